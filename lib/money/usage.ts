@@ -1,0 +1,78 @@
+/**
+ * What can be priced. Meters are disjoint, so that a charge is a plain sum: `input` never contains
+ * `cachedInput`, `output` contains reasoning, and so on.
+ */
+export const meters = [
+  'input',
+  'cachedInput',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'audioInput',
+  'cachedAudioInput',
+  'imageInput',
+  'output',
+  'audioOutput',
+  'imageOutput',
+  'images',
+  'videoSeconds',
+  'audioSeconds',
+  'characters',
+  'searches',
+  'requests',
+] as const
+
+export type Meter = (typeof meters)[number]
+
+/** Units by meter. Tokens, images, characters, searches and requests are whole; seconds may have a fraction. */
+export type Meters = { -readonly [M in Meter]?: number }
+
+/** One model's share of an answer. Some answers bill two models (a fallback, an advisor). */
+export interface UsageLine {
+  /** The model as the answer names it; absent means the model the request was routed to. */
+  readonly model?: string
+  readonly meters: Meters
+  /** The tier that was served, from the answer: `batch`, `flex`, `priority`, `fast`; absent is standard. */
+  readonly tier?: string
+  /** Refines unit meters: `1024x1024/high` prices `images/1024x1024/high` before `images`. */
+  readonly variant?: string
+}
+
+/** An object of the provider that an answer names, such as a stored response. */
+export interface NamedObject {
+  readonly kind: ObjectKind
+  readonly id: string
+}
+
+export type ObjectKind =
+  | 'response'
+  | 'conversation'
+  | 'file'
+  | 'upload'
+  | 'batch'
+  | 'video'
+  | 'operation'
+  | 'cachedContent'
+  | 'interaction'
+  | 'container'
+
+/** What a usage reader learned from an answer's bytes. */
+export interface UsageReading {
+  /** Empty when the provider reported no usage; an explicit zero is a line of zeros. */
+  readonly lines: readonly UsageLine[]
+  /** The provider's own usage object or objects as JSON text, verbatim, for recomputation; absent if none. */
+  readonly raw?: string
+  /** Units billed with the answer but not priced apart, such as reasoning; kept beside the charge. */
+  readonly details?: Readonly<Record<string, number>>
+  /** The dialect's last event was seen, or the JSON document was whole. */
+  readonly isTerminal: boolean
+  /** The answer reported an error inside a 200. */
+  readonly hasError: boolean
+  /** Some generated output was delivered. */
+  readonly hasOutput: boolean
+  /** Bytes of generated text seen, the base of an estimate when usage is missing. */
+  readonly outputTextBytes: number
+  /** The model the answer names, if it names one. */
+  readonly model?: string
+  /** What an operator should look at: `usage_inconsistent`, `usage_invalid`, `usage_zero` and the like. */
+  readonly flags: readonly string[]
+}
