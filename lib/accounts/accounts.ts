@@ -1,0 +1,63 @@
+import type { Micros } from '../ledger/ledger.ts'
+
+/** A key as the gates see it. The key's value is not stored anywhere, only its SHA-256. */
+export interface KeyRecord {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  /** The last four characters, to tell keys apart in lists. */
+  readonly lastFour: string
+  /** Models the key may use; undefined allows all. A trailing `*` stands for any ending. */
+  readonly models?: readonly string[]
+  readonly budgetMicros?: Micros
+  readonly budgetPeriod?: 'total' | 'day' | 'week' | 'month'
+  /** Milliseconds since the epoch. */
+  readonly expiresAt?: number
+  readonly ipAddresses?: readonly string[]
+  readonly revokedAt?: number
+  readonly createdAt: number
+}
+
+export interface NewKey {
+  readonly accountId: string
+  readonly name?: string
+  readonly models?: readonly string[]
+  readonly budgetMicros?: Micros
+  readonly budgetPeriod?: 'total' | 'day' | 'week' | 'month'
+  readonly expiresAt?: number
+  readonly ipAddresses?: readonly string[]
+}
+
+/**
+ * Changes to accounts and keys. Each resolves when it is on disk and this process acts by it.
+ * Errors are AccountError: `account_not_found`, `key_not_found`, `email_taken`, `amount_invalid` ...
+ */
+export interface Accounts {
+  createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }>
+  /** Books money in; `idempotencyKey` makes a repeat of the same credit a no-op. */
+  credit(credit: {
+    readonly accountId: string
+    readonly amountMicros: Micros
+    readonly reason: string
+    readonly idempotencyKey?: string
+  }): Promise<{ entryId: string; balanceMicros: Micros }>
+  /** The key's value is in the answer and nowhere else, ever. */
+  createKey(key: NewKey): Promise<{ id: string; key: string }>
+  revokeKey(id: string): Promise<void>
+}
+
+/** Finds keys in memory, by digest, at the same cost for hits and misses. */
+export interface KeyDirectory {
+  /** @param digest SHA-256 of the whole key, as base64url */
+  findByDigest(digest: string): KeyRecord | undefined
+}
+
+export class AccountError extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.name = 'AccountError'
+    this.code = code
+  }
+}

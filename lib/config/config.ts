@@ -1,0 +1,94 @@
+import type { DialectName } from '../dialects/dialect.ts'
+import type { Price } from '../money/price.ts'
+
+export interface Listen {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+}
+
+export interface Credential {
+  /** `anthropic#1`: names the credential in logs and the database; the value never appears there. */
+  readonly name: string
+  readonly value: string
+}
+
+export interface ProviderConfig {
+  readonly name: string
+  /** Whose peculiarities it has: another provider's name, or its own. */
+  readonly kind: string
+  readonly credentials: readonly Credential[]
+  /** Off when every credential's variable is missing; said once at start. */
+  readonly isOff: boolean
+  readonly dialects: Readonly<{ [D in DialectName]?: { readonly baseUrl: URL } }>
+  readonly egress: readonly string[]
+  readonly streamUsage: 'inject' | 'as-sent'
+  readonly onClientLeft: 'abort' | 'drain'
+  readonly timeouts: {
+    readonly connectMs: number
+    readonly firstByteMs: number
+    readonly silenceMs: number
+  }
+}
+
+export interface ModelConfig {
+  /** A name, a pattern with `*`, or `<provider>/<model>` for the provider path. */
+  readonly name: string
+  /** Providers in order of preference. */
+  readonly providers: readonly string[]
+  /** The name the provider knows it by, where that differs. */
+  readonly upstreamModel?: string
+  readonly outputTokensMax?: number
+  /** Versions, oldest first; empty: unpriced, so refused. */
+  readonly prices: readonly Price[]
+}
+
+export interface PluginConfig {
+  readonly name: string
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+export interface Limits {
+  readonly bodyMemoryBytes: number
+  readonly bodyBytesMax: number
+  readonly bodyBytesTotalMax: number
+  readonly connectionsMax: number
+  readonly headersMs: number
+  readonly bodyMs: number
+}
+
+/** The whole configuration: validated once, then frozen. */
+export interface Config {
+  /** Absolute path of the main file; relative paths in it were resolved against its folder. */
+  readonly file: string
+  readonly listen: Listen
+  readonly publicUrl: URL
+  readonly accountArea?: { readonly listen: Listen; readonly publicUrl: URL }
+  readonly admin?: { readonly listen: Listen }
+  readonly store:
+    { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
+  readonly durability: 'strict' | 'relaxed'
+  readonly workers: number
+  /** Enabled plugins in pipeline order. */
+  readonly plugins: readonly PluginConfig[]
+  readonly providers: ReadonlyMap<string, ProviderConfig>
+  readonly egress: ReadonlyMap<string, { readonly url: URL }>
+  /** By name; aliases point at their target's entry. Patterns are apart. */
+  readonly models: ReadonlyMap<string, ModelConfig>
+  readonly aliases: ReadonlyMap<string, string>
+  readonly modelPatterns: readonly ModelConfig[]
+  readonly defaultProvider: Readonly<Record<DialectName, string | undefined>>
+  readonly limits: Limits
+  readonly hold: {
+    readonly bytesPerToken: number
+    readonly outputTokens: number | undefined
+    /** Roubles set aside per media part, by kind. */
+    readonly mediaRub: Readonly<Record<string, string>>
+  }
+  readonly isolation: 'strict' | 'off'
+  readonly trustedProxies: readonly string[]
+  readonly cors: { readonly origins: readonly string[] }
+  readonly tls: { readonly cert: string; readonly key: string } | undefined
+  readonly log: { readonly level: string }
+  readonly unmetered: boolean
+}

@@ -1,0 +1,121 @@
+import type { ErrorCode, GatewayError } from '../errors.ts'
+import type { Interest, ScanResult } from '../http/json-scan.ts'
+import type { MediaPart } from '../http/media-part.ts'
+import type { MultipartResult } from '../http/multipart-scan.ts'
+import type { Meter, Meters, NamedObject, UsageReading } from '../money/usage.ts'
+
+export type DialectName = 'openai' | 'anthropic' | 'google'
+
+/** A half-open range of bytes in a request body. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** What the gates know of a request's body. Absent is absent: no default is filled in. */
+export interface RequestFacts {
+  /** The model the body names, unescaped; undefined where the body has none. */
+  readonly model?: string
+  /** The bytes of the model's value (JSON: with its quotes; multipart: the field's content). */
+  readonly modelSpan?: Span
+  readonly isStreaming: boolean
+  /** The most output tokens the request allows per candidate. */
+  readonly outputTokensCap?: number
+  /** Answers asked for (`n`, `candidateCount`); 1 unless said. */
+  readonly candidates: number
+  /**
+   * Present when the request streams and does not ask for usage, so that a provider which must be asked
+   * can be: where to write, and the bytes to write there.
+   */
+  readonly usageSplice?: { readonly span: Span; readonly bytes: Buffer }
+  /** Body bytes that are text as the provider will tokenise it: the body less its inline media. */
+  readonly textBytes: number
+  readonly media: readonly MediaPart[]
+  /** Objects of the provider that the request refers to, such as `previous_response_id`. */
+  readonly objects: readonly NamedObject[]
+  /** Units known from the request alone: images asked for, characters to speak, seconds of video. */
+  readonly units?: Meters
+  /** The price variant those units have, such as `1024x1024/high`. */
+  readonly unitsVariant?: string
+}
+
+export interface UsageReaderContext {
+  /** The provider's config name or what it is `like`: peculiarities hang on it (wire.md section 4). */
+  readonly providerKind: string
+  readonly facts: RequestFacts
+}
+
+/** Reads usage out of an answer in flight. Gets every decoded byte once, in order; never throws. */
+export interface UsageReader {
+  push(chunk: Buffer): void
+  /** Objects named so far and not yet taken; they must be recorded before the bytes that name them leave. */
+  takeObjects(): readonly NamedObject[]
+  /** True once the dialect's last event has been seen: a client that leaves now has the whole answer. */
+  readonly isTerminal: boolean
+  /** The reading so far. Called once, when the answer has ended or the client has left. */
+  end(): UsageReading
+}
+
+export interface AnswerHead {
+  readonly status: number
+  /** Lower-case, without parameters; empty when absent. */
+  readonly contentType: string
+}
+
+/** How a request's body is read: scanned as JSON, scanned as multipart, forwarded unseen, or refused. */
+export type BodyKind = 'json' | 'multipart' | 'opaque' | 'none'
+
+/** One thing a client can ask of a dialect, such as `chat` or `embeddings`. */
+export interface Operation {
+  readonly name: string
+  readonly body: BodyKind
+  /** Where the model's name stands; `none` for operations without one. */
+  readonly modelIn: 'body' | 'path' | 'none'
+  /** Free operations place no hold and leave no charge. */
+  readonly isFree: boolean
+  /** Refused with 501 `not_supported` and this reason. */
+  readonly unsupported?: string
+  /** Answered by the gateway itself, from its own list of models. */
+  readonly isModelList?: boolean
+  /** The meter a model must have a price for, or the request is refused. */
+  readonly mainMeter: Meter
+  /** JSON bodies: what the scan looks for, and how the findings become facts. */
+  readonly interest?: Interest
+  factsFromJson?(scan: ScanResult, body: Buffer): RequestFacts
+  factsFromMultipart?(scan: MultipartResult, body: Buffer): RequestFacts
+  /** Absent for operations whose answer has nothing to read. */
+  readUsage?(head: AnswerHead, context: UsageReaderContext): UsageReader
+  /** Answers of this operation name objects of the provider, so they are watched for ids. */
+  readonly namesObjects?: boolean
+}
+
+/** A request's method and path, matched. */
+export interface RouteMatch {
+  readonly operation: Operation
+  /** The path and query below the dialect's base URL, credentials cut out: `/chat/completions?x=1`. */
+  readonly upstreamPath: string
+  /** The model in the path, decoded, for Google. */
+  readonly pathModel?: string
+  /** Where the model stands in `upstreamPath`, for aliases. */
+  readonly pathModelSpan?: Span
+  /** The object the path names, such as a stored response. */
+  readonly object?: NamedObject
+}
+
+/** Everything that is peculiar to a wire format. */
+export interface Dialect {
+  readonly name: DialectName
+  /**
+   * Matches a path below the dialect's prefix (`/chat/completions`), query included.
+   * @throws GatewayError route_not_found, method_not_allowed
+   */
+  match(method: string, pathAndQuery: string): RouteMatch
+  /** An unknown operation under a provider's path: forwarded, its usage read generically. */
+  readonly generic: Operation
+  /** The body of an error answer, as JSON text. */
+  errorBody(error: GatewayError, exchangeId: string): string
+  /** One event that ends a broken stream so that SDKs raise, as bytes of the event stream. */
+  errorEvent(code: ErrorCode, message: string, exchangeId: string): Buffer
+  /** The dialect's own list of models. */
+  modelList(models: readonly string[], only: string | undefined): unknown
+}

@@ -1,0 +1,91 @@
+import type { ObjectKind, UsageLine } from '../money/usage.ts'
+import type { Price } from '../money/price.ts'
+
+/** Integer micro-roubles: 1 rouble is 1,000,000. Always a safe integer. */
+export type Micros = number
+
+export interface HoldRequest {
+  readonly exchangeId: string
+  /** 0 for the first hold of an exchange; WebSocket turns count on. */
+  readonly sequence: number
+  readonly accountId: string
+  readonly keyId: string
+  readonly amountMicros: Micros
+}
+
+/** Money set aside for an exchange. It is resolved exactly once: charged or released. */
+export interface Hold extends HoldRequest {
+  /** Settles when the hold is on disk (`strict`) or at once (`relaxed`); rejects when it cannot be written. */
+  readonly durable: Promise<void>
+  /** True once `durable` has been fulfilled, so that the hot path need not wait a tick. */
+  readonly isDurable: boolean
+}
+
+export interface ChargeRequest {
+  readonly provider: string
+  readonly model: string
+  readonly dialect: string
+  readonly operation: string
+  readonly outcome: 'completed' | 'refused' | 'aborted' | 'broken'
+  readonly usageSource: 'provider' | 'drained' | 'estimated'
+  /** Each line with the price that was in force when the exchange began. */
+  readonly lines: readonly { readonly usage: UsageLine; readonly price: Price }[]
+  /** The provider's usage as JSON text, verbatim. */
+  readonly rawUsage?: string
+  readonly details?: Readonly<Record<string, number>>
+  readonly flags: readonly string[]
+}
+
+export interface ChargeResult {
+  /** What the account paid. */
+  readonly amountMicros: Micros
+  /** What the usage cost beyond the money there was; booked to the house account `overrun`. */
+  readonly overrunMicros: Micros
+}
+
+export interface Balance {
+  readonly balanceMicros: Micros
+  readonly heldMicros: Micros
+  readonly availableMicros: Micros
+}
+
+export interface ProviderObject {
+  readonly provider: string
+  readonly kind: ObjectKind
+  readonly id: string
+  readonly accountId: string
+  /** The credential's name in the config, never its value. */
+  readonly credential: string
+  readonly exchangeId: string
+}
+
+/** A hold was refused: the account has less than it takes. */
+export class BalanceInsufficientError extends Error {
+  readonly requiredMicros: Micros
+  readonly availableMicros: Micros
+
+  constructor(requiredMicros: Micros, availableMicros: Micros) {
+    super(`the hold takes ${requiredMicros} micro-roubles and ${availableMicros} are available`)
+    this.name = 'BalanceInsufficientError'
+    this.requiredMicros = requiredMicros
+    this.availableMicros = availableMicros
+  }
+}
+
+/**
+ * The one interface through which exchanges move money. Calls made in the same moment share one
+ * transaction of the store.
+ */
+export interface Ledger {
+  /** @throws BalanceInsufficientError when less than the amount is available */
+  placeHold(request: HoldRequest): Promise<Hold>
+  /** Resolves when the charge is on disk (`strict`) or queued (`relaxed`). A hold is resolved once. */
+  charge(hold: Hold, charge: ChargeRequest): Promise<ChargeResult>
+  release(hold: Hold): Promise<void>
+  /** Resolves when the object is on disk. The same object again is no error and changes nothing. */
+  recordObject(object: ProviderObject): Promise<void>
+  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined>
+  balance(accountId: string): Promise<Balance>
+  /** Makes prices known by their hash, so that charges can be recomputed after the config changed. */
+  recordPrices(prices: readonly Price[]): Promise<void>
+}

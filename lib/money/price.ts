@@ -1,0 +1,28 @@
+import type { Meter } from './usage.ts'
+
+/** A decimal as written in the config, such as `"0.15"`: never a float. */
+export type Decimal = string
+
+/** A dearer rate for long prompts. */
+export interface PriceTier {
+  /** The tier applies when the prompt (all input meters together) is longer than this many tokens. */
+  readonly inputTokens: number
+  /** `whole`: the whole request at this rate; `excess`: only what lies above. */
+  readonly mode: 'whole' | 'excess'
+  readonly rubPerMillion: Readonly<{ [M in Meter]?: Decimal }>
+}
+
+/** What a model costs, from a date on. */
+export interface Price {
+  /** SHA-256 of the canonical JSON of all that follows, base64url: the price's version. */
+  readonly hash: string
+  readonly model: string
+  /** ISO date from which the price applies; absent means always. */
+  readonly from?: string
+  readonly rubPerMillion: Readonly<{ [M in Meter]?: Decimal }>
+  /** By meter or `meter/variant`: `images/1024x1024/high`. */
+  readonly rubPerUnit: Readonly<Record<string, Decimal>>
+  readonly above: readonly PriceTier[]
+  /** Multipliers by the tier served: `batch`, `flex`, `priority`. */
+  readonly factors: Readonly<Record<string, Decimal>>
+}
