@@ -1,0 +1,48 @@
+import type { KeyRecord } from './accounts/accounts.ts'
+import type { ModelConfig, ProviderConfig, Credential } from './config/config.ts'
+import type { Dialect, DialectName, RequestFacts, RouteMatch } from './dialects/dialect.ts'
+import type { Hold } from './ledger/ledger.ts'
+import type { Price } from './money/price.ts'
+
+/** Where a request goes by its method, path and headers alone; set before the first gate. */
+export interface Route {
+  readonly dialect: Dialect
+  readonly match: RouteMatch
+  /** The provider in the path (`/groq/v1/...`), which then is the only one asked. */
+  readonly providerName: string | undefined
+  /** Keys in the query, cut out of `match.upstreamPath`. */
+  readonly queryKeys: readonly string[]
+}
+
+/** The provider and model an exchange goes to. */
+export interface Target {
+  readonly provider: ProviderConfig
+  readonly credential: Credential
+  readonly baseUrl: URL
+  readonly dialectName: DialectName
+  /** The config entry that set the price; undefined for operations without a model. */
+  readonly model: ModelConfig | undefined
+  /** The model by its canonical name in the config or as the client wrote it; empty without a model. */
+  readonly modelName: string
+  /** In force when the exchange began; undefined for free operations. */
+  readonly price: Price | undefined
+  /** Below the base URL, with an alias already replaced. */
+  readonly upstreamPath: string
+  /** The bytes to send, splices done; undefined for requests without a body. */
+  readonly body: Buffer | undefined
+  /** The body goes out decoded, since a splice had to be made inside a compressed one. */
+  readonly isBodyDecoded: boolean
+  /** Usage was asked for on the client's behalf, so the answer must be restored. */
+  readonly isUsageInjected: boolean
+}
+
+declare module './pipeline/facts.ts' {
+  interface Facts {
+    route: Route
+    key: KeyRecord
+    /** What the scan of the body found. */
+    request: RequestFacts
+    target: Target
+    hold: Hold
+  }
+}

@@ -1,0 +1,39 @@
+import { EventEmitter } from 'eventemitter3'
+import type { Exchange } from './exchange.ts'
+import type { Outcome } from './outcome.ts'
+import type { ResponseHead } from './plugin.ts'
+
+/** The moments of an exchange, for logs and metrics. Listeners observe; they decide nothing. */
+export interface PipelineEvents {
+  'exchange-start': (exchange: Exchange) => void
+  'response-start': (exchange: Exchange, head: ResponseHead) => void
+  'exchange-end': (exchange: Exchange, outcome: Outcome) => void
+  'plugin-error': (plugin: string, hook: string, error: unknown, exchange: Exchange) => void
+  /** Something an operator should look at: a flag of a charge, an unpriced meter. */
+  alarm: (code: string, details: Readonly<Record<string, unknown>>) => void
+}
+
+/** A typed bus whose listeners cannot hurt the emitter: eventemitter3 lets a throw reach it and skip the rest. */
+export class PipelineBus {
+  readonly #emitter = new EventEmitter<PipelineEvents>()
+  readonly #onListenerError: (event: string, error: unknown) => void
+
+  constructor(onListenerError: (event: string, error: unknown) => void) {
+    this.#onListenerError = onListenerError
+  }
+
+  on<E extends keyof PipelineEvents>(event: E, listener: PipelineEvents[E]): void {
+    const guarded = (...values: unknown[]): void => {
+      try {
+        ;(listener as (...values: unknown[]) => void)(...values)
+      } catch (error) {
+        this.#onListenerError(event, error)
+      }
+    }
+    this.#emitter.on(event, guarded as never)
+  }
+
+  emit<E extends keyof PipelineEvents>(event: E, ...values: Parameters<PipelineEvents[E]>): void {
+    this.#emitter.emit(event, ...(values as never))
+  }
+}

@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Fact, Facts } from './facts.ts'
+
+/** An answer the gateway gives itself instead of forwarding, such as the list of models. */
+export interface LocalAnswer {
+  readonly status: number
+  /** Flat: name, value, name, value. */
+  readonly headers: readonly string[]
+  readonly body: Buffer
+}
+
+/** Changes answer bytes on their way to the client, behind the taps. Used in two places only. */
+export interface AnswerRewriter {
+  push(chunk: Buffer): Buffer
+  end(): Buffer
+}
+
+/** One request and its response, and what the plugins know about it. */
+export class Exchange {
+  readonly id: string
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+
+  /** The client closed its connection before the answer ended. */
+  hasClientLeft = false
+  /** The request was handed to the upstream, which may have begun to work on it. */
+  wasSent = false
+  /** Set by a gate to answer without an upstream. */
+  localAnswer: LocalAnswer | undefined
+  rewriter: AnswerRewriter | undefined
+  /** Whether to stop or to read on to the usage when the client leaves; set with the upstream. */
+  onClientLeft: 'abort' | 'drain' = 'abort'
+  /** True once the answer's last event was seen: a client that leaves now has it all. */
+  isAnswerTerminal: (() => boolean) | undefined
+  /** The event that tells the client's SDK that a stream was cut; absent where none can be sent. */
+  cutNotice: (() => Buffer) | undefined
+
+  readonly #facts: Partial<Facts> = {}
+  #barrier: Promise<unknown> | undefined
+
+  constructor(id: string, request: IncomingMessage, response: ServerResponse, startedAt: number) {
+    this.id = id
+    this.request = request
+    this.response = response
+    this.startedAt = startedAt
+  }
+
+  /** @throws Error when no plugin has set the fact; the boot check makes that a bug, not an input. */
+  get<F extends Fact>(fact: F): Facts[F] {
+    const value = this.#facts[fact]
+    if (value === undefined) throw new Error(`The fact "${fact}" was read before a plugin set it.`)
+    return value as Facts[F]
+  }
+
+  find<F extends Fact>(fact: F): Facts[F] | undefined {
+    return this.#facts[fact]
+  }
+
+  set<F extends Fact>(fact: F, value: Facts[F]): void {
+    this.#facts[fact] = value
+  }
+
+  /** What the answer's bytes wait for: undefined when they may go. */
+  get barrier(): Promise<unknown> | undefined {
+    return this.#barrier
+  }
+
+  /** Keeps every byte of the answer that has not left yet back until the promise is fulfilled. */
+  holdBack(until: Promise<unknown>): void {
+    const barrier = this.#barrier === undefined ? until : Promise.all([this.#barrier, until])
+    this.#barrier = barrier
+    barrier.then(
+      () => {
+        if (this.#barrier === barrier) this.#barrier = undefined
+      },
+      () => undefined, // The barrier stays; the relay meets the rejection when it waits for it.
+    )
+  }
+}

@@ -1,0 +1,149 @@
+import { checkOrder } from './check-order.ts'
+import type { PipelineBus } from './events.ts'
+import type { Exchange } from './exchange.ts'
+import type { Fact } from './facts.ts'
+import type { Outcome } from './outcome.ts'
+import type { Plugin, ResponseHead, Tap } from './plugin.ts'
+import { Relay, type DrainLimits, type RelaySteps } from './relay.ts'
+
+export interface PipelineOptions {
+  /** Facts that are set before the first gate. */
+  readonly given: readonly Fact[]
+  readonly bus: PipelineBus
+  /** Answers with an error in the caller's dialect. */
+  readonly writeError: (exchange: Exchange, error: Error) => void
+  readonly drainLimits: DrainLimits
+}
+
+/**
+ * Runs exchanges through the plugins: onRequest, forward, onResponse, Tap.onData, onSettle, onEnd. The steps
+ * stand here in the order in which ARCHITECTURE.md draws them.
+ */
+export class Pipeline implements RelaySteps {
+  readonly #options: PipelineOptions
+  readonly #plugins: readonly Plugin[]
+  readonly #forwarding: Plugin
+  readonly #openExchanges = new Map<Exchange, Relay>()
+
+  /** @throws PipelineOrderError when a plugin is missing or in the wrong place */
+  constructor(plugins: readonly Plugin[], options: PipelineOptions) {
+    checkOrder(plugins, options.given)
+    this.#plugins = plugins
+    this.#options = options
+    this.#forwarding = plugins.find(plugin => plugin.forward !== undefined) as Plugin
+  }
+
+  get openExchangeCount(): number {
+    return this.#openExchanges.size
+  }
+
+  async start(): Promise<void> {
+    for (const plugin of this.#plugins) await plugin.start?.()
+  }
+
+  async stop(): Promise<void> {
+    for (const plugin of this.#plugins) await plugin.stop?.()
+  }
+
+  /** Cuts every exchange that is still open, as when a drain's deadline has passed. */
+  cutAll(reason: Error): void {
+    for (const relay of this.#openExchanges.values()) relay.cut(reason)
+  }
+
+  /** Takes an exchange from its first gate to its end. Never rejects. */
+  async run(exchange: Exchange): Promise<void> {
+    const relay = new Relay(exchange, this, this.#options.drainLimits)
+    this.#openExchanges.set(exchange, relay)
+    this.#options.bus.emit('exchange-start', exchange)
+    try {
+      for (const plugin of this.#plugins) {
+        const pending = plugin.onRequest?.(exchange)
+        if (pending !== undefined) await pending
+        if (exchange.hasClientLeft) return relay.abandon()
+      }
+      relay.open()
+      if (exchange.localAnswer === undefined) relay.attach(this.#forward(exchange, relay))
+      else answerLocally(exchange, relay)
+    } catch (error) {
+      if (exchange.hasClientLeft) relay.abandon()
+      else relay.onError(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  #forward(exchange: Exchange, relay: Relay): ReturnType<NonNullable<Plugin['forward']>> {
+    return (this.#forwarding.forward as NonNullable<Plugin['forward']>)(exchange, relay)
+  }
+
+  respond(exchange: Exchange, head: ResponseHead): readonly Tap[] {
+    this.#options.bus.emit('response-start', exchange, head)
+    const taps: Tap[] = []
+    for (const plugin of this.#plugins) {
+      try {
+        const tap = plugin.onResponse?.(exchange, head)
+        if (tap !== undefined) taps.push(tap)
+      } catch (error) {
+        this.#options.bus.emit('plugin-error', plugin.name, 'onResponse', error, exchange)
+      }
+    }
+    return taps
+  }
+
+  tapFailed(exchange: Exchange, _tap: Tap, error: unknown): void {
+    this.#options.bus.emit('plugin-error', 'tap', 'onData', error, exchange)
+  }
+
+  settle(exchange: Exchange, outcome: Outcome): Promise<void> | undefined {
+    let pending: Promise<void> | undefined
+    for (const plugin of this.#plugins) {
+      if (plugin.onSettle === undefined) continue
+      pending =
+        pending === undefined
+          ? this.#call(plugin, 'onSettle', exchange, outcome)
+          : pending.then(() => this.#call(plugin, 'onSettle', exchange, outcome))
+    }
+    return pending
+  }
+
+  refuse(exchange: Exchange, error: Error): void {
+    this.#options.writeError(exchange, error)
+  }
+
+  end(exchange: Exchange, outcome: Outcome): void {
+    this.#openExchanges.delete(exchange)
+    for (const plugin of this.#plugins) {
+      // Reported by the call itself; nobody waits for what a plugin does at the end.
+      this.#call(plugin, 'onEnd', exchange, outcome)?.catch(() => undefined)
+    }
+    this.#options.bus.emit('exchange-end', exchange, outcome)
+  }
+
+  /** Calls a hook; a failure is reported on the bus and comes back as a rejection. */
+  #call(
+    plugin: Plugin,
+    hook: 'onSettle' | 'onEnd',
+    exchange: Exchange,
+    outcome: Outcome,
+  ): Promise<void> | undefined {
+    const report = (error: unknown): never => {
+      this.#options.bus.emit('plugin-error', plugin.name, hook, error, exchange)
+      throw error
+    }
+    try {
+      return plugin[hook]?.(exchange, outcome)?.catch(report)
+    } catch (error) {
+      return Promise.reject(error instanceof Error ? error : new Error(String(error))).catch(report)
+    }
+  }
+}
+
+const noControls = { pause() {}, resume() {}, abort() {} }
+
+/** Pushes an answer that a gate prepared through the same relay as any other. */
+function answerLocally(exchange: Exchange, relay: Relay): void {
+  const answer = exchange.localAnswer
+  if (answer === undefined) return
+  const { status, headers, body } = answer
+  relay.onHead({ status, headers, contentLength: body.length }, noControls)
+  if (body.length > 0 && exchange.request.method !== 'HEAD') relay.onData(body)
+  relay.onEnd()
+}
