@@ -1,0 +1,32 @@
+import type { Micros } from '../ledger/ledger.ts'
+
+const microsPerRouble = 1_000_000
+
+/** A thousand million roubles: sums of many amounts of this size still are safe integers. */
+export const amountMicrosMax: Micros = 1e15
+
+const decimal = /^(\d{1,12})(?:\.(\d{1,6}))?$/
+
+/**
+ * Reads roubles exactly: `"100.00"` is 100,000,000 micro-roubles. At most six decimals; no exponent, sign
+ * or space.
+ * @throws RangeError when the text is no such number
+ */
+export function parseRoubles(text: string): Micros {
+  const match = decimal.exec(text)
+  if (match === null) {
+    throw new RangeError(`"${text}" is not an amount in roubles, such as "100" or "0.25"`)
+  }
+  const micros = Number(match[1]) * microsPerRouble + Number((match[2] ?? '').padEnd(6, '0'))
+  if (micros > amountMicrosMax) throw new RangeError(`"${text}" is more than the largest amount, 1000000000`)
+  return micros
+}
+
+/** Writes micro-roubles as roubles with six decimals: 1234 is `"0.001234"`. */
+export function formatRoubles(micros: Micros): string {
+  if (!Number.isSafeInteger(micros)) throw new RangeError(`${micros} is not a number of micro-roubles`)
+  const size = Math.abs(micros)
+  const whole = Math.floor(size / microsPerRouble)
+  const fraction = String(size % microsPerRouble).padStart(6, '0')
+  return `${micros < 0 ? '-' : ''}${whole}.${fraction}`
+}
