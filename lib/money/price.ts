@@ -26,3 +26,17 @@ export interface Price {
   /** Multipliers by the tier served: `batch`, `flex`, `priority`. */
   readonly factors: Readonly<Record<string, Decimal>>
 }
+
+/** Picks the version of a price that applies at a moment: the one with the latest `from` not after it. */
+export function priceInForce(prices: readonly Price[], atMs: number): Price | undefined {
+  let best: Price | undefined
+  let bestFromMs = -Infinity
+  for (const price of prices) {
+    const fromMs = price.from === undefined ? -Infinity : Date.parse(price.from)
+    if (fromMs <= atMs && (best === undefined || fromMs >= bestFromMs)) {
+      best = price
+      bestFromMs = fromMs
+    }
+  }
+  return best
+}

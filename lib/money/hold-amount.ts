@@ -1,0 +1,53 @@
+import type { Micros } from '../ledger/ledger.ts'
+import { amountMicrosMax } from './amount.ts'
+import type { Price } from './price.ts'
+import { priceAtMost } from './price-line.ts'
+import { ratesOf } from './rates.ts'
+import type { Rates } from './rates.ts'
+import type { Meter, Meters } from './usage.ts'
+
+/** What a request may come to cost, as far as it can be told before it is sent. */
+export interface HoldBasis {
+  readonly textBytes: number
+  /** How many bytes of text are taken for one token. */
+  readonly bytesPerToken: number
+  /** The allowance for all media parts together. */
+  readonly mediaMicros: Micros
+  /** The most output tokens of one candidate; 0 for operations without output. */
+  readonly outputTokens: number
+  readonly candidates: number
+  /** Units the request itself names, such as images or characters. */
+  readonly units?: Meters | undefined
+  readonly variant?: string | undefined
+}
+
+/** Models that answer only in sound or pictures have no price for text out: take the dearest they have. */
+function outputMeter(rates: Rates): Meter {
+  const base = rates.levels[0].rates
+  if (base.output !== undefined) return 'output'
+  return (base.audioOutput ?? 0n) > (base.imageOutput ?? 0n) ? 'audioOutput' : 'imageOutput'
+}
+
+function inputMeter(rates: Rates): Meter {
+  const base = rates.levels[0].rates
+  if (base.input !== undefined) return 'input'
+  return (base.audioInput ?? 0n) > (base.imageInput ?? 0n) ? 'audioInput' : 'imageInput'
+}
+
+/** A count that a hostile request made impossible must not become a small hold. */
+function expected(count: number): number {
+  return count < 0 ? 0 : Math.ceil(count)
+}
+
+/** What to set aside before the request is sent, rounded up. It has no margin. */
+export function holdAmount(price: Price, basis: HoldBasis): Micros {
+  const rates = ratesOf(price)
+  const meters: Meters = { ...basis.units }
+  const input = inputMeter(rates)
+  meters[input] = (meters[input] ?? 0) + expected(basis.textBytes / basis.bytesPerToken)
+  const output = outputMeter(rates)
+  meters[output] = (meters[output] ?? 0) + expected(basis.outputTokens * basis.candidates)
+  const line = { meters, ...(basis.variant === undefined ? {} : { variant: basis.variant }) }
+  const amount = priceAtMost(price, line) + basis.mediaMicros
+  return amount > amountMicrosMax ? amountMicrosMax : amount
+}

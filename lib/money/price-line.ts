@@ -1,0 +1,168 @@
+import type { Micros } from '../ledger/ledger.ts'
+import { amountMicrosMax } from './amount.ts'
+import type { Price } from './price.ts'
+import { rateUnit, ratesOf, unitRate } from './rates.ts'
+import type { RateLevel, Rates } from './rates.ts'
+import { meters } from './usage.ts'
+import type { Meter, Meters, UsageLine } from './usage.ts'
+
+/** What a line of usage costs. */
+export interface LineAmount {
+  readonly amountMicros: Micros
+  /** Meters with units but without a price: charged nothing. */
+  readonly unpriced: readonly Meter[]
+  /** A served tier without a factor: charged as standard. */
+  readonly unpricedTier?: string
+  /** Some units were negative, not numbers or absurdly many; they are charged nothing. */
+  readonly isInvalid?: boolean
+}
+
+/** Units have six decimals. */
+const unitScale = 1_000_000n
+const standardTiers: ReadonlySet<string> = new Set(['standard', 'default'])
+
+/**
+ * The prompt in the order it stands in a context: caches hold its beginning, so what lies above a
+ * threshold is uncached text first.
+ */
+const inputOrder: readonly Meter[] = [
+  'cachedInput',
+  'cachedAudioInput',
+  'cacheWrite1h',
+  'cacheWrite5m',
+  'imageInput',
+  'audioInput',
+  'input',
+]
+const inputMeters: ReadonlySet<Meter> = new Set(inputOrder)
+const pricedInOrder: readonly Meter[] = [...inputOrder, ...meters.filter(meter => !inputMeters.has(meter))]
+
+function isCount(units: number): boolean {
+  return units >= 0 && units <= Number.MAX_SAFE_INTEGER
+}
+
+function scaledUnits(units: number): bigint {
+  if (Number.isInteger(units)) return BigInt(units) * unitScale
+  // toFixed rounds the exact value of the double; multiplying would add an error of its own.
+  return BigInt(units.toFixed(6).replace('.', ''))
+}
+
+function promptTokens(units: Readonly<Meters>): number {
+  let tokens = 0
+  for (const meter of inputOrder) {
+    const count = units[meter]
+    if (count !== undefined && isCount(count)) tokens += count
+  }
+  return tokens
+}
+
+/** The levels a prompt reaches, from the last `whole` one on: each prices what lies above its threshold. */
+function reachedLevels(rates: Rates, tokens: number): readonly RateLevel[] {
+  const [first, ...others] = rates.levels
+  let reached: RateLevel[] = [first]
+  for (const level of others) {
+    if (tokens <= level.above) break
+    if (level.mode === 'whole') reached = [level]
+    else reached.push(level)
+  }
+  return reached
+}
+
+/** Prices the units of one input meter, which stand in the prompt from `start` on, level by level. */
+function levelledCost(levels: readonly RateLevel[], meter: Meter, start: number, units: number): bigint {
+  let cost = 0n
+  for (const [index, level] of levels.entries()) {
+    const from = index === 0 ? start : Math.max(start, level.above)
+    const next = levels[index + 1]
+    const to = Math.min(start + units, next === undefined ? Infinity : next.above)
+    if (to > from) cost += scaledUnits(to - from) * (level.rates[meter] ?? 0n)
+  }
+  return cost
+}
+
+function roundHalfUp(value: bigint, scale: bigint): bigint {
+  return (value + scale / 2n) / scale
+}
+
+/**
+ * The exact cost of a line times `costScale`, before any rounding. The `unpriced` meters and invalid units
+ * found on the way are added to `found`.
+ */
+function exactCost(
+  rates: Rates,
+  line: UsageLine,
+  tokens: number,
+  found: { unpriced: Meter[]; isInvalid: boolean },
+): bigint {
+  const levels = rates.levels.length === 1 ? rates.levels : reachedLevels(rates, tokens)
+  const top = levels[levels.length - 1] ?? rates.levels[0]
+  let cost = 0n
+  let start = 0
+  for (const meter of levels.length > 1 ? pricedInOrder : meters) {
+    const units = line.meters[meter]
+    if (units === undefined || units === 0) continue
+    if (!isCount(units)) {
+      found.isInvalid = true
+      continue
+    }
+    const perUnit = unitRate(rates, meter, line.variant)
+    const rate = perUnit ?? top.rates[meter]
+    if (rate === undefined) found.unpriced.push(meter)
+    else if (perUnit !== undefined || levels.length === 1 || !inputMeters.has(meter)) {
+      // Output stands behind the whole prompt, so it lies above every threshold that the prompt reaches.
+      cost += scaledUnits(units) * rate
+    } else cost += levelledCost(levels, meter, start, units)
+    if (inputMeters.has(meter)) start += units
+  }
+  return cost
+}
+
+/**
+ * What a line costs: the exact sum of units times prices, times the factor of the tier that was served,
+ * rounded half up once. Never negative, never NaN.
+ */
+export function priceLine(price: Price, line: UsageLine): LineAmount {
+  const rates = ratesOf(price)
+  const found: { unpriced: Meter[]; isInvalid: boolean } = { unpriced: [], isInvalid: false }
+  let cost = exactCost(rates, line, promptTokens(line.meters), found)
+  let scale = rateUnit * unitScale
+  let unpricedTier: string | undefined
+  if (line.tier !== undefined) {
+    const factor = rates.factors.get(line.tier)
+    if (factor !== undefined) {
+      cost *= factor
+      scale *= rateUnit
+    } else if (!standardTiers.has(line.tier)) unpricedTier = line.tier
+  }
+  const amount = roundHalfUp(cost, scale)
+  // No request costs a thousand million roubles: a provider that says so is not believed.
+  const isAbsurd = amount > amountMicrosMax
+  return {
+    amountMicros: isAbsurd ? 0 : Number(amount),
+    unpriced: found.unpriced,
+    ...(unpricedTier === undefined ? {} : { unpricedTier }),
+    ...(found.isInvalid || isAbsurd ? { isInvalid: true } : {}),
+  }
+}
+
+/**
+ * The cost of usage that is only expected: at the dearest of the rates that a prompt up to this length can
+ * meet, rounded up. Usage that is no number costs the most there is, so that a hold for it is refused.
+ */
+export function priceAtMost(price: Price, line: UsageLine): Micros {
+  const rates = ratesOf(price)
+  const found: { unpriced: Meter[]; isInvalid: boolean } = { unpriced: [], isInvalid: false }
+  const tokens = promptTokens(line.meters)
+  const [first, ...others] = rates.levels
+  const levels: [RateLevel, ...RateLevel[]] = [first]
+  let dearest = exactCost({ ...rates, levels }, line, tokens, found)
+  for (const level of others) {
+    if (tokens <= level.above) break
+    levels.push(level)
+    const cost = exactCost({ ...rates, levels }, line, tokens, found)
+    if (cost > dearest) dearest = cost
+  }
+  const scale = rateUnit * unitScale
+  const amount = (dearest + scale - 1n) / scale
+  return found.isInvalid || amount > amountMicrosMax ? amountMicrosMax : Number(amount)
+}
