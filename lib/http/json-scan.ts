@@ -1,3 +1,9 @@
+import { JsonScanner } from './json-scanner.ts'
+
+export { fold } from './json-fold.ts'
+export { JsonScanError } from './json-scan-error.ts'
+export { JsonScanner }
+
 /**
  * What a caller wants to know of a JSON document, as a tree (it may refer to itself). Everything outside
  * the tree is walked for its structure only.
@@ -18,6 +24,22 @@ export interface Interest {
 
 export type JsonType = 'string' | 'number' | 'true' | 'false' | 'null' | 'object' | 'array'
 
+/** What a string with `keep: 'base64'` holds. */
+export interface Base64Facts {
+  /** Decoded size; 0 for an address. */
+  readonly bytes: number
+  /** The first decoded bytes, at most 4096. */
+  readonly head: Buffer
+  /** False when it does not decode: foreign characters, white space, wrong padding. Addresses are valid. */
+  readonly isValid: boolean
+  /** It began with `data:`; the sizes are those of its content. */
+  readonly isDataUrl?: boolean
+  /** The media type in the data URL, lower-case, without parameters. */
+  readonly declaredType?: string
+  /** Not base64 but an address (`https:`, `gs:`) or the id of an uploaded file. */
+  readonly isUrl?: boolean
+}
+
 export interface Finding {
   readonly name: string
   /** `messages[3].content[1].source`, with the keys as the document spells them, unescaped. */
@@ -28,8 +50,36 @@ export interface Finding {
   readonly end: number
   /** The value's raw bytes with `keep: 'value'`. */
   readonly raw?: Buffer
+  /** With `keep: 'base64'`, when the value is a string. */
+  readonly base64?: Base64Facts
 }
 
 export interface ScanResult {
+  /** In the order in which the values begin, so a container comes before its members. */
   readonly findings: readonly Finding[]
+}
+
+export interface ScanOptions {
+  /** How many containers may be open at once. 512. */
+  readonly depthMax?: number
+  /** The longest value that `keep: 'value'` keeps. 1 MiB. */
+  readonly valueBytesMax?: number
+  /** The most findings of one document. 100,000. */
+  readonly findingsMax?: number
+  /** Refuse a key of interest that its object has twice. True. */
+  readonly rejectDuplicates?: boolean
+  /** Snake and camel case are one key, as Google takes them. The names in the interest have no underscores. */
+  readonly foldUnderscores?: boolean
+  /** The decoded bytes of `keep: 'base64'` strings, in order; good during the call only. */
+  readonly onBase64?: (path: string, bytes: Buffer) => void
+}
+
+/**
+ * Scans a whole document. Raw values are views of `body`.
+ * @throws JsonScanError
+ */
+export function scanJson(body: Buffer, interest: Interest, options: ScanOptions = {}): ScanResult {
+  const scanner = new JsonScanner(interest, options, true)
+  scanner.push(body)
+  return scanner.end()
 }

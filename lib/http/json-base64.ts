@@ -1,0 +1,135 @@
+import type { Base64Facts } from './json-scan.ts'
+
+const stagingBytes = 16_384
+const headBytesMax = 4096
+const fileIdCharactersMax = 256
+const scheme = /^[a-z][a-z0-9+.-]*:/i
+const fileId = /^(?:file[-_]|files\/)/
+const scratch = Buffer.allocUnsafe(stagingBytes)
+
+/**
+ * Measures base64 (or a data URL) that comes in pieces, keeping its first decoded bytes only. Decoding is
+ * native, into a scratch buffer: Node skips what is not base64, so a short result means invalid text.
+ */
+export class Base64Meter {
+  readonly #staging = Buffer.allocUnsafe(stagingBytes)
+  #onBytes: ((bytes: Buffer) => void) | undefined
+  #staged = 0
+  #isFirst = true
+  #bytes = 0
+  #head: Buffer[] = []
+  #headBytes = 0
+  #isValid = true
+  #isUrl = false
+  #isDataUrl = false
+  #declaredType: string | undefined
+
+  /** Begins a new text. `onBytes` gets the decoded bytes; they are good during the call only. */
+  begin(onBytes?: (bytes: Buffer) => void): void {
+    this.#onBytes = onBytes
+    this.#staged = 0
+    this.#isFirst = true
+    this.#bytes = 0
+    this.#head = []
+    this.#headBytes = 0
+    this.#isValid = true
+    this.#isUrl = false
+    this.#isDataUrl = false
+    this.#declaredType = undefined
+  }
+
+  write(chunk: Buffer, start: number, end: number): void {
+    let position = start
+    while (position < end) {
+      if (this.#staged === stagingBytes) this.#flush(false)
+      const count = Math.min(end - position, stagingBytes - this.#staged)
+      chunk.copy(this.#staging, this.#staged, position, position + count)
+      this.#staged += count
+      position += count
+    }
+  }
+
+  /** One character that the document spells with an escape; PHP writes every slash as `\/`. */
+  writeCharacter(code: number): void {
+    if (this.#staged === stagingBytes) this.#flush(false)
+    // Anything beyond ASCII is invalid in every alphabet, so 0xff can stand for all of it.
+    this.#staging[this.#staged++] = code > 0x7f ? 0xff : code
+  }
+
+  end(): Base64Facts {
+    this.#flush(true)
+    return {
+      bytes: this.#bytes,
+      head: this.#head.length === 1 ? (this.#head[0] as Buffer) : Buffer.concat(this.#head),
+      isValid: this.#isValid,
+      ...(this.#isDataUrl && { isDataUrl: true }),
+      ...(this.#declaredType !== undefined && { declaredType: this.#declaredType }),
+      ...(this.#isUrl && { isUrl: true }),
+    }
+  }
+
+  #flush(isLast: boolean): void {
+    if (this.#isFirst) {
+      this.#isFirst = false
+      this.#readPrefix(isLast)
+    }
+    const staged = this.#staged
+    // All pieces but the last have to be whole groups of four; a cut prefix leaves an odd rest.
+    const count = isLast ? staged : staged - (staged % 4)
+    if (!this.#isUrl) this.#decode(count, isLast)
+    if (count < staged) this.#staging.copyWithin(0, count, staged)
+    this.#staged = staged - count
+  }
+
+  #decode(count: number, isLast: boolean): void {
+    let characters = count
+    if (isLast) {
+      let padding = 0
+      while (padding < 2 && this.#staging[characters - 1] === 0x3d) {
+        characters--
+        padding++
+      }
+      const isOdd = padding > 0 ? count % 4 !== 0 : characters % 4 === 1
+      if (isOdd) this.#isValid = false
+    }
+    const expected = Math.floor((characters * 3) / 4)
+    this.#bytes += expected
+    if (!this.#isValid || expected === 0) return
+    if (scratch.write(this.#staging.toString('latin1', 0, characters), 'base64') !== expected) {
+      this.#isValid = false
+      return
+    }
+    if (this.#headBytes < headBytesMax) {
+      const count = Math.min(expected, headBytesMax - this.#headBytes)
+      this.#head.push(Buffer.from(scratch.subarray(0, count)))
+      this.#headBytes += count
+    }
+    this.#onBytes?.(scratch.subarray(0, expected))
+  }
+
+  /** `data:image/png;base64,...` loses its prefix; an address or a file's id is not measured. */
+  #readPrefix(isWhole: boolean): void {
+    const text = this.#staging.toString('latin1', 0, Math.min(this.#staged, fileIdCharactersMax))
+    if (!scheme.test(text)) {
+      this.#isUrl = isWhole && this.#staged < fileIdCharactersMax && fileId.test(text)
+      return
+    }
+    if (text.slice(0, 5).toLowerCase() !== 'data:') {
+      this.#isUrl = true
+      return
+    }
+    this.#isDataUrl = true
+    const comma = this.#staging.subarray(0, this.#staged).indexOf(0x2c)
+    const prefixEnd = comma === -1 ? this.#staged : comma
+    const [type = '', ...parameters] = this.#staging
+      .toString('latin1', 5, prefixEnd)
+      .split(';', 16)
+      .map(part => part.trim().toLowerCase())
+    if (type !== '') this.#declaredType = type
+    // RFC 2397 allows percent-encoded data as well; no provider takes it.
+    if (comma === -1 || parameters.at(-1) !== 'base64') this.#isValid = false
+    const rest = Math.min(this.#staged, prefixEnd + 1)
+    this.#staging.copyWithin(0, rest, this.#staged)
+    this.#staged -= rest
+  }
+}

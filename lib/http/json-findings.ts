@@ -1,0 +1,94 @@
+import type { Base64Facts, Finding, Interest, JsonType } from './json-scan.ts'
+import { JsonScanError } from './json-scan-error.ts'
+
+/** A finding whose value has begun and not ended. */
+export interface OpenFinding {
+  name: string
+  path: string
+  type: JsonType
+  start: number
+  end: number
+  raw?: Buffer
+  base64?: Base64Facts
+}
+
+/**
+ * Findings in the order in which their values begin, and the bytes of those that are kept. Of a chunk that
+ * has gone by, only what a kept value still needs is held.
+ */
+export class JsonFindings {
+  readonly #valueBytesMax: number
+  readonly #findingsMax: number
+  readonly #areChunksKept: boolean
+  readonly #all: OpenFinding[] = []
+  readonly #open: OpenFinding[] = []
+  #held: Buffer[] = []
+  #heldStart = 0
+
+  constructor(valueBytesMax: number, findingsMax: number, areChunksKept: boolean) {
+    this.#valueBytesMax = valueBytesMax
+    this.#findingsMax = findingsMax
+    this.#areChunksKept = areChunksKept
+  }
+
+  /** @throws JsonScanError too_many */
+  begin(name: string, keep: Interest['keep'], path: string, type: JsonType, start: number): OpenFinding {
+    if (this.#all.length >= this.#findingsMax) {
+      throw new JsonScanError(
+        'too_many',
+        path,
+        start,
+        `The body has more than ${this.#findingsMax} parts, counted up to ${path}. Send fewer in one request.`,
+      )
+    }
+    const finding: OpenFinding = { name, path, type, start, end: -1 }
+    this.#all.push(finding)
+    if (keep === 'value') {
+      if (this.#open.length === 0) this.#heldStart = start
+      this.#open.push(finding)
+    }
+    return finding
+  }
+
+  /** The value ended before offset `end`; `chunk` is the current one and begins at `chunkStart`. */
+  finish(finding: OpenFinding, end: number, chunk: Buffer, chunkStart: number): void {
+    finding.end = end
+    if (this.#open.at(-1) !== finding) return
+    this.#check(finding, end)
+    finding.raw = this.#bytes(finding.start, end, chunk, chunkStart)
+    this.#open.pop()
+    if (this.#open.length === 0) this.#held = []
+  }
+
+  /** The chunk goes away: what open values need of it is copied. */
+  leave(chunk: Buffer, chunkStart: number): void {
+    const outermost = this.#open[0]
+    if (outermost === undefined) return
+    this.#check(outermost, chunkStart + chunk.length)
+    const from = Math.max(0, outermost.start - chunkStart)
+    this.#held.push(Buffer.from(chunk.subarray(from)))
+  }
+
+  list(): readonly Finding[] {
+    return this.#all
+  }
+
+  #bytes(start: number, end: number, chunk: Buffer, chunkStart: number): Buffer {
+    if (start >= chunkStart) {
+      const bytes = chunk.subarray(start - chunkStart, end - chunkStart)
+      return this.#areChunksKept ? bytes : Buffer.from(bytes)
+    }
+    const whole = Buffer.concat([...this.#held, chunk.subarray(0, end - chunkStart)])
+    return whole.subarray(start - this.#heldStart)
+  }
+
+  #check(finding: OpenFinding, end: number): void {
+    if (end - finding.start <= this.#valueBytesMax) return
+    throw new JsonScanError(
+      'value_too_large',
+      finding.path,
+      finding.start,
+      `${finding.path === '' ? 'The body' : finding.path} is larger than ${this.#valueBytesMax} bytes. Send a shorter value.`,
+    )
+  }
+}

@@ -1,0 +1,141 @@
+import type { Base64Meter } from './json-base64.ts'
+import { ChunkWords } from './json-string-run.ts'
+
+/** Longer keys are nobody's: the longest name of interest is far shorter, even with every letter escaped. */
+const keyBytesMax = 1024
+const noEscape = 0
+const afterBackslash = 1
+/** From here on the state counts the hex digits that are still missing. */
+const hexDigits = 2
+
+const escaped = new Map<number, number>([
+  [0x22, 0x22],
+  [0x5c, 0x5c],
+  [0x2f, 0x2f],
+  [0x62, 0x08],
+  [0x66, 0x0c],
+  [0x6e, 0x0a],
+  [0x72, 0x0d],
+  [0x74, 0x09],
+])
+
+/** The string the scan is in: a key, which may be kept, or a value, which may be measured. */
+export class JsonText {
+  /** The closing quote has been passed. */
+  isEnded = false
+  /** The position returned last is that of a byte which no JSON string may have. */
+  isBroken = false
+  readonly #words = new ChunkWords()
+  #meter: Base64Meter | undefined
+  #escape = noEscape
+  #codeUnit = 0
+  #hasEscapes = false
+  /** Where the kept key begins in the current chunk; -1 when nothing is kept. */
+  #keyStart = -1
+  #keyParts: Buffer[] = []
+  #keyBytes = 0
+
+  begin(keyStart: number, meter: Base64Meter | undefined): void {
+    this.isEnded = false
+    this.#escape = noEscape
+    this.#hasEscapes = false
+    this.#keyStart = keyStart
+    this.#keyBytes = 0
+    this.#meter = meter
+  }
+
+  /** Goes on to the byte after the closing quote, to the chunk's end, or to the byte that is wrong. */
+  scan(chunk: Buffer, from: number): number {
+    let position = from
+    const meter = this.#meter
+    while (position < chunk.length) {
+      if (this.#escape !== noEscape) {
+        if (!this.#unescape(chunk[position] as number)) {
+          this.isBroken = true
+          return position
+        }
+        position++
+        continue
+      }
+      const end = this.#words.runEnd(chunk, position)
+      if (meter !== undefined && end > position) meter.write(chunk, position, end)
+      if (end === chunk.length) return end
+      const byte = chunk[end] as number
+      position = end + 1
+      if (byte === 0x22) {
+        this.isEnded = true
+        return position
+      }
+      if (byte !== 0x5c) {
+        this.isBroken = true
+        return end
+      }
+      this.#escape = afterBackslash
+      this.#hasEscapes = true
+    }
+    return position
+  }
+
+  /** One byte of an escape; false when it cannot stand there. */
+  #unescape(byte: number): boolean {
+    if (this.#escape === afterBackslash) {
+      if (byte === 0x75) {
+        this.#escape = hexDigits + 3
+        this.#codeUnit = 0
+        return true
+      }
+      const character = escaped.get(byte)
+      if (character === undefined) return false
+      this.#meter?.writeCharacter(character)
+      this.#escape = noEscape
+      return true
+    }
+    const digit = hexValue(byte)
+    if (digit === -1) return false
+    this.#codeUnit = this.#codeUnit * 16 + digit
+    if (this.#escape > hexDigits) this.#escape--
+    else {
+      this.#meter?.writeCharacter(this.#codeUnit)
+      this.#escape = noEscape
+    }
+    return true
+  }
+
+  /** The key that ended before `end`, unescaped. Of a very long one only the beginning, as it stands. */
+  key(chunk: Buffer, end: number): string {
+    let bytes = chunk
+    let start = this.#keyStart
+    let stop = end
+    if (this.#keyBytes > 0) {
+      this.#keep(chunk.subarray(0, end))
+      bytes = Buffer.concat(this.#keyParts)
+      start = 0
+      stop = bytes.length
+      this.#keyParts = []
+    }
+    this.#keyStart = -1
+    if (stop - start > keyBytesMax) return `${bytes.toString('utf8', start, start + keyBytesMax)}...`
+    const text = bytes.toString('utf8', start, stop)
+    return this.#hasEscapes ? String(JSON.parse(`"${text}"`)) : text
+  }
+
+  /** The chunk goes away: the key's part of it is kept. */
+  leave(chunk: Buffer): void {
+    if (this.#keyStart >= 0) {
+      this.#keep(chunk.subarray(this.#keyStart))
+      this.#keyStart = 0
+    }
+    this.#words.release()
+  }
+
+  #keep(part: Buffer): void {
+    if (this.#keyBytes <= keyBytesMax) this.#keyParts.push(Buffer.from(part.subarray(0, keyBytesMax + 1)))
+    this.#keyBytes += part.length
+  }
+}
+
+function hexValue(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const lower = byte | 0x20
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
+}
