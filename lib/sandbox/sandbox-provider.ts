@@ -1,0 +1,117 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { answerAnthropic } from './anthropic.ts'
+import { jsonAnswer } from './answer.ts'
+import type { SandboxAnswer, SandboxRequest } from './answer.ts'
+import { answerGoogle } from './google.ts'
+import { answerOpenai } from './openai.ts'
+
+/** Google's SDKs ask for `/v1` unless they are told `v1beta`; only its paths end in a method after a colon. */
+const googleStablePath = /^\/v1\/models\/[^/]+:[A-Za-z]+$/
+
+const bodyBytesMax = 64 * 1024 * 1024
+
+export interface SandboxOptions {
+  /** 0, the default, takes any free port. */
+  readonly port?: number
+  /** The wait between the frames of `sandbox-slow`. */
+  readonly paceMs?: number
+}
+
+export interface SandboxProvider {
+  /** `http://127.0.0.1:PORT`, to which a dialect's path is appended. */
+  readonly origin: string
+  /** Cuts what is still open, and resolves when the port is free. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts a provider on the loopback address that speaks all three dialects and costs nothing. It is an
+ * HTTP server and not a short cut inside the gateway, so that what is tried on it is what runs in earnest.
+ * Any key will do, and models are known by a name that begins with `sandbox`.
+ */
+export async function startSandboxProvider(options: SandboxOptions = {}): Promise<SandboxProvider> {
+  const paceMs = options.paceMs ?? 100
+  const server = createServer((incoming, response) => {
+    // What fails here is a client that left, or a fault of the sandbox: either way a cut answer says it.
+    serve(incoming, response, paceMs).catch(() => response.destroy())
+  })
+  // Longer than any pool's idle time, so that the gateway is the one to close idle connections.
+  server.keepAliveTimeout = 60_000
+  server.listen(options.port ?? 0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+async function serve(incoming: IncomingMessage, response: ServerResponse, paceMs: number): Promise<void> {
+  const request = await read(incoming)
+  if (request === undefined) {
+    const fault = { message: `The body is larger than ${bodyBytesMax} bytes.`, type: 'invalid_request_error' }
+    await write(response, jsonAnswer({ error: fault }, 413, { connection: 'close' }), 0)
+    return
+  }
+  await write(response, await answer(request), paceMs)
+}
+
+function answer(request: SandboxRequest): SandboxAnswer | Promise<SandboxAnswer> {
+  if (request.path.startsWith('/v1beta/') || googleStablePath.test(request.path)) return answerGoogle(request)
+  if (request.path.startsWith('/v1/messages')) return answerAnthropic(request)
+  return answerOpenai(request)
+}
+
+/** The request with its whole body; undefined when that is too large. */
+async function read(incoming: IncomingMessage): Promise<SandboxRequest | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > bodyBytesMax) return undefined
+    chunks.push(chunk)
+  }
+  const url = new URL(incoming.url ?? '/', 'http://sandbox')
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(incoming.headers)) {
+    const first = Array.isArray(value) ? value[0] : value
+    if (first !== undefined) headers[name] = first
+  }
+  return {
+    method: incoming.method ?? 'GET',
+    path: url.pathname,
+    query: url.searchParams,
+    headers,
+    body: Buffer.concat(chunks),
+  }
+}
+
+async function write(response: ServerResponse, answer: SandboxAnswer, paceMs: number): Promise<void> {
+  if (!answer.isStream) {
+    const body = Buffer.concat(answer.frames.map(frame => Buffer.from(frame)))
+    response.writeHead(answer.status, { ...answer.headers, 'content-length': body.length })
+    response.end(body)
+    return
+  }
+  response.writeHead(answer.status, answer.headers)
+  await pipeline(Readable.from(paced(answer, paceMs)), response)
+}
+
+/** One frame a write, with a wait between them where the model is slow. */
+async function* paced(answer: SandboxAnswer, paceMs: number): AsyncGenerator<Buffer> {
+  for (const [index, frame] of answer.frames.entries()) {
+    if (answer.isPaced && index > 0) await delay(paceMs)
+    yield Buffer.from(frame)
+  }
+}
