@@ -64,10 +64,10 @@ async function serve(incoming: IncomingMessage, response: ServerResponse, paceMs
     await write(response, jsonAnswer({ error: fault }, 413, { connection: 'close' }), 0)
     return
   }
-  await write(response, await answer(request), paceMs)
+  await write(response, await answerFor(request), paceMs)
 }
 
-function answer(request: SandboxRequest): SandboxAnswer | Promise<SandboxAnswer> {
+function answerFor(request: SandboxRequest): SandboxAnswer | Promise<SandboxAnswer> {
   if (request.path.startsWith('/v1beta/') || googleStablePath.test(request.path)) return answerGoogle(request)
   if (request.path.startsWith('/v1/messages')) return answerAnthropic(request)
   return answerOpenai(request)
