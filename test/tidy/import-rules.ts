@@ -1,0 +1,90 @@
+import { isBuiltin } from 'node:module'
+import type { Source } from './sources.ts'
+
+/** Where each package may be imported in the source. Tests may import what they like. */
+const doors: Readonly<Record<string, readonly string[]>> = {
+  undici: ['lib/upstream/'],
+  'better-sqlite3': ['lib/stores/'],
+  kysely: ['lib/stores/'],
+  pino: ['lib/log.ts'],
+  eventemitter3: ['lib/pipeline/events.ts'],
+  zod: ['lib/config/', 'lib/control/'],
+  yaml: ['lib/config/'],
+  commander: ['bin/', 'lib/cli/'],
+}
+
+const pureFolders = ['lib/dialects/', 'lib/money/', 'lib/http/']
+/** Parts of Node that compute and do nothing else. */
+const pureBuiltins = [
+  'node:assert/strict',
+  'node:buffer',
+  'node:crypto',
+  'node:net',
+  'node:stream',
+  'node:string_decoder',
+  'node:util',
+  'node:zlib',
+]
+
+type Rule = (from: string, to: string) => string | undefined
+
+const rules: readonly Rule[] = [
+  (from, to) =>
+    from.startsWith('lib/') && !to.startsWith('lib/') ? 'lib imports nothing from outside lib' : undefined,
+  (from, to) =>
+    from.startsWith('plugins/') && from !== 'plugins/index.ts' && !to.startsWith('lib/')
+      ? 'plugins import lib and never each other'
+      : undefined,
+  (from, to) =>
+    from.startsWith('lib/pipeline/') && !to.startsWith('lib/pipeline/') && to !== 'lib/errors.ts'
+      ? 'lib/pipeline imports nothing else of lib'
+      : undefined,
+  (from, to) =>
+    isPure(from) && !isPure(to) && to !== 'lib/errors.ts'
+      ? 'lib/dialects, lib/money and lib/http import only each other and lib/errors.ts'
+      : undefined,
+  (from, to) =>
+    from.startsWith('lib/ledger/') && (to.startsWith('lib/stores/') || to.startsWith('lib/upstream/'))
+      ? 'the rules of money know nothing of stores and upstreams'
+      : undefined,
+  (from, to) =>
+    from.startsWith('lib/sandbox/') && !to.startsWith('lib/sandbox/')
+      ? 'the sandbox stands in for a provider, so it shares no code with the gateway'
+      : undefined,
+  (_from, to) =>
+    to.startsWith('bin/') || to.startsWith('test/') ? `nothing imports ${to.split('/')[0]}` : undefined,
+]
+
+function isPure(path: string): boolean {
+  return pureFolders.some(folder => path.startsWith(folder))
+}
+
+/** Imports that point the wrong way or through the wrong door, as sentences. */
+export function importBreaches(sources: readonly Source[]): readonly string[] {
+  const breaches: string[] = []
+  for (const source of sources) {
+    if (!/^(?:bin|plugins|lib)\//.test(source.path)) continue
+    for (const { to, isRelative, isTypeOnly, line } of source.imports) {
+      const reasons = isRelative
+        ? rules.map(rule => rule(source.path, to))
+        : [packageBreach(source.path, to, isTypeOnly)]
+      for (const reason of reasons) {
+        if (reason !== undefined) breaches.push(`${source.path}:${line} imports ${to}, but ${reason}.`)
+      }
+    }
+  }
+  return breaches
+}
+
+function packageBreach(from: string, specifier: string, isTypeOnly: boolean): string | undefined {
+  if (isBuiltin(specifier)) {
+    if (!specifier.startsWith('node:')) return 'parts of Node are imported with node: before the name'
+    if (!isPure(from) || isTypeOnly || pureBuiltins.includes(specifier)) return undefined
+    return 'lib/dialects, lib/money and lib/http do no input and output'
+  }
+  const name = /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier
+  const allowed = doors[name]
+  if (allowed === undefined) return `${name} has no door in test/tidy/import-rules.ts`
+  if (allowed.some(door => from === door || (door.endsWith('/') && from.startsWith(door)))) return undefined
+  return `${name} is imported in ${allowed.join(' and ')} only`
+}
