@@ -73,9 +73,11 @@ export interface Config {
   readonly plugins: readonly PluginConfig[]
   readonly providers: ReadonlyMap<string, ProviderConfig>
   readonly egress: ReadonlyMap<string, { readonly url: URL }>
-  /** By name; aliases point at their target's entry. Patterns are apart. */
+  /** By name. Aliases and patterns are apart. */
   readonly models: ReadonlyMap<string, ModelConfig>
+  /** To the name of a model, or a name that a pattern covers; never to another alias. */
   readonly aliases: ReadonlyMap<string, string>
+  /** The most specific first: the first that covers a name is the one. */
   readonly modelPatterns: readonly ModelConfig[]
   readonly defaultProvider: Readonly<Record<DialectName, string | undefined>>
   readonly limits: Limits

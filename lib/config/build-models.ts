@@ -1,0 +1,128 @@
+import { buildPrices } from './build-prices.ts'
+import type { ModelConfig } from './config.ts'
+import { isMapping } from './layers.ts'
+import type { Problems } from './problems.ts'
+import { modelSchema } from './schema.ts'
+import type { ModelInput } from './schema.ts'
+
+export interface Models {
+  readonly models: Map<string, ModelConfig>
+  /** To the name of a model, or one that a pattern covers; never to another alias. */
+  readonly aliases: Map<string, string>
+  /** The most specific first: the one with the most letters that are not `*`. */
+  readonly modelPatterns: ModelConfig[]
+}
+
+/** Parses `models`; providers must be among the names given, aliases must lead to a model. */
+export function buildModels(section: unknown, providerNames: readonly string[], problems: Problems): Models {
+  const models = new Map<string, ModelConfig>()
+  const aliases = new Map<string, string>()
+  const modelPatterns: ModelConfig[] = []
+  if (!isMapping(section)) return { models, aliases, modelPatterns }
+  for (const [name, value] of Object.entries(section)) {
+    if (name === '' || /\s/.test(name)) problems.add(['models', name], 'a model name has no spaces')
+    checkProviders(name, value, providerNames, problems)
+    const input = problems.parse(modelSchema, value, ['models', name])
+    if (input === undefined) continue
+    if (input.alias !== undefined) {
+      if (checkAlias(name, input, problems)) aliases.set(name, input.alias)
+      continue
+    }
+    const model = buildModel(name, input, problems)
+    if (name.includes('*')) modelPatterns.push(model)
+    else models.set(name, model)
+  }
+  modelPatterns.sort((left, right) => literalLength(right.name) - literalLength(left.name))
+  const declared = Object.keys(section).filter(name => !name.includes('*'))
+  resolveAliases({ models, aliases, modelPatterns }, declared, problems)
+  return { models, aliases, modelPatterns }
+}
+
+function checkAlias(name: string, input: ModelInput, problems: Problems): boolean {
+  const others = Object.entries(input).filter(([key, value]) => key !== 'alias' && value !== undefined)
+  if (others.length > 0) {
+    problems.add(
+      ['models', name],
+      `an alias stands alone; ${others.map(([key]) => key).join(', ')} belongs to its target`,
+    )
+  }
+  if (name.includes('*')) problems.add(['models', name], 'a pattern cannot be an alias')
+  return others.length === 0 && !name.includes('*')
+}
+
+/** On the value as written, so that a slip elsewhere in the entry does not hide this one. */
+function checkProviders(name: string, value: unknown, known: readonly string[], problems: Problems): void {
+  if (!isMapping(value)) return
+  const { provider } = value
+  const named: readonly unknown[] = Array.isArray(provider) ? provider : [provider]
+  for (const [index, one] of named.entries()) {
+    if (typeof one !== 'string' || known.includes(one)) continue
+    const path = ['models', name, 'provider', ...(Array.isArray(provider) ? [index] : [])]
+    problems.addUnknown(path, 'provider', one, known)
+  }
+}
+
+function buildModel(name: string, input: ModelInput, problems: Problems): ModelConfig {
+  const providers = typeof input.provider === 'string' ? [input.provider] : (input.provider ?? [])
+  if (providers.length === 0)
+    problems.add(['models', name, 'provider'], 'is missing: name a provider, or an alias')
+  return {
+    name,
+    providers,
+    ...(input.upstreamModel === undefined ? {} : { upstreamModel: input.upstreamModel }),
+    ...(input.outputTokensMax === undefined ? {} : { outputTokensMax: input.outputTokensMax }),
+    prices: buildPrices(name, input, problems),
+  }
+}
+
+function literalLength(pattern: string): number {
+  return pattern.replaceAll('*', '').length
+}
+
+/** Follows aliases of aliases to a model, so that each leads there at once. */
+function resolveAliases(
+  { aliases, modelPatterns }: Models,
+  declared: readonly string[],
+  problems: Problems,
+): void {
+  const targets = new Map<string, string>()
+  for (const [alias, first] of aliases) {
+    const seen = new Set([alias])
+    let target = first
+    for (
+      let next = aliases.get(target);
+      next !== undefined && !seen.has(target);
+      next = aliases.get(target)
+    ) {
+      seen.add(target)
+      target = next
+    }
+    if (seen.has(target)) {
+      problems.add(['models', alias, 'alias'], `leads back to itself: ${[...seen, target].join(' -> ')}`)
+    } else if (
+      !declared.includes(target) &&
+      !modelPatterns.some(({ name }) => matchesPattern(name, target))
+    ) {
+      problems.addUnknown(['models', alias, 'alias'], 'model', target, declared)
+    } else {
+      targets.set(alias, target)
+    }
+  }
+  for (const [alias, target] of targets) aliases.set(alias, target)
+}
+
+/** Whether a pattern covers a name; `*` stands for any letters, none included. */
+export function matchesPattern(pattern: string, name: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return pattern === name
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last))
+    return false
+  let position = first.length
+  for (const part of rest) {
+    const found = name.indexOf(part, position)
+    if (found === -1) return false
+    position = found + part.length
+  }
+  return position <= name.length - last.length
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import type { Price } from '../money/price.ts'
+import { meters } from '../money/usage.ts'
+import type { Path } from './config-error.ts'
+import type { Problems } from './problems.ts'
+import type { ModelInput, PriceInput } from './schema.ts'
+
+/**
+ * The versions of a model's price, oldest first. The short form (`rubPerMillion` beside `provider`) is the
+ * version without a date; entries of `prices` follow by their dates.
+ */
+export function buildPrices(model: string, input: ModelInput, problems: Problems): Price[] {
+  const path: Path = ['models', model]
+  const versions: { input: PriceInput; path: Path }[] = []
+  const { rubPerMillion, rubPerUnit, above, factors } = input
+  if ([rubPerMillion, rubPerUnit, above, factors].some(part => part !== undefined)) {
+    versions.push({ input: { rubPerMillion, rubPerUnit, above, factors }, path })
+  }
+  for (const [index, price] of (input.prices ?? []).entries()) {
+    versions.push({ input: price, path: [...path, 'prices', index] })
+  }
+  const starts = new Set<string>()
+  for (const version of versions) {
+    const from = version.input.from ?? ''
+    if (starts.has(from)) {
+      const which = from === '' ? 'without a date' : `from ${from}`
+      problems.add(version.path, `there are two prices ${which}; each needs a date of its own`)
+    }
+    starts.add(from)
+    checkPrice(version.input, version.path, problems)
+  }
+  return versions
+    .map(version => buildPrice(model, version.input))
+    .sort((left, right) => ((left.from ?? '') < (right.from ?? '') ? -1 : 1))
+}
+
+function checkPrice(price: PriceInput, path: Path, problems: Problems): void {
+  for (const unit of Object.keys(price.rubPerUnit ?? {})) {
+    const [meter = '', ...variant] = unit.split('/')
+    const unitPath = [...path, 'rubPerUnit', unit]
+    if (!(meters as readonly string[]).includes(meter)) {
+      problems.addUnknown(unitPath, 'meter', meter, meters)
+    } else if (price.rubPerMillion !== undefined && Object.hasOwn(price.rubPerMillion, meter)) {
+      problems.add(unitPath, `"${meter}" is priced twice: per unit here and in rubPerMillion`)
+    } else if (variant.some(part => part === '')) {
+      problems.add(unitPath, 'a variant has no empty parts: images/1024x1024/high')
+    }
+  }
+  const thresholds = new Set<number>()
+  for (const [index, tier] of (price.above ?? []).entries()) {
+    const tierPath = [...path, 'above', index]
+    if (thresholds.has(tier.inputTokens)) {
+      problems.add([...tierPath, 'inputTokens'], `two rates above ${tier.inputTokens} tokens overlap`)
+    }
+    thresholds.add(tier.inputTokens)
+    const modes = new Set(price.above?.map(other => other.mode))
+    if (index === 0 && modes.size > 1) problems.add(tierPath, 'the rates of one model share one mode')
+    for (const meter of Object.keys(tier.rubPerMillion)) {
+      if (price.rubPerMillion === undefined || !Object.hasOwn(price.rubPerMillion, meter)) {
+        problems.add([...tierPath, 'rubPerMillion', meter], `"${meter}" has no base price in rubPerMillion`)
+      }
+    }
+  }
+}
+
+function buildPrice(model: string, input: PriceInput): Price {
+  const content = {
+    model,
+    ...(input.from === undefined ? {} : { from: input.from }),
+    rubPerMillion: input.rubPerMillion ?? {},
+    rubPerUnit: input.rubPerUnit ?? {},
+    above: [...(input.above ?? [])].sort((left, right) => left.inputTokens - right.inputTokens),
+    factors: withoutUndefined(input.factors ?? {}),
+  }
+  return { hash: createHash('sha256').update(canonicalJson(content)).digest('base64url'), ...content }
+}
+
+function withoutUndefined(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}
+
+/** JSON with sorted keys and no spaces, so that the same price has the same hash however it is written. */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value)
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`)
+    return `{${members.join(',')}}`
+  }
+  return JSON.stringify(value)
+}

@@ -1,0 +1,46 @@
+/** One thing that is wrong in a config file, said so that it can be put right. */
+export interface ConfigProblem {
+  /** Absolute path of the file that holds the value. */
+  readonly file: string
+  /** Where in the file: `providers.openai.streamUsage`, `plugins[2]`; empty for the file as a whole. */
+  readonly path: string
+  readonly message: string
+  /** The valid name most like the one that was found. */
+  readonly nearest?: string
+  /** From 1; absent where the YAML parser gives no place. */
+  readonly line?: number
+  readonly column?: number
+}
+
+/** A configuration that cannot be used, with everything that is wrong in it, not only the first. */
+export class ConfigError extends Error {
+  readonly problems: readonly ConfigProblem[]
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(problems.map(formatProblem).join('\n'))
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+/** `/etc/gateway.yaml:12:3 providers.openai.streamUsge: unknown key; did you mean "streamUsage"?` */
+export function formatProblem(problem: ConfigProblem): string {
+  const place =
+    problem.line === undefined ? problem.file : `${problem.file}:${problem.line}:${problem.column}`
+  const path = problem.path === '' ? '' : ` ${problem.path}`
+  const hint = problem.nearest === undefined ? '' : `; did you mean "${problem.nearest}"?`
+  return `${place}${path}: ${problem.message}${hint}`
+}
+
+export type Path = readonly (string | number)[]
+
+/** Joins a path as people write it; keys that are not plain words are quoted. */
+export function formatPath(path: Path): string {
+  let text = ''
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`
+    else if (/^[A-Za-z_][\w-]*$/.test(part)) text += text === '' ? part : `.${part}`
+    else text += `["${part}"]`
+  }
+  return text
+}

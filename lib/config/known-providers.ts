@@ -1,0 +1,85 @@
+import type { DialectName } from '../dialects/dialect.ts'
+
+/** What the gateway knows of a provider before the config says anything. */
+export interface KnownProvider {
+  readonly dialects: Readonly<{ [D in DialectName]?: string }>
+  readonly streamUsage: 'inject' | 'as-sent'
+  readonly onClientLeft: 'abort' | 'drain'
+}
+
+type Behaviour = Partial<Omit<KnownProvider, 'dialects'>>
+
+function known(dialects: KnownProvider['dialects'], behaviour: Behaviour = {}): KnownProvider {
+  return { dialects, streamUsage: 'as-sent', onClientLeft: 'abort', ...behaviour }
+}
+
+/** Streams carry no usage unless the request asks for it. */
+const inject: Behaviour = { streamUsage: 'inject' }
+/** Generates and bills the whole answer after a disconnect, so the rest is read for its usage. */
+const drain: Behaviour = { onClientLeft: 'drain' }
+
+/** Port 0 of this machine: nothing is ever dialled, the sandbox answers inside the gateway. */
+const sandboxOrigin = 'http://127.0.0.1:0'
+
+/** Built-in defaults by provider name; values in the config's `providers` lie over them. */
+export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
+  ['openai', known({ openai: 'https://api.openai.com/v1' }, inject)],
+  ['anthropic', known({ anthropic: 'https://api.anthropic.com/v1', openai: 'https://api.anthropic.com/v1' })],
+  [
+    'google',
+    known(
+      {
+        google: 'https://generativelanguage.googleapis.com/v1beta',
+        openai: 'https://generativelanguage.googleapis.com/v1beta/openai',
+      },
+      drain,
+    ),
+  ],
+  [
+    'deepseek',
+    known(
+      { openai: 'https://api.deepseek.com/v1', anthropic: 'https://api.deepseek.com/anthropic/v1' },
+      inject,
+    ),
+  ],
+  ['mistral', known({ openai: 'https://api.mistral.ai/v1' }, drain)],
+  ['xai', known({ openai: 'https://api.x.ai/v1' }, inject)],
+  ['groq', known({ openai: 'https://api.groq.com/openai/v1' }, drain)],
+  [
+    'openrouter',
+    known({ openai: 'https://openrouter.ai/api/v1', anthropic: 'https://openrouter.ai/api/v1' }, drain),
+  ],
+  ['perplexity', known({ openai: 'https://api.perplexity.ai' }, drain)],
+  ['together', known({ openai: 'https://api.together.ai/v1' })],
+  ['cerebras', known({ openai: 'https://api.cerebras.ai/v1' }, inject)],
+  [
+    'moonshot',
+    known({ openai: 'https://api.moonshot.ai/v1', anthropic: 'https://api.moonshot.ai/anthropic/v1' }),
+  ],
+  [
+    'qwen',
+    known({ openai: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' }, { ...inject, ...drain }),
+  ],
+  ['zai', known({ openai: 'https://api.z.ai/api/paas/v4', anthropic: 'https://api.z.ai/api/anthropic/v1' })],
+  ['fireworks', known({ openai: 'https://api.fireworks.ai/inference/v1' })],
+  ['cohere', known({ openai: 'https://api.cohere.ai/compatibility/v1' })],
+  [
+    'sandbox',
+    known({
+      openai: `${sandboxOrigin}/v1`,
+      anthropic: `${sandboxOrigin}/v1`,
+      google: `${sandboxOrigin}/v1beta`,
+    }),
+  ],
+])
+
+/** First path segments that mean something else, so no provider may have them as its name. */
+export const reservedProviderNames: readonly string[] = [
+  'v1',
+  'v1beta',
+  'upload',
+  'download',
+  'ws',
+  'gateway',
+  'api',
+]

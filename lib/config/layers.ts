@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Path } from './config-error.ts'
+import type { Problems } from './problems.ts'
+import { parseYaml } from './yaml-document.ts'
+import type { YamlDocument } from './yaml-document.ts'
+
+/** A file of the configuration, as read; `include` is taken out of the value. */
+export interface Layer {
+  readonly file: string
+  readonly document: YamlDocument
+  readonly value: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Reads a config file and the files it includes, weakest first: an included file before the one that
+ * includes it, an earlier include before a later one. What cannot be read is added to the problems.
+ */
+export function readLayers(file: string, problems: Problems): Layer[] {
+  const layers: Layer[] = []
+  readInto(layers, resolve(file), [], problems)
+  return layers
+}
+
+function readInto(layers: Layer[], file: string, includedBy: readonly string[], problems: Problems): void {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    problems.addAt(file, '', `cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    return
+  }
+  const document = parseYaml(text)
+  for (const error of document.syntaxErrors) {
+    problems.addAt(
+      file,
+      '',
+      error.message,
+      error.line === undefined ? undefined : (error as { line: number; column: number }),
+    )
+  }
+  if (document.syntaxErrors.length > 0) return
+  const value = document.value ?? {}
+  if (!isMapping(value)) {
+    problems.addAt(file, '', 'must be a map of settings')
+    return
+  }
+  const { include, ...rest } = value
+  const chain = [...includedBy, file]
+  for (const [index, target] of includesOf(include, file, document, problems).entries()) {
+    const path = resolve(dirname(file), target)
+    if (chain.includes(path)) {
+      problems.addAt(file, `include[${index}]`, `includes itself: ${[...chain, path].join(' -> ')}`)
+    } else {
+      readInto(layers, path, chain, problems)
+    }
+  }
+  layers.push({ file, document, value: rest })
+}
+
+function includesOf(
+  include: unknown,
+  file: string,
+  document: YamlDocument,
+  problems: Problems,
+): readonly string[] {
+  if (include === undefined || include === null) return []
+  if (Array.isArray(include) && include.every(item => typeof item === 'string')) return include
+  problems.addAt(file, 'include', 'must be a list of files', document.locate(['include']))
+  return []
+}
+
+/** Maps are merged deeply, everything else is replaced. */
+export function mergeLayers(layers: readonly Layer[]): Record<string, unknown> {
+  let merged: Record<string, unknown> = {}
+  for (const layer of layers) merged = merge(merged, layer.value)
+  return merged
+}
+
+function merge(
+  under: Readonly<Record<string, unknown>>,
+  over: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...under }
+  for (const [key, value] of Object.entries(over)) {
+    const below = merged[key]
+    merged[key] = isMapping(below) && isMapping(value) ? merge(below, value) : value
+  }
+  return merged
+}
+
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The strongest file that has the path or the longest part of it, and where in that file it stands. */
+export function locate(layers: readonly Layer[], path: Path) {
+  for (let length = path.length; length > 0; length--) {
+    const part = path.slice(0, length)
+    for (const layer of layers.toReversed()) {
+      const place = layer.document.locate(part)
+      if (place !== undefined) return { file: layer.file, place }
+    }
+  }
+  return { file: layers.at(-1)?.file, place: undefined }
+}

@@ -1,0 +1,172 @@
+import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { dirname, resolve } from 'node:path'
+import { buildModels } from './build-models.ts'
+import { buildPlugins, shippedPlugins } from './build-plugins.ts'
+import type { KnownPlugins } from './build-plugins.ts'
+import { buildProviders } from './build-providers.ts'
+import type { Config, Listen } from './config.ts'
+import type { Path } from './config-error.ts'
+import { deepFreeze } from './deep-freeze.ts'
+import { substitute } from './environment.ts'
+import type { Environment } from './environment.ts'
+import { isMapping, locate, mergeLayers, readLayers } from './layers.ts'
+import { nearest } from './nearest.ts'
+import { findNotYet } from './not-yet.ts'
+import { Problems } from './problems.ts'
+import { configSchema } from './schema.ts'
+import type { ConfigKey, Settings } from './schema.ts'
+
+export interface LoadConfigOptions {
+  readonly env?: Environment
+  /** The plugins there are, with the schemas of their options. */
+  readonly plugins?: KnownPlugins
+}
+
+export interface LoadedConfig {
+  readonly config: Config
+  /** What an operator should know and that is no error, such as a provider that is off. */
+  readonly notices: readonly string[]
+}
+
+/** Sections of many entries are parsed entry by entry, so that one bad entry does not hide the others. */
+const builtApart = new Set<ConfigKey>(['providers', 'models', 'plugins', 'include'])
+
+/**
+ * Reads a config file with all it includes, checks it, and freezes it.
+ *
+ * @throws ConfigError with everything that is wrong
+ */
+export function loadConfig(file: string, options: LoadConfigOptions = {}): LoadedConfig {
+  const main = resolve(file)
+  const problems = new Problems(main)
+  const notices: string[] = []
+  problems.layers = readLayers(main, problems)
+  problems.throwIfAny()
+
+  const merged = mergeLayers(problems.layers)
+  const { value, missingVariables } = resolveVariables(merged, options.env ?? process.env, problems)
+  const settings = parseSettings(value, problems)
+  const egressNames = Object.keys(isMapping(value['egress']) ? value['egress'] : {})
+  const context = { problems, notices, egressNames, missingVariables }
+  const providers = buildProviders(value['providers'], context)
+  const providerNames = Object.keys(isMapping(value['providers']) ? value['providers'] : {})
+  const models = buildModels(value['models'], providerNames, problems)
+  const plugins = buildPlugins(value['plugins'], options.plugins ?? shippedPlugins, problems)
+  checkDefaultProviders(settings, providers, providerNames, problems)
+  const tls =
+    settings.tls === null
+      ? undefined
+      : settings.tls && resolveTls(settings.tls, fileOf(problems, 'tls'), problems)
+  problems.throwIfAny()
+
+  const whole = settings as Settings
+  const { listen } = whole
+  const config: Config = {
+    file: main,
+    listen,
+    publicUrl: whole.publicUrl ?? ownUrl(listen, tls !== undefined),
+    ...(whole.accountArea === undefined ? {} : { accountArea: whole.accountArea }),
+    ...(whole.admin === undefined ? {} : { admin: whole.admin }),
+    store: resolveStore(whole.store, fileOf(problems, 'store')),
+    durability: whole.durability,
+    workers: whole.workers === 'auto' ? availableParallelism() : whole.workers,
+    plugins,
+    providers,
+    egress: new Map(Object.entries(whole.egress)),
+    ...models,
+    defaultProvider: { openai: undefined, anthropic: undefined, google: undefined, ...whole.defaultProvider },
+    limits: whole.limits,
+    hold: { ...whole.hold, outputTokens: whole.hold.outputTokens ?? undefined },
+    isolation: whole.isolation,
+    trustedProxies: whole.trustedProxies,
+    cors: whole.cors,
+    tls,
+    log: whole.log,
+    unmetered: whole.unmetered,
+  }
+  for (const { path, message } of findNotYet(config)) problems.add(path, message)
+  problems.throwIfAny()
+  return deepFreeze({ config, notices })
+}
+
+function resolveVariables(merged: unknown, env: Environment, problems: Problems) {
+  const { value, missing, malformed } = substitute(merged, env)
+  const missingVariables = new Map<string, string[]>()
+  for (const { path, text } of malformed) problems.add(path, `"${text}" names no variable; write \${NAME}`)
+  for (const { path, name } of missing) {
+    const provider = credentialOwner(path)
+    if (provider === undefined) {
+      problems.add(path, `the environment variable ${name} is not set`)
+      problems.silence(path)
+    } else {
+      missingVariables.set(provider, [...(missingVariables.get(provider) ?? []), name])
+    }
+  }
+  return { value: isMapping(value) ? value : {}, missingVariables }
+}
+
+/** The provider whose credential a path is: `providers.NAME.credentials[0]`. */
+function credentialOwner([section, provider, key, index]: Path): string | undefined {
+  return section === 'providers' && key === 'credentials' && index !== undefined
+    ? String(provider)
+    : undefined
+}
+
+function parseSettings(value: Readonly<Record<string, unknown>>, problems: Problems): Partial<Settings> {
+  const { shape } = configSchema
+  const keys = Object.keys(shape) as ConfigKey[]
+  for (const key of Object.keys(value)) {
+    if (!Object.hasOwn(shape, key)) problems.add([key], 'unknown key', nearest(key, keys))
+  }
+  const settings: Record<string, unknown> = {}
+  for (const key of keys) {
+    if (builtApart.has(key)) {
+      if (key !== 'plugins' && value[key] !== undefined && !isMapping(value[key])) {
+        problems.add([key], 'must be a map')
+      }
+      continue
+    }
+    settings[key] = problems.parse(shape[key], value[key], [key])
+  }
+  return settings as Partial<Settings>
+}
+
+function checkDefaultProviders(
+  settings: Partial<Settings>,
+  providers: Config['providers'],
+  providerNames: readonly string[],
+  problems: Problems,
+): void {
+  for (const [dialect, name] of Object.entries(settings.defaultProvider ?? {})) {
+    if (name === undefined) continue
+    const path = ['defaultProvider', dialect]
+    const provider = providers.get(name)
+    if (!providerNames.includes(name)) problems.addUnknown(path, 'provider', name, providerNames)
+    else if (provider !== undefined && !Object.hasOwn(provider.dialects, dialect)) {
+      problems.add(path, `provider "${name}" has no ${dialect} dialect`)
+    }
+  }
+}
+
+/** The file that says a setting: its relative paths start there. */
+function fileOf(problems: Problems, key: ConfigKey): string {
+  return locate(problems.layers, [key]).file ?? problems.file
+}
+
+function resolveTls(tls: NonNullable<Settings['tls']>, file: string, problems: Problems): Config['tls'] {
+  const resolved = { cert: resolve(dirname(file), tls.cert), key: resolve(dirname(file), tls.key) }
+  for (const part of ['cert', 'key'] as const) {
+    if (!existsSync(resolved[part])) problems.add(['tls', part], `there is no file ${resolved[part]}`)
+  }
+  return resolved
+}
+
+function resolveStore(store: string, file: string): Config['store'] {
+  if (!store.startsWith('sqlite:')) return { kind: 'postgres', url: store }
+  return { kind: 'sqlite', file: resolve(dirname(file), store.slice('sqlite:'.length)) }
+}
+
+function ownUrl({ host, port }: Listen, isTls: boolean): URL {
+  return new URL(`${isTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`)
+}

@@ -1,0 +1,39 @@
+import type { Config } from './config.ts'
+import type { Path } from './config-error.ts'
+
+interface NotYet {
+  readonly path: Path
+  readonly message: string
+  isAsked(config: Config): boolean
+}
+
+/**
+ * What the config can say and this version cannot do. It is refused, since a setting that is silently
+ * ignored is worse than none. Whoever builds one of these deletes its line.
+ */
+const notYet: readonly NotYet[] = [
+  {
+    path: ['accountArea'],
+    message: 'the web account area is not built yet; leave it out and use the command line',
+    isAsked: config => config.accountArea !== undefined,
+  },
+  {
+    path: ['egress'],
+    message: 'egress proxies are not built yet; leave it out and let requests go out directly',
+    isAsked: config => config.egress.size > 0,
+  },
+  {
+    path: ['store'],
+    message: 'PostgreSQL is not built yet; use sqlite:FILE',
+    isAsked: config => config.store.kind === 'postgres',
+  },
+  {
+    path: ['workers'],
+    message: 'more than one process is not built yet; use workers: 1',
+    isAsked: config => config.workers !== 1,
+  },
+]
+
+export function findNotYet(config: Config): readonly { readonly path: Path; readonly message: string }[] {
+  return notYet.filter(feature => feature.isAsked(config))
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { ConfigError, formatPath } from './config-error.ts'
+import type { ConfigProblem, Path } from './config-error.ts'
+import { locate } from './layers.ts'
+import type { Layer } from './layers.ts'
+import { nearest } from './nearest.ts'
+import { validNamesAt } from './valid-names.ts'
+import type { Place } from './yaml-document.ts'
+
+type Issue = z.core.$ZodIssue
+
+/** Gathers everything that is wrong, so that one run of `gateway check` shows it all. */
+export class Problems {
+  readonly #found: ConfigProblem[] = []
+  /** The main file. */
+  readonly file: string
+  readonly #silenced = new Set<string>()
+  layers: readonly Layer[] = []
+
+  constructor(mainFile: string) {
+    this.file = mainFile
+  }
+
+  get count(): number {
+    return this.#found.length
+  }
+
+  addAt(file: string, path: string, message: string, place?: Place): void {
+    this.#found.push({ file, path, message, ...place })
+  }
+
+  /** A value at a path of the merged configuration; the file and line are those it came from. */
+  add(path: Path, message: string, near?: string): void {
+    const pathText = formatPath(path)
+    if (this.#silenced.has(pathText)) return
+    const { file = this.file, place } = locate(this.layers, path)
+    const hint = near === undefined ? {} : { nearest: near }
+    this.#found.push({ file, path: pathText, message, ...hint, ...place })
+  }
+
+  /** Says no more about a path: what is wrong with it has been said. */
+  silence(path: Path): void {
+    this.#silenced.add(formatPath(path))
+  }
+
+  /** A name that is not among the known ones. */
+  addUnknown(path: Path, kind: string, name: string, known: Iterable<string>): void {
+    this.add(path, `unknown ${kind} "${name}"`, nearest(name, known))
+  }
+
+  /** Parses a value; on failure adds each issue and returns undefined. */
+  parse<S extends z.ZodType>(schema: S, value: unknown, path: Path): z.output<S> | undefined {
+    const result = schema.safeParse(value)
+    if (result.success) return result.data
+    for (const issue of result.error.issues) this.#addIssue(schema, issue, path, value)
+    return undefined
+  }
+
+  #addIssue(schema: z.ZodType, issue: Issue, base: Path, value: unknown): void {
+    const inner = issue.path.filter(part => typeof part !== 'symbol')
+    const path = [...base, ...inner]
+    const isDefaultMessage = issue.message.startsWith('Invalid input')
+    if (issue.code === 'unrecognized_keys') {
+      const valid = validNamesAt(schema, inner)
+      for (const key of issue.keys) this.add([...path, key], 'unknown key', nearest(key, valid))
+    } else if (issue.code === 'invalid_value') {
+      const found = valueAt(value, inner)
+      const options = issue.values.map(String)
+      const near = typeof found === 'string' ? nearest(found, options) : undefined
+      this.add(path, `must be ${listOf(options)}`, near)
+    } else if (issue.code === 'invalid_type' && isDefaultMessage && valueAt(value, inner) === undefined) {
+      this.add(path, `is missing (${articleFor(issue.expected)})`)
+    } else if (issue.code === 'invalid_type' && isDefaultMessage) {
+      this.add(path, `must be ${articleFor(issue.expected)}`)
+    } else {
+      this.add(path, issue.message)
+    }
+  }
+
+  /** @throws ConfigError with everything found, if anything was */
+  throwIfAny(): void {
+    if (this.#found.length > 0) throw new ConfigError(this.#found)
+  }
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let current = value
+  for (const part of path) {
+    if (typeof current !== 'object' || current === null) return undefined
+    current = (current as Record<string | number, unknown>)[part]
+  }
+  return current
+}
+
+function listOf(options: readonly string[]): string {
+  return options.length === 1
+    ? `"${options[0]}"`
+    : `one of ${options.map(option => `"${option}"`).join(', ')}`
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  object: 'a map',
+  record: 'a map',
+  array: 'a list',
+  string: 'a text (quote numbers)',
+  boolean: 'true or false',
+  number: 'a number',
+  int: 'a whole number',
+}
+
+function articleFor(type: string): string {
+  return typeNames[type] ?? type
+}

@@ -1,0 +1,110 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+
+const unitBytes: Readonly<Record<string, number>> = {
+  B: 1,
+  KB: 1024,
+  MB: 1024 ** 2,
+  GB: 1024 ** 3,
+  TB: 1024 ** 4,
+}
+const sizePattern = /^(\d+(?:\.\d+)?)\s*([KMGT]?B)?$/i
+
+function sizeBytes(text: string): number {
+  const [, number = '', unit = 'B'] = sizePattern.exec(text) ?? []
+  return Math.round(Number(number) * (unitBytes[unit.toUpperCase()] ?? 1))
+}
+
+/** A number of bytes: `1048576`, `"5MB"`, `"1.5 GB"`. 1 MB is 1,048,576 bytes. */
+export const bytes = z
+  .union([z.int().min(1), z.string().regex(sizePattern).transform(sizeBytes)], {
+    error: 'must be a size such as 5MB, or a number of bytes',
+  })
+  .refine(value => value >= 1 && Number.isSafeInteger(value), 'must be a size of at least 1 byte')
+  .meta({ description: 'Bytes: a number, or a size such as 5MB (1 MB is 1,048,576 bytes).' })
+
+/** A whole number; as text too, so that it may come from a variable: `port: "${PORT}"`. */
+export function integer(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`
+  const text = z
+    .string()
+    .regex(/^\d{1,15}$/, error)
+    .transform(Number)
+    .refine(value => value >= min && value <= max, error)
+  return z.union([z.int(error).min(min, error).max(max, error), text], { error })
+}
+
+/** A positive number of milliseconds, at most what Node's timers can hold. */
+export const milliseconds = integer(1, 2_147_483_647)
+
+/** An exact decimal that is not negative, as text: a YAML number is a float and would lose digits. */
+export const decimal = z
+  .string({ error: 'must be a decimal in quotes, such as "0.15": numbers without quotes are floats' })
+  .regex(/^\d{1,9}(\.\d{1,9})?$/, {
+    error: 'must be a decimal of at most 9 digits before and after the point, not negative',
+  })
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+export function isLoopback(url: URL): boolean {
+  return loopback.test(url.hostname)
+}
+
+function parseUrl(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+/** Where requests go: https, or http on this machine, without user, query and fragment. */
+export const baseUrl = z
+  .string()
+  .superRefine((text, context) => {
+    const url = parseUrl(text)
+    if (url === undefined || !/^https?:$/.test(url.protocol)) {
+      context.addIssue('must be a URL such as https://api.openai.com/v1')
+    } else if (url.protocol === 'http:' && !isLoopback(url)) {
+      context.addIssue('must be https: plain http is for loopback addresses only')
+    } else if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+      context.addIssue('must not hold a user, a query or a fragment')
+    }
+  })
+  .transform(text => new URL(text.replace(/\/+$/, '')))
+
+/** The gateway's own address as clients see it. */
+export const publicUrl = z
+  .string()
+  .refine(
+    text => /^https?:$/.test(parseUrl(text)?.protocol ?? ''),
+    'must be a URL such as https://gateway.example.org',
+  )
+  .transform(text => new URL(text))
+
+/** An HTTP proxy. Its value may hold a password and is never shown. */
+export const egressUrl = z
+  .string()
+  .refine(
+    text => /^https?:$/.test(parseUrl(text)?.protocol ?? ''),
+    'must be a proxy such as http://user:password@203.0.113.7:3128',
+  )
+  .transform(text => new URL(text))
+
+/** An address or a network: `10.0.0.0/8`, `::1`. */
+export const addressRange = z.string().refine(text => {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const family = isIP(address)
+  if (family === 0 || rest.length > 0) return false
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
+}, 'must be an IP address or a network such as 10.0.0.0/8')
+
+/** A web origin, or `*` for every one. */
+export const origin = z
+  .string()
+  .refine(
+    text =>
+      text === '*' || (/^https?:$/.test(parseUrl(text)?.protocol ?? '') && parseUrl(text)?.origin === text),
+    'must be an origin such as https://app.example.org, without a path, or "*"',
+  )
+
+export const listen = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1'),
+  port: integer(0, 65_535),
+})

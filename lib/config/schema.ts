@@ -1,0 +1,163 @@
+import { z } from 'zod'
+import { meters } from '../money/usage.ts'
+import {
+  addressRange,
+  baseUrl,
+  bytes,
+  decimal,
+  egressUrl,
+  integer,
+  listen,
+  milliseconds,
+  origin,
+  publicUrl,
+} from './scalars.ts'
+
+const dialect = z.strictObject({ baseUrl })
+
+/** One entry of `providers`. What is absent comes from the built-in defaults of a known name. */
+export const providerSchema = z.strictObject({
+  like: z
+    .string()
+    .optional()
+    .meta({ description: 'A known provider whose defaults and peculiarities this one shares.' }),
+  credentials: z
+    .array(z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces'))
+    .optional()
+    .meta({ description: 'Usually "${NAME}" of the environment. [] for a server that needs none.' }),
+  dialects: z
+    .strictObject({
+      openai: dialect.nullable().optional(),
+      anthropic: dialect.nullable().optional(),
+      google: dialect.nullable().optional(),
+    })
+    .optional()
+    .meta({ description: 'Base URLs by wire format; null switches a built-in one off.' }),
+  egress: z.array(z.string()).min(1).optional(),
+  streamUsage: z.enum(['inject', 'as-sent']).optional(),
+  onClientLeft: z.enum(['abort', 'drain']).optional(),
+  timeouts: z
+    .strictObject({
+      connectMs: milliseconds.optional(),
+      firstByteMs: milliseconds.optional(),
+      silenceMs: milliseconds.optional(),
+    })
+    .optional(),
+})
+
+export type ProviderInput = z.output<typeof providerSchema>
+
+const rubPerMillion = z.partialRecord(z.enum(meters), decimal)
+
+const priceShape = {
+  rubPerMillion: rubPerMillion.optional().meta({ description: 'Roubles per million units of a meter.' }),
+  rubPerUnit: z
+    .record(z.string(), decimal)
+    .optional()
+    .meta({ description: 'Roubles per unit of a meter or of a variant, such as images/1024x1024/high.' }),
+  above: z
+    .array(
+      z.strictObject({
+        inputTokens: integer(1, 1_000_000_000),
+        mode: z.enum(['whole', 'excess']),
+        rubPerMillion,
+      }),
+    )
+    .optional()
+    .meta({ description: 'Dearer rates for prompts longer than inputTokens.' }),
+  factors: z
+    .partialRecord(z.enum(['batch', 'flex', 'priority', 'fast']), decimal)
+    .optional()
+    .meta({ description: 'Multipliers by the tier that was served.' }),
+}
+
+export const priceSchema = z.strictObject({
+  from: z.iso.date({ error: 'must be a date such as 2026-01-31' }).optional(),
+  ...priceShape,
+})
+
+export type PriceInput = z.output<typeof priceSchema>
+
+/** One entry of `models`: an alias, or providers and prices. */
+export const modelSchema = z.strictObject({
+  alias: z.string().min(1).optional(),
+  provider: z
+    .union([z.string(), z.array(z.string()).min(1)], { error: 'must be a provider or a list of providers' })
+    .optional(),
+  upstreamModel: z.string().min(1).optional(),
+  outputTokensMax: integer(1, 100_000_000).optional(),
+  ...priceShape,
+  prices: z.array(priceSchema).optional().meta({
+    description: 'Versions of the price, each from its date on (UTC); without a date from the beginning.',
+  }),
+})
+
+export type ModelInput = z.output<typeof modelSchema>
+
+export const egressSchema = z.strictObject({ url: egressUrl })
+
+/** A plugin's name, or one name with its options. */
+export const pluginEntrySchema = z.union(
+  [z.string(), z.record(z.string(), z.record(z.string(), z.unknown()).nullable())],
+  {
+    error: 'must be a name, or a name with its options: { size-limit: { ... } }',
+  },
+)
+
+/** Every top-level key of the config. Defaults here are those of a file that does not say. */
+export const configSchema = z.strictObject({
+  listen: listen.extend({ port: listen.shape.port.default(8080) }).prefault({}),
+  publicUrl: publicUrl.optional(),
+  accountArea: z.strictObject({ listen, publicUrl }).optional(),
+  admin: z.strictObject({ listen }).optional(),
+  store: z
+    .string()
+    .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:FILE or postgres://...')
+    .default('sqlite:../data/gateway.db'),
+  durability: z.enum(['strict', 'relaxed']).default('strict'),
+  workers: z.union([z.literal('auto'), integer(1, 1024)], { error: 'must be a number or auto' }).default(1),
+  include: z.array(z.string()).optional(),
+  plugins: z
+    .array(pluginEntrySchema)
+    .default(['auth', 'model-router', 'size-limit', 'upstream-proxy', 'usage-tap']),
+  providers: z.record(z.string(), providerSchema).default({}),
+  egress: z.record(z.string(), egressSchema).default({}),
+  models: z.record(z.string(), modelSchema).default({}),
+  defaultProvider: z
+    .strictObject({
+      openai: z.string().optional(),
+      anthropic: z.string().optional(),
+      google: z.string().optional(),
+    })
+    .default({}),
+  limits: z
+    .strictObject({
+      bodyMemoryBytes: bytes.default(1024 ** 2),
+      bodyBytesMax: bytes.default(128 * 1024 ** 2),
+      bodyBytesTotalMax: bytes.default(1024 ** 3),
+      connectionsMax: integer(1, 1_000_000).default(20_000),
+      headersMs: milliseconds.default(10_000),
+      bodyMs: milliseconds.default(300_000),
+    })
+    .prefault({}),
+  hold: z
+    .strictObject({
+      bytesPerToken: z.number().min(0.5).max(16).default(3),
+      outputTokens: integer(1, 100_000_000).nullable().default(null),
+      mediaRub: z.record(z.string(), decimal).default({}),
+    })
+    .prefault({}),
+  isolation: z.enum(['strict', 'off']).default('strict'),
+  trustedProxies: z.array(addressRange).default([]),
+  cors: z.strictObject({ origins: z.array(origin).default([]) }).prefault({}),
+  tls: z.strictObject({ cert: z.string(), key: z.string() }).nullable().default(null),
+  log: z
+    .strictObject({
+      level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+    })
+    .prefault({}),
+  unmetered: z.boolean().default(false),
+})
+
+export type ConfigKey = keyof typeof configSchema.shape
+export type Settings = z.output<typeof configSchema>

@@ -1,0 +1,75 @@
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
+import type { Document } from 'yaml'
+import type { Path } from './config-error.ts'
+
+export interface Place {
+  readonly line: number
+  readonly column: number
+}
+
+/** One YAML file, read: its value, what is wrong with its syntax, and where in the text each value stands. */
+export interface YamlDocument {
+  readonly value: unknown
+  readonly syntaxErrors: readonly (Partial<Place> & { readonly message: string })[]
+  /** Where the key or item of a path stands; undefined when the file has no such path. */
+  locate(path: Path): Place | undefined
+}
+
+/** Aliases may repeat a value this often, so that a few nested anchors cannot fill the memory. */
+const aliasesMax = 100
+
+/** Parses YAML 1.2. Keys that stand twice in a map are errors, and so is everything the parser warns about. */
+export function parseYaml(text: string): YamlDocument {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false })
+  const place = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset)
+    return { line, column: col }
+  }
+  const syntaxErrors: (Partial<Place> & { message: string })[] = [
+    ...document.errors,
+    ...document.warnings,
+  ].map(error => ({ message: error.message, ...place(error.pos[0]) }))
+  let value: unknown
+  if (syntaxErrors.length === 0) {
+    try {
+      value = document.toJS({ maxAliasCount: aliasesMax })
+    } catch (error) {
+      syntaxErrors.push({ message: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return {
+    value,
+    syntaxErrors,
+    locate(path) {
+      const offset = offsetOf(document, path)
+      return offset === undefined ? undefined : place(offset)
+    },
+  }
+}
+
+function offsetOf(document: Document.Parsed, path: Path): number | undefined {
+  let node: unknown = document.contents
+  let offset: number | undefined = 0
+  for (const part of path) {
+    if (isAlias(node)) node = node.resolve(document)
+    if (isMap(node)) {
+      const pair = node.items.find(item => isScalar(item.key) && String(item.key.value) === String(part))
+      if (pair === undefined) return undefined
+      offset = startOf(pair.key)
+      node = pair.value
+    } else if (isSeq(node) && typeof part === 'number') {
+      node = node.items[part]
+      if (node === undefined) return undefined
+      offset = startOf(node)
+    } else {
+      return undefined
+    }
+  }
+  return offset
+}
+
+function startOf(node: unknown): number | undefined {
+  if (!isScalar(node) && !isMap(node) && !isSeq(node) && !isAlias(node)) return undefined
+  return node.range?.[0]
+}
