@@ -1,6 +1,5 @@
-import { fold } from './json-fold.ts'
 import { JsonScanError } from './json-scan-error.ts'
-import type { Interest } from './json-scan.ts'
+import type { KeyTable, Member, Plan } from './json-plan.ts'
 import type { OpenFinding } from './json-findings.ts'
 
 const pathKeyCharactersMax = 64
@@ -13,17 +12,15 @@ const plainKey = /^[\w$-]+$/
 export class JsonFrames {
   depth = 0
   readonly #isObject: boolean[] = []
-  readonly #interests: (Interest | undefined)[] = []
+  readonly #plans: (Plan | undefined)[] = []
   readonly #findings: (OpenFinding | undefined)[] = []
   readonly #keys: (string | undefined)[] = []
   readonly #indexes: number[] = []
   readonly #paths: (string | undefined)[] = []
-  readonly #seen: string[][] = []
-  readonly #foldUnderscores: boolean
+  readonly #seen: Member[][] = []
   readonly #rejectDuplicates: boolean
 
-  constructor(foldUnderscores: boolean, rejectDuplicates: boolean) {
-    this.#foldUnderscores = foldUnderscores
+  constructor(rejectDuplicates: boolean) {
     this.#rejectDuplicates = rejectDuplicates
   }
 
@@ -31,17 +28,17 @@ export class JsonFrames {
     return this.#isObject[this.depth - 1] === true
   }
 
-  /** True where the keys of the innermost object have to be read. */
-  get wantsKeys(): boolean {
-    return this.#interests[this.depth - 1]?.members !== undefined
+  /** The keys of interest in the innermost object. */
+  get keys(): KeyTable | undefined {
+    return this.#plans[this.depth - 1]?.keys
   }
 
-  open(isObject: boolean, interest: Interest | undefined, finding: OpenFinding | undefined): void {
+  open(isObject: boolean, plan: Plan | undefined, finding: OpenFinding | undefined): void {
     const depth = this.depth
     this.#isObject[depth] = isObject
-    this.#interests[depth] = interest
+    this.#plans[depth] = plan
     this.#findings[depth] = finding
-    if (interest !== undefined) {
+    if (plan !== undefined) {
       this.#keys[depth] = undefined
       this.#indexes[depth] = -1
       this.#paths[depth] = undefined
@@ -58,41 +55,43 @@ export class JsonFrames {
     return finding
   }
 
-  /** The interest in the next item of the innermost array. */
-  nextItem(): Interest | undefined {
+  /** The plan for the next item of the innermost array. */
+  nextItem(): Plan | undefined {
     const top = this.depth - 1
-    const interest = this.#interests[top]
-    if (interest === undefined) return undefined
+    const plan = this.#plans[top]
+    if (plan === undefined) return undefined
     this.#indexes[top] = (this.#indexes[top] as number) + 1
-    return interest.items
+    return plan.items
   }
 
-  /** The interest in the member with this key. @throws JsonScanError duplicate */
-  member(key: string, offset: number): Interest | undefined {
+  /** Enters a member of the innermost object, spelled `key`. @throws JsonScanError duplicate */
+  enter(member: Member | undefined, key: string | undefined, offset: number): Plan | undefined {
     const top = this.depth - 1
     this.#keys[top] = key
-    const folded = fold(key, this.#foldUnderscores)
-    const interest = this.#interests[top]?.members?.get(folded)
-    if (interest === undefined || !this.#rejectDuplicates) return interest
-    let seen = this.#seen[top]
-    if (seen === undefined) this.#seen[top] = seen = []
-    if (seen.includes(folded)) {
-      const path = this.path()
-      throw new JsonScanError(
-        'duplicate',
-        path,
-        offset,
-        `The body names ${path} twice (case, escapes and spelling variants count as one). Send it once.`,
-      )
+    if (member === undefined) return undefined
+    if (this.#rejectDuplicates) this.#refuseTwice(member, top, offset)
+    return member.plan
+  }
+
+  #refuseTwice(member: Member, top: number, offset: number): void {
+    const seen = (this.#seen[top] ??= [])
+    if (!seen.includes(member)) {
+      seen.push(member)
+      return
     }
-    seen.push(folded)
-    return interest
+    const path = this.path()
+    throw new JsonScanError(
+      'duplicate',
+      path,
+      offset,
+      `The body names ${path} twice (case, escapes and spelling variants count as one). Send it once.`,
+    )
   }
 
   /** The place of the current value: `messages[3].content`. It ends where nothing is of interest. */
   path(): string {
     let known = 0
-    while (known < this.depth && this.#interests[known] !== undefined) known++
+    while (known < this.depth && this.#plans[known] !== undefined) known++
     return known === 0 ? '' : this.#pathWithin(known - 1)
   }
 

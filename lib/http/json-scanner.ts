@@ -2,32 +2,26 @@ import { Base64Meter } from './json-base64.ts'
 import { JsonFindings } from './json-findings.ts'
 import type { OpenFinding } from './json-findings.ts'
 import { JsonFrames } from './json-frames.ts'
+import {
+  colonExpected,
+  commaOrCloseExpected,
+  describeUnexpected,
+  endExpected,
+  inLiteral,
+  inNumber,
+  inText,
+  keyExpected,
+  keyOrCloseExpected,
+  valueExpected,
+  valueOrCloseExpected,
+} from './json-grammar.ts'
 import { firstNumberState, isWholeNumber, nextNumberState, numberEnded } from './json-number.ts'
+import { planOf } from './json-plan.ts'
+import type { Plan } from './json-plan.ts'
 import { JsonScanError } from './json-scan-error.ts'
 import type { JsonScanReason } from './json-scan-error.ts'
-import type { Interest, JsonType, ScanOptions, ScanResult } from './json-scan.ts'
+import type { Finding, Interest, JsonType, ScanOptions, ScanResult } from './json-scan.ts'
 import { JsonText } from './json-text.ts'
-
-const valueExpected = 0
-const valueOrCloseExpected = 1
-const keyExpected = 2
-const keyOrCloseExpected = 3
-const colonExpected = 4
-const commaOrCloseExpected = 5
-const endExpected = 6
-const inText = 7
-const inNumber = 8
-const inLiteral = 9
-
-const expectations = [
-  'a value',
-  "a value or ']'",
-  'a key in double quotes',
-  "a key in double quotes or '}'",
-  "':'",
-  "',' or the end of the object or array",
-  'nothing more',
-]
 
 /**
  * Walks a JSON document that comes in chunks (RFC 8259, strictly), and reports what the interest asks for.
@@ -44,8 +38,8 @@ export class JsonScanner {
   #state = valueExpected
   /** How many bytes came before the current chunk. */
   #chunkStart = 0
-  /** The interest in the value that comes next. */
-  #next: Interest | undefined
+  /** What is asked of the value that comes next. */
+  #next: Plan | undefined
   #scalar: OpenFinding | undefined
   #numberState = 0
   #literal: 'true' | 'false' | 'null' = 'null'
@@ -55,10 +49,10 @@ export class JsonScanner {
 
   /** `areChunksKept`: the chunks outlive the result, so that raw values may be views of them. */
   constructor(interest: Interest, options: ScanOptions = {}, areChunksKept = false) {
-    this.#next = interest
+    this.#next = planOf(interest, options.foldUnderscores ?? false)
     this.#depthMax = options.depthMax ?? 512
     this.#onBase64 = options.onBase64
-    this.#frames = new JsonFrames(options.foldUnderscores ?? false, options.rejectDuplicates ?? true)
+    this.#frames = new JsonFrames(options.rejectDuplicates ?? true)
     this.#findings = new JsonFindings(
       options.valueBytesMax ?? 1_048_576,
       options.findingsMax ?? 100_000,
@@ -84,6 +78,11 @@ export class JsonScanner {
       if (error instanceof JsonScanError) this.#failure = error
       throw error
     }
+  }
+
+  /** What has been found so far; a value that has not ended has the end -1. */
+  get findings(): readonly Finding[] {
+    return this.#findings.list()
   }
 
   /** @throws JsonScanError */
@@ -142,8 +141,8 @@ export class JsonScanner {
 
   #open(isObject: boolean, position: number): void {
     const byte = isObject ? 0x7b : 0x5b
-    const interest = this.#takeInterest(byte, position)
-    const finding = this.#begin(interest, isObject ? 'object' : 'array', position)
+    const plan = this.#takePlan(byte, position)
+    const finding = this.#begin(plan, isObject ? 'object' : 'array', position)
     if (this.#frames.depth >= this.#depthMax) {
       throw this.#fail(
         'too_deep',
@@ -151,7 +150,7 @@ export class JsonScanner {
         `The body nests deeper than ${this.#depthMax} levels${this.#place()}. Flatten it.`,
       )
     }
-    this.#frames.open(isObject, interest, finding)
+    this.#frames.open(isObject, plan, finding)
     this.#state = isObject ? keyOrCloseExpected : valueOrCloseExpected
   }
 
@@ -172,11 +171,11 @@ export class JsonScanner {
     const state = this.#state
     this.#isKey = state === keyExpected || state === keyOrCloseExpected
     if (this.#isKey) {
-      this.#text.begin(this.#frames.wantsKeys ? position + 1 : -1, undefined)
+      this.#text.begin(this.#frames.keys === undefined ? -1 : position + 1, undefined)
     } else {
-      const interest = this.#takeInterest(0x22, position)
-      this.#scalar = this.#begin(interest, 'string', position)
-      this.#text.begin(-1, interest?.keep === 'base64' ? this.#startMeter(this.#scalar) : undefined)
+      const plan = this.#takePlan(0x22, position)
+      this.#scalar = this.#begin(plan, 'string', position)
+      this.#text.begin(-1, plan?.keep === 'base64' ? this.#startMeter(this.#scalar) : undefined)
     }
     this.#state = inText
   }
@@ -192,10 +191,12 @@ export class JsonScanner {
       return position
     }
     this.#state = colonExpected
-    if (this.#frames.wantsKeys) {
-      const key = this.#text.key(chunk, position - 1)
-      this.#next = this.#frames.member(key, this.#chunkStart + position - 1)
-    } else this.#next = undefined
+    const keys = this.#frames.keys
+    if (keys === undefined) this.#next = undefined
+    else {
+      const member = this.#text.member(chunk, position - 1, keys)
+      this.#next = this.#frames.enter(member, this.#text.key, this.#chunkStart + position - 1)
+    }
     return position
   }
 
@@ -206,11 +207,7 @@ export class JsonScanner {
     else if (byte === 0x66) this.#literal = 'false'
     else if (byte === 0x6e) this.#literal = 'null'
     else throw this.#unexpected(byte, position)
-    this.#scalar = this.#begin(
-      this.#takeInterest(byte, position),
-      isNumber ? 'number' : this.#literal,
-      position,
-    )
+    this.#scalar = this.#begin(this.#takePlan(byte, position), isNumber ? 'number' : this.#literal, position)
     this.#literalIndex = 1
     this.#state = isNumber ? inNumber : inLiteral
   }
@@ -254,8 +251,8 @@ export class JsonScanner {
     this.#findings.finish(finding, this.#chunkStart + position, chunk, this.#chunkStart)
   }
 
-  /** The interest in the value that begins here, if one may begin here. */
-  #takeInterest(byte: number, position: number): Interest | undefined {
+  /** What is asked of the value that begins here, if one may begin here. */
+  #takePlan(byte: number, position: number): Plan | undefined {
     if (this.#state !== valueExpected && this.#state !== valueOrCloseExpected) {
       throw this.#unexpected(byte, position)
     }
@@ -263,10 +260,10 @@ export class JsonScanner {
     return this.#next
   }
 
-  #begin(interest: Interest | undefined, type: JsonType, position: number): OpenFinding | undefined {
-    if (interest?.name === undefined) return undefined
+  #begin(plan: Plan | undefined, type: JsonType, position: number): OpenFinding | undefined {
+    if (plan?.name === undefined) return undefined
     const start = this.#chunkStart + position
-    return this.#findings.begin(interest.name, interest.keep, this.#frames.path(), type, start)
+    return this.#findings.begin(plan.name, plan.keep, this.#frames.path(), type, start)
   }
 
   #startMeter(finding: OpenFinding | undefined): Base64Meter | undefined {
@@ -279,11 +276,7 @@ export class JsonScanner {
   }
 
   #unexpected(byte: number, position: number): JsonScanError {
-    if (this.#chunkStart + position === 0 && byte === 0xef) {
-      return this.#syntax(position, 'it begins with a byte order mark. Leave it out')
-    }
-    const found = byte > 0x20 && byte < 0x7f ? `'${String.fromCharCode(byte)}'` : `byte ${byte}`
-    return this.#syntax(position, `${found} was found where ${expectations[this.#state]} was expected`)
+    return this.#syntax(position, describeUnexpected(byte, this.#state, this.#chunkStart + position))
   }
 
   #syntax(position: number, what: string): JsonScanError {

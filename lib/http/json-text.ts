@@ -1,4 +1,5 @@
 import type { Base64Meter } from './json-base64.ts'
+import type { KeyTable, Member } from './json-plan.ts'
 import { ChunkWords } from './json-string-run.ts'
 
 /** Longer keys are nobody's: the longest name of interest is far shorter, even with every letter escaped. */
@@ -25,6 +26,8 @@ export class JsonText {
   isEnded = false
   /** The position returned last is that of a byte which no JSON string may have. */
   isBroken = false
+  /** The key found last, as spelled; undefined when it is of no interest. */
+  key: string | undefined
   readonly #words = new ChunkWords()
   #meter: Base64Meter | undefined
   #escape = noEscape
@@ -101,22 +104,32 @@ export class JsonText {
     return true
   }
 
-  /** The key that ended before `end`, unescaped. Of a very long one only the beginning, as it stands. */
-  key(chunk: Buffer, end: number): string {
-    let bytes = chunk
-    let start = this.#keyStart
-    let stop = end
-    if (this.#keyBytes > 0) {
-      this.#keep(chunk.subarray(0, end))
-      bytes = Buffer.concat(this.#keyParts)
-      start = 0
-      stop = bytes.length
-      this.#keyParts = []
-    }
+  /** Finds the key that ended before `end`; then `key` is how the document spells it. */
+  member(chunk: Buffer, end: number, keys: KeyTable): Member | undefined {
+    const start = this.#keyStart
     this.#keyStart = -1
-    if (stop - start > keyBytesMax) return `${bytes.toString('utf8', start, start + keyBytesMax)}...`
-    const text = bytes.toString('utf8', start, stop)
-    return this.#hasEscapes ? String(JSON.parse(`"${text}"`)) : text
+    if (this.#keyBytes > 0 || this.#hasEscapes) return this.#rareMember(chunk, start, end, keys)
+    const member = keys.match(chunk, start, end)
+    if (member === undefined) this.key = undefined
+    else {
+      const isAsNamed = chunk.compare(member.bytes, 0, member.bytes.length, start, end) === 0
+      this.key = isAsNamed ? member.name : chunk.toString('utf8', start, end)
+    }
+    return member
+  }
+
+  /** A key with escapes, or one that a chunk's end has cut. */
+  #rareMember(chunk: Buffer, start: number, end: number, keys: KeyTable): Member | undefined {
+    this.#keep(chunk.subarray(start, end))
+    const bytes = Buffer.concat(this.#keyParts)
+    this.#keyParts = []
+    this.key = undefined
+    if (bytes.length > keyBytesMax) return undefined
+    const text = bytes.toString()
+    const key = this.#hasEscapes ? String(JSON.parse(`"${text}"`)) : text
+    const member = keys.find(key)
+    if (member !== undefined) this.key = key
+    return member
   }
 
   /** The chunk goes away: the key's part of it is kept. */

@@ -1,0 +1,89 @@
+import { fold } from './json-fold.ts'
+import type { Interest } from './json-scan.ts'
+
+/** An interest made ready for the scan: its names as bytes. Made once per interest and kept beside it. */
+export interface Plan {
+  readonly name: string | undefined
+  readonly keep: Interest['keep']
+  readonly keys: KeyTable | undefined
+  readonly items: Plan | undefined
+}
+
+export interface Member {
+  /** Folded. */
+  readonly name: string
+  readonly bytes: Buffer
+  readonly plan: Plan
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
+const plans = new WeakMap<Interest, Plan>()
+const underscoreFoldingPlans = new WeakMap<Interest, Plan>()
+
+/** The plan of an interest, which may refer to itself. */
+export function planOf(interest: Interest, foldUnderscores: boolean): Plan {
+  const known = foldUnderscores ? underscoreFoldingPlans : plans
+  const existing = known.get(interest)
+  if (existing !== undefined) return existing
+  const plan: Writable<Plan> = { name: interest.name, keep: interest.keep, keys: undefined, items: undefined }
+  known.set(interest, plan)
+  if (interest.items !== undefined) plan.items = planOf(interest.items, foldUnderscores)
+  if (interest.members !== undefined) plan.keys = new KeyTable(interest.members, foldUnderscores)
+  return plan
+}
+
+/** The member names of one interest. Most keys of a body are told apart by a few bytes, without a string. */
+export class KeyTable {
+  readonly #foldUnderscores: boolean
+  readonly #byFirstByte: Member[][] = []
+  readonly #byName = new Map<string, Member>()
+
+  constructor(members: ReadonlyMap<string, Interest>, foldUnderscores: boolean) {
+    this.#foldUnderscores = foldUnderscores
+    for (let byte = 0; byte < 128; byte++) this.#byFirstByte.push([])
+    for (const [key, interest] of members) {
+      const name = fold(key, foldUnderscores)
+      const bytes = Buffer.from(name)
+      const member: Member = { name, bytes, plan: planOf(interest, foldUnderscores) }
+      this.#byName.set(name, member)
+      this.#byFirstByte[bytes[0] ?? 128]?.push(member)
+    }
+  }
+
+  /** The member with a key that is at hand as text, unescaped. */
+  find(key: string): Member | undefined {
+    return this.#byName.get(fold(key, this.#foldUnderscores))
+  }
+
+  /** The member with the key spelled by these bytes, which hold no escapes. */
+  match(chunk: Buffer, start: number, end: number): Member | undefined {
+    const first = start < end ? (chunk[start] as number) : 0x80
+    // Letters beyond ASCII may fold into it, and leading underscores vanish.
+    if (first >= 0x80 || first === 0x5f) return this.find(chunk.toString('utf8', start, end))
+    const candidates = this.#byFirstByte[lower(first)] as Member[]
+    for (let index = 0; index < candidates.length; index++) {
+      const member = candidates[index] as Member
+      const stop = this.#mismatch(member.bytes, chunk, start, end)
+      if (stop === -1) return member
+      if (stop < end && (chunk[stop] as number) >= 0x80) return this.find(chunk.toString('utf8', start, end))
+    }
+    return undefined
+  }
+
+  /** Where the key departs from the name; -1 when it does not. */
+  #mismatch(name: Buffer, chunk: Buffer, start: number, end: number): number {
+    let matched = 0
+    for (let position = start; position < end; position++) {
+      const byte = lower(chunk[position] as number)
+      if (byte === 0x5f && this.#foldUnderscores) continue
+      if (byte !== name[matched]) return position
+      matched++
+    }
+    return matched === name.length ? -1 : end
+  }
+}
+
+function lower(byte: number): number {
+  return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte
+}
