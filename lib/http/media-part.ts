@@ -1,3 +1,7 @@
+import type { Finding } from './json-scan.ts'
+import { detectMediaType, mediaKind } from './media-sniff.ts'
+import type { MultipartPart } from './multipart-scan.ts'
+
 /** A picture, sound, film or document inside a request body, measured without keeping it. */
 export interface MediaPart {
   /** Where it stands: `messages[3].content[1].source`, or `image` for a multipart field. */
@@ -13,4 +17,80 @@ export interface MediaPart {
   readonly isInvalid?: boolean
   /** How many bytes of the body it takes up. */
   readonly bodyBytes: number
+}
+
+const sniffBytes = 4096
+/** Containers that hold sound alone as often as film: what the request calls them decides. */
+const soundOrFilm = new Set([
+  'video/webm',
+  'video/mp4',
+  'video/x-matroska',
+  'video/ogg',
+  'video/3gpp',
+  'audio/ogg',
+])
+
+/**
+ * A string found with `keep: 'base64'`: base64, a data URL, or an address. `declaredType` is what stands
+ * beside it in the body; a data URL's own type counts where nothing does. `kindWhenUnknown` is what the
+ * field is for, such as image for `image_url`.
+ */
+export function mediaPartFromBase64(
+  finding: Finding,
+  declaredType?: string,
+  kindWhenUnknown: MediaPart['kind'] = 'other',
+): MediaPart {
+  const { base64 } = finding
+  const declared = typeOnly(declaredType) ?? base64?.declaredType
+  const bodyBytes = finding.end - finding.start
+  const isMeasured = base64 !== undefined && base64.isUrl !== true
+  const detected = isMeasured ? detectMediaType(base64.head) : undefined
+  return {
+    path: finding.path,
+    kind: kindOf(declared, detected, kindWhenUnknown),
+    ...(declared !== undefined && { declaredType: declared }),
+    ...(detected !== undefined && { detectedType: detected }),
+    ...(isMeasured && { bytes: base64.bytes }),
+    ...(base64?.isValid !== true && { isInvalid: true }),
+    bodyBytes,
+  }
+}
+
+/** A file field of a form. */
+export function mediaPartFromMultipart(
+  part: MultipartPart,
+  body: Buffer,
+  kindWhenUnknown: MediaPart['kind'] = 'other',
+): MediaPart {
+  const declared = typeOnly(part.contentType)
+  const bytes = part.end - part.start
+  const detected = detectMediaType(body.subarray(part.start, Math.min(part.end, part.start + sniffBytes)))
+  return {
+    path: part.name,
+    kind: kindOf(declared, detected, kindWhenUnknown),
+    ...(declared !== undefined && { declaredType: declared }),
+    ...(detected !== undefined && { detectedType: detected }),
+    bytes,
+    bodyBytes: bytes,
+  }
+}
+
+/** The content counts before what it is called, or a film could be sent as a text. */
+function kindOf(
+  declared: string | undefined,
+  detected: string | undefined,
+  kindWhenUnknown: MediaPart['kind'],
+): MediaPart['kind'] {
+  const declaredKind = declared === undefined ? 'other' : mediaKind(declared)
+  if (detected !== undefined) {
+    const isEither = declaredKind === 'audio' || declaredKind === 'video'
+    if (isEither && soundOrFilm.has(detected)) return declaredKind
+    return mediaKind(detected)
+  }
+  return declaredKind === 'other' ? kindWhenUnknown : declaredKind
+}
+
+function typeOnly(type: string | undefined): string | undefined {
+  const only = type?.split(';', 1)[0]?.trim().toLowerCase()
+  return only === '' ? undefined : only
 }

@@ -1,0 +1,49 @@
+/** A header such as `form-data; name="x"`: its value, and its parameters by lower-case name. */
+export interface ParameterisedValue {
+  /** Lower-case. */
+  readonly value: string
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+const token = /[!#$%&'*+\-.^`|~\w]+/y
+const separator = /[ \t]*;[ \t]*/y
+const quoted = /"((?:[^"\\]|\\.)*)"/y
+const bare = /[^\s;",]+/y
+
+/**
+ * Reads a value with parameters (RFC 9110 section 5.6.6). Undefined when it is malformed or has a parameter
+ * twice, because parsers differ on which one counts.
+ */
+export function parseParameters(header: string): ParameterisedValue | undefined {
+  const text = header.trim()
+  const semicolon = text.indexOf(';')
+  if (semicolon === -1) return { value: text.toLowerCase(), parameters: new Map() }
+  const parameters = new Map<string, string>()
+  let position = text.slice(0, semicolon).trimEnd().length
+  const value = text.slice(0, position).toLowerCase()
+  while (position < text.length) {
+    const between = take(separator, text, position)
+    if (between === undefined) return undefined
+    position += between.length
+    if (position === text.length) break
+    const name = take(token, text, position)
+    if (name === undefined || text[position + name.length] !== '=') return undefined
+    position += name.length + 1
+    const spelled = take(quoted, text, position) ?? take(bare, text, position)
+    if (spelled === undefined || parameters.has(name.toLowerCase())) return undefined
+    parameters.set(name.toLowerCase(), spelled.startsWith('"') ? unquote(spelled) : spelled)
+    position += spelled.length
+  }
+  return { value, parameters }
+}
+
+function take(pattern: RegExp, text: string, position: number): string | undefined {
+  pattern.lastIndex = position
+  return pattern.exec(text)?.[0]
+}
+
+/** Only quotes and backslashes are escaped; other backslashes are those of Windows paths in filenames. */
+function unquote(spelled: string): string {
+  const inner = spelled.slice(1, -1)
+  return inner.includes('\\') ? inner.replace(/\\(["\\])/g, '$1') : inner
+}

@@ -1,0 +1,178 @@
+/** Headers as they came: name, value, name, value, with case, order and duplicates kept. */
+export type RawHeaders = readonly string[]
+
+/** RFC 9110 section 7.6.1, and what old proxies send. */
+const hopByHop = [
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authentication-info',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+
+const droppedFromRequests = new Set([
+  ...hopByHop,
+  // Framing and the target are ours.
+  'content-length',
+  'expect',
+  'host',
+  // All forms of the client's key.
+  'api-key',
+  'authorization',
+  'cookie',
+  'cookie2',
+  'x-api-key',
+  'x-goog-api-key',
+  // These choose the account at the provider that pays, which is the operator's.
+  'openai-organization',
+  'openai-project',
+  'x-goog-user-project',
+  // Where the client is stays between the client and us.
+  'cdn-loop',
+  'cf-connecting-ip',
+  'cf-connecting-ipv6',
+  'cf-ew-via',
+  'cf-ipcountry',
+  'cf-pseudo-ipv4',
+  'cf-ray',
+  'cf-visitor',
+  'cf-worker',
+  'fastly-client-ip',
+  'forwarded',
+  'true-client-ip',
+  'via',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-envoy-external-address',
+  'x-original-forwarded-for',
+  'x-original-host',
+  'x-real-ip',
+])
+
+const droppedFromAnswers = new Set([
+  ...hopByHop,
+  'content-length',
+  // It would send the client past the gateway.
+  'alt-svc',
+  // The provider's edge would follow our other clients by it.
+  'set-cookie',
+  'set-cookie2',
+  // Whose account at the provider this is.
+  'anthropic-organization-id',
+  'anthropic-workspace-id',
+  'openai-organization',
+  'openai-project',
+  'x-gateway-request-id',
+])
+
+const droppedRequestPrefix = 'x-forwarded-'
+const droppedAnswerPrefix = 'x-goog-upload-header-'
+
+/** What goes on to the provider: everything but hop-by-hop, credentials, framing and the client's place. */
+export function requestHeaders(raw: RawHeaders): string[] {
+  return pass(raw, droppedFromRequests, droppedRequestPrefix)
+}
+
+/**
+ * What goes on to the client: everything but hop-by-hop, framing, cookies and the provider account's ids.
+ * Buffers are read as latin1, so that every byte of a value survives.
+ */
+export function answerHeaders(raw: RawHeaders | readonly Buffer[]): string[] {
+  return pass(
+    isStrings(raw) ? raw : raw.map(part => part.toString('latin1')),
+    droppedFromAnswers,
+    droppedAnswerPrefix,
+  )
+}
+
+/** The first value of that name (lower-case). */
+export function headerValue(raw: RawHeaders, name: string): string | undefined {
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    if (isNamed(raw[index] as string, name)) return raw[index + 1]
+  }
+  return undefined
+}
+
+/** How many times a header of that name (lower-case) is there. */
+export function headerCount(raw: RawHeaders, name: string): number {
+  let count = 0
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    if (isNamed(raw[index] as string, name)) count++
+  }
+  return count
+}
+
+/** Two parsers could disagree on where such a request ends or whom it is for; the reason to answer 400. */
+export function checkFraming(raw: RawHeaders): string | undefined {
+  let hosts = 0
+  let lengths = 0
+  let codings = 0
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index] as string
+    const value = raw[index + 1] as string
+    if (value.includes('\n') || value.includes('\r') || value.includes('\0')) {
+      return `The header ${JSON.stringify(name)} holds a line break or a NUL.`
+    }
+    if (isNamed(name, 'host')) hosts++
+    else if (isNamed(name, 'content-length')) {
+      lengths++
+      if (!isDigits(value)) return 'Content-Length is not a plain number.'
+    } else if (isNamed(name, 'transfer-encoding')) {
+      codings++
+      if (value.toLowerCase() !== 'chunked') return 'The only Transfer-Encoding accepted is chunked.'
+    }
+  }
+  if (hosts > 1) return 'The request has more than one Host.'
+  if (lengths > 1) return 'The request has more than one Content-Length.'
+  if (codings > 1) return 'The request has more than one Transfer-Encoding.'
+  if (lengths + codings > 1) return 'The request has both Content-Length and Transfer-Encoding.'
+  return undefined
+}
+
+function pass(raw: RawHeaders, dropped: ReadonlySet<string>, droppedPrefix: string): string[] {
+  const named = connectionNames(raw)
+  const passed: string[] = []
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index] as string
+    const lower = name.toLowerCase()
+    if (dropped.has(lower) || lower.startsWith(droppedPrefix)) continue
+    if (named !== undefined && named.includes(lower)) continue
+    passed.push(name, raw[index + 1] as string)
+  }
+  return passed
+}
+
+/** The headers that `Connection` declares to be for this hop only, lower-case. */
+function connectionNames(raw: RawHeaders): string[] | undefined {
+  let names: string[] | undefined
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    if (!isNamed(raw[index] as string, 'connection')) continue
+    const value = (raw[index + 1] as string).toLowerCase()
+    if (value === 'keep-alive' || value === 'close') continue
+    names ??= []
+    for (const name of value.split(',')) names.push(name.trim())
+  }
+  return names
+}
+
+function isNamed(name: string, lower: string): boolean {
+  return name.length === lower.length && name.toLowerCase() === lower
+}
+
+function isDigits(value: string): boolean {
+  for (let index = 0; index < value.length; index++) {
+    const code = value.charCodeAt(index)
+    if (code < 0x30 || code > 0x39) return false
+  }
+  return value.length > 0
+}
+
+function isStrings(raw: RawHeaders | readonly Buffer[]): raw is RawHeaders {
+  return typeof raw[0] === 'string' || raw.length === 0
+}

@@ -1,0 +1,76 @@
+import { parseParameters } from './header-parameters.ts'
+import { MultipartError } from './multipart-error.ts'
+
+export interface PartHeaders {
+  readonly name: string
+  readonly filename?: string
+  readonly contentType?: string
+}
+
+/** Some servers (Go's) decode other transfer encodings, most do not: the content would be in doubt. */
+const plainEncodings = new Set(['7bit', '8bit', 'binary'])
+
+/**
+ * Reads the headers of one part. `offset` is where they begin, for messages.
+ * @throws MultipartError malformed
+ */
+export function readPartHeaders(text: string, offset: number): PartHeaders {
+  const seen = new Map<string, string>()
+  for (const line of text.split('\r\n')) {
+    if (line === '') continue
+    const colon = line.indexOf(':')
+    const name = line.slice(0, Math.max(colon, 0)).toLowerCase()
+    if (!/^[\w-]+$/.test(name)) throw malformed(offset, 'has a header without a name')
+    if (/[\r\n\0]/.test(line)) throw malformed(offset, 'has a stray line break or NUL in its headers')
+    if (seen.has(name)) throw malformed(offset, `has ${name} twice`)
+    seen.set(name, line.slice(colon + 1).trim())
+  }
+  const encoding = seen.get('content-transfer-encoding')?.toLowerCase()
+  if (encoding !== undefined && !plainEncodings.has(encoding)) {
+    throw malformed(
+      offset,
+      `has the transfer encoding ${JSON.stringify(encoding.slice(0, 40))}; send it as it is`,
+    )
+  }
+  const contentType = seen.get('content-type')
+  return {
+    ...disposition(seen.get('content-disposition'), offset),
+    ...(contentType !== undefined && { contentType }),
+  }
+}
+
+function disposition(header: string | undefined, offset: number): { name: string; filename?: string } {
+  if (header === undefined) throw malformed(offset, 'has no Content-Disposition')
+  const parsed = parseParameters(header)
+  if (parsed?.value !== 'form-data')
+    throw malformed(offset, 'has a Content-Disposition that is not form-data')
+  const name = parsed.parameters.get('name')
+  if (name === undefined) throw malformed(offset, 'has no name')
+  // Whether a backslash escapes or stands for itself differs between parsers, and RFC 7578 forbids `name*`.
+  if (/["\\]/.test(name)) throw malformed(offset, 'has a quote or a backslash in its name')
+  if (/"\s*;/.test(parsed.parameters.get('filename') ?? ''))
+    throw malformed(offset, 'has an unclear filename')
+  if (parsed.parameters.has('name*')) throw malformed(offset, 'has an encoded name')
+  const extended = parsed.parameters.get('filename*')
+  const filename =
+    extended === undefined ? parsed.parameters.get('filename') : decodeExtended(extended, offset)
+  return { name, ...(filename !== undefined && { filename }) }
+}
+
+/** RFC 8187: `UTF-8'en'%e2%82%ac`. */
+function decodeExtended(value: string, offset: number): string {
+  const [charset = '', , encoded] = value.split("'")
+  if (charset.toLowerCase() !== 'utf-8' || encoded === undefined)
+    throw malformed(offset, 'has a filename* that is not UTF-8')
+  try {
+    return decodeURIComponent(encoded)
+  } catch (cause) {
+    throw malformed(offset, 'has a filename* that does not decode', cause)
+  }
+}
+
+function malformed(offset: number, what: string, cause?: unknown): MultipartError {
+  const error = new MultipartError('malformed', offset, `The part of the form at byte ${offset} ${what}.`)
+  if (cause !== undefined) error.cause = cause
+  return error
+}

@@ -1,0 +1,53 @@
+export interface CutQuery {
+  /** The first value, percent-decoded; undefined when the parameter is absent. */
+  readonly value: string | undefined
+  /** The path and query without the parameter, all other bytes as they were. */
+  readonly rest: string
+}
+
+/** Takes every `name=` out of a query, also where the name is spelled with percent escapes. */
+export function cutQueryParameter(pathAndQuery: string, name: string): CutQuery {
+  const question = pathAndQuery.indexOf('?')
+  if (question === -1) return { value: undefined, rest: pathAndQuery }
+  let value: string | undefined
+  const kept: string[] = []
+  const parameters = pathAndQuery.slice(question + 1).split('&')
+  for (const parameter of parameters) {
+    if (nameOf(parameter) !== name) kept.push(parameter)
+    else value ??= valueOf(parameter)
+  }
+  if (kept.length === parameters.length) return { value: undefined, rest: pathAndQuery }
+  const path = pathAndQuery.slice(0, question)
+  return { value, rest: kept.length === 0 ? path : `${path}?${kept.join('&')}` }
+}
+
+/** The parameter's first value, percent-decoded; undefined when it is absent. */
+export function queryParameter(pathAndQuery: string, name: string): string | undefined {
+  const question = pathAndQuery.indexOf('?')
+  if (question === -1) return undefined
+  const parameter = pathAndQuery
+    .slice(question + 1)
+    .split('&')
+    .find(candidate => nameOf(candidate) === name)
+  return parameter === undefined ? undefined : valueOf(parameter)
+}
+
+export function hasQueryParameter(pathAndQuery: string, name: string): boolean {
+  return queryParameter(pathAndQuery, name) !== undefined
+}
+
+function nameOf(parameter: string): string {
+  const equals = parameter.indexOf('=')
+  return decode(equals === -1 ? parameter : parameter.slice(0, equals))
+}
+
+function valueOf(parameter: string): string {
+  const equals = parameter.indexOf('=')
+  return equals === -1 ? '' : decode(parameter.slice(equals + 1))
+}
+
+/** Escapes that decode are decoded, others stay: servers differ on them, and no name may slip through. */
+function decode(text: string): string {
+  if (!text.includes('%')) return text
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, run => Buffer.from(run.replaceAll('%', ''), 'hex').toString())
+}
