@@ -1,4 +1,5 @@
-import type { Micros } from '../ledger/ledger.ts'
+/** Integer micro-roubles: 1 rouble is 1,000,000. Always a safe integer. */
+export type Micros = number
 
 const microsPerRouble = 1_000_000
 

@@ -1,5 +1,5 @@
-import type { Micros } from '../ledger/ledger.ts'
 import { amountMicrosMax } from './amount.ts'
+import type { Micros } from './amount.ts'
 import type { Price } from './price.ts'
 import { priceAtMost } from './price-line.ts'
 import { ratesOf } from './rates.ts'

@@ -101,6 +101,6 @@ function looksLikeAPath(text: string): boolean {
   if (!/^\.?[\w-]+(?:[./][\w-]+)*\/?$/.test(text)) return false
   return (
     /^(?:bin|lib|plugins|test|docs|config|benchmarks|\.ci)\//.test(text) ||
-    /\.(?:ts|md|json|yaml)$/.test(text)
+    /\w\.(?:ts|md|json|yaml)$/.test(text)
   )
 }
