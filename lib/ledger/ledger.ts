@@ -1,8 +1,8 @@
 import type { ObjectKind, UsageLine } from '../money/usage.ts'
+import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
 
-/** Integer micro-roubles: 1 rouble is 1,000,000. Always a safe integer. */
-export type Micros = number
+export type { Micros }
 
 export interface HoldRequest {
   readonly exchangeId: string
@@ -73,14 +73,40 @@ export class BalanceInsufficientError extends Error {
 }
 
 /**
+ * The ledger cannot write: its disk is full or its writer is gone. No hold is placed meanwhile, since what
+ * follows it could not be charged.
+ */
+export class LedgerUnavailableError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'LedgerUnavailableError'
+  }
+}
+
+/** A hold was charged or released a second time, which is a mistake of the caller. */
+export class HoldResolvedError extends Error {
+  constructor(hold: HoldRequest, state: string) {
+    super(`the hold ${hold.exchangeId}/${hold.sequence} is ${state} already`)
+    this.name = 'HoldResolvedError'
+  }
+}
+
+/**
  * The one interface through which exchanges move money. Calls made in the same moment share one
  * transaction of the store.
  */
 export interface Ledger {
-  /** @throws BalanceInsufficientError when less than the amount is available */
+  /**
+   * @throws BalanceInsufficientError when less than the amount is available
+   * @throws LedgerUnavailableError while nothing can be written
+   */
   placeHold(request: HoldRequest): Promise<Hold>
-  /** Resolves when the charge is on disk (`strict`) or queued (`relaxed`). A hold is resolved once. */
+  /**
+   * Resolves when the charge is on disk (`strict`) or queued (`relaxed`). A hold is resolved once. When it
+   * rejects with LedgerUnavailableError the charge is tried again by itself until the process ends.
+   */
   charge(hold: Hold, charge: ChargeRequest): Promise<ChargeResult>
+  /** Resolves at once: a release that is lost is made up for by the recovery of the next start. */
   release(hold: Hold): Promise<void>
   /** Resolves when the object is on disk. The same object again is no error and changes nothing. */
   recordObject(object: ProviderObject): Promise<void>

@@ -1,0 +1,23 @@
+import type { KeyDirectory, KeyRecord } from './accounts.ts'
+
+/** All keys by digest. Revoked ones stay, so that their users are told what happened. */
+export class MemoryKeyDirectory implements KeyDirectory {
+  readonly #byDigest = new Map<string, KeyRecord>()
+  readonly #digestById = new Map<string, string>()
+
+  findByDigest(digest: string): KeyRecord | undefined {
+    return this.#byDigest.get(digest)
+  }
+
+  put(digest: string, key: KeyRecord): void {
+    this.#byDigest.set(digest, Object.freeze(key))
+    this.#digestById.set(key.id, digest)
+  }
+
+  revoke(id: string, revokedAt: number): void {
+    const digest = this.#digestById.get(id)
+    const key = digest === undefined ? undefined : this.#byDigest.get(digest)
+    if (digest !== undefined && key !== undefined)
+      this.#byDigest.set(digest, Object.freeze({ ...key, revokedAt }))
+  }
+}

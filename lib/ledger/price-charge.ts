@@ -1,0 +1,60 @@
+import { amountMicrosMax } from '../money/amount.ts'
+import { priceLine } from '../money/price-line.ts'
+import type { Meters } from '../money/usage.ts'
+import type { ChargeRequest, Micros } from './ledger.ts'
+
+/** One line of a charge as it is stored: enough to work the amount out again. */
+export interface ChargeLine {
+  readonly model: string
+  readonly meters: Meters
+  readonly tier?: string
+  readonly variant?: string
+  readonly priceVersion: string
+  readonly amountMicros: Micros
+}
+
+export interface PricedCharge {
+  readonly lines: readonly ChargeLine[]
+  readonly costMicros: Micros
+  readonly flags: readonly string[]
+}
+
+// JSON would turn NaN and Infinity to null; what the provider said stands in the raw usage anyway.
+function countable(meters: Meters): Meters {
+  const result: Meters = { ...meters }
+  for (const units of Object.values(result)) {
+    if (!Number.isFinite(units)) {
+      return Object.fromEntries(Object.entries(meters).filter(([, count]) => Number.isFinite(count)))
+    }
+  }
+  return result
+}
+
+/** Works out what a charge costs, line by line, and flags what an operator should look at. */
+export function priceCharge(request: ChargeRequest): PricedCharge {
+  const lines: ChargeLine[] = []
+  let flags = request.flags
+  let costMicros = 0
+  const raise = (flag: string): void => {
+    if (!flags.includes(flag)) flags = [...flags, flag]
+  }
+  for (const { usage, price } of request.lines) {
+    const amount = priceLine(price, usage)
+    if (amount.unpriced.length > 0) raise('meter_unpriced')
+    if (amount.unpricedTier !== undefined) raise('tier_unpriced')
+    // Lines that are believable one by one may still add up to nonsense.
+    const isAbsurd = costMicros + amount.amountMicros > amountMicrosMax
+    if (amount.isInvalid === true || isAbsurd) raise('usage_invalid')
+    const amountMicros = isAbsurd ? 0 : amount.amountMicros
+    costMicros += amountMicros
+    lines.push({
+      model: usage.model ?? request.model,
+      meters: countable(usage.meters),
+      ...(usage.tier === undefined ? {} : { tier: usage.tier }),
+      ...(usage.variant === undefined ? {} : { variant: usage.variant }),
+      priceVersion: price.hash,
+      amountMicros,
+    })
+  }
+  return { lines, costMicros, flags }
+}

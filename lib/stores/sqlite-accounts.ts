@@ -1,0 +1,149 @@
+import { AccountError } from '../accounts/accounts.ts'
+import type { Accounts, KeyRecord, NewKey } from '../accounts/accounts.ts'
+import { keyDigest, newKeyValue } from '../accounts/key-value.ts'
+import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
+import type { Clock } from '../clock.ts'
+import type { BalanceBook } from '../ledger/balance-book.ts'
+import type { KeySpending } from '../ledger/key-spending.ts'
+import type { Micros } from '../ledger/ledger.ts'
+import { amountMicrosMax } from '../money/amount.ts'
+import { newId } from '../new-id.ts'
+import { written } from './sqlite-ledger.ts'
+import type { KeyRow } from './store-operation.ts'
+import type { OperationOwner, WriteQueue } from './write-queue.ts'
+
+const emailPattern = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
+const emailLengthMax = 254
+
+// Whoever asked is told that it failed, and must not find later that it was done after all.
+const dropped: OperationOwner = { isKept: false }
+
+interface SqliteAccountsOptions {
+  readonly queue: WriteQueue
+  readonly book: BalanceBook
+  readonly spending: KeySpending
+  readonly keys: MemoryKeyDirectory
+  readonly clock: Clock
+}
+
+function list(text: string | null): readonly string[] | undefined {
+  return text === null ? undefined : JSON.parse(text)
+}
+
+/** A key as it stands in the store, as the gates see it. */
+export function keyRecord(row: KeyRow): KeyRecord {
+  const models = list(row.models)
+  const ipAddresses = list(row.ip_addresses)
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    lastFour: row.last_four,
+    createdAt: row.created_at,
+    ...(models === undefined ? {} : { models }),
+    ...(row.budget_micros === null ? {} : { budgetMicros: row.budget_micros }),
+    ...(row.budget_period === null ? {} : { budgetPeriod: row.budget_period }),
+    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
+    ...(ipAddresses === undefined ? {} : { ipAddresses }),
+    ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
+  }
+}
+
+/** Changes of accounts and keys on SQLite: on the disk first, then in memory. */
+export class SqliteAccounts implements Accounts {
+  readonly #options: SqliteAccountsOptions
+
+  constructor(options: SqliteAccountsOptions) {
+    this.#options = options
+  }
+
+  async createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }> {
+    const email = account.email.trim().toLowerCase()
+    if (!emailPattern.test(email) || email.length > emailLengthMax) {
+      throw new AccountError('email_invalid', `"${account.email}" is not an e-mail address`)
+    }
+    const { queue, book, clock } = this.#options
+    const id = newId()
+    await written(queue.add(['account', id, newId(), email, account.name ?? null, clock.now()], dropped))
+    book.add(id, 0)
+    return { id }
+  }
+
+  async credit(credit: {
+    readonly accountId: string
+    readonly amountMicros: Micros
+    readonly reason: string
+    readonly idempotencyKey?: string
+  }): Promise<{ entryId: string; balanceMicros: Micros }> {
+    const { accountId, amountMicros, reason, idempotencyKey } = credit
+    if (!(Number.isSafeInteger(amountMicros) && amountMicros > 0 && amountMicros <= amountMicrosMax)) {
+      throw new AccountError('amount_invalid', `${amountMicros} micro-roubles cannot be credited`)
+    }
+    const { queue, book, clock } = this.#options
+    const entryId = `credit:${idempotencyKey ?? newId()}`
+    const isBooked = await written(
+      queue.add(['credit', entryId, accountId, amountMicros, reason, clock.now()], dropped),
+    )
+    if (isBooked === true) book.credit(accountId, amountMicros)
+    return { entryId, balanceMicros: book.balance(accountId).balanceMicros }
+  }
+
+  async createKey(key: NewKey): Promise<{ id: string; key: string }> {
+    checkKey(key)
+    const { queue, spending, keys, clock } = this.#options
+    const value = newKeyValue()
+    const digest = keyDigest(value)
+    const row: KeyRow = {
+      id: newId(),
+      account_id: key.accountId,
+      digest,
+      name: key.name ?? '',
+      last_four: value.slice(-4),
+      models: key.models === undefined ? null : JSON.stringify(key.models),
+      budget_micros: key.budgetMicros ?? null,
+      budget_period: key.budgetMicros === undefined ? null : (key.budgetPeriod ?? 'total'),
+      expires_at: key.expiresAt ?? null,
+      ip_addresses: key.ipAddresses === undefined ? null : JSON.stringify(key.ipAddresses),
+      revoked_at: null,
+      created_at: clock.now(),
+    }
+    await written(
+      queue.add(
+        [
+          'key',
+          row.id,
+          row.account_id,
+          row.digest,
+          row.name,
+          row.last_four,
+          row.models,
+          row.budget_micros,
+          row.budget_period,
+          row.expires_at,
+          row.ip_addresses,
+          row.created_at,
+        ],
+        dropped,
+      ),
+    )
+    if (row.budget_micros !== null) spending.watch(row.id)
+    keys.put(digest, keyRecord(row))
+    return { id: row.id, key: value }
+  }
+
+  async revokeKey(id: string): Promise<void> {
+    const { queue, keys, clock } = this.#options
+    const at = clock.now()
+    const isChanged = await written(queue.add(['revoke', id, at], dropped))
+    if (isChanged === true) keys.revoke(id, at)
+  }
+}
+
+function checkKey({ budgetMicros, expiresAt }: NewKey): void {
+  if (budgetMicros !== undefined && !(Number.isSafeInteger(budgetMicros) && budgetMicros >= 0)) {
+    throw new AccountError('amount_invalid', `${budgetMicros} micro-roubles cannot be a budget`)
+  }
+  if (expiresAt !== undefined && !Number.isSafeInteger(expiresAt)) {
+    throw new AccountError('expiry_invalid', `${expiresAt} is not a time in milliseconds`)
+  }
+}

@@ -1,0 +1,76 @@
+import type { Hold, HoldRequest, LedgerUnavailableError, Micros } from '../ledger/ledger.ts'
+import type { Batch, OperationOwner, Ticket } from './write-queue.ts'
+
+export type HoldState = 'open' | 'charged' | 'released' | 'expired' | 'failed'
+
+/** What a hold needs of its ledger when it could not be written. */
+export interface HoldKeeper {
+  readonly isStrict: boolean
+  /** The store refused the hold for good. */
+  dropHold(hold: SqliteHold): void
+  /** The store refused the charge for good: the money goes back. */
+  undoCharge(hold: SqliteHold): void
+  /** The store is out of order; the hold's caller has been told that it failed. */
+  abandonHold(hold: SqliteHold): void
+}
+
+const done = Promise.resolve()
+
+/** A hold in memory, with the batch that carries it to the disk; it owns its own operations there. */
+export class SqliteHold implements Hold, OperationOwner {
+  readonly exchangeId: string
+  readonly sequence: number
+  readonly accountId: string
+  readonly keyId: string
+  readonly amountMicros: Micros
+  readonly expiresAt: number
+  readonly isKept = true
+  state: HoldState = 'open'
+  failure: Error | undefined
+  /** What the account paid, once it is charged. */
+  paid: { readonly amountMicros: Micros; readonly at: number } | undefined
+  readonly #keeper: HoldKeeper
+  #batch: Batch | undefined
+
+  constructor(request: HoldRequest, expiresAt: number, keeper: HoldKeeper) {
+    this.exchangeId = request.exchangeId
+    this.sequence = request.sequence
+    this.accountId = request.accountId
+    this.keyId = request.keyId
+    this.amountMicros = request.amountMicros
+    this.expiresAt = expiresAt
+    this.#keeper = keeper
+  }
+
+  /** Named by the ledger once the hold's operation is queued. */
+  travelWith(ticket: Ticket): void {
+    this.#batch = ticket.batch
+  }
+
+  get isDurable(): boolean {
+    if (this.failure !== undefined) return false
+    return !this.#keeper.isStrict || this.#batch?.isCommitted === true
+  }
+
+  // Made when it is asked for: most callers look at isDurable and never need the promise.
+  get durable(): Promise<void> {
+    if (this.failure !== undefined) return Promise.reject(this.failure)
+    if (this.isDurable || this.#batch === undefined) return done
+    return this.#batch.ended.then(() => {
+      if (this.failure !== undefined) throw this.failure
+    })
+  }
+
+  onUnavailable(error: LedgerUnavailableError): void {
+    // `relaxed` has promised nothing: the exchange goes on and the hold is written when that is possible.
+    if (!this.#keeper.isStrict) return
+    this.failure = error
+    if (this.state === 'open') this.#keeper.abandonHold(this)
+  }
+
+  onRefused(error: Error): void {
+    this.failure = error
+    if (this.state === 'open') this.#keeper.dropHold(this)
+    else if (this.state === 'charged') this.#keeper.undoCharge(this)
+  }
+}

@@ -1,0 +1,234 @@
+import type { Clock } from '../clock.ts'
+import type { BalanceBook } from '../ledger/balance-book.ts'
+import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
+import type {
+  Balance,
+  ChargeRequest,
+  ChargeResult,
+  Hold,
+  HoldRequest,
+  Ledger,
+  ProviderObject,
+} from '../ledger/ledger.ts'
+import { priceCharge } from '../ledger/price-charge.ts'
+import { canonicalPrice } from '../money/build-price.ts'
+import type { Price } from '../money/price.ts'
+import type { ObjectKind } from '../money/usage.ts'
+import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
+import { SqliteHold } from './sqlite-hold.ts'
+import type { HoldKeeper, HoldState } from './sqlite-hold.ts'
+import type { KeySpending } from '../ledger/key-spending.ts'
+import type { OperationOwner, Ticket, WriteQueue } from './write-queue.ts'
+
+/** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
+const holdMs = 24 * 60 * 60 * 1000
+
+const kept: OperationOwner = { isKept: true }
+const dropped: OperationOwner = { isKept: false }
+
+interface SqliteLedgerOptions {
+  readonly queue: WriteQueue
+  readonly book: BalanceBook
+  readonly spending: KeySpending
+  readonly reader: SqliteDatabase
+  readonly priceHashes: Iterable<string>
+  readonly isStrict: boolean
+  readonly clock: Clock
+  /** Names this process in the holds it places. */
+  readonly owner: string
+}
+
+/** The ledger on SQLite: it decides in memory, at once, and writes through the queue. */
+export class SqliteLedger implements Ledger, HoldKeeper {
+  readonly isStrict: boolean
+  readonly #options: SqliteLedgerOptions
+  readonly #queue: WriteQueue
+  readonly #book: BalanceBook
+  readonly #knownPrices: Set<string>
+  readonly #openHolds = new Set<SqliteHold>()
+  readonly #findObject: SqliteStatement
+
+  constructor(options: SqliteLedgerOptions) {
+    this.isStrict = options.isStrict
+    this.#options = options
+    this.#queue = options.queue
+    this.#book = options.book
+    this.#knownPrices = new Set(options.priceHashes)
+    this.#findObject = options.reader.prepare(
+      `SELECT provider, kind, id, account_id AS accountId, credential, exchange_id AS exchangeId
+       FROM objects WHERE provider = ? AND kind = ? AND id = ?`,
+    )
+  }
+
+  async placeHold(request: HoldRequest): Promise<Hold> {
+    const { exchangeId, sequence, accountId, keyId, amountMicros } = request
+    if (!(Number.isSafeInteger(amountMicros) && amountMicros >= 0)) {
+      throw new RangeError(`a hold of ${amountMicros} micro-roubles cannot be placed`)
+    }
+    if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
+    this.#book.hold(accountId, amountMicros)
+    const at = this.#options.clock.now()
+    const hold = new SqliteHold(request, at + holdMs, this)
+    this.#openHolds.add(hold)
+    this.#options.spending.hold(keyId, amountMicros)
+    hold.travelWith(
+      this.#queue.add(
+        [
+          'hold',
+          exchangeId,
+          sequence,
+          accountId,
+          keyId,
+          amountMicros,
+          this.#options.owner,
+          at,
+          hold.expiresAt,
+        ],
+        hold,
+      ),
+    )
+    return hold
+  }
+
+  async charge(hold: Hold, request: ChargeRequest): Promise<ChargeResult> {
+    const open = openHold(hold)
+    const { lines, costMicros, flags } = priceCharge(request)
+    this.#end(open, 'charged')
+    const result = this.#book.settle(open.accountId, open.amountMicros, costMicros)
+    const { amountMicros, overrunMicros } = result
+    const at = this.#options.clock.now()
+    open.paid = { amountMicros, at }
+    this.#options.spending.spend(open.keyId, amountMicros, at)
+    for (const { price } of request.lines) if (!this.#knownPrices.has(price.hash)) this.#addPrice(price, kept)
+    const ticket = this.#queue.add(
+      [
+        'charge',
+        open.exchangeId,
+        open.sequence,
+        open.accountId,
+        open.keyId,
+        at,
+        request.provider,
+        request.model,
+        request.dialect,
+        request.operation,
+        request.outcome,
+        request.usageSource,
+        JSON.stringify(lines),
+        request.rawUsage ?? null,
+        request.details === undefined ? null : JSON.stringify(request.details),
+        flagsText(flags, overrunMicros > 0),
+        amountMicros,
+        overrunMicros,
+      ],
+      open,
+    )
+    if (this.isStrict) await written(ticket)
+    return result
+  }
+
+  async release(hold: Hold): Promise<void> {
+    if (hold instanceof SqliteHold && hold.state === 'failed') return
+    this.#release(openHold(hold), 'released')
+  }
+
+  async recordObject(object: ProviderObject): Promise<void> {
+    const { provider, kind, id, accountId, credential, exchangeId } = object
+    const at = this.#options.clock.now()
+    await written(
+      this.#queue.add(['object', provider, kind, id, accountId, credential, exchangeId, at], dropped),
+    )
+  }
+
+  async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
+    // The columns are named as the interface names them.
+    return this.#findObject.get(provider, kind, id) as ProviderObject | undefined
+  }
+
+  async balance(accountId: string): Promise<Balance> {
+    return this.#book.balance(accountId)
+  }
+
+  async recordPrices(prices: readonly Price[]): Promise<void> {
+    const tickets: Ticket[] = []
+    for (const price of prices) {
+      if (!this.#knownPrices.has(price.hash)) tickets.push(this.#addPrice(price, kept))
+    }
+    await Promise.all(tickets.map(written))
+  }
+
+  /** Ends the holds that are older than any exchange can be; answers how many there were. */
+  expireHolds(): number {
+    const now = this.#options.clock.now()
+    let count = 0
+    for (const hold of this.#openHolds) {
+      if (hold.expiresAt > now) continue
+      this.#release(hold, 'expired')
+      count += 1
+    }
+    return count
+  }
+
+  dropHold(hold: SqliteHold): void {
+    this.#end(hold, 'failed')
+    this.#book.unhold(hold.accountId, hold.amountMicros)
+  }
+
+  abandonHold(hold: SqliteHold): void {
+    this.dropHold(hold)
+    // The hold itself waits to be written, since a charge may follow it; so must its end.
+    const at = this.#options.clock.now()
+    this.#queue.add(['release', hold.exchangeId, hold.sequence, 'released', at], kept)
+  }
+
+  undoCharge(hold: SqliteHold): void {
+    hold.state = 'failed'
+    if (hold.paid === undefined) return
+    this.#book.credit(hold.accountId, hold.paid.amountMicros)
+    this.#options.spending.spend(hold.keyId, -hold.paid.amountMicros, hold.paid.at)
+  }
+
+  #release(hold: SqliteHold, state: 'released' | 'expired'): void {
+    this.#end(hold, state)
+    this.#book.unhold(hold.accountId, hold.amountMicros)
+    const at = this.#options.clock.now()
+    this.#queue.add(['release', hold.exchangeId, hold.sequence, state, at], kept)
+  }
+
+  #end(hold: SqliteHold, state: HoldState): void {
+    hold.state = state
+    this.#openHolds.delete(hold)
+    this.#options.spending.unhold(hold.keyId, hold.amountMicros)
+  }
+
+  #addPrice(price: Price, owner: OperationOwner): Ticket {
+    this.#knownPrices.add(price.hash)
+    const at = this.#options.clock.now()
+    return this.#queue.add(['price', price.hash, price.model, canonicalPrice(price), at], owner)
+  }
+}
+
+function openHold(hold: Hold): SqliteHold {
+  if (!(hold instanceof SqliteHold)) throw new TypeError('the hold is not of this ledger')
+  if (hold.state === 'failed' && hold.failure !== undefined) throw unavailable(hold.failure)
+  if (hold.state !== 'open') throw new HoldResolvedError(hold, hold.state)
+  return hold
+}
+
+function unavailable(cause: Error): LedgerUnavailableError {
+  return new LedgerUnavailableError(cause.message, { cause })
+}
+
+function flagsText(flags: readonly string[], isOverrun: boolean): string {
+  if (flags.length === 0) return isOverrun ? '["overrun"]' : '[]'
+  return JSON.stringify(isOverrun ? [...flags, 'overrun'] : flags)
+}
+
+/** Resolves when an operation is on the disk, with the writer's answer to it. */
+export async function written(ticket: Ticket): Promise<unknown> {
+  const error = await ticket.batch.ended
+  if (error !== undefined) throw error
+  const refusal = ticket.batch.refusalAt(ticket.index)
+  if (refusal !== undefined) throw refusal
+  return ticket.batch.answerAt(ticket.index)
+}

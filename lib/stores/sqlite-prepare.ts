@@ -1,0 +1,124 @@
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { openForWriting, sqliteErrorCode } from './sqlite-database.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
+import { applicationId, migrations } from './sqlite-schema.ts'
+import { StoreError } from './store-error.ts'
+import type { KeyRow, ReleasedHold, StoreSnapshot, WriterOptions } from './store-operation.ts'
+
+/** Up to this size the whole file is checked at the start; `gateway verify` checks larger ones. */
+const checkedBytesMax = 64 * 1024 * 1024
+
+function pragmaNumber(database: SqliteDatabase, name: string): number {
+  return Number(database.pragma(name, { simple: true }))
+}
+
+/**
+ * Tells whether a store may be used by this program.
+ * @throws StoreError when it is of a newer one, or is no store at all
+ */
+export function checkVersion(database: SqliteDatabase, file: string): void {
+  const version = pragmaNumber(database, 'user_version')
+  if (version > migrations.length) {
+    throw new StoreError(
+      `${file} has schema version ${version} and this program knows versions up to ${migrations.length}: ` +
+        'run the newer release of the gateway, or restore an older backup',
+    )
+  }
+  const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get()
+  if (tables !== 0 && pragmaNumber(database, 'application_id') !== applicationId) {
+    throw new StoreError(`${file} is a SQLite database, but not a store of the gateway`)
+  }
+}
+
+function checkPages(database: SqliteDatabase, file: string): void {
+  if (statSync(file).size > checkedBytesMax) return
+  const finding = database.prepare('PRAGMA quick_check(1)').pluck().get()
+  if (finding !== 'ok') {
+    throw new StoreError(`${file} is damaged and must be restored from a backup: ${String(finding)}`)
+  }
+}
+
+function migrate(database: SqliteDatabase): void {
+  const version = pragmaNumber(database, 'user_version')
+  for (const [index, step] of migrations.entries()) {
+    if (index < version) continue
+    database.transaction(() => {
+      database.exec(step)
+      database.pragma(`application_id = ${applicationId}`)
+      database.pragma(`user_version = ${index + 1}`)
+    })()
+  }
+}
+
+/** Releases what the last process left open: nobody is waiting for those exchanges any more. */
+function recover(database: SqliteDatabase, now: number): ReleasedHold[] {
+  const open = database.prepare<[], ReleasedHold>(
+    `SELECT exchange_id AS exchangeId, sequence, account_id AS accountId, key_id AS keyId,
+       amount_micros AS amountMicros, created_at AS createdAt
+     FROM holds WHERE state = 'open' ORDER BY created_at, exchange_id, sequence`,
+  )
+  const release = database.prepare<[number]>(
+    `UPDATE holds SET state = 'released', resolved_at = ? WHERE state = 'open'`,
+  )
+  return database.transaction(() => {
+    const holds = open.all()
+    if (holds.length > 0) release.run(now)
+    return holds
+  })()
+}
+
+function snapshot(database: SqliteDatabase, releasedHolds: readonly ReleasedHold[]): StoreSnapshot {
+  return {
+    balances: database
+      .prepare<[], [string, number]>(`SELECT id, balance_micros FROM accounts WHERE kind = 'customer'`)
+      .raw()
+      .all(),
+    keys: database.prepare<[], KeyRow>('SELECT * FROM keys').all(),
+    spending: database
+      .prepare<[], [string, number, number]>(
+        `SELECT key_id, day, spent_micros FROM key_spending
+         WHERE key_id IN (SELECT id FROM keys WHERE budget_micros IS NOT NULL AND revoked_at IS NULL)`,
+      )
+      .raw()
+      .all(),
+    priceHashes: database.prepare<[], string>('SELECT hash FROM prices').pluck().all(),
+    releasedHolds,
+  }
+}
+
+function described(error: unknown, file: string): unknown {
+  const code = sqliteErrorCode(error)
+  if (code === undefined) return error
+  if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {
+    return new StoreError(`${file} is damaged or not a SQLite database; restore it from a backup (${code})`, {
+      cause: error,
+    })
+  }
+  return new StoreError(`${file} cannot be opened: ${error instanceof Error ? error.message : code}`, {
+    cause: error,
+  })
+}
+
+/**
+ * Opens a store for its writer: checked, on the newest schema, with nothing left open.
+ * @throws StoreError when it cannot be used
+ */
+export function prepareStore(options: WriterOptions): { database: SqliteDatabase; snapshot: StoreSnapshot } {
+  const { file } = options
+  const isNew = !existsSync(file)
+  let database: SqliteDatabase | undefined
+  try {
+    mkdirSync(dirname(file), { recursive: true })
+    database = openForWriting(file)
+    // The store holds e-mail addresses: it is nobody else's to read.
+    if (isNew) chmodSync(file, 0o600)
+    checkVersion(database, file)
+    checkPages(database, file)
+    migrate(database)
+    return { database, snapshot: snapshot(database, recover(database, options.now)) }
+  } catch (error) {
+    database?.close()
+    throw described(error, file)
+  }
+}

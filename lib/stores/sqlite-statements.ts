@@ -1,0 +1,66 @@
+import type { SqliteDatabase } from './sqlite-database.ts'
+
+/** The writer's statements, prepared once. */
+export function prepareStatements(database: SqliteDatabase) {
+  return {
+    begin: database.prepare('BEGIN IMMEDIATE'),
+    commit: database.prepare('COMMIT'),
+    rollback: database.prepare('ROLLBACK'),
+    savepoint: database.prepare('SAVEPOINT one'),
+    undo: database.prepare('ROLLBACK TO one'),
+    keep: database.prepare('RELEASE one'),
+    hold: database.prepare(
+      `INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, owner, created_at, expires_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    resolve: database.prepare(
+      `UPDATE holds SET state = ?, resolved_at = ? WHERE exchange_id = ? AND sequence = ? AND state = 'open'`,
+    ),
+    charge: database.prepare(
+      `INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation,
+         outcome, usage_source, lines, raw_usage, details, flags, amount_micros, overrun_micros)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    entry: database.prepare(
+      `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    balance: database.prepare('UPDATE accounts SET balance_micros = balance_micros + ? WHERE id = ?'),
+    spending: database.prepare(
+      `INSERT INTO key_spending (key_id, day, spent_micros) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET spent_micros = spent_micros + excluded.spent_micros`,
+    ),
+    price: database.prepare(
+      'INSERT INTO prices (hash, model, body, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    ),
+    object: database.prepare(
+      `INSERT INTO objects (provider, kind, id, account_id, credential, exchange_id, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    ),
+    account: database.prepare(
+      `INSERT INTO accounts (id, kind, name, email, created_at) VALUES (?, 'customer', ?, ?, ?)`,
+    ),
+    accountByEmail: database.prepare('SELECT id FROM accounts WHERE email = ?').pluck(),
+    accountKind: database.prepare('SELECT kind FROM accounts WHERE id = ?').pluck(),
+    user: database.prepare(
+      'INSERT INTO users (id, email, name, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (email) DO NOTHING',
+    ),
+    userByEmail: database.prepare('SELECT id FROM users WHERE email = ?').pluck(),
+    membership: database.prepare(
+      `INSERT INTO memberships (user_id, account_id, role, created_at) VALUES (?, ?, 'owner', ?)`,
+    ),
+    credit: database.prepare<[string], { account_id: string; amount_micros: number; reason: string }>(
+      `SELECT account_id, amount_micros, reason FROM entries
+       WHERE exchange_id = ? AND sequence = 0 AND kind = 'credit'`,
+    ),
+    key: database.prepare(
+      `INSERT INTO keys (id, account_id, digest, name, last_four, models, budget_micros, budget_period,
+         expires_at, ip_addresses, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    revoke: database.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL'),
+    keyExists: database.prepare('SELECT 1 FROM keys WHERE id = ?').pluck(),
+  }
+}
+
+export type Statements = ReturnType<typeof prepareStatements>

@@ -1,0 +1,37 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { SqliteBatch } from './sqlite-batch.ts'
+import { prepareStore } from './sqlite-prepare.ts'
+import { StoreError } from './store-error.ts'
+import type { StoreOperation, WriterMessage, WriterOptions } from './store-operation.ts'
+
+// The writer's thread. It is sent batches of operations, or `undefined` to end.
+const port = parentPort
+if (port === null) throw new Error('the writer runs in a thread of its own')
+
+function send(message: WriterMessage): void {
+  port?.postMessage(message)
+}
+
+function start(options: WriterOptions): void {
+  const { database, snapshot } = prepareStore(options)
+  const batch = new SqliteBatch(database)
+  port?.on('message', (operations: readonly StoreOperation[] | undefined) => {
+    if (operations === undefined) {
+      database.pragma('optimize')
+      database.close()
+      port.close()
+    } else {
+      send({ kind: 'report', report: batch.run(operations) })
+    }
+  })
+  send({ kind: 'ready', snapshot })
+}
+
+try {
+  const options: WriterOptions = workerData
+  start(options)
+} catch (error) {
+  if (!(error instanceof StoreError)) throw error
+  send({ kind: 'refused', message: error.message })
+  port.close()
+}

@@ -1,0 +1,169 @@
+import { mkdirSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname, extname, resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Accounts, KeyDirectory, KeyRecord } from '../accounts/accounts.ts'
+import { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
+import type { Clock } from '../clock.ts'
+import { BalanceBook } from '../ledger/balance-book.ts'
+import { KeySpending } from '../ledger/key-spending.ts'
+import type { KeyBudget } from '../ledger/key-spending.ts'
+import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Log } from '../log.ts'
+import { SqliteAccounts, keyRecord } from './sqlite-accounts.ts'
+import { openForReading } from './sqlite-database.ts'
+import { SqliteLedger } from './sqlite-ledger.ts'
+import { lockStore } from './sqlite-lock.ts'
+import type { StoreLock } from './sqlite-lock.ts'
+import { StoreError } from './store-error.ts'
+import type {
+  ReleasedHold,
+  StoreOperation,
+  StoreSnapshot,
+  WriterMessage,
+  WriterOptions,
+} from './store-operation.ts'
+import { WriteQueue } from './write-queue.ts'
+
+export interface SqliteStoreOptions {
+  readonly file: string
+  readonly durability: 'strict' | 'relaxed'
+  readonly clock: Clock
+  readonly log?: Pick<Log, 'info' | 'error'>
+}
+
+export interface SqliteStore {
+  readonly ledger: Ledger
+  readonly accounts: Accounts
+  readonly keys: KeyDirectory
+  readonly recovery: { readonly releasedHolds: readonly ReleasedHold[] }
+  /** The budget of a key as it stands now; undefined for a key without one. */
+  keyBudget(key: KeyRecord): KeyBudget | undefined
+  /** Ends holds past their expiry; answers how many. */
+  expireHolds(): number
+  /**
+   * Writes what is queued, then gives the store free. May be called again.
+   * @throws LedgerUnavailableError when something could not be written
+   */
+  close(): Promise<void>
+}
+
+/** Milliseconds between attempts to write while the disk refuses. */
+const retryMs = 250
+
+// Compiled, the writer is a .js file as this one is.
+const writerUrl = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.meta.url)
+
+/** Starts the thread and waits until it has opened the store. */
+async function startWriter(options: WriterOptions): Promise<{ worker: Worker; snapshot: StoreSnapshot }> {
+  const worker = new Worker(writerUrl, { workerData: options })
+  const message = await new Promise<WriterMessage>((fulfil, reject) => {
+    worker.once('message', fulfil)
+    worker.once('error', reject)
+  })
+  if (message.kind === 'ready') return { worker, snapshot: message.snapshot }
+  await worker.terminate()
+  throw new StoreError(message.kind === 'refused' ? message.message : 'the writer answered out of turn')
+}
+
+/** Ties the writer to the queue; the promise is fulfilled when the thread has ended, however. */
+function connect(worker: Worker, queue: WriteQueue): Promise<void> {
+  worker.on('message', (message: WriterMessage) => {
+    if (message.kind === 'report') queue.onReport(message.report)
+  })
+  worker.on('error', cause => {
+    queue.stop(new LedgerUnavailableError("the store's writer failed", { cause }))
+  })
+  return new Promise(fulfil => {
+    worker.once('exit', () => {
+      queue.stop(new LedgerUnavailableError("the store's writer has ended"))
+      fulfil()
+    })
+  })
+}
+
+function loadMemory(snapshot: StoreSnapshot) {
+  const book = new BalanceBook()
+  for (const [accountId, balanceMicros] of snapshot.balances) book.add(accountId, balanceMicros)
+  const keys = new MemoryKeyDirectory()
+  const spending = new KeySpending()
+  for (const row of snapshot.keys) {
+    keys.put(row.digest, keyRecord(row))
+    if (row.budget_micros !== null) spending.watch(row.id)
+  }
+  for (const [keyId, day, spentMicros] of snapshot.spending) spending.load(keyId, day, spentMicros)
+  return { book, keys, spending }
+}
+
+function lockFile(file: string): StoreLock {
+  mkdirSync(dirname(file), { recursive: true })
+  return lockStore(file)
+}
+
+/**
+ * Opens a SQLite store as its one writer; a new file becomes a new store.
+ * @throws StoreLockedError when another process writes it
+ * @throws StoreError when it is damaged, foreign or of a newer program
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
+  const file = resolve(options.file)
+  const lock = lockFile(file)
+  try {
+    const { worker, snapshot } = await startWriter({ file, now: options.clock.now() })
+    return await assembleStore({ ...options, file }, lock, worker, snapshot)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function assembleStore(
+  { file, durability, clock, log }: SqliteStoreOptions,
+  lock: StoreLock,
+  worker: Worker,
+  snapshot: StoreSnapshot,
+): Promise<SqliteStore> {
+  const { book, keys, spending } = loadMemory(snapshot)
+  let closing: Promise<void> | undefined
+  const queue = new WriteQueue({
+    send: (operations: readonly StoreOperation[]) => worker.postMessage(operations),
+    onAvailable: error => {
+      if (closing !== undefined) return
+      if (error === undefined) log?.info({}, 'the store can be written again')
+      else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
+    },
+    retryMs,
+  })
+  const exited = connect(worker, queue)
+  const reader = openForReading(file)
+  const ledger = new SqliteLedger({
+    queue,
+    book,
+    spending,
+    reader,
+    priceHashes: snapshot.priceHashes,
+    isStrict: durability === 'strict',
+    clock,
+    owner: `${hostname()}:${process.pid}`,
+  })
+  const close = async (): Promise<void> => {
+    try {
+      await queue.flush()
+    } finally {
+      reader.close()
+      worker.postMessage(undefined)
+      await exited
+      lock.release()
+    }
+  }
+  return {
+    ledger,
+    accounts: new SqliteAccounts({ queue, book, spending, keys, clock }),
+    keys,
+    recovery: { releasedHolds: snapshot.releasedHolds },
+    keyBudget: key => spending.budget(key, clock.now()),
+    expireHolds: () => ledger.expireHolds(),
+    close: () => (closing ??= close()),
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * What the writer is asked to do: plain arrays, since they cross to another thread by the thousand. The
+ * first member names the operation, the others are its values in the order of the statement's parameters.
+ */
+export type StoreOperation =
+  | HoldOperation
+  | ChargeOperation
+  | ReleaseOperation
+  | PriceOperation
+  | ObjectOperation
+  | AccountOperation
+  | CreditOperation
+  | KeyOperation
+  | RevokeOperation
+
+export type HoldOperation = readonly [
+  kind: 'hold',
+  exchangeId: string,
+  sequence: number,
+  accountId: string,
+  keyId: string,
+  amountMicros: number,
+  owner: string,
+  at: number,
+  expiresAt: number,
+]
+
+export type ChargeOperation = readonly [
+  kind: 'charge',
+  exchangeId: string,
+  sequence: number,
+  accountId: string,
+  keyId: string,
+  at: number,
+  provider: string,
+  model: string,
+  dialect: string,
+  operation: string,
+  outcome: string,
+  usageSource: string,
+  lines: string,
+  rawUsage: string | null,
+  details: string | null,
+  flags: string,
+  amountMicros: number,
+  overrunMicros: number,
+]
+
+export type ReleaseOperation = readonly [
+  kind: 'release',
+  exchangeId: string,
+  sequence: number,
+  state: 'released' | 'expired',
+  at: number,
+]
+
+export type PriceOperation = readonly [kind: 'price', hash: string, model: string, body: string, at: number]
+
+export type ObjectOperation = readonly [
+  kind: 'object',
+  provider: string,
+  objectKind: string,
+  id: string,
+  accountId: string,
+  credential: string,
+  exchangeId: string,
+  at: number,
+]
+
+export type AccountOperation = readonly [
+  kind: 'account',
+  id: string,
+  userId: string,
+  email: string,
+  name: string | null,
+  at: number,
+]
+
+export type CreditOperation = readonly [
+  kind: 'credit',
+  id: string,
+  accountId: string,
+  amountMicros: number,
+  reason: string,
+  at: number,
+]
+
+export type KeyOperation = readonly [
+  kind: 'key',
+  id: string,
+  accountId: string,
+  digest: string,
+  name: string,
+  lastFour: string,
+  models: string | null,
+  budgetMicros: number | null,
+  budgetPeriod: string | null,
+  expiresAt: number | null,
+  ipAddresses: string | null,
+  createdAt: number,
+]
+
+export type RevokeOperation = readonly [kind: 'revoke', id: string, at: number]
+
+/** How a batch ended: as a whole, and for the operations that had an answer or were refused by themselves. */
+export interface BatchReport {
+  /** Nothing of the batch was written: the disk is full, or worse. */
+  readonly error?: { readonly code: string; readonly message: string }
+  readonly answers: readonly (readonly [index: number, answer: unknown])[]
+  readonly refusals: readonly (readonly [index: number, code: string, message: string])[]
+}
+
+/** A hold that the last process left open. Whether its exchange cost anything is not known. */
+export interface ReleasedHold {
+  readonly exchangeId: string
+  readonly sequence: number
+  readonly accountId: string
+  readonly keyId: string
+  readonly amountMicros: number
+  readonly createdAt: number
+}
+
+/** A row of `keys`. */
+export interface KeyRow {
+  readonly id: string
+  readonly account_id: string
+  readonly digest: string
+  readonly name: string
+  readonly last_four: string
+  readonly models: string | null
+  readonly budget_micros: number | null
+  readonly budget_period: 'total' | 'day' | 'week' | 'month' | null
+  readonly expires_at: number | null
+  readonly ip_addresses: string | null
+  readonly revoked_at: number | null
+  readonly created_at: number
+}
+
+/** What a writer knows when it begins, for the memory of the thread that decides. */
+export interface StoreSnapshot {
+  readonly balances: readonly (readonly [accountId: string, balanceMicros: number])[]
+  readonly keys: readonly KeyRow[]
+  readonly spending: readonly (readonly [keyId: string, day: number, spentMicros: number])[]
+  readonly priceHashes: readonly string[]
+  readonly releasedHolds: readonly ReleasedHold[]
+}
+
+export interface WriterOptions {
+  readonly file: string
+  /** The moment of the start, for the holds that recovery releases. */
+  readonly now: number
+}
+
+export type WriterMessage =
+  | { readonly kind: 'ready'; readonly snapshot: StoreSnapshot }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'report'; readonly report: BatchReport }
