@@ -1,6 +1,7 @@
 import type { KeyRecord } from './accounts/accounts.ts'
 import type { ModelConfig, ProviderConfig, Credential } from './config/config.ts'
 import type { Dialect, DialectName, RequestFacts, RouteMatch } from './dialects/dialect.ts'
+import type { AnswerMeter } from './metering/answer-meter.ts'
 import type { Hold } from './ledger/ledger.ts'
 import type { Price } from './money/price.ts'
 
@@ -24,6 +25,8 @@ export interface Target {
   readonly model: ModelConfig | undefined
   /** The model by its canonical name in the config or as the client wrote it; empty without a model. */
   readonly modelName: string
+  /** The name the provider is asked for. */
+  readonly upstreamModelName: string
   /** In force when the exchange began; undefined for free operations. */
   readonly price: Price | undefined
   /** Below the base URL, with an alias already replaced. */
@@ -43,6 +46,9 @@ declare module './pipeline/facts.ts' {
     /** What the scan of the body found. */
     request: RequestFacts
     target: Target
+    /** The request's body as it came; its bytes count against the body budget. */
+    body: Buffer
     hold: Hold
+    meter: AnswerMeter
   }
 }

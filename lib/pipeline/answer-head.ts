@@ -6,7 +6,7 @@ import type { ResponseHead } from './plugin.ts'
  * Transfer-Encoding and Connection are node:http's to add.
  */
 export function writeAnswerHead(exchange: Exchange, head: ResponseHead): void {
-  const headers = [...head.headers, 'x-gateway-request-id', exchange.id]
+  const headers = [...head.headers, ...exchange.extraHeaders, 'x-gateway-request-id', exchange.id]
   if (head.contentLength !== undefined && exchange.rewriter === undefined) {
     headers.push('content-length', String(head.contentLength))
   }

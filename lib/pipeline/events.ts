@@ -30,7 +30,7 @@ export class PipelineBus {
         this.#onListenerError(event, error)
       }
     }
-    this.#emitter.on(event, guarded as never)
+    this.#emitter.on(event, guarded)
   }
 
   emit<E extends keyof PipelineEvents>(event: E, ...values: Parameters<PipelineEvents[E]>): void {

@@ -30,6 +30,8 @@ export class Exchange {
   /** Set by a gate to answer without an upstream. */
   localAnswer: LocalAnswer | undefined
   rewriter: AnswerRewriter | undefined
+  /** Headers of ours that the answer carries beside the upstream's; flat. */
+  readonly extraHeaders: string[] = []
   /** Whether to stop or to read on to the usage when the client leaves; set with the upstream. */
   onClientLeft: 'abort' | 'drain' = 'abort'
   /** True once the answer's last event was seen: a client that leaves now has it all. */
@@ -51,7 +53,7 @@ export class Exchange {
   get<F extends Fact>(fact: F): Facts[F] {
     const value = this.#facts[fact]
     if (value === undefined) throw new Error(`The fact "${fact}" was read before a plugin set it.`)
-    return value as Facts[F]
+    return value
   }
 
   find<F extends Fact>(fact: F): Facts[F] | undefined {

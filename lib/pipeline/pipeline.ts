@@ -24,6 +24,8 @@ export class Pipeline implements RelaySteps {
   readonly #plugins: readonly Plugin[]
   readonly #forwarding: Plugin
   readonly #openExchanges = new Map<Exchange, Relay>()
+  #onIdle: (() => void) | undefined
+  #stopped: Promise<void> | undefined
 
   /** @throws PipelineOrderError when a plugin is missing or in the wrong place */
   constructor(plugins: readonly Plugin[], options: PipelineOptions) {
@@ -41,7 +43,14 @@ export class Pipeline implements RelaySteps {
     for (const plugin of this.#plugins) await plugin.start?.()
   }
 
-  async stop(): Promise<void> {
+  /** Resolves when the last exchange has ended and the plugins have stopped. May be called twice. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stop(): Promise<void> {
+    if (this.#openExchanges.size > 0) await new Promise<void>(resolve => (this.#onIdle = resolve))
     for (const plugin of this.#plugins) await plugin.stop?.()
   }
 
@@ -60,6 +69,7 @@ export class Pipeline implements RelaySteps {
         const pending = plugin.onRequest?.(exchange)
         if (pending !== undefined) await pending
         if (exchange.hasClientLeft) return relay.abandon()
+        if (exchange.localAnswer !== undefined) break
       }
       relay.open()
       if (exchange.localAnswer === undefined) relay.attach(this.#forward(exchange, relay))
@@ -115,6 +125,7 @@ export class Pipeline implements RelaySteps {
       this.#call(plugin, 'onEnd', exchange, outcome)?.catch(() => undefined)
     }
     this.#options.bus.emit('exchange-end', exchange, outcome)
+    if (this.#openExchanges.size === 0) this.#onIdle?.()
   }
 
   /** Calls a hook; a failure is reported on the bus and comes back as a rejection. */

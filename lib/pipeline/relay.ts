@@ -67,7 +67,8 @@ export class Relay implements AnswerSink {
 
   attach(controls: UpstreamControls): void {
     this.#controls = controls
-    if (this.#phase !== 'forwarding' && this.#phase !== 'relaying') controls.abort(new Error('The exchange is over.'))
+    if (this.#phase !== 'forwarding' && this.#phase !== 'relaying')
+      controls.abort(new Error('The exchange is over.'))
   }
 
   onHead(head: ResponseHead, controls: UpstreamControls): void {
@@ -75,8 +76,9 @@ export class Relay implements AnswerSink {
     this.#phase = 'relaying'
     this.#head = head
     this.#controls = controls
-    if (head.contentLength !== undefined && this.#exchange.rewriter === undefined) this.#remaining = head.contentLength
     this.#taps = this.#steps.respond(this.#exchange, head)
+    if (head.contentLength !== undefined && this.#exchange.rewriter === undefined)
+      this.#remaining = head.contentLength
     // A stream's head leaves in one write with its first bytes, or after this turn when they take longer.
     if (head.contentLength === undefined) setImmediate(() => this.#flushHead())
   }
@@ -182,18 +184,22 @@ export class Relay implements AnswerSink {
   }
 
   #flushHead(): void {
-    if (this.#phase !== 'relaying' || this.#exchange.hasClientLeft || this.#exchange.response.headersSent) return
+    if (this.#phase !== 'relaying' || this.#exchange.hasClientLeft || this.#exchange.response.headersSent)
+      return
     if (this.#exchange.barrier === undefined) {
       this.#writeHead()
       this.#exchange.response.flushHeaders()
       return
     }
     const flushLater = (): void => this.#flushHead()
-    this.#exchange.barrier.then(flushLater, (error: unknown) => this.cut(error instanceof Error ? error : new Error(String(error))))
+    this.#exchange.barrier.then(flushLater, (error: unknown) =>
+      this.cut(error instanceof Error ? error : new Error(String(error))),
+    )
   }
 
   #writeHead(): void {
-    if (!this.#exchange.response.headersSent && this.#head !== undefined) writeAnswerHead(this.#exchange, this.#head)
+    if (!this.#exchange.response.headersSent && this.#head !== undefined)
+      writeAnswerHead(this.#exchange, this.#head)
   }
 
   #settleEnd(): void {
@@ -266,7 +272,10 @@ export class Relay implements AnswerSink {
     }
     if (this.#exchange.onClientLeft === 'drain' && this.#exchange.wasSent && !this.#hasUpstreamEnded) {
       this.#queue = []
-      this.#drainTimer = setTimeout(() => this.cut(new Error('The drain took too long.')), this.#drainLimits.timeMs)
+      this.#drainTimer = setTimeout(
+        () => this.cut(new Error('The drain took too long.')),
+        this.#drainLimits.timeMs,
+      )
       this.#isClientFull = false
       return this.#resume()
     }

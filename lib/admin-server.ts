@@ -1,0 +1,46 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Listen } from './config/config.ts'
+
+/** Tells balancers and supervisors how the process is, on a listener of its own. */
+export class AdminServer {
+  readonly #server: Server
+  #isReady = true
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const status = this.#statusOf(request.url ?? '')
+      const body = JSON.stringify({
+        status: status === 200 ? 'ok' : status === 404 ? 'not found' : 'draining',
+      })
+      response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
+      response.end(body)
+    })
+  }
+
+  /** Answers the address it listens on: `http://127.0.0.1:9090`. */
+  async listen({ host, port }: Listen): Promise<string> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(port, host, resolve)
+    })
+    const address = this.#server.address() as AddressInfo
+    return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
+  }
+
+  /** From now on the process is alive but wants no new requests. */
+  drain(): void {
+    this.#isReady = false
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise<void>(resolve => this.#server.close(() => resolve()))
+  }
+
+  #statusOf(url: string): number {
+    if (url === '/healthz') return 200
+    if (url === '/readyz') return this.#isReady ? 200 : 503
+    return 404
+  }
+}

@@ -1,0 +1,59 @@
+import type { ServerResponse } from 'node:http'
+import type { Dialect } from './dialects/dialect.ts'
+import { errorTable, GatewayError } from './errors.ts'
+
+/** How much of an unread request body is worth reading so that the connection can be used again. */
+const unreadBytesMax = 65_536
+
+/** What the caller is told of any error: a GatewayError as it is, everything else as `internal`. */
+export function asGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  return new GatewayError(
+    'internal',
+    'The gateway failed on this request. Tell its operator the request id.',
+    {
+      cause: error,
+    },
+  )
+}
+
+/**
+ * Answers with an error in a dialect's shape, such that its SDK raises its typed error and repeats the
+ * request only where that cannot bill twice.
+ */
+export function answerError(
+  response: ServerResponse,
+  dialect: Dialect,
+  error: GatewayError,
+  exchangeId: string,
+): void {
+  const { status, retry } = errorTable[error.code]
+  const body = Buffer.from(dialect.errorBody(error, exchangeId))
+  const headers = [
+    'content-type',
+    'application/json',
+    'content-length',
+    String(body.length),
+    'x-gateway-request-id',
+    exchangeId,
+    'x-request-id',
+    exchangeId,
+  ]
+  if (retry === 'no') headers.push('x-should-retry', 'false')
+  if (retry === 'yes') headers.push('x-should-retry', 'true')
+  if (retry === 'after') headers.push('retry-after', String(error.retryAfterSeconds ?? 1))
+  if (error.code === 'method_not_allowed' && error.details !== undefined) {
+    headers.push('allow', String(error.details['allow']))
+  }
+  if (hasUnreadBody(response)) headers.push('connection', 'close')
+  response.writeHead(status, headers)
+  response.end(body)
+}
+
+/** node:http reads an unread body to its end before the next request; a long one is not worth it. */
+function hasUnreadBody(response: ServerResponse): boolean {
+  const { req: request } = response
+  if (request.complete) return false
+  if (request.headers.expect !== undefined) return true
+  return !(Number(request.headers['content-length'] ?? Number.NaN) <= unreadBytesMax)
+}

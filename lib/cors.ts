@@ -1,0 +1,45 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { GatewayError } from './errors.ts'
+
+/** The headers that let a web page of an allowed origin read an answer; flat, empty for other origins. */
+export function corsHeaders(request: IncomingMessage, origins: readonly string[]): string[] {
+  const { origin } = request.headers
+  if (origin === undefined || !(origins.includes(origin) || origins.includes('*'))) return []
+  return [
+    'access-control-allow-origin',
+    origin,
+    'access-control-expose-headers',
+    'x-gateway-request-id, x-request-id, request-id, retry-after, x-should-retry',
+    'vary',
+    'Origin',
+  ]
+}
+
+/**
+ * Answers a browser's preflight; it carries no key, so auth cannot see it.
+ * @throws GatewayError method_not_allowed when the origin is not allowed
+ */
+export function answerPreflight(response: ServerResponse, cors: readonly string[], exchangeId: string): void {
+  if (cors.length === 0) {
+    throw new GatewayError(
+      'method_not_allowed',
+      'OPTIONS is answered for the origins of cors.origins only.',
+      {
+        details: { allow: 'GET, POST, DELETE' },
+      },
+    )
+  }
+  const asked = response.req.headers['access-control-request-headers']
+  response.writeHead(204, [
+    ...cors,
+    'access-control-allow-methods',
+    'GET, POST, DELETE',
+    'access-control-allow-headers',
+    asked ?? 'authorization, content-type',
+    'access-control-max-age',
+    '600',
+    'x-gateway-request-id',
+    exchangeId,
+  ])
+  response.end()
+}

@@ -1,0 +1,34 @@
+import { answerError, asGatewayError } from './answer-error.ts'
+import type { Config } from './config/config.ts'
+import { PipelineOrderError } from './pipeline/check-order.ts'
+import type { Plugin } from './pipeline/plugin.ts'
+import { Pipeline } from './pipeline/pipeline.ts'
+import type { PluginContext, PluginRegistry } from './plugin-context.ts'
+
+/** Bounds on reading on for the usage of an answer whose client has left. */
+const drainLimits = { timeMs: 120_000, bytesMax: 64 * 1_048_576 }
+
+/**
+ * Makes the config's plugins and the pipeline of them.
+ * @throws PipelineOrderError when they cannot work together, or when nothing would be charged by mistake
+ */
+export function createPipeline(config: Config, context: PluginContext, registry: PluginRegistry): Pipeline {
+  const plugins = config.plugins.map(({ name, options }): Plugin => {
+    const entry = registry[name]
+    if (entry === undefined) throw new PipelineOrderError(`There is no plugin "${name}".`)
+    return entry.create(context, options)
+  })
+  if (!config.unmetered && !plugins.some(plugin => plugin.name === 'usage-tap')) {
+    throw new PipelineOrderError(
+      'Without the plugin "usage-tap" nothing is charged. Enable it, or say "unmetered: true" if that is meant.',
+    )
+  }
+  return new Pipeline(plugins, {
+    given: ['route'],
+    bus: context.bus,
+    drainLimits,
+    writeError(exchange, error) {
+      answerError(exchange.response, exchange.get('route').dialect, asGatewayError(error), exchange.id)
+    },
+  })
+}

@@ -1,0 +1,141 @@
+import type { ProviderConfig } from './config/config.ts'
+import { anthropic } from './dialects/anthropic/anthropic.ts'
+import type { Dialect, DialectName, RouteMatch } from './dialects/dialect.ts'
+import { google } from './dialects/google/google.ts'
+import { openai } from './dialects/openai/openai.ts'
+import { GatewayError } from './errors.ts'
+import type { Route } from './exchange-facts.ts'
+import { headerValue } from './http/headers.ts'
+import { cutQueryParameter, hasQueryParameter } from './http/query.ts'
+
+export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
+
+/** Query parameters with which a Google API hides or reshapes the usage in its answer. */
+const refusedParameters = ['fields', '$fields', 'callback', '$callback', '$alt']
+
+const refusedHeaders = ['x-goog-fieldmask', 'x-http-method-override', 'x-http-method', 'x-method-override']
+
+/** Which dialect an error is told in when the path fits none. */
+export function guessDialect(url: string, rawHeaders: readonly string[]): Dialect {
+  const path = url.slice(0, 512)
+  if (/\/(?:upload\/|download\/)?v1beta(?:\/|$)/.test(path) || path.startsWith('/ws/')) return google
+  if (/\/v1\/messages(?:[/?]|$)/.test(path) || path.startsWith('/api/hello')) return anthropic
+  return /\/v1\/(?:models|files)(?:[/?]|$)/.test(path) && isAnthropicClient(rawHeaders) ? anthropic : openai
+}
+
+/**
+ * Matches a request's method, path and headers to a dialect and operation.
+ * @throws GatewayError route_not_found, method_not_allowed, request_invalid
+ */
+export function findRoute(
+  method: string,
+  url: string,
+  rawHeaders: readonly string[],
+  providers: ReadonlyMap<string, ProviderConfig>,
+): Route {
+  refuseTricks(url, rawHeaders)
+  const key = cutQueryParameter(url, 'key')
+  const queryKeys = key.value === undefined ? [] : [key.value]
+  const target = key.rest
+  const lookup = method === 'HEAD' ? 'GET' : method
+  if (target.startsWith('/v1/')) {
+    const dialect = guessDialect(target, rawHeaders)
+    return { dialect, match: dialect.match(lookup, target.slice(3)), providerName: undefined, queryKeys }
+  }
+  if (target.startsWith('/v1beta/')) {
+    return {
+      dialect: google,
+      match: google.match(lookup, target.slice(7)),
+      providerName: undefined,
+      queryKeys,
+    }
+  }
+  if (/^\/(?:upload|download)\/v1beta\/|^\/ws\//.test(target)) {
+    throw new GatewayError(
+      'not_supported',
+      'File uploads, downloads and Live sessions are not in this release.',
+    )
+  }
+  if (/^\/api\/hello(?:\?|$)/.test(target)) {
+    return { dialect: anthropic, match: anthropic.match(method, target), providerName: undefined, queryKeys }
+  }
+  return providerRoute(lookup, target, providers, queryKeys)
+}
+
+/** `/<provider>/v1/...`: that provider and no other; operations we do not know are forwarded too. */
+function providerRoute(
+  method: string,
+  target: string,
+  providers: ReadonlyMap<string, ProviderConfig>,
+  queryKeys: readonly string[],
+): Route {
+  const found = /^\/([a-z0-9][a-z0-9._-]*)\/(v1|v1beta)(\/.*)$/s.exec(target)
+  const provider = found === null ? undefined : providers.get(String(found[1]))
+  if (found === null || provider === undefined) {
+    const path = target.split('?', 1)[0]
+    throw new GatewayError(
+      'route_not_found',
+      `There is nothing at ${path}. Use /v1 (OpenAI, Anthropic), /v1beta (Google) or /<provider>/v1.`,
+    )
+  }
+  const rest = String(found[3])
+  const name: DialectName =
+    found[2] === 'v1beta' ? 'google' : /^\/messages(?:[/?]|$)/.test(rest) ? 'anthropic' : 'openai'
+  if (provider.dialects[name] === undefined) {
+    const spoken = Object.keys(provider.dialects).join(', ')
+    throw new GatewayError(
+      'route_not_found',
+      `${provider.name} does not speak the ${name} format here, only: ${spoken}.`,
+    )
+  }
+  const dialect = dialects[name]
+  return { dialect, match: matchOrForward(dialect, method, rest), providerName: provider.name, queryKeys }
+}
+
+function matchOrForward(dialect: Dialect, method: string, rest: string): RouteMatch {
+  try {
+    return dialect.match(method, rest)
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'route_not_found') throw error
+    return { operation: dialect.generic, upstreamPath: rest }
+  }
+}
+
+function isAnthropicClient(rawHeaders: readonly string[]): boolean {
+  return ['anthropic-version', 'provider-version', 'x-api-key'].some(
+    name => headerValue(rawHeaders, name) !== undefined,
+  )
+}
+
+/** What auth decides on must be what is forwarded, so nothing is left that a provider could read otherwise. */
+function refuseTricks(url: string, rawHeaders: readonly string[]): void {
+  // Only printable ASCII in origin form; the fragment and backslash are read differently by different servers.
+  if (!/^\/[!$-[\]-~]*$/.test(url)) {
+    throw new GatewayError(
+      'request_invalid',
+      'The path has characters that a URL may not have, or is not a path.',
+    )
+  }
+  const [path = ''] = url.split('?', 1)
+  if (/%2f|%5c|%00|\/\/|\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) {
+    throw new GatewayError('request_invalid', 'The path has dot segments, empty segments or encoded slashes.')
+  }
+  for (const name of refusedParameters) {
+    if (hasQueryParameter(url, name)) {
+      throw new GatewayError(
+        'request_invalid',
+        `The query parameter "${name}" is refused: it can hide usage.`,
+        {
+          param: name,
+        },
+      )
+    }
+  }
+  for (const name of refusedHeaders) {
+    if (headerValue(rawHeaders, name) !== undefined) {
+      throw new GatewayError('request_invalid', `The header "${name}" is refused: it can hide usage.`, {
+        param: name,
+      })
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs'
+import { AdminServer } from './admin-server.ts'
+import { systemClock, type Clock } from './clock.ts'
+import type { Config } from './config/config.ts'
+import { openControlServer } from './control/control-server.ts'
+import { createPipeline } from './create-pipeline.ts'
+import { createDemoAccount, demoCommand, isFirstTry } from './demo-account.ts'
+import { BodyBudget } from './http/read-body.ts'
+import { logEvents } from './log-events.ts'
+import type { Log } from './log.ts'
+import { PipelineBus } from './pipeline/events.ts'
+import type { Pipeline } from './pipeline/pipeline.ts'
+import type { PluginRegistry } from './plugin-context.ts'
+import { startSandbox, withSandbox } from './sandbox/with-sandbox.ts'
+import { GatewayServer } from './server.ts'
+import { openSqliteStore, type SqliteStore } from './stores/sqlite.ts'
+import { UpstreamPools } from './upstream/upstream-pools.ts'
+
+export interface GatewayOptions {
+  readonly config: Config
+  readonly plugins: PluginRegistry
+  readonly log: Log
+  readonly clock?: Clock
+  /** Told once, when a new store was given a demo account: the command that tries it, on one line. */
+  readonly onDemo?: (command: string) => void
+}
+
+export interface Gateway {
+  /** Where it listens: `http://127.0.0.1:8080`. */
+  readonly url: string
+  readonly adminUrl: string | undefined
+  /** Acts by another config from the next request on. On a throw the old config stays. */
+  reload(config: Config): Promise<void>
+  /** Stops accepting, lets exchanges end for at most this long, and resolves when nothing is open. */
+  close(drainMs?: number): Promise<void>
+}
+
+/** How long a shutdown waits for open streams unless told otherwise. */
+const drainMsDefault = 600_000
+
+/**
+ * Starts everything that `gateway serve` runs: store, control socket, pipeline, listeners.
+ * @throws StoreLockedError, PipelineOrderError and whatever else must keep it from starting
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { log, clock = systemClock } = options
+  // What was opened is closed again in reverse order, also when a later step fails.
+  const closing: (() => Promise<void> | undefined)[] = []
+  const closeAll = async (): Promise<void> => {
+    for (const close of closing.splice(0).toReversed()) await close()
+  }
+  try {
+    const sandbox = await startSandbox(options.config)
+    closing.push(() => sandbox?.close())
+    const config = withSandbox(options.config, sandbox)
+    const { store, file, isNew } = await openStore(config, log, clock)
+    closing.push(() => store.close())
+    const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
+    logEvents(bus, log, clock)
+    const pools = new UpstreamPools()
+    closing.push(() => pools.close())
+    const bodyBudget = new BodyBudget(config.limits.bodyBytesTotalMax)
+
+    const build = async (next: Config): Promise<Pipeline> => {
+      const { ledger, keys } = store
+      await ledger.recordPrices(
+        [...next.models.values(), ...next.modelPatterns].flatMap(model => model.prices),
+      )
+      const pipeline = createPipeline(
+        next,
+        { config: next, ledger, keys, clock, bus, pools, bodyBudget },
+        options.plugins,
+      )
+      await pipeline.start()
+      return pipeline
+    }
+
+    const server = new GatewayServer({ config, pipeline: await build(config) }, { clock, bus })
+    const control = await openControlServer({ storeFile: file, accounts: store.accounts, log })
+    closing.push(() => control.close())
+    const admin = config.admin === undefined ? undefined : new AdminServer()
+    const adminUrl = config.admin === undefined ? undefined : await admin?.listen(config.admin.listen)
+    closing.push(() => admin?.close())
+    const { address, family, port } = await server.listen()
+    const host = family === 'IPv6' ? `[${address}]` : address
+    const url = `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}`
+    log.info({ url, adminUrl, store: config.store }, 'listening')
+    if (isFirstTry(config, isNew)) options.onDemo?.(demoCommand(url, await createDemoAccount(store.accounts)))
+
+    return {
+      url,
+      adminUrl,
+      async reload(next) {
+        const own = withSandbox(next, sandbox)
+        server.replace({ config: own, pipeline: await build(own) })
+      },
+      async close(drainMs = drainMsDefault) {
+        admin?.drain()
+        await server.close(drainMs)
+        await closeAll()
+      },
+    }
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+}
+
+interface OpenedStore {
+  readonly store: SqliteStore
+  readonly file: string
+  readonly isNew: boolean
+}
+
+async function openStore(config: Config, log: Log, clock: Clock): Promise<OpenedStore> {
+  if (config.store.kind !== 'sqlite') throw new Error('Only SQLite stores can be opened in this release.')
+  const { file } = config.store
+  const isNew = !existsSync(file)
+  const store = await openSqliteStore({ file, durability: config.durability, clock, log })
+  for (const hold of store.recovery.releasedHolds)
+    log.warn({ hold }, 'released a hold that a crash left open')
+  return { store, file, isNew }
+}

@@ -1,0 +1,71 @@
+import type { UsageReader } from '../dialects/dialect.ts'
+import { createDecoder, type Decoder } from '../http/decode.ts'
+import type { NamedObject, UsageReading } from '../money/usage.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { Tap } from '../pipeline/plugin.ts'
+
+/** Bounds on the tap's own decoded copy of a compressed answer. */
+const decodeCaps = { outputBytesMax: 512 * 1_048_576, ratioMax: 1000 }
+
+export interface AnswerMeterOptions {
+  recordObject(object: NamedObject): Promise<void>
+  /** The answer may name objects, whose names must be recorded before they are relayed. */
+  readonly namesObjects: boolean
+}
+
+/** The tap on one answer: decodes its own copy where the answer is compressed, and feeds the usage reader. */
+export class AnswerMeter implements Tap {
+  readonly #exchange: Exchange
+  readonly #reader: UsageReader
+  readonly #options: AnswerMeterOptions
+  readonly #decoder: Decoder | undefined
+  readonly #isReadable: boolean
+  #reading: UsageReading | undefined
+
+  constructor(
+    exchange: Exchange,
+    reader: UsageReader,
+    encoding: string | undefined,
+    options: AnswerMeterOptions,
+  ) {
+    this.#exchange = exchange
+    this.#reader = reader
+    this.#options = options
+    const isEncoded = encoding !== undefined && encoding.toLowerCase() !== 'identity'
+    this.#decoder = isEncoded ? createDecoder(encoding, chunk => this.#push(chunk), decodeCaps) : undefined
+    this.#isReadable = !isEncoded || this.#decoder !== undefined
+  }
+
+  /** What was read; undefined before `end` and for encodings nobody knows. */
+  get reading(): UsageReading | undefined {
+    return this.#reading
+  }
+
+  /** The answer's last event has been seen. */
+  get isTerminal(): boolean {
+    return this.#reader.isTerminal
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#decoder === undefined) {
+      if (this.#isReadable) this.#push(chunk)
+      return
+    }
+    const pending = this.#decoder.write(chunk)
+    // Bytes that may name an object wait until the decoder has shown whether they do.
+    if (pending !== undefined && this.#options.namesObjects) this.#exchange.holdBack(pending)
+  }
+
+  /** Reads what is left. Called once, when the answer has ended or was given up. */
+  async end(): Promise<void> {
+    if (this.#decoder !== undefined) await this.#decoder.end()
+    if (this.#isReadable) this.#reading = this.#reader.end()
+  }
+
+  #push(chunk: Buffer): void {
+    this.#reader.push(chunk)
+    if (!this.#options.namesObjects) return
+    for (const object of this.#reader.takeObjects())
+      this.#exchange.holdBack(this.#options.recordObject(object))
+  }
+}

@@ -1,0 +1,59 @@
+import type { Config } from '../config/config.ts'
+import type { RequestFacts } from '../dialects/dialect.ts'
+import type { Target } from '../exchange-facts.ts'
+import type { Micros } from '../ledger/ledger.ts'
+import { parseRoubles } from '../money/amount.ts'
+import { holdAmount } from '../money/hold-amount.ts'
+
+/** Output tokens set aside when neither the request, nor the model, nor the operator names a limit. */
+const outputTokensUnknown = 4096
+
+/** The most output tokens a request is expected to get: its own cap, else the model's, else the operator's. */
+function outputTokens(target: Target, facts: RequestFacts, hold: Config['hold']): number {
+  const modelMax = target.model?.outputTokensMax
+  if (facts.outputTokensCap !== undefined)
+    return Math.min(facts.outputTokensCap, modelMax ?? Number.MAX_SAFE_INTEGER)
+  const known = [modelMax, hold.outputTokens].filter(tokens => tokens !== undefined)
+  return known.length === 0 ? outputTokensUnknown : Math.min(...known)
+}
+
+/** What an exchange may come to cost, set aside before it is sent. 0 without a price. */
+export function requestHold(target: Target, facts: RequestFacts, hold: Config['hold']): Micros {
+  return holdFor(target, facts, hold, outputTokens(target, facts, hold))
+}
+
+function holdFor(target: Target, facts: RequestFacts, hold: Config['hold'], tokens: number): Micros {
+  if (target.price === undefined) return 0
+  let mediaMicros = 0
+  for (const part of facts.media) {
+    const roubles = hold.mediaRub[part.kind]
+    if (roubles !== undefined) mediaMicros += parseRoubles(roubles)
+  }
+  return holdAmount(target.price, {
+    textBytes: facts.textBytes,
+    bytesPerToken: hold.bytesPerToken,
+    mediaMicros,
+    outputTokens: tokens,
+    candidates: facts.candidates,
+    units: facts.units,
+    variant: facts.unitsVariant,
+  })
+}
+
+/** The largest cap on output tokens whose hold the available money covers; 0 when the input alone is too dear. */
+export function outputTokensThatFit(
+  target: Target,
+  facts: RequestFacts,
+  hold: Config['hold'],
+  availableMicros: Micros,
+): number {
+  let fits = 0
+  let exceeds = outputTokens(target, facts, hold)
+  if (holdFor(target, facts, hold, 0) > availableMicros) return 0
+  while (exceeds - fits > 1) {
+    const middle = Math.floor((fits + exceeds) / 2)
+    if (holdFor(target, facts, hold, middle) <= availableMicros) fits = middle
+    else exceeds = middle
+  }
+  return fits
+}

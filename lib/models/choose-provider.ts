@@ -1,0 +1,69 @@
+import type { Config, Credential, ProviderConfig } from '../config/config.ts'
+import type { DialectName } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import type { ResolvedModel } from './model-directory.ts'
+
+/** Where a client finds a model that does not speak the dialect it was asked in. */
+const endpoints: Readonly<Record<DialectName, string>> = {
+  openai: '/v1/chat/completions',
+  anthropic: '/v1/messages',
+  google: '/v1beta/models/{model}:generateContent',
+}
+
+export interface ChosenProvider {
+  readonly provider: ProviderConfig
+  readonly credential: Credential
+  readonly baseUrl: URL
+}
+
+/**
+ * Picks the provider for a model: the first in the model's order that is configured and speaks the dialect.
+ * @throws GatewayError request_invalid naming the endpoint that has it, model_not_found
+ */
+export function chooseProvider(
+  config: Config,
+  model: ResolvedModel,
+  dialectName: DialectName,
+  providerName: string | undefined,
+): ChosenProvider {
+  const names = providerName === undefined ? model.entry.providers : [providerName]
+  const providers = names.map(name => config.providers.get(name)).filter(provider => provider !== undefined)
+  const speaking = providers.filter(provider => provider.dialects[dialectName] !== undefined)
+  if (speaking.length === 0) {
+    const other = (Object.keys(endpoints) as DialectName[]).find(name =>
+      providers.some(provider => provider.dialects[name] !== undefined),
+    )
+    const hint = other === undefined ? 'It is not available.' : `Use ${endpoints[other]} for it.`
+    throw new GatewayError(
+      'request_invalid',
+      `The model "${model.canonicalName}" is not offered here. ${hint}`,
+      {
+        param: 'model',
+      },
+    )
+  }
+  for (const provider of speaking) {
+    const chosen = withCredential(provider, dialectName)
+    if (chosen !== undefined) return chosen
+  }
+  throw new GatewayError(
+    'model_not_found',
+    `The model "${model.canonicalName}" is not available: its provider has no credential configured.`,
+    { param: 'model' },
+  )
+}
+
+/** A provider with a base URL in the dialect and a credential, or undefined. */
+export function withCredential(
+  provider: ProviderConfig | undefined,
+  dialectName: DialectName,
+  credentialName?: string,
+): ChosenProvider | undefined {
+  const baseUrl = provider?.dialects[dialectName]?.baseUrl
+  if (provider === undefined || baseUrl === undefined || provider.isOff) return undefined
+  const credential =
+    credentialName === undefined
+      ? provider.credentials[0]
+      : provider.credentials.find(candidate => candidate.name === credentialName)
+  return credential === undefined ? undefined : { provider, credential, baseUrl }
+}

@@ -1,0 +1,42 @@
+import type { RequestFacts } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import type { Route } from '../exchange-facts.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import { isAllowed } from './is-allowed.ts'
+import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
+
+/**
+ * The model a request names, in its body or path, as the config has it.
+ * @returns undefined for requests that need none
+ * @throws GatewayError body_invalid, model_not_found, model_not_allowed
+ */
+export function requestedModel(
+  exchange: Exchange,
+  route: Route,
+  facts: RequestFacts,
+  directory: ModelDirectory,
+): ResolvedModel | undefined {
+  const name = route.match.pathModel ?? facts.model
+  if (name === undefined) {
+    if (needsNoModel(exchange, route)) return undefined
+    throw new GatewayError('body_invalid', 'The request names no model. Send "model".', { param: 'model' })
+  }
+  const model = directory.resolve(name, route.providerName)
+  if (model === undefined) {
+    throw new GatewayError('model_not_found', `The model "${name}" does not exist here.`, { param: 'model' })
+  }
+  // Without the auth plugin (an unmetered gateway of one's own) there is no key to ask.
+  const allowed = exchange.find('key')?.models
+  if (!isAllowed(allowed, name) && !isAllowed(allowed, model.canonicalName)) {
+    throw new GatewayError('model_not_allowed', `This API key may not use the model "${name}".`, {
+      param: 'model',
+    })
+  }
+  return model
+}
+
+function needsNoModel(exchange: Exchange, { match, dialect }: Route): boolean {
+  if (match.operation.modelIn === 'none' || match.operation.isFree) return true
+  // An operation of a provider that we do not know: reading one costs nothing, asking for work needs a price.
+  return match.operation === dialect.generic && exchange.request.method !== 'POST'
+}

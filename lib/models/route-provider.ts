@@ -1,0 +1,44 @@
+import type { Config } from '../config/config.ts'
+import type { RequestFacts } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import type { Route } from '../exchange-facts.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import { chooseProvider, withCredential, type ChosenProvider } from './choose-provider.ts'
+import type { ResolvedModel } from './model-directory.ts'
+import { providerOfObjects } from './object-owner.ts'
+
+/**
+ * The provider and credential an exchange goes to: where the objects it names live, else where its model is,
+ * else the dialect's default.
+ * @throws GatewayError object_not_found, model_not_found, request_invalid, route_not_found
+ */
+export async function routeProvider(
+  context: { readonly config: Config; readonly ledger: Ledger },
+  exchange: Exchange,
+  route: Route,
+  facts: RequestFacts,
+  model: ResolvedModel | undefined,
+): Promise<ChosenProvider> {
+  const { match, dialect, providerName } = route
+  const referred = match.object === undefined ? facts.objects : [match.object, ...facts.objects]
+  if (referred.length > 0) {
+    const accountId = exchange.find('key')?.accountId
+    const owner = await providerOfObjects(context, accountId, dialect.name, referred, providerName)
+    if (owner !== undefined) return owner
+  }
+  if (model !== undefined) return chooseProvider(context.config, model, dialect.name, providerName)
+  return defaultProvider(context.config, route)
+}
+
+/** Requests without a model go to the provider in their path, or to the dialect's default. */
+function defaultProvider(config: Config, route: Route): ChosenProvider {
+  const name = route.providerName ?? config.defaultProvider[route.dialect.name]
+  const provider = name === undefined ? undefined : config.providers.get(name)
+  const chosen = withCredential(provider, route.dialect.name)
+  if (chosen !== undefined) return chosen
+  throw new GatewayError(
+    'route_not_found',
+    `This request names no model, and the provider ${name ?? 'for such requests'} is not configured.`,
+  )
+}

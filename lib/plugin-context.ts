@@ -1,0 +1,31 @@
+import type { z } from 'zod'
+import type { KeyDirectory } from './accounts/accounts.ts'
+import type { Clock } from './clock.ts'
+import type { Config } from './config/config.ts'
+import type { BodyBudget } from './http/read-body.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import type { PipelineBus } from './pipeline/events.ts'
+import type { Plugin } from './pipeline/plugin.ts'
+import type { UpstreamPools } from './upstream/upstream-pools.ts'
+
+/** What a plugin is given when it is made. */
+export interface PluginContext {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly keys: KeyDirectory
+  readonly clock: Clock
+  readonly bus: PipelineBus
+  readonly pools: UpstreamPools
+  readonly bodyBudget: BodyBudget
+}
+
+/** A plugin that a config can name. */
+export interface PluginEntry {
+  /** Makes the plugin from its options, which have passed the schema. */
+  create(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin
+  /** What its options may be; absent: it takes none. */
+  readonly options?: z.ZodType
+}
+
+/** Every plugin an operator can name in the config. */
+export type PluginRegistry = Readonly<Record<string, PluginEntry>>

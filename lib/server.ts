@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs'
+import {
+  createServer as createHttpServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { answerError, asGatewayError } from './answer-error.ts'
+import type { Config } from './config/config.ts'
+import { answerPreflight, corsHeaders } from './cors.ts'
+import { GatewayError } from './errors.ts'
+import { dialects, findRoute, guessDialect } from './find-route.ts'
+import { checkFraming } from './http/headers.ts'
+import type { Clock } from './clock.ts'
+import { newId } from './new-id.ts'
+import type { PipelineBus } from './pipeline/events.ts'
+import { Exchange } from './pipeline/exchange.ts'
+import type { Pipeline } from './pipeline/pipeline.ts'
+
+/** How long an idle connection is kept: longer than the balancers in front of us keep theirs. */
+const keepAliveMs = 75_000
+const methodsWithoutBody: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
+/** Paths on which a WebSocket may be asked for; everything else that says `Upgrade` is a plain request. */
+const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/v1\/(?:responses|realtime)(?:[/?]|$)|^\/ws\//
+
+/** What answers requests now; a reload puts another in its place while old exchanges finish on theirs. */
+export interface Serving {
+  readonly config: Config
+  readonly pipeline: Pipeline
+}
+
+export interface GatewayServerOptions {
+  readonly clock: Clock
+  readonly bus: PipelineBus
+}
+
+/** The raw HTTP face: checks what no plugin should ever see, and makes an exchange of every request. */
+export class GatewayServer {
+  #serving: Serving
+  /** Pipelines that a reload replaced and that still have exchanges open. */
+  readonly #retired = new Set<Pipeline>()
+  readonly #options: GatewayServerOptions
+  readonly #server: Server
+  #isDraining = false
+
+  constructor(serving: Serving, options: GatewayServerOptions) {
+    this.#serving = serving
+    this.#options = options
+    this.#server = createServer(serving.config)
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
+      this.#accept(request, response)
+    this.#server.on('request', onRequest)
+    this.#server.on('checkContinue', onRequest)
+    this.#server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      const error = new GatewayError('request_invalid', 'Only "Expect: 100-continue" is understood.')
+      answerError(response, guessDialect(request.url ?? '', request.rawHeaders), error, newId())
+    })
+    this.#server.on('upgrade', refuseUpgrade)
+    this.#server.on('clientError', answerBrokenRequest)
+  }
+
+  async listen(): Promise<AddressInfo> {
+    const { host, port } = this.#serving.config.listen
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(port, host, () => {
+        this.#server.off('error', reject)
+        resolve()
+      })
+    })
+    return this.#server.address() as AddressInfo
+  }
+
+  /** New requests meet this from now on; open exchanges end on the pipeline they began on. */
+  replace(serving: Serving): void {
+    const { pipeline } = this.#serving
+    this.#serving = serving
+    this.#retired.add(pipeline)
+    void pipeline.stop().finally(() => this.#retired.delete(pipeline))
+  }
+
+  /** Stops accepting, lets open exchanges end, and cuts those that are open at the deadline. */
+  async close(drainMs: number): Promise<void> {
+    this.#isDraining = true
+    const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
+    this.#server.closeIdleConnections()
+    const deadline = setTimeout(() => {
+      for (const pipeline of [this.#serving.pipeline, ...this.#retired]) {
+        pipeline.cutAll(new Error('The gateway is shutting down.'))
+      }
+      this.#server.closeAllConnections()
+    }, drainMs)
+    await closed
+    await Promise.all([this.#serving.pipeline, ...this.#retired].map(pipeline => pipeline.stop()))
+    clearTimeout(deadline)
+  }
+
+  #accept(request: IncomingMessage, response: ServerResponse): void {
+    const { clock, bus } = this.#options
+    const { config, pipeline } = this.#serving
+    const exchange = new Exchange(newId(), request, response, clock.now())
+    if (this.#isDraining) exchange.response.shouldKeepAlive = false
+    try {
+      checkRequest(request)
+      const cors = corsHeaders(request, config.cors.origins)
+      exchange.extraHeaders.push(...cors)
+      if (request.method === 'OPTIONS') return answerPreflight(response, cors, exchange.id)
+      const route = findRoute(request.method ?? '', request.url ?? '', request.rawHeaders, config.providers)
+      exchange.set('route', route)
+    } catch (error) {
+      const dialect = guessDialect(request.url ?? '', request.rawHeaders)
+      answerError(response, dialect, asGatewayError(error), exchange.id)
+      bus.emit('exchange-end', exchange, { kind: 'refused', error: asGatewayError(error) })
+      return
+    }
+    void pipeline.run(exchange)
+  }
+}
+
+function createServer(config: Config): Server {
+  const { limits, tls } = config
+  const options = {
+    keepAliveTimeout: keepAliveMs,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.headersMs + limits.bodyMs,
+    connectionsCheckingInterval: 1000,
+    // A WebSocket is accepted on known paths only; any other upgrade is ignored, as RFC 9110 section 7.8 allows.
+    shouldUpgradeCallback: (request: IncomingMessage) =>
+      request.headers.upgrade?.toLowerCase() === 'websocket' && webSocketPaths.test(request.url ?? ''),
+  }
+  const server =
+    tls === undefined
+      ? createHttpServer(options)
+      : createHttpsServer({ ...options, cert: readFileSync(tls.cert), key: readFileSync(tls.key) })
+  server.maxConnections = limits.connectionsMax
+  return server
+}
+
+/** @throws GatewayError request_invalid for a request that two servers could read in two ways */
+function checkRequest(request: IncomingMessage): void {
+  const reason = checkFraming(request.rawHeaders)
+  if (reason !== undefined) throw new GatewayError('request_invalid', reason)
+  const hasBody =
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
+  if (hasBody && methodsWithoutBody.has(request.method ?? '')) {
+    throw new GatewayError('request_invalid', `A ${request.method} request may not have a body.`)
+  }
+}
+
+/** Codex falls back to POST at once on 426 and on nothing else. */
+function refuseUpgrade(request: IncomingMessage, socket: Duplex): void {
+  const url = request.url ?? ''
+  const error = /\/v1\/responses(?:[/?]|$)/.test(url)
+    ? new GatewayError(
+        'upgrade_refused',
+        'Responses are not served over WebSocket here. Use POST /v1/responses.',
+      )
+    : new GatewayError('not_supported', 'WebSocket sessions are not in this release.')
+  writeRaw(socket, error.status, guessDialect(url, request.rawHeaders).errorBody(error, newId()))
+}
+
+/** Requests that node:http could not read have no response object: the answer is written by hand. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+  const code = status === 408 ? 'request_timeout' : 'request_invalid'
+  const message = `${STATUS_CODES[status]}: the request is not HTTP/1.1 as RFC 9112 defines it, or came too slowly.`
+  writeRaw(socket, status, dialects.openai.errorBody(new GatewayError(code, message), newId()))
+}
+
+function writeRaw(socket: Duplex, status: number, body: string): void {
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+  // A client that goes on sending must not keep the socket.
+  socket.once('finish', () => socket.destroy())
+}

@@ -1,0 +1,43 @@
+import { GatewayError } from '../errors.ts'
+
+/**
+ * Says what an upstream's failure means to the caller. undici's and the system's error codes are known here
+ * and nowhere else.
+ * @param wasStarted whether a byte of the request may have reached the provider
+ */
+export function upstreamError(error: Error, wasStarted: boolean, providerName: string): GatewayError {
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') {
+    return new GatewayError('upstream_timeout', `${providerName} did not begin to answer in time.`, {
+      cause: error,
+    })
+  }
+  if (code === 'UND_ERR_BODY_TIMEOUT') {
+    return new GatewayError('upstream_timeout', `${providerName} fell silent in the middle of its answer.`, {
+      cause: error,
+    })
+  }
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
+    return new GatewayError(
+      'upstream_timeout',
+      `${providerName} could not be reached in time; nothing was sent.`,
+      {
+        cause: error,
+      },
+    )
+  }
+  if (!wasStarted) {
+    return new GatewayError(
+      'upstream_unreachable',
+      `${providerName} could not be reached; nothing was sent.`,
+      {
+        cause: error,
+      },
+    )
+  }
+  return new GatewayError(
+    'upstream_failed',
+    `The connection to ${providerName} failed after the request was sent. It may have been worked on, so it was not repeated.`,
+    { cause: error },
+  )
+}

@@ -1,0 +1,44 @@
+import type { Target } from '../exchange-facts.ts'
+import { headerValue, requestHeaders } from '../http/headers.ts'
+
+/**
+ * The headers a provider gets: the client's less its credentials and what belongs to the connection, plus
+ * the provider's credential. Names, order and duplicates stay as they came.
+ */
+export function upstreamHeaders(rawHeaders: readonly string[], target: Target): string[] {
+  let headers = requestHeaders(rawHeaders)
+  if (target.isUsageInjected) {
+    // The answer will be restored byte by byte, which compression would hide.
+    headers = withoutHeader(headers, 'accept-encoding')
+    headers.push('accept-encoding', 'identity')
+  }
+  if (target.isBodyDecoded) headers = withoutHeader(headers, 'content-encoding')
+  if (target.dialectName === 'anthropic') headers = withAnthropicVersion(headers)
+  headers.push(...credentialHeader(target))
+  return headers
+}
+
+/** `provider-version` is the service's own name for the version header of the messages format. */
+function withAnthropicVersion(headers: string[]): string[] {
+  const named = headerValue(headers, 'provider-version')
+  const rest = named === undefined ? headers : withoutHeader(headers, 'provider-version')
+  if (headerValue(rest, 'anthropic-version') === undefined)
+    rest.push('anthropic-version', named ?? '2023-06-01')
+  return rest
+}
+
+function credentialHeader({ dialectName, credential, provider }: Target): [string, string] {
+  if (dialectName === 'google') return ['x-goog-api-key', credential.value]
+  // OpenRouter speaks the messages format with its own form of key.
+  if (dialectName === 'anthropic' && provider.kind !== 'openrouter') return ['x-api-key', credential.value]
+  return ['authorization', `Bearer ${credential.value}`]
+}
+
+function withoutHeader(headers: readonly string[], name: string): string[] {
+  const kept: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    const key = headers[index] as string
+    if (key.toLowerCase() !== name) kept.push(key, headers[index + 1] as string)
+  }
+  return kept
+}

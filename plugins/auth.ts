@@ -1,0 +1,78 @@
+import { hash } from 'node:crypto'
+import type { KeyRecord } from '../lib/accounts/accounts.ts'
+import { GatewayError } from '../lib/errors.ts'
+import { addressList, clientAddress, isListed } from '../lib/http/client-address.ts'
+import { headerValue } from '../lib/http/headers.ts'
+import type { Exchange } from '../lib/pipeline/exchange.ts'
+import type { Plugin } from '../lib/pipeline/plugin.ts'
+import type { PluginContext } from '../lib/plugin-context.ts'
+
+/** Finds the key a request carries, in any of the forms that SDKs send, and refuses what may not pass. */
+export function auth(context: PluginContext): Plugin {
+  const trusted = addressList(context.config.trustedProxies)
+
+  return {
+    name: 'auth',
+    needs: ['route'],
+    provides: ['key'],
+
+    onRequest(exchange) {
+      const value = presentedKey(exchange)
+      if (value === undefined) {
+        throw new GatewayError(
+          'key_missing',
+          'No API key was sent. Send it as "Authorization: Bearer gw-...", x-api-key, x-goog-api-key or ?key=.',
+        )
+      }
+      // The digest is made for every key, known or not: a miss costs what a hit costs.
+      const key = context.keys.findByDigest(hash('sha256', value, 'base64url'))
+      checkKey(key, context.clock.now())
+      checkAddress(key, exchange, trusted)
+      exchange.set('key', key)
+    },
+  }
+}
+
+/** The first value that looks like one of our keys, else the first of any kind. */
+function presentedKey(exchange: Exchange): string | undefined {
+  const { rawHeaders } = exchange.request
+  const values = [
+    bearer(headerValue(rawHeaders, 'authorization')),
+    headerValue(rawHeaders, 'x-api-key'),
+    headerValue(rawHeaders, 'x-goog-api-key'),
+    ...exchange.get('route').queryKeys,
+  ].filter(value => value !== undefined && value !== '')
+  return values.find(value => value?.startsWith('gw-')) ?? values[0]
+}
+
+function bearer(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^bearer +(.*)$/i.exec(header)?.[1]?.trim()
+}
+
+function checkKey(key: KeyRecord | undefined, nowMs: number): asserts key is KeyRecord {
+  if (key === undefined) {
+    throw new GatewayError('key_invalid', 'The API key is not known here. Check it, or create a new one.')
+  }
+  if (key.revokedAt !== undefined) {
+    throw new GatewayError(
+      'key_revoked',
+      `The API key ending in ${key.lastFour} was revoked. Use another one.`,
+    )
+  }
+  if (key.expiresAt !== undefined && key.expiresAt <= nowMs) {
+    throw new GatewayError(
+      'key_expired',
+      `The API key ending in ${key.lastFour} has expired. Use another one.`,
+    )
+  }
+}
+
+function checkAddress(key: KeyRecord, exchange: Exchange, trusted: ReturnType<typeof addressList>): void {
+  if (key.ipAddresses === undefined) return
+  const { request } = exchange
+  const forwardedFor = headerValue(request.rawHeaders, 'x-forwarded-for')
+  const address = clientAddress(request.socket.remoteAddress ?? '', forwardedFor, trusted)
+  if (!isListed(addressList(key.ipAddresses), address)) {
+    throw new GatewayError('ip_not_allowed', `The API key may not be used from ${address}.`)
+  }
+}

@@ -1,0 +1,16 @@
+import { sizeLimitOptions } from '../lib/config/size-limit-options.ts'
+import type { PluginRegistry } from '../lib/plugin-context.ts'
+import { auth } from './auth.ts'
+import { modelRouter } from './model-router.ts'
+import { sizeLimit } from './size-limit.ts'
+import { upstreamProxy } from './upstream-proxy.ts'
+import { usageTap } from './usage-tap.ts'
+
+/** Every plugin that a config can name, in the order in which a request meets them by default. */
+export const plugins: PluginRegistry = {
+  auth: { create: auth },
+  'model-router': { create: modelRouter },
+  'size-limit': { create: sizeLimit, options: sizeLimitOptions },
+  'upstream-proxy': { create: upstreamProxy },
+  'usage-tap': { create: usageTap },
+}

@@ -1,0 +1,86 @@
+import { headerValue } from '../lib/http/headers.ts'
+import { AnswerMeter } from '../lib/metering/answer-meter.ts'
+import { decideCharge } from '../lib/metering/decide-charge.ts'
+import { placeHold } from '../lib/metering/place-hold.ts'
+import { ModelDirectory } from '../lib/models/model-directory.ts'
+import type { NamedObject } from '../lib/money/usage.ts'
+import type { Exchange } from '../lib/pipeline/exchange.ts'
+import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
+import type { PluginContext } from '../lib/plugin-context.ts'
+
+/** Places the hold, reads the usage out of the answer in flight, and settles: charge or release. */
+export function usageTap({ config, ledger, bus }: PluginContext): Plugin {
+  const directory = new ModelDirectory(config)
+
+  async function settle(exchange: Exchange, outcome: Parameters<typeof decideCharge>[1]): Promise<void> {
+    const meter = exchange.find('meter')
+    if (meter !== undefined) await meter.end()
+    const hold = exchange.find('hold')
+    if (hold === undefined) return
+    const decision = decideCharge(exchange, outcome, meter?.reading, { config, directory })
+    if (decision === undefined) {
+      await ledger.release(hold)
+      return
+    }
+    for (const flag of decision.flags)
+      bus.emit('alarm', flag, { requestId: exchange.id, model: decision.model })
+    await ledger.charge(hold, decision)
+  }
+
+  return {
+    name: 'usage-tap',
+    needs: ['route', 'key', 'request', 'target'],
+    provides: ['hold', 'meter'],
+
+    async onRequest(exchange) {
+      if (exchange.get('target').price === undefined) return
+      const hold = await placeHold(exchange, ledger, config.hold)
+      exchange.set('hold', hold)
+      // No byte of an answer reaches the client before its hold is durable.
+      if (!hold.isDurable) exchange.holdBack(hold.durable)
+    },
+
+    onResponse(exchange, head) {
+      const meter = meterFor(exchange, head, object =>
+        ledger.recordObject({
+          ...object,
+          provider: exchange.get('target').provider.name,
+          accountId: exchange.get('key').accountId,
+          credential: exchange.get('target').credential.name,
+          exchangeId: exchange.id,
+        }),
+      )
+      if (meter === undefined) return undefined
+      exchange.set('meter', meter)
+      exchange.isAnswerTerminal = () => meter.isTerminal
+      return meter
+    },
+
+    onSettle(exchange, outcome) {
+      if (exchange.find('hold') === undefined && exchange.find('meter') === undefined) return undefined
+      return settle(exchange, outcome)
+    },
+  }
+}
+
+/** The tap for a success that its operation can read; undefined for everything else. */
+function meterFor(
+  exchange: Exchange,
+  head: ResponseHead,
+  recordObject: (object: NamedObject) => Promise<void>,
+): AnswerMeter | undefined {
+  const target = exchange.find('target')
+  const { operation } = exchange.get('route').match
+  if (target === undefined || operation.readUsage === undefined || head.status < 200 || head.status > 299) {
+    return undefined
+  }
+  const contentType = headerValue(head.headers, 'content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const reader = operation.readUsage(
+    { status: head.status, contentType },
+    { providerKind: target.provider.kind, facts: exchange.get('request') },
+  )
+  return new AnswerMeter(exchange, reader, headerValue(head.headers, 'content-encoding'), {
+    recordObject,
+    namesObjects: operation.namesObjects === true,
+  })
+}
