@@ -1,86 +1,89 @@
-import { JsonScanError } from './json-scan-error.ts'
-import type { KeyTable, Member, Plan } from './json-plan.ts'
 import type { OpenFinding } from './json-findings.ts'
+import type { KeyTable, Member, Plan } from './json-plan.ts'
+import { JsonScanError } from './json-scan-error.ts'
 
 const pathKeyCharactersMax = 64
 const plainKey = /^[\w$-]+$/
 
-/**
- * The containers that are open at a point of the scan, outermost first. Parallel arrays instead of one
- * object a container: most containers of a body are opened and closed without a finding.
- */
+/** An open object or array. Frames are used again, level by level, so that opening one allocates nothing. */
+class Frame {
+  isObject = false
+  plan: Plan | undefined
+  finding: OpenFinding | undefined
+  /** The current member, if it is of interest, as the document spells it. */
+  key: string | undefined
+  /** The current item. */
+  index = -1
+  /** Its own path, once somebody asked. */
+  path: string | undefined
+  readonly seen: Member[] = []
+}
+
+/** The containers that are open at a point of the scan, outermost first. */
 export class JsonFrames {
   depth = 0
-  readonly #isObject: boolean[] = []
-  readonly #plans: (Plan | undefined)[] = []
-  readonly #findings: (OpenFinding | undefined)[] = []
-  readonly #keys: (string | undefined)[] = []
-  readonly #indexes: number[] = []
-  readonly #paths: (string | undefined)[] = []
-  readonly #seen: Member[][] = []
+  isInObject = false
+  readonly #frames: Frame[] = []
   readonly #rejectDuplicates: boolean
+  #top: Frame | undefined
 
   constructor(rejectDuplicates: boolean) {
     this.#rejectDuplicates = rejectDuplicates
   }
 
-  get isInObject(): boolean {
-    return this.#isObject[this.depth - 1] === true
-  }
-
   /** The keys of interest in the innermost object. */
   get keys(): KeyTable | undefined {
-    return this.#plans[this.depth - 1]?.keys
+    return this.#top?.plan?.keys
   }
 
   open(isObject: boolean, plan: Plan | undefined, finding: OpenFinding | undefined): void {
-    const depth = this.depth
-    this.#isObject[depth] = isObject
-    this.#plans[depth] = plan
-    this.#findings[depth] = finding
+    if (this.depth === this.#frames.length) this.#frames.push(new Frame())
+    const frame = this.#frames[this.depth++] as Frame
+    frame.isObject = isObject
+    frame.plan = plan
+    frame.finding = finding
     if (plan !== undefined) {
-      this.#keys[depth] = undefined
-      this.#indexes[depth] = -1
-      this.#paths[depth] = undefined
-      const seen = this.#seen[depth]
-      if (seen !== undefined) seen.length = 0
+      frame.key = undefined
+      frame.index = -1
+      frame.path = undefined
+      if (frame.seen.length > 0) frame.seen.length = 0
     }
-    this.depth = depth + 1
+    this.#top = frame
+    this.isInObject = isObject
   }
 
   close(): OpenFinding | undefined {
+    const finding = this.#top?.finding
     this.depth--
-    const finding = this.#findings[this.depth]
-    this.#findings[this.depth] = undefined
+    this.#top = this.depth === 0 ? undefined : this.#frames[this.depth - 1]
+    this.isInObject = this.#top?.isObject ?? false
     return finding
   }
 
   /** The plan for the next item of the innermost array. */
   nextItem(): Plan | undefined {
-    const top = this.depth - 1
-    const plan = this.#plans[top]
-    if (plan === undefined) return undefined
-    this.#indexes[top] = (this.#indexes[top] as number) + 1
-    return plan.items
+    const top = this.#top
+    if (top?.plan === undefined) return undefined
+    top.index++
+    return top.plan.items
   }
 
   /** Enters a member of the innermost object, spelled `key`. @throws JsonScanError duplicate */
   enter(member: Member | undefined, key: string | undefined, offset: number): Plan | undefined {
-    const top = this.depth - 1
-    this.#keys[top] = key
+    const top = this.#top
+    if (top === undefined) return undefined
+    top.key = key
     if (member === undefined) return undefined
-    if (this.#rejectDuplicates) this.#refuseTwice(member, top, offset)
+    if (this.#rejectDuplicates) {
+      if (top.seen.includes(member)) throw this.#twice(offset)
+      top.seen.push(member)
+    }
     return member.plan
   }
 
-  #refuseTwice(member: Member, top: number, offset: number): void {
-    const seen = (this.#seen[top] ??= [])
-    if (!seen.includes(member)) {
-      seen.push(member)
-      return
-    }
+  #twice(offset: number): JsonScanError {
     const path = this.path()
-    throw new JsonScanError(
+    return new JsonScanError(
       'duplicate',
       path,
       offset,
@@ -91,19 +94,16 @@ export class JsonFrames {
   /** The place of the current value: `messages[3].content`. It ends where nothing is of interest. */
   path(): string {
     let known = 0
-    while (known < this.depth && this.#plans[known] !== undefined) known++
+    while (known < this.depth && this.#frames[known]?.plan !== undefined) known++
     return known === 0 ? '' : this.#pathWithin(known - 1)
   }
 
   /** The current member or item of a container. The container's own path is worked out once. */
-  #pathWithin(frame: number): string {
-    let container = ''
-    if (frame > 0) container = this.#paths[frame] ??= this.#pathWithin(frame - 1)
-    if (this.#isObject[frame] !== true) {
-      const index = this.#indexes[frame] as number
-      return index < 0 ? container : `${container}[${index}]`
-    }
-    const key = this.#keys[frame]
+  #pathWithin(level: number): string {
+    const frame = this.#frames[level] as Frame
+    const container = level === 0 ? '' : (frame.path ??= this.#pathWithin(level - 1))
+    if (!frame.isObject) return frame.index < 0 ? container : `${container}[${frame.index}]`
+    const key = frame.key
     if (key === undefined) return container
     // A key may be anything, and paths end up in messages and logs.
     if (!plainKey.test(key)) return `${container}[${JSON.stringify(shorten(key))}]`

@@ -7,8 +7,7 @@ export const colonExpected = 4
 export const commaOrCloseExpected = 5
 export const endExpected = 6
 export const inText = 7
-export const inNumber = 8
-export const inLiteral = 9
+export const inWord = 8
 
 const expectations = [
   'a value',

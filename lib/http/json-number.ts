@@ -1,7 +1,8 @@
 /** States of RFC 8259's number grammar. */
 export const numberAfterMinus = 0
 const afterZero = 1
-const inInteger = 2
+/** Any digit may follow. */
+export const inInteger = 2
 const afterPoint = 3
 const inFraction = 4
 const afterExponentMark = 5

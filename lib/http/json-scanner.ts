@@ -7,21 +7,20 @@ import {
   commaOrCloseExpected,
   describeUnexpected,
   endExpected,
-  inLiteral,
-  inNumber,
   inText,
+  inWord,
   keyExpected,
   keyOrCloseExpected,
   valueExpected,
   valueOrCloseExpected,
 } from './json-grammar.ts'
-import { firstNumberState, isWholeNumber, nextNumberState, numberEnded } from './json-number.ts'
 import { planOf } from './json-plan.ts'
 import type { Plan } from './json-plan.ts'
 import { JsonScanError } from './json-scan-error.ts'
 import type { JsonScanReason } from './json-scan-error.ts'
 import type { Finding, Interest, JsonType, ScanOptions, ScanResult } from './json-scan.ts'
 import { JsonText } from './json-text.ts'
+import { JsonWord } from './json-word.ts'
 
 /**
  * Walks a JSON document that comes in chunks (RFC 8259, strictly), and reports what the interest asks for.
@@ -31,6 +30,7 @@ export class JsonScanner {
   readonly #frames: JsonFrames
   readonly #findings: JsonFindings
   readonly #text = new JsonText()
+  readonly #word = new JsonWord()
   readonly #depthMax: number
   readonly #onBase64: ScanOptions['onBase64']
   #meter: Base64Meter | undefined
@@ -41,9 +41,6 @@ export class JsonScanner {
   /** What is asked of the value that comes next. */
   #next: Plan | undefined
   #scalar: OpenFinding | undefined
-  #numberState = 0
-  #literal: 'true' | 'false' | 'null' = 'null'
-  #literalIndex = 0
   #isKey = false
   #failure: JsonScanError | undefined
 
@@ -67,8 +64,7 @@ export class JsonScanner {
       let position = 0
       while (position < chunk.length) {
         if (this.#state === inText) position = this.#scanText(chunk, position)
-        else if (this.#state === inNumber) position = this.#scanNumber(chunk, position)
-        else if (this.#state === inLiteral) position = this.#scanLiteral(chunk, position)
+        else if (this.#state === inWord) position = this.#scanWord(chunk, position)
         else position = this.#scanStructure(chunk, position)
       }
       this.#text.leave(chunk)
@@ -88,53 +84,56 @@ export class JsonScanner {
   /** @throws JsonScanError */
   end(): ScanResult {
     if (this.#failure !== undefined) throw this.#failure
-    if (this.#state === inNumber && this.#frames.depth === 0 && isWholeNumber(this.#numberState)) {
+    if (this.#state === inWord && this.#frames.depth === 0 && this.#word.isWhole) {
       this.#endScalar(Buffer.alloc(0), 0)
     }
     if (this.#state === endExpected) return { findings: this.#findings.list() }
     if (this.#chunkStart === 0) throw this.#fail('syntax', 0, 'The body is empty. Send a JSON document.')
-    const path = this.#frames.path()
-    const place = path === '' ? '' : ` in ${path}`
+    const bytes = this.#chunkStart
     throw this.#fail(
       'cut_off',
       0,
-      `The body ends too early${place}, after ${this.#chunkStart} bytes. Send the whole JSON document.`,
+      `The body ends after ${bytes} bytes${this.#place()}, too early. Send all of it.`,
     )
   }
 
   /** Everything between strings, numbers and literals. Returns where the scan goes on. */
   #scanStructure(chunk: Buffer, from: number): number {
-    for (let position = from; position < chunk.length; position++) {
+    let position = from
+    while (position < chunk.length) {
       const byte = chunk[position] as number
       switch (byte) {
         case 0x20:
         case 0x0a:
         case 0x0d:
         case 0x09:
-          continue
+          break
         case 0x2c: // ,
           if (this.#state !== commaOrCloseExpected) throw this.#unexpected(byte, position)
           this.#state = this.#frames.isInObject ? keyExpected : valueExpected
-          continue
+          break
         case 0x3a: // :
           if (this.#state !== colonExpected) throw this.#unexpected(byte, position)
           this.#state = valueExpected
-          continue
+          break
         case 0x7b: // {
         case 0x5b: // [
           this.#open(byte === 0x7b, position)
-          continue
+          break
         case 0x7d: // }
         case 0x5d: // ]
           this.#close(byte === 0x7d, byte, chunk, position)
-          continue
+          break
         case 0x22: // "
           this.#beginText(position)
-          return position + 1
+          position = this.#scanText(chunk, position + 1)
+          continue
         default:
           this.#beginWord(byte, position)
-          return position + 1
+          position = this.#scanWord(chunk, position + 1)
+          continue
       }
+      position++
     }
     return chunk.length
   }
@@ -144,11 +143,8 @@ export class JsonScanner {
     const plan = this.#takePlan(byte, position)
     const finding = this.#begin(plan, isObject ? 'object' : 'array', position)
     if (this.#frames.depth >= this.#depthMax) {
-      throw this.#fail(
-        'too_deep',
-        position,
-        `The body nests deeper than ${this.#depthMax} levels${this.#place()}. Flatten it.`,
-      )
+      const what = `The body nests deeper than ${this.#depthMax} levels${this.#place()}. Flatten it.`
+      throw this.#fail('too_deep', position, what)
     }
     this.#frames.open(isObject, plan, finding)
     this.#state = isObject ? keyOrCloseExpected : valueOrCloseExpected
@@ -201,43 +197,15 @@ export class JsonScanner {
   }
 
   #beginWord(byte: number, position: number): void {
-    const isNumber = byte === 0x2d || (byte >= 0x30 && byte <= 0x39)
-    if (isNumber) this.#numberState = firstNumberState(byte)
-    else if (byte === 0x74) this.#literal = 'true'
-    else if (byte === 0x66) this.#literal = 'false'
-    else if (byte === 0x6e) this.#literal = 'null'
-    else throw this.#unexpected(byte, position)
-    this.#scalar = this.#begin(this.#takePlan(byte, position), isNumber ? 'number' : this.#literal, position)
-    this.#literalIndex = 1
-    this.#state = isNumber ? inNumber : inLiteral
+    if (!this.#word.begin(byte)) throw this.#unexpected(byte, position)
+    this.#scalar = this.#begin(this.#takePlan(byte, position), this.#word.type, position)
+    this.#state = inWord
   }
 
-  #scanNumber(chunk: Buffer, from: number): number {
-    let state = this.#numberState
-    for (let position = from; position < chunk.length; position++) {
-      const next = nextNumberState(state, chunk[position] as number)
-      if (next === numberEnded) {
-        if (!isWholeNumber(state)) throw this.#syntax(position, 'a number is not finished')
-        this.#endScalar(chunk, position)
-        return position
-      }
-      state = next
-    }
-    this.#numberState = state
-    return chunk.length
-  }
-
-  #scanLiteral(chunk: Buffer, from: number): number {
-    const literal = this.#literal
-    let position = from
-    while (position < chunk.length && this.#literalIndex < literal.length) {
-      if (chunk[position] !== literal.charCodeAt(this.#literalIndex)) {
-        throw this.#syntax(position, `'${literal}' is misspelt`)
-      }
-      position++
-      this.#literalIndex++
-    }
-    if (this.#literalIndex === literal.length) this.#endScalar(chunk, position)
+  #scanWord(chunk: Buffer, from: number): number {
+    const position = this.#word.scan(chunk, from)
+    if (this.#word.problem !== undefined) throw this.#syntax(position, this.#word.problem)
+    if (this.#word.isEnded) this.#endScalar(chunk, position)
     return position
   }
 

@@ -111,10 +111,8 @@ export class JsonText {
     if (this.#keyBytes > 0 || this.#hasEscapes) return this.#rareMember(chunk, start, end, keys)
     const member = keys.match(chunk, start, end)
     if (member === undefined) this.key = undefined
-    else {
-      const isAsNamed = chunk.compare(member.bytes, 0, member.bytes.length, start, end) === 0
-      this.key = isAsNamed ? member.name : chunk.toString('utf8', start, end)
-    }
+    else
+      this.key = isSpelled(member.bytes, chunk, start, end) ? member.name : chunk.toString('utf8', start, end)
     return member
   }
 
@@ -151,4 +149,12 @@ function hexValue(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
   const lower = byte | 0x20
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
+}
+
+function isSpelled(name: Buffer, chunk: Buffer, start: number, end: number): boolean {
+  if (name.length !== end - start) return false
+  for (let index = 0; index < name.length; index++) {
+    if (chunk[start + index] !== name[index]) return false
+  }
+  return true
 }
