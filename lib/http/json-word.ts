@@ -1,0 +1,70 @@
+import { firstNumberState, inInteger, isWholeNumber, nextNumberState, numberEnded } from './json-number.ts'
+
+export type WordType = 'number' | 'true' | 'false' | 'null'
+
+/** The number or literal the scan is in. It may be cut by a chunk's end at any byte. */
+export class JsonWord {
+  /** The word is whole, and the position returned last is the byte after it. */
+  isEnded = false
+  /** What is wrong with the byte at the position returned last. */
+  problem: string | undefined
+  type: WordType = 'null'
+  #numberState = 0
+  #matched = 0
+
+  /** False when no word begins with this byte. */
+  begin(byte: number): boolean {
+    this.isEnded = false
+    this.#matched = 1
+    if (byte === 0x2d || (byte >= 0x30 && byte <= 0x39)) {
+      this.type = 'number'
+      this.#numberState = firstNumberState(byte)
+    } else if (byte === 0x74) this.type = 'true'
+    else if (byte === 0x66) this.type = 'false'
+    else if (byte === 0x6e) this.type = 'null'
+    else return false
+    return true
+  }
+
+  scan(chunk: Buffer, from: number): number {
+    return this.type === 'number' ? this.#scanNumber(chunk, from) : this.#scanLiteral(chunk, from, this.type)
+  }
+
+  /** True when the document may end here: only a number does not say itself where it ends. */
+  get isWhole(): boolean {
+    return this.type === 'number' && isWholeNumber(this.#numberState)
+  }
+
+  #scanNumber(chunk: Buffer, from: number): number {
+    let state = this.#numberState
+    let position = from
+    while (position < chunk.length) {
+      const byte = chunk[position] as number
+      const isMoreDigits = byte >= 0x30 && byte <= 0x39 && state === inInteger
+      const next = isMoreDigits ? state : nextNumberState(state, byte)
+      if (next === numberEnded) {
+        if (isWholeNumber(state)) this.isEnded = true
+        else this.problem = 'a number is not finished'
+        return position
+      }
+      state = next
+      position++
+    }
+    this.#numberState = state
+    return position
+  }
+
+  #scanLiteral(chunk: Buffer, from: number, literal: string): number {
+    let position = from
+    while (position < chunk.length && this.#matched < literal.length) {
+      if (chunk[position] !== literal.charCodeAt(this.#matched)) {
+        this.problem = `'${literal}' is misspelt`
+        return position
+      }
+      position++
+      this.#matched++
+    }
+    this.isEnded = this.#matched === literal.length
+    return position
+  }
+}
