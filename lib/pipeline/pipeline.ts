@@ -98,7 +98,7 @@ export class Pipeline implements RelaySteps {
     return taps
   }
 
-  tapFailed(exchange: Exchange, _tap: Tap, error: unknown): void {
+  tapFailed(exchange: Exchange, error: unknown): void {
     this.#options.bus.emit('plugin-error', 'tap', 'onData', error, exchange)
   }
 

@@ -1,0 +1,157 @@
+import { writeAnswerHead } from './answer-head.ts'
+import { cutOff } from './cut-off.ts'
+import type { Exchange } from './exchange.ts'
+import type { ResponseHead } from './plugin.ts'
+
+/** What the writer tells the relay. */
+export interface AnswerFlow {
+  pause(): void
+  resume(): void
+  /** Everything written so far has been handed to the client, and nothing is awaited any more. */
+  caughtUp(): void
+  /** What the answer's bytes waited for failed. */
+  failed(error: Error): void
+}
+
+const lineFeeds = Buffer.from('\n\n')
+const crlfs = Buffer.from('\r\n\r\n')
+
+/**
+ * Hands an answer to the client: not before the exchange's barrier has fallen, not faster than the client
+ * reads, and not its last byte before it is told to.
+ */
+export class AnswerWriter {
+  readonly #exchange: Exchange
+  readonly #flow: AnswerFlow
+  #head: ResponseHead | undefined
+  /** Bytes the client may not have yet: they wait for the exchange's barrier. */
+  #queue: Buffer[] = []
+  #isHeldBack = false
+  #isClientFull = false
+  #isStopped = false
+  /** Bytes left until the announced length is complete. */
+  #remaining = Number.POSITIVE_INFINITY
+  /** The chunk that completes the length: it leaves when the exchange is settled. */
+  #withheld: Buffer | undefined
+  #lastBytes: Buffer | undefined
+
+  constructor(exchange: Exchange, flow: AnswerFlow) {
+    this.#exchange = exchange
+    this.#flow = flow
+  }
+
+  get isBlocked(): boolean {
+    return this.#isHeldBack || this.#isClientFull
+  }
+
+  begin(head: ResponseHead): void {
+    this.#head = head
+    if (head.contentLength !== undefined && this.#exchange.rewriter === undefined)
+      this.#remaining = head.contentLength
+    // A stream's head leaves in one write with its first bytes, or after this turn when they take longer.
+    else setImmediate(() => this.#flushHead())
+  }
+
+  write(bytes: Buffer): void {
+    if (this.#isStopped) return
+    if (this.#isHeldBack || this.#exchange.barrier !== undefined) {
+      this.#queue.push(bytes)
+      this.#holdBack()
+      return
+    }
+    this.#remaining -= bytes.length
+    if (this.#remaining <= 0) {
+      this.#withheld = this.#withheld === undefined ? bytes : Buffer.concat([this.#withheld, bytes])
+      return
+    }
+    this.#writeHead()
+    this.#lastBytes = bytes
+    if (!this.#exchange.response.write(bytes) && !this.#isClientFull) this.#waitForClient()
+  }
+
+  /** True when nothing waits; otherwise `caughtUp` is called when nothing does any more. */
+  catchUp(): boolean {
+    if (!this.#isHeldBack && this.#exchange.barrier === undefined) return true
+    this.#holdBack()
+    return false
+  }
+
+  /** The client is gone: nothing is written any more. */
+  stop(): void {
+    this.#isStopped = true
+    this.#isClientFull = false
+    this.#queue = []
+  }
+
+  /** The exchange is settled: the last byte may leave. */
+  end(): void {
+    this.#writeHead()
+    if (this.#withheld === undefined) this.#exchange.response.end()
+    else this.#exchange.response.end(this.#withheld)
+  }
+
+  /** Ends an answer that is not whole, such that it cannot pass for a whole one. */
+  cut(): void {
+    this.#writeHead()
+    cutOff(this.#exchange.response, this.#isAtEventBoundary() ? this.#exchange.cutNotice?.() : undefined)
+  }
+
+  #waitForClient(): void {
+    this.#isClientFull = true
+    this.#flow.pause()
+    this.#exchange.response.once('drain', () => {
+      this.#isClientFull = false
+      if (!this.#isHeldBack) this.#flow.resume()
+    })
+  }
+
+  #holdBack(): void {
+    if (this.#isHeldBack) return
+    this.#isHeldBack = true
+    this.#flow.pause()
+    Promise.resolve(this.#exchange.barrier).then(
+      () => this.#letGo(),
+      (error: unknown) => {
+        this.#flow.failed(
+          new Error('What the answer waited for could not be made durable.', { cause: error }),
+        )
+      },
+    )
+  }
+
+  #letGo(): void {
+    this.#isHeldBack = false
+    const queue = this.#queue
+    this.#queue = []
+    for (const bytes of queue) this.write(bytes)
+    if (!this.catchUp()) return
+    this.#flow.caughtUp()
+    if (!this.#isClientFull) this.#flow.resume()
+  }
+
+  #flushHead(): void {
+    const { response, barrier } = this.#exchange
+    if (this.#isStopped || response.headersSent || response.destroyed) return
+    if (barrier === undefined) {
+      this.#writeHead()
+      response.flushHeaders()
+    } else {
+      this.#holdBack()
+      barrier.then(
+        () => this.#flushHead(),
+        () => undefined, // Whoever holds back reports it.
+      )
+    }
+  }
+
+  #writeHead(): void {
+    if (!this.#exchange.response.headersSent && this.#head !== undefined)
+      writeAnswerHead(this.#exchange, this.#head)
+  }
+
+  /** An error event may only follow a whole event, or the client would read both as one. */
+  #isAtEventBoundary(): boolean {
+    const last = this.#lastBytes
+    return last === undefined || last.subarray(-2).equals(lineFeeds) || last.subarray(-4).equals(crlfs)
+  }
+}
