@@ -4,20 +4,21 @@ import type { Path } from './config-error.ts'
 import { isMapping } from './layers.ts'
 import type { Problems } from './problems.ts'
 import { configSchema, pluginEntrySchema } from './schema.ts'
+import { sizeLimitOptions } from './size-limit-options.ts'
 
-/** The plugins there are, each with the schema of its options; undefined: options are not checked here. */
-export type KnownPlugins = Readonly<Record<string, z.ZodType | undefined>>
+/** The plugins there are, with what their options may be; absent: they take none. */
+export type KnownPlugins = Readonly<Record<string, { readonly options?: z.ZodType }>>
 
-/** The names of the pipeline as shipped, for callers that have no registry at hand. */
+/** The plugins that come with the gateway. */
 export const shippedPlugins: KnownPlugins = {
-  auth: undefined,
-  'model-router': undefined,
-  'size-limit': undefined,
-  'upstream-proxy': undefined,
-  'usage-tap': undefined,
+  auth: {},
+  'model-router': {},
+  'size-limit': { options: sizeLimitOptions },
+  'upstream-proxy': {},
+  'usage-tap': {},
 }
 
-/** The enabled plugins in order. Options are those of the file, parsed where a schema is known. */
+/** The enabled plugins in order. Options have passed the plugin's schema. */
 export function buildPlugins(section: unknown, known: KnownPlugins, problems: Problems): PluginConfig[] {
   const entries = section ?? configSchema.shape.plugins.parse(undefined)
   if (!Array.isArray(entries)) {
@@ -45,9 +46,24 @@ export function buildPlugins(section: unknown, known: KnownPlugins, problems: Pr
     const written = typeof entry === 'string' ? {} : (entry[name] ?? {})
     const { enabled = true, ...options } = written
     if (typeof enabled !== 'boolean') problems.add([...path, name, 'enabled'], 'must be true or false')
-    const schema = known[name]
-    const parsed = schema === undefined ? options : problems.parse(schema, options, [...path, name])
-    if (enabled !== false) plugins.push({ name, options: isMapping(parsed) ? parsed : {} })
+    const parsed = parseOptions(options, known[name]?.options, [...path, name], problems)
+    if (enabled !== false) plugins.push({ name, options: parsed })
   }
   return plugins
+}
+
+function parseOptions(
+  options: Readonly<Record<string, unknown>>,
+  schema: z.ZodType | undefined,
+  path: Path,
+  problems: Problems,
+): PluginConfig['options'] {
+  if (schema !== undefined) {
+    const parsed = problems.parse(schema, options, path)
+    return isMapping(parsed) ? parsed : {}
+  }
+  for (const option of Object.keys(options)) {
+    problems.add([...path, option], 'unknown key: this plugin takes no options but enabled')
+  }
+  return {}
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { buildPrice } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
 import { meters } from '../money/usage.ts'
 import type { Path } from './config-error.ts'
@@ -30,7 +30,7 @@ export function buildPrices(model: string, input: ModelInput, problems: Problems
     checkPrice(version.input, version.path, problems)
   }
   return versions
-    .map(version => buildPrice(model, version.input))
+    .map(version => buildPrice({ model, ...version.input }))
     .sort((left, right) => ((left.from ?? '') < (right.from ?? '') ? -1 : 1))
 }
 
@@ -61,34 +61,4 @@ function checkPrice(price: PriceInput, path: Path, problems: Problems): void {
       }
     }
   }
-}
-
-function buildPrice(model: string, input: PriceInput): Price {
-  const content = {
-    model,
-    ...(input.from === undefined ? {} : { from: input.from }),
-    rubPerMillion: input.rubPerMillion ?? {},
-    rubPerUnit: input.rubPerUnit ?? {},
-    above: [...(input.above ?? [])].sort((left, right) => left.inputTokens - right.inputTokens),
-    factors: withoutUndefined(input.factors ?? {}),
-  }
-  return { hash: createHash('sha256').update(canonicalJson(content)).digest('base64url'), ...content }
-}
-
-function withoutUndefined(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  )
-}
-
-/** JSON with sorted keys and no spaces, so that the same price has the same hash however it is written. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value)
-      .sort(([left], [right]) => (left < right ? -1 : 1))
-      .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`)
-    return `{${members.join(',')}}`
-  }
-  return JSON.stringify(value)
 }

@@ -8,10 +8,11 @@ import { isLoopback } from './scalars.ts'
 import { providerSchema } from './schema.ts'
 import type { ProviderInput } from './schema.ts'
 
-/** What the providers' section may refer to, and where remarks go. */
+/** What the providers' section may refer to, and what is learned of them. */
 export interface ProviderContext {
   readonly problems: Problems
-  readonly notices: string[]
+  /** Gets the providers that are off, each with the variables it lacks. */
+  readonly off: string[]
   readonly egressNames: readonly string[]
   /** Variables that credentials named and the environment lacks, by provider. */
   readonly missingVariables: ReadonlyMap<string, readonly string[]>
@@ -128,9 +129,7 @@ function decideOff(
   if (name === 'sandbox' || input.like === 'sandbox' || credentials.length > 0) return false
   const missing = context.missingVariables.get(name) ?? []
   if (missing.length > 0) {
-    context.notices.push(
-      `provider ${name} is off: ${missing.join(', ')} ${missing.length > 1 ? 'are' : 'is'} not set`,
-    )
+    context.off.push(`${name} (${missing.join(', ')})`)
     return true
   }
   const isLocal = Object.values(dialects).every(({ baseUrl }) => isLoopback(baseUrl))

@@ -40,7 +40,7 @@ const builtApart = new Set<ConfigKey>(['providers', 'models', 'plugins', 'includ
 export function loadConfig(file: string, options: LoadConfigOptions = {}): LoadedConfig {
   const main = resolve(file)
   const problems = new Problems(main)
-  const notices: string[] = []
+  const off: string[] = []
   problems.layers = readLayers(main, problems)
   problems.throwIfAny()
 
@@ -48,7 +48,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   const { value, missingVariables } = resolveVariables(merged, options.env ?? process.env, problems)
   const settings = parseSettings(value, problems)
   const egressNames = Object.keys(isMapping(value['egress']) ? value['egress'] : {})
-  const context = { problems, notices, egressNames, missingVariables }
+  const context = { problems, off, egressNames, missingVariables }
   const providers = buildProviders(value['providers'], context)
   const providerNames = Object.keys(isMapping(value['providers']) ? value['providers'] : {})
   const models = buildModels(value['models'], providerNames, problems)
@@ -87,6 +87,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   }
   for (const { path, message } of findNotYet(config)) problems.add(path, message)
   problems.throwIfAny()
+  const notices = off.length === 0 ? [] : [`providers without a key are off: ${off.join(', ')}`]
   return deepFreeze({ config, notices })
 }
 
@@ -129,7 +130,7 @@ function parseSettings(value: Readonly<Record<string, unknown>>, problems: Probl
     }
     settings[key] = problems.parse(shape[key], value[key], [key])
   }
-  return settings as Partial<Settings>
+  return settings
 }
 
 function checkDefaultProviders(

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { ConfigError, formatPath } from './config-error.ts'
 import type { ConfigProblem, Path } from './config-error.ts'
 import { locate } from './layers.ts'

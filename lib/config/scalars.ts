@@ -87,13 +87,17 @@ export const egressUrl = z
   )
   .transform(text => new URL(text))
 
-/** An address or a network: `10.0.0.0/8`, `::1`. */
-export const addressRange = z.string().refine(text => {
+/** Whether a text is an address or a network: `10.0.0.0/8`, `::1`. */
+export function isAddressRange(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/')
   const family = isIP(address)
   if (family === 0 || rest.length > 0) return false
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
-}, 'must be an IP address or a network such as 10.0.0.0/8')
+}
+
+export const addressRange = z
+  .string()
+  .refine(isAddressRange, 'must be an IP address or a network such as 10.0.0.0/8')
 
 /** A web origin, or `*` for every one. */
 export const origin = z

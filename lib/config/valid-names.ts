@@ -21,12 +21,12 @@ export function validNamesAt(schema: z.ZodType, path: Path): readonly string[] {
 function step(schema: JsonSchema, part: string | number): JsonSchema[] {
   const { properties, additionalProperties, items } = schema
   const next = typeof part === 'number' ? items : (properties?.[part] ?? additionalProperties)
-  if (Array.isArray(next)) return next.flatMap(item => branches(item as JsonSchema))
+  if (Array.isArray(next)) return next.flatMap(item => branches(item))
   return branches(next)
 }
 
 function branches(schema: JsonSchema | boolean | undefined): JsonSchema[] {
   if (schema === undefined || typeof schema === 'boolean') return []
   const options = schema.anyOf ?? schema.oneOf
-  return options === undefined ? [schema] : options.flatMap(option => branches(option as JsonSchema))
+  return options === undefined ? [schema] : options.flatMap(option => branches(option))
 }

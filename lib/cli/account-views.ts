@@ -1,0 +1,66 @@
+import type { Command } from 'commander'
+import type { AccountReport } from '../stores/sqlite-reader.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import { balanceAmounts } from './balance.ts'
+import type { CliContext } from './context.ts'
+import { keyTable, keyView } from './key-views.ts'
+import { found, readStore } from './read-store.ts'
+import { formatTable, formatTime } from './table.ts'
+
+export function addAccountViews(account: Command, { stdout }: CliContext): void {
+  addCommand(account, 'list', 'list all accounts with their balances').action(
+    async (options: SharedOptions) => {
+      const accounts = await readStore(options, reader => reader.accounts())
+      if (options.json === true)
+        for (const one of accounts) stdout.write(`${JSON.stringify(accountView(one))}\n`)
+      else
+        stdout.write(
+          accounts.length === 0 ? 'no accounts: gateway account create makes one\n' : table(accounts),
+        )
+    },
+  )
+  addCommand(account, 'show <account>', 'show an account with its keys').action(
+    async (id: string, options: SharedOptions) => {
+      const { one, keys } = await readStore(options, reader => ({
+        one: found(reader.account(id), id),
+        keys: reader.keys(id),
+      }))
+      if (options.json === true) {
+        stdout.write(`${JSON.stringify({ ...accountView(one), keys: keys.map(keyView) })}\n`)
+      } else {
+        stdout.write(`${table([one])}\n${keyTable(keys)}`)
+      }
+    },
+  )
+}
+
+function accountView(account: AccountReport) {
+  const { id, name, email, createdAt } = account
+  return {
+    id,
+    email,
+    name: name ?? null,
+    createdAt: new Date(createdAt).toISOString(),
+    ...balanceAmounts(account),
+  }
+}
+
+function table(accounts: readonly AccountReport[]): string {
+  const rows = accounts.map(account => ({
+    id: account.id,
+    email: account.email,
+    name: account.name ?? '',
+    created: formatTime(account.createdAt),
+    ...balanceAmounts(account),
+  }))
+  return formatTable(rows, {
+    id: 'left',
+    email: 'left',
+    name: 'left',
+    created: 'left',
+    balance: 'right',
+    held: 'right',
+    available: 'right',
+  })
+}

@@ -1,0 +1,65 @@
+import type { Command } from 'commander'
+import { formatRoubles } from '../money/amount.ts'
+import { addAccountViews } from './account-views.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import { roubles } from './arguments.ts'
+import { changeAccounts } from './change-accounts.ts'
+import type { CliContext } from './context.ts'
+
+interface CreateOptions extends SharedOptions {
+  readonly email: string
+  readonly name?: string
+}
+
+interface CreditOptions extends SharedOptions {
+  readonly rub: string
+  readonly reason: string
+  readonly idempotencyKey?: string
+}
+
+export function addAccountCommands(program: Command, context: CliContext): void {
+  const account = program.command('account').description('who pays: create, list, show, credit')
+  addCreate(account, context)
+  addAccountViews(account, context)
+  addCredit(account, context)
+}
+
+function addCreate(account: Command, { stdout }: CliContext): void {
+  addCommand(account, 'create', 'open an account')
+    .requiredOption('--email <address>', 'the address of its first user')
+    .option('--name <name>', 'what to call it')
+    .action(async (options: CreateOptions) => {
+      const { email, name } = options
+      const created = await changeAccounts(options, accounts =>
+        accounts.createAccount({ email, ...(name === undefined ? {} : { name }) }),
+      )
+      const json = `${JSON.stringify({ id: created.id })}\n`
+      stdout.write(options.json === true ? json : `account ${created.id} created\n`)
+    })
+}
+
+function addCredit(account: Command, { stdout }: CliContext): void {
+  addCommand(account, 'credit <account>', 'book money in')
+    .requiredOption('--rub <amount>', 'roubles, such as 100.00; at most six decimals')
+    .requiredOption('--reason <text>', 'what stands beside the entry')
+    .option('--idempotency-key <key>', 'a second credit with the same key is not booked')
+    .action(async (accountId: string, options: CreditOptions) => {
+      const { reason, idempotencyKey } = options
+      const amountMicros = roubles('--rub', options.rub)
+      const credit = {
+        accountId,
+        amountMicros,
+        reason,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      }
+      const { entryId, balanceMicros } = await changeAccounts(options, accounts => accounts.credit(credit))
+      const balance = formatRoubles(balanceMicros)
+      const json = { entry: entryId, account: accountId, amount: formatRoubles(amountMicros), balance }
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify(json)}\n`
+          : `${json.amount} ₽ credited to ${accountId}; the balance is ${balance} ₽\n`,
+      )
+    })
+}

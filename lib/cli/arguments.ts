@@ -1,0 +1,63 @@
+import { systemClock } from '../clock.ts'
+import { isAddressRange } from '../config/scalars.ts'
+import type { Micros } from '../ledger/ledger.ts'
+import { parseRoubles } from '../money/amount.ts'
+import { UsageError } from './context.ts'
+
+/** @throws UsageError unless the text is an exact decimal of roubles */
+export function roubles(option: string, text: string): Micros {
+  try {
+    return parseRoubles(text)
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(`${option}: ${error.message}`)
+    throw error
+  }
+}
+
+const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+/**
+ * A date (midnight UTC) or a time with its zone, as milliseconds.
+ * @throws UsageError when it is neither
+ */
+export function time(option: string, text: string): number {
+  const ms = isoTime.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(ms)) {
+    throw new UsageError(
+      `${option}: "${text}" is not a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z`,
+    )
+  }
+  return ms
+}
+
+/** @throws UsageError when the time is over */
+export function futureTime(option: string, text: string): number {
+  const ms = time(option, text)
+  if (ms <= systemClock.now()) throw new UsageError(`${option}: ${text} is over`)
+  return ms
+}
+
+/** `a, b,c` as a list. @throws UsageError when it is empty */
+export function commaList(option: string, text: string): string[] {
+  const items = text
+    .split(',')
+    .map(item => item.trim())
+    .filter(item => item !== '')
+  if (items.length === 0) throw new UsageError(`${option}: names nothing`)
+  return items
+}
+
+/** @throws UsageError unless every item is an address or a network */
+export function addressList(option: string, text: string): string[] {
+  const items = commaList(option, text)
+  const wrong = items.find(item => !isAddressRange(item))
+  if (wrong === undefined) return items
+  throw new UsageError(`${option}: "${wrong}" is no IP address and no network such as 10.0.0.0/8`)
+}
+
+/** @throws UsageError unless the text is one of the options */
+export function oneOf<T extends string>(option: string, text: string, options: readonly T[]): T {
+  const found = options.find(one => one === text)
+  if (found === undefined) throw new UsageError(`${option}: "${text}" is none of ${options.join(', ')}`)
+  return found
+}

@@ -1,0 +1,34 @@
+import type { Command } from 'commander'
+import type { Balance } from '../ledger/ledger.ts'
+import { formatRoubles } from '../money/amount.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import type { CliContext } from './context.ts'
+import { found, readStore } from './read-store.ts'
+import { formatTable } from './table.ts'
+
+interface BalanceOptions extends SharedOptions {
+  readonly account: string
+}
+
+export function addBalanceCommand(program: Command, { stdout }: CliContext): void {
+  addCommand(program, 'balance', 'say what an account has, and what of it is set aside')
+    .requiredOption('--account <id>', 'the account')
+    .action(async (options: BalanceOptions) => {
+      const { account } = options
+      const amounts = balanceAmounts(
+        await readStore(options, reader => found(reader.balance(account), account)),
+      )
+      const columns = { balance: 'right', held: 'right', available: 'right' } as const
+      stdout.write(options.json === true ? `${JSON.stringify(amounts)}\n` : formatTable([amounts], columns))
+    })
+}
+
+/** A balance in roubles, as it is printed. */
+export function balanceAmounts(balance: Balance) {
+  return {
+    balance: formatRoubles(balance.balanceMicros),
+    held: formatRoubles(balance.heldMicros),
+    available: formatRoubles(balance.availableMicros),
+  }
+}

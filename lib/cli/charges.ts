@@ -1,0 +1,66 @@
+import type { Command } from 'commander'
+import type { ChargeReport } from '../stores/sqlite-reader.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import type { CliContext } from './context.ts'
+import { found, readStore } from './read-store.ts'
+import { formatTable, formatTime } from './table.ts'
+
+interface ChargesOptions extends SharedOptions {
+  readonly account?: string
+  readonly key?: string
+  readonly request?: string
+  readonly alarms?: boolean
+}
+
+export function addChargesCommand(program: Command, { stdout }: CliContext): void {
+  addCommand(program, 'charges', 'list what was charged, oldest first; of all accounts unless one is named')
+    .option('--account <id>', 'only of this account')
+    .option('--key <id>', 'only of this key')
+    .option('--request <id>', 'only of this request: the id of x-gateway-request-id')
+    .option('--alarms', 'only what should be looked at: flagged charges, and estimated ones')
+    .action((options: ChargesOptions) => {
+      const { account, key, request, alarms } = options
+      const filter = {
+        ...(key === undefined ? {} : { keyId: key }),
+        ...(request === undefined ? {} : { exchangeId: request }),
+        ...(alarms === undefined ? {} : { alarmsOnly: alarms }),
+      }
+      return readStore(options, reader => {
+        if (account !== undefined) found(reader.account(account), account)
+        const charges = reader.charges(account, filter)
+        if (options.json === true) for (const charge of charges) stdout.write(`${JSON.stringify(charge)}\n`)
+        else stdout.write(table([...charges]))
+      })
+    })
+}
+
+function table(charges: readonly ChargeReport[]): string {
+  if (charges.length === 0) return 'no charges\n'
+  const rows = charges.map(charge => ({
+    at: formatTime(Date.parse(charge.at)),
+    request: charge.requestId,
+    provider: charge.provider,
+    model: charge.model,
+    operation: charge.operation,
+    outcome: charge.outcome,
+    usage: Object.entries(charge.usage)
+      .map(([meter, units]) => `${meter} ${units}`)
+      .join(', '),
+    source: charge.usageSource,
+    roubles: charge.amount,
+    flags: charge.flags.join(', '),
+  }))
+  return formatTable(rows, {
+    at: 'left',
+    request: 'left',
+    provider: 'left',
+    model: 'left',
+    operation: 'left',
+    outcome: 'left',
+    usage: 'left',
+    source: 'left',
+    roubles: 'right',
+    flags: 'left',
+  })
+}

@@ -1,0 +1,44 @@
+import type { Config } from '../config/config.ts'
+import type { Log } from '../log.ts'
+
+/** A gateway that serves. */
+export interface RunningGateway {
+  /** Takes a new configuration for the exchanges to come. */
+  reload(config: Config): Promise<void> | void
+  /** Lets what runs come to its end, then stops. */
+  close(): Promise<void>
+}
+
+export interface StartOptions {
+  readonly config: Config
+  readonly log: Log
+  /** Told the command that tries a gateway which was made just now. */
+  readonly onDemo: (command: string) => void
+}
+
+/** What the command line is given by the program it is part of. */
+export interface CliContext {
+  readonly version: string
+  /** Results. */
+  readonly stdout: { write(text: string): unknown }
+  /** What is wrong, and remarks. */
+  readonly stderr: { write(text: string): unknown }
+  /** Loaded only when it is needed: most commands are done sooner than a server's modules are read. */
+  startGateway(options: StartOptions): Promise<RunningGateway>
+}
+
+/** The command was written wrongly: exit code 2. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UsageError'
+  }
+}
+
+/** What was asked cannot be done, or something was found wrong: exit code 1. The message says it all. */
+export class CommandError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'CommandError'
+  }
+}

@@ -1,0 +1,77 @@
+import type { Command } from 'commander'
+import type { Config, ModelConfig } from '../config/config.ts'
+import { systemClock } from '../clock.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import type { CliContext } from './context.ts'
+import { openConfig } from './open-config.ts'
+import { formatTable } from './table.ts'
+import { priceInForce } from '../money/price.ts'
+
+interface ModelsOptions extends SharedOptions {
+  readonly all?: boolean
+}
+
+export function addModelsCommand(program: Command, { stdout }: CliContext): void {
+  addCommand(program, 'models', 'list the models that can be asked for, with their prices')
+    .option('--all', 'those of providers that are off, too')
+    .action((options: ModelsOptions) => {
+      const { config } = openConfig(options)
+      const models = [...config.models.values(), ...config.modelPatterns].filter(
+        model => options.all === true || isOn(config, model),
+      )
+      if (options.json === true) {
+        for (const model of models) stdout.write(`${JSON.stringify(describe(config, model))}\n`)
+      } else {
+        stdout.write(table(config, models))
+      }
+    })
+}
+
+function isOn(config: Config, model: ModelConfig): boolean {
+  return model.providers.some(name => config.providers.get(name)?.isOff === false)
+}
+
+function describe(config: Config, model: ModelConfig) {
+  const aliases = [...config.aliases].flatMap(([alias, target]) => (target === model.name ? [alias] : []))
+  const price = priceInForce(model.prices, systemClock.now())
+  return {
+    model: model.name,
+    aliases,
+    providers: model.providers,
+    isOn: isOn(config, model),
+    ...(model.outputTokensMax === undefined ? {} : { outputTokensMax: model.outputTokensMax }),
+    rubPerMillion: price?.rubPerMillion ?? {},
+    rubPerUnit: price?.rubPerUnit ?? {},
+    above: price?.above ?? [],
+    factors: price?.factors ?? {},
+  }
+}
+
+function table(config: Config, models: readonly ModelConfig[]): string {
+  const rows = models.map(model => {
+    const { rubPerMillion, rubPerUnit } = describe(config, model)
+    const others = [
+      ...Object.entries(rubPerMillion)
+        .filter(([meter]) => !['input', 'cachedInput', 'output'].includes(meter))
+        .map(([meter, price]) => `${meter} ${price}/M`),
+      ...Object.entries(rubPerUnit).map(([unit, price]) => `${unit} ${price}`),
+    ]
+    return {
+      model: model.name,
+      providers: model.providers.join(', '),
+      input: rubPerMillion.input ?? '',
+      cached: rubPerMillion.cachedInput ?? '',
+      output: rubPerMillion.output ?? '',
+      'other prices': model.prices.length === 0 ? 'no price: refused where it would cost' : others.join(', '),
+    }
+  })
+  const columns = {
+    model: 'left',
+    providers: 'left',
+    input: 'right',
+    cached: 'right',
+    output: 'right',
+  } as const
+  return `${formatTable(rows, { ...columns, 'other prices': 'left' })}Roubles per million tokens, other prices per unit.\n`
+}

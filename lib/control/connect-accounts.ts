@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import type { Log } from '../log.ts'
+import { ControlClient, isListening } from './control-client.ts'
+import { socketPath } from './socket-path.ts'
+
+export interface AccountsConnection {
+  readonly accounts: Accounts
+  /** Who makes the changes: a server that runs, or this process with the store's lock. */
+  readonly through: 'server' | 'store'
+  close(): Promise<void>
+}
+
+/** How often and how long a server that holds the lock and does not listen yet is waited for. */
+const startingMs = 5_000
+const retryMs = 50
+
+/**
+ * Accounts to change, from outside the server: through its control socket while one runs, so that its
+ * memory changes with the store; else with the store's lock, given back by `close`.
+ *
+ * @throws StoreLockedError when another process has the lock and does not listen
+ */
+export async function connectAccounts(
+  config: Config,
+  options: { readonly clock: Clock; readonly log: Log },
+): Promise<AccountsConnection> {
+  if (config.store.kind !== 'sqlite') throw new Error('accounts are changed through a SQLite store')
+  const { file } = config.store
+  const path = socketPath(file)
+  // The store's modules are loaded only where the store is opened: with a server running they are not needed.
+  for (let waitedMs = 0; ; waitedMs += retryMs) {
+    if (existsSync(path) && (await isListening(path))) {
+      return { accounts: new ControlClient(path), through: 'server', close: () => Promise.resolve() }
+    }
+    const { openSqliteStore } = await import('../stores/sqlite.ts')
+    const { StoreLockedError } = await import('../stores/store-error.ts')
+    try {
+      const store = await openSqliteStore({ file, durability: 'strict', ...options })
+      return { accounts: store.accounts, through: 'store', close: () => store.close() }
+    } catch (error) {
+      if (!(error instanceof StoreLockedError) || waitedMs >= startingMs) throw error
+    }
+    await delay(retryMs)
+  }
+}

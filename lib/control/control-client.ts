@@ -1,0 +1,97 @@
+import { request as httpRequest } from 'node:http'
+import { AccountError } from '../accounts/accounts.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import { failure, results } from './operations.ts'
+import type { OperationName, OperationResults } from './operations.ts'
+import { shortSocketPath } from './socket-path.ts'
+
+const answerMs = 30_000
+
+/** Nobody listens on the socket, or there is none. */
+export class ControlUnreachableError extends Error {
+  constructor(path: string, options: { readonly cause: unknown }) {
+    super(`no gateway answers on ${path}`, options)
+    this.name = 'ControlUnreachableError'
+  }
+}
+
+/** The accounts of a running server, over its control socket. */
+export class ControlClient implements Accounts {
+  readonly #path: string
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  ping(): Promise<OperationResults['ping']> {
+    return this.#ask('ping', {})
+  }
+
+  createAccount(account: Parameters<Accounts['createAccount']>[0]): Promise<{ id: string }> {
+    return this.#ask('account.create', account)
+  }
+
+  credit(credit: Parameters<Accounts['credit']>[0]): Promise<{ entryId: string; balanceMicros: number }> {
+    return this.#ask('account.credit', credit)
+  }
+
+  createKey(key: Parameters<Accounts['createKey']>[0]): Promise<{ id: string; key: string }> {
+    return this.#ask('key.create', key)
+  }
+
+  async revokeKey(id: string): Promise<void> {
+    await this.#ask('key.revoke', { id })
+  }
+
+  async #ask<N extends OperationName>(name: N, body: object): Promise<OperationResults[N]> {
+    const { status, text } = await post(this.#path, name, JSON.stringify(body))
+    let answer: unknown
+    try {
+      answer = JSON.parse(text)
+    } catch (error) {
+      throw new Error(`what listens on ${this.#path} is no gateway`, { cause: error })
+    }
+    if (status === 200) return results[name].parse(answer)
+    const { data } = failure.safeParse(answer)
+    if (data === undefined) throw new Error(`what listens on ${this.#path} is no gateway`)
+    if (status === 409) throw new AccountError(data.error.code, data.error.message)
+    throw new Error(`the running gateway could not do it: ${data.error.message}`)
+  }
+}
+
+/** Whether a server answers on the socket. */
+export async function isListening(path: string): Promise<boolean> {
+  try {
+    await new ControlClient(path).ping()
+    return true
+  } catch (error) {
+    if (error instanceof ControlUnreachableError) return false
+    throw error
+  }
+}
+
+function post(path: string, name: string, body: string): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({
+      socketPath: shortSocketPath(path),
+      path: `/${name}`,
+      method: 'POST',
+      agent: false,
+      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+      signal: AbortSignal.timeout(answerMs),
+    })
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      const isAbsent = error.code === 'ENOENT' || error.code === 'ECONNREFUSED'
+      reject(isAbsent ? new ControlUnreachableError(path, { cause: error }) : error)
+    })
+    request.on('response', response => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') })
+      })
+    })
+    request.end(body)
+  })
+}

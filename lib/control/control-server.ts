@@ -1,0 +1,159 @@
+import { chmodSync, lstatSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { AccountError } from '../accounts/accounts.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { Log } from '../log.ts'
+import { isListening } from './control-client.ts'
+import { isOperation, operations, withoutUndefined } from './operations.ts'
+import type { OperationName } from './operations.ts'
+import { shortSocketPath, socketPath } from './socket-path.ts'
+
+export interface ControlServerOptions {
+  readonly storeFile: string
+  readonly accounts: Accounts
+  readonly log: Pick<Log, 'error' | 'info'>
+}
+
+export interface ControlServer {
+  /** Absolute path of the socket. */
+  readonly path: string
+  /** Answers what has been asked, then stops. */
+  close(): Promise<void>
+}
+
+const bodyBytesMax = 256 * 1024
+
+/**
+ * Listens beside the store for what the command line asks. Call it with the store's lock in hand. The
+ * file's mode, 0600, is the whole of the authorisation: who may use the socket may also write the store.
+ *
+ * @throws Error when the path is too long, is not a socket, or somebody listens there
+ */
+export async function openControlServer(options: ControlServerOptions): Promise<ControlServer> {
+  const path = socketPath(options.storeFile)
+  const shortPath = shortSocketPath(path)
+  await removeStale(path)
+  const server = createServer((request, response) => {
+    void respond(request, response, options)
+  })
+  server.requestTimeout = 30_000
+  await listen(server, shortPath)
+  chmodSync(shortPath, 0o600)
+  return {
+    path,
+    async close() {
+      await new Promise<void>((resolve, reject) => {
+        server.close(error => (error === undefined ? resolve() : reject(error)))
+        server.closeIdleConnections()
+      })
+    },
+  }
+}
+
+/** A socket that nobody listens on was left by a server that was killed. */
+async function removeStale(path: string): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return
+  if (!found.isSocket()) throw new Error(`${path} is in the way of the control socket: move it elsewhere`)
+  if (await isListening(path)) throw new Error(`another gateway listens on ${path}: stop it first`)
+  rmSync(path, { force: true })
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    // The file is made by listen() itself, so it never stands there with a wider mode than it should have.
+    const mask = process.umask(0o177)
+    try {
+      server.listen(path, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    } finally {
+      process.umask(mask)
+    }
+  })
+}
+
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { accounts, log }: ControlServerOptions,
+): Promise<void> {
+  const name = (request.url ?? '').slice(1)
+  try {
+    if (request.method !== 'POST' || !isOperation(name)) {
+      send(response, 404, 'operation_unknown', `this gateway has no operation "${name}"`)
+      return
+    }
+    const body = await readJson(request)
+    const result = await run(name, body, accounts)
+    if (result === undefined) {
+      send(response, 400, 'request_invalid', `the request for ${name} is not one`)
+      return
+    }
+    if (name !== 'ping') log.info({ operation: name }, 'the command line changed accounts')
+    sendJson(response, 200, result)
+  } catch (error) {
+    if (error instanceof AccountError) {
+      send(response, 409, error.code, error.message)
+      return
+    }
+    if (error instanceof SyntaxError) {
+      send(response, 400, 'request_invalid', error.message)
+      return
+    }
+    log.error({ error, operation: name }, 'an operation of the command line failed')
+    send(response, 500, 'internal', error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Undefined when the body is not what the operation takes. */
+async function run(name: OperationName, body: unknown, accounts: Accounts): Promise<object | undefined> {
+  if (name === 'account.create') {
+    const { data } = operations[name].safeParse(body)
+    return data && (await accounts.createAccount(withoutUndefined(data)))
+  }
+  if (name === 'account.credit') {
+    const { data } = operations[name].safeParse(body)
+    return data && (await accounts.credit(withoutUndefined(data)))
+  }
+  if (name === 'key.create') {
+    const { data } = operations[name].safeParse(body)
+    return data && (await accounts.createKey(withoutUndefined(data)))
+  }
+  if (name === 'key.revoke') {
+    const { data } = operations[name].safeParse(body)
+    if (data === undefined) return undefined
+    await accounts.revokeKey(data.id)
+    return {}
+  }
+  return { pid: process.pid }
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > bodyBytesMax) throw new SyntaxError(`the request is longer than ${bodyBytesMax} bytes`)
+    chunks.push(chunk)
+  }
+  const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  return value
+}
+
+function send(response: ServerResponse, status: number, code: string, message: string): void {
+  sendJson(response, status, { error: { code, message } })
+}
+
+function sendJson(response: ServerResponse, status: number, value: object): void {
+  const body = JSON.stringify(value)
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  })
+  response.end(body)
+}
