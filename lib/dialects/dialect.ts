@@ -98,6 +98,8 @@ export interface RouteMatch {
   readonly pathModel?: string
   /** Where the model stands in `upstreamPath`, for aliases. */
   readonly pathModelSpan?: Span
+  /** `upstreamPath` stands below the provider's origin, not below its base URL (`/api/hello`). */
+  readonly isAtOrigin?: boolean
   /** The object the path names, such as a stored response. */
   readonly object?: NamedObject
 }
@@ -114,8 +116,14 @@ export interface Dialect {
   readonly generic: Operation
   /** The body of an error answer, as JSON text. */
   errorBody(error: GatewayError, exchangeId: string): string
-  /** One event that ends a broken stream so that SDKs raise, as bytes of the event stream. */
-  errorEvent(code: ErrorCode, message: string, exchangeId: string): Buffer
-  /** The dialect's own list of models. */
+  /**
+   * One event that ends a broken stream so that SDKs raise, as bytes of the event stream. Where operations
+   * differ in how an error looks (OpenAI's responses), their name tells.
+   */
+  errorEvent(code: ErrorCode, message: string, exchangeId: string, operationName?: string): Buffer
+  /**
+   * The dialect's own list of models, or the one model that is asked for.
+   * @throws GatewayError model_not_found
+   */
   modelList(models: readonly string[], only: string | undefined): unknown
 }

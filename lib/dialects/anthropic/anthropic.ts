@@ -1,0 +1,35 @@
+import type { Dialect } from '../dialect.ts'
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { genericOperation } from '../generic.ts'
+import { RouteTable } from '../route-table.ts'
+import { anthropicErrorBody, anthropicErrorEvent } from './error-shape.ts'
+import { countTokens, messages } from './messages.ts'
+import { anthropicModelList } from './model-list.ts'
+
+const models = freeOperation('models', { isModelList: true })
+const batches = unsupportedOperation('batches', 'Batches are not in this release; send messages one by one.')
+const files = unsupportedOperation('files', 'Files are not in this release; send their content inline.')
+const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
+
+const routes = new RouteTable([
+  { methods: ['POST'], path: '/messages', operation: messages },
+  { methods: ['POST'], path: '/messages/count_tokens', operation: countTokens },
+  { methods: everyMethod, path: '/messages/batches', operation: batches },
+  { methods: everyMethod, path: '/messages/batches/{rest}', operation: batches },
+  { methods: everyMethod, path: '/files', operation: files },
+  { methods: everyMethod, path: '/files/{rest}', operation: files },
+  { methods: ['GET'], path: '/models', operation: models },
+  { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
+  // Claude Code asks at the origin whether there is somebody, not below the base URL.
+  { methods: ['HEAD', 'GET'], path: '/api/hello', operation: freeOperation('hello') },
+])
+
+/** The format of Anthropic's Messages API. */
+export const anthropic: Dialect = {
+  name: 'anthropic',
+  match: (method, pathAndQuery) => routes.match(method, pathAndQuery),
+  generic: genericOperation,
+  errorBody: anthropicErrorBody,
+  errorEvent: anthropicErrorEvent,
+  modelList: anthropicModelList,
+}

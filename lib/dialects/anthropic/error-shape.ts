@@ -1,0 +1,24 @@
+import { errorTable } from '../../errors.ts'
+import type { ErrorCode, GatewayError } from '../../errors.ts'
+
+/** `{"type": "error", "error": {type, message}, "request_id"}`; facts of a refusal stand in the error. */
+export function anthropicErrorBody(error: GatewayError, exchangeId: string): string {
+  const { anthropic } = errorTable[error.code]
+  return JSON.stringify({
+    type: 'error',
+    error: {
+      type: anthropic,
+      message: error.message,
+      code: error.code,
+      ...(error.param !== undefined && { param: error.param }),
+      ...error.details,
+    },
+    request_id: exchangeId,
+  })
+}
+
+export function anthropicErrorEvent(code: ErrorCode, message: string, exchangeId: string): Buffer {
+  const error = { type: errorTable[code].anthropic, message }
+  const data = JSON.stringify({ type: 'error', error, request_id: exchangeId })
+  return Buffer.from(`event: error\ndata: ${data}\n\n`)
+}

@@ -1,0 +1,82 @@
+import { AnswerReader } from '../answer-reader.ts'
+import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import { freeOperation } from '../free-operation.ts'
+import { list, object, span, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { measureLines } from './message-lines.ts'
+import { messageFacts, messageRequest } from './message-request.ts'
+
+const container = object({ id: value('container') })
+const block = object({
+  type: value('block'),
+  text: span('text'),
+  thinking: span('text'),
+  input: span('text'),
+})
+
+/** A document is the message itself; events have it, or changes of it, as members. */
+const answer = object({
+  type: value('type'),
+  error: value('error'),
+  model: value('model'),
+  content: list(block),
+  stop_reason: value('stopReason'),
+  usage: value('usage'),
+  container,
+  message: object({ model: value('model'), usage: value('usageStart'), container }),
+  content_block: block,
+  delta: object({
+    text: span('text'),
+    thinking: span('text'),
+    partial_json: span('text'),
+    stop_reason: value('stopReason'),
+    container,
+  }),
+})
+
+class MessagesReader extends AnswerReader {
+  #isRefusal = false
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, answer)
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'container') this.nameObject('container', value)
+    else if (name === 'stopReason') this.#isRefusal = value === 'refusal'
+    else if (name === 'type' && value === 'message_stop') this.markTerminal()
+    else if (name === 'block' && value !== 'text' && value !== 'thinking') this.hasOutput = true
+  }
+
+  protected override measure(): AnswerMeasure {
+    const start = this.usage('usageStart')
+    const last = this.usage() ?? start
+    if (last === undefined) return { lines: [], details: {} }
+    const measure = measureLines(last, start)
+    if (!this.#isRefusal || this.hasOutput) return measure
+    // A refusal before any output shows its usage and is not billed.
+    this.flags.add('refusal_unbilled')
+    return { ...measure, lines: measure.lines.map(line => ({ ...line, meters: { input: 0, output: 0 } })) }
+  }
+}
+
+/** `POST /messages` */
+export const messages: Operation = {
+  name: 'messages',
+  body: 'json',
+  modelIn: 'body',
+  isFree: false,
+  mainMeter: 'output',
+  interest: messageRequest,
+  factsFromJson: messageFacts,
+  readUsage: (head, context) => new MessagesReader(head, context),
+  namesObjects: true,
+}
+
+/** `POST /messages/count_tokens` */
+export const countTokens = freeOperation('count-tokens', {
+  body: 'json',
+  modelIn: 'body',
+  interest: messageRequest,
+  factsFromJson: messageFacts,
+})

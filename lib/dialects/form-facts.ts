@@ -1,0 +1,81 @@
+import { GatewayError } from '../errors.ts'
+import { mediaPartFromMultipart } from '../http/media-part.ts'
+import type { MediaPart } from '../http/media-part.ts'
+import { partsByName } from '../http/multipart-scan.ts'
+import type { MultipartPart, MultipartResult } from '../http/multipart-scan.ts'
+import type { Meters } from '../money/usage.ts'
+import type { RequestFacts } from './dialect.ts'
+import { textBytesOf } from './request-facts.ts'
+
+/** Longer values of short fields are nobody's. */
+const fieldBytesMax = 65_536
+
+/**
+ * The text of a form's field; undefined when absent.
+ * @throws GatewayError field_ambiguous when it stands there twice, body_invalid when it is too long
+ */
+export function readFormField(form: MultipartResult, body: Buffer, name: string): string | undefined {
+  const part = onePart(form, name)
+  return part === undefined ? undefined : textOfPart(part, body)
+}
+
+/** @throws GatewayError field_ambiguous, body_invalid */
+export function readFormCount(form: MultipartResult, body: Buffer, name: string): number | undefined {
+  const text = readFormField(form, body, name)?.trim()
+  if (text === undefined || text === '') return undefined
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new GatewayError('body_invalid', `${name} must be a whole number.`, { param: name })
+}
+
+/**
+ * What a form says. Files are those parts that have a file's name; the kind is what they are unless their
+ * content says otherwise.
+ * @throws GatewayError field_ambiguous, body_invalid
+ */
+export function factsFromForm(
+  form: MultipartResult,
+  body: Buffer,
+  fileKind: MediaPart['kind'],
+  own: { readonly units?: Meters; readonly unitsVariant?: string | undefined } = {},
+): RequestFacts {
+  const model = onePart(form, 'model')
+  const media = form.parts
+    .filter(part => part.filename !== undefined)
+    .map(part => mediaPartFromMultipart(part, body, fileKind))
+  return {
+    ...(model !== undefined && {
+      model: textOfPart(model, body),
+      modelSpan: { start: model.start, end: model.end },
+    }),
+    isStreaming: isTrue(readFormField(form, body, 'stream')),
+    candidates: 1,
+    textBytes: textBytesOf(body, media),
+    media,
+    objects: [],
+    ...(own.units !== undefined && { units: own.units }),
+    ...(own.unitsVariant !== undefined && { unitsVariant: own.unitsVariant }),
+  }
+}
+
+function onePart(form: MultipartResult, name: string): MultipartPart | undefined {
+  // Form decoders of some servers ignore case, so two spellings are one field sent twice.
+  const parts = form.parts.filter(part => part.name.toLowerCase() === name)
+  if (parts.length > 1) {
+    throw new GatewayError('field_ambiguous', `The form has the field ${name} twice; send it once.`, {
+      param: name,
+    })
+  }
+  return partsByName(form, name)[0]
+}
+
+function textOfPart(part: MultipartPart, body: Buffer): string {
+  if (part.end - part.start > fieldBytesMax) {
+    throw new GatewayError('body_invalid', `The field ${part.name} is too long.`, { param: part.name })
+  }
+  return body.toString('utf8', part.start, part.end)
+}
+
+/** What servers take for true in a form. */
+function isTrue(text: string | undefined): boolean {
+  return text !== undefined && ['true', '1', 'yes', 'on'].includes(text.trim().toLowerCase())
+}

@@ -1,0 +1,15 @@
+import type { BodyKind, Operation } from './dialect.ts'
+
+/** An operation that costs nothing and reports nothing: no hold, no charge. */
+export function freeOperation(
+  name: string,
+  options: Partial<Pick<Operation, 'body' | 'modelIn' | 'interest' | 'factsFromJson' | 'isModelList'>> = {},
+): Operation {
+  const body: BodyKind = options.body ?? 'none'
+  return { modelIn: 'none', ...options, name, body, isFree: true, mainMeter: 'requests' }
+}
+
+/** An operation that is refused with 501 and this reason. */
+export function unsupportedOperation(name: string, reason: string): Operation {
+  return { name, body: 'opaque', modelIn: 'none', isFree: true, mainMeter: 'requests', unsupported: reason }
+}

@@ -1,0 +1,131 @@
+import { measureLines } from './anthropic/message-lines.ts'
+import { AnswerReader } from './answer-reader.ts'
+import type { AnswerHead, Operation, UsageReaderContext } from './dialect.ts'
+import { generateNames, interactionNames, measureMetadata } from './google/usage-metadata.ts'
+import { anyOf, list, object, span, value } from './interest.ts'
+import { addDetail, addUsed } from './measure.ts'
+import type { AnswerMeasure, Measure } from './measure.ts'
+import { measureTokens } from './openai/token-usage.ts'
+import { factsFrom } from './request-facts.ts'
+import type { UsageFields } from './usage-fields.ts'
+
+const request = object({
+  model: value('model'),
+  stream: value('stream'),
+  max_tokens: value('cap'),
+  max_output_tokens: value('otherCap'),
+  n: value('candidates'),
+})
+
+const text = span('text')
+const words = object({ text, content: text, thinking: text, tool_plan: text })
+const message = object({
+  content: anyOf(text, words, list(words)),
+  usage: value('usageStart'),
+  model: value('model'),
+  tool_calls: span('output'),
+})
+
+/** Wherever providers are known to put their usage, and the commonest places of generated text. */
+const document = object({
+  model: value('model'),
+  error: value('error'),
+  type: value('type'),
+  text,
+  usage: value('usage'),
+  usagemetadata: value('usageMetadata'),
+  x_groq: object({ usage: value('usage') }),
+  response: object({ usage: value('usage'), model: value('model'), error: value('error') }),
+  interaction: object({ usage: value('usage'), model: value('model') }),
+  meta: object({ billed_units: value('usageBilled'), tokens: value('usageTokens') }),
+  message,
+  delta: anyOf(text, object({ text, message, usage: value('usage') })),
+  content: anyOf(text, list(words)),
+  choices: list(object({ message, delta: message, text })),
+  data: span('output'),
+})
+
+const answer = anyOf(document, list(document))
+
+/** Events after which nothing follows, in the dialects that name them. */
+const lastTypes: ReadonlySet<unknown> = new Set([
+  'message-end',
+  'message_stop',
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+])
+
+/** Reads the usage of an operation we do not know, by the shape of its numbers. */
+class GenericReader extends AnswerReader {
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, answer)
+  }
+
+  protected override isLastEvent(_event: string, data: Buffer): boolean {
+    return data.length === 6 && data.toString('latin1') === '[DONE]'
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'type' && lastTypes.has(value)) this.markTerminal()
+  }
+
+  protected override measure(): AnswerMeasure {
+    const billed = this.usage('usageBilled')
+    if (billed !== undefined) return asAnswer(measureBilledUnits(billed, this.usage('usageTokens')))
+    const metadata = this.usage('usageMetadata')
+    if (metadata !== undefined) return asAnswer(measureMetadata(metadata, generateNames))
+    const start = this.usage('usageStart')
+    const usage = this.usage() ?? start
+    if (usage === undefined) return { lines: [], details: {} }
+    return measureByShape(usage, start, this.context.providerKind)
+  }
+}
+
+function measureByShape(
+  usage: UsageFields,
+  start: UsageFields | undefined,
+  providerKind: string,
+): AnswerMeasure {
+  if (usage.has('billed_units')) {
+    return asAnswer(measureBilledUnits(usage.within('billed_units'), usage.within('tokens')))
+  }
+  if (usage.has('total_input_tokens')) return asAnswer(measureMetadata(usage, interactionNames))
+  const isAnthropic =
+    start !== undefined || usage.has('cache_read_input_tokens', 'cache_creation_input_tokens', 'iterations')
+  if (isAnthropic) return measureLines(usage, start)
+  return asAnswer(measureTokens(usage, providerKind))
+}
+
+/** Cohere bills fewer tokens than it reads; what it billed is the price. */
+function measureBilledUnits(billed: UsageFields, tokens: UsageFields | undefined): Measure {
+  const measure: Measure = { meters: {}, details: {} }
+  const input = billed.count('input_tokens')
+  const output = billed.count('output_tokens')
+  if (input !== undefined) measure.meters.input = input
+  if (output !== undefined) measure.meters.output = output
+  addUsed(measure.meters, 'searches', billed.count('search_units'))
+  addUsed(measure.meters, 'images', billed.count('images'))
+  addDetail(measure.details, 'readTokens', tokens?.count('input_tokens'))
+  addDetail(measure.details, 'writtenTokens', tokens?.count('output_tokens'))
+  addDetail(measure.details, 'reasoning', tokens?.count('reasoning_tokens'))
+  return measure
+}
+
+function asAnswer(measure: Measure | undefined): AnswerMeasure {
+  return measure === undefined
+    ? { lines: [], details: {} }
+    : { lines: [{ meters: measure.meters }], details: measure.details }
+}
+
+/** An operation under a provider's path that we do not know. */
+export const genericOperation: Operation = {
+  name: 'generic',
+  body: 'json',
+  modelIn: 'body',
+  isFree: false,
+  mainMeter: 'input',
+  interest: request,
+  factsFromJson: (scan, body) => factsFrom(scan, body),
+  readUsage: (head, context) => new GenericReader(head, context),
+}

@@ -1,0 +1,44 @@
+import { AnswerReader } from '../answer-reader.ts'
+import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import { list, object, span, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { factsFrom } from '../request-facts.ts'
+import { content, namedObjects } from './content-request.ts'
+import { generateNames, measureMetadata } from './usage-metadata.ts'
+
+const request = object({ content, requests: list(object({ content })) })
+
+const answer = object({
+  usagemetadata: value('usage'),
+  error: value('error'),
+  embedding: span('output'),
+  embeddings: span('output'),
+})
+
+/** Older models report no usage. */
+class EmbedContentReader extends AnswerReader {
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, answer)
+  }
+
+  protected override measure(): AnswerMeasure {
+    const usage = this.usage()
+    const measure = usage && measureMetadata(usage, generateNames)
+    if (measure === undefined) return { lines: [], details: {} }
+    return { lines: [{ meters: measure.meters }], details: measure.details }
+  }
+}
+
+/** `POST /models/{model}:embedContent` and `:batchEmbedContents` */
+export const embedContent: Operation = {
+  name: 'embed-content',
+  body: 'json',
+  modelIn: 'path',
+  isFree: false,
+  mainMeter: 'input',
+  interest: request,
+  factsFromJson: (scan, body) => factsFrom(scan, body, { objects: namedObjects(scan) }),
+  readUsage: (head, context) => new EmbedContentReader(head, context),
+}
+
+export const batchEmbedContents: Operation = { ...embedContent, name: 'batch-embed-contents' }

@@ -1,0 +1,116 @@
+import type { Interest, ScanResult } from '../../http/json-scan.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import type { AnswerHead, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import { freeOperation } from '../free-operation.ts'
+import { anyOf, list, object, span, value } from '../interest.ts'
+import { addUsed } from '../measure.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { factsFrom } from '../request-facts.ts'
+import { content, contents, namedObjects } from './content-request.ts'
+import { generateNames, measureMetadata, readTier } from './usage-metadata.ts'
+
+/** More different searches than any answer makes. */
+const queriesMax = 1000
+
+const request = object({
+  contents,
+  systeminstruction: content,
+  cachedcontent: value('cachedContent'),
+  generationconfig: object({ maxoutputtokens: value('cap'), candidatecount: value('candidates') }),
+})
+
+/** Counting takes the whole request as a member too. */
+const countRequest: Interest = object({
+  contents,
+  systeminstruction: content,
+  generatecontentrequest: request,
+})
+
+const part = object({
+  text: span('text'),
+  functioncall: object({ name: span('output'), args: span('text') }),
+  inlinedata: object({ data: span('output') }),
+  executablecode: object({ code: span('text') }),
+})
+
+const chunk = object({
+  usagemetadata: value('usage'),
+  modelversion: value('model'),
+  error: value('error'),
+  promptfeedback: object({ blockreason: value('finish') }),
+  candidates: list(
+    object({
+      finishreason: value('finish'),
+      content: object({ parts: list(part) }),
+      groundingmetadata: object({ websearchqueries: list(value('query')) }),
+    }),
+  ),
+})
+
+/** One answer, an event each, or a JSON array of them, which grows as the answer does. */
+const answer = anyOf(chunk, list(chunk))
+
+class GenerateContentReader extends AnswerReader {
+  readonly #queries = new Set<string>()
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, answer)
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'finish') {
+      if (value !== '') this.markTerminal()
+    } else if (name === 'query' && typeof value === 'string' && value.trim() !== '') {
+      if (this.#queries.size < queriesMax) this.#queries.add(value)
+    }
+  }
+
+  protected override measure(): AnswerMeasure {
+    const usage = this.usage()
+    const measure = usage && measureMetadata(usage, generateNames)
+    if (usage === undefined || measure === undefined) return { lines: [], details: {} }
+    addUsed(measure.meters, 'searches', this.#countSearches())
+    const tier = readTier(usage)
+    return {
+      lines: [{ meters: measure.meters, ...(tier !== undefined && { tier }) }],
+      details: measure.details,
+    }
+  }
+
+  /** Gemini 2 bills a grounded prompt once, Gemini 3 every different query. No usage field tells. */
+  #countSearches(): number {
+    const isByPrompt = /^gemini-[12]\b/.test(this.model ?? '')
+    return isByPrompt ? Math.min(1, this.#queries.size) : this.#queries.size
+  }
+}
+
+/** `POST /models/{model}:generateContent` */
+export const generateContent: Operation = {
+  name: 'generate-content',
+  body: 'json',
+  modelIn: 'path',
+  isFree: false,
+  mainMeter: 'output',
+  interest: request,
+  factsFromJson: (scan, body) => facts(scan, body, false),
+  readUsage: (head, context) => new GenerateContentReader(head, context),
+}
+
+/** `POST /models/{model}:streamGenerateContent`, as events (`?alt=sse`) or as a JSON array. */
+export const streamGenerateContent: Operation = {
+  ...generateContent,
+  name: 'stream-generate-content',
+  factsFromJson: (scan, body) => facts(scan, body, true),
+}
+
+/** `POST /models/{model}:countTokens` */
+export const countTokens = freeOperation('count-tokens', {
+  body: 'json',
+  modelIn: 'path',
+  interest: countRequest,
+  factsFromJson: (scan, body) => facts(scan, body, false),
+})
+
+function facts(scan: ScanResult, body: Buffer, isStreaming: boolean): RequestFacts {
+  return factsFrom(scan, body, { isStreaming, objects: namedObjects(scan) })
+}

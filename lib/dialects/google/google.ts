@@ -1,0 +1,15 @@
+import type { Dialect } from '../dialect.ts'
+import { genericOperation } from '../generic.ts'
+import { googleErrorBody, googleErrorEvent } from './error-shape.ts'
+import { googleModelList } from './model-list.ts'
+import { matchGoogle } from './routes.ts'
+
+/** The format of the Gemini API. */
+export const google: Dialect = {
+  name: 'google',
+  match: matchGoogle,
+  generic: genericOperation,
+  errorBody: error => googleErrorBody(error),
+  errorEvent: (code, message) => googleErrorEvent(code, message),
+  modelList: googleModelList,
+}

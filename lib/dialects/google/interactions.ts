@@ -1,0 +1,117 @@
+import type { Interest, ScanResult } from '../../http/json-scan.ts'
+import { GatewayError } from '../../errors.ts'
+import type { NamedObject } from '../../money/usage.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import type { AnswerHead, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import { freeOperation } from '../free-operation.ts'
+import { anyOf, base64, list, object, span, value } from '../interest.ts'
+import { addUsed } from '../measure.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { findAllTexts, findField, readBoolean } from '../read-field.ts'
+import { factsFrom } from '../request-facts.ts'
+import type { UsageFields } from '../usage-fields.ts'
+import { namedObjects } from './content-request.ts'
+import { interactionNames, measureMetadata, readTier } from './usage-metadata.ts'
+
+/** Parts of the input, or turns made of parts, or results of functions made of parts. */
+function inputPart(): Interest {
+  const members = new Map<string, Interest>([
+    ['data', base64('media')],
+    ['mimetype', value('mediaType')],
+    ['uri', value('mediaUri')],
+  ])
+  const part: Interest = { members }
+  members.set('content', anyOf(list(part), part))
+  members.set('result', anyOf(list(part), part))
+  return part
+}
+
+const part = inputPart()
+const request = object({
+  model: value('model'),
+  agent: value('agent'),
+  stream: value('stream'),
+  background: value('background'),
+  previousinteractionid: value('interactionId'),
+  generationconfig: object({ maxoutputtokens: value('cap') }),
+  input: anyOf(list(part), part),
+})
+
+const interaction = {
+  id: value('id'),
+  model: value('model'),
+  status: value('status'),
+  service_tier: value('tier'),
+  usage: value('usage'),
+}
+
+const answer = object({
+  ...interaction,
+  error: value('error'),
+  event_type: value('eventType'),
+  interaction: object(interaction),
+  steps: list(object({ name: span('output'), content: list(object({ text: span('text') })) })),
+  outputs: list(object({ text: span('text'), name: span('output'), data: span('output') })),
+  delta: object({ text: span('text'), arguments: span('text'), data: span('output'), name: span('output') }),
+})
+
+class InteractionsReader extends AnswerReader {
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, answer, 'interaction')
+  }
+
+  protected override isLastEvent(event: string): boolean {
+    return event === 'done' || event === 'interaction.completed'
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'eventType' && value === 'interaction.completed') this.markTerminal()
+    if (name === 'status' && value === 'failed') this.hasError = true
+  }
+
+  protected override measure(): AnswerMeasure {
+    const usage = this.usage()
+    const measure = usage && measureMetadata(usage, interactionNames)
+    if (usage === undefined || measure === undefined) return { lines: [], details: {} }
+    addUsed(measure.meters, 'searches', countSearches(usage))
+    const tier = this.tier === undefined || this.tier === 'standard' ? readTier(usage) : this.tier
+    return {
+      lines: [{ meters: measure.meters, ...(tier !== undefined && { tier }) }],
+      details: measure.details,
+    }
+  }
+}
+
+function countSearches(usage: UsageFields): number {
+  let searches = 0
+  for (const tool of usage.items('grounding_tool_count')) {
+    if (tool.text('type')?.includes('search') === true) searches += tool.count('count') ?? 0
+  }
+  return searches
+}
+
+/** `POST /interactions` */
+export const interactions: Operation = {
+  name: 'interactions',
+  body: 'json',
+  modelIn: 'body',
+  isFree: false,
+  mainMeter: 'output',
+  interest: request,
+  factsFromJson: interactionFacts,
+  readUsage: (head, context) => new InteractionsReader(head, context),
+  namesObjects: true,
+}
+
+/** `GET` and `DELETE /interactions/{id}`: the usage was charged when it was made. */
+export const storedInteraction = freeOperation('stored-interaction')
+
+function interactionFacts(scan: ScanResult, body: Buffer): RequestFacts {
+  if (readBoolean(scan, 'background') === true || findField(scan, 'agent') !== undefined) {
+    throw new GatewayError('not_supported', 'Agents and background interactions are not in this release.', {
+      param: findField(scan, 'agent') === undefined ? 'background' : 'agent',
+    })
+  }
+  const previous = findAllTexts(scan, 'interactionId').map((id): NamedObject => ({ kind: 'interaction', id }))
+  return factsFrom(scan, body, { objects: [...previous, ...namedObjects(scan)] })
+}

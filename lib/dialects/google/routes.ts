@@ -1,0 +1,86 @@
+import type { Operation, RouteMatch } from '../dialect.ts'
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { decodeSegment, methodNotAllowed, pathOf, routeNotFound, RouteTable } from '../route-table.ts'
+import { batchEmbedContents, embedContent } from './embed-content.ts'
+import { countTokens, generateContent, streamGenerateContent } from './generate-content.ts'
+import { interactions, storedInteraction } from './interactions.ts'
+import { predict } from './predict.ts'
+
+const models = freeOperation('models', { isModelList: true })
+const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
+
+const unsupported: readonly (readonly [string, string])[] = [
+  ['operations', 'Long-running operations are not in this release.'],
+  ['files', 'Files are not in this release; send their content inline.'],
+  ['fileSearchStores', 'File search stores are not in this release.'],
+  ['cachedContents', 'Cached contents are not in this release.'],
+  ['batches', 'Batches are not in this release; send the requests one by one.'],
+  ['auth_tokens', 'Ephemeral tokens would go around the gateway.'],
+  ['tunedModels', 'Tuned models are not in this release.'],
+  ['corpora', 'Corpora are not in this release.'],
+]
+
+/** The methods of a model, by what follows the colon. */
+const modelMethods: ReadonlyMap<string, Operation> = new Map([
+  ['generateContent', generateContent],
+  ['streamGenerateContent', streamGenerateContent],
+  ['countTokens', countTokens],
+  ['embedContent', embedContent],
+  ['batchEmbedContents', batchEmbedContents],
+  ['predict', predict],
+  ['predictLongRunning', unsupportedOperation('predict-long-running', 'Videos are not in this release.')],
+  [
+    'batchGenerateContent',
+    unsupportedOperation('batch-generate-content', 'Batches are not in this release.'),
+  ],
+  [
+    'asyncBatchEmbedContent',
+    unsupportedOperation('async-batch-embed-content', 'Batches are not in this release.'),
+  ],
+])
+
+const table = new RouteTable([
+  { methods: ['POST'], path: '/interactions', operation: interactions },
+  {
+    methods: ['GET', 'DELETE'],
+    path: '/interactions/{id}',
+    operation: storedInteraction,
+    object: 'interaction',
+  },
+  {
+    methods: ['POST'],
+    path: '/interactions/{id}/cancel',
+    operation: storedInteraction,
+    object: 'interaction',
+  },
+  { methods: ['GET'], path: '/models', operation: models },
+  {
+    methods: everyMethod,
+    path: '/models/{id}/operations/{rest}',
+    operation: unsupportedOperation('operations', 'Long-running operations are not in this release.'),
+  },
+  { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
+  ...unsupported.flatMap(([name, reason]) => {
+    const operation = unsupportedOperation(name, reason)
+    return [`/${name}`, `/${name}/{rest}`].map(path => ({ methods: everyMethod, path, operation }))
+  }),
+])
+
+const modelsPrefix = '/models/'
+
+/** @throws GatewayError route_not_found, method_not_allowed, request_invalid */
+export function matchGoogle(method: string, pathAndQuery: string): RouteMatch {
+  const path = pathOf(pathAndQuery)
+  const colon = path.lastIndexOf(':')
+  if (!path.startsWith(modelsPrefix) || colon === -1) return table.match(method, pathAndQuery)
+  const raw = path.slice(modelsPrefix.length, colon)
+  const operation = modelMethods.get(path.slice(colon + 1))
+  if (operation === undefined || raw === '') throw routeNotFound(path)
+  if (method !== 'POST') throw methodNotAllowed(method, path, ['POST'])
+  return {
+    operation,
+    upstreamPath: pathAndQuery,
+    pathModel: raw.split('/').map(decodeSegment).join('/'),
+    pathModelSpan: { start: modelsPrefix.length, end: colon },
+  }
+}

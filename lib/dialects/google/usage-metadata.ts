@@ -1,0 +1,133 @@
+import { addDetail, addUsed, Split } from '../measure.ts'
+import type { Measure } from '../measure.ts'
+import type { UsageFields } from '../usage-fields.ts'
+
+/** The names of one family of counts: Google's two APIs count the same things under different names. */
+export interface CountNames {
+  readonly prompt: string
+  readonly cached: string
+  readonly toolUse: string
+  readonly output: string
+  readonly thoughts: string
+  readonly total: string
+  readonly promptByModality: readonly string[]
+  readonly cachedByModality: string
+  readonly toolUseByModality: string
+  readonly outputByModality: readonly string[]
+  readonly tokens: string
+}
+
+/** `usageMetadata` of generateContent; `responseTokenCount` is the Live API's. */
+export const generateNames: CountNames = {
+  prompt: 'promptTokenCount',
+  cached: 'cachedContentTokenCount',
+  toolUse: 'toolUsePromptTokenCount',
+  output: 'candidatesTokenCount',
+  thoughts: 'thoughtsTokenCount',
+  total: 'totalTokenCount',
+  promptByModality: ['promptTokensDetails', 'promptTokenDetails'],
+  cachedByModality: 'cacheTokensDetails',
+  toolUseByModality: 'toolUsePromptTokensDetails',
+  outputByModality: ['candidatesTokensDetails', 'responseTokensDetails'],
+  tokens: 'tokenCount',
+}
+
+/** `usage` of an interaction. */
+export const interactionNames: CountNames = {
+  prompt: 'total_input_tokens',
+  cached: 'total_cached_tokens',
+  toolUse: 'total_tool_use_tokens',
+  output: 'total_output_tokens',
+  thoughts: 'total_thought_tokens',
+  total: 'total_tokens',
+  promptByModality: ['input_tokens_by_modality'],
+  cachedByModality: 'cached_tokens_by_modality',
+  toolUseByModality: 'tool_use_tokens_by_modality',
+  outputByModality: ['output_tokens_by_modality'],
+  tokens: 'tokens',
+}
+
+/**
+ * Tokens as Google counts them: the prompt includes what came from the cache, tool use and thoughts are
+ * counted beside. Zero counts are left out of the object. Undefined when nothing is counted at all.
+ */
+export function measureMetadata(usage: UsageFields, names: CountNames): Measure | undefined {
+  const prompt = usage.count(names.prompt)
+  const output = usage.count(names.output)
+  const toolUse = usage.count(names.toolUse)
+  const thoughts = usage.count(names.thoughts)
+  const counts = [prompt, output, toolUse, thoughts].filter(count => count !== undefined)
+  if (counts.length === 0) return undefined
+  const total = usage.count(names.total)
+  if (total !== undefined && total !== counts.reduce((sum, count) => sum + count, 0)) {
+    usage.flag('usage_inconsistent')
+  }
+  const measure: Measure = { meters: {}, details: {} }
+  splitInput(usage, names, prompt ?? 0, toolUse ?? 0, measure)
+  if (output !== undefined || thoughts !== undefined) {
+    splitOutput(usage, names, output ?? 0, thoughts ?? 0, measure)
+  }
+  return measure
+}
+
+function splitInput(
+  usage: UsageFields,
+  names: CountNames,
+  prompt: number,
+  toolUse: number,
+  { meters, details }: Measure,
+): void {
+  const inPrompt = (modality: string): number => tokensOf(usage, names, names.promptByModality, modality)
+  const inCache = (modality: string): number => tokensOf(usage, names, [names.cachedByModality], modality)
+  const cached = usage.count(names.cached) ?? 0
+  const split = new Split(prompt)
+  const cachedAudio = split.take(Math.min(inCache('audio'), cached))
+  addUsed(meters, 'cachedAudioInput', cachedAudio)
+  addUsed(meters, 'cachedInput', split.take(cached - cachedAudio))
+  addUsed(meters, 'audioInput', split.take(Math.max(0, inPrompt('audio') - cachedAudio)))
+  addUsed(meters, 'imageInput', split.take(Math.max(0, inPrompt('image') - inCache('image'))))
+  if (split.isOverdrawn) usage.flag('usage_inconsistent')
+  const toolSplit = new Split(toolUse)
+  addUsed(meters, 'audioInput', toolSplit.take(tokensOf(usage, names, [names.toolUseByModality], 'audio')))
+  addUsed(meters, 'imageInput', toolSplit.take(tokensOf(usage, names, [names.toolUseByModality], 'image')))
+  meters.input = split.rest + toolSplit.rest
+  addDetail(details, 'toolUse', toolUse)
+  addDetail(details, 'videoInput', inPrompt('video'))
+  addDetail(details, 'documentInput', inPrompt('document'))
+}
+
+function splitOutput(
+  usage: UsageFields,
+  names: CountNames,
+  output: number,
+  thoughts: number,
+  { meters, details }: Measure,
+): void {
+  const split = new Split(output)
+  addUsed(meters, 'audioOutput', split.take(tokensOf(usage, names, names.outputByModality, 'audio')))
+  addUsed(meters, 'imageOutput', split.take(tokensOf(usage, names, names.outputByModality, 'image')))
+  if (split.isOverdrawn) usage.flag('usage_inconsistent')
+  meters.output = split.rest + thoughts
+  addDetail(details, 'reasoning', thoughts)
+}
+
+/** Modalities are upper-case in one API and lower-case in the other. */
+function tokensOf(usage: UsageFields, names: CountNames, lists: readonly string[], modality: string): number {
+  let tokens = 0
+  for (const item of usage.items(...lists)) {
+    if (item.text('modality')?.toLowerCase() === modality) tokens += item.count(names.tokens) ?? 0
+  }
+  return tokens
+}
+
+/** The tier served: `serviceTier`, or Vertex's `trafficType` such as ON_DEMAND_FLEX. */
+export function readTier(usage: UsageFields): string | undefined {
+  const served = (
+    usage.text('serviceTier') ??
+    usage.text('service_tier') ??
+    usage.text('trafficType') ??
+    ''
+  ).toLowerCase()
+  for (const tier of ['flex', 'priority', 'batch']) if (served.includes(tier)) return tier
+  return undefined
+}

@@ -1,0 +1,52 @@
+import type { Meter, Meters, UsageLine } from '../money/usage.ts'
+
+/** What a usage object comes to: disjoint meters, and numbers that are kept but not priced. */
+export interface Measure {
+  readonly meters: Meters
+  readonly details: Record<string, number>
+}
+
+/** What a whole answer comes to. */
+export interface AnswerMeasure {
+  readonly lines: readonly UsageLine[]
+  readonly details: Readonly<Record<string, number>>
+}
+
+/**
+ * Splits a total into parts that the provider counts within it. Each part takes at most what is left, so
+ * that the sum of the parts is always the provider's total.
+ */
+export class Split {
+  #left: number
+  #isOverdrawn = false
+
+  constructor(total: number) {
+    this.#left = total
+  }
+
+  get rest(): number {
+    return this.#left
+  }
+
+  /** A part was larger than what was left of the total. */
+  get isOverdrawn(): boolean {
+    return this.#isOverdrawn
+  }
+
+  take(part: number | undefined): number {
+    const wanted = part ?? 0
+    const taken = Math.min(wanted, this.#left)
+    if (taken < wanted) this.#isOverdrawn = true
+    this.#left -= taken
+    return taken
+  }
+}
+
+/** Side meters are named only when something was used, so that a missing price for nothing is no alarm. */
+export function addUsed(meters: Meters, meter: Meter, units: number | undefined): void {
+  if (units !== undefined && units > 0) meters[meter] = (meters[meter] ?? 0) + units
+}
+
+export function addDetail(details: Record<string, number>, name: string, units: number | undefined): void {
+  if (units !== undefined && units > 0) details[name] = (details[name] ?? 0) + units
+}

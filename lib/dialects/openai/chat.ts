@@ -1,0 +1,83 @@
+import type { ScanResult } from '../../http/json-scan.ts'
+import type { NamedObject } from '../../money/usage.ts'
+import type { Operation, RequestFacts } from '../dialect.ts'
+import { anyOf, base64, list, object, span, value } from '../interest.ts'
+import { findAllTexts } from '../read-field.ts'
+import { factsFrom } from '../request-facts.ts'
+import { OpenaiReader } from './openai-reader.ts'
+import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
+
+/** A picture's address: `image_url: "..."` or `image_url: {url: "..."}`. */
+const imageUrl = anyOf(base64('image'), object({ url: base64('image') }))
+
+/** One part of a message's content, in the spellings of OpenAI and of those who copied it. */
+const contentPart = object({
+  image_url: imageUrl,
+  input_image: imageUrl,
+  input_audio: anyOf(base64('audio'), object({ data: base64('audio') })),
+  audio_url: anyOf(base64('audio'), object({ url: base64('audio') })),
+  video_url: anyOf(base64('video'), object({ url: base64('video') })),
+  document_url: base64('document'),
+  file: object({ file_data: base64('document'), file_id: value('fileId') }),
+  file_id: value('fileId'),
+})
+
+const request = object({
+  model: value('model'),
+  stream: value('stream'),
+  stream_options: streamOptionsInterest,
+  max_tokens: value('cap'),
+  max_completion_tokens: value('otherCap'),
+  n: value('candidates'),
+  messages: list(object({ content: list(contentPart) })),
+})
+
+/** What a message or the change of one holds that was generated. */
+const thinkingPart = object({ text: span('text') })
+const generated = object({
+  content: anyOf(span('text'), list(object({ text: span('text'), thinking: list(thinkingPart) }))),
+  reasoning_content: span('text'),
+  reasoning: span('text'),
+  refusal: span('text'),
+  tool_calls: list(
+    object({ function: object({ name: span('output'), arguments: span('text') }) }, span('output')),
+  ),
+  function_call: object({ arguments: span('text') }, span('output')),
+  audio: object({ transcript: span('text'), data: span('output') }),
+})
+
+/** Usage is read wherever it stands, whatever else the chunk holds: providers differ in where they put it. */
+const answer = object({
+  object: value('object'),
+  model: value('model'),
+  service_tier: value('tier'),
+  error: value('error'),
+  usage: value('usage'),
+  x_groq: object({ usage: value('usage'), error: value('error') }),
+  choices: list(object({ message: generated, delta: generated, error: value('error') })),
+})
+
+class ChatReader extends OpenaiReader {
+  protected override onValue(name: string, value: unknown): void {
+    // Perplexity sends no [DONE].
+    if (name === 'object' && value === 'chat.completion.done') this.markTerminal()
+  }
+}
+
+/** `POST /chat/completions` */
+export const chat: Operation = {
+  name: 'chat',
+  body: 'json',
+  modelIn: 'body',
+  isFree: false,
+  mainMeter: 'output',
+  interest: request,
+  factsFromJson: chatFacts,
+  readUsage: (head, context) => new ChatReader(head, context, answer),
+}
+
+function chatFacts(scan: ScanResult, body: Buffer): RequestFacts {
+  const objects = findAllTexts(scan, 'fileId').map((id): NamedObject => ({ kind: 'file', id }))
+  const splice = usageSplice(scan)
+  return factsFrom(scan, body, { objects, ...(splice !== undefined && { usageSplice: splice }) })
+}

@@ -1,0 +1,53 @@
+import type { ScanResult } from '../../http/json-scan.ts'
+import { list, object, span, value } from '../interest.ts'
+import type { Operation } from '../dialect.ts'
+import { readCount } from '../read-field.ts'
+import { factsFrom } from '../request-facts.ts'
+import { OpenaiReader } from './openai-reader.ts'
+import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
+
+const request = object({
+  model: value('model'),
+  stream: value('stream'),
+  stream_options: streamOptionsInterest,
+  max_tokens: value('cap'),
+  n: value('candidates'),
+  best_of: value('bestOf'),
+  prompt: list(span('prompt')),
+})
+
+const answer = object({
+  model: value('model'),
+  service_tier: value('tier'),
+  error: value('error'),
+  usage: value('usage'),
+  x_groq: object({ usage: value('usage') }),
+  choices: list(object({ text: span('text') })),
+})
+
+/** `POST /completions`, the legacy one. */
+export const completions: Operation = {
+  name: 'completions',
+  body: 'json',
+  modelIn: 'body',
+  isFree: false,
+  mainMeter: 'output',
+  interest: request,
+  factsFromJson(scan, body) {
+    const splice = usageSplice(scan)
+    const facts = factsFrom(scan, body, splice === undefined ? {} : { usageSplice: splice })
+    // `best_of` answers are generated and billed, whether they are shown or not.
+    const candidates = Math.max(facts.candidates, readCount(scan, 'bestOf') ?? 1)
+    return { ...facts, candidates: candidates * countPrompts(scan) }
+  },
+  readUsage: (head, context) => new OpenaiReader(head, context, answer),
+}
+
+/** A list of prompts is answered one by one; a list of numbers is one prompt in tokens. */
+function countPrompts(scan: ScanResult): number {
+  let count = 0
+  for (const { name, type } of scan.findings) {
+    if (name === 'prompt' && (type === 'string' || type === 'array')) count += 1
+  }
+  return Math.max(1, count)
+}

@@ -1,0 +1,25 @@
+import type { Operation } from '../dialect.ts'
+import { object, span, value } from '../interest.ts'
+import { factsFrom } from '../request-facts.ts'
+import { OpenaiReader } from './openai-reader.ts'
+
+const request = object({ model: value('model') })
+
+const answer = object({
+  model: value('model'),
+  error: value('error'),
+  usage: value('usage'),
+  data: span('output'),
+})
+
+/** `POST /embeddings` */
+export const embeddings: Operation = {
+  name: 'embeddings',
+  body: 'json',
+  modelIn: 'body',
+  isFree: false,
+  mainMeter: 'input',
+  interest: request,
+  factsFromJson: (scan, body) => factsFrom(scan, body),
+  readUsage: (head, context) => new OpenaiReader(head, context, answer),
+}

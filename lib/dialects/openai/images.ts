@@ -1,0 +1,126 @@
+import type { Interest, ScanResult } from '../../http/json-scan.ts'
+import type { MultipartResult } from '../../http/multipart-scan.ts'
+import type { UsageLine } from '../../money/usage.ts'
+import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import { factsFromForm, readFormCount, readFormField } from '../form-facts.ts'
+import { anyOf, base64, list, object, span, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { readCount, readString } from '../read-field.ts'
+import { factsFrom } from '../request-facts.ts'
+import { OpenaiReader } from './openai-reader.ts'
+
+/** xAI's edits send JSON with the picture in it. */
+const image = anyOf(
+  base64('image'),
+  object({ url: base64('image'), image_url: base64('image'), file_id: value('fileId') }),
+)
+
+const request: Interest = object({
+  model: value('model'),
+  stream: value('stream'),
+  n: value('images'),
+  size: value('size'),
+  quality: value('quality'),
+  image: anyOf(image, list(image)),
+  images: list(image),
+  mask: image,
+})
+
+const answer = object({
+  type: value('type'),
+  error: value('error'),
+  usage: value('usage'),
+  size: value('size'),
+  quality: value('quality'),
+  data: list(span('image')),
+  b64_json: span('output'),
+})
+
+/**
+ * Tokens where the provider counts them. Where it does not, the pictures that came are counted, at the
+ * size and quality that the answer names or that was asked for.
+ */
+class ImagesReader extends OpenaiReader {
+  #images = 0
+  #size: string | undefined
+  #quality: string | undefined
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, answer)
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'image') this.#images += 1
+    if (name === 'size' && typeof value === 'string') this.#size = value
+    if (name === 'quality' && typeof value === 'string') this.#quality = value
+    if (name === 'type' && typeof value === 'string' && value.endsWith('.completed')) {
+      this.#images += 1
+      this.markTerminal()
+    }
+    if (this.#images > 0) this.hasOutput = true
+  }
+
+  protected override measure(): AnswerMeasure {
+    const counted = super.measure()
+    const tokens = counted.lines[0]
+    if (tokens !== undefined) return { ...counted, lines: [this.#withPictures(tokens)] }
+    if (this.#images === 0) return counted
+    const variant = variantOf(this.#size, this.#quality) ?? this.context.facts.unitsVariant
+    const line = this.line({ images: this.#images })
+    return { ...counted, lines: [variant === undefined ? line : { ...line, variant }] }
+  }
+
+  /** Before output details existed, all output tokens were those of pictures. */
+  #withPictures(line: UsageLine): UsageLine {
+    const hasDetails = this.usage()?.has('output_tokens_details') === true
+    if (hasDetails || line.meters.output === undefined) return line
+    return { ...line, meters: { ...line.meters, output: 0, imageOutput: line.meters.output } }
+  }
+}
+
+const shared = {
+  modelIn: 'body',
+  isFree: false,
+  mainMeter: 'images',
+  interest: request,
+  readUsage: (head: AnswerHead, context: UsageReaderContext) => new ImagesReader(head, context),
+} as const
+
+/** `POST /images/generations` */
+export const imageGenerations: Operation = {
+  ...shared,
+  name: 'image-generations',
+  body: 'json',
+  factsFromJson: imageFacts,
+}
+
+/** `POST /images/edits` and `/images/variations`; xAI takes JSON where OpenAI takes a form. */
+export const imageEdits: Operation = {
+  ...shared,
+  name: 'image-edits',
+  body: 'multipart',
+  factsFromJson: imageFacts,
+  factsFromMultipart: imageFormFacts,
+}
+
+export const imageVariations: Operation = { ...imageEdits, name: 'image-variations' }
+
+function imageFacts(scan: ScanResult, body: Buffer): ReturnType<typeof factsFrom> {
+  return factsFrom(scan, body, {
+    units: { images: readCount(scan, 'images') ?? 1 },
+    unitsVariant: variantOf(readString(scan, 'size'), readString(scan, 'quality')),
+  })
+}
+
+function imageFormFacts(form: MultipartResult, body: Buffer): ReturnType<typeof factsFrom> {
+  return factsFromForm(form, body, 'image', {
+    units: { images: readFormCount(form, body, 'n') ?? 1 },
+    unitsVariant: variantOf(readFormField(form, body, 'size'), readFormField(form, body, 'quality')),
+  })
+}
+
+/** `1024x1024/high`; what the request leaves to the provider has no part in it. */
+function variantOf(size: string | undefined, quality: string | undefined): string | undefined {
+  const parts = [size, quality].filter(part => part !== undefined && part !== '' && part !== 'auto')
+  return parts.length === 0 ? undefined : parts.join('/')
+}

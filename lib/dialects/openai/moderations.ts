@@ -1,0 +1,16 @@
+import { freeOperation } from '../free-operation.ts'
+import { anyOf, base64, list, object, value } from '../interest.ts'
+import { factsFrom } from '../request-facts.ts'
+
+const request = object({
+  model: value('model'),
+  input: list(object({ image_url: anyOf(base64('image'), object({ url: base64('image') })) })),
+})
+
+/** `POST /moderations`, which no provider bills. */
+export const moderations = freeOperation('moderations', {
+  body: 'json',
+  modelIn: 'body',
+  interest: request,
+  factsFromJson: (scan, body) => factsFrom(scan, body),
+})

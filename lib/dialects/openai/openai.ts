@@ -1,0 +1,15 @@
+import type { Dialect } from '../dialect.ts'
+import { genericOperation } from '../generic.ts'
+import { openaiErrorBody, openaiErrorEvent } from './error-shape.ts'
+import { openaiModelList } from './model-list.ts'
+import { openaiRoutes } from './routes.ts'
+
+/** The format of OpenAI's API, which most providers offer beside or instead of their own. */
+export const openai: Dialect = {
+  name: 'openai',
+  match: (method, pathAndQuery) => openaiRoutes.match(method, pathAndQuery),
+  generic: genericOperation,
+  errorBody: error => openaiErrorBody(error),
+  errorEvent: (code, message, _exchangeId, operationName) => openaiErrorEvent(code, message, operationName),
+  modelList: openaiModelList,
+}

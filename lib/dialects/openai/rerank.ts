@@ -1,0 +1,44 @@
+import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import { object, span, value } from '../interest.ts'
+import { addUsed } from '../measure.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { factsFrom } from '../request-facts.ts'
+import { OpenaiReader } from './openai-reader.ts'
+
+const request = object({ model: value('model') })
+
+const answer = object({
+  model: value('model'),
+  error: value('error'),
+  usage: value('usage'),
+  meta: object({ billed_units: value('usageBilled') }),
+  results: span('output'),
+  data: span('output'),
+})
+
+/** Cohere bills search units, Voyage and Jina tokens. */
+class RerankReader extends OpenaiReader {
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, answer)
+  }
+
+  protected override measure(): AnswerMeasure {
+    const units = this.usage('usageBilled')?.count('search_units')
+    if (units === undefined) return super.measure()
+    const line = this.line({})
+    addUsed(line.meters, 'searches', units)
+    return { lines: [line], details: {} }
+  }
+}
+
+/** `POST /rerank` */
+export const rerank: Operation = {
+  name: 'rerank',
+  body: 'json',
+  modelIn: 'body',
+  isFree: false,
+  mainMeter: 'searches',
+  interest: request,
+  factsFromJson: (scan, body) => factsFrom(scan, body),
+  readUsage: (head, context) => new RerankReader(head, context),
+}

@@ -1,0 +1,64 @@
+import type { Operation } from '../dialect.ts'
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { RouteTable } from '../route-table.ts'
+import type { RouteRow } from '../route-table.ts'
+import { chat } from './chat.ts'
+import { completions } from './completions.ts'
+import { embeddings } from './embeddings.ts'
+import { imageEdits, imageGenerations, imageVariations } from './images.ts'
+import { moderations } from './moderations.ts'
+import { rerank } from './rerank.ts'
+import { responses, responsesCompact, responsesInputTokens, storedResponse } from './responses.ts'
+import { speech } from './speech.ts'
+import { transcriptions, translations } from './transcriptions.ts'
+
+const models = freeOperation('models', { isModelList: true })
+const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
+
+function post(path: string, operation: Operation): RouteRow {
+  return { methods: ['POST'], path, operation }
+}
+
+/** What lives on at the provider, is billed later, or goes around the gateway. */
+const unsupported: readonly (readonly [string, string])[] = [
+  ['files', 'Files are not in this release; send their content inline.'],
+  ['uploads', 'Uploads are not in this release; send the content inline.'],
+  ['batches', 'Batches are not in this release; send the requests one by one.'],
+  ['videos', 'Videos are not in this release.'],
+  ['realtime', 'Realtime sessions are not in this release.'],
+  ['vector_stores', 'Vector stores are not in this release.'],
+  ['containers', 'Containers are not in this release.'],
+  ['assistants', 'Assistants are not in this release; use /v1/responses.'],
+  ['threads', 'Threads are not in this release; use /v1/responses.'],
+  ['evals', 'Evals are not in this release.'],
+  ['conversations', 'Conversations are not in this release; use previous_response_id.'],
+  ['fine_tuning', 'Fine-tuning is not in this release.'],
+]
+
+function unsupportedRows([name, reason]: readonly [string, string]): readonly RouteRow[] {
+  const operation = unsupportedOperation(name, reason)
+  return [`/${name}`, `/${name}/{rest}`].map(path => ({ methods: everyMethod, path, operation }))
+}
+
+export const openaiRoutes = new RouteTable([
+  post('/chat/completions', chat),
+  post('/completions', completions),
+  post('/responses', responses),
+  post('/responses/input_tokens', responsesInputTokens),
+  post('/responses/compact', responsesCompact),
+  { methods: ['GET', 'DELETE'], path: '/responses/{id}', operation: storedResponse, object: 'response' },
+  { methods: ['POST'], path: '/responses/{id}/cancel', operation: storedResponse, object: 'response' },
+  { methods: ['GET'], path: '/responses/{id}/input_items', operation: storedResponse, object: 'response' },
+  post('/embeddings', embeddings),
+  post('/images/generations', imageGenerations),
+  post('/images/edits', imageEdits),
+  post('/images/variations', imageVariations),
+  post('/audio/speech', speech),
+  post('/audio/transcriptions', transcriptions),
+  post('/audio/translations', translations),
+  post('/moderations', moderations),
+  post('/rerank', rerank),
+  { methods: ['GET'], path: '/models', operation: models },
+  { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
+  ...unsupported.flatMap(unsupportedRows),
+])

@@ -1,0 +1,57 @@
+import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import { factsFromForm } from '../form-facts.ts'
+import { object, span, value } from '../interest.ts'
+import { addUsed } from '../measure.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { UsageFields } from '../usage-fields.ts'
+import { OpenaiReader } from './openai-reader.ts'
+
+const answer = object({
+  type: value('type'),
+  error: value('error'),
+  usage: value('usage'),
+  duration: value('duration'),
+  text: span('text'),
+  delta: span('text'),
+})
+
+/** Tokens or seconds, whichever the provider bills; `verbose_json` tells the seconds without a usage. */
+class TranscriptionReader extends OpenaiReader {
+  #duration: number | undefined
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, answer)
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'type' && value === 'transcript.text.done') this.markTerminal()
+    if (name !== 'duration') return
+    // Some answers have the number as a string.
+    const duration = typeof value === 'string' && /^[\d.]+$/.test(value) ? Number(value) : value
+    this.#duration = new UsageFields({ duration }, this.flags).quantity('duration')
+  }
+
+  protected override measure(): AnswerMeasure {
+    const counted = super.measure()
+    if (counted.lines.length > 0) return counted
+    const seconds = this.usage()?.quantity('seconds', 'prompt_audio_seconds') ?? this.#duration
+    if (seconds === undefined) return counted
+    const line = this.line({})
+    addUsed(line.meters, 'audioSeconds', seconds)
+    return { ...counted, lines: [line] }
+  }
+}
+
+/** `POST /audio/transcriptions` */
+export const transcriptions: Operation = {
+  name: 'transcriptions',
+  body: 'multipart',
+  modelIn: 'body',
+  isFree: false,
+  mainMeter: 'audioSeconds',
+  factsFromMultipart: (form, body) => factsFromForm(form, body, 'audio'),
+  readUsage: (head, context) => new TranscriptionReader(head, context),
+}
+
+/** `POST /audio/translations`; its plain answer has no usage at all. */
+export const translations: Operation = { ...transcriptions, name: 'translations' }

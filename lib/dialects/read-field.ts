@@ -1,0 +1,66 @@
+import type { Finding, JsonType, ScanResult } from '../http/json-scan.ts'
+import { GatewayError } from '../errors.ts'
+
+/** The first finding of a name that is not null: null means the same as absent to every provider. */
+export function findField(scan: ScanResult, name: string): Finding | undefined {
+  return scan.findings.find(finding => finding.name === name && finding.type !== 'null')
+}
+
+/**
+ * A string field, unescaped; undefined when absent.
+ * @throws GatewayError body_invalid
+ */
+export function readString(scan: ScanResult, name: string): string | undefined {
+  const finding = findField(scan, name)
+  return finding === undefined ? undefined : textOf(finding)
+}
+
+/** @throws GatewayError body_invalid */
+export function readBoolean(scan: ScanResult, name: string): boolean | undefined {
+  const finding = findField(scan, name)
+  if (finding === undefined) return undefined
+  if (finding.type === 'true') return true
+  if (finding.type === 'false') return false
+  throw wrongType(finding, 'true or false')
+}
+
+/**
+ * A count, such as a limit of tokens; undefined when absent.
+ * @throws GatewayError body_invalid
+ */
+export function readCount(scan: ScanResult, name: string): number | undefined {
+  const finding = findField(scan, name)
+  if (finding === undefined) return undefined
+  const count = finding.type === 'number' ? Number(finding.raw?.toString('latin1')) : Number.NaN
+  // A limit beyond 2^53 would round; there is no answer that long.
+  if (Number.isSafeInteger(count) && count >= 0) return count
+  throw wrongType(finding, 'a whole number')
+}
+
+/**
+ * Every string of a name; other types under it are other shapes of the field, and passed over.
+ */
+export function findAllTexts(scan: ScanResult, name: string): readonly string[] {
+  const texts: string[] = []
+  for (const finding of scan.findings) {
+    if (finding.name === name && finding.type === 'string') texts.push(textOf(finding))
+  }
+  return texts
+}
+
+/**
+ * The text of a string that was kept whole.
+ * @throws GatewayError body_invalid
+ */
+export function textOf(finding: Finding): string {
+  if (finding.type !== 'string' || finding.raw === undefined) throw wrongType(finding, 'a string')
+  return String(JSON.parse(finding.raw.toString('utf8')))
+}
+
+export function wrongType(finding: Finding, expected: string): GatewayError {
+  const names: Partial<Record<JsonType, string>> = { object: 'an object', array: 'an array' }
+  const found = names[finding.type] ?? `a ${finding.type}`
+  return new GatewayError('body_invalid', `${finding.path} must be ${expected}, not ${found}.`, {
+    param: finding.path,
+  })
+}

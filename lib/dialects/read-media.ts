@@ -1,0 +1,59 @@
+import type { Base64Facts, Finding, ScanResult } from '../http/json-scan.ts'
+import { mediaPartFromBase64 } from '../http/media-part.ts'
+import type { MediaPart } from '../http/media-part.ts'
+import { stringOf } from '../http/json-read.ts'
+
+/**
+ * Names under which an interest reports media, and what they are unless the request says otherwise. The
+ * declared type stands beside the data, under `mediaType`; `mediaUri` is an address that is kept; a `sourceType` of `text` is no media at all.
+ */
+const kinds: ReadonlyMap<string, MediaPart['kind']> = new Map([
+  ['image', 'image'],
+  ['audio', 'audio'],
+  ['video', 'video'],
+  ['document', 'document'],
+  ['media', 'other'],
+])
+
+/** What there is to measure of a place that the provider fetches itself. */
+const address: Base64Facts = { bytes: 0, head: Buffer.alloc(0), isValid: true, isUrl: true }
+
+/** The media parts of a JSON body, in the order in which they stand in it. */
+export function readMedia(scan: ScanResult): readonly MediaPart[] {
+  const found = scan.findings.filter(isMedia)
+  if (found.length === 0) return []
+  const declared = textsByParent(scan, 'mediaType')
+  const sources = textsByParent(scan, 'sourceType')
+  const media: MediaPart[] = []
+  for (const finding of found) {
+    const parent = parentOf(finding.path)
+    if (sources.get(parent) === 'text') continue
+    const beside = declared.get(parent)
+    const part = mediaPartFromBase64(
+      finding.name === 'mediaUri' ? { ...finding, base64: address } : finding,
+      beside,
+      kinds.get(finding.name),
+    )
+    // A source with a type and data is named as a whole.
+    media.push(beside === undefined ? part : { ...part, path: parent })
+  }
+  return media
+}
+
+function isMedia(finding: Finding): boolean {
+  return finding.base64 !== undefined || (finding.name === 'mediaUri' && finding.type === 'string')
+}
+
+/** The strings of one name, by the object they stand in. */
+function textsByParent(scan: ScanResult, name: string): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>()
+  for (const finding of scan.findings) {
+    const text = finding.name === name ? stringOf(finding) : undefined
+    if (text !== undefined) texts.set(parentOf(finding.path), text)
+  }
+  return texts
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('.')))
+}

@@ -1,0 +1,70 @@
+import type { ScanResult } from '../http/json-scan.ts'
+import type { MediaPart } from '../http/media-part.ts'
+import type { NamedObject } from '../money/usage.ts'
+import type { RequestFacts } from './dialect.ts'
+import { findField, readBoolean, readCount, textOf, wrongType } from './read-field.ts'
+import { readMedia } from './read-media.ts'
+
+/** The names under which a request's interest reports what `factsFrom` understands. */
+export const factNames = {
+  model: 'model',
+  stream: 'stream',
+  cap: 'cap',
+  otherCap: 'otherCap',
+  candidates: 'candidates',
+} as const
+
+export interface OwnFacts {
+  readonly objects?: readonly NamedObject[]
+  readonly usageSplice?: RequestFacts['usageSplice']
+  readonly units?: RequestFacts['units']
+  readonly unitsVariant?: string | undefined
+  readonly isStreaming?: boolean
+}
+
+/**
+ * What a JSON request says, from the findings of its interest, plus what only its operation knows.
+ * @throws GatewayError body_invalid, with the path of the field that has the wrong type
+ */
+export function factsFrom(scan: ScanResult, body: Buffer, own: OwnFacts = {}): RequestFacts {
+  requireObject(body)
+  const model = findField(scan, factNames.model)
+  const cap = largest(readCount(scan, factNames.cap), readCount(scan, factNames.otherCap))
+  const media = readMedia(scan)
+  return {
+    ...(model !== undefined && {
+      model: textOf(model),
+      modelSpan: { start: model.start, end: model.end },
+    }),
+    isStreaming: own.isStreaming ?? readBoolean(scan, factNames.stream) ?? false,
+    ...(cap !== undefined && { outputTokensCap: cap }),
+    candidates: Math.max(1, readCount(scan, factNames.candidates) ?? 1),
+    ...(own.usageSplice !== undefined && { usageSplice: own.usageSplice }),
+    textBytes: textBytesOf(body, media),
+    media,
+    objects: own.objects ?? [],
+    ...(own.units !== undefined && { units: own.units }),
+    ...(own.unitsVariant !== undefined && { unitsVariant: own.unitsVariant }),
+  }
+}
+
+/** The body less its inline media. */
+export function textBytesOf(body: Buffer, media: readonly MediaPart[]): number {
+  let bytes = body.length
+  for (const part of media) bytes -= part.bodyBytes
+  return Math.max(0, bytes)
+}
+
+/** A limit of zero is nonsense that some servers read as no limit, so it says nothing. */
+function largest(first: number | undefined, second: number | undefined): number | undefined {
+  const cap = Math.max(first ?? 0, second ?? 0)
+  return cap === 0 ? undefined : cap
+}
+
+function requireObject(body: Buffer): void {
+  for (const byte of body) {
+    if (byte === 0x7b) return
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break
+  }
+  throw wrongType({ name: '', path: 'The body', type: 'array', start: 0, end: 0 }, 'a JSON object')
+}
