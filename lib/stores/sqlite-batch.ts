@@ -168,16 +168,33 @@ export class SqliteBatch {
       amountMicros,
       overrunMicros,
     )
-    if (amountMicros > 0) {
-      this.#enter(exchangeId, sequence, 'charge', accountId, -amountMicros, at, null)
-      this.#addSpending(keyId, Math.floor(at / msPerDay), amountMicros)
+    if (amountMicros > 0) this.#addSpending(keyId, Math.floor(at / msPerDay), amountMicros)
+    if (overrunMicros > 0) this.#enterOverrun(charge)
+    else if (amountMicros > 0) {
+      this.#statements.chargeEntries.run(
+        exchangeId,
+        sequence,
+        accountId,
+        -amountMicros,
+        at,
+        exchangeId,
+        sequence,
+        amountMicros,
+        at,
+      )
+      this.#addBalance(accountId, -amountMicros)
+      this.#addBalance('house:revenue', amountMicros)
     }
-    if (overrunMicros > 0) {
-      this.#enter(exchangeId, sequence, 'overrun', 'house:overrun', -overrunMicros, at, null)
-    }
-    if (amountMicros + overrunMicros > 0) {
-      this.#enter(exchangeId, sequence, 'revenue', 'house:revenue', amountMicros + overrunMicros, at, null)
-    }
+  }
+
+  /** The account pays what it has, the house the rest; sales are what was used. */
+  #enterOverrun(charge: ChargeOperation): void {
+    const [, exchangeId, sequence, accountId, , at] = charge
+    const paid = charge[16]
+    const rest = charge[17]
+    if (paid > 0) this.#enter(exchangeId, sequence, 'charge', accountId, -paid, at, null)
+    this.#enter(exchangeId, sequence, 'overrun', 'house:overrun', -rest, at, null)
+    this.#enter(exchangeId, sequence, 'revenue', 'house:revenue', paid + rest, at, null)
   }
 
   #enter(
@@ -190,6 +207,10 @@ export class SqliteBatch {
     reason: string | null,
   ): void {
     this.#statements.entry.run(exchangeId, sequence, kind, accountId, amountMicros, at, reason)
+    this.#addBalance(accountId, amountMicros)
+  }
+
+  #addBalance(accountId: string, amountMicros: number): void {
     this.#balanceChanges.set(accountId, (this.#balanceChanges.get(accountId) ?? 0) + amountMicros)
   }
 

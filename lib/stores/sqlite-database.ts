@@ -11,7 +11,6 @@ export function sqliteErrorCode(error: unknown): string | undefined {
 /** Opens a file that must exist, for reading beside whoever writes it. */
 export function openForReading(file: string): SqliteDatabase {
   const database = new Database(file, { readonly: true, fileMustExist: true, timeout: 5000 })
-  database.pragma('query_only = ON')
   return database
 }
 

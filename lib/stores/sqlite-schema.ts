@@ -68,8 +68,6 @@ CREATE TABLE holds (
   CHECK ((state = 'open') = (resolved_at IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX holds_open ON holds (expires_at) WHERE state = 'open';
-CREATE TRIGGER holds_resolve_once BEFORE UPDATE ON holds WHEN old.state <> 'open'
-BEGIN SELECT RAISE(ABORT, 'a hold is resolved once'); END;
 CREATE TRIGGER holds_stay BEFORE DELETE ON holds
 BEGIN SELECT RAISE(ABORT, 'holds are not deleted'); END;
 

@@ -25,6 +25,11 @@ export function prepareStatements(database: SqliteDatabase) {
       `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
     ),
+    /** What nearly every charge enters, in one statement: from the account to sales. */
+    chargeEntries: database.prepare(
+      `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
+       VALUES (?, ?, 'charge', ?, ?, ?), (?, ?, 'revenue', 'house:revenue', ?, ?)`,
+    ),
     balance: database.prepare('UPDATE accounts SET balance_micros = balance_micros + ? WHERE id = ?'),
     spending: database.prepare(
       `INSERT INTO key_spending (key_id, day, spent_micros) VALUES (?, ?, ?)
