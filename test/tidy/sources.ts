@@ -49,7 +49,8 @@ export function readSources(root: string): readonly Source[] {
     if (program === undefined) throw new Error(`There is no tsconfig.json in ${root}.`)
     return program
       .getSourceFileNames()
-      .filter(name => name.startsWith(root + sep) && !name.includes(`${sep}node_modules${sep}`))
+      .filter(name => name.startsWith(root + sep) && name.endsWith('.ts'))
+      .filter(name => !name.includes(`${sep}node_modules${sep}`))
       .map(name => program.getSourceFile(name))
       .filter(file => file !== undefined)
       .map(file => readSource(root, file))
