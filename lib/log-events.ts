@@ -16,7 +16,7 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
       operation: route?.match.operation.name,
       key: exchange.find('key')?.id,
       provider: target?.provider.name,
-      credential: target?.credential.name,
+      credentialName: target?.credential.name,
       model: target?.modelName,
       durationMs: clock.now() - exchange.startedAt,
     }
