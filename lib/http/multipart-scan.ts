@@ -109,6 +109,7 @@ function lineEnd(body: Buffer, from: number, isLast: boolean): number {
     if (body[position + 1] === lineFeed) return position + 2
     if (position + 1 >= body.length) throw cutOff(body)
   }
+  if (body[position] === dash && position + 1 === body.length) throw cutOff(body)
   // RFC 2046 lets a longer line count as the boundary; parsers disagree, so it is refused.
   throw new MultipartError(
     'malformed',

@@ -1,38 +1,14 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { fold, JsonScanError, JsonScanner, scanJson } from '../../../lib/http/json-scan.ts'
-import type { Interest, ScanOptions, ScanResult } from '../../../lib/http/json-scan.ts'
+import { JsonScanError, JsonScanner, scanJson } from '../../../lib/http/json-scan.ts'
+import type { Interest } from '../../../lib/http/json-scan.ts'
+import { everything, keyPool, model, refusal, scanIn } from '../../fixtures/json-scanning.ts'
 
-/** Reports every value at every depth whose keys are of the pool. */
-const everything: { name: string; keep: 'value'; members: Map<string, Interest>; items?: Interest } = {
-  name: 'any',
-  keep: 'value',
-  members: new Map(),
-}
-const keyPool = ['model', 'messages', 'a', '__proto__', 'constructor', 'ключ', 'x y', '']
-for (const key of keyPool) everything.members.set(key, everything)
-everything.items = everything
-
-function scanIn(
-  sizes: readonly number[],
-  body: Buffer,
-  interest: Interest,
-  options?: ScanOptions,
-): ScanResult {
-  const scanner = new JsonScanner(interest, options)
-  let start = 0
-  for (let turn = 0; start < body.length; turn++) {
-    const size = sizes[turn % sizes.length] ?? 1
-    scanner.push(Buffer.from(body.subarray(start, start + size)))
-    start += size
-  }
-  return scanner.end()
-}
-
+/** As latin1 every byte is one character, so that validity is judged byte by byte. */
 function isParsed(body: Buffer): boolean {
   try {
-    // Node's decoder drops a byte order mark only in TextDecoder, so `toString` keeps it for JSON.parse.
-    JSON.parse(body.toString())
+    JSON.parse(body.toString('latin1'))
     return true
   } catch (error) {
     if (error instanceof SyntaxError) return false
@@ -40,18 +16,9 @@ function isParsed(body: Buffer): boolean {
   }
 }
 
-function refusal(
-  body: string | Buffer,
-  interest: Interest = everything,
-  options?: ScanOptions,
-): JsonScanError {
-  try {
-    scanJson(Buffer.from(body), interest, options)
-  } catch (error) {
-    if (error instanceof JsonScanError) return error
-    throw error
-  }
-  throw new Error('the scan took it')
+function typeOf(value: unknown): string {
+  if (value === null || typeof value === 'boolean') return String(value)
+  return Array.isArray(value) ? 'array' : typeof value
 }
 
 const json = fc.letrec<{ value: unknown }>(tie => ({
@@ -67,93 +34,213 @@ const json = fc.letrec<{ value: unknown }>(tie => ({
   ),
 })).value
 
-const text = fc
+const document = fc
   .tuple(json, fc.constantFrom('', ' ', '\t', '\r\n'))
-  .map(([value, indent]) => ` ${indent}${JSON.stringify(value, null, indent)}\r\n`)
+  .map(([value, indent]) => Buffer.from(` ${indent}${JSON.stringify(value, null, indent)}\r\n`))
 
-const mutated = fc
-  .tuple(
-    text,
-    fc.array(
-      fc.tuple(fc.nat(), fc.nat(2), fc.constantFrom(...'{}[],:"\\0-+.eEtfnu1a \n\u0000\u007f\u00e9')),
-      {
-        maxLength: 3,
-      },
-    ),
-  )
-  .map(([source, edits]) => {
-    let changed = source
-    for (const [place, removed, added] of edits) {
-      const at = place % (changed.length + 1)
-      changed = changed.slice(0, at) + added + changed.slice(at + removed)
-    }
-    return Buffer.from(changed)
-  })
+const telling = [...Buffer.from('{}[],:"\\0-+.eEtfnu1a \n/'), 0x00, 0x1f, 0x7f, 0x80, 0xc3, 0xef, 0xff]
+const edit = fc.tuple(fc.nat(), fc.nat(2), fc.oneof(fc.constantFrom(...telling), fc.nat(255)))
+const mutated = fc.tuple(document, fc.array(edit, { maxLength: 3 })).map(([source, edits]) => {
+  let changed = source
+  for (const [place, removed, added] of edits) {
+    const at = place % (changed.length + 1)
+    changed = Buffer.concat([changed.subarray(0, at), Buffer.from([added]), changed.subarray(at + removed)])
+  }
+  return changed
+})
+const chunkSizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 })
 
 await t.test('it takes exactly what JSON.parse takes, and finds the same in every chunking', async t => {
   let valid = 0
+  let invalid = 0
   const options = { rejectDuplicates: false }
   fc.assert(
+    fc.property(mutated, chunkSizes, (body, sizes) => {
+      if (!isParsed(body)) {
+        invalid++
+        assert.throws(() => scanJson(body, everything, options), JsonScanError)
+        assert.throws(() => scanIn(sizes, body, everything, options), JsonScanError)
+        return
+      }
+      valid++
+      const whole = scanJson(body, everything, options)
+      assert.deepEqual(scanIn(sizes, body, everything, options), whole)
+      assert.deepEqual(scanIn([1], body, everything, options), whole)
+      for (const { raw, start, end, type } of whole.findings) {
+        assert(raw !== undefined && raw.equals(body.subarray(start, end)))
+        assert.equal(typeOf(JSON.parse(raw.toString('latin1'))), type)
+      }
+    }),
+    { numRuns: 4000 },
+  )
+  t.ok(valid > 500 && invalid > 500, `both kinds were seen: ${valid} and ${invalid}`)
+})
+
+await t.test('its findings are the values that JSON.parse has at their paths', async t => {
+  fc.assert(
     fc.property(
-      mutated,
-      fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 }),
-      (body, sizes) => {
-        if (!isParsed(body)) {
-          t.throws(() => scanJson(body, everything, options), JsonScanError)
-          t.throws(() => scanIn(sizes, body, everything, options), JsonScanError)
-          return
-        }
-        valid++
-        const whole = scanJson(body, everything, options)
-        t.same(scanIn(sizes, body, everything, options), whole)
-        t.same(scanIn([1], body, everything, options), whole)
-        for (const { raw, start, end, type } of whole.findings) {
-          t.ok(raw?.equals(body.subarray(start, end)))
-          const value: unknown = JSON.parse(body.toString('utf8', start, end))
-          t.equal(typeOf(value), type)
+      fc.dictionary(fc.constantFrom('model', 'messages', 'a'), fc.array(json, { maxLength: 3 })),
+      value => {
+        const body = Buffer.from(JSON.stringify(value))
+        const found = new Map(
+          scanJson(body, everything, { rejectDuplicates: false }).findings.map(finding => [
+            finding.path,
+            finding,
+          ]),
+        )
+        assert.deepEqual(JSON.parse(found.get('')?.raw?.toString() ?? ''), JSON.parse(body.toString()))
+        for (const [key, items] of Object.entries(value)) {
+          assert.equal(found.get(key)?.type, 'array')
+          for (const [index, item] of items.entries()) {
+            const finding = found.get(`${key}[${index}]`)
+            assert.equal(finding?.raw?.toString(), JSON.stringify(item))
+          }
         }
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: 500 },
   )
-  t.ok(valid > 500, 'both kinds were seen')
+  t.end()
 })
 
-function typeOf(value: unknown): string {
-  if (value === null || typeof value === 'boolean') return String(value)
-  return Array.isArray(value) ? 'array' : typeof value
-}
-
-await t.test('duplicates only of names that the interest has, in the same object', async t => {
-  const interest: Interest = {
-    members: new Map([
-      ['model', { name: 'model' }],
-      ['inlinedata', { name: 'data' }],
-    ]),
+await t.test('strings of every length and alignment end where they end', async t => {
+  for (let before = 0; before < 9; before++) {
+    for (let length = 0; length < 70; length++) {
+      for (const tail of ['"', '\\n"', '\u0001"', 'é"']) {
+        const body = Buffer.from(`${' '.repeat(before)}"${'x'.repeat(length)}${tail}`)
+        if (tail.startsWith('\u0001')) assert.equal(refusal(body).offset, before + length + 1)
+        else assert.equal(scanJson(body, everything).findings[0]?.end, body.length)
+      }
+    }
   }
-  const google = { foldUnderscores: true }
-  for (const body of [
-    '{"model":1,"model":2}',
-    '{"model":1,"mod\\u0065l":2}',
-    '{"MODEL":1,"b":2,"model":2}',
-    '{"model":1,"model":',
+  t.pass('all of them')
+})
+
+await t.test('numbers, literals and white space follow RFC 8259', async t => {
+  for (const good of [
+    '0',
+    '-0',
+    '1e400',
+    '-1.5E+07',
+    '10',
+    '1.0',
+    'true',
+    ' null\r\n',
+    '"\\ud800"',
+    '[ ]',
+    '{\t}',
   ]) {
-    const error = refusal(body, interest)
-    t.equal(error.reason, 'duplicate', body)
-    t.match(error.path, /^model$/i)
+    t.equal(scanIn([1], Buffer.from(good), everything).findings.length, 1, JSON.stringify(good))
   }
-  t.equal(refusal('{"inline_data":1,"inlineData":2}', interest, google).reason, 'duplicate')
-  t.equal(scanJson(Buffer.from('{"inline_data":1,"inlineDate":2}'), interest, google).findings.length, 1)
-  const far = '{"a":1,"a":2,"b":{"model":1,"model":2},"model":{"model":1}}'
-  t.equal(scanJson(Buffer.from(far), interest).findings.length, 1)
+  for (const bad of [
+    '01',
+    '-',
+    '1.',
+    '.5',
+    '+1',
+    '1e',
+    '1e+',
+    '0x1',
+    'NaN',
+    'tru',
+    'truee',
+    '[1,]',
+    '{"a":1,}',
+    '[1 2]',
+    "{'a':1}",
+    '"\t"',
+    '"\\x41"',
+    '"\\u12g4"',
+    '{}{}',
+    '[}',
+    '{]',
+    ']',
+    '\u00a0{}',
+    '{"a"}',
+    '{1:2}',
+    '/**/1',
+  ]) {
+    t.match(refusal(bad).reason, /^(?:syntax|cut_off)$/, JSON.stringify(bad))
+  }
 })
-await t.test('keys match whatever their escapes and case, and the path shows them as they are', async t => {
-  const interest: Interest = { members: new Map([['model', { name: 'model', keep: 'value' }]]) }
-  for (const key of ['model', 'Model', 'mod\\u0065l', '\\u006D\\u006f\\u0064\\u0065\\u006c']) {
-    const { findings } = scanIn([1], Buffer.from(`{"x":1,"${key}" : "m"}`), interest)
-    t.equal(findings.length, 1, key)
-    t.match(findings[0]?.path, /^model$/i)
-    t.equal(findings[0]?.raw?.toString(), '"m"')
+
+await t.test('an empty body, a byte order mark and a cut body are named as such', async t => {
+  t.match(refusal(''), { reason: 'syntax', message: /empty/ })
+  t.equal(refusal(' \n').reason, 'cut_off')
+  t.match(refusal('\ufeff{}'), { reason: 'syntax', message: /byte order mark/, offset: 0 })
+  const cut = refusal('{"model":"m","messages":[{"a":"b"},{"a":"c')
+  t.match(cut, { reason: 'cut_off', path: 'messages[1].a', offset: 42 })
+  t.match(cut.message, /messages\[1\]\.a.*too early/)
+})
+
+await t.test('an error names the place, and stays', async t => {
+  const scanner = new JsonScanner(everything)
+  t.throws(() => scanner.push(Buffer.from('{"messages":[1,{"a":tru3')), {
+    reason: 'syntax',
+    path: 'messages[1].a',
+    offset: 23,
+    message: /'true' is misspelt \(byte 23, in messages\[1\]\.a\)/,
+  })
+  t.throws(() => scanner.push(Buffer.from('1')), JsonScanError)
+  t.throws(() => scanner.end(), JsonScanError)
+})
+
+await t.test('ten thousand levels are refused at the 513th, whatever the interest', async t => {
+  for (const interest of [everything, model]) {
+    for (const opening of ['[', '{"a":']) {
+      const error = refusal(opening.repeat(10_000), interest)
+      t.match(error, { reason: 'too_deep', offset: 512 * opening.length })
+      t.ok(error.message.length < 4000)
+    }
   }
-  t.equal(fold('\u017ftream_\u212aey', true), 'streamkey')
+  const deep = `${'['.repeat(512)}${']'.repeat(512)}`
+  t.equal(scanJson(Buffer.from(deep), model).findings.length, 0)
+  t.equal(refusal('[[1]]', model, { depthMax: 1 }).reason, 'too_deep')
+})
+
+await t.test('a million keys are walked in passing', async t => {
+  const keys = Array.from({ length: 1_000_000 }, (_, index) => `"k${index}":1`)
+  const body = Buffer.from(`{${keys.join()},"model":"m"}`)
+  const { findings } = scanJson(body, model)
+  t.equal(findings.length, 1)
+  t.equal(findings[0]?.raw?.toString(), '"m"')
+})
+
+await t.test('findings and kept values are bounded', async t => {
+  const many = `[${'1,'.repeat(20)}1]`
+  t.match(refusal(many, { items: { name: 'item' } }, { findingsMax: 20 }), {
+    reason: 'too_many',
+    path: '[20]',
+  })
+  const long = Buffer.from(`{"model":"${'x'.repeat(2000)}"}`)
+  t.match(refusal(long, model, { valueBytesMax: 2001 }), {
+    reason: 'value_too_large',
+    path: 'model',
+    offset: 9,
+  })
+  t.equal(scanJson(long, model, { valueBytesMax: 2002 }).findings.length, 1)
+  const scanner = new JsonScanner(model, { valueBytesMax: 100 })
+  scanner.push(Buffer.from('{"model":"'))
+  t.throws(() => scanner.push(Buffer.alloc(200, 'x')), { message: /larger than 100 bytes/ })
+})
+
+await t.test('a span has offsets only, and containers come before their members', async t => {
+  const interest: Interest = {
+    name: 'root',
+    members: new Map<string, Interest>([['messages', { name: 'all', items: { name: 'one', keep: 'span' } }]]),
+  }
+  t.same(scanJson(Buffer.from(' {"messages" : [ 1 ,{"x":[]}] } '), interest).findings, [
+    { name: 'root', path: '', type: 'object', start: 1, end: 31 },
+    { name: 'all', path: 'messages', type: 'array', start: 15, end: 29 },
+    { name: 'one', path: 'messages[0]', type: 'number', start: 17, end: 18 },
+    { name: 'one', path: 'messages[1]', type: 'object', start: 20, end: 28 },
+  ])
+})
+
+await t.test('kept values of a pushed document do not hang on its chunks', async t => {
+  const chunk = Buffer.from('{"model":"gpt"}')
+  const scanner = new JsonScanner(model)
+  scanner.push(chunk)
+  chunk.fill(0)
+  t.equal(scanner.end().findings[0]?.raw?.toString(), '"gpt"')
 })

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  answerHeaders,
+  checkFraming,
+  headerCount,
+  headerValue,
+  requestHeaders,
+} from '../../../lib/http/headers.ts'
+
+const dropped = [
+  'Authorization',
+  'x-api-key',
+  'X-Goog-Api-Key',
+  'api-key',
+  'Proxy-Authorization',
+  'Cookie',
+  'Forwarded',
+  'X-Forwarded-For',
+  'x-forwarded-anything',
+  'X-Real-IP',
+  'Via',
+  'True-Client-IP',
+  'CF-Connecting-IP',
+  'OpenAI-Organization',
+  'openai-project',
+  'x-goog-user-project',
+  'Connection',
+  'Keep-Alive',
+  'TE',
+  'Trailer',
+  'Transfer-Encoding',
+  'Upgrade',
+  'Proxy-Connection',
+  'Content-Length',
+  'Host',
+  'Expect',
+]
+const passed = [
+  'anthropic-beta',
+  'Anthropic-Version',
+  'Content-Type',
+  'Accept-Encoding',
+  'Idempotency-Key',
+  'User-Agent',
+  'x-goog-upload-protocol',
+  'X-Stainless-Lang',
+  'traceparent',
+  'X-Forward',
+  'api-keys',
+  'x-api',
+]
+
+await t.test('what is listed does not reach the provider, everything else does as it came', async t => {
+  for (const name of dropped) t.same(requestHeaders([name, 'v']), [], name)
+  for (const name of passed) t.same(requestHeaders([name, 'v']), [name, 'v'], name)
+})
+
+await t.test('order, case, duplicates and bytes are kept', async t => {
+  const names = fc.constantFrom(...dropped, ...passed, 'ANTHROPIC-BETA', 'x-A', 'X-a')
+  const lower = new Set(dropped.map(name => name.toLowerCase()))
+  fc.assert(
+    fc.property(fc.array(fc.tuple(names, fc.string())), pairs => {
+      const kept = pairs.filter(([name]) => !lower.has(name.toLowerCase()))
+      const named = pairs
+        .filter(([name]) => name === 'Connection')
+        .flatMap(([, value]) => value.toLowerCase().split(','))
+      const expected = kept.filter(([name]) => !named.some(other => other.trim() === name.toLowerCase()))
+      assert.deepEqual(requestHeaders(pairs.flat()), expected.flat())
+    }),
+  )
+  t.end()
+})
+
+await t.test('headers that Connection names are for this hop only', async t => {
+  const raw = [
+    'X-Hop',
+    '1',
+    'Connection',
+    'close, x-hop',
+    'X-Other',
+    '2',
+    'connection',
+    'X-Third',
+    'x-third',
+    '3',
+  ]
+  t.same(requestHeaders(raw), ['X-Other', '2'])
+  t.same(answerHeaders(raw), ['X-Other', '2'])
+  t.same(requestHeaders(['Connection', 'keep-alive', 'x', '1']), ['x', '1'])
+})
+
+await t.test('an answer loses cookies, the account of the provider and framing', async t => {
+  for (const name of [
+    'Set-Cookie',
+    'alt-svc',
+    'OpenAI-Organization',
+    'openai-project',
+    'anthropic-organization-id',
+    'anthropic-workspace-id',
+    'X-Goog-Upload-Header-Content-Length',
+    'Content-Length',
+    'transfer-encoding',
+    'Trailer',
+    'connection',
+    'keep-alive',
+    'X-Gateway-Request-Id',
+    'Proxy-Authenticate',
+  ]) {
+    t.same(answerHeaders([name, 'v', 'x-request-id', 'r']), ['x-request-id', 'r'], name)
+  }
+  const kept = [
+    'Content-Encoding',
+    'br',
+    'x-ratelimit-limit',
+    '1',
+    'X-Goog-Upload-URL',
+    'u',
+    'request-id',
+    'r',
+    'Vary',
+    'a',
+    'vary',
+    'b',
+  ]
+  t.same(answerHeaders(kept), kept)
+})
+
+await t.test('every byte of a value in buffers survives', async t => {
+  const value = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
+  const [name, text] = answerHeaders([Buffer.from('X-Bytes'), value, Buffer.from('SET-COOKIE'), value])
+  t.equal(name, 'X-Bytes')
+  t.ok(Buffer.from(text ?? '', 'latin1').equals(value))
+  t.same(answerHeaders([]), [])
+})
+
+await t.test('values are found by name in any case, the first of several', async t => {
+  const raw = ['Content-Type', 'a', 'X-A', 'content-type', 'CONTENT-TYPE', 'b']
+  t.equal(headerValue(raw, 'content-type'), 'a')
+  t.equal(headerCount(raw, 'content-type'), 2)
+  t.equal(headerValue(raw, 'content'), undefined)
+  t.equal(headerCount(raw, 'content'), 0)
+})
+
+await t.test('framing that two parsers could read differently is refused', async t => {
+  for (const [raw, reason] of [
+    [['Host', 'a', 'HOST', 'a'], /more than one Host/],
+    [['Content-Length', '1', 'content-length', '1'], /more than one Content-Length/],
+    [['Content-Length', '1, 1'], /plain number/],
+    [['Content-Length', '+1'], /plain number/],
+    [['Content-Length', ''], /plain number/],
+    [['Content-Length', '1', 'Transfer-Encoding', 'chunked'], /both/],
+    [['Transfer-Encoding', 'chunked', 'Transfer-Encoding', 'chunked'], /more than one Transfer/],
+    [['Transfer-Encoding', 'gzip, chunked'], /only Transfer-Encoding/],
+    [['Transfer-Encoding', 'identity'], /only Transfer-Encoding/],
+    [['Transfer-Encoding', 'xchunked'], /only Transfer-Encoding/],
+    [['X', 'a\r\n b'], /line break/],
+    [['X', 'a\nb'], /line break/],
+    [['X', 'a\0b'], /NUL/],
+  ] as const) {
+    t.match(checkFraming(['Accept', '*/*', ...raw]), reason, JSON.stringify(raw))
+  }
+  t.equal(checkFraming(['Host', 'a', 'Content-Length', '0']), undefined)
+  t.equal(checkFraming(['Host', 'a', 'transfer-encoding', 'Chunked', 'x', '', 'x', '']), undefined)
+})
