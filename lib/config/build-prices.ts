@@ -11,6 +11,7 @@ import type { ModelInput, PriceInput } from './schema.ts'
  */
 export function buildPrices(model: string, input: ModelInput, problems: Problems): Price[] {
   const path: Path = ['models', model]
+  const countBefore = problems.count
   const versions: { input: PriceInput; path: Path }[] = []
   const { rubPerMillion, rubPerUnit, above, factors } = input
   if ([rubPerMillion, rubPerUnit, above, factors].some(part => part !== undefined)) {
@@ -29,6 +30,7 @@ export function buildPrices(model: string, input: ModelInput, problems: Problems
     starts.add(from)
     checkPrice(version.input, version.path, problems)
   }
+  if (problems.count > countBefore) return []
   return versions
     .map(version => buildPrice({ model, ...version.input }))
     .sort((left, right) => ((left.from ?? '') < (right.from ?? '') ? -1 : 1))

@@ -15,12 +15,16 @@ function sizeBytes(text: string): number {
   return Math.round(Number(number) * (unitBytes[unit.toUpperCase()] ?? 1))
 }
 
+const sizeError = 'must be a size such as 5MB, or a number of bytes, at least 1'
+const sizeText = z
+  .string()
+  .regex(sizePattern, sizeError)
+  .transform(sizeBytes)
+  .refine(value => value >= 1 && Number.isSafeInteger(value), sizeError)
+
 /** A number of bytes: `1048576`, `"5MB"`, `"1.5 GB"`. 1 MB is 1,048,576 bytes. */
 export const bytes = z
-  .union([z.int().min(1), z.string().regex(sizePattern).transform(sizeBytes)], {
-    error: 'must be a size such as 5MB, or a number of bytes',
-  })
-  .refine(value => value >= 1 && Number.isSafeInteger(value), 'must be a size of at least 1 byte')
+  .union([z.int(sizeError).min(1, sizeError), sizeText], { error: sizeError })
   .meta({ description: 'Bytes: a number, or a size such as 5MB (1 MB is 1,048,576 bytes).' })
 
 /** A whole number; as text too, so that it may come from a variable: `port: "${PORT}"`. */

@@ -1,0 +1,171 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { formatProblem } from '../../../lib/config/config-error.ts'
+import { problemsOf } from './config-files.ts'
+
+/** One wrong value each: the text, where the problem is, what it says, and the name it suggests. */
+const cases: readonly (readonly [yaml: string, path: string, message: RegExp, nearest?: string])[] = [
+  ['litsen: {}', 'litsen', /unknown key/, 'listen'],
+  ['listen: { prot: 1 }', 'listen.prot', /unknown key/, 'port'],
+  ['listen: { port: 70000 }', 'listen.port', /whole number from 0 to 65535/],
+  ['listen: { port: "70000" }', 'listen.port', /whole number from 0 to 65535/],
+  ['listen: 8080', 'listen', /must be a map/],
+  ['admin: {}', 'admin.listen', /is missing/],
+  ['publicUrl: gateway', 'publicUrl', /must be a URL/],
+  ['store: mysql:x', 'store', /sqlite:FILE/],
+  ['durability: strickt', 'durability', /"strict", "relaxed"/, 'strict'],
+  ['isolation: on', 'isolation', /"strict", "off"/],
+  ['log: { level: verbose }', 'log.level', /one of/],
+  ['log: { level: wran }', 'log.level', /one of/, 'warn'],
+  ['limits: { bodyMs: 0 }', 'limits.bodyMs', /from 1/],
+  ['limits: { bodyBytesMax: 5XB }', 'limits.bodyBytesMax', /size such as 5MB/],
+  ['limits: { bodyBytesMax: 0 }', 'limits.bodyBytesMax', /size/],
+  ['trustedProxies: [10.0.0.0/33]', 'trustedProxies[0]', /network/],
+  ['cors: { origins: [https://a.example/path] }', 'cors.origins[0]', /origin/],
+  ['tls: { cert: no.pem, key: no.pem }', 'tls.cert', /there is no file/],
+  ['plugins: [auth, model-ruter]', 'plugins[1]', /unknown plugin "model-ruter"/, 'model-router'],
+  ['plugins: [auth, auth]', 'plugins[1]', /twice/],
+  ['plugins: [{ auth: {}, usage-tap: {} }]', 'plugins[0]', /one plugin/],
+  ['plugins: [{ auth: { strict: true } }]', 'plugins[0].auth.strict', /takes no options/],
+  ['plugins: [{ size-limit: { anthropc: {} } }]', 'plugins[0].size-limit.anthropc', /unknown/, 'anthropic'],
+  ['plugins: [{ auth: { enabled: 3 } }]', 'plugins[0].auth.enabled', /true or false/],
+  ['providers: { v1beta: {} }', 'providers.v1beta', /reserved/],
+  ['providers: { "a/b": {} }', 'providers["a/b"]', /path segment/],
+  ['providers: { openai: {} }', 'providers.openai.credentials', /is missing/],
+  ['providers: { mine: { credentials: [a] } }', 'providers.mine', /no dialect/],
+  ['providers: { sandbox: { streamUsage: injct } }', 'providers.sandbox.streamUsage', /one of/, 'inject'],
+  ['providers: { sandbox: { onClientLeaves: drain } }', 'providers.sandbox.onClientLeaves', /unknown/, 'onClientLeft'],
+  ['providers: { x: { like: opnai, credentials: [] } }', 'providers.x.like', /unknown provider/, 'openai'],
+  ['providers: { sandbox: { egress: [fi-1] } }', 'providers.sandbox.egress[0]', /unknown egress/],
+  ['providers: { openai: { credentials: ["a b"] } }', 'providers.openai.credentials[0]', /printable/],
+  ['providers: { openai: { credentials: ["${1X}"] } }', 'providers.openai.credentials[0]', /names no variable/],
+  [
+    'providers: { x: { credentials: [a], dialects: { openai: { baseUrl: http://example.org } } } }',
+    'providers.x.dialects.openai.baseUrl',
+    /loopback/,
+  ],
+  [
+    'providers: { x: { credentials: [a], dialects: { openai: { baseUrl: "https://u:p@example.org" } } } }',
+    'providers.x.dialects.openai.baseUrl',
+    /must not hold a user/,
+  ],
+  ['providers: { sandbox: {} }\nmodels: { m: { provider: sandbx } }', 'models.m.provider', /unknown provider/, 'sandbox'],
+  ['providers: { sandbox: {} }\nmodels: { m: { provider: [sandbox, x] } }', 'models.m.provider[1]', /unknown provider/],
+  ['models: { m: {} }', 'models.m.provider', /is missing/],
+  ['models: { a: { alias: b }, b: { alias: a } }', 'models.a.alias', /back to itself: a -> b -> a/],
+  ['models: { a: { alias: gtp-5 } }', 'models.a.alias', /unknown model/],
+  ['defaultProvider: { openai: opnai }\nproviders: { sandbox: {} }', 'defaultProvider.openai', /unknown provider/],
+  ['publicUrl: "${NOT_THERE}"', 'publicUrl', /environment variable NOT_THERE is not set/],
+  ['include: [gone.yaml]', '', /cannot be read/],
+  ['include: [gateway.yaml]', 'include[0]', /includes itself/],
+  ['unmetered: 1', 'unmetered', /true or false/],
+  ['accountArea: { listen: { port: 1 }, publicUrl: http://a.example }', 'accountArea', /not built yet/],
+  ['egress: { fi: { url: "http://u:secret@203.0.113.7:3128" } }', 'egress', /not built yet/],
+  ['store: postgres://u:secret@db/gateway', 'store', /not built yet/],
+  ['workers: 4', 'workers', /not built yet/],
+]
+
+for (const [yaml, path, message, nearest] of cases) {
+  await t.test(`${yaml.replaceAll('\n', ' ')} is refused`, async t => {
+    const folder = t.testdir()
+    const problems = problemsOf(folder, { 'gateway.yaml': yaml })
+
+    const found = problems.find(problem => problem.path === path)
+    t.match(found?.message, message, problems.map(formatProblem).join('\n'))
+    if (nearest !== undefined) t.equal(found?.nearest, nearest)
+    t.notMatch(problems.map(problem => problem.message).join(), /secret/, 'no secret is shown')
+  })
+}
+
+const pricedCases: readonly (readonly [price: string, path: string, message: RegExp, nearest?: string])[] = [
+  ['rubPerMillion: { input: 300 }', 'rubPerMillion.input', /in quotes/],
+  ['rubPerMillion: { input: "-1" }', 'rubPerMillion.input', /not negative/],
+  ['rubPerMillion: { input: "1e3" }', 'rubPerMillion.input', /decimal/],
+  ['rubPerMillion: { inptu: "1" }', 'rubPerMillion.inptu', /unknown key/, 'input'],
+  ['rubPerUnit: { image/x: "1" }', 'rubPerUnit["image/x"]', /unknown meter/, 'images'],
+  ['rubPerMillion: { images: "1" }, rubPerUnit: { images/x: "1" }', 'rubPerUnit["images/x"]', /priced twice/],
+  ['rubPerUnit: { images//x: "1" }', 'rubPerUnit["images//x"]', /empty parts/],
+  ['factors: { bacth: "0.5" }', 'factors.bacth', /unknown key/, 'batch'],
+  ['above: [{ inputTokens: 5, mode: hole, rubPerMillion: {} }]', 'above[0].mode', /one of/, 'whole'],
+  ['above: [{ inputTokens: 5, mode: whole, rubPerMillion: { output: "1" } }]', 'above[0].rubPerMillion.output', /no base price/],
+  [
+    'rubPerMillion: { input: "1" }, above: [{ inputTokens: 5, mode: whole, rubPerMillion: { input: "2" } }, { inputTokens: 5, mode: whole, rubPerMillion: { input: "3" } }]',
+    'above[1].inputTokens',
+    /overlap/,
+  ],
+  ['prices: [{ from: 2026-13-01 }]', 'prices[0].from', /date/],
+  ['prices: [{ from: 2026-01-01 }, { from: 2026-01-01 }]', 'prices[1]', /two prices from 2026-01-01/],
+  ['rubPerMillion: { input: "1" }, prices: [{ rubPerMillion: { input: "2" } }]', 'prices[0]', /two prices without a date/],
+  ['outputTokensMax: -1', 'outputTokensMax', /whole number/],
+]
+
+for (const [price, path, message, nearest] of pricedCases) {
+  await t.test(`a price with ${price} is refused`, async t => {
+    const yaml = `providers: { sandbox: {} }\nmodels: { m: { provider: sandbox, ${price} } }`
+    const problems = problemsOf(t.testdir(), { 'gateway.yaml': yaml })
+
+    const found = problems.find(problem => problem.path === `models.m.${path}`)
+    t.match(found?.message, message, problems.map(formatProblem).join('\n'))
+    if (nearest !== undefined) t.equal(found?.nearest, nearest)
+  })
+}
+
+await t.test('all problems are told at once, each with its file, line and column', async t => {
+  const folder = t.testdir()
+  const problems = problemsOf(folder, {
+    'gateway.yaml': 'include: [models.yaml]\nlitsen: 1\nproviders: { sandbox: {} }\n',
+    'models.yaml': 'models:\n  m: { provider: sandbox, outputTokenMax: 3 }\n  n: { provider: nobody }\n',
+  })
+
+  t.same(
+    problems.map(({ file, path, line, column }) => ({ file, path, line, column })).sort((a, b) => (a.path < b.path ? -1 : 1)),
+    [
+      { file: join(folder, 'gateway.yaml'), path: 'litsen', line: 2, column: 1 },
+      { file: join(folder, 'models.yaml'), path: 'models.m.outputTokenMax', line: 2, column: 27 },
+      { file: join(folder, 'models.yaml'), path: 'models.n.provider', line: 3, column: 8 },
+    ],
+  )
+  const [first] = problems
+  t.ok(first)
+  if (first !== undefined) {
+    t.equal(formatProblem(first), `${folder}/gateway.yaml:2:1 litsen: unknown key; did you mean "listen"?`)
+  }
+})
+
+await t.test('YAML that is broken, ambiguous or a bomb is refused', async t => {
+  t.match(problemsOf(t.testdir(), { 'gateway.yaml': 'workers: 1\nworkers: 2\n' }), [
+    { message: /unique/, line: 2, column: 1 },
+  ])
+  t.match(problemsOf(t.testdir(), { 'gateway.yaml': 'plugins: [auth' }), [{ line: 1 }])
+  t.match(problemsOf(t.testdir(), { 'gateway.yaml': '- a\n- b\n' }), [{ message: /map of settings/ }])
+  t.match(problemsOf(t.testdir(), { 'gateway.yaml': 'store: !!js/function "x"\n' }), [{ message: /tag/i }])
+  const levels = Array.from({ length: 12 }, (_, level) =>
+    level === 0 ? 'a0: &a0 [x, x]' : `a${level}: &a${level} [${Array(10).fill(`*a${level - 1}`).join(', ')}]`,
+  )
+  t.match(problemsOf(t.testdir(), { 'gateway.yaml': levels.join('\n') }), [{ message: /alias/i }])
+})
+
+await t.test('with egress proxies every provider that is on names its own', async t => {
+  const problems = problemsOf(
+    t.testdir(),
+    {
+      'gateway.yaml': `
+egress: { fi-1: { url: "http://203.0.113.7:3128" } }
+providers:
+  sandbox: { egress: [fi-2] }
+  openai: { credentials: ["\${OPENAI}"] }
+  mistral: { credentials: ["\${MISTRAL}"] }
+`,
+    },
+    { env: { OPENAI: 'sk' } },
+  )
+
+  t.same(
+    problems.map(({ path, nearest }) => ({ path, nearest })),
+    [
+      { path: 'providers.sandbox.egress[0]', nearest: 'fi-1' },
+      { path: 'providers.openai.egress', nearest: undefined },
+    ],
+    'mistral is off, so nothing of it can go out',
+  )
+})

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { configJsonSchema } from '../../../lib/config/json-schema.ts'
+
+const folder = join(import.meta.dirname, '../../../config')
+
+await t.test('the schema in config/ is that of the code; npm run schema writes it', async t => {
+  const written: unknown = JSON.parse(readFileSync(join(folder, 'gateway.schema.json'), 'utf8'))
+
+  t.same(written, JSON.parse(configJsonSchema()))
+})
+
+await t.test('the schema has the full list of top-level keys', async t => {
+  const schema = JSON.parse(configJsonSchema()) as { properties: object; additionalProperties: boolean }
+
+  t.same(Object.keys(schema.properties).sort(), [
+    'accountArea',
+    'admin',
+    'cors',
+    'defaultProvider',
+    'durability',
+    'egress',
+    'hold',
+    'include',
+    'isolation',
+    'limits',
+    'listen',
+    'log',
+    'models',
+    'plugins',
+    'providers',
+    'publicUrl',
+    'store',
+    'tls',
+    'trustedProxies',
+    'unmetered',
+    'workers',
+  ])
+  t.equal(schema.additionalProperties, false)
+})
+
+await t.test('the shipped files name the schema and show every key that is built', async t => {
+  for (const name of ['gateway.yaml', 'providers.yaml', 'models.yaml']) {
+    t.match(readFileSync(join(folder, name), 'utf8'), /^# yaml-language-server: \$schema=gateway\.schema\.json\n/)
+  }
+  const shown = Object.keys(parse(readFileSync(join(folder, 'gateway.yaml'), 'utf8')) as object)
+  t.ok(['listen', 'admin', 'store', 'limits', 'hold', 'plugins'].every(key => shown.includes(key)))
+})
