@@ -3,7 +3,7 @@ import type { Base64Facts } from './json-scan.ts'
 const stagingBytes = 16_384
 const headBytesMax = 4096
 const fileIdCharactersMax = 256
-const scheme = /^[a-z][a-z0-9+.-]*:/i
+const schemeCharactersMax = 32
 const fileId = /^(?:file[-_]|files\/)/
 const scratch = Buffer.allocUnsafe(stagingBytes)
 
@@ -95,7 +95,14 @@ export class Base64Meter {
     const expected = Math.floor((characters * 3) / 4)
     this.#bytes += expected
     if (!this.#isValid || expected === 0) return
-    if (scratch.write(this.#staging.toString('latin1', 0, characters), 'base64') !== expected) {
+    const text = this.#staging.toString('latin1', 0, characters)
+    if (this.#bytes === expected && expected <= headBytesMax) {
+      this.#head = [Buffer.from(text, 'base64')]
+      if (this.#head[0]?.length !== expected) this.#isValid = false
+      else this.#onBytes?.(this.#head[0])
+      return
+    }
+    if (scratch.write(text, 'base64') !== expected) {
       this.#isValid = false
       return
     }
@@ -109,12 +116,11 @@ export class Base64Meter {
 
   /** `data:image/png;base64,...` loses its prefix; an address or a file's id is not measured. */
   #readPrefix(isWhole: boolean): void {
-    const text = this.#staging.toString('latin1', 0, Math.min(this.#staged, fileIdCharactersMax))
-    if (!scheme.test(text)) {
-      this.#isUrl = isWhole && this.#staged < fileIdCharactersMax && fileId.test(text)
+    if (!this.#hasScheme()) {
+      this.#isUrl = isWhole && this.#staged < fileIdCharactersMax && this.#isFileId()
       return
     }
-    if (text.slice(0, 5).toLowerCase() !== 'data:') {
+    if (this.#staging.toString('latin1', 0, 5).toLowerCase() !== 'data:') {
       this.#isUrl = true
       return
     }
@@ -131,5 +137,23 @@ export class Base64Meter {
     const rest = Math.min(this.#staged, prefixEnd + 1)
     this.#staging.copyWithin(0, rest, this.#staged)
     this.#staged -= rest
+  }
+
+  /** A colon is in no base64 alphabet, so a word before one is the scheme of an address. */
+  #hasScheme(): boolean {
+    const end = Math.min(this.#staged, schemeCharactersMax)
+    for (let index = 0; index < end; index++) {
+      const byte = this.#staging[index] as number
+      if (byte === 0x3a) return index > 0
+      const lower = byte | 0x20
+      const isLetter = lower >= 0x61 && lower <= 0x7a
+      const isDigitOrMark = (byte >= 0x30 && byte <= 0x39) || byte === 0x2b || byte === 0x2d || byte === 0x2e
+      if (!isLetter && (index === 0 || !isDigitOrMark)) return false
+    }
+    return false
+  }
+
+  #isFileId(): boolean {
+    return this.#staging[0] === 0x66 && fileId.test(this.#staging.toString('latin1', 0, this.#staged))
   }
 }

@@ -58,9 +58,12 @@ export class KeyTable {
 
   /** The member with the key spelled by these bytes, which hold no escapes. */
   match(chunk: Buffer, start: number, end: number): Member | undefined {
-    const first = start < end ? (chunk[start] as number) : 0x80
-    // Letters beyond ASCII may fold into it, and leading underscores vanish.
-    if (first >= 0x80 || first === 0x5f) return this.find(chunk.toString('utf8', start, end))
+    let position = start
+    while (position < end && this.#foldUnderscores && chunk[position] === 0x5f) position++
+    if (position === end) return this.#byName.get('')
+    const first = chunk[position] as number
+    // Letters beyond ASCII may fold into it.
+    if (first >= 0x80) return this.find(chunk.toString('utf8', start, end))
     const candidates = this.#byFirstByte[lower(first)] as Member[]
     for (let index = 0; index < candidates.length; index++) {
       const member = candidates[index] as Member

@@ -54,9 +54,9 @@ export function scanMultipart(
   options: MultipartOptions = {},
 ): MultipartResult {
   const partsMax = options.partsMax ?? 1000
-  const delimiter = Buffer.from(`--${boundary}`)
+  const needle = Buffer.from(`\n--${boundary}`)
   const parts: MultipartPart[] = []
-  let at = nextDelimiter(body, delimiter, 0)
+  let at = nextBoundary(body, needle, 0)
   if (at === -1) {
     throw new MultipartError(
       'boundary_missing',
@@ -65,36 +65,31 @@ export function scanMultipart(
     )
   }
   for (;;) {
-    const afterDelimiter = at + delimiter.length
-    if (body[afterDelimiter] === dash && body[afterDelimiter + 1] === dash) {
-      lineEnd(body, afterDelimiter + 2, true)
+    const afterBoundary = at + needle.length - 1
+    if (body[afterBoundary] === dash && body[afterBoundary + 1] === dash) {
+      lineEnd(body, afterBoundary + 2, true)
       return { parts }
     }
     if (parts.length >= partsMax) {
       throw new MultipartError('too_many_parts', at, `The form has more than ${partsMax} parts. Send fewer.`)
     }
-    const headersStart = lineEnd(body, afterDelimiter, false)
+    const headersStart = lineEnd(body, afterBoundary, false)
     const start = contentStart(body, headersStart)
-    at = nextDelimiter(body, delimiter, start)
+    at = nextBoundary(body, needle, start)
     if (at === -1) throw cutOff(body)
     const headers = readPartHeaders(body.toString('utf8', headersStart, start), headersStart)
     parts.push({ ...headers, start, end: at - 2 })
   }
 }
 
-/** The next delimiter that begins a line. */
-function nextDelimiter(body: Buffer, delimiter: Buffer, from: number): number {
-  let at = body.indexOf(delimiter, from)
-  while (at !== -1) {
-    if (at === 0) return 0
-    if (body[at - 1] === lineFeed) {
-      // The line break before the boundary belongs to it, so it cannot be the one that ends the headers.
-      if (body[at - 2] === carriageReturn && (from === 0 || at - 2 >= from)) return at
-      throw new MultipartError('malformed', at, 'A boundary stands without a CR LF of its own before it.')
-    }
-    at = body.indexOf(delimiter, at + 1)
-  }
-  return -1
+/** The next boundary that begins a line: where its dashes stand. */
+function nextBoundary(body: Buffer, needle: Buffer, from: number): number {
+  if (from === 0 && body.subarray(0, needle.length - 1).equals(needle.subarray(1))) return 0
+  // From the line break that ends the headers on: some parsers take a boundary right behind it.
+  const lineBreak = body.indexOf(needle, Math.max(0, from - 1))
+  if (lineBreak === -1) return -1
+  if (body[lineBreak - 1] === carriageReturn && lineBreak > from) return lineBreak + 1
+  throw new MultipartError('malformed', lineBreak, 'A boundary stands without a CR LF of its own before it.')
 }
 
 /** The start of the next line, after the padding that RFC 2046 allows behind a boundary. */

@@ -110,6 +110,13 @@ await t.test('strings of every length and alignment end where they end', async t
         const body = Buffer.from(`${' '.repeat(before)}"${'x'.repeat(length)}${tail}`)
         if (tail.startsWith('\u0001')) assert.equal(refusal(body).offset, before + length + 1)
         else assert.equal(scanJson(body, everything).findings[0]?.end, body.length)
+        // In shared memory a body may begin at any address.
+        const moved = Buffer.concat([Buffer.alloc(length % 8, '"'), body, Buffer.from('"')]).subarray(
+          length % 8,
+          -1,
+        )
+        if (!tail.startsWith('\u0001'))
+          assert.equal(scanJson(moved, everything).findings[0]?.end, body.length)
       }
     }
   }
@@ -243,4 +250,15 @@ await t.test('kept values of a pushed document do not hang on its chunks', async
   scanner.push(chunk)
   chunk.fill(0)
   t.equal(scanner.end().findings[0]?.raw?.toString(), '"gpt"')
+})
+
+await t.test('findings can be looked at while the document comes; open ones have no end', async t => {
+  const scanner = new JsonScanner({ items: { name: 'item', keep: 'value' } })
+  scanner.push(Buffer.from('["first","sec'))
+  t.match(scanner.findings, [
+    { path: '[0]', end: 8 },
+    { path: '[1]', end: -1 },
+  ])
+  scanner.push(Buffer.from('ond"]'))
+  t.equal(scanner.findings[1]?.raw?.toString(), '"second"')
 })
