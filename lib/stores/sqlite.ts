@@ -57,7 +57,7 @@ const writerUrl = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.m
 
 /** Starts the thread and waits until it has opened the store. */
 async function startWriter(options: WriterOptions): Promise<{ worker: Worker; snapshot: StoreSnapshot }> {
-  const worker = new Worker(writerUrl, { workerData: options })
+  const worker = new Worker(writerUrl, { workerData: options, execArgv: [] })
   const message = await new Promise<WriterMessage>((fulfil, reject) => {
     worker.once('message', fulfil)
     worker.once('error', reject)

@@ -1,0 +1,183 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { keyDigest } from '../../../lib/accounts/key-value.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import { openSqliteStore } from '../../../lib/stores/sqlite.ts'
+import { openSqliteReader } from '../../../lib/stores/sqlite-reader.ts'
+import { migrations } from '../../../lib/stores/sqlite-schema.ts'
+import { accountWith, chargeOf, holdOf, ledgerContract, roubles } from '../../contracts/ledger.ts'
+import { openFile, openNew } from './open-store.ts'
+
+await ledgerContract(t, t => openNew(t))
+
+const open = (file: string) => openSqliteStore({ file, durability: 'strict', clock: systemClock })
+
+await t.test('a second opener is refused with the reason, and the first goes on', async t => {
+  const store = await openNew(t)
+  await t.rejects(open(store.file), { name: 'StoreLockedError', message: /open in another process/ })
+  const { id } = await store.accounts.createAccount({ email: 'a@b.ru' })
+  t.equal((await store.ledger.balance(id)).balanceMicros, 0)
+  await store.close()
+  await (await open(store.file)).close()
+})
+
+await t.test('a store of a newer program is refused and left as it is', async t => {
+  const store = await openNew(t)
+  await store.close()
+  const database = new Database(store.file)
+  database.pragma(`user_version = ${migrations.length + 1}`)
+  database.close()
+  const before = readFileSync(store.file)
+  await t.rejects(open(store.file), { name: 'StoreError', message: /schema version 2 .* newer release/ })
+  t.throws(() => openSqliteReader(store.file), /newer release/)
+  t.same(readFileSync(store.file), before)
+})
+
+await t.test('a file that is no store is refused with the reason', async t => {
+  const dir = t.testdir({
+    'text.db': 'this is not a database, but long enough to be read as one. '.repeat(100),
+  })
+  await t.rejects(open(`${dir}/text.db`), { name: 'StoreError', message: /damaged or not a SQLite database/ })
+  const foreign = new Database(`${dir}/foreign.db`)
+  foreign.exec('CREATE TABLE users (id)')
+  foreign.close()
+  await t.rejects(open(`${dir}/foreign.db`), { name: 'StoreError', message: /not a store of the gateway/ })
+})
+
+await t.test('a damaged store is refused with the reason', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 1000)
+  for (let index = 0; index < 200; index += 1) {
+    await store.ledger.charge(await holdOf(store, account, 1), chargeOf({ input: 1 }))
+  }
+  await store.close()
+  const bytes = readFileSync(store.file)
+  bytes.fill(0xa5, 20 * 4096, 24 * 4096)
+  writeFileSync(store.file, bytes)
+  await t.rejects(open(store.file), { name: 'StoreError', message: /damaged/ })
+  await t.rejects(open(store.file), { name: 'StoreError' }, 'the lock is free again')
+})
+
+await t.test('the store is for its owner only', async t => {
+  const store = await openNew(t)
+  t.equal(statSync(store.file).mode & 0o777, 0o600)
+})
+
+await t.test('strict: a hold is not durable before it is on the disk, a charge not answered', async t => {
+  const store = await openNew(t)
+  const reader = openSqliteReader(store.file)
+  t.teardown(() => reader.close())
+  const account = await accountWith(store, 10)
+  const hold = await holdOf(store, account, 4)
+  t.equal(hold.isDurable, false)
+  await hold.durable
+  t.equal(reader.balance(account)?.heldMicros, roubles(4), 'another process sees it')
+  await store.ledger.charge(hold, chargeOf({ input: 3 }))
+  t.strictSame(reader.balance(account), {
+    balanceMicros: roubles(7),
+    heldMicros: 0,
+    availableMicros: roubles(7),
+  })
+})
+
+await t.test('relaxed: neither is waited for, and both are written', async t => {
+  const store = await openNew(t, { durability: 'relaxed' })
+  const account = await accountWith(store, 10)
+  const hold = await holdOf(store, account, 4)
+  t.equal(hold.isDurable, true)
+  await hold.durable
+  await store.ledger.charge(hold, chargeOf({ input: 3 }))
+  t.equal(store.charges(account).length, 0, 'still on its way')
+  const again = await store.restart()
+  t.equal(again.charges(account).length, 1)
+  t.equal((await again.ledger.balance(account)).balanceMicros, roubles(7))
+})
+
+await t.test('holds that were left open are listed by the next start', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 10)
+  const hold = await holdOf(store, account, 4)
+  await hold.durable
+  await store.ledger.release(await holdOf(store, account, 1))
+  const again = await store.restart()
+  t.match(again.recovery.releasedHolds, [
+    { exchangeId: hold.exchangeId, sequence: 0, accountId: account, keyId: 'key', amountMicros: roubles(4) },
+  ])
+  t.equal(again.recovery.releasedHolds.length, 1)
+  t.strictSame((await again.restart()).recovery.releasedHolds, [])
+})
+
+await t.test('holds are given back a day after nobody has resolved them', async t => {
+  let now = Date.parse('2026-05-05T00:00:00Z')
+  const store = await openNew(t, { clock: { now: () => now } })
+  const account = await accountWith(store, 10)
+  const old = await holdOf(store, account, 4)
+  now += 23 * 3_600_000
+  await holdOf(store, account, 1)
+  t.equal(store.expireHolds(), 0)
+  now += 3_600_000
+  t.equal(store.expireHolds(), 1)
+  t.equal((await store.ledger.balance(account)).heldMicros, roubles(1))
+  await t.rejects(store.ledger.charge(old, chargeOf({ input: 1 })), { name: 'HoldResolvedError' })
+  t.strictSame((await store.restart()).verify(), [])
+})
+
+await t.test('the budget of a key counts what is spent and held in its period, over restarts', async t => {
+  let now = Date.parse('2026-05-05T23:00:00Z')
+  const clock = { now: () => now }
+  const store = await openNew(t, { clock })
+  const account = await accountWith(store, 100)
+  const { id, key: value } = await store.accounts.createKey({
+    accountId: account,
+    budgetMicros: roubles(20),
+    budgetPeriod: 'day',
+  })
+  const key = store.keys.findByDigest(keyDigest(value))
+  if (key === undefined) throw new Error('the key is not found')
+  const hold = (amount: number, exchangeId: string) =>
+    store.ledger.placeHold({
+      exchangeId,
+      sequence: 0,
+      accountId: account,
+      keyId: id,
+      amountMicros: roubles(amount),
+    })
+  await store.ledger.charge(await hold(5, 'a'), chargeOf({ input: 3 }))
+  await store.ledger.release(await hold(5, 'b'))
+  await hold(7, 'c')
+  t.match(store.keyBudget(key), {
+    spentMicros: roubles(3),
+    heldMicros: roubles(7),
+    availableMicros: roubles(10),
+    resetsAt: Date.parse('2026-05-06T00:00:00Z'),
+  })
+  const again = await store.restart()
+  t.match(again.keyBudget(key), { spentMicros: roubles(3), heldMicros: 0 })
+  now += 3_600_000
+  t.match(again.keyBudget(key), { spentMicros: 0, availableMicros: roubles(20) })
+  t.strictSame(again.verify(), [])
+})
+
+await t.test('closing twice is closing once, and a closed store takes nothing', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 10)
+  await Promise.all([store.close(), store.close()])
+  await t.rejects(holdOf(store, account, 1), { name: 'LedgerUnavailableError' })
+  await t.rejects(store.accounts.createAccount({ email: 'b@b.ru' }), { name: 'LedgerUnavailableError' })
+})
+
+await t.test('a backup is a whole store of its own', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 10)
+  await store.ledger.charge(await holdOf(store, account, 4), chargeOf({ input: 3 }))
+  const reader = openSqliteReader(store.file)
+  t.teardown(() => reader.close())
+  const copy = `${t.testdirName}/copy.db`
+  reader.backup(copy)
+  t.throws(() => reader.backup(copy), /exists already/)
+  t.ok(existsSync(copy))
+  const restored = await openFile(t, copy)
+  t.equal((await restored.ledger.balance(account)).balanceMicros, roubles(7))
+  t.strictSame(restored.verify(), [])
+})
