@@ -20,7 +20,14 @@ export function guessDialect(url: string, rawHeaders: readonly string[]): Dialec
   const path = url.slice(0, 512)
   if (/\/(?:upload\/|download\/)?v1beta(?:\/|$)/.test(path) || path.startsWith('/ws/')) return google
   if (/\/v1\/messages(?:[/?]|$)/.test(path) || path.startsWith('/api/hello')) return anthropic
+  if (/\/v1\/models(?:[/?]|$)/.test(path) && isGoogleClient(path, rawHeaders)) return google
   return /\/v1\/(?:models|files)(?:[/?]|$)/.test(path) && isAnthropicClient(rawHeaders) ? anthropic : openai
+}
+
+function isGoogleClient(path: string, rawHeaders: readonly string[]): boolean {
+  return (
+    headerValue(rawHeaders, 'x-goog-api-key') !== undefined || /^\/v1\/models\/[^/?]+:[a-zA-Z]/.test(path)
+  )
 }
 
 /**
@@ -38,6 +45,11 @@ export function findRoute(
   const queryKeys = key.value === undefined ? [] : [key.value]
   const target = key.rest
   const lookup = method === 'HEAD' ? 'GET' : method
+  // Newer versions of Google's SDKs ask for /v1 unless they are told otherwise.
+  if (/^\/v1\/models\/[^/?]+:[a-zA-Z]+(?:\?|$)/.test(target)) {
+    const match = { ...google.match(lookup, target.slice(3)), isStableVersion: true }
+    return { dialect: google, match, providerName: undefined, queryKeys }
+  }
   if (target.startsWith('/v1/')) {
     const dialect = guessDialect(target, rawHeaders)
     return { dialect, match: dialect.match(lookup, target.slice(3)), providerName: undefined, queryKeys }

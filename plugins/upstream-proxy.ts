@@ -50,8 +50,10 @@ export function upstreamProxy({ pools }: PluginContext): Plugin {
 }
 
 function upstreamPath(exchange: Exchange, { baseUrl, upstreamPath: path }: Target): string {
-  if (exchange.get('route').match.isAtOrigin === true) return path
-  return baseUrl.pathname.replace(/\/$/, '') + path
+  const { match } = exchange.get('route')
+  if (match.isAtOrigin === true) return path
+  const basePath = baseUrl.pathname.replace(/\/$/, '')
+  return (match.isStableVersion === true ? basePath.replace(/\/v1beta$/, '/v1') : basePath) + path
 }
 
 function isEventStream(head: ResponseHead): boolean {

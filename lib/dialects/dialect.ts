@@ -71,6 +71,8 @@ export interface Operation {
   readonly body: BodyKind
   /** Where the model's name stands; `none` for operations without one. */
   readonly modelIn: 'body' | 'path' | 'none'
+  /** The model that the provider takes when a request names none. */
+  readonly defaultModel?: string
   /** Free operations place no hold and leave no charge. */
   readonly isFree: boolean
   /** Refused with 501 `not_supported` and this reason. */
@@ -100,6 +102,8 @@ export interface RouteMatch {
   readonly pathModelSpan?: Span
   /** `upstreamPath` stands below the provider's origin, not below its base URL (`/api/hello`). */
   readonly isAtOrigin?: boolean
+  /** Google's `/v1` was asked for, where the base URL says `/v1beta`. */
+  readonly isStableVersion?: boolean
   /** The object the path names, such as a stored response. */
   readonly object?: NamedObject
 }

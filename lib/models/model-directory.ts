@@ -58,10 +58,10 @@ function resolved(entry: ModelConfig, canonicalName: string, requestedName: stri
   }
 }
 
-/** `groq/llama-3.3` of the provider groq is `llama-3.3` to groq; OpenRouter's `openai/gpt-5` stays. */
+/** The entry `groq/llama-3.3` of the provider groq is `llama-3.3` to groq; OpenRouter's `openai/gpt-5` stays. */
 function withoutOwnProvider(entry: ModelConfig, name: string): string {
-  const [provider] = entry.providers
-  return provider !== undefined && name.startsWith(`${provider}/`) ? name.slice(provider.length + 1) : name
+  const prefix = `${entry.providers[0]}/`
+  return entry.name.startsWith(prefix) && name.startsWith(prefix) ? name.slice(prefix.length) : name
 }
 
 function patternExpression(pattern: string): RegExp {

@@ -16,7 +16,7 @@ export function requestedModel(
   facts: RequestFacts,
   directory: ModelDirectory,
 ): ResolvedModel | undefined {
-  const name = route.match.pathModel ?? facts.model
+  const name = route.match.pathModel ?? facts.model ?? route.match.operation.defaultModel
   if (name === undefined) {
     if (needsNoModel(exchange, route)) return undefined
     throw new GatewayError('body_invalid', 'The request names no model. Send "model".', { param: 'model' })

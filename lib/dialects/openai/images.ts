@@ -80,6 +80,8 @@ class ImagesReader extends OpenaiReader {
 
 const shared = {
   modelIn: 'body',
+  // https://platform.openai.com/docs/api-reference/images: the default of all three operations.
+  defaultModel: 'dall-e-2',
   isFree: false,
   mainMeter: 'images',
   interest: request,

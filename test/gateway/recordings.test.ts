@@ -1,0 +1,278 @@
+import { isDeepStrictEqual } from 'node:util'
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import { chunked, headLines, startRawUpstream, type RawAnswer } from '../fixtures/raw-upstream.ts'
+import {
+  comparableUsage,
+  expectedRawUsage,
+  normaliseUsage,
+  type Expected,
+} from '../fixtures/expected-usage.ts'
+import { configFor, recordedExchanges, sha256, type RecordedExchange } from '../fixtures/recorded-exchange.ts'
+import { send } from '../fixtures/http-client.ts'
+import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
+import { loadRecordings, recordingsSkip } from '../lib/dialects/recordings.ts'
+
+const exchanges = recordingsSkip === false ? recordedExchanges(loadRecordings()) : []
+const notReplayed = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'content-encoding'])
+const credential = 'provider-credential-canary'
+
+/** Cuts bytes into pieces of the given sizes, the last repeated. */
+function cut(bytes: Buffer, size: () => number): Buffer[] {
+  const pieces: Buffer[] = []
+  for (let start = 0; start < bytes.length;) {
+    const end = Math.min(bytes.length, start + size())
+    pieces.push(bytes.subarray(start, end))
+    start = end
+  }
+  return pieces
+}
+
+function answerFor(
+  exchange: RecordedExchange,
+  bytes: Buffer,
+  encoding: string,
+  size: () => number,
+): RawAnswer {
+  const { response } = exchange.recording
+  const headers = Object.entries(response.headers)
+    .filter(([name]) => !notReplayed.has(name))
+    .flat()
+  if (encoding !== 'identity') headers.push('content-encoding', encoding)
+  const isHead = exchange.recording.request?.method === 'HEAD'
+  const isChunked = response.headers['transfer-encoding'] !== undefined || exchange.recording.stream
+  if (isChunked && !isHead) {
+    const head = headLines(response.status, [...headers, 'transfer-encoding', 'chunked'])
+    return { pieces: join([head, ...chunked(cut(bytes, size))]) }
+  }
+  const head = headLines(response.status, [...headers, 'content-length', String(bytes.length)])
+  return { pieces: isHead ? [head] : join([head, ...cut(bytes, size)]) }
+}
+
+/** Thousands of tiny pieces share a write: the parser hands them on one by one all the same. */
+function join(pieces: readonly Buffer[]): Buffer[] {
+  const joined: Buffer[] = []
+  for (let start = 0; start < pieces.length; start += 64)
+    joined.push(Buffer.concat(pieces.slice(start, start + 64)))
+  return joined
+}
+
+const encoders: Record<string, (bytes: Buffer) => Buffer> = {
+  identity: bytes => bytes,
+  gzip: bytes => gzipSync(bytes),
+  br: bytes => brotliCompressSync(bytes),
+  zstd: bytes => zstdCompressSync(bytes),
+}
+
+/** Where an SDK's own test suite or proxy recorded the request, the key stood in one of these. */
+function clientHeaders(exchange: RecordedExchange, key: string): string[] {
+  const recorded = Object.entries(exchange.recording.request?.headers ?? {}).filter(
+    ([name]) =>
+      !notReplayed.has(name) && !/^(authorization|x-api-key|x-goog-api-key|api-key|cookie)$/.test(name),
+  )
+  const auth =
+    exchange.dialect === 'anthropic'
+      ? ['x-api-key', key]
+      : exchange.dialect === 'google'
+        ? ['x-goog-api-key', key]
+        : ['authorization', `Bearer ${key}`]
+  return [...recorded.flat(), ...auth, 'x-recording', String(exchange.index)]
+}
+
+/** Replays every recording; `sizeFor` says how finely its answer is cut. */
+async function replay(
+  t: Test,
+  chosen: readonly RecordedExchange[],
+  encoding: string,
+  sizeFor: (exchange: RecordedExchange) => () => number,
+): Promise<void> {
+  const byIndex = new Map(chosen.map(exchange => [String(exchange.index), exchange]))
+  const upstream = await startRawUpstream(t, request => {
+    const exchange = byIndex.get(request.headers[request.headers.indexOf('x-recording') + 1] ?? '')
+    if (exchange === undefined) throw new Error('a request came that nobody sent')
+    const bytes = encoders[encoding]!(exchange.answer)
+    return answerFor(exchange, bytes, encoding, sizeFor(exchange))
+  })
+  const gateway = await startTestGateway(t, {
+    config: configFor(chosen, upstream.origin, credential),
+    rub: 1_000_000,
+  })
+  for (const exchange of chosen) {
+    await t.test(exchange.recording.file, async t => {
+      const sent = upstream.requests.length
+      const { request } = exchange.recording
+      const answer = await send(gateway.url + exchange.path, {
+        method: request?.method ?? 'POST',
+        headers: clientHeaders(exchange, gateway.key),
+        ...(exchange.body.length > 0 && { body: exchange.body }),
+      })
+      t.equal(
+        upstream.requests.length,
+        sent + 1,
+        `one request at the upstream: ${answer.body.toString().slice(0, 300)}`,
+      )
+      const seen = upstream.requests.at(-1)!
+      t.equal(seen.path, exchange.upstreamPath, 'path at the upstream')
+      checkRequestBytes(t, exchange, seen.body)
+      checkRequestHeaders(t, exchange, seen.headers, gateway)
+      t.equal(answer.status, exchange.recording.response.status, 'status')
+      t.ok(answer.isWhole, 'the answer ended properly')
+      const isHead = request?.method === 'HEAD'
+      if (!isHead) t.equal(sha256(answer.body), sha256(encoders[encoding]!(exchange.answer)), 'answer bytes')
+      t.equal(answer.headers['set-cookie'], undefined)
+      t.equal(answer.headers['alt-svc'], undefined)
+      await checkCharge(t, exchange, gateway, answer.requestId)
+    })
+  }
+  t.same(gateway.breaches(), [], 'the ledger is in order')
+}
+
+/** Equal, or equal but for an `include_usage` that the gateway wrote for the client. */
+function checkRequestBytes(t: Test, exchange: RecordedExchange, seen: Buffer): void {
+  if (seen.equals(exchange.body)) {
+    t.pass('request bytes')
+    return
+  }
+  const client = exchange.body.toString()
+  const upstream = seen.toString()
+  let prefix = 0
+  while (prefix < client.length && client[prefix] === upstream[prefix]) prefix += 1
+  let suffix = 0
+  while (suffix < client.length - prefix && client.at(-1 - suffix) === upstream.at(-1 - suffix)) suffix += 1
+  const removed = client.slice(prefix, client.length - suffix)
+  const added = upstream.slice(prefix, upstream.length - suffix)
+  t.match(added, /include_usage|true/, 'the only bytes added ask for usage')
+  t.match(removed, /^(|null|false|\{\s*\}|fals)$/, 'nothing else was taken away')
+  const { stream_options: asked, ...rest } = JSON.parse(upstream) as Record<string, unknown>
+  const { stream_options: before, ...original } = JSON.parse(client) as Record<string, unknown>
+  t.same(asked, { ...(before as object | undefined), include_usage: true })
+  t.ok(isDeepStrictEqual(rest, original), 'the rest of the request')
+}
+
+function checkRequestHeaders(
+  t: Test,
+  exchange: RecordedExchange,
+  headers: readonly string[],
+  gateway: TestGateway,
+): void {
+  const all = headers.join('\n')
+  t.notMatch(all, gateway.key, 'the key stays here')
+  t.match(all, credential, 'the credential goes out')
+  const expected = Object.entries(exchange.recording.request?.headers ?? {}).filter(
+    ([name]) =>
+      name.startsWith('anthropic-') ||
+      name.startsWith('x-stainless') ||
+      name === 'user-agent' ||
+      name === 'content-type',
+  )
+  for (const [name, value] of expected) t.equal(headers[headers.indexOf(name) + 1], value, name)
+}
+
+async function checkCharge(
+  t: Test,
+  exchange: RecordedExchange,
+  gateway: TestGateway,
+  requestId: string,
+): Promise<void> {
+  const charge = await gateway.chargeOf(requestId)
+  const { recording } = exchange
+  if (recording.response.status !== 200) {
+    t.equal(charge, undefined, 'an error costs nothing')
+    return
+  }
+  if (charge === undefined) {
+    const isFree = /count_tokens|countTokens|input_tokens$|moderations|\/responses\/resp_|api\/hello/.test(
+      exchange.upstreamPath,
+    )
+    t.ok(isFree || hasFailed(recording), 'only free operations and failures leave no charge')
+    return
+  }
+  t.equal(charge.outcome, 'completed')
+  const expected = recording.expected_normalised
+  if (recording.expected_usage === null || expected === null || expected === undefined) {
+    t.match(
+      charge.usageSource + charge.flags.join(),
+      /estimated|usage_missing|provider/,
+      'usage was not reported',
+    )
+    return
+  }
+  t.equal(charge.usageSource, 'provider')
+  t.match(normaliseUsage(charge, comparableUsage(expected)), comparableUsage(expected), 'usage by meters')
+  const own = charge.model
+  for (const [model, share] of Object.entries((expected['by_model'] ?? {}) as Record<string, Expected>)) {
+    const isShare = (name?: string): boolean => (model === '(request model)' ? name === own : name === model)
+    t.match(normaliseUsage(charge, share, isShare), share, `usage of ${model}`)
+  }
+  t.match(
+    JSON.parse(gateway.rawUsage(requestId) ?? 'null'),
+    expectedRawUsage(recording),
+    'usage as the provider wrote it',
+  )
+  t.equal(charge.amount, expectedAmount(charge.usage), 'the amount')
+}
+
+/** In-band errors before any output: nothing is owed. */
+function hasFailed(recording: RecordedExchange['recording']): boolean {
+  return recording.expected_usage === null && /"error"/.test(recording.response.body)
+}
+
+/** All token meters cost 1000 roubles a million, all others half a rouble a unit. */
+function expectedAmount(usage: Readonly<Record<string, number>>): string {
+  let micros = 0
+  for (const [meter, units] of Object.entries(usage)) {
+    micros += /Seconds$|^images$|^characters$|^searches$|^requests$/.test(meter)
+      ? units * 500_000
+      : units * 1000
+  }
+  return (Math.round(micros) / 1_000_000).toFixed(6)
+}
+
+const seed = Date.now() % 2 ** 31
+let state = seed
+
+/** A repeatable stream of sizes: the seed is printed. */
+function randomSize(max: number): () => number {
+  return () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff
+    return 1 + (state % max)
+  }
+}
+
+const options = { skip: recordingsSkip, timeout: 300_000 }
+
+t.test(
+  'every recorded exchange passes unchanged and is charged, its answer cut at random',
+  options,
+  async t => {
+    t.comment(`seed ${seed}`)
+    await replay(t, exchanges, 'identity', () => randomSize(2000))
+  },
+)
+
+t.test(
+  'every recorded exchange passes unchanged and is charged, its answer one byte at a time',
+  options,
+  async t => {
+    // Two pictures of megabytes would take minutes; they come in pieces of 61 bytes.
+    await replay(
+      t,
+      exchanges,
+      'identity',
+      ({ answer }) =>
+        () =>
+          answer.length > 300_000 ? 61 : 1,
+    )
+  },
+)
+
+for (const encoding of ['gzip', 'br', 'zstd']) {
+  t.test(
+    `every recorded exchange passes unchanged and is charged, its answer in ${encoding}`,
+    options,
+    async t => {
+      t.comment(`seed ${seed}`)
+      await replay(t, exchanges, encoding, () => randomSize(500))
+    },
+  )
+}
