@@ -1,4 +1,4 @@
-import { JsonScanner, scanJson } from '../http/json-scan.ts'
+import { JsonScanError, JsonScanner, scanJson } from '../http/json-scan.ts'
 import type { Finding, Interest } from '../http/json-scan.ts'
 import { SseParser } from '../http/sse.ts'
 import type { NamedObject, ObjectKind, UsageReading } from '../money/usage.ts'
@@ -27,6 +27,8 @@ export abstract class AnswerReader implements UsageReader {
   protected tier: string | undefined
   protected hasError = false
   protected hasOutput = false
+  /** The provider bills nothing for this answer, so zero is no surprise. */
+  protected isFree = false
   protected model: string | undefined
   readonly #interest: Interest
   readonly #isEventStream: boolean
@@ -73,7 +75,8 @@ export abstract class AnswerReader implements UsageReader {
     if (this.#scanner !== undefined) this.#endDocument(this.#scanner)
     const { lines, details } = this.measure()
     const isZero = lines.every(line => Object.values(line.meters).every(units => units === 0))
-    if (lines.length > 0 && isZero && this.#isTerminal && !this.hasError) this.flags.add('usage_zero')
+    const isOdd = isZero && lines.length > 0 && this.#isTerminal && !this.hasError && !this.isFree
+    if (isOdd) this.flags.add('usage_zero')
     const raw = this.#rawUsage()
     return {
       lines,
@@ -99,8 +102,9 @@ export abstract class AnswerReader implements UsageReader {
     return false
   }
 
+  /** A document ends where its JSON ends, whatever it says before. */
   protected markTerminal(): void {
-    this.#isTerminal = true
+    if (this.#framing === 'events') this.#isTerminal = true
   }
 
   /** The last usage object under this name; undefined when there was none. */
@@ -142,7 +146,8 @@ export abstract class AnswerReader implements UsageReader {
     if (scanner === undefined) return
     try {
       scanner.push(chunk)
-    } catch {
+    } catch (error) {
+      if (!(error instanceof JsonScanError)) throw error
       // The client gets the provider's bytes all the same; what was found so far still counts.
       this.flags.add('answer_unreadable')
       this.#framing = 'opaque'
@@ -154,9 +159,9 @@ export abstract class AnswerReader implements UsageReader {
     try {
       scanner.end()
       this.#isTerminal = true
-    } catch {
+    } catch (error) {
       // Cut short: the head of the document may still name the model and the object.
-      this.#isTerminal = false
+      if (!(error instanceof JsonScanError)) throw error
     }
     this.#takeFindings(scanner.findings, this.#findingsTaken)
   }
@@ -172,7 +177,8 @@ export abstract class AnswerReader implements UsageReader {
       }
       this.#currentRaw = data
       visitInterest(JSON.parse(data.toString('utf8')), this.#interest, this.#visit)
-    } catch {
+    } catch (error) {
+      if (!(error instanceof JsonScanError || error instanceof SyntaxError)) throw error
       this.flags.add('answer_unreadable')
     }
     this.#currentRaw = undefined

@@ -37,7 +37,7 @@ const document = object({
   x_groq: object({ usage: value('usage') }),
   response: object({ usage: value('usage'), model: value('model'), error: value('error') }),
   interaction: object({ usage: value('usage'), model: value('model') }),
-  meta: object({ billed_units: value('usageBilled'), tokens: value('usageTokens') }),
+  meta: value('usageMeta'),
   message,
   delta: anyOf(text, object({ text, message, usage: value('usage') })),
   content: anyOf(text, list(words)),
@@ -71,8 +71,8 @@ class GenericReader extends AnswerReader {
   }
 
   protected override measure(): AnswerMeasure {
-    const billed = this.usage('usageBilled')
-    if (billed !== undefined) return asAnswer(measureBilledUnits(billed, this.usage('usageTokens')))
+    const meta = this.usage('usageMeta')
+    if (meta?.has('billed_units') === true) return asAnswer(measureBilledUnits(meta))
     const metadata = this.usage('usageMetadata')
     if (metadata !== undefined) return asAnswer(measureMetadata(metadata, generateNames))
     const start = this.usage('usageStart')
@@ -87,9 +87,7 @@ function measureByShape(
   start: UsageFields | undefined,
   providerKind: string,
 ): AnswerMeasure {
-  if (usage.has('billed_units')) {
-    return asAnswer(measureBilledUnits(usage.within('billed_units'), usage.within('tokens')))
-  }
+  if (usage.has('billed_units')) return asAnswer(measureBilledUnits(usage))
   if (usage.has('total_input_tokens')) return asAnswer(measureMetadata(usage, interactionNames))
   const isAnthropic =
     start !== undefined || usage.has('cache_read_input_tokens', 'cache_creation_input_tokens', 'iterations')
@@ -98,7 +96,9 @@ function measureByShape(
 }
 
 /** Cohere bills fewer tokens than it reads; what it billed is the price. */
-function measureBilledUnits(billed: UsageFields, tokens: UsageFields | undefined): Measure {
+function measureBilledUnits(usage: UsageFields): Measure {
+  const billed = usage.within('billed_units')
+  const tokens = usage.within('tokens')
   const measure: Measure = { meters: {}, details: {} }
   const input = billed.count('input_tokens')
   const output = billed.count('output_tokens')
@@ -106,9 +106,9 @@ function measureBilledUnits(billed: UsageFields, tokens: UsageFields | undefined
   if (output !== undefined) measure.meters.output = output
   addUsed(measure.meters, 'searches', billed.count('search_units'))
   addUsed(measure.meters, 'images', billed.count('images'))
-  addDetail(measure.details, 'readTokens', tokens?.count('input_tokens'))
-  addDetail(measure.details, 'writtenTokens', tokens?.count('output_tokens'))
-  addDetail(measure.details, 'reasoning', tokens?.count('reasoning_tokens'))
+  addDetail(measure.details, 'readTokens', tokens.count('input_tokens'))
+  addDetail(measure.details, 'writtenTokens', tokens.count('output_tokens'))
+  addDetail(measure.details, 'reasoning', tokens.count('reasoning_tokens'))
   return measure
 }
 

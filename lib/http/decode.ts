@@ -81,6 +81,7 @@ class StreamDecoder implements Decoder {
   #inputBytes = 0
   #outputBytes = 0
   #isBroken = false
+  readonly #waiting = new Set<() => void>()
 
   constructor(create: (first: Buffer) => Transform, onData: (chunk: Buffer) => void, caps: DecodeCaps) {
     this.#create = create
@@ -97,8 +98,12 @@ class StreamDecoder implements Decoder {
     this.#inputBytes += chunk.length
     const stream = (this.#stream ??= this.#open(chunk))
     return new Promise(resolve => {
-      // A destroyed stream calls back with an error: the wait ends either way.
-      stream.write(chunk, () => resolve())
+      const done = (): void => {
+        this.#waiting.delete(done)
+        resolve()
+      }
+      this.#waiting.add(done)
+      stream.write(chunk, done)
     })
   }
 
@@ -116,6 +121,10 @@ class StreamDecoder implements Decoder {
     stream.on('data', (decoded: Buffer) => this.#deliver(decoded))
     stream.on('error', () => {
       this.#isBroken = true
+    })
+    // A stream that fails never calls back for the chunk it failed on.
+    stream.on('close', () => {
+      for (const done of this.#waiting) done()
     })
     return stream
   }

@@ -55,6 +55,7 @@ class MessagesReader extends AnswerReader {
     const measure = measureLines(last, start)
     if (!this.#isRefusal || this.hasOutput) return measure
     // A refusal before any output shows its usage and is not billed.
+    this.isFree = true
     this.flags.add('refusal_unbilled')
     return { ...measure, lines: measure.lines.map(line => ({ ...line, meters: { input: 0, output: 0 } })) }
   }

@@ -11,7 +11,7 @@ const answer = object({
   model: value('model'),
   error: value('error'),
   usage: value('usage'),
-  meta: object({ billed_units: value('usageBilled') }),
+  meta: value('usageMeta'),
   results: span('output'),
   data: span('output'),
 })
@@ -23,7 +23,7 @@ class RerankReader extends OpenaiReader {
   }
 
   protected override measure(): AnswerMeasure {
-    const units = this.usage('usageBilled')?.count('search_units')
+    const units = this.usage('usageMeta')?.within('billed_units').count('search_units')
     if (units === undefined) return super.measure()
     const line = this.line({})
     addUsed(line.meters, 'searches', units)

@@ -1,0 +1,183 @@
+import t from 'tap'
+import { chat } from '../../../../lib/dialects/openai/chat.ts'
+import { completions } from '../../../../lib/dialects/openai/completions.ts'
+import { eventStream, factsOf, readAnswer } from '../read-answer.ts'
+
+const usage = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
+const events = { contentType: 'text/event-stream' }
+const delta = (content: string): unknown => ({ model: 'gpt-x', choices: [{ delta: { content } }] })
+
+await t.test('the last usage of a stream counts, wherever it stands', async t => {
+  const streams = [
+    eventStream(delta('hé'), { choices: [], usage }, '[DONE]'),
+    eventStream(
+      { choices: [], usage: { ...usage, completion_tokens: 1, total_tokens: 11 } },
+      { choices: [{ delta: {} }], usage },
+      '[DONE]',
+    ),
+    eventStream({ choices: [], usage }, { choices: [], usage: null }, '[DONE]'),
+    eventStream({ choices: [{ delta: {} }], x_groq: { usage } }, '[DONE]'),
+  ]
+  for (const stream of streams) {
+    const reading = readAnswer(chat, stream, events)
+    t.same(reading.lines, [{ meters: { input: 10, output: 4 } }])
+    t.equal(reading.raw, JSON.stringify(usage))
+    t.equal(reading.isTerminal, true)
+    t.same(reading.flags, [])
+  }
+})
+
+await t.test('text, its bytes and the model are read from deltas', async t => {
+  const reading = readAnswer(chat, eventStream(delta('hé'), delta('llo'), '[DONE]'), events)
+  t.equal(reading.outputTextBytes, 6)
+  t.equal(reading.hasOutput, true)
+  t.equal(reading.model, 'gpt-x')
+  t.same(reading.lines, [])
+  const first = { choices: [{ delta: { role: 'assistant', content: '' } }] }
+  t.equal(readAnswer(chat, eventStream(first), events).hasOutput, false)
+  const tool = { choices: [{ delta: { tool_calls: [{ function: { name: 'f', arguments: '{"a"' } }] } }] }
+  t.match(readAnswer(chat, eventStream(tool), events), { hasOutput: true, outputTextBytes: 4 })
+})
+
+await t.test('a stream that breaks off has no end, an error in it is one', async t => {
+  t.match(readAnswer(chat, eventStream(delta('a')), events), { isTerminal: false, hasError: false })
+  const failed = eventStream(delta('a'), { error: { message: 'x' } })
+  t.match(readAnswer(chat, failed, events), { isTerminal: false, hasError: true, hasOutput: true })
+  t.match(readAnswer(chat, 'event: error\ndata: {"error":{"message":"x"}}\n\n', events), { hasError: true })
+})
+
+await t.test('Perplexity ends with an object instead of a mark', async t => {
+  const stream = eventStream(
+    { object: 'chat.completion.chunk', usage },
+    { object: 'chat.completion.done', usage },
+  )
+  t.equal(readAnswer(chat, stream, events).isTerminal, true)
+})
+
+await t.test('a document is read whatever blank lines come before it', async t => {
+  const answer = { model: 'm', choices: [{ message: { content: 'abc' } }], usage }
+  const reading = readAnswer(chat, `\n\n  \n${JSON.stringify(answer)}`)
+  t.match(reading, { isTerminal: true, hasOutput: true, outputTextBytes: 3, model: 'm' })
+  t.same(reading.lines, [{ meters: { input: 10, output: 4 } }])
+})
+
+await t.test('an error inside a 200 is seen in a document and in a bare body of an event stream', async t => {
+  const error = { error: { message: 'upstream', code: 502 } }
+  t.match(readAnswer(chat, error), { hasError: true, lines: [], hasOutput: false })
+  t.match(readAnswer(chat, error, events), { hasError: true, isTerminal: true })
+  t.match(readAnswer(chat, { error: null, choices: [], usage }), { hasError: false })
+})
+
+await t.test('the tier that was served is on the line', async t => {
+  for (const [tier, served] of [
+    ['flex', 'flex'],
+    ['priority', 'priority'],
+    ['default', undefined],
+    ['on_demand', undefined],
+  ]) {
+    t.equal(readAnswer(chat, { service_tier: tier, usage }).lines[0]?.tier, served)
+  }
+})
+
+await t.test('a zero usage on a whole answer is flagged', async t => {
+  const zero = { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }
+  t.same(readAnswer(chat, zero).flags, ['usage_zero'])
+  t.same(readAnswer(chat, { ...zero, error: { message: 'x' } }).flags, [])
+})
+
+await t.test('model, stream and limits are read, with the place of the model', async t => {
+  const body =
+    '{"messages":[],"model":"g\\u0070t","stream":true,"max_tokens":5,"max_completion_tokens":9,"n":3,"stream_options":{"include_usage":true}}'
+  const facts = factsOf(chat, body)
+  t.match(facts, { model: 'gpt', isStreaming: true, outputTokensCap: 9, candidates: 3 })
+  t.equal(body.slice(facts.modelSpan?.start, facts.modelSpan?.end), '"g\\u0070t"')
+  t.equal(facts.usageSplice, undefined)
+  t.equal(facts.textBytes, body.length)
+  t.match(factsOf(chat, { model: 'm', stream: null, n: null, max_tokens: null }), {
+    isStreaming: false,
+    candidates: 1,
+  })
+})
+
+await t.test('a fact of the wrong type is refused by its path', async t => {
+  const wrong: readonly (readonly [unknown, string])[] = [
+    [{ model: 7 }, 'model'],
+    [{ model: ['m'] }, 'model'],
+    [{ stream: 'true' }, 'stream'],
+    [{ stream: 1 }, 'stream'],
+    [{ max_tokens: '5' }, 'max_tokens'],
+    [{ max_tokens: -1 }, 'max_tokens'],
+    [{ max_tokens: 1.5 }, 'max_tokens'],
+    [{ n: [] }, 'n'],
+    [{ stream: true, stream_options: 'x' }, 'stream_options'],
+    [{ stream: true, stream_options: { include_usage: 'yes' } }, 'stream_options.include_usage'],
+  ]
+  for (const [body, param] of wrong) t.throws(() => factsOf(chat, body), { code: 'body_invalid', param })
+  t.throws(() => factsOf(chat, '[]'), { code: 'body_invalid' })
+})
+
+await t.test('the smallest splice asks for usage, and the body stays valid', async t => {
+  const asked = { model: 'm', stream: true, stream_options: { include_usage: true } }
+  const bodies: readonly (readonly [string, unknown])[] = [
+    ['{"model":"m","stream":true}', asked],
+    ['{"stream" : true , "model":"m"}', asked],
+    ['{"model":"m","stream":true,"stream_options":null}', asked],
+    ['{"model":"m","stream":true,"stream_options":{}}', asked],
+    ['{"model":"m","stream":true,"stream_options":{ \n }}', asked],
+    ['{"model":"m","stream_options":{"include_usage":false},"stream":true}', asked],
+    ['{"model":"m","stream":true,"stream_options":{"include_usage":null}}', asked],
+    [
+      '{"model":"m","stream":true,"stream_options":{"include_obfuscation":false}}',
+      { ...asked, stream_options: { include_usage: true, include_obfuscation: false } },
+    ],
+  ]
+  for (const operation of [chat, completions]) {
+    for (const [body, expected] of bodies) {
+      const splice = factsOf(operation, body).usageSplice
+      const { start, end } = splice?.span ?? { start: 0, end: 0 }
+      t.same(JSON.parse(`${body.slice(0, start)}${splice?.bytes}${body.slice(end)}`), expected, body)
+    }
+    t.equal(factsOf(operation, '{"model":"m","stream":false,"stream_options":null}').usageSplice, undefined)
+    t.equal(factsOf(operation, '{"model":"m"}').usageSplice, undefined)
+  }
+})
+
+const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64')
+
+await t.test('media are found wherever a message can have them', async t => {
+  const content = [
+    { type: 'text', text: 'look' },
+    { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
+    { type: 'image_url', image_url: 'https://example.com/a.png' },
+    { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+    { type: 'file', file: { file_data: `data:application/pdf;base64,JVBERi0=` } },
+    { type: 'file', file: { file_id: 'file-1' } },
+  ]
+  const body = {
+    model: 'm',
+    messages: [
+      { role: 'user', content: 'no' },
+      { role: 'user', content },
+    ],
+  }
+  const facts = factsOf(chat, body)
+  t.match(facts.media, [
+    { path: 'messages[1].content[1].image_url.url', kind: 'image', detectedType: 'image/png', bytes: 16 },
+    { path: 'messages[1].content[2].image_url', kind: 'image' },
+    { path: 'messages[1].content[3].input_audio.data', kind: 'audio', bytes: 3 },
+    { path: 'messages[1].content[4].file.file_data', kind: 'document', declaredType: 'application/pdf' },
+  ])
+  t.equal(facts.media[1]?.bytes, undefined)
+  t.same(facts.objects, [{ kind: 'file', id: 'file-1' }])
+  const inline = facts.media.reduce((sum, part) => sum + part.bodyBytes, 0)
+  t.equal(facts.textBytes, JSON.stringify(body).length - inline)
+})
+
+await t.test('legacy completions multiply by their prompts and by best_of', async t => {
+  t.equal(factsOf(completions, { prompt: 'a', n: 2 }).candidates, 2)
+  t.equal(factsOf(completions, { prompt: ['a', 'b', 'c'], n: 2 }).candidates, 6)
+  t.equal(factsOf(completions, { prompt: [1, 2, 3], best_of: 4 }).candidates, 4)
+  t.equal(factsOf(completions, { prompt: [[1], [2]] }).candidates, 2)
+  const reading = readAnswer(completions, { choices: [{ text: 'abc' }], usage })
+  t.match(reading, { outputTextBytes: 3, lines: [{ meters: { input: 10, output: 4 } }] })
+})

@@ -1,0 +1,40 @@
+import type { Operation, RequestFacts } from '../../../lib/dialects/dialect.ts'
+import { scanJson } from '../../../lib/http/json-scan.ts'
+import type { UsageReading } from '../../../lib/money/usage.ts'
+
+export const noFacts: RequestFacts = {
+  isStreaming: false,
+  candidates: 1,
+  textBytes: 0,
+  media: [],
+  objects: [],
+}
+
+export interface ReadOptions {
+  readonly contentType?: string
+  readonly providerKind?: string
+  readonly facts?: RequestFacts
+}
+
+/** Has an operation read an answer: text as it is, anything else as JSON. */
+export function readAnswer(operation: Operation, answer: unknown, options: ReadOptions = {}): UsageReading {
+  const { contentType = 'application/json', providerKind = 'openai', facts = noFacts } = options
+  const reader = operation.readUsage?.({ status: 200, contentType }, { providerKind, facts })
+  if (reader === undefined) throw new Error(`${operation.name} reads no usage`)
+  reader.push(Buffer.from(typeof answer === 'string' ? answer : JSON.stringify(answer)))
+  return reader.end()
+}
+
+/** Events as JSON, one `data:` line each; a string stands for itself. */
+export function eventStream(...events: readonly unknown[]): string {
+  return events
+    .map(event => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
+    .join('')
+}
+
+/** The facts of a JSON request; text is taken as it is. */
+export function factsOf(operation: Operation, request: unknown, foldUnderscores = false): RequestFacts {
+  const body = Buffer.from(typeof request === 'string' ? request : JSON.stringify(request))
+  if (operation.interest === undefined || operation.factsFromJson === undefined) throw new Error('no facts')
+  return operation.factsFromJson(scanJson(body, operation.interest, { foldUnderscores }), body)
+}
