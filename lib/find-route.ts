@@ -10,8 +10,17 @@ import { cutQueryParameter, hasQueryParameter } from './http/query.ts'
 
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
 
-/** Query parameters with which a Google API hides or reshapes the usage in its answer. */
-const refusedParameters = ['fields', '$fields', 'callback', '$callback', '$alt']
+/** Query parameters with which a Google API hides or reshapes the usage in its answer, or takes another key. */
+const refusedParameters = [
+  'fields',
+  '$fields',
+  'callback',
+  '$callback',
+  '$alt',
+  '$key',
+  'access_token',
+  'oauth_token',
+]
 
 const refusedHeaders = ['x-goog-fieldmask', 'x-http-method-override', 'x-http-method', 'x-method-override']
 
@@ -145,9 +154,13 @@ function refuseTricks(url: string, rawHeaders: readonly string[]): void {
   }
   for (const name of refusedHeaders) {
     if (headerValue(rawHeaders, name) !== undefined) {
-      throw new GatewayError('request_invalid', `The header "${name}" is refused: it can hide usage.`, {
-        param: name,
-      })
+      throw new GatewayError(
+        'request_invalid',
+        `The header "${name}" is refused: it can hide usage or replace the key.`,
+        {
+          param: name,
+        },
+      )
     }
   }
 }
