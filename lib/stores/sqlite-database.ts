@@ -16,7 +16,8 @@ export function openForReading(file: string): SqliteDatabase {
 
 /** Opens or makes a file for its one writer: a commit is on the disk when it returns. */
 export function openForWriting(file: string): SqliteDatabase {
-  const database = new Database(file, { timeout: 5000 })
+  // Nobody else writes, unless a person does with a tool: the queue behind must not wait long.
+  const database = new Database(file, { timeout: 1000 })
   database.pragma('journal_mode = WAL')
   // With WAL the library's own default loses the last commits when the machine loses power.
   database.pragma('synchronous = FULL')

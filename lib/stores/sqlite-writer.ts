@@ -17,7 +17,6 @@ function start(options: WriterOptions): void {
   const batch = new SqliteBatch(database)
   port?.on('message', (operations: readonly StoreOperation[] | undefined) => {
     if (operations === undefined) {
-      database.pragma('optimize')
       database.close()
       port.close()
     } else {

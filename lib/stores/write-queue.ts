@@ -91,7 +91,7 @@ export class WriteQueue {
     const batch = this.#gathering
     const index = batch.operations.push(operation) - 1
     batch.owners.push(owner)
-    if (!this.#isScheduled && this.#sent === undefined && this.#retryTimer === undefined) this.#schedule()
+    if (this.#isFree && !this.#isScheduled) this.#schedule()
     return { batch, index }
   }
 
@@ -103,9 +103,9 @@ export class WriteQueue {
     if (report.error === undefined) this.#committed(batch, report)
     else {
       const { code, message } = report.error
-      this.#failed(batch, new LedgerUnavailableError(`the store cannot be written: ${message} (${code})`))
       // A full disk may have room again. Until then everything waits in memory.
       this.#retryTimer = setTimeout(() => this.#retry(), this.#options.retryMs)
+      this.#failed(batch, new LedgerUnavailableError(`the store cannot be written: ${message} (${code})`))
       this.#onIdle?.()
     }
   }
@@ -114,6 +114,7 @@ export class WriteQueue {
   stop(error: LedgerUnavailableError): void {
     this.#isEnded = true
     clearTimeout(this.#retryTimer)
+    this.#retryTimer = undefined
     if (this.#sent !== undefined) this.#failed(this.#sent, error)
     this.#sent = undefined
     this.#setFailure(error)
@@ -139,6 +140,11 @@ export class WriteQueue {
     if (this.#failure !== undefined) throw this.#failure
   }
 
+  /** Neither is a batch on its way nor is the next attempt put off. */
+  get #isFree(): boolean {
+    return this.#sent === undefined && this.#retryTimer === undefined
+  }
+
   get #waiting(): number {
     return this.#gathering.operations.length + this.#kept.operations.length
   }
@@ -148,7 +154,7 @@ export class WriteQueue {
     // Calls that are made in the same moment go together.
     queueMicrotask(() => {
       this.#isScheduled = false
-      this.#send()
+      if (this.#isFree && this.#gathering.operations.length > 0) this.#send()
     })
   }
 

@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { systemClock } from '../../../lib/clock.ts'
+import { LedgerUnavailableError } from '../../../lib/ledger/ledger.ts'
+import { openSqliteStore } from '../../../lib/stores/sqlite.ts'
+import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/ledger.ts'
+import type { StoreUnderTest } from '../../contracts/ledger.ts'
+import { openFile, openNew } from './open-store.ts'
+
+/** Keeps the store from being written until it is let go. */
+function block(file: string): () => void {
+  const database = new Database(file)
+  database.exec('BEGIN IMMEDIATE')
+  return () => {
+    database.exec('ROLLBACK')
+    database.close()
+  }
+}
+
+async function untilHeld(store: StoreUnderTest, account: string): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    try {
+      const hold = await holdOf(store, account, 0)
+      await hold.durable
+      return await store.ledger.release(hold)
+    } catch (error) {
+      if (!(error instanceof LedgerUnavailableError)) throw error
+      await delay(50)
+    }
+  }
+  throw new Error('the store did not come back')
+}
+
+await t.test(
+  'strict: what cannot be written is refused, and charges that were owed are written later',
+  async t => {
+    const store = await openNew(t)
+    const account = await accountWith(store, 10)
+    const owed = await holdOf(store, account, 4)
+    await owed.durable
+    const letGo = block(store.file)
+
+    const late = await holdOf(store, account, 1)
+    const outcomes = await Promise.allSettled([
+      late.durable,
+      store.ledger.charge(owed, chargeOf({ input: 3 })),
+      store.accounts.credit({ accountId: account, amountMicros: roubles(5), reason: 'late' }),
+    ])
+    for (const outcome of outcomes) {
+      t.equal(outcome.status === 'rejected' && outcome.reason instanceof LedgerUnavailableError, true)
+    }
+    t.equal(late.isDurable, false)
+    await t.rejects(holdOf(store, account, 1), LedgerUnavailableError, 'no hold is placed meanwhile')
+    await t.rejects(store.ledger.charge(late, chargeOf({ input: 1 })), LedgerUnavailableError)
+    await store.ledger.release(late)
+
+    letGo()
+    await untilHeld(store, account)
+    t.strictSame(await store.ledger.balance(account), {
+      balanceMicros: roubles(7),
+      heldMicros: 0,
+      availableMicros: roubles(7),
+    })
+    t.match(store.charges(account), [{ requestId: owed.exchangeId, amount: '3.000000' }])
+    t.strictSame(store.verify(), [])
+    const again = await store.restart()
+    t.equal(
+      (await again.ledger.balance(account)).balanceMicros,
+      roubles(7),
+      'the credit that failed is not there',
+    )
+    t.strictSame(again.recovery.releasedHolds, [])
+  },
+)
+
+await t.test('relaxed: exchanges that run go on, and all of it is written later, in order', async t => {
+  const store = await openNew(t, { durability: 'relaxed' })
+  const account = await accountWith(store, 10)
+  const letGo = block(store.file)
+  const hold = await holdOf(store, account, 4)
+  await t.rejects(store.accounts.createKey({ accountId: account }), LedgerUnavailableError)
+  t.equal(hold.isDurable, true)
+  await store.ledger.charge(hold, chargeOf({ input: 3 }))
+  await t.rejects(holdOf(store, account, 1), LedgerUnavailableError)
+  letGo()
+  await untilHeld(store, account)
+  const again = await store.restart()
+  t.equal((await again.ledger.balance(account)).balanceMicros, roubles(7))
+  t.equal(again.charges(account).length, 1)
+  t.strictSame(again.verify(), [])
+})
+
+await t.test('a store that is closed while it cannot be written says so', async t => {
+  const file = `${t.testdir()}/gateway.db`
+  const store = await openSqliteStore({ file, durability: 'strict', clock: systemClock })
+  const { id } = await store.accounts.createAccount({ email: 'a@b.ru' })
+  await store.accounts.credit({ accountId: id, amountMicros: roubles(10), reason: 'test' })
+  const hold = await store.ledger.placeHold({
+    exchangeId: 'x',
+    sequence: 0,
+    accountId: id,
+    keyId: 'key',
+    amountMicros: roubles(4),
+  })
+  await hold.durable
+  const letGo = block(file)
+  await t.rejects(store.ledger.charge(hold, chargeOf({ input: 3 })), LedgerUnavailableError)
+  await t.rejects(store.close(), LedgerUnavailableError)
+  letGo()
+  const again = await openFile(t, file)
+  t.match(again.recovery.releasedHolds, [{ exchangeId: 'x' }], 'it is listed as not known')
+  t.equal((await again.ledger.balance(id)).availableMicros, roubles(10))
+  t.strictSame(again.verify(), [])
+})
