@@ -1,35 +1,38 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 
 const root = join(import.meta.dirname, '..')
 
+/** Runs a program without the test runner's NODE_OPTIONS, which load hooks into every Node. */
+function run(command: string, ...values: string[]) {
+  const variables = ['PATH', 'HOME'].map(name => `${name}=${process.env[name] ?? ''}`)
+  return spawnSync('env', ['-i', ...variables, command, ...values], { cwd: root, encoding: 'utf8' })
+}
+
 t.test('what npm packs is a gateway that runs under node_modules, where Node strips no types', async t => {
   const folder = t.testdir()
-  execFileSync('npm', ['pack', '--pack-destination', folder, '--loglevel', 'error'], { cwd: root })
+  const packed = run('npm', 'pack', '--pack-destination', folder, '--loglevel', 'error')
+  t.equal(packed.status, 0, packed.stderr)
   const modules = join(folder, 'node_modules')
   mkdirSync(modules)
-  execFileSync('sh', [
-    '-c',
-    `tar xzf "${folder}"/*.tgz -C "${modules}" && mv "${modules}/package" "${modules}/gateway"`,
-  ])
+  run('sh', '-c', `tar xzf "${folder}"/*.tgz -C "${modules}" && mv "${modules}/package" "${modules}/gateway"`)
   // In place of an install: the dependencies as they are here.
   symlinkSync(join(root, 'node_modules'), join(modules, 'gateway', 'node_modules'))
-  const program = join(modules, 'gateway', 'bin', 'gateway')
 
-  const check = spawnSync(process.execPath, [program, 'check'], { encoding: 'utf8', env: {} })
+  const check = run(process.execPath, join(modules, 'gateway', 'bin', 'gateway'), 'check')
 
   t.equal(check.status, 0, check.stderr)
   t.match(check.stdout, /gateway\.yaml is in order/)
 })
 
 t.test('an old Node is told so in one line', async t => {
-  // Reads the program with a version as Node 20 would report it.
-  const script = `Object.defineProperty(process.versions, 'node', { value: '20.20.2' }); await import(${JSON.stringify(`file://${root}/bin/gateway`)})`
+  const pretend = `Object.defineProperty(process.versions, 'node', { value: '20.20.2' })`
+  const script = `${pretend}; await import(${JSON.stringify(`file://${root}/bin/gateway`)})`
 
-  const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })
+  const { status, stderr } = run(process.execPath, '--input-type=module', '-e', script)
 
-  t.equal(run.status, 1)
-  t.match(run.stderr, /^gateway: Node\.js 20\.20\.2 is too old, 24\.12 or newer is needed: \S+\n$/)
+  t.equal(status, 1)
+  t.match(stderr, /^gateway: Node\.js 20\.20\.2 is too old, 24\.12 or newer is needed: \S+\n$/)
 })
