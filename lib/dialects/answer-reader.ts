@@ -45,7 +45,8 @@ export abstract class AnswerReader implements UsageReader {
   #events: SseParser | undefined
   #scanner: JsonScanner | undefined
   #findingsTaken = 0
-  #currentRaw: Buffer | undefined
+  /** Where the usage under way is from: its own text, or the event that it has to be cut out of. */
+  #currentRaw: string | Buffer | undefined
 
   constructor(head: AnswerHead, context: UsageReaderContext, interest: Interest, objectKind?: ObjectKind) {
     this.context = context
@@ -196,8 +197,9 @@ export abstract class AnswerReader implements UsageReader {
 
   #takeFinding(finding: Finding): void {
     if (finding.raw !== undefined) {
-      this.#currentRaw = finding.raw
-      this.#take(finding.name, JSON.parse(finding.raw.toString('utf8')), -1)
+      const text = finding.raw.toString('utf8')
+      this.#currentRaw = text
+      this.#take(finding.name, JSON.parse(text), -1)
       this.#currentRaw = undefined
     } else if (finding.type !== 'null' && finding.type !== 'false') {
       this.#take(finding.name, finding.type, textBytesIn(finding))
@@ -229,9 +231,7 @@ export abstract class AnswerReader implements UsageReader {
 
   #keepUsage(name: string, value: object): void {
     this.#usages.set(name, value)
-    const raw = this.#currentRaw
-    // Of a stream the event is kept, and its usage cut out at the end: most events are soon replaced.
-    if (raw !== undefined) this.#rawUsages.set(name, this.#scanner === undefined ? raw : raw.toString('utf8'))
+    if (this.#currentRaw !== undefined) this.#rawUsages.set(name, this.#currentRaw)
   }
 
   #rawUsage(): string | undefined {

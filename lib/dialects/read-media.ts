@@ -4,15 +4,15 @@ import type { MediaPart } from '../http/media-part.ts'
 import { stringOf } from '../http/json-read.ts'
 
 /**
- * Names under which an interest reports media, and what they are unless the request says otherwise. The
- * declared type stands beside the data, under `mediaType`; `mediaUri` is an address that is kept; a `sourceType` of `text` is no media at all.
+ * Names under which an interest reports media. The first four say what they are; what `media` and
+ * `mediaUri` (an address that is kept) are is told by the members around them: `mediaType` beside the
+ * data, and a `blockType` beside it or one level up. A `sourceType` of `text` is no media at all.
  */
 const kinds: ReadonlyMap<string, MediaPart['kind']> = new Map([
   ['image', 'image'],
   ['audio', 'audio'],
   ['video', 'video'],
   ['document', 'document'],
-  ['media', 'other'],
 ])
 
 /** What there is to measure of a place that the provider fetches itself. */
@@ -22,20 +22,22 @@ const address: Base64Facts = { bytes: 0, head: Buffer.alloc(0), isValid: true, i
 export function readMedia(scan: ScanResult): readonly MediaPart[] {
   const found = scan.findings.filter(isMedia)
   if (found.length === 0) return []
-  const declared = textsByParent(scan, 'mediaType')
+  const types = textsByParent(scan, 'mediaType')
   const sources = textsByParent(scan, 'sourceType')
+  const blocks = textsByParent(scan, 'blockType')
   const media: MediaPart[] = []
   for (const finding of found) {
+    const kind = kinds.get(finding.name)
+    if (kind !== undefined) {
+      media.push(mediaPartFromBase64(finding, undefined, kind))
+      continue
+    }
     const parent = parentOf(finding.path)
     if (sources.get(parent) === 'text') continue
-    const beside = declared.get(parent)
-    const part = mediaPartFromBase64(
-      finding.name === 'mediaUri' ? { ...finding, base64: address } : finding,
-      beside,
-      kinds.get(finding.name),
-    )
-    // A source with a type and data is named as a whole.
-    media.push(beside === undefined ? part : { ...part, path: parent })
+    const measured = finding.name === 'mediaUri' ? { ...finding, base64: address } : finding
+    const block = blocks.get(parent) ?? blocks.get(parentOf(parent))
+    // What has its type beside it is named as a whole.
+    media.push({ ...mediaPartFromBase64(measured, types.get(parent), kinds.get(block ?? '')), path: parent })
   }
   return media
 }

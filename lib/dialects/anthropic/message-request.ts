@@ -18,6 +18,7 @@ function contentBlock(): Interest {
     ['file_id', value('fileId')],
   ])
   const members = new Map<string, Interest>([
+    ['type', value('blockType')],
     ['source', { members: source }],
     ['file_id', value('fileId')],
   ])

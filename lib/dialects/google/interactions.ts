@@ -16,6 +16,7 @@ import { interactionNames, measureMetadata, readTier } from './usage-metadata.ts
 /** Parts of the input, or turns made of parts, or results of functions made of parts. */
 function inputPart(): Interest {
   const members = new Map<string, Interest>([
+    ['type', value('blockType')],
     ['data', base64('media')],
     ['mimetype', value('mediaType')],
     ['uri', value('mediaUri')],
