@@ -9,7 +9,8 @@ import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
 
 /** Places the hold, reads the usage out of the answer in flight, and settles: charge or release. */
-export function usageTap({ config, ledger, bus }: PluginContext): Plugin {
+export function usageTap(context: PluginContext): Plugin {
+  const { config, ledger, bus } = context
   const directory = new ModelDirectory(config)
 
   async function settle(exchange: Exchange, outcome: Parameters<typeof decideCharge>[1]): Promise<void> {
@@ -34,7 +35,7 @@ export function usageTap({ config, ledger, bus }: PluginContext): Plugin {
 
     async onRequest(exchange) {
       if (exchange.get('target').price === undefined) return
-      const hold = await placeHold(exchange, ledger, config.hold)
+      const hold = await placeHold(exchange, context)
       exchange.set('hold', hold)
       // No byte of an answer reaches the client before its hold is durable.
       if (!hold.isDurable) exchange.holdBack(hold.durable)
