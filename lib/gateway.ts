@@ -62,13 +62,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const bodyBudget = new BodyBudget(config.limits.bodyBytesTotalMax)
 
     const build = async (next: Config): Promise<Pipeline> => {
-      const { ledger, keys, keyBudget } = store
+      const { ledger, keys } = store
       await ledger.recordPrices(
         [...next.models.values(), ...next.modelPatterns].flatMap(model => model.prices),
       )
       const pipeline = createPipeline(
         next,
-        { config: next, ledger, keys, keyBudget, clock, bus, pools, bodyBudget },
+        { config: next, ledger, keys, keyBudget: key => store.keyBudget(key), clock, bus, pools, bodyBudget },
         options.plugins,
       )
       await pipeline.start()

@@ -15,7 +15,7 @@ export interface PluginContext {
   readonly ledger: Ledger
   readonly keys: KeyDirectory
   /** What a key may still spend in its period; undefined for a key without a budget. */
-  keyBudget(key: KeyRecord): KeyBudget | undefined
+  readonly keyBudget: (key: KeyRecord) => KeyBudget | undefined
   readonly clock: Clock
   readonly bus: PipelineBus
   readonly pools: UpstreamPools
