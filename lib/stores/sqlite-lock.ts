@@ -1,5 +1,6 @@
 import { openForLocking, sqliteErrorCode } from './sqlite-database.ts'
-import { StoreLockedError } from './store-error.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
+import { StoreLockedError, cannotOpen } from './store-error.ts'
 
 /** The right to write a store; given back by `release` or by the end of the process, however it ends. */
 export interface StoreLock {
@@ -10,20 +11,23 @@ export interface StoreLock {
  * Takes the lock of a store: an open exclusive transaction on a file beside it. The kernel drops it with
  * the process, so that nothing stale is left by kill -9.
  * @throws StoreLockedError when somebody has it
+ * @throws StoreError when the file cannot be made
  */
 export function lockStore(file: string): StoreLock {
-  const database = openForLocking(`${file}.lock`)
+  let database: SqliteDatabase | undefined
   try {
+    database = openForLocking(`${file}.lock`)
     database.exec('BEGIN EXCLUSIVE')
-  } catch (error) {
-    database.close()
-    if (sqliteErrorCode(error)?.startsWith('SQLITE_BUSY')) throw new StoreLockedError(file)
-    throw error
+  } catch (cause) {
+    database?.close()
+    if (sqliteErrorCode(cause)?.startsWith('SQLITE_BUSY')) throw new StoreLockedError(file)
+    throw cannotOpen(`${file}.lock`, cause)
   }
+  const locked = database
   return {
     release() {
-      database.exec('ROLLBACK')
-      database.close()
+      locked.exec('ROLLBACK')
+      locked.close()
     },
   }
 }

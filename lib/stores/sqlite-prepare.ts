@@ -1,9 +1,8 @@
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, openSync, statSync } from 'node:fs'
 import { openForWriting, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { applicationId, migrations } from './sqlite-schema.ts'
-import { StoreError } from './store-error.ts'
+import { StoreError, cannotOpen } from './store-error.ts'
 import type { KeyRow, ReleasedHold, StoreSnapshot, WriterOptions } from './store-operation.ts'
 
 /** Up to this size the whole file is checked at the start; `gateway verify` checks larger ones. */
@@ -14,10 +13,10 @@ function pragmaNumber(database: SqliteDatabase, name: string): number {
 }
 
 /**
- * Tells whether a store may be used by this program.
+ * Makes sure that a store may be used by this program; answers its schema version.
  * @throws StoreError when it is of a newer one, or is no store at all
  */
-export function checkVersion(database: SqliteDatabase, file: string): void {
+export function checkVersion(database: SqliteDatabase, file: string): number {
   const version = pragmaNumber(database, 'user_version')
   if (version > migrations.length) {
     throw new StoreError(
@@ -29,6 +28,7 @@ export function checkVersion(database: SqliteDatabase, file: string): void {
   if (tables !== 0 && pragmaNumber(database, 'application_id') !== applicationId) {
     throw new StoreError(`${file} is a SQLite database, but not a store of the gateway`)
   }
+  return version
 }
 
 function checkPages(database: SqliteDatabase, file: string): void {
@@ -87,17 +87,15 @@ function snapshot(database: SqliteDatabase, releasedHolds: readonly ReleasedHold
   }
 }
 
-function described(error: unknown, file: string): unknown {
+function described(error: unknown, file: string): StoreError {
+  if (error instanceof StoreError) return error
   const code = sqliteErrorCode(error)
-  if (code === undefined) return error
-  if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {
+  if (code !== undefined && /^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
     return new StoreError(`${file} is damaged or not a SQLite database; restore it from a backup (${code})`, {
       cause: error,
     })
   }
-  return new StoreError(`${file} cannot be opened: ${error instanceof Error ? error.message : code}`, {
-    cause: error,
-  })
+  return cannotOpen(file, error)
 }
 
 /**
@@ -106,13 +104,11 @@ function described(error: unknown, file: string): unknown {
  */
 export function prepareStore(options: WriterOptions): { database: SqliteDatabase; snapshot: StoreSnapshot } {
   const { file } = options
-  const isNew = !existsSync(file)
   let database: SqliteDatabase | undefined
   try {
-    mkdirSync(dirname(file), { recursive: true })
+    // The store holds e-mail addresses: it is nobody else's to read. SQLite gives its log the same mode.
+    closeSync(openSync(file, 'a', 0o600))
     database = openForWriting(file)
-    // The store holds e-mail addresses: it is nobody else's to read.
-    if (isNew) chmodSync(file, 0o600)
     checkVersion(database, file)
     checkPages(database, file)
     migrate(database)

@@ -9,6 +9,7 @@ import { keyRecord } from './sqlite-accounts.ts'
 import { openForReading, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { checkVersion } from './sqlite-prepare.ts'
+import { migrations } from './sqlite-schema.ts'
 import { verifyLedger } from './sqlite-verify.ts'
 import { StoreError } from './store-error.ts'
 import type { KeyRow } from './store-operation.ts'
@@ -54,7 +55,7 @@ export interface AccountReport extends Balance {
 }
 
 export interface ChargesFilter {
-  /** Only charges with flags, or whose usage is estimated: what an operator should look at. */
+  /** Only charges with flags: what an operator should look at. */
   readonly alarmsOnly?: boolean
   readonly exchangeId?: string
   readonly keyId?: string
@@ -167,7 +168,7 @@ function* readCharges(
   require('account_id', accountId)
   require('exchange_id', filter.exchangeId)
   require('key_id', filter.keyId)
-  if (filter.alarmsOnly === true) conditions.push(`(flags <> '[]' OR usage_source = 'estimated')`)
+  if (filter.alarmsOnly === true) conditions.push(`flags <> '[]'`)
   const statement = database.prepare<string[], ChargeRow>(
     `SELECT * FROM charges WHERE ${conditions.join(' AND ')} ORDER BY id`,
   )
@@ -183,7 +184,11 @@ function open(file: string): SqliteDatabase {
   let database: SqliteDatabase | undefined
   try {
     database = openForReading(file)
-    checkVersion(database, file)
+    if (checkVersion(database, file) < migrations.length) {
+      throw new StoreError(
+        `${file} is of an older release: start the gateway once, which brings it up to date`,
+      )
+    }
     return database
   } catch (error) {
     database?.close()

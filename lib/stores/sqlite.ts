@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { dirname, extname, resolve } from 'node:path'
+import { basename, dirname, extname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Accounts, KeyDirectory, KeyRecord } from '../accounts/accounts.ts'
 import { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
@@ -16,7 +16,7 @@ import { openForReading } from './sqlite-database.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import { lockStore } from './sqlite-lock.ts'
 import type { StoreLock } from './sqlite-lock.ts'
-import { StoreError } from './store-error.ts'
+import { StoreError, cannotOpen } from './store-error.ts'
 import type {
   ReleasedHold,
   StoreOperation,
@@ -96,9 +96,15 @@ function loadMemory(snapshot: StoreSnapshot) {
   return { book, keys, spending }
 }
 
-function lockFile(file: string): StoreLock {
-  mkdirSync(dirname(file), { recursive: true })
-  return lockStore(file)
+/** The one name of a file, so that a second path to it does not lead around its lock. */
+function realFile(file: string): string {
+  const folder = dirname(resolve(file))
+  try {
+    mkdirSync(folder, { recursive: true })
+    return existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
+  } catch (error) {
+    throw cannotOpen(file, error)
+  }
 }
 
 /**
@@ -107,23 +113,26 @@ function lockFile(file: string): StoreLock {
  * @throws StoreError when it is damaged, foreign or of a newer program
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
-  const file = resolve(options.file)
-  const lock = lockFile(file)
+  const file = realFile(options.file)
+  const lock = lockStore(file)
+  let worker: Worker | undefined
   try {
-    const { worker, snapshot } = await startWriter({ file, now: options.clock.now() })
-    return await assembleStore({ ...options, file }, lock, worker, snapshot)
+    const started = await startWriter({ file, now: options.clock.now() })
+    worker = started.worker
+    return assembleStore({ ...options, file }, lock, worker, started.snapshot)
   } catch (error) {
+    await worker?.terminate()
     lock.release()
     throw error
   }
 }
 
-async function assembleStore(
+function assembleStore(
   { file, durability, clock, log }: SqliteStoreOptions,
   lock: StoreLock,
   worker: Worker,
   snapshot: StoreSnapshot,
-): Promise<SqliteStore> {
+): SqliteStore {
   const { book, keys, spending } = loadMemory(snapshot)
   let closing: Promise<void> | undefined
   const queue = new WriteQueue({

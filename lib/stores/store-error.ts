@@ -16,3 +16,9 @@ export class StoreLockedError extends StoreError {
     this.name = 'StoreLockedError'
   }
 }
+
+/** The system would not open a file: says which, and why in the system's words. */
+export function cannotOpen(file: string, cause: unknown): StoreError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new StoreError(`${file} cannot be opened: ${reason}`, { cause })
+}

@@ -83,10 +83,7 @@ await t.test('charges are read oldest first, of one account or all, and by their
   t.equal(read(one).length, 3)
   t.strictSame(
     read(undefined, true).map(charge => [charge.account, charge.usageSource, charge.flags]),
-    [
-      [one, 'provider', ['meter_unpriced']],
-      [two, 'estimated', []],
-    ],
+    [[one, 'provider', ['meter_unpriced']]],
   )
   const [first] = read(one)
   t.strictSame([...reader.charges(one, { exchangeId: first?.requestId ?? '' })], [first])
@@ -118,6 +115,15 @@ await t.test('a store that is missing is an error that says what to do', t => {
   })
   t.end()
 })
+
+await t.test(
+  'a file that a program has only begun to make into a store is an error that says what to do',
+  t => {
+    const file = `${t.testdir({ 'empty.db': '' })}/empty.db`
+    t.throws(() => openSqliteReader(file), { name: 'StoreError', message: /older release/ })
+    t.end()
+  },
+)
 
 /** Does by force what the program never does. */
 function tamper(store: OpenedStore, sql: string): readonly string[] {

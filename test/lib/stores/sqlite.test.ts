@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { keyDigest } from '../../../lib/accounts/key-value.ts'
@@ -20,6 +21,20 @@ await t.test('a second opener is refused with the reason, and the first goes on'
   t.equal((await store.ledger.balance(id)).balanceMicros, 0)
   await store.close()
   await (await open(store.file)).close()
+})
+
+await t.test('another path to the same store does not lead around its lock', async t => {
+  const store = await openNew(t)
+  symlinkSync(store.file, `${t.testdirName}/link.db`)
+  symlinkSync(dirname(store.file), `${t.testdirName}/folder`)
+  await t.rejects(open(`${t.testdirName}/link.db`), { name: 'StoreLockedError' })
+  await t.rejects(open(`${t.testdirName}/folder/${basename(store.file)}`), { name: 'StoreLockedError' })
+})
+
+await t.test('a store that cannot be made is an error that says where', async t => {
+  const dir = t.testdir({ file: '' })
+  await t.rejects(open(`${dir}/file/gateway.db`), { name: 'StoreError', message: /cannot be opened/ })
+  await t.rejects(open(dir), { name: 'StoreError', message: /cannot be opened/ })
 })
 
 await t.test('a store of a newer program is refused and left as it is', async t => {
@@ -61,7 +76,7 @@ await t.test('a damaged store is refused with the reason', async t => {
 
 await t.test('the store is for its owner only', async t => {
   const store = await openNew(t)
-  t.equal(statSync(store.file).mode & 0o777, 0o600)
+  for (const suffix of ['', '-wal', '-shm']) t.equal(statSync(store.file + suffix).mode & 0o777, 0o600)
 })
 
 await t.test('strict: a hold is not durable before it is on the disk, a charge not answered', async t => {
