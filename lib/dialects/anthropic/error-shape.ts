@@ -9,7 +9,6 @@ export function anthropicErrorBody(error: GatewayError, exchangeId: string): str
     error: {
       type: anthropic,
       message: error.message,
-      code: error.code,
       ...(error.param !== undefined && { param: error.param }),
       ...error.details,
     },

@@ -1,0 +1,147 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { messages } from '../../../lib/dialects/anthropic/messages.ts'
+import type { Operation } from '../../../lib/dialects/dialect.ts'
+import { genericOperation } from '../../../lib/dialects/generic.ts'
+import { streamGenerateContent } from '../../../lib/dialects/google/generate-content.ts'
+import { chat } from '../../../lib/dialects/openai/chat.ts'
+import { responses } from '../../../lib/dialects/openai/responses.ts'
+import { eventStream, noFacts, readAnswer } from './read-answer.ts'
+
+const usage = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
+const operations: readonly Operation[] = [chat, responses, messages, streamGenerateContent, genericOperation]
+
+await t.test('no answer makes a reader throw', async () => {
+  const piece = fc.constantFrom(
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    ':',
+    ',',
+    'data: ',
+    '\n',
+    '\r\n',
+    '"usage"',
+    'null',
+    '1e400',
+    '\\u',
+    'error',
+    '{"usage":',
+    '"model":1',
+    '[DONE]',
+  )
+  const noise = fc.uint8Array({ maxLength: 6 }).map(bytes => Buffer.from(bytes))
+  const chunk = fc.oneof(
+    piece.map(text => Buffer.from(text)),
+    noise,
+  )
+  fc.assert(
+    fc.property(
+      fc.array(chunk, { maxLength: 40 }),
+      fc.constantFrom('application/json', 'text/event-stream', ''),
+      (chunks, contentType) => {
+        for (const operation of operations) {
+          const reader = operation.readUsage?.(
+            { status: 200, contentType },
+            { providerKind: 'xai', facts: noFacts },
+          )
+          for (const bytes of chunks) {
+            reader?.push(bytes)
+            reader?.takeObjects()
+          }
+          reader?.end()
+        }
+      },
+    ),
+    { numRuns: 400 },
+  )
+})
+
+await t.test('a document that breaks off keeps what was found before', async t => {
+  const whole = JSON.stringify({ model: 'm', usage, choices: [{ message: { content: 'abc' } }] })
+  const cut = readAnswer(chat, whole.slice(0, -3))
+  t.match(cut, { isTerminal: false, model: 'm', lines: [{ meters: { input: 10, output: 4 } }] })
+  t.equal(readAnswer(chat, '').isTerminal, false)
+})
+
+await t.test('an answer that is no JSON is flagged and not the end of it', async t => {
+  const broken = readAnswer(chat, '{"model":"m", nonsense')
+  t.match(broken, { isTerminal: false, model: 'm', flags: ['answer_unreadable'] })
+  const events = readAnswer(
+    chat,
+    'data: {broken\n\ndata: {"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n',
+    {
+      contentType: 'text/event-stream',
+    },
+  )
+  t.match(events, { flags: ['answer_unreadable'], lines: [{ meters: { input: 1, output: 1 } }] })
+})
+
+await t.test('usage that is no object, or empty, is no usage', async t => {
+  for (const odd of [null, 'x', 7, true, [], {}]) t.same(readAnswer(chat, { usage: odd }).lines, [])
+})
+
+await t.test('a key that an answer has twice is read, the last one counts', async t => {
+  const reading = readAnswer(
+    chat,
+    `{"usage":{"prompt_tokens":1,"completion_tokens":1},"usage":${JSON.stringify(usage)}}`,
+  )
+  t.same(reading.lines, [{ meters: { input: 10, output: 4 } }])
+})
+
+await t.test('the usage is kept as the provider wrote it', async t => {
+  const text = '{ "prompt_tokens" : 1,\n"completion_tokens":2, "x":1e400 }'
+  t.equal(readAnswer(chat, `{"usage":${text}}`).raw, text)
+  t.equal(readAnswer(chat, `data: {"usage":${text.replace('\n', '')}}\n\n`).raw, text.replace('\n', ''))
+})
+
+await t.test('what is neither events nor JSON is output', async t => {
+  t.match(readAnswer(chat, 'plain words', { contentType: 'text/plain' }), { hasOutput: true, lines: [] })
+})
+
+await t.test('an unknown operation is read by the shape of its numbers', async t => {
+  const linesOf = (answer: unknown, contentType = 'application/json'): unknown =>
+    readAnswer(genericOperation, answer, { contentType }).lines
+  t.same(linesOf({ usage }), [{ meters: { input: 10, output: 4 } }])
+  t.same(linesOf({ x_groq: { usage } }), [{ meters: { input: 10, output: 4 } }])
+  t.same(linesOf({ usage: { input_tokens: 5, cache_read_input_tokens: 3, output_tokens: 1 } }), [
+    { meters: { input: 5, cachedInput: 3, output: 1 } },
+  ])
+  t.same(linesOf({ usageMetadata: { promptTokenCount: 5, thoughtsTokenCount: 2 } }), [
+    { meters: { input: 5, output: 2 } },
+  ])
+  t.same(linesOf({ usage: { total_input_tokens: 5, total_output_tokens: 2 } }), [
+    { meters: { input: 5, output: 2 } },
+  ])
+  const cohere = {
+    billed_units: { input_tokens: 8, output_tokens: 7 },
+    tokens: { input_tokens: 503, output_tokens: 11 },
+  }
+  t.same(linesOf({ usage: cohere }), [{ meters: { input: 8, output: 7 } }])
+  t.same(linesOf({ meta: cohere }), [{ meters: { input: 8, output: 7 } }])
+  t.same(linesOf({ meta: { billed_units: { search_units: 2 } } }), [{ meters: { searches: 2 } }])
+  const events = 'text/event-stream'
+  t.same(linesOf(eventStream({ type: 'message-end', delta: { usage: cohere } }), events), [
+    { meters: { input: 8, output: 7 } },
+  ])
+  t.same(
+    linesOf(
+      eventStream(
+        { type: 'message_start', message: { usage: { input_tokens: 4 } } },
+        { type: 'message_delta', usage: { output_tokens: 2 } },
+      ),
+      events,
+    ),
+    [{ meters: { input: 4, output: 2 } }],
+  )
+  t.same(
+    linesOf(
+      eventStream({ type: 'response.completed', response: { usage: { input_tokens: 4, output_tokens: 2 } } }),
+      events,
+    ),
+    [{ meters: { input: 4, output: 2 } }],
+  )
+  t.same(linesOf({ hello: 'world' }), [])
+})

@@ -1,0 +1,187 @@
+import t from 'tap'
+import type { UsageReading } from '../../../lib/money/usage.ts'
+import {
+  bytesOf,
+  factsOf,
+  loadRecordings,
+  noFacts,
+  providerKindOf,
+  recordingsSkip,
+  routeOf,
+} from './recordings.ts'
+import type { Recording } from './recordings.ts'
+
+/** Byte by byte is slow, so only shorter answers are read that way. */
+const byteByByteMax = 200_000
+const inputMeters = [
+  'input',
+  'cachedInput',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'audioInput',
+  'cachedAudioInput',
+  'imageInput',
+] as const
+const outputMeters = ['output', 'audioOutput', 'imageOutput'] as const
+
+/** What this release refuses to send, so there is no answer to read. */
+const refused: ReadonlySet<string> = new Set([
+  'gemini-interactions/json-plain-test-agent-stream.json',
+  'openai-responses/json-st-queued-test-background-mode-streaming-without-starting-after-vcr.json',
+  'openai-responses/sse-background-test-background-mode-streaming-continuation-vcr.json',
+])
+
+function read(recording: Recording, sizeOf: () => number): UsageReading | undefined {
+  const route = routeOf(recording)
+  const facts =
+    route === undefined || refused.has(recording.file)
+      ? noFacts
+      : factsOf(recording, route.operation, route.dialect)
+  const contentType =
+    (recording.response.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  const reader = route?.operation.readUsage?.(
+    { status: recording.response.status, contentType },
+    { providerKind: providerKindOf(recording), facts },
+  )
+  if (reader === undefined) return undefined
+  const bytes = bytesOf(recording.response)
+  for (let position = 0; position < bytes.length;) {
+    const size = sizeOf()
+    reader.push(bytes.subarray(position, position + size))
+    position += size
+  }
+  return reader.end()
+}
+
+function sum(
+  reading: UsageReading,
+  meters: readonly (keyof UsageReading['lines'][number]['meters'])[],
+  model?: string,
+): number {
+  let units = 0
+  for (const line of reading.lines) {
+    if (model !== undefined && (line.model ?? '(request model)') !== model) continue
+    for (const meter of meters) units += line.meters[meter] ?? 0
+  }
+  return units
+}
+
+type Expected = Readonly<Record<string, unknown>>
+
+/** What a reading says in the words of a recording's `expected_normalised`. */
+function normalise(reading: UsageReading, expected: Expected, model?: string): Expected {
+  const all: Expected = {
+    input_total: sum(reading, inputMeters, model),
+    input_cache_read: sum(reading, ['cachedInput', 'cachedAudioInput'], model),
+    input_cache_write: sum(reading, ['cacheWrite5m', 'cacheWrite1h'], model),
+    input_uncached: sum(reading, ['input'], model),
+    cache_read: sum(reading, ['cachedInput'], model),
+    cache_write_5m: sum(reading, ['cacheWrite5m'], model),
+    cache_write_1h: sum(reading, ['cacheWrite1h'], model),
+    output_total: sum(reading, outputMeters, model),
+    reasoning: reading.details?.['reasoning'] ?? 0,
+    tool_use_prompt: reading.details?.['toolUse'] ?? 0,
+  }
+  return Object.fromEntries(Object.keys(expected).flatMap(key => (key in all ? [[key, all[key]]] : [])))
+}
+
+function comparable(expected: Expected): Expected {
+  const skipped = ['total_reported', 'rule', 'note', 'discrepancy', 'server_tools', 'by_model']
+  return Object.fromEntries(Object.entries(expected).filter(([key]) => !skipped.includes(key)))
+}
+
+/**
+ * Payloads recorded without request and framing have no second opinion, so what they come to is worked out
+ * by hand: prompt, completion, and shares of other models.
+ */
+const payloads: Readonly<Record<string, readonly [input: number, output: number, otherModel?: number]>> = {
+  'alibaba-qwen--alibaba-reasoning-sse': [24, 1355],
+  'alibaba-qwen--alibaba-text-sse': [18, 779],
+  'alibaba-qwen--alibaba-tool-call-json': [295, 22],
+  'anthropic--anthropic-advisor-20250301.1-sse': [1051 + 3676 + 2728, 35 + 3356 + 3880, 2728 + 3880],
+  'anthropic--anthropic-code-execution-20260120-prompt-cache.1-sse': [6 + 6289 + 3337, 198],
+  // The first model declined before it wrote anything, so only the fallback is billed.
+  'anthropic--anthropic-fallback-json': [412, 264, 412 + 264],
+  'anthropic--anthropic-fallback-sse': [412, 264, 412 + 264],
+  'anthropic--anthropic-message-delta-input-tokens-sse': [61, 2],
+  // A refusal before any output shows 18 and 5 and is not billed.
+  'anthropic--anthropic-refusal-sse': [0, 0],
+  'gemini-interactions--google-search-sse': [22 + 198, 590 + 1173],
+  'openai-responses--openai-error.1-sse': [0, 0],
+  'openai-responses--openai-image-generation-tool.1-sse': [2941, 1249],
+  'perplexity--perplexity-citations-sse': [10, 336],
+  // xAI's completion excludes reasoning.
+  'xai-chat--xai-text-json': [12, 1 + 228],
+  'xai-chat--xai-text-sse': [12, 1 + 290],
+  'xai-chat--xai-tool-call-sse': [291, 26 + 196],
+}
+
+/** The provider's usage as the recording has it, in the shape in which a reading keeps it. */
+function rawOf(recording: Recording): unknown {
+  const usage = recording.expected_usage as Expected
+  if (usage['message_start'] !== undefined) {
+    return { usageStart: usage['message_start'], usage: usage['message_delta_last'] }
+  }
+  if (usage['usage'] === undefined) return usage
+  return usage['tool_usage'] === undefined
+    ? usage['usage']
+    : { usage: usage['usage'], usageTools: usage['tool_usage'] }
+}
+
+await t.test(
+  'every recorded answer is read as an independent program read it',
+  { skip: recordingsSkip },
+  async t => {
+    const sizes = [() => 1 + Math.floor(Math.random() * 4000), () => 1 + Math.floor(Math.random() * 40)]
+    let compared = 0
+    for (const recording of loadRecordings()) {
+      if (recording.response.status !== 200 || refused.has(recording.file)) continue
+      const isShort = recording.response.body.length < byteByByteMax
+      for (const sizeOf of isShort ? [...sizes, () => 1] : sizes.slice(0, 1)) {
+        const reading = read(recording, sizeOf)
+        if (reading === undefined) continue
+        const expected = recording.expected_normalised
+        if (expected !== null && expected !== undefined) {
+          t.same(normalise(reading, comparable(expected)), comparable(expected), recording.file)
+          const byModel = (expected['by_model'] ?? {}) as Readonly<Record<string, Expected>>
+          for (const [model, share] of Object.entries(byModel))
+            t.same(normalise(reading, share, model), share, recording.file)
+          const searches = ((expected['server_tools'] ?? {}) as Expected)['web_search_requests'] ?? 0
+          if ('server_tools' in expected) t.equal(sum(reading, ['searches']), searches, recording.file)
+          t.same(reading.flags, [], recording.file)
+        }
+        if (recording.expected_usage === null) t.equal(reading.raw, undefined, recording.file)
+        else t.same(JSON.parse(reading.raw ?? 'null'), rawOf(recording), recording.file)
+        compared += 1
+      }
+    }
+    t.ok(compared > 500, `${compared} readings`)
+  },
+)
+
+await t.test(
+  'payloads without framing come to what was worked out by hand',
+  { skip: recordingsSkip },
+  async t => {
+    let compared = 0
+    for (const recording of loadRecordings()) {
+      const expected = payloads[recording.file.replace(/^payload-only\/|\.json$/g, '')]
+      if (expected === undefined) continue
+      for (const size of [1, 100_000]) {
+        const reading = read(recording, () => size)
+        if (reading === undefined) continue
+        const all = [...inputMeters, ...outputMeters]
+        const others = reading.lines.filter(line => line.model !== undefined)
+        const otherUnits = others.length === 0 ? undefined : sum({ ...reading, lines: others }, all)
+        t.same(
+          [sum(reading, inputMeters), sum(reading, outputMeters), otherUnits],
+          [expected[0], expected[1], expected[2]],
+          recording.file,
+        )
+        t.equal(reading.isTerminal, true, recording.file)
+      }
+      compared += 1
+    }
+    t.equal(compared, Object.keys(payloads).length)
+  },
+)

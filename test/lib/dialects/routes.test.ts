@@ -1,0 +1,169 @@
+import t from 'tap'
+import { anthropic } from '../../../lib/dialects/anthropic/anthropic.ts'
+import type { Dialect } from '../../../lib/dialects/dialect.ts'
+import { google } from '../../../lib/dialects/google/google.ts'
+import { openai } from '../../../lib/dialects/openai/openai.ts'
+
+type Row = readonly [method: string, path: string, name: string, how: 'charged' | 'free' | 'refused']
+
+const openaiRows: readonly Row[] = [
+  ['POST', '/chat/completions', 'chat', 'charged'],
+  ['POST', '/completions', 'completions', 'charged'],
+  ['POST', '/responses', 'responses', 'charged'],
+  ['POST', '/responses/input_tokens', 'responses-input-tokens', 'free'],
+  ['POST', '/responses/compact', 'responses-compact', 'charged'],
+  ['GET', '/responses/resp_1', 'stored-response', 'free'],
+  ['DELETE', '/responses/resp_1', 'stored-response', 'free'],
+  ['POST', '/responses/resp_1/cancel', 'stored-response', 'free'],
+  ['GET', '/responses/resp_1/input_items', 'stored-response', 'free'],
+  ['POST', '/embeddings', 'embeddings', 'charged'],
+  ['POST', '/images/generations', 'image-generations', 'charged'],
+  ['POST', '/images/edits', 'image-edits', 'charged'],
+  ['POST', '/images/variations', 'image-variations', 'charged'],
+  ['POST', '/audio/speech', 'speech', 'charged'],
+  ['POST', '/audio/transcriptions', 'transcriptions', 'charged'],
+  ['POST', '/audio/translations', 'translations', 'charged'],
+  ['POST', '/moderations', 'moderations', 'free'],
+  ['POST', '/rerank', 'rerank', 'charged'],
+  ['GET', '/models', 'models', 'free'],
+  ['GET', '/models/gpt-4', 'models', 'free'],
+  ['POST', '/files', 'files', 'refused'],
+  ['GET', '/files/file-1/content', 'files', 'refused'],
+  ['POST', '/uploads', 'uploads', 'refused'],
+  ['POST', '/batches', 'batches', 'refused'],
+  ['POST', '/videos', 'videos', 'refused'],
+  ['POST', '/realtime/client_secrets', 'realtime', 'refused'],
+  ['POST', '/vector_stores', 'vector_stores', 'refused'],
+  ['POST', '/containers', 'containers', 'refused'],
+  ['POST', '/assistants', 'assistants', 'refused'],
+  ['POST', '/threads/t/runs', 'threads', 'refused'],
+  ['GET', '/evals', 'evals', 'refused'],
+  ['POST', '/conversations', 'conversations', 'refused'],
+  ['POST', '/fine_tuning/jobs', 'fine_tuning', 'refused'],
+]
+
+const anthropicRows: readonly Row[] = [
+  ['POST', '/messages', 'messages', 'charged'],
+  ['POST', '/messages/count_tokens', 'count-tokens', 'free'],
+  ['POST', '/messages/batches', 'batches', 'refused'],
+  ['GET', '/messages/batches/b/results', 'batches', 'refused'],
+  ['POST', '/files', 'files', 'refused'],
+  ['GET', '/models', 'models', 'free'],
+  ['GET', '/models/claude', 'models', 'free'],
+  ['HEAD', '/api/hello', 'hello', 'free'],
+]
+
+const googleRows: readonly Row[] = [
+  ['POST', '/models/gemini:generateContent', 'generate-content', 'charged'],
+  ['POST', '/models/gemini:streamGenerateContent', 'stream-generate-content', 'charged'],
+  ['POST', '/models/gemini:countTokens', 'count-tokens', 'free'],
+  ['POST', '/models/gemini:embedContent', 'embed-content', 'charged'],
+  ['POST', '/models/gemini:batchEmbedContents', 'batch-embed-contents', 'charged'],
+  ['POST', '/models/imagen:predict', 'predict', 'charged'],
+  ['GET', '/models', 'models', 'free'],
+  ['GET', '/models/gemini', 'models', 'free'],
+  ['POST', '/interactions', 'interactions', 'charged'],
+  ['GET', '/interactions/v1_a', 'stored-interaction', 'free'],
+  ['DELETE', '/interactions/v1_a', 'stored-interaction', 'free'],
+  ['POST', '/models/veo:predictLongRunning', 'predict-long-running', 'refused'],
+  ['POST', '/models/gemini:batchGenerateContent', 'batch-generate-content', 'refused'],
+  ['GET', '/models/veo/operations/x', 'operations', 'refused'],
+  ['GET', '/operations/x', 'operations', 'refused'],
+  ['POST', '/files', 'files', 'refused'],
+  ['POST', '/cachedContents', 'cachedContents', 'refused'],
+  ['GET', '/batches/b', 'batches', 'refused'],
+  ['POST', '/auth_tokens', 'auth_tokens', 'refused'],
+]
+
+const tables: readonly (readonly [Dialect, readonly Row[]])[] = [
+  [openai, openaiRows],
+  [anthropic, anthropicRows],
+  [google, googleRows],
+]
+
+await t.test('every route leads to its operation, whatever its query', async t => {
+  for (const [dialect, rows] of tables) {
+    for (const [method, path, name, how] of rows) {
+      for (const query of ['', '?beta=true', '?a=/x/..%2f:generateContent']) {
+        const { operation, upstreamPath } = dialect.match(method, path + query)
+        t.equal(operation.name, name, `${method} ${path}`)
+        t.equal(upstreamPath, path + query)
+        const isRefused = operation.unsupported !== undefined
+        t.equal(isRefused ? 'refused' : operation.isFree ? 'free' : 'charged', how, `${method} ${path}`)
+      }
+    }
+  }
+})
+
+await t.test('everything that is charged reads facts and usage', async t => {
+  for (const [dialect, rows] of tables) {
+    for (const [method, path] of rows) {
+      const { operation } = dialect.match(method, path)
+      if (operation.isFree) continue
+      t.ok(operation.readUsage, path)
+      t.ok(operation.body === 'multipart' ? operation.factsFromMultipart : operation.factsFromJson, path)
+      t.equal(operation.body === 'json' && operation.interest === undefined, false, path)
+    }
+  }
+})
+
+await t.test('unknown paths are not found, and unknown methods name those there are', async t => {
+  for (const [dialect, path] of [
+    [openai, '/chat/completions/'],
+    [openai, '/chat'],
+    [openai, '/'],
+    [openai, ''],
+    [openai, '//chat/completions'],
+    [openai, '/responses/'],
+    [anthropic, '/messages/other'],
+    [google, '/models/gemini:other'],
+    [google, '/models/:generateContent'],
+    [google, '/tuned/gemini:generateContent'],
+  ] as const) {
+    t.throws(() => dialect.match('POST', path), { code: 'route_not_found' }, path)
+  }
+  const openaiError = { code: 'method_not_allowed', details: { allow: 'GET, DELETE' } }
+  t.throws(() => openai.match('PUT', '/responses/resp_1'), openaiError)
+  t.throws(() => google.match('GET', '/models/gemini:generateContent'), {
+    code: 'method_not_allowed',
+    details: { allow: 'POST' },
+  })
+})
+
+await t.test('names that servers could read differently are refused', async t => {
+  const bad = ['..', '.', '%2e%2e', 'a%2fb', 'a%5cb', 'a%00b', 'a%0ab', 'a%3fb', 'a%23b', '%ff', '%']
+  for (const id of bad) {
+    t.throws(() => openai.match('GET', `/responses/${id}`), { code: 'request_invalid' }, id)
+    t.throws(() => openai.match('GET', `/models/${id}`), { code: 'request_invalid' }, id)
+    t.throws(() => google.match('POST', `/models/${id}:generateContent`), { code: 'request_invalid' }, id)
+  }
+  t.throws(() => google.match('POST', '/models/a/../b:generateContent'), { code: 'request_invalid' })
+})
+
+await t.test('objects and models in the path are named, and the place of the model is known', async t => {
+  t.same(openai.match('GET', '/responses/resp_1?stream=true').object, { kind: 'response', id: 'resp_1' })
+  t.same(google.match('GET', '/interactions/v1_a').object, { kind: 'interaction', id: 'v1_a' })
+  t.equal(openai.match('GET', '/models/groq/llama').pathModel, 'groq/llama')
+  const path = '/models/gemini%2D2.5:streamGenerateContent?alt=sse'
+  const match = google.match('POST', path)
+  t.equal(match.pathModel, 'gemini-2.5')
+  t.equal(path.slice(match.pathModelSpan?.start, match.pathModelSpan?.end), 'gemini%2D2.5')
+})
+
+await t.test('lists of models have the shape of their dialect', async t => {
+  t.match(openai.modelList(['a', 'b'], undefined), {
+    object: 'list',
+    data: [{ id: 'a', object: 'model' }, { id: 'b' }],
+  })
+  t.match(openai.modelList(['a'], 'a'), { id: 'a', object: 'model' })
+  t.match(anthropic.modelList(['a', 'b'], undefined), {
+    data: [{ id: 'a', type: 'model' }, {}],
+    has_more: false,
+    first_id: 'a',
+    last_id: 'b',
+  })
+  t.match(anthropic.modelList([], undefined), { data: [], first_id: null, last_id: null })
+  t.match(google.modelList(['a'], undefined), { models: [{ name: 'models/a' }] })
+  t.match(google.modelList(['a'], 'a'), { name: 'models/a' })
+  for (const [dialect] of tables) t.throws(() => dialect.modelList(['a'], 'b'), { code: 'model_not_found' })
+})
