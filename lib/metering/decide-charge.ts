@@ -91,11 +91,10 @@ function owedWhenRefused(exchange: Exchange, error: Error): Owed | undefined {
 
 /** No reader looked at the answer: it was not a success, had an unknown encoding, or never came. */
 function owedUnread(exchange: Exchange, outcome: Outcome): Owed | undefined {
-  const wasSuccess = exchange.response.headersSent && exchange.response.statusCode < 300
-  if (outcome.kind === 'completed' && wasSuccess)
-    return { lines: [], source: 'provider', flags: ['usage_unreadable'] }
-  if (outcome.kind !== 'aborted' || exchange.response.headersSent) return undefined
-  return owedUnanswered(exchange)
+  const { answerStatus } = exchange
+  if (answerStatus === undefined) return outcome.kind === 'aborted' ? owedUnanswered(exchange) : undefined
+  if (answerStatus < 200 || answerStatus > 299) return undefined
+  return { lines: [], source: 'provider', flags: ['usage_unreadable'] }
 }
 
 /** The client left before the provider answered. */

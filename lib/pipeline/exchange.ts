@@ -27,6 +27,8 @@ export class Exchange {
   hasClientLeft = false
   /** The request was handed to the upstream, which may have begun to work on it. */
   wasSent = false
+  /** The status of the upstream's answer, from its head on; the client may not have seen it yet. */
+  answerStatus: number | undefined
   /** Set by a gate to answer without an upstream. */
   localAnswer: LocalAnswer | undefined
   rewriter: AnswerRewriter | undefined

@@ -66,6 +66,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     if (this.#phase !== 'forwarding') return
     this.#phase = 'relaying'
     this.#controls = controls
+    this.#exchange.answerStatus = head.status
     this.#taps = this.#steps.respond(this.#exchange, head)
     if (!this.#exchange.hasClientLeft) this.#writer.begin(head)
   }
