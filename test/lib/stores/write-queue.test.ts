@@ -1,0 +1,108 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { LedgerUnavailableError } from '../../../lib/ledger/ledger.ts'
+import type { BatchReport, StoreOperation } from '../../../lib/stores/store-operation.ts'
+import { WriteQueue } from '../../../lib/stores/write-queue.ts'
+
+const committed: BatchReport = { answers: [], refusals: [] }
+const full: BatchReport = { ...committed, error: { code: 'SQLITE_FULL', message: 'disk is full' } }
+const kept = { isKept: true }
+const dropped = { isKept: false }
+
+/** A queue whose writer is the test: what it was sent, and whether the store is said to take writes. */
+function openQueue(retryMs = 5) {
+  const sent: string[] = []
+  const states: boolean[] = []
+  const queue = new WriteQueue({
+    send: operations => sent.push(operations.map(operation => operation[1]).join()),
+    onAvailable: error => states.push(error === undefined),
+    retryMs,
+  })
+  return { queue, sent, states }
+}
+
+const named = (id: string): StoreOperation => ['revoke', id, 0]
+
+await t.test('what is asked in one moment goes together, and what comes meanwhile goes next', async t => {
+  const { queue, sent } = openQueue()
+  const first = queue.add(named('a'), kept)
+  queue.add(named('b'), kept)
+  await delay(0)
+  t.strictSame(sent, ['a,b'])
+  const second = queue.add(named('c'), kept)
+  queue.add(named('d'), kept)
+  await delay(0)
+  t.strictSame(sent, ['a,b'], 'one batch at a time')
+  t.equal(first.batch.isCommitted, false)
+  queue.onReport({ ...committed, answers: [[1, 'yes']], refusals: [[0, 'no', 'not that']] })
+  t.strictSame(sent, ['a,b', 'c,d'], 'the next one leaves at once')
+  t.equal(first.batch.isCommitted, true)
+  t.match(first.batch.refusalAt(0), { code: 'no', message: 'not that' })
+  t.equal(first.batch.answerAt(1), 'yes')
+  t.equal(await first.batch.ended, undefined)
+  t.equal(second.batch.isCommitted, false)
+})
+
+await t.test('after a failure what is kept is sent again, before everything else', async t => {
+  const { queue, sent, states } = openQueue()
+  const refused: string[] = []
+  const owner = (name: string) => ({
+    isKept: true,
+    onRefused: (error: Error) => refused.push(name + error.message),
+  })
+  const failed = queue.add(named('a'), owner('a'))
+  queue.add(named('b'), dropped)
+  queue.add(named('c'), owner('c'))
+  await delay(0)
+  const next = queue.add(named('d'), owner('d'))
+  queue.onReport(full)
+  t.type(await failed.batch.ended, LedgerUnavailableError)
+  t.match(queue.failure, { message: /disk is full \(SQLITE_FULL\)/ })
+  await delay(20)
+  t.strictSame(sent, ['a,b,c', 'a,c,d'])
+  queue.onReport({ ...committed, answers: [[2, 'yes']], refusals: [[1, 'no', ' is refused']] })
+  t.strictSame(refused, ['c is refused'])
+  t.equal(next.batch.answerAt(0), 'yes')
+  t.equal(next.batch.refusalAt(0), undefined)
+  t.equal(queue.failure, undefined)
+  t.strictSame(states, [false, true])
+})
+
+await t.test('it tries again for as long as it takes, and tells each change of state once', async t => {
+  const { queue, sent, states } = openQueue()
+  queue.add(named('a'), kept)
+  await delay(0)
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    queue.onReport(full)
+    await delay(20)
+  }
+  t.strictSame(sent, ['a', 'a', 'a', 'a'])
+  t.strictSame(states, [false])
+  queue.onReport(committed)
+  await queue.flush()
+})
+
+await t.test('what an owner adds while its batch fails waits for the next attempt', async t => {
+  const { queue, sent } = openQueue()
+  queue.add(named('a'), { isKept: true, onUnavailable: () => queue.add(named('z'), kept) })
+  await delay(0)
+  queue.onReport(full)
+  t.strictSame(sent, ['a'])
+  await delay(20)
+  t.strictSame(sent, ['a', 'a,z'])
+  queue.onReport(committed)
+})
+
+await t.test('when the writer is gone, everything that waits and everything that comes fails', async t => {
+  const { queue, sent } = openQueue()
+  const onTheWay = queue.add(named('a'), kept)
+  await delay(0)
+  const waiting = queue.add(named('b'), dropped)
+  queue.stop(new LedgerUnavailableError('the writer is gone'))
+  const late = queue.add(named('c'), kept)
+  for (const ticket of [onTheWay, waiting, late]) {
+    t.match(await ticket.batch.ended, { message: 'the writer is gone' })
+  }
+  await t.rejects(queue.flush(), { message: 'the writer is gone' })
+  t.strictSame(sent, ['a'])
+})
