@@ -37,12 +37,13 @@ export function upstreamProxy({ pools }: PluginContext): Plugin {
       const isPlainStream = isEventStream(head) && headerValue(head.headers, 'content-encoding') === undefined
       if (!isPlainStream) return undefined
       if (exchange.get('target').isUsageInjected) exchange.rewriter = new StreamRestorer()
-      const { dialect } = exchange.get('route')
+      const { dialect, match } = exchange.get('route')
       exchange.cutNotice = () =>
         dialect.errorEvent(
           'upstream_failed',
           'The provider broke off in the middle of its answer.',
           exchange.id,
+          match.operation.name,
         )
       return undefined
     },
