@@ -98,6 +98,9 @@ export abstract class AnswerReader implements UsageReader {
   /** A value under a name that is the operation's own. */
   protected onValue(_name: string, _value: unknown): void {}
 
+  /** A usage object has come; a later one may replace it. */
+  protected onUsage(_name: string, _value: object): void {}
+
   /** Whether this event says that nothing follows. */
   protected isLastEvent(_event: string, _data: Buffer): boolean {
     return false
@@ -230,6 +233,7 @@ export abstract class AnswerReader implements UsageReader {
   }
 
   #keepUsage(name: string, value: object): void {
+    this.onUsage(name, value)
     this.#usages.set(name, value)
     if (this.#currentRaw !== undefined) this.#rawUsages.set(name, this.#currentRaw)
   }

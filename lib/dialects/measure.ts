@@ -4,6 +4,8 @@ import type { Meter, Meters, UsageLine } from '../money/usage.ts'
 export interface Measure {
   readonly meters: Meters
   readonly details: Record<string, number>
+  /** The price variant of unit meters. */
+  readonly variant?: string
 }
 
 /** What a whole answer comes to. */

@@ -11,6 +11,8 @@ export interface RouteRow {
   readonly object?: ObjectKind
   /** The `{id}` or `{rest}` is a model's name. */
   readonly isModel?: boolean
+  /** The path is one of the provider's origin, not below the base URL. */
+  readonly isAtOrigin?: boolean
 }
 
 interface CompiledRow extends RouteRow {
@@ -85,7 +87,9 @@ function fits(pattern: readonly string[], segments: readonly string[]): boolean 
 
 function found(row: CompiledRow, segments: readonly string[], upstreamPath: string): RouteMatch {
   const index = row.segments.findIndex(part => part.startsWith('{'))
-  if (index === -1) return { operation: row.operation, upstreamPath }
+  if (index === -1) {
+    return { operation: row.operation, upstreamPath, ...(row.isAtOrigin === true && { isAtOrigin: true }) }
+  }
   // Names of models may have slashes of their own.
   const raw = row.segments[index] === '{rest}' ? segments.slice(index) : segments.slice(index, index + 1)
   const id = raw.map(decodeSegment).join('/')

@@ -19,8 +19,10 @@ export function visitInterest(
   }
   const members = interest.members
   if (members === undefined) return
-  for (const [key, member] of Object.entries(value)) {
-    const wanted = members.get(fold(key, false))
-    if (wanted !== undefined) visitInterest(member, wanted, visit)
+  const object = value as Readonly<Record<string, unknown>>
+  // Parsed JSON has no inherited members, and a loop makes no list of entries for every event.
+  for (const key in object) {
+    const wanted = members.get(key) ?? members.get(fold(key, false))
+    if (wanted !== undefined) visitInterest(object[key], wanted, visit)
   }
 }

@@ -21,7 +21,7 @@ const routes = new RouteTable([
   { methods: ['GET'], path: '/models', operation: models },
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
   // Claude Code asks at the origin whether there is somebody, not below the base URL.
-  { methods: ['HEAD', 'GET'], path: '/api/hello', operation: freeOperation('hello') },
+  { methods: ['HEAD', 'GET'], path: '/api/hello', operation: freeOperation('hello'), isAtOrigin: true },
 ])
 
 /** The format of Anthropic's Messages API. */

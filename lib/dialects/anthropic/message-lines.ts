@@ -1,5 +1,5 @@
 import type { Meters, UsageLine } from '../../money/usage.ts'
-import { addUsed } from '../measure.ts'
+import { addDetail, addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { UsageFields } from '../usage-fields.ts'
 import { measureMessage } from './message-usage.ts'
@@ -29,7 +29,9 @@ export function measureLines(later: UsageFields, earlier: UsageFields = empty): 
     meters,
     ...(tier !== undefined && { tier }),
   }))
-  return { lines, details: { ...whole.details, ...readGeography(later, earlier) } }
+  const details = { ...whole.details, ...readGeography(later, earlier) }
+  addDetail(details, 'costUsd', later.number('cost'))
+  return { lines, details }
 }
 
 /** An attempt that declined before it wrote anything is listed before its fallback, and not billed. */

@@ -52,6 +52,8 @@ class MessagesReader extends AnswerReader {
     const start = this.usage('usageStart')
     const last = this.usage() ?? start
     if (last === undefined) return { lines: [], details: {} }
+    // The opening event knows the prompt, and of the output only how it begins.
+    if (last === start) this.flags.add('usage_partial')
     const measure = measureLines(last, start)
     if (!this.#isRefusal || this.hasOutput) return measure
     // A refusal before any output shows its usage and is not billed.

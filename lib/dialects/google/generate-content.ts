@@ -52,6 +52,7 @@ const answer = anyOf(chunk, list(chunk))
 
 class GenerateContentReader extends AnswerReader {
   readonly #queries = new Set<string>()
+  #candidatesMost = 0
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, answer)
@@ -65,10 +66,18 @@ class GenerateContentReader extends AnswerReader {
     }
   }
 
+  protected override onUsage(_name: string, value: object): void {
+    const { candidatesTokenCount: count } = value as { readonly candidatesTokenCount?: unknown }
+    if (typeof count === 'number' && count > this.#candidatesMost) this.#candidatesMost = count
+  }
+
+  /** The last count is the one that is billed, but it has been seen to lose what was counted before. */
   protected override measure(): AnswerMeasure {
     const usage = this.usage()
     const measure = usage && measureMetadata(usage, generateNames)
     if (usage === undefined || measure === undefined) return { lines: [], details: {} }
+    const last = usage.number('candidatesTokenCount') ?? 0
+    if (last < this.#candidatesMost) this.flags.add('usage_decreased')
     addUsed(measure.meters, 'searches', this.#countSearches())
     const tier = readTier(usage)
     return {

@@ -1,3 +1,4 @@
+import { GatewayError } from '../../errors.ts'
 import type { Operation, RouteMatch } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { decodeSegment, methodNotAllowed, pathOf, routeNotFound, RouteTable } from '../route-table.ts'
@@ -77,10 +78,26 @@ export function matchGoogle(method: string, pathAndQuery: string): RouteMatch {
   const operation = modelMethods.get(path.slice(colon + 1))
   if (operation === undefined || raw === '') throw routeNotFound(path)
   if (method !== 'POST') throw methodNotAllowed(method, path, ['POST'])
+  requireReadableAnswer(pathAndQuery)
   return {
     operation,
     upstreamPath: pathAndQuery,
     pathModel: raw.split('/').map(decodeSegment).join('/'),
     pathModelSpan: { start: modelsPrefix.length, end: colon },
+  }
+}
+
+/**
+ * Answers other than JSON, such as protocol buffers, would hide their usage.
+ * @throws GatewayError request_invalid
+ */
+function requireReadableAnswer(pathAndQuery: string): void {
+  const query = pathAndQuery.indexOf('?')
+  if (query === -1) return
+  for (const [name, value] of new URLSearchParams(pathAndQuery.slice(query + 1))) {
+    if (name.toLowerCase() !== 'alt' || value === 'sse' || value === 'json') continue
+    throw new GatewayError('request_invalid', `alt=${value} is not possible here; sse and json are.`, {
+      param: 'alt',
+    })
   }
 }

@@ -22,6 +22,9 @@ const contentPart = object({
   file_id: value('fileId'),
 })
 
+/** Gemini's own options, as its OpenAI endpoint takes them. */
+const geminiOptions = object({ cached_content: value('cachedContent') })
+
 const request = object({
   model: value('model'),
   stream: value('stream'),
@@ -30,6 +33,8 @@ const request = object({
   max_completion_tokens: value('otherCap'),
   n: value('candidates'),
   messages: list(object({ content: list(contentPart) })),
+  google: geminiOptions,
+  extra_body: object({ google: geminiOptions }),
 })
 
 /** What a message or the change of one holds that was generated. */
@@ -77,7 +82,10 @@ export const chat: Operation = {
 }
 
 function chatFacts(scan: ScanResult, body: Buffer): RequestFacts {
-  const objects = findAllTexts(scan, 'fileId').map((id): NamedObject => ({ kind: 'file', id }))
+  const objects = [
+    ...findAllTexts(scan, 'fileId').map((id): NamedObject => ({ kind: 'file', id })),
+    ...findAllTexts(scan, 'cachedContent').map((id): NamedObject => ({ kind: 'cachedContent', id })),
+  ]
   const splice = usageSplice(scan)
   return factsFrom(scan, body, { objects, ...(splice !== undefined && { usageSplice: splice }) })
 }

@@ -66,8 +66,7 @@ class ImagesReader extends OpenaiReader {
     if (tokens !== undefined) return { ...counted, lines: [this.#withPictures(tokens)] }
     if (this.#images === 0) return counted
     const variant = variantOf(this.#size, this.#quality) ?? this.context.facts.unitsVariant
-    const line = this.line({ images: this.#images })
-    return { ...counted, lines: [variant === undefined ? line : { ...line, variant }] }
+    return { ...counted, lines: [this.line({ images: this.#images }, variant)] }
   }
 
   /** Before output details existed, all output tokens were those of pictures. */

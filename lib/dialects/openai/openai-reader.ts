@@ -23,11 +23,15 @@ export class OpenaiReader extends AnswerReader {
     const usage = this.usage()
     const measure = usage && measureTokens(usage, this.context.providerKind)
     if (measure === undefined) return { lines: [], details: {} }
-    return { lines: [this.line(measure.meters)], details: measure.details }
+    return { lines: [this.line(measure.meters, measure.variant)], details: measure.details }
   }
 
-  protected line(meters: UsageLine['meters']): UsageLine {
-    const tier = this.tier
-    return tier === undefined || standardTiers.has(tier) ? { meters } : { meters, tier }
+  protected line(meters: UsageLine['meters'], variant?: string): UsageLine {
+    const tier = this.tier === undefined || standardTiers.has(this.tier) ? undefined : this.tier
+    return {
+      meters,
+      ...(tier !== undefined && { tier }),
+      ...(variant !== undefined && { variant }),
+    }
   }
 }

@@ -108,18 +108,24 @@ function dataLine(event: Buffer): Line | undefined {
   let blankStart = event.length
   let start = 0
   while (start < event.length) {
-    let end = start
-    while (end < event.length && event[end] !== lineFeed && event[end] !== carriageReturn) end += 1
+    const end = lineEnd(event, start)
     const isPair = event[end] === carriageReturn && event[end + 1] === lineFeed
     const next = Math.min(event.length, end + (isPair ? 2 : 1))
     if (end === start) blankStart = start
-    if (event.subarray(start, start + dataField.length).equals(dataField)) {
+    if (event[start] === dataField[0] && event.indexOf(dataField, start) === start) {
       if (found !== undefined) return undefined
       found = { start, valueStart: start + dataField.length, end, next, blankStart }
     }
     start = next
   }
   return found && { ...found, blankStart }
+}
+
+function lineEnd(event: Buffer, from: number): number {
+  const feed = event.indexOf(lineFeed, from)
+  const line = feed === -1 ? event : event.subarray(0, feed)
+  const carriage = line.indexOf(carriageReturn, from)
+  return carriage === -1 ? line.length : carriage
 }
 
 function scanChunk(data: Buffer): readonly Finding[] | undefined {

@@ -18,7 +18,13 @@ interface Totals {
 export function measureTokens(usage: UsageFields, providerKind: string): Measure | undefined {
   const { input, output } = readTotals(usage, providerKind)
   if (input === undefined && output === undefined) return undefined
-  const measure: Measure = { meters: {}, details: {} }
+  // Perplexity's fee for a request depends on how much context it searched, and exceeds the tokens' price.
+  const contextSize = usage.text('search_context_size')
+  const measure: Measure = {
+    meters: contextSize === undefined ? {} : { requests: 1 },
+    details: {},
+    ...(contextSize !== undefined && { variant: contextSize }),
+  }
   if (input !== undefined) splitInput(usage, input, measure)
   if (output !== undefined) splitOutput(usage, output, measure)
   addUsed(measure.meters, 'searches', countSearches(usage))

@@ -31,6 +31,14 @@ const refused: ReadonlySet<string> = new Set([
   'openai-responses/sse-background-test-background-mode-streaming-continuation-vcr.json',
 ])
 
+/** Answers that are odd themselves: the numbers are taken as they are, and an operator is told. */
+const odd: Readonly<Record<string, readonly string[]>> = {
+  // The last chunk has lost the candidates that an earlier one counted.
+  'gemini-stream/sse-nonmonotonic-builtin-tools-test-native-output-with-builtin-tools-stream.json': [
+    'usage_decreased',
+  ],
+}
+
 function read(recording: Recording, sizeOf: () => number): UsageReading | undefined {
   const route = routeOf(recording)
   const facts =
@@ -148,7 +156,7 @@ await t.test(
             t.same(normalise(reading, share, model), share, recording.file)
           const searches = ((expected['server_tools'] ?? {}) as Expected)['web_search_requests'] ?? 0
           if ('server_tools' in expected) t.equal(sum(reading, ['searches']), searches, recording.file)
-          t.same(reading.flags, [], recording.file)
+          t.same(reading.flags, odd[recording.file] ?? [], recording.file)
         }
         if (recording.expected_usage === null) t.equal(reading.raw, undefined, recording.file)
         else t.same(JSON.parse(reading.raw ?? 'null'), rawOf(recording), recording.file)

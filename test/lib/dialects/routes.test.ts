@@ -150,6 +150,23 @@ await t.test('objects and models in the path are named, and the place of the mod
   t.equal(path.slice(match.pathModelSpan?.start, match.pathModelSpan?.end), 'gemini%2D2.5')
 })
 
+await t.test('answers whose usage could not be read are refused', async t => {
+  for (const query of ['alt=proto', 'x=1&ALT=media', '%61lt=proto', 'alt=sse&alt=proto']) {
+    t.throws(() => google.match('POST', `/models/gemini:generateContent?${query}`), {
+      code: 'request_invalid',
+      param: 'alt',
+    })
+  }
+  for (const query of ['alt=sse', 'alt=json', 'prettyPrint=false']) {
+    t.ok(google.match('POST', `/models/gemini:streamGenerateContent?${query}`))
+  }
+})
+
+await t.test("Claude Code's greeting goes to the provider's origin", async t => {
+  t.equal(anthropic.match('HEAD', '/api/hello').isAtOrigin, true)
+  t.equal(anthropic.match('POST', '/messages').isAtOrigin, undefined)
+})
+
 await t.test('lists of models have the shape of their dialect', async t => {
   t.match(openai.modelList(['a', 'b'], undefined), {
     object: 'list',

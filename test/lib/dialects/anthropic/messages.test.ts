@@ -112,7 +112,7 @@ await t.test('an error event ends a stream, and what was counted before stays', 
     { type: 'error', error: { type: 'overloaded_error', message: 'x' } },
   )
   const reading = readAnswer(messages, text, events)
-  t.match(reading, { hasError: true, isTerminal: false, hasOutput: false })
+  t.match(reading, { hasError: true, isTerminal: false, hasOutput: false, flags: ['usage_partial'] })
   t.same(reading.lines, [{ meters: { input: 9, output: 1 } }])
 })
 

@@ -125,6 +125,17 @@ await t.test('counts that do not come to the total are flagged', async t => {
   t.same(readAnswer(generateContent, {}).lines, [])
 })
 
+await t.test('a count that shrinks is taken as it is, and flagged', async t => {
+  const more = {
+    ...text('a'),
+    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 21, totalTokenCount: 31 },
+  }
+  const last = { ...text('b', { finishReason: 'STOP' }), usageMetadata }
+  const reading = readAnswer(streamGenerateContent, eventStream(more, last), events)
+  t.same(reading.lines, [{ meters: { input: 10, output: 7 } }])
+  t.same(reading.flags, ['usage_decreased'])
+})
+
 await t.test('the tier that was served is on the line', async t => {
   const tierOf = (more: object): unknown =>
     readAnswer(generateContent, { usageMetadata: { ...usageMetadata, ...more } }).lines[0]?.tier

@@ -173,6 +173,13 @@ await t.test('media are found wherever a message can have them', async t => {
   t.equal(facts.textBytes, JSON.stringify(body).length - inline)
 })
 
+await t.test("cached contents in Gemini's own options are named", async t => {
+  const google = { cached_content: 'cachedContents/a' }
+  for (const body of [{ google }, { extra_body: { google } }]) {
+    t.same(factsOf(chat, body).objects, [{ kind: 'cachedContent', id: 'cachedContents/a' }])
+  }
+})
+
 await t.test('legacy completions multiply by their prompts and by best_of', async t => {
   t.equal(factsOf(completions, { prompt: 'a', n: 2 }).candidates, 2)
   t.equal(factsOf(completions, { prompt: ['a', 'b', 'c'], n: 2 }).candidates, 6)

@@ -154,6 +154,14 @@ await t.test('the cost that a provider reports is kept beside', async t => {
   t.equal(measure({ ...tokens, cost_in_usd_ticks: 7 }).details?.['costUsdTicks'], 7)
 })
 
+await t.test("Perplexity's fee for a request is counted by the context it searched", async t => {
+  const flags = new Set<string>()
+  const usage = { prompt_tokens: 9, completion_tokens: 12, total_tokens: 21, search_context_size: 'low' }
+  const measured = measureTokens(new UsageFields(usage, flags), 'perplexity')
+  t.same(measured?.meters, { requests: 1, input: 9, output: 12 })
+  t.equal(measured?.variant, 'low')
+})
+
 await t.test('the parts always come to the totals of the provider', async () => {
   const count = fc.option(fc.nat(1000), { nil: undefined })
   const usage = fc.record({
