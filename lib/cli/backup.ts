@@ -10,8 +10,12 @@ export function addBackupCommand(program: Command, { stdout }: CliContext): void
     async (target: string, options: SharedOptions) => {
       const file = resolve(target)
       // The copy holds what the store holds, so nobody else may read it either.
-      process.umask(0o077)
-      await readStore(options, reader => reader.backup(file))
+      const mask = process.umask(0o077)
+      try {
+        await readStore(options, reader => reader.backup(file))
+      } finally {
+        process.umask(mask)
+      }
       stdout.write(
         options.json === true ? `${JSON.stringify({ file })}\n` : `the store was copied to ${file}\n`,
       )

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { ConfigError, formatProblem } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
 import { loadConfig } from '../config/load-config.ts'
-import { createLog } from '../log.ts'
 import type { Log } from '../log.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
@@ -16,6 +15,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
     'run the gateway; SIGTERM drains it, SIGHUP reads the configuration again',
   ).action(async (options: SharedOptions) => {
     const { config, notices } = openConfig(options)
+    const { createLog } = await import('../log.ts')
     const log = createLog({ level: config.log.level })
     for (const notice of notices) log.info(notice)
     const stopped = stopSignal(log)

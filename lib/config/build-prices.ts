@@ -36,6 +36,15 @@ export function buildPrices(model: string, input: ModelInput, problems: Problems
     .sort((left, right) => ((left.from ?? '') < (right.from ?? '') ? -1 : 1))
 }
 
+/** Without a price of their own these cost what text does, so they may have one above a length only. */
+const metersWithFallback: ReadonlySet<string> = new Set([
+  'audioInput',
+  'cachedAudioInput',
+  'imageInput',
+  'audioOutput',
+  'imageOutput',
+])
+
 function checkPrice(price: PriceInput, path: Path, problems: Problems): void {
   for (const unit of Object.keys(price.rubPerUnit ?? {})) {
     const [meter = '', ...variant] = unit.split('/')
@@ -55,10 +64,9 @@ function checkPrice(price: PriceInput, path: Path, problems: Problems): void {
       problems.add([...tierPath, 'inputTokens'], `two rates above ${tier.inputTokens} tokens overlap`)
     }
     thresholds.add(tier.inputTokens)
-    const modes = new Set(price.above?.map(other => other.mode))
-    if (index === 0 && modes.size > 1) problems.add(tierPath, 'the rates of one model share one mode')
     for (const meter of Object.keys(tier.rubPerMillion)) {
-      if (price.rubPerMillion === undefined || !Object.hasOwn(price.rubPerMillion, meter)) {
+      const isPriced = Object.hasOwn(price.rubPerMillion ?? {}, meter)
+      if (!isPriced && !metersWithFallback.has(meter)) {
         problems.add([...tierPath, 'rubPerMillion', meter], `"${meter}" has no base price in rubPerMillion`)
       }
     }

@@ -48,6 +48,11 @@ export const decimal = z
     error: 'must be a decimal of at most 9 digits before and after the point, not negative',
   })
 
+/** An amount of roubles as text, to the micro-rouble. */
+export const roubles = z
+  .string({ error: 'must be roubles in quotes, such as "3.50"' })
+  .regex(/^\d{1,9}(\.\d{1,6})?$/, { error: 'must be roubles with at most 6 decimals, such as "3.50"' })
+
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 export function isLoopback(url: URL): boolean {

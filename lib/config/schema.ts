@@ -11,6 +11,7 @@ import {
   milliseconds,
   origin,
   publicUrl,
+  roubles,
 } from './scalars.ts'
 
 const dialect = z.strictObject({ baseUrl })
@@ -144,7 +145,7 @@ export const configSchema = z.strictObject({
     .strictObject({
       bytesPerToken: z.number().min(0.5).max(16).default(3),
       outputTokens: integer(1, 100_000_000).nullable().default(null),
-      mediaRub: z.record(z.string(), decimal).default({}),
+      mediaRub: z.partialRecord(z.enum(['image', 'audio', 'video', 'document', 'other']), roubles).default({}),
     })
     .prefault({}),
   isolation: z.enum(['strict', 'off']).default('strict'),

@@ -14,8 +14,13 @@ export interface AccountsConnection {
   close(): Promise<void>
 }
 
-/** How often and how long a server that holds the lock and does not listen yet is waited for. */
-const startingMs = 5_000
+export interface ConnectOptions {
+  readonly clock: Clock
+  readonly log: Log
+  /** How long a server that has the lock and does not listen yet is waited for. */
+  readonly startingMs?: number
+}
+
 const retryMs = 50
 
 /**
@@ -24,12 +29,10 @@ const retryMs = 50
  *
  * @throws StoreLockedError when another process has the lock and does not listen
  */
-export async function connectAccounts(
-  config: Config,
-  options: { readonly clock: Clock; readonly log: Log },
-): Promise<AccountsConnection> {
+export async function connectAccounts(config: Config, options: ConnectOptions): Promise<AccountsConnection> {
   if (config.store.kind !== 'sqlite') throw new Error('accounts are changed through a SQLite store')
   const { file } = config.store
+  const { startingMs = 5_000, ...storeOptions } = options
   const path = socketPath(file)
   // The store's modules are loaded only where the store is opened: with a server running they are not needed.
   for (let waitedMs = 0; ; waitedMs += retryMs) {
@@ -39,7 +42,7 @@ export async function connectAccounts(
     const { openSqliteStore } = await import('../stores/sqlite.ts')
     const { StoreLockedError } = await import('../stores/store-error.ts')
     try {
-      const store = await openSqliteStore({ file, durability: 'strict', ...options })
+      const store = await openSqliteStore({ file, durability: 'strict', ...storeOptions })
       return { accounts: store.accounts, through: 'store', close: () => store.close() }
     } catch (error) {
       if (!(error instanceof StoreLockedError) || waitedMs >= startingMs) throw error

@@ -3,7 +3,7 @@ import { AccountError } from '../accounts/accounts.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import { failure, results } from './operations.ts'
 import type { OperationName, OperationResults } from './operations.ts'
-import { shortSocketPath } from './socket-path.ts'
+import { socketAddress } from './socket-path.ts'
 
 const answerMs = 30_000
 
@@ -70,20 +70,31 @@ export async function isListening(path: string): Promise<boolean> {
   }
 }
 
-function post(path: string, name: string, body: string): Promise<{ status: number; text: string }> {
+async function post(path: string, name: string, body: string): Promise<{ status: number; text: string }> {
+  const address = socketAddress(path)
+  try {
+    return await postTo(address.path, name, body)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ECONNREFUSED')
+      throw new ControlUnreachableError(path, { cause: error })
+    throw error
+  } finally {
+    address.release()
+  }
+}
+
+function postTo(socket: string, name: string, body: string): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({
-      socketPath: shortSocketPath(path),
+      socketPath: socket,
       path: `/${name}`,
       method: 'POST',
       agent: false,
       headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
       signal: AbortSignal.timeout(answerMs),
     })
-    request.on('error', (error: NodeJS.ErrnoException) => {
-      const isAbsent = error.code === 'ENOENT' || error.code === 'ECONNREFUSED'
-      reject(isAbsent ? new ControlUnreachableError(path, { cause: error }) : error)
-    })
+    request.on('error', reject)
     request.on('response', response => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))

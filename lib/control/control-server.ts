@@ -7,7 +7,7 @@ import type { Log } from '../log.ts'
 import { isListening } from './control-client.ts'
 import { isOperation, operations, withoutUndefined } from './operations.ts'
 import type { OperationName } from './operations.ts'
-import { shortSocketPath, socketPath } from './socket-path.ts'
+import { socketAddress, socketPath } from './socket-path.ts'
 
 export interface ControlServerOptions {
   readonly storeFile: string
@@ -32,14 +32,19 @@ const bodyBytesMax = 256 * 1024
  */
 export async function openControlServer(options: ControlServerOptions): Promise<ControlServer> {
   const path = socketPath(options.storeFile)
-  const shortPath = shortSocketPath(path)
   await removeStale(path)
+  const address = socketAddress(path)
   const server = createServer((request, response) => {
     void respond(request, response, options)
   })
   server.requestTimeout = 30_000
-  await listen(server, shortPath)
-  chmodSync(shortPath, 0o600)
+  try {
+    await listen(server, address.path)
+  } catch (error) {
+    address.release()
+    throw error
+  }
+  chmodSync(path, 0o600)
   return {
     path,
     async close() {
@@ -47,6 +52,8 @@ export async function openControlServer(options: ControlServerOptions): Promise<
         server.close(error => (error === undefined ? resolve() : reject(error)))
         server.closeIdleConnections()
       })
+      // Only now: the socket's file is removed by the address it was made by.
+      address.release()
     },
   }
 }

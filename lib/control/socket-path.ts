@@ -1,4 +1,5 @@
-import { relative } from 'node:path'
+import { closeSync, openSync } from 'node:fs'
+import { basename, dirname, relative } from 'node:path'
 
 /** What `sun_path` holds, less its closing zero: 108 bytes on Linux, 104 on macOS and the BSDs. */
 const pathBytesMax = process.platform === 'linux' ? 107 : 103
@@ -8,19 +9,34 @@ export function socketPath(storeFile: string): string {
   return `${storeFile}.sock`
 }
 
+/** A way to a socket that is short enough for the system; valid until it is released. */
+export interface SocketAddress {
+  readonly path: string
+  release(): void
+}
+
 /**
- * The path to hand to the system: the shorter of the absolute and the relative one, since the system allows
- * about a hundred bytes.
+ * The address to hand to the system, which allows about a hundred bytes: the shorter of the absolute and
+ * the relative path, or on Linux a way through an open handle of the folder.
  *
- * @throws Error when both are longer than that
+ * @throws Error when none is short enough, or there is no such folder
  */
-export function shortSocketPath(path: string): string {
+export function socketAddress(path: string): SocketAddress {
   const fromHere = relative(process.cwd(), path)
-  const shorter = Buffer.byteLength(fromHere) < Buffer.byteLength(path) ? fromHere : path
-  const bytes = Buffer.byteLength(shorter)
-  if (bytes <= pathBytesMax) return shorter
+  const shorter = fromHere.length < path.length ? fromHere : path
+  if (isShort(shorter)) return { path: shorter, release: () => undefined }
+  if (process.platform === 'linux') {
+    const folder = openSync(dirname(path), 'r')
+    const throughHandle = `/proc/self/fd/${folder}/${basename(path)}`
+    if (isShort(throughHandle)) return { path: throughHandle, release: () => closeSync(folder) }
+    closeSync(folder)
+  }
   throw new Error(
-    `the control socket ${path} has a path of ${bytes} bytes and the system allows ${pathBytesMax}: ` +
-      'put the store into a folder with a shorter path (store: sqlite:FILE in the config)',
+    `the control socket ${path} has a path of more than the ${pathBytesMax} bytes that the system allows: ` +
+      'give the store a shorter path (store: sqlite:FILE in the config)',
   )
+}
+
+function isShort(path: string): boolean {
+  return Buffer.byteLength(path) <= pathBytesMax
 }

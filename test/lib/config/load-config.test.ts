@@ -149,7 +149,8 @@ await t.test('the configuration is frozen all through', async t => {
   t.throws(() => models.clear(), /frozen/)
   t.throws(() => models.delete('gpt-5'), /frozen/)
   t.throws(() => Object.assign(config.models.get('gpt-5')?.prices[0]?.rubPerMillion ?? {}, { input: '0' }), TypeError)
-  t.throws(() => (config.providers.get('openai')?.credentials as unknown[]).push(1), TypeError)
+  const credentials = config.providers.get('openai')?.credentials as unknown[] | undefined
+  t.throws(() => credentials?.push(1), TypeError)
 })
 
 await t.test('the shipped configuration starts with the sandbox alone', async t => {

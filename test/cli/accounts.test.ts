@@ -1,0 +1,132 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { keyDigest } from '../../lib/accounts/key-value.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { openControlServer } from '../../lib/control/control-server.ts'
+import { createLog } from '../../lib/log.ts'
+import { openSqliteStore } from '../../lib/stores/sqlite.ts'
+import { runGateway, runHere, writeConfig } from './run-gateway.ts'
+
+function member(json: string, name: string): string {
+  const value = (JSON.parse(json) as Record<string, unknown>)[name]
+  if (typeof value !== 'string') throw new TypeError(`no ${name} in ${json}`)
+  return value
+}
+
+await t.test('accounts, money and keys without a server', async t => {
+  const folder = t.testdir()
+  const { config } = writeConfig(folder)
+  const run = (...words: string[]) => runGateway([...words, '--config', config])
+  const here = (...words: string[]) => runHere([...words, '--config', config])
+
+  const created = await run('account', 'create', '--email', 'a@b.ru', '--name', 'A', '--json')
+  t.match(created, { code: 0, stderr: '' })
+  const id = member(created.stdout, 'id')
+  t.same(JSON.parse(created.stdout), { id })
+
+  const credited = await run('account', 'credit', id, '--rub', '100.00', '--reason', 'start', '--json')
+  t.match(JSON.parse(credited.stdout), { account: id, amount: '100.000000', balance: '100.000000' })
+  const balance = await run('balance', '--account', id, '--json')
+  t.equal(balance.stdout, '{"balance":"100.000000","held":"0.000000","available":"100.000000"}\n')
+
+  const limits = ['--models', 'gpt-5, sandbox*', '--budget-rub', '0.5', '--budget-period', 'month']
+  const ends = ['--expires', '2999-01-01', '--ips', '10.0.0.0/8']
+  const made = await run('key', 'create', '--account', id, '--name', 'k', ...limits, ...ends, '--json')
+  const keyId = member(made.stdout, 'id')
+  const key = member(made.stdout, 'key')
+  t.match(key, /^gw-[\w-]{43}$/)
+  t.same(JSON.parse(made.stdout), { id: keyId, key })
+
+  const listed = await here('key', 'list', '--account', id, '--json')
+  t.match(JSON.parse(listed.stdout), {
+    id: keyId,
+    account: id,
+    name: 'k',
+    lastFour: key.slice(-4),
+    state: 'active',
+    models: ['gpt-5', 'sandbox*'],
+    budget: '0.500000',
+    budgetPeriod: 'month',
+    expiresAt: '2999-01-01T00:00:00.000Z',
+    ipAddresses: ['10.0.0.0/8'],
+    revokedAt: null,
+  })
+  t.match(await run('key', 'revoke', keyId), { code: 0, stdout: `key ${keyId} revoked\n` })
+
+  const shown = await here('account', 'show', id, '--json')
+  t.match(JSON.parse(shown.stdout), {
+    id,
+    email: 'a@b.ru',
+    name: 'A',
+    keys: [{ id: keyId, state: 'revoked' }],
+  })
+  t.notMatch(shown.stdout, key)
+  const [accounts, charges, alarms, verified, verifiedJson] = await Promise.all([
+    here('account', 'list'),
+    here('charges', '--account', id, '--json'),
+    here('charges', '--alarms'),
+    here('verify'),
+    here('verify', '--json'),
+  ])
+  t.match(accounts.stdout, new RegExp(`^ID +EMAIL +NAME .*\n${id} +a@b\\.ru +A .* 100\\.000000\n$`))
+  t.match(charges, { code: 0, stdout: '' })
+  t.match(alarms, { code: 0, stdout: 'no charges\n' })
+  t.match(verified, { code: 0, stdout: 'the ledger is in order\n' })
+  t.match(verifiedJson, { code: 0, stdout: '{"ok":true,"breaches":[]}\n' })
+
+  const copy = join(folder, 'copy.db')
+  t.match(await here('backup', copy, '--json'), { code: 0, stdout: `${JSON.stringify({ file: copy })}\n` })
+  t.equal(statSync(copy).mode & 0o777, 0o600)
+  t.match(await here('backup', copy), { code: 1, stderr: /exists already/ })
+})
+
+await t.test('what cannot be done exits 1 and says why', async t => {
+  const { config } = writeConfig(t.testdir())
+  const run = (...words: string[]) => runHere([...words, '--config', config])
+
+  t.match(await run('balance', '--account', 'x'), {
+    code: 1,
+    stdout: '',
+    stderr: /^gateway: there is no store/,
+  })
+  t.match(await run('account', 'create', '--email', 'a@b.ru'), { code: 0, stdout: /^account \w+ created\n$/ })
+  t.match(await run('account', 'create', '--email', 'A@b.ru'), { code: 1, stderr: /a@b\.ru/i })
+  t.match(await run('account', 'credit', 'x', '--rub', '1', '--reason', 'r'), {
+    code: 1,
+    stderr: /no account x/,
+  })
+  t.match(await run('key', 'create', '--account', 'x'), { code: 1, stderr: /no account x/ })
+  t.match(await run('key', 'revoke', 'x'), { code: 1, stderr: /no key x/ })
+  for (const words of [
+    ['balance', '--account'],
+    ['key', 'list', '--account'],
+    ['charges', '--account'],
+    ['account', 'show'],
+  ]) {
+    const expected = { code: 1, stdout: '', stderr: /^gateway: there is no account x: gateway account list/ }
+    t.match(await run(...words, 'x'), expected, words.join(' '))
+  }
+})
+
+await t.test('beside an open store the change goes through its socket and is in its memory', async t => {
+  const { config, store: file } = writeConfig(t.testdir())
+  const log = createLog({ level: 'silent' })
+  const store = await openSqliteStore({ file, durability: 'strict', clock: systemClock, log })
+  t.teardown(() => store.close())
+  const server = await openControlServer({ storeFile: file, accounts: store.accounts, log })
+  t.teardown(() => server.close())
+  const run = (...words: string[]) => runGateway([...words, '--config', config, '--json'])
+
+  const id = member((await run('account', 'create', '--email', 'a@b.ru')).stdout, 'id')
+  await run('account', 'credit', id, '--rub', '0.000001', '--reason', 'r', '--idempotency-key', 'one')
+  await run('account', 'credit', id, '--rub', '0.000001', '--reason', 'r', '--idempotency-key', 'one')
+  t.match(await store.ledger.balance(id), { balanceMicros: 1 })
+  const made = await run('key', 'create', '--account', id)
+  const digest = keyDigest(member(made.stdout, 'key'))
+  t.match(store.keys.findByDigest(digest), { accountId: id })
+  t.notOk(store.keys.findByDigest(digest)?.revokedAt)
+  await run('key', 'revoke', member(made.stdout, 'id'))
+  t.ok(store.keys.findByDigest(digest)?.revokedAt)
+  t.match((await run('balance', '--account', id)).stdout, /"balance":"0\.000001"/)
+})

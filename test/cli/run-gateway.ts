@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runCli } from '../../lib/cli/program.ts'
+
+const bin = join(import.meta.dirname, '../../bin/gateway.ts')
+
+export interface Finished {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Runs the command line as its users do: a process of its own, with nothing in its environment but PATH. */
+export function runGateway(words: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [bin, ...words], {
+      cwd: options.cwd,
+      env: { PATH: process.env['PATH'] ?? '', ...options.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    child.on('error', reject)
+    child.on('close', code => resolve({ code, stdout, stderr }))
+  })
+}
+
+/** Runs the command line in this process, which takes a tenth of the time. */
+export async function runHere(words: readonly string[]): Promise<Finished> {
+  const written = { stdout: '', stderr: '' }
+  const code = await runCli(words, {
+    version: '0.0.0',
+    stdout: { write: text => (written.stdout += text) },
+    stderr: { write: text => (written.stderr += text) },
+    startGateway: () => Promise.reject(new Error('no gateway is started here')),
+  })
+  return { code, ...written }
+}
+
+/** Writes a small configuration with a store of its own. Answers the config's file and the store's. */
+export function writeConfig(folder: string, more = ''): { config: string; store: string } {
+  mkdirSync(folder, { recursive: true })
+  const config = join(folder, 'gateway.yaml')
+  writeFileSync(
+    config,
+    `listen: { port: 0 }
+store: sqlite:g.db
+providers: { sandbox: {} }
+models: { sandbox-chat: { provider: sandbox, rubPerMillion: { input: "100", output: "400" } } }
+${more}`,
+  )
+  return { config, store: join(folder, 'g.db') }
+}

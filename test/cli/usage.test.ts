@@ -1,0 +1,151 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { runGateway, runHere, writeConfig } from './run-gateway.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+const wrongUsage: readonly (readonly [words: string[], message: RegExp])[] = [
+  [[], /Usage: gateway/],
+  [['account'], /Usage: gateway account/],
+  [['chekc'], /unknown command 'chekc'\n\(Did you mean check\?\)/],
+  [['check', '--colour'], /unknown option '--colour'/],
+  [['check', 'extra'], /too many arguments/],
+  [['balance'], /required option '--account <id>'/],
+  [['account', 'credit', '--rub', '1', '--reason', 'r'], /missing required argument 'account'/],
+  [['account', 'credit', 'x', '--rub', '1e3', '--reason', 'r'], /--rub: "1e3" is not an amount/],
+  [['account', 'credit', 'x', '--rub', '-1', '--reason', 'r'], /--rub/],
+  [['account', 'credit', 'x', '--rub', '0.0000001', '--reason', 'r'], /--rub/],
+  [['key', 'create', '--account', 'x', '--expires', 'tomorrow'], /--expires: "tomorrow" is not a date/],
+  [['key', 'create', '--account', 'x', '--expires', '2001-01-01'], /--expires: 2001-01-01 is over/],
+  [['key', 'create', '--account', 'x', '--budget-period', 'day'], /needs --budget-rub/],
+  [['key', 'create', '--account', 'x', '--budget-rub', '1', '--budget-period', 'year'], /none of total, day/],
+  [['key', 'create', '--account', 'x', '--models', ' , '], /--models: names nothing/],
+  [['key', 'create', '--account', 'x', '--ips', '10.0.0.1,here'], /"here" is no IP address/],
+]
+
+await t.test('wrong usage exits 2, says what is wrong and prints no result', async t => {
+  for (const [words, message] of wrongUsage) {
+    t.match(await runHere(words), { code: 2, stdout: '', stderr: message }, words.join(' '))
+  }
+  t.match(await runGateway(['chekc']), { code: 2, stdout: '', stderr: /Did you mean check/ })
+})
+
+await t.test('help and version are results, and exit 0', async t => {
+  const [help, keyHelp, version] = await Promise.all([
+    runGateway(['--help']),
+    runGateway(['key', 'create', '--help']),
+    runGateway(['--version']),
+  ])
+
+  for (const command of [
+    'serve',
+    'check',
+    'account',
+    'key',
+    'balance',
+    'charges',
+    'models',
+    'verify',
+    'backup',
+  ]) {
+    t.match(help.stdout, new RegExp(`^  ${command} `, 'm'))
+  }
+  t.match(help, { code: 0, stderr: '' })
+  t.match(keyHelp, { code: 0, stdout: /--budget-rub/ })
+  t.match(version, { code: 0, stdout: /^\d+\.\d+\.\d+\n$/ })
+})
+
+await t.test('check says that a configuration is in order', async t => {
+  const [text, json] = await Promise.all([
+    runGateway(['check', '--config', 'config/gateway.yaml'], { cwd: root }),
+    runGateway(['check', '--json'], { cwd: root }),
+  ])
+
+  t.match(text, { code: 0, stderr: '', stdout: /gateway\.yaml is in order\n  providers  1 on, 16 off\n/ })
+  t.match(JSON.parse(json.stdout), { ok: true, file: join(root, 'config/gateway.yaml') })
+})
+
+await t.test('check prints every bad value with its place and the nearest name, and exits 1', async t => {
+  const { config } = writeConfig(t.testdir(), 'litsen: 1\nlimits: { bodyMs: none }\n')
+  const text = await runGateway(['check', '--config', config])
+  const json = await runHere(['check', '--config', config, '--json'])
+
+  t.match(text, { code: 1, stderr: `gateway: 2 problems in ${config}\n` })
+  t.match(text.stdout, `${config}:5:1 litsen: unknown key; did you mean "listen"?\n`)
+  t.match(text.stdout, `${config}:6:11 limits.bodyMs: must be a whole number`)
+  t.equal(json.code, 1)
+  t.match(JSON.parse(json.stdout), {
+    ok: false,
+    problems: [
+      { file: config, path: 'litsen', nearest: 'listen', line: 5, column: 1 },
+      { path: 'limits.bodyMs' },
+    ],
+  })
+})
+
+await t.test('other commands tell what is wrong with the configuration, too', async t => {
+  const folder = t.testdir()
+  const { config } = writeConfig(folder, 'litsen: 1\n')
+  const [wrong, gone] = await Promise.all([
+    runGateway(['serve', '--config', config]),
+    runHere(['models', '--config', join(folder, 'none.yaml')]),
+  ])
+
+  t.match(wrong, { code: 1, stdout: '', stderr: /configuration is wrong:\n.*litsen: unknown key/ })
+  t.match(gone, {
+    code: 1,
+    stdout: '',
+    stderr: /there is no configuration at .*none\.yaml: name one with --config/,
+  })
+})
+
+await t.test(
+  'the configuration is the one named, else of the environment, else here, else as shipped',
+  async t => {
+    const folder = t.testdir()
+    const here = writeConfig(join(folder, 'here/config')).config
+    const env = { GATEWAY_CONFIG: writeConfig(join(folder, 'env')).config }
+    const named = writeConfig(join(folder, 'named')).config
+    const cwd = join(folder, 'here')
+    const fileOf = async (words: string[], options: { cwd: string; env?: Record<string, string> }) =>
+      (JSON.parse((await runGateway(['check', '--json', ...words], options)).stdout) as { file: string }).file
+
+    t.same(
+      await Promise.all([
+        fileOf(['--config', named], { cwd, env }),
+        fileOf([], { cwd, env }),
+        fileOf([], { cwd }),
+        fileOf([], { cwd: folder }),
+      ]),
+      [named, env.GATEWAY_CONFIG, here, join(root, 'config/gateway.yaml')],
+    )
+  },
+)
+
+await t.test('models lists what can be asked for, with prices; --all what is off, too', async t => {
+  const folder = t.testdir()
+  const config = join(folder, 'gateway.yaml')
+  writeFileSync(
+    config,
+    `providers: { sandbox: {}, openai: { credentials: ["\${NO_KEY}"] } }
+models:
+  sandbox-chat: { provider: sandbox, rubPerMillion: { input: "100", output: "400" } }
+  quick: { alias: sandbox-chat }
+  gpt-5: { provider: openai, rubPerMillion: { input: "125" }, rubPerUnit: { searches: "1" } }
+`,
+  )
+  const run = (...words: string[]) => runHere(['models', ...words, '--config', config])
+  const [text, all, json] = await Promise.all([run(), run('--all'), run('--json')])
+
+  t.match(text.stdout, /sandbox-chat +sandbox +100 +400/)
+  t.notMatch(text.stdout, 'gpt-5')
+  t.match(all.stdout, /gpt-5 +openai +125 .*searches 1/)
+  t.match(JSON.parse(json.stdout), {
+    model: 'sandbox-chat',
+    aliases: ['quick'],
+    providers: ['sandbox'],
+    isOn: true,
+    rubPerMillion: { input: '100', output: '400' },
+  })
+})
