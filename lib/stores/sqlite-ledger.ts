@@ -134,6 +134,8 @@ export class SqliteLedger implements Ledger, HoldKeeper {
 
   async recordObject(object: ProviderObject): Promise<void> {
     const { provider, kind, id, accountId, credential, exchangeId } = object
+    // Whoever polls a job names the same object again and again; that needs no write.
+    if (this.#findObject.get(provider, kind, id) !== undefined) return
     const at = this.#options.clock.now()
     await written(
       this.#queue.add(['object', provider, kind, id, accountId, credential, exchangeId, at], dropped),

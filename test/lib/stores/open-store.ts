@@ -5,7 +5,7 @@ import { openSqliteReader } from '../../../lib/stores/sqlite-reader.ts'
 import type { ChargeReport } from '../../../lib/stores/sqlite-reader.ts'
 import { openSqliteStore } from '../../../lib/stores/sqlite.ts'
 import type { SqliteStore } from '../../../lib/stores/sqlite.ts'
-import type { StoreUnderTest } from '../../contracts/ledger.ts'
+import type { StoreUnderTest } from '../../contracts/store-under-test.ts'
 
 export interface OpenedStore extends StoreUnderTest, SqliteStore {
   readonly file: string

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { BalanceInsufficientError } from '../../../lib/ledger/ledger.ts'
 import type { Hold } from '../../../lib/ledger/ledger.ts'
-import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/ledger.ts'
+import { parseRoubles } from '../../../lib/money/amount.ts'
+import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/store-under-test.ts'
 import { openNew } from './open-store.ts'
 import type { OpenedStore } from './open-store.ts'
 
@@ -183,6 +184,45 @@ await t.test('whatever happens in whatever order, the ledger agrees with arithme
       const breaches = runs % 10 === 0 ? store.verify() : []
       if (breaches.length > 0) throw new Error(breaches.join('; '))
     }),
-    { numRuns: 250, endOnFailure: true },
+    { numRuns: 150, endOnFailure: true },
   )
+})
+
+await t.test('exchanges at the same time never spend money twice, nor lose any', async t => {
+  const store = await openNew(t)
+  const exchange = fc.record({
+    hold: fc.integer({ min: 0, max: 20 }),
+    cost: fc.option(amount),
+    turns: fc.nat(5),
+  })
+  const concurrent = fc.asyncProperty(
+    fc.array(exchange, { minLength: 20, maxLength: 60 }),
+    async exchanges => {
+      const account = await accountWith(store, 100)
+      let paid = 0
+      await Promise.all(
+        exchanges.map(async ({ hold: held, cost, turns }) => {
+          const placed = await holdOf(store, account, held).catch((error: unknown) => {
+            if (error instanceof BalanceInsufficientError) return undefined
+            throw error
+          })
+          if (placed === undefined) return
+          // Some wait for the disk, some are charged while their hold is still on its way there.
+          for (let turn = 0; turn < turns; turn += 1) await placed.durable
+          if (cost === null) return store.ledger.release(placed)
+          const result = await store.ledger.charge(placed, chargeOf({ input: cost }))
+          paid += result.amountMicros
+        }),
+      )
+      const expected = roubles(100) - paid
+      const { balanceMicros, heldMicros } = await store.ledger.balance(account)
+      if (balanceMicros !== expected || heldMicros !== 0) throw new Error(`${balanceMicros}, not ${expected}`)
+      const onDisk = store.charges(account).reduce((sum, charge) => sum + parseRoubles(charge.amount), 0)
+      if (onDisk !== paid) throw new Error(`on the disk ${onDisk}, paid ${paid}`)
+    },
+  )
+  await fc.assert(concurrent, { numRuns: 40, endOnFailure: true })
+  t.strictSame(store.verify(), [])
+  const again = await store.restart()
+  t.strictSame(again.recovery.releasedHolds, [], 'every release reached the disk')
 })

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { openSqliteReader } from '../../../lib/stores/sqlite-reader.ts'
-import { accountWith, chargeOf, holdOf, roubles, testPrice } from '../../contracts/ledger.ts'
+import { accountWith, chargeOf, holdOf, roubles, testPrice } from '../../contracts/store-under-test.ts'
 import { openNew } from './open-store.ts'
 import type { OpenedStore } from './open-store.ts'
 

@@ -4,8 +4,8 @@ import t from 'tap'
 import { systemClock } from '../../../lib/clock.ts'
 import { LedgerUnavailableError } from '../../../lib/ledger/ledger.ts'
 import { openSqliteStore } from '../../../lib/stores/sqlite.ts'
-import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/ledger.ts'
-import type { StoreUnderTest } from '../../contracts/ledger.ts'
+import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/store-under-test.ts'
+import type { StoreUnderTest } from '../../contracts/store-under-test.ts'
 import { openFile, openNew } from './open-store.ts'
 
 /** Keeps the store from being written until it is let go. */

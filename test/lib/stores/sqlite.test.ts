@@ -4,10 +4,12 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { keyDigest } from '../../../lib/accounts/key-value.ts'
 import { systemClock } from '../../../lib/clock.ts'
+import { openForWriting } from '../../../lib/stores/sqlite-database.ts'
 import { openSqliteStore } from '../../../lib/stores/sqlite.ts'
 import { openSqliteReader } from '../../../lib/stores/sqlite-reader.ts'
 import { migrations } from '../../../lib/stores/sqlite-schema.ts'
-import { accountWith, chargeOf, holdOf, ledgerContract, roubles } from '../../contracts/ledger.ts'
+import { ledgerContract } from '../../contracts/ledger.ts'
+import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/store-under-test.ts'
 import { openFile, openNew } from './open-store.ts'
 
 await ledgerContract(t, t => openNew(t))
@@ -195,4 +197,33 @@ await t.test('a backup is a whole store of its own', async t => {
   const restored = await openFile(t, copy)
   t.equal((await restored.ledger.balance(account)).balanceMicros, roubles(7))
   t.strictSame(restored.verify(), [])
+})
+
+await t.test('a commit is on the disk, not in the system', async t => {
+  const database = openForWriting(`${t.testdir()}/new.db`)
+  t.equal(database.pragma('journal_mode', { simple: true }), 'wal')
+  t.equal(database.pragma('synchronous', { simple: true }), 2, 'FULL')
+  t.equal(database.pragma('foreign_keys', { simple: true }), 1)
+  database.close()
+})
+
+await t.test('thousands of exchanges share commits', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 100_000)
+  const clients = 128
+  const each = 40
+  const began = performance.now()
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      for (let count = 0; count < each; count += 1) {
+        const hold = await holdOf(store, account, 1)
+        await hold.durable
+        await store.ledger.charge(hold, chargeOf({ input: 1 }))
+      }
+    }),
+  )
+  const seconds = (performance.now() - began) / 1000
+  t.comment(`${Math.round((clients * each) / seconds)} durable holds and charges a second`)
+  t.equal((await store.ledger.balance(account)).balanceMicros, roubles(100_000 - clients * each))
+  t.strictSame(store.verify(), [])
 })

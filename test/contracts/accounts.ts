@@ -1,0 +1,105 @@
+import type { Test } from 'tap'
+import { keyDigest } from '../../lib/accounts/key-value.ts'
+import { newId } from '../../lib/new-id.ts'
+import { accountWith, chargeOf, holdOf, roubles } from './store-under-test.ts'
+import type { StoreUnderTest } from './store-under-test.ts'
+
+/** What accounts and their money keep to on every store. */
+export async function accountsContract(t: Test, open: (t: Test) => Promise<StoreUnderTest>): Promise<void> {
+  await t.test('credits add up, and a repeat under the same idempotency key changes nothing', async t => {
+    const store = await open(t)
+    const account = await accountWith(store, 0)
+    const credit = { accountId: account, amountMicros: roubles(5), reason: 'gift', idempotencyKey: newId() }
+    const first = await store.accounts.credit(credit)
+    t.equal(first.balanceMicros, roubles(5))
+    const [second, third] = await Promise.all([store.accounts.credit(credit), store.accounts.credit(credit)])
+    t.strictSame([second, third], [first, first])
+    await t.rejects(store.accounts.credit({ ...credit, amountMicros: roubles(6) }), {
+      code: 'idempotency_conflict',
+    })
+    await store.accounts.credit({ accountId: account, amountMicros: 1, reason: 'gift' })
+    t.equal((await store.ledger.balance(account)).balanceMicros, roubles(5) + 1)
+    t.strictSame(store.verify(), [])
+  })
+
+  await t.test('credits of nothing, of less, of no integer and of no account are refused', async t => {
+    const store = await open(t)
+    const account = await accountWith(store, 0)
+    for (const amountMicros of [0, -1, 0.5, NaN, Infinity, 2 ** 53]) {
+      await t.rejects(store.accounts.credit({ accountId: account, amountMicros, reason: '' }), {
+        code: 'amount_invalid',
+      })
+    }
+    const nobody = store.accounts.credit({ accountId: 'nobody', amountMicros: 1, reason: '' })
+    await t.rejects(nobody, { code: 'account_not_found' })
+    const house = store.accounts.credit({ accountId: 'house:revenue', amountMicros: 1, reason: '' })
+    await t.rejects(house, { code: 'account_not_found' })
+  })
+
+  await t.test('an e-mail address has one account, however it is written', async t => {
+    const store = await open(t)
+    const email = `${newId()}@example.com`
+    await store.accounts.createAccount({ email })
+    await t.rejects(store.accounts.createAccount({ email: ` ${email.toUpperCase()}` }), {
+      code: 'email_taken',
+    })
+    await t.rejects(store.accounts.createAccount({ email: 'nobody' }), { code: 'email_invalid' })
+  })
+
+  await t.test('a change that is refused leaves the others of the same moment alone', async t => {
+    const store = await open(t)
+    const account = await accountWith(store, 10)
+    const hold = await holdOf(store, account, 5)
+    const results = await Promise.allSettled([
+      store.ledger.charge(hold, chargeOf({ input: 2 })),
+      store.accounts.credit({ accountId: 'nobody', amountMicros: 1, reason: '' }),
+      store.accounts.credit({ accountId: account, amountMicros: roubles(1), reason: '' }),
+      store.accounts.revokeKey('nothing'),
+    ])
+    t.strictSame(
+      results.map(result => result.status),
+      ['fulfilled', 'rejected', 'fulfilled', 'rejected'],
+    )
+    t.equal((await store.ledger.balance(account)).balanceMicros, roubles(9))
+    t.strictSame(store.verify(), [])
+  })
+}
+
+/** What keys keep to on every store. */
+export async function keysContract(t: Test, open: (t: Test) => Promise<StoreUnderTest>): Promise<void> {
+  await t.test('a key is found by its digest as soon as it is made, and after a restart', async t => {
+    const store = await open(t)
+    const accountId = await accountWith(store, 0)
+    const limits = {
+      name: 'laptop',
+      models: ['gpt-*'],
+      budgetMicros: roubles(5),
+      budgetPeriod: 'day' as const,
+      expiresAt: 9_999_999_999_999,
+      ipAddresses: ['10.0.0.1'],
+    }
+    const { id, key } = await store.accounts.createKey({ accountId, ...limits })
+    t.match(key, /^gw-[\w-]{43}$/)
+    const found = store.keys.findByDigest(keyDigest(key))
+    t.match(found, { id, accountId, lastFour: key.slice(-4), ...limits })
+    const again = await store.restart()
+    t.strictSame(again.keys.findByDigest(keyDigest(key)), found)
+    t.equal(again.keys.findByDigest(keyDigest(`${key}x`)), undefined)
+  })
+
+  await t.test('a revoked key stays revoked and still tells whose it was', async t => {
+    const store = await open(t)
+    const accountId = await accountWith(store, 0)
+    const { id, key } = await store.accounts.createKey({ accountId })
+    t.equal(store.keys.findByDigest(keyDigest(key))?.revokedAt, undefined)
+    await store.accounts.revokeKey(id)
+    const revokedAt = store.keys.findByDigest(keyDigest(key))?.revokedAt
+    t.type(revokedAt, 'number')
+    await store.accounts.revokeKey(id)
+    const again = await store.restart()
+    t.equal(again.keys.findByDigest(keyDigest(key))?.revokedAt, revokedAt, 'the first time counts')
+    await t.rejects(again.accounts.revokeKey('nothing'), { code: 'key_not_found' })
+    await t.rejects(again.accounts.createKey({ accountId: 'nobody' }), { code: 'account_not_found' })
+    await t.rejects(again.accounts.createKey({ accountId, budgetMicros: -1 }), { code: 'amount_invalid' })
+  })
+}

@@ -1,0 +1,100 @@
+import type { Test } from 'tap'
+import { accountWith, chargeOf, holdOf, roubles, testPrice } from './store-under-test.ts'
+import type { StoreUnderTest } from './store-under-test.ts'
+
+/** What charges keep to on every store. */
+export async function chargesContract(t: Test, open: (t: Test) => Promise<StoreUnderTest>): Promise<void> {
+  await t.test('a charge takes what the usage costs and frees the rest of the hold', async t => {
+    const store = await open(t)
+    const account = await accountWith(store, 100)
+    const result = await store.ledger.charge(
+      await holdOf(store, account, 50),
+      chargeOf({ input: 2, output: 1 }),
+    )
+    t.strictSame(result, { amountMicros: roubles(12), overrunMicros: 0 })
+    t.strictSame(await store.ledger.balance(account), {
+      balanceMicros: roubles(88),
+      heldMicros: 0,
+      availableMicros: roubles(88),
+    })
+    t.match(store.charges(account), [{ amount: '12.000000', flags: [] }])
+    t.strictSame(store.verify(), [])
+  })
+
+  await t.test('a charge beyond its hold takes what is free, and the house pays the rest', async t => {
+    const store = await open(t)
+    const account = await accountWith(store, 20)
+    const other = await holdOf(store, account, 5)
+    const beyond = await store.ledger.charge(await holdOf(store, account, 1), chargeOf({ input: 4 }))
+    t.strictSame(beyond, { amountMicros: roubles(4), overrunMicros: 0 })
+    const overrun = await store.ledger.charge(await holdOf(store, account, 1), chargeOf({ output: 3 }))
+    t.strictSame(
+      overrun,
+      { amountMicros: roubles(11), overrunMicros: roubles(19) },
+      'not what the other holds',
+    )
+    t.strictSame(await store.ledger.balance(account), {
+      balanceMicros: roubles(5),
+      heldMicros: roubles(5),
+      availableMicros: 0,
+    })
+    await store.ledger.charge(other, chargeOf({ input: 5 }))
+    const nothing = await store.ledger.charge(await holdOf(store, account, 0), chargeOf({ input: 1 }))
+    t.strictSame(nothing, { amountMicros: 0, overrunMicros: roubles(1) })
+    t.match(
+      store.charges(account).map(charge => charge.flags),
+      [[], ['overrun'], [], ['overrun']],
+    )
+    t.strictSame(store.verify(), [])
+  })
+
+  await t.test('usage of zero is charged zero, with its row', async t => {
+    const store = await open(t)
+    const account = await accountWith(store, 5)
+    await store.ledger.charge(await holdOf(store, account, 5), chargeOf({ input: 0, output: 0 }))
+    t.match(store.charges(account), [{ amount: '0.000000', flags: [] }])
+    t.strictSame(store.verify(), [])
+  })
+
+  await t.test('the lines of a charge are priced one by one and what is wrong is flagged', async t => {
+    const store = await open(t)
+    const account = await accountWith(store, 100)
+    const result = await store.ledger.charge(
+      await holdOf(store, account, 5),
+      chargeOf(
+        {},
+        {
+          flags: ['usage_inconsistent'],
+          lines: [
+            { usage: { model: 'm', meters: { input: 1, searches: 2 } }, price: testPrice },
+            { usage: { model: 'n', meters: { output: 1, input: NaN }, tier: 'flex' }, price: testPrice },
+          ],
+        },
+      ),
+    )
+    t.equal(result.amountMicros, roubles(11))
+    t.strictSame(store.charges(account)[0]?.flags, [
+      'usage_inconsistent',
+      'meter_unpriced',
+      'tier_unpriced',
+      'usage_invalid',
+    ])
+    t.strictSame(store.verify(), [])
+  })
+
+  await t.test('what was held and charged is the same after a restart', async t => {
+    const store = await open(t)
+    const account = await accountWith(store, 100)
+    await store.ledger.charge(await holdOf(store, account, 50), chargeOf({ output: 1 }))
+    await (
+      await holdOf(store, account, 50)
+    ).durable
+    const again = await store.restart()
+    t.strictSame(
+      await again.ledger.balance(account),
+      { balanceMicros: roubles(90), heldMicros: 0, availableMicros: roubles(90) },
+      'the hold that was left open is released',
+    )
+    t.strictSame(again.verify(), [])
+  })
+}
