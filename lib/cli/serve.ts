@@ -18,6 +18,13 @@ export function addServeCommand(program: Command, context: CliContext): void {
     const { createLog } = await import('../log.ts')
     const log = createLog({ level: config.log.level })
     for (const notice of notices) log.info(notice)
+    if (config.file.includes('/node_modules/')) {
+      const { file, store } = config
+      log.warn(
+        { file, store },
+        'this configuration, and the store beside it, go with the next install: copy them',
+      )
+    }
     const stopped = stopSignal(log)
     // Plain text among the log's lines, to be copied into a terminal.
     const onDemo = (command: string): void => void context.stderr.write(`${command}\n`)

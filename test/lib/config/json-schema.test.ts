@@ -7,9 +7,9 @@ import { configJsonSchema } from '../../../lib/config/json-schema.ts'
 const folder = join(import.meta.dirname, '../../../config')
 
 await t.test('the schema in config/ is that of the code; npm run schema writes it', async t => {
-  const written: unknown = JSON.parse(readFileSync(join(folder, 'gateway.schema.json'), 'utf8'))
+  const written = readFileSync(join(folder, 'gateway.schema.json'), 'utf8')
 
-  t.same(written, JSON.parse(configJsonSchema()))
+  t.equal(written, configJsonSchema())
 })
 
 await t.test('the schema has the full list of top-level keys', async t => {
