@@ -126,8 +126,7 @@ export class Relay implements AnswerSink, AnswerFlow {
   /** What the answer waited for is not durable, so no byte of it may leave: if none has, it is refused. */
   failed(error: Error): void {
     if (this.#phase !== 'relaying') return
-    this.#controls?.abort(error)
-    this.#settle({ kind: this.#exchange.response.headersSent ? 'broken' : 'refused', error })
+    this.#stop({ kind: this.#exchange.response.headersSent ? 'broken' : 'refused', error }, error)
   }
 
   #feed(tap: Tap, chunk: Buffer): void {
@@ -184,16 +183,20 @@ export class Relay implements AnswerSink, AnswerFlow {
     const wasHeldBack = this.#exchange.barrier !== undefined
     this.#writer.stop()
     if (this.#exchange.isAnswerTerminal?.() === true && !wasHeldBack) {
-      this.#controls?.abort(new Error('The answer was complete.'))
-      this.#settle({ kind: 'completed' })
+      this.#stop({ kind: 'completed' }, new Error('The answer was complete.'))
     } else if (this.#exchange.onClientLeft === 'drain' && this.#exchange.wasSent && !this.#hasUpstreamEnded) {
       const { timeMs } = this.#drainLimits
       this.#drainTimer = setTimeout(() => this.cut(new Error('The drain took too long.')), timeMs)
       this.#controls?.resume()
     } else {
-      this.#controls?.abort(new Error('The client left.'))
-      this.#settle({ kind: 'aborted' })
+      this.#stop({ kind: 'aborted' }, new Error('The client left.'))
     }
+  }
+
+  /** Settles before it stops the upstream, which says so at once by an error that is no news then. */
+  #stop(outcome: Outcome, reason: Error): void {
+    this.#settle(outcome)
+    this.#controls?.abort(reason)
   }
 
   #drain(byteCount: number): void {

@@ -1,0 +1,234 @@
+import t, { type Test } from 'tap'
+import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
+import { checkMoney, settled } from '../fixtures/exchange-ends.ts'
+import { connectRaw, type RawClient } from '../fixtures/raw-client.ts'
+import {
+  chunked,
+  headLines,
+  plainAnswer,
+  startRawUpstream,
+  type RawAnswer,
+  type RawUpstream,
+} from '../fixtures/raw-upstream.ts'
+import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
+
+const policies = ['abort', 'drain'] as const
+const [openai] = dialectCalls as readonly [DialectCall]
+
+/** An upstream that goes on when it is told to. */
+interface Stage {
+  readonly upstream: RawUpstream
+  readonly gateway: TestGateway
+  readonly client: RawClient
+  /** Lets the provider send the rest of its answer. */
+  goOn(): void
+}
+
+interface Part {
+  readonly pieces: readonly Buffer[]
+}
+
+/** Asks; the provider sends the first part of its answer, waits, and sends the second. */
+async function ask(
+  t: Test,
+  call: DialectCall,
+  policy: 'abort' | 'drain',
+  isStreaming: boolean,
+  parts: readonly [Part, Part],
+): Promise<Stage> {
+  let goOn: () => void = () => undefined
+  const told = new Promise<void>(resolve => (goOn = resolve))
+  let count = 0
+  const upstream = await startRawUpstream(t, async (): Promise<RawAnswer> => {
+    const [socket] = upstream.openSockets
+    count += 1
+    for (const piece of parts[0].pieces) socket?.write(piece)
+    await told
+    return { pieces: parts[1].pieces }
+  })
+  const gateway = await startTestGateway(t, { config: callConfig(upstream.origin, { onClientLeft: policy }) })
+  const client = await connectRaw(t, gateway.url)
+  const body = call.body(isStreaming)
+  const [name, value] = call.keyHeader(gateway.key)
+  client.socket.write(
+    `POST ${call.path(isStreaming)} HTTP/1.1\r\nhost: gateway\r\n${name}: ${value}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+  await until(() => count === 1)
+  return { upstream, gateway, client, goOn }
+}
+
+const streamHead = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
+
+function streamParts(call: DialectCall, at: number): [Part, Part] {
+  const bytes = Buffer.from(call.events.join(''))
+  return [
+    { pieces: [streamHead, ...chunked([bytes.subarray(0, at)]).slice(0, -1)] },
+    { pieces: chunked([bytes.subarray(at)]) },
+  ]
+}
+
+/** Waits until the gateway has seen the client go: it closes the upstream, or else nobody can see it. */
+async function noticed(policy: 'abort' | 'drain', upstream: RawUpstream): Promise<void> {
+  if (policy === 'abort') await until(() => upstream.openSockets.size === 0, 1000)
+  else await new Promise(resolve => setTimeout(resolve, 40))
+}
+
+for (const call of dialectCalls) {
+  for (const policy of policies) {
+    await t.test(`${call.name}, ${policy}: a client that leaves before the first byte`, async t => {
+      const whole = plainAnswer(200, ['content-type', 'application/json'], call.document)
+      const { upstream, gateway, client, goOn } = await ask(t, call, policy, false, [{ pieces: [] }, whole])
+      await until(() => upstream.requests.length === 1)
+
+      client.socket.resetAndDestroy()
+
+      await noticed(policy, upstream)
+      goOn()
+      const [end, ...more] = await settled(gateway, 1)
+      t.match(end, { outcome: 'aborted' })
+      t.equal(more.length, 0)
+      const charge = await gateway.chargeOf(end!.requestId)
+      if (policy === 'drain')
+        t.match(charge, { usageSource: 'drained', usage: call.usage, outcome: 'aborted' })
+      // These two are known not to bill it; of Google nobody knows, so it is listed.
+      else if (call.name !== 'google') t.equal(charge, undefined)
+      else t.match(charge, { flags: ['ambiguous'], amount: '0.000000', usageSource: 'estimated' })
+      checkMoney(t, gateway)
+    })
+
+    await t.test(`${call.name}, ${policy}: a client that leaves in the middle of an event`, async t => {
+      const at = Buffer.byteLength(call.events.slice(0, call.eventsUntilText).join('')) + 5
+      const stage = await ask(t, call, policy, true, streamParts(call, at))
+      const { upstream, gateway, client, goOn } = stage
+      await until(() => client.received().length > at)
+
+      client.socket.destroy()
+
+      await noticed(policy, upstream)
+      goOn()
+      const [end, ...more] = await settled(gateway, 1)
+      t.match(end, { outcome: 'aborted' })
+      t.equal(more.length, 0)
+      const charge = await gateway.chargeOf(end!.requestId)
+      t.equal(charge?.outcome, 'aborted')
+      if (policy === 'drain') t.match(charge, { usageSource: 'drained', usage: call.usage })
+      else {
+        t.match(charge?.usageSource, /estimated|provider/)
+        t.ok(Number(charge?.amount) > 0, 'what was delivered is paid')
+        t.ok(Number(charge?.amount) < 0.2, 'and not much more')
+      }
+      checkMoney(t, gateway)
+    })
+
+    await t.test(`${call.name}, ${policy}: a client that leaves in the middle of a document`, async t => {
+      const bytes = Buffer.from(call.document)
+      const head = headLines(200, [
+        'content-type',
+        'application/json',
+        'content-length',
+        String(bytes.length),
+      ])
+      const stage = await ask(t, call, policy, false, [
+        { pieces: [head, bytes.subarray(0, 30)] },
+        { pieces: [bytes.subarray(30)] },
+      ])
+      const { upstream, gateway, client, goOn } = stage
+      await client.waitFor(bytes.subarray(0, 30).toString())
+
+      client.socket.destroy()
+
+      await noticed(policy, upstream)
+      goOn()
+      const [end, ...more] = await settled(gateway, 1)
+      t.match(end, { outcome: 'aborted' })
+      t.equal(more.length, 0)
+      if (policy === 'drain') {
+        t.match(await gateway.chargeOf(end!.requestId), { usageSource: 'drained', usage: call.usage })
+      }
+      checkMoney(t, gateway)
+    })
+
+    await t.test(`${call.name}, ${policy}: a client that leaves after the last event has it all`, async t => {
+      const whole = Buffer.byteLength(call.events.join(''))
+      const { upstream, gateway, client, goOn } = await ask(t, call, policy, true, streamParts(call, whole))
+      await client.waitFor(call.events.at(-1)!)
+
+      client.socket.destroy()
+
+      await until(() => upstream.openSockets.size === 0, 1000)
+      goOn()
+      const [end, ...more] = await settled(gateway, 1)
+      t.match(end, { outcome: 'completed' })
+      t.equal(more.length, 0)
+      t.match(await gateway.chargeOf(end!.requestId), {
+        usageSource: 'provider',
+        usage: call.usage,
+        outcome: 'completed',
+      })
+      checkMoney(t, gateway)
+    })
+  }
+}
+
+await t.test('a client that leaves while it sends its headers or its body reaches no provider', async t => {
+  const upstream = await startRawUpstream(t, () => plainAnswer(200, [], '{}'))
+  const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${gateway.key}\r\n`
+
+  const first = await connectRaw(t, gateway.url)
+  first.socket.write(head)
+  await new Promise(resolve => setTimeout(resolve, 20))
+  first.socket.resetAndDestroy()
+  for (const framing of ['content-length: 1000', 'transfer-encoding: chunked']) {
+    for (const leave of ['destroy', 'resetAndDestroy'] as const) {
+      const client = await connectRaw(t, gateway.url)
+      client.socket.write(`${head}${framing}\r\n\r\n${framing.startsWith('t') ? '10\r\n' : ''}{"model"`)
+      await new Promise(resolve => setTimeout(resolve, 20))
+      client.socket[leave]()
+    }
+  }
+
+  const ends = await settled(gateway, 4)
+  t.same(
+    ends.map(end => end.outcome),
+    ['aborted', 'aborted', 'aborted', 'aborted'],
+  )
+  t.equal(upstream.requests.length, 0)
+  t.same(gateway.charges(), [])
+  checkMoney(t, gateway)
+})
+
+await t.test('a client that closes its half of the connection has left', async t => {
+  const whole = plainAnswer(200, ['content-type', 'application/json'], openai.document)
+  const { upstream, gateway, client, goOn } = await ask(t, openai, 'abort', false, [{ pieces: [] }, whole])
+  await until(() => upstream.requests.length === 1)
+
+  client.socket.end()
+
+  await until(() => upstream.openSockets.size === 0, 1000)
+  goOn()
+  t.match(await settled(gateway, 1), [{ outcome: 'aborted' }])
+  checkMoney(t, gateway)
+})
+
+await t.test('pipelined requests whose client leaves all end', async t => {
+  const { upstream, gateway, client, goOn } = await ask(t, openai, 'abort', true, streamParts(openai, 10))
+  await client.waitFor('200')
+  const body = openai.body(false)
+  client.socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${gateway.key}\r\n` +
+      `content-length: ${body.length}\r\n\r\n${body}`,
+  )
+  await until(() => upstream.openSockets.size === 2)
+
+  client.socket.resetAndDestroy()
+
+  await until(() => upstream.openSockets.size === 0, 1000)
+  goOn()
+  t.same(
+    (await settled(gateway, 2)).map(end => end.outcome),
+    ['aborted', 'aborted'],
+  )
+  checkMoney(t, gateway)
+})
