@@ -97,6 +97,14 @@ await t.test('the usage is kept as the provider wrote it', async t => {
   t.equal(readAnswer(chat, `data: {"usage":${text.replace('\n', '')}}\n\n`).raw, text.replace('\n', ''))
 })
 
+await t.test('an event that nests too deep for the scan has its usage all the same', async t => {
+  const deep = `${'['.repeat(600)}${']'.repeat(600)}`
+  const stream = `data: {"deep":${deep},"usage":${JSON.stringify(usage)}}\n\n`
+  const reading = readAnswer(chat, stream, { contentType: 'text/event-stream' })
+  t.match(reading, { raw: JSON.stringify(usage), lines: [{ meters: { input: 10, output: 4 } }] })
+  t.same(readAnswer(chat, `{"deep":${deep}}`).flags, ['answer_unreadable'])
+})
+
 await t.test('what is neither events nor JSON is output', async t => {
   t.match(readAnswer(chat, 'plain words', { contentType: 'text/plain' }), { hasOutput: true, lines: [] })
 })

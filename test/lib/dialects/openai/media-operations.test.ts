@@ -4,8 +4,7 @@ import { imageEdits, imageGenerations } from '../../../../lib/dialects/openai/im
 import { rerank } from '../../../../lib/dialects/openai/rerank.ts'
 import { speech } from '../../../../lib/dialects/openai/speech.ts'
 import { transcriptions, translations } from '../../../../lib/dialects/openai/transcriptions.ts'
-import type { RequestFacts } from '../../../../lib/dialects/dialect.ts'
-import type { Operation } from '../../../../lib/dialects/dialect.ts'
+import type { Operation, RequestFacts } from '../../../../lib/dialects/dialect.ts'
 import { scanMultipart } from '../../../../lib/http/multipart-scan.ts'
 import { eventStream, factsOf, readAnswer } from '../read-answer.ts'
 

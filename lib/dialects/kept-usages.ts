@@ -1,0 +1,49 @@
+import { JsonScanError, scanJson } from '../http/json-scan.ts'
+import type { Interest } from '../http/json-scan.ts'
+
+/**
+ * The last usage object under each name of an interest: never added up, a later one replaces an earlier
+ * one. Their text is kept as the provider wrote it.
+ */
+export class KeptUsages {
+  readonly #interest: Interest
+  readonly #values = new Map<string, object>()
+  readonly #sources = new Map<string, string | Buffer>()
+
+  constructor(interest: Interest) {
+    this.#interest = interest
+  }
+
+  /** `source` is the object's own text, or the event that it stands in: most events are soon replaced. */
+  keep(name: string, value: object, source: string | Buffer): void {
+    this.#values.set(name, value)
+    this.#sources.set(name, source)
+  }
+
+  get(name: string): object | undefined {
+    return this.#values.get(name)
+  }
+
+  /** The only object's text, or an object of all by their names; undefined when there is none. */
+  text(): string | undefined {
+    const texts: string[] = []
+    for (const [name, source] of this.#sources) {
+      const text = typeof source === 'string' ? source : this.#cutOut(name, source)
+      texts.push(this.#sources.size === 1 ? text : `${JSON.stringify(name)}:${text}`)
+    }
+    return texts.length > 1 ? `{${texts.join(',')}}` : texts[0]
+  }
+
+  #cutOut(name: string, event: Buffer): string {
+    const again = JSON.stringify(this.#values.get(name))
+    try {
+      const { findings } = scanJson(event, this.#interest, { rejectDuplicates: false })
+      const finding = findings.findLast(found => found.name === name && found.type === 'object')
+      return finding?.raw?.toString('utf8') ?? again
+    } catch (error) {
+      // The scan has limits that parsing has not, such as how deep a document nests.
+      if (error instanceof JsonScanError) return again
+      throw error
+    }
+  }
+}
