@@ -213,19 +213,19 @@ await t.test('a client that closes its half of the connection has left', async t
 })
 
 await t.test('pipelined requests whose client leaves all end', async t => {
-  const { upstream, gateway, client, goOn } = await ask(t, openai, 'abort', true, streamParts(openai, 10))
-  await client.waitFor('200')
+  const upstream = await startRawUpstream(t, () => new Promise(() => undefined))
+  const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
   const body = openai.body(false)
-  client.socket.write(
+  const request =
     `POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${gateway.key}\r\n` +
-      `content-length: ${body.length}\r\n\r\n${body}`,
-  )
-  await until(() => upstream.openSockets.size === 2)
+    `content-length: ${body.length}\r\n\r\n${body}`
+  const client = await connectRaw(t, gateway.url)
+  client.socket.write(request + request)
+  await until(() => upstream.requests.length === 2)
 
   client.socket.resetAndDestroy()
 
   await until(() => upstream.openSockets.size === 0, 1000)
-  goOn()
   t.same(
     (await settled(gateway, 2)).map(end => end.outcome),
     ['aborted', 'aborted'],
