@@ -11,6 +11,8 @@ export interface HoldRequest {
   readonly accountId: string
   readonly keyId: string
   readonly amountMicros: Micros
+  /** The key's budget, where it has one: the hold is refused when the period's rest is less. */
+  readonly budget?: { readonly budgetMicros: Micros; readonly period: 'total' | 'day' | 'week' | 'month' }
 }
 
 /** Money set aside for an exchange. It is resolved exactly once: charged or released. */

@@ -1,0 +1,72 @@
+import type { KeyRecord } from '../accounts/accounts.ts'
+import type { Meters } from '../money/usage.ts'
+import type { KeyBudget } from './key-spending.ts'
+import type { Balance } from './ledger.ts'
+
+/** A charge as the command line and the gateway's own endpoints show it. Amounts are roubles. */
+export interface ChargeReport {
+  /** The exchange's id, as `x-gateway-request-id` said it. */
+  readonly requestId: string
+  readonly sequence: number
+  /** ISO 8601, UTC. */
+  readonly at: string
+  readonly account: string
+  /** The key's id. */
+  readonly key: string
+  readonly provider: string
+  readonly model: string
+  readonly dialect: string
+  readonly operation: string
+  readonly outcome: string
+  /** The meters of all lines together. */
+  readonly usage: Meters
+  readonly usageSource: string
+  readonly lines: readonly {
+    readonly model: string
+    readonly meters: Meters
+    readonly tier?: string
+    readonly variant?: string
+    readonly priceVersion: string
+    readonly amount: string
+  }[]
+  readonly details?: Readonly<Record<string, number>>
+  /** What the account paid. */
+  readonly amount: string
+  /** What the usage cost beyond the money there was; absent when there was enough. */
+  readonly overrun?: string
+  readonly flags: readonly string[]
+}
+
+export interface ChargesFilter {
+  /** Only charges with flags, or whose usage is estimated: what an operator should look at. */
+  readonly alarmsOnly?: boolean
+  readonly exchangeId?: string
+  readonly keyId?: string
+  /** Milliseconds since the epoch; charges from then on. */
+  readonly since?: number
+  /** Charges after this one, for paging: the `requestId` of the last one seen. */
+  readonly after?: string
+}
+
+export interface AccountReport extends Balance {
+  readonly id: string
+  readonly name: string | undefined
+  readonly email: string
+  readonly createdAt: number
+}
+
+/** Reads what stands in the store, beside whoever writes it. Nothing here changes anything. */
+export interface Reports {
+  /** As it stands on the disk; undefined for an unknown account. */
+  balance(accountId: string): Promise<Balance | undefined>
+  /** Oldest first; of all accounts when none is named. Read page by page. */
+  charges(accountId: string | undefined, filter?: ChargesFilter): AsyncIterable<ChargeReport>
+  accounts(): Promise<readonly AccountReport[]>
+  account(id: string): Promise<AccountReport | undefined>
+  keys(accountId?: string): Promise<readonly KeyRecord[]>
+  /** What a key may still spend in its period; undefined for a key without a budget. */
+  keyBudget(key: KeyRecord): Promise<KeyBudget | undefined>
+  /** The breaches of the ledger's invariants, as sentences; empty when all is in order. */
+  verify(): Promise<readonly string[]>
+  close(): Promise<void>
+}

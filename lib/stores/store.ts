@@ -1,0 +1,27 @@
+import type { Accounts, KeyDirectory } from '../accounts/accounts.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Reports } from '../ledger/reports.ts'
+
+/** A hold that the process which placed it can no longer resolve. */
+export interface ReleasedHold {
+  readonly exchangeId: string
+  readonly sequence: number
+  readonly accountId: string
+  readonly amountMicros: number
+}
+
+/** Everything a gateway keeps, opened for writing: on SQLite by its one writer, on PostgreSQL by any node. */
+export interface Store {
+  readonly ledger: Ledger
+  readonly accounts: Accounts
+  readonly keys: KeyDirectory
+  readonly reports: Reports
+  /** What a crash had left open and opening the store resolved. */
+  readonly recovery: { readonly releasedHolds: readonly ReleasedHold[] }
+  /** Whether the store was made just now. */
+  readonly isNew: boolean
+  /** Ends holds past their expiry; answers how many. */
+  expireHolds(): Promise<number>
+  /** Writes what is queued, then gives the store free. May be called again. */
+  close(): Promise<void>
+}
