@@ -71,6 +71,13 @@ class GenericReader extends AnswerReader {
   }
 
   protected override measure(): AnswerMeasure {
+    const measure = this.#measureUsage()
+    // What an unknown answer consists of is not known either: it is worth something unless it is an error.
+    if (measure.lines.length === 0 && !this.hasError) this.hasOutput = true
+    return measure
+  }
+
+  #measureUsage(): AnswerMeasure {
     const meta = this.usage('usageMeta')
     if (meta?.has('billed_units') === true) return asAnswer(measureBilledUnits(meta))
     const metadata = this.usage('usageMetadata')

@@ -31,10 +31,11 @@ class TranscriptionReader extends OpenaiReader {
     this.#duration = new UsageFields({ duration }, this.flags).quantity('duration')
   }
 
+  /** Mistral counts tokens as well, but bills the seconds. */
   protected override measure(): AnswerMeasure {
     const counted = super.measure()
-    if (counted.lines.length > 0) return counted
-    const seconds = this.usage()?.quantity('seconds', 'prompt_audio_seconds') ?? this.#duration
+    const billedSeconds = this.usage()?.quantity('seconds', 'prompt_audio_seconds')
+    const seconds = billedSeconds ?? (counted.lines.length === 0 ? this.#duration : undefined)
     if (seconds === undefined) return counted
     const line = this.line({})
     addUsed(line.meters, 'audioSeconds', seconds)

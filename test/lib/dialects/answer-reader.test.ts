@@ -152,4 +152,6 @@ await t.test('an unknown operation is read by the shape of its numbers', async t
     [{ meters: { input: 4, output: 2 } }],
   )
   t.same(linesOf({ hello: 'world' }), [])
+  t.equal(readAnswer(genericOperation, { hello: 'world' }).hasOutput, true)
+  t.equal(readAnswer(genericOperation, { error: { message: 'x' } }).hasOutput, false)
 })

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
 import t from 'tap'
 import { chat } from '../../../../lib/dialects/openai/chat.ts'
 import { completions } from '../../../../lib/dialects/openai/completions.ts'
@@ -140,6 +142,45 @@ await t.test('the smallest splice asks for usage, and the body stays valid', asy
     t.equal(factsOf(operation, '{"model":"m","stream":false,"stream_options":null}').usageSplice, undefined)
     t.equal(factsOf(operation, '{"model":"m"}').usageSplice, undefined)
   }
+})
+
+await t.test('a splice changes nothing but what is asked of the stream', async () => {
+  const streamOptions = fc.oneof(
+    fc.constant(null),
+    fc.record(
+      {
+        include_usage: fc.constantFrom(null, false),
+        include_obfuscation: fc.boolean(),
+        other: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  const rest = fc.dictionary(fc.stringMatching(/^[a-f]{1,4}$/), fc.jsonValue(), { maxKeys: 3 })
+  const indent = fc.constantFrom(undefined, 1, '\t')
+  fc.assert(
+    fc.property(
+      rest,
+      rest,
+      fc.option(streamOptions, { nil: undefined }),
+      indent,
+      (before, after, options, space) => {
+        const request = {
+          ...before,
+          stream: true,
+          ...(options !== undefined && { stream_options: options }),
+          ...after,
+        }
+        const body = Buffer.from(JSON.stringify(request, null, space))
+        const splice = factsOf(chat, body.toString()).usageSplice
+        if (splice === undefined) return false
+        const { start, end } = splice.span
+        const spliced = Buffer.concat([body.subarray(0, start), splice.bytes, body.subarray(end)])
+        const expected = { ...request, stream_options: { ...options, include_usage: true } }
+        return isDeepStrictEqual(JSON.parse(spliced.toString()), JSON.parse(JSON.stringify(expected)))
+      },
+    ),
+  )
 })
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64')

@@ -137,6 +137,8 @@ await t.test('transcriptions are measured by tokens or by seconds', async t => {
   t.same(readAnswer(translations, { text: 'abc', duration: '3.5' }).lines, [
     { meters: { audioSeconds: 3.5 } },
   ])
+  const mistral = { prompt_audio_seconds: 4, prompt_tokens: 9, completion_tokens: 20, total_tokens: 29 }
+  t.same(readAnswer(transcriptions, { text: 'abc', usage: mistral }).lines, [{ meters: { audioSeconds: 4 } }])
   const stream = eventStream(
     { type: 'transcript.text.delta', delta: 'abc' },
     { type: 'transcript.text.done', text: 'abc', usage: tokens },
