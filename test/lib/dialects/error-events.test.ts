@@ -1,0 +1,42 @@
+import { APIError as AnthropicError } from '@anthropic-ai/sdk'
+import { Stream as AnthropicStream } from '@anthropic-ai/sdk/streaming'
+import { APIError as OpenaiError } from 'openai'
+import { Stream as OpenaiStream } from 'openai/streaming'
+import t from 'tap'
+import { anthropic } from '../../../lib/dialects/anthropic/anthropic.ts'
+import { openai } from '../../../lib/dialects/openai/openai.ts'
+
+function answerOf(...parts: readonly (string | Buffer)[]): Response {
+  const body = Buffer.concat(parts.map(part => Buffer.from(part)))
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+/** What reading the stream raises. */
+async function raisedBy(stream: AsyncIterable<unknown>): Promise<unknown> {
+  try {
+    for await (const _event of stream);
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+await t.test('the official OpenAI SDK raises on a stream that was cut', async t => {
+  const chunk = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n'
+  for (const operation of ['chat', 'completions', 'responses']) {
+    const event = openai.errorEvent('upstream_failed', 'It broke off.', 'x1', operation)
+    const stream = OpenaiStream.fromSSEResponse(answerOf(chunk, event), new AbortController())
+    const error = await raisedBy(stream)
+    t.ok(error instanceof OpenaiError, operation)
+    t.match(error, { message: 'It broke off.', code: 'upstream_failed', type: 'server_error' }, operation)
+  }
+})
+
+await t.test('the official Anthropic SDK raises on a stream that was cut', async t => {
+  const chunk = 'event: ping\ndata: {"type":"ping"}\n\n'
+  const event = anthropic.errorEvent('upstream_failed', 'It broke off.', 'x1')
+  const stream = AnthropicStream.fromSSEResponse(answerOf(chunk, event), new AbortController())
+  const error = await raisedBy(stream)
+  t.ok(error instanceof AnthropicError)
+  t.match(String(error), 'It broke off.')
+})
