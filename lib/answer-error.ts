@@ -39,6 +39,7 @@ export function answerError(
     'x-request-id',
     exchangeId,
   ]
+  if (dialect.requestIdHeader !== 'x-request-id') headers.push(dialect.requestIdHeader, exchangeId)
   if (retry === 'no') headers.push('x-should-retry', 'false')
   if (retry === 'yes') headers.push('x-should-retry', 'true')
   if (retry === 'after') headers.push('retry-after', String(error.retryAfterSeconds ?? 1))

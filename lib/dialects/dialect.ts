@@ -118,6 +118,8 @@ export interface Dialect {
   match(method: string, pathAndQuery: string): RouteMatch
   /** An unknown operation under a provider's path: forwarded, its usage read generically. */
   readonly generic: Operation
+  /** The header in which the dialect's SDKs look for the id of a request that failed. */
+  readonly requestIdHeader: string
   /** The body of an error answer, as JSON text. */
   errorBody(error: GatewayError, exchangeId: string): string
   /**
