@@ -54,7 +54,8 @@ export function answerError(
 /** node:http reads an unread body to its end before the next request; a long one is not worth it. */
 function hasUnreadBody(response: ServerResponse): boolean {
   const { req: request } = response
-  if (request.complete) return false
-  if (request.headers.expect !== undefined) return true
-  return !(Number(request.headers['content-length'] ?? Number.NaN) <= unreadBytesMax)
+  const { expect, 'content-length': length, 'transfer-encoding': coding } = request.headers
+  // A request without a body is not complete either while its own event is on.
+  if (request.complete || (length === undefined && coding === undefined)) return false
+  return expect !== undefined || length === undefined || Number(length) > unreadBytesMax
 }

@@ -45,6 +45,8 @@ export class GatewayServer {
   readonly #retired = new Set<Pipeline>()
   readonly #options: GatewayServerOptions
   readonly #server: Server
+  /** Connections on which a request was refused that two servers could read in two ways. */
+  readonly #distrusted = new WeakSet<Duplex>()
   #isDraining = false
 
   constructor(serving: Serving, options: GatewayServerOptions) {
@@ -100,12 +102,14 @@ export class GatewayServer {
   }
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
+    // It may be the hidden half of the one before it; the connection closes with that one's answer.
+    if (this.#distrusted.has(request.socket)) return
     const { clock, bus } = this.#options
     const { config, pipeline } = this.#serving
     const exchange = new Exchange(newId(), request, response, clock.now())
     if (this.#isDraining) exchange.response.shouldKeepAlive = false
     try {
-      checkRequest(request)
+      this.#checkRequest(request, response)
       const cors = corsHeaders(request, config.cors.origins)
       exchange.extraHeaders.push(...cors)
       if (request.method === 'OPTIONS') return answerPreflight(response, cors, exchange.id)
@@ -119,6 +123,23 @@ export class GatewayServer {
     }
     void pipeline.run(exchange)
   }
+
+  /** @throws GatewayError request_invalid for a request that two servers could read in two ways */
+  #checkRequest(request: IncomingMessage, response: ServerResponse): void {
+    const reason = ambiguity(request)
+    if (reason === undefined) return
+    this.#distrusted.add(request.socket)
+    response.shouldKeepAlive = false
+    throw new GatewayError('request_invalid', reason)
+  }
+}
+
+function ambiguity(request: IncomingMessage): string | undefined {
+  const { method = '', headers, httpVersion } = request
+  if (headers.host === undefined && httpVersion !== '1.0') return 'The request has no Host.'
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (hasBody && methodsWithoutBody.has(method)) return `A ${method} request may not have a body.`
+  return checkFraming(request.rawHeaders)
 }
 
 function createServer(config: Config): Server {
@@ -128,6 +149,8 @@ function createServer(config: Config): Server {
     headersTimeout: limits.headersMs,
     requestTimeout: limits.headersMs + limits.bodyMs,
     connectionsCheckingInterval: 1000,
+    // Its own answer to a request without a Host has no body and leaves the connection open.
+    requireHostHeader: false,
     // A WebSocket is accepted on known paths only; any other upgrade is ignored, as RFC 9110 section 7.8 allows.
     shouldUpgradeCallback: (request: IncomingMessage) =>
       request.headers.upgrade?.toLowerCase() === 'websocket' && webSocketPaths.test(request.url ?? ''),
@@ -138,17 +161,6 @@ function createServer(config: Config): Server {
       : createHttpsServer({ ...options, cert: readFileSync(tls.cert), key: readFileSync(tls.key) })
   server.maxConnections = limits.connectionsMax
   return server
-}
-
-/** @throws GatewayError request_invalid for a request that two servers could read in two ways */
-function checkRequest(request: IncomingMessage): void {
-  const reason = checkFraming(request.rawHeaders)
-  if (reason !== undefined) throw new GatewayError('request_invalid', reason)
-  const hasBody =
-    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
-  if (hasBody && methodsWithoutBody.has(request.method ?? '')) {
-    throw new GatewayError('request_invalid', `A ${request.method} request may not have a body.`)
-  }
 }
 
 /** Codex falls back to POST at once on 426 and on nothing else. */
@@ -167,6 +179,13 @@ function refuseUpgrade(request: IncomingMessage, socket: Duplex): void {
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
+    return
+  }
+  // As node:http's own handler does: nothing may be written into the middle of an answer.
+  const { _httpMessage: current } = socket as { _httpMessage?: ServerResponse }
+  if (current?.headersSent === true) {
+    if (current.writableEnded) socket.end()
+    else socket.destroy()
     return
   }
   const status =
