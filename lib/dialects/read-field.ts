@@ -59,8 +59,13 @@ export function textOf(finding: Finding): string {
 
 export function wrongType(finding: Finding, expected: string): GatewayError {
   const names: Partial<Record<JsonType, string>> = { object: 'an object', array: 'an array' }
-  const found = names[finding.type] ?? `a ${finding.type}`
+  const found = names[finding.type] ?? shortNumber(finding) ?? `a ${finding.type}`
   return new GatewayError('body_invalid', `${finding.path} must be ${expected}, not ${found}.`, {
     param: finding.path,
   })
+}
+
+/** A number that is refused is told apart from what was expected by its value alone. */
+function shortNumber({ type, raw }: Finding): string | undefined {
+  return type === 'number' && raw !== undefined && raw.length <= 40 ? raw.toString('latin1') : undefined
 }
