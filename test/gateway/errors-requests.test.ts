@@ -65,7 +65,7 @@ const cases: readonly Case[] = [
     when: 'a body that is cut off',
     request: { body: '{"model":"some-model","messages":[{"role":"us' },
     code: 'body_invalid',
-    message: /ends after 45 bytes, in messages\[0\], too early/,
+    message: /ends after 45 bytes.* too early/,
   },
   {
     when: 'a body 10,000 levels deep',
