@@ -1,0 +1,211 @@
+import t from 'tap'
+import { checkOrder, PipelineOrderError } from '../../../lib/pipeline/check-order.ts'
+import { Exchange } from '../../../lib/pipeline/exchange.ts'
+import type { Fact } from '../../../lib/pipeline/facts.ts'
+import type { Plugin } from '../../../lib/pipeline/plugin.ts'
+import { parseAnswers } from '../../fixtures/raw-client.ts'
+import { forwardedTo, moment, servePipeline } from '../../fixtures/serve-pipeline.ts'
+import { until } from '../../fixtures/until.ts'
+import '../../../lib/exchange-facts.ts'
+
+const forwarding: Plugin = {
+  name: 'proxy',
+  forward: () => ({ pause() {}, resume() {}, abort() {} }),
+}
+const plugin = (name: string, needs: Fact[], provides: Fact[] = []): Plugin => ({ name, needs, provides })
+
+await t.test('hooks are called in order, gates of all plugins before the forwarding', async t => {
+  const calls: string[] = []
+  const watching = (name: string): Plugin => ({
+    name,
+    async onRequest() {
+      await moment()
+      calls.push(`${name}.onRequest`)
+    },
+    onResponse() {
+      calls.push(`${name}.onResponse`)
+      return { onData: chunk => calls.push(`${name}.onData ${chunk}`) }
+    },
+    async onSettle() {
+      await moment()
+      calls.push(`${name}.onSettle`)
+    },
+    onEnd: (_exchange, outcome) => void calls.push(`${name}.onEnd ${outcome.kind}`),
+  })
+  const { upstream, client, failures } = await servePipeline(t, [watching('a'), watching('b')])
+  await forwardedTo(upstream)
+  calls.push('forwarded')
+  upstream.answer(undefined, '1', '2')
+  upstream.sink?.onEnd()
+  await until(() => parseAnswers(client.received())[0]?.isWhole === true && calls.length > 11)
+
+  t.same(calls, [
+    'a.onRequest',
+    'b.onRequest',
+    'forwarded',
+    'a.onResponse',
+    'b.onResponse',
+    'a.onData 1',
+    'b.onData 1',
+    'a.onData 2',
+    'b.onData 2',
+    'a.onSettle',
+    'b.onSettle',
+    'a.onEnd completed',
+    'b.onEnd completed',
+  ])
+  t.same(failures, [])
+})
+
+await t.test('a tap that throws is dropped, the others and the client never notice', async t => {
+  const seen: string[] = []
+  let thrown = 0
+  const { upstream, client, ends, failures } = await servePipeline(t, [
+    {
+      name: 'bad',
+      onResponse: () => ({
+        onData() {
+          thrown += 1
+          throw new Error('a mistake')
+        },
+      }),
+    },
+    { name: 'good', onResponse: () => ({ onData: chunk => void seen.push(chunk.toString()) }) },
+    {
+      name: 'worse',
+      onResponse() {
+        throw new Error('another mistake')
+      },
+      onEnd() {
+        throw new Error('one more')
+      },
+    },
+  ])
+  await forwardedTo(upstream)
+  upstream.answer(undefined, '1', '2', '3')
+  upstream.sink?.onEnd()
+  await until(() => parseAnswers(client.received())[0]?.isWhole === true && ends.length > 0)
+
+  t.equal(parseAnswers(client.received())[0]?.body.toString(), '123')
+  t.equal(thrown, 1)
+  t.same(seen, ['1', '2', '3'])
+  t.match(ends, [{ kind: 'completed' }])
+  t.same(failures, ['worse.onResponse', 'tap.onData', 'worse.onEnd'])
+})
+
+await t.test(
+  'a gate that refuses stops the gates behind it, and every plugin hears of the end once',
+  async t => {
+    const ended: string[] = []
+    let late = 0
+    const onEnd =
+      (name: string): NonNullable<Plugin['onEnd']> =>
+      (_exchange, { kind }) =>
+        void ended.push(`${name} ${kind}`)
+    const { client, ends, upstream } = await servePipeline(t, [
+      {
+        name: 'first',
+        onRequest() {
+          throw new Error('no')
+        },
+        onEnd: onEnd('first'),
+      },
+      { name: 'second', onRequest: () => void (late += 1), onEnd: onEnd('second') },
+    ])
+    await client.waitFor('no')
+    await until(() => ends.length > 0)
+
+    t.match(parseAnswers(client.received()), [{ status: 502 }])
+    t.equal(late, 0)
+    t.equal(upstream.sink, undefined)
+    t.same(ended, ['first refused', 'second refused'])
+  },
+)
+
+await t.test('a client that leaves while a gate is at work is not forwarded', async t => {
+  let leave: (() => void) | undefined
+  const { client, ends, upstream } = await servePipeline(t, [
+    {
+      name: 'slow',
+      async onRequest(exchange) {
+        await until(() => leave !== undefined)
+        leave?.()
+        await until(() => exchange.hasClientLeft)
+      },
+    },
+    { name: 'next', onRequest: () => void t.fail('the next gate was called') },
+  ])
+  leave = () => client.socket.destroy()
+  await until(() => ends.length > 0)
+
+  t.match(ends, [{ kind: 'aborted' }])
+  t.equal(upstream.sink, undefined)
+})
+
+await t.test('reading on after the client left is bounded in bytes and in time', async t => {
+  for (const isLong of [true, false]) {
+    const { client, ends, upstream, failures } = await servePipeline(t, [
+      { name: 'policy', onRequest: exchange => void (exchange.onClientLeft = 'drain') },
+    ])
+    await forwardedTo(upstream)
+    upstream.answer(undefined, 'one')
+    await client.waitFor('one')
+    client.socket.destroy()
+    await moment()
+    t.notMatch(upstream.calls, ['abort'])
+    if (isLong) {
+      upstream.sink?.onData(Buffer.alloc(99))
+      t.same(ends, [])
+      upstream.sink?.onData(Buffer.alloc(2))
+    }
+    await until(() => ends.length > 0)
+    t.equal(upstream.calls.at(-1), 'abort')
+    t.match(ends, [{ kind: 'aborted' }])
+    t.same(failures, [])
+  }
+})
+
+await t.test('a pipeline stops when its last exchange has ended, and can cut what is left', async t => {
+  const { pipeline, client, ends, upstream } = await servePipeline(t, [])
+  await forwardedTo(upstream)
+  upstream.answer(undefined, 'one')
+  await client.waitFor('one')
+  let hasStopped = false
+  const stopped = pipeline.stop().then(() => (hasStopped = true))
+  await moment()
+  t.notOk(hasStopped)
+
+  pipeline.cutAll(new Error('shutting down'))
+  await stopped
+
+  t.equal(await client.ended, 'reset')
+  await until(() => ends.length > 0)
+  t.match(ends, [{ kind: 'broken' }])
+})
+
+await t.test('plugins in a wrong order are refused with what to do about it', t => {
+  const given: Fact[] = ['route']
+  const order = (...plugins: Plugin[]) => checkOrder(plugins, given)
+
+  t.doesNotThrow(() => order(plugin('auth', ['route'], ['key']), plugin('tap', ['key']), forwarding))
+  t.throws(() => order(plugin('tap', ['key']), plugin('auth', [], ['key']), forwarding), {
+    name: 'PipelineOrderError',
+    message: 'Plugin "tap" needs "key", which "auth" provides: list "auth" before it.',
+  })
+  t.throws(
+    () => order(plugin('tap', ['key']), forwarding),
+    new PipelineOrderError(
+      'Plugin "tap" needs "key", and no enabled plugin provides it. Enable the one that does.',
+    ),
+  )
+  t.throws(() => order(), { message: /No enabled plugin forwards/ })
+  t.throws(() => order(forwarding, { ...forwarding, name: 'other' }), { message: /proxy, other/ })
+  t.end()
+})
+
+await t.test('a fact that nobody has set is missing by its name', t => {
+  const exchange = new Exchange('x', undefined as never, undefined as never, 0)
+  t.equal(exchange.find('key'), undefined)
+  t.throws(() => exchange.get('key'), { message: /"key"/ })
+  t.end()
+})
