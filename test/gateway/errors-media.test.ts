@@ -1,0 +1,139 @@
+import t from 'tap'
+import type { DialectName } from '../../lib/dialects/dialect.ts'
+import type { ErrorCode } from '../../lib/errors.ts'
+import { checkNoTrace, startCountingGateway } from '../fixtures/counting-gateway.ts'
+import { ask, checkError, dialectNames } from '../fixtures/sdk-errors.ts'
+import { pixels, png, pngOfBytes } from '../fixtures/small-images.ts'
+
+const small = { imagesMax: 3, imageBytesMax: 4096 }
+const gateway = await startCountingGateway(t, {
+  sections: {
+    // The limits for Anthropic's format are the shipped ones: 100 images of 5 MB.
+    plugins: [
+      'auth',
+      'model-router',
+      { 'size-limit': { openai: small, google: small } },
+      'upstream-proxy',
+      'usage-tap',
+    ],
+  },
+})
+const limits = { openai: small, anthropic: { imagesMax: 100, imageBytesMax: 5_242_880 }, google: small }
+
+interface Picture {
+  readonly type: string
+  readonly data: Buffer | string
+}
+
+/** A question with pictures, in the words of each dialect. */
+function question(dialect: DialectName, pictures: readonly Picture[]): unknown {
+  const encoded = pictures.map(({ type, data }) => ({
+    type,
+    data: typeof data === 'string' ? data : data.toString('base64'),
+  }))
+  if (dialect === 'openai') {
+    const parts = encoded.map(({ type, data }) => ({
+      type: 'image_url',
+      image_url: { url: `data:${type};base64,${data}` },
+    }))
+    return [{ type: 'text', text: 'What is this?' }, ...parts]
+  }
+  if (dialect === 'anthropic') {
+    const parts = encoded.map(({ type, data }) => ({
+      type: 'image',
+      source: { type: 'base64', media_type: type, data },
+    }))
+    return [{ type: 'text', text: 'What is this?' }, ...parts]
+  }
+  const parts = encoded.map(({ type, data }) => ({ inlineData: { mimeType: type, data } }))
+  return [{ role: 'user', parts: [{ text: 'What is this?' }, ...parts] }]
+}
+
+/** Where the picture with this number stands, from 1. */
+const place = (dialect: DialectName, number: number): string =>
+  ({
+    openai: `messages[0].content[${number}].image_url.url`,
+    anthropic: `messages[0].content[${number}].source`,
+    google: `contents[0].parts[${number}].inlineData`,
+  })[dialect]
+
+const pixel: Picture = { type: 'image/png', data: pixels['image/png'] }
+
+for (const dialect of dialectNames) {
+  const { imagesMax, imageBytesMax } = limits[dialect]
+
+  await t.test(`${dialect}: pictures of every accepted type pass as they are`, async t => {
+    const pictures = Object.entries(pixels).map(([type, data]) => ({ type, data }))
+    for (const picture of [...pictures, { type: 'image/png', data: png(40, 40) }]) {
+      const answer = await ask(dialect, gateway, { content: question(dialect, [picture]) })
+      t.notOk(answer instanceof Error, `${picture.type}: ${String(answer)}`)
+      t.ok(gateway.upstream.requests.at(-1)?.body.includes(picture.data.toString('base64')))
+    }
+  })
+
+  await t.test(`${dialect}: as many and as large as is allowed passes`, async t => {
+    const most = Array.from({ length: imagesMax }, () => pixel)
+    const largest = { type: 'image/png', data: pngOfBytes(imageBytesMax) }
+    for (const pictures of [most, [largest]]) {
+      const answer = await ask(dialect, gateway, { content: question(dialect, pictures) })
+      t.notOk(answer instanceof Error, String(answer))
+    }
+  })
+
+  await t.test(`${dialect}: what a picture is called does not count, but what it is`, async t => {
+    const content = question(dialect, [{ type: 'image/jpeg', data: pixels['image/webp'] }])
+    t.notOk((await ask(dialect, gateway, { content })) instanceof Error)
+  })
+
+  const refused: readonly {
+    readonly what: string
+    readonly pictures: readonly Picture[]
+    readonly code: ErrorCode
+    readonly message: RegExp
+    readonly number: number
+  }[] = [
+    {
+      what: 'one picture too many',
+      pictures: Array.from({ length: imagesMax + 1 }, () => pixel),
+      code: 'media_too_many',
+      message: new RegExp(`has ${imagesMax + 1} images, and at most ${imagesMax} are accepted`),
+      number: imagesMax + 1,
+    },
+    {
+      what: 'a picture one byte too large',
+      pictures: [pixel, { type: 'image/png', data: pngOfBytes(imageBytesMax + 1) }],
+      code: 'media_too_large',
+      message: new RegExp(`is ${imageBytesMax + 1} bytes, and at most ${imageBytesMax} are accepted`),
+      number: 2,
+    },
+    {
+      what: 'a bitmap that calls itself a PNG',
+      pictures: [{ type: 'image/png', data: Buffer.concat([Buffer.from('BM'), Buffer.alloc(100)]) }],
+      code: 'media_type',
+      message: /is (image\/bmp|of no known type) by its content; accepted are image\/jpeg, image\/png/,
+      number: 1,
+    },
+    {
+      what: 'words that call themselves a picture',
+      pictures: [{ type: 'image/png', data: Buffer.from('just words') }],
+      code: 'media_type',
+      message: /is of no known type by its content/,
+      number: 1,
+    },
+    {
+      what: 'broken base64',
+      pictures: [{ type: 'image/png', data: `${pixels['image/png'].toString('base64').slice(0, 40)}*?` }],
+      code: 'media_invalid',
+      message: /is not valid base64/,
+      number: 1,
+    },
+  ]
+  for (const { what, pictures, code, message, number } of refused) {
+    await t.test(`${dialect}: ${what} is refused with ${code} and its place`, async t => {
+      await checkNoTrace(t, gateway, dialect, async () => {
+        const error = await ask(dialect, gateway, { content: question(dialect, pictures) })
+        checkError(t, dialect, error, code, message, place(dialect, number))
+      })
+    })
+  }
+}

@@ -1,0 +1,82 @@
+import t, { type Test } from 'tap'
+import type { DialectName } from '../../lib/dialects/dialect.ts'
+import { checkServes, startCountingGateway } from '../fixtures/counting-gateway.ts'
+import { ask, checkError, dialectNames, type FailingRequest } from '../fixtures/sdk-errors.ts'
+import { until } from '../fixtures/test-gateway.ts'
+
+interface Shortfall {
+  readonly required: string
+  readonly available: string
+  readonly max_tokens: number | string
+}
+
+/** The facts beside a 402, where each SDK shows them. */
+function shortfall(dialect: DialectName, error: unknown): Shortfall {
+  if (dialect === 'openai') return (error as { error: Shortfall }).error
+  if (dialect === 'anthropic') return (error as { error: { error: Shortfall } }).error.error
+  const { message } = error as Error
+  return (JSON.parse(message) as { error: { details: [{ metadata: Shortfall }] } }).error.details[0].metadata
+}
+
+const limitNames = { openai: 'max_completion_tokens', anthropic: 'max_tokens', google: 'maxOutputTokens' }
+
+for (const dialect of dialectNames) {
+  await t.test(`${dialect}: what the balance does not cover is refused, and what fits is said`, async t => {
+    // 0.09 roubles, at 1000 roubles a million tokens of output.
+    const gateway = await startCountingGateway(t, { rub: 0.09 })
+    const capped = (tokens: number): FailingRequest => ({ fields: { [limitNames[dialect]]: tokens } })
+
+    const error = await ask(dialect, gateway, capped(99))
+    const message =
+      /up to 0\.10\d{4} roubles and 0\.090000 are available\. Top up, or ask for at most \d\d output/
+    checkError(t, dialect, error, 'balance_insufficient', message)
+    const { required, available, max_tokens: tokens } = shortfall(dialect, error)
+    t.match(required, /^0\.10\d{4}$/)
+    t.equal(available, '0.090000')
+    const fits = Number(tokens)
+    t.ok(fits > 60 && fits < 90, `${fits} tokens fit`)
+
+    const oneMore = await ask(dialect, gateway, capped(fits + 1))
+    checkError(t, dialect, oneMore, 'balance_insufficient', /at most/)
+    t.equal(gateway.upstream.requests.length, 0, 'nothing was sent')
+    t.equal(gateway.exchangeCount(), 2, 'no SDK asked twice')
+
+    t.notOk((await ask(dialect, gateway, capped(fits))) instanceof Error, 'what was said to fit fits')
+    await until(() => gateway.charges().length === 1)
+    t.equal(gateway.balance().balanceMicros, 90_000 - 2_300)
+    await checkServes(t, gateway, dialect)
+    t.same(gateway.breaches(), [])
+  })
+
+  await t.test(`${dialect}: an account without money is refused, and a top-up works at once`, async t => {
+    const gateway = await startCountingGateway(t, { rub: 0.0001 })
+    const error = await ask(dialect, gateway)
+    checkError(t, dialect, error, 'balance_insufficient', /0\.000100 are available\. Top up\.$/)
+    t.equal(Number(shortfall(dialect, error).max_tokens), 0)
+    const { accountId } = gateway
+    await gateway.accounts.credit({ accountId, amountMicros: 1_000_000, reason: 'top-up' })
+    await checkServes(t, gateway, dialect)
+  })
+
+  await t.test(`${dialect}: a key’s budget ends before its account’s money`, async t => {
+    await checkBudget(t, dialect)
+  })
+}
+
+async function checkBudget(t: Test, dialect: DialectName): Promise<void> {
+  const gateway = await startCountingGateway(t)
+  const { accountId, accounts, url } = gateway
+  const { key } = await accounts.createKey({ accountId, budgetMicros: 60_000, budgetPeriod: 'day' })
+  const first = await ask(dialect, { url, key })
+  t.notOk(first instanceof Error, `within the budget: ${String(first)}`)
+  await until(() => gateway.charges().length === 1)
+
+  const error = await ask(dialect, { url, key }, { fields: { [limitNames[dialect]]: 59 } })
+  const message = /up to 0\.0\d{5} roubles and the key's budget has 0\.057700 left. It starts anew at 20/
+  checkError(t, dialect, error, 'key_budget_exceeded', message)
+  t.match(shortfall(dialect, error), { available: '0.057700' })
+  t.equal(gateway.upstream.requests.length, 1, 'nothing was sent')
+  t.equal(gateway.charges().length, 1, 'nothing is owed')
+  await checkServes(t, gateway, dialect)
+  t.same(gateway.breaches(), [])
+}
