@@ -1,4 +1,5 @@
-import type { Hold, HoldRequest, LedgerUnavailableError, Micros } from '../ledger/ledger.ts'
+import type { Hold, HoldRequest, Micros } from '../ledger/ledger.ts'
+import { writtenWithin } from './write-queue.ts'
 import type { Batch, OperationOwner, Ticket } from './write-queue.ts'
 
 export type HoldState = 'open' | 'charged' | 'released' | 'expired' | 'failed'
@@ -6,11 +7,13 @@ export type HoldState = 'open' | 'charged' | 'released' | 'expired' | 'failed'
 /** What a hold needs of its ledger when it could not be written. */
 export interface HoldKeeper {
   readonly isStrict: boolean
+  /** How long an exchange waits for a store that is out of order. */
+  readonly patienceMs: number
   /** The store refused the hold for good. */
   dropHold(hold: SqliteHold): void
   /** The store refused the charge for good: the money goes back. */
   undoCharge(hold: SqliteHold): void
-  /** The store is out of order; the hold's caller has been told that it failed. */
+  /** The store is out of order for longer than one waits; the hold's caller is told that it failed. */
   abandonHold(hold: SqliteHold): void
 }
 
@@ -23,6 +26,7 @@ export class SqliteHold implements Hold, OperationOwner {
   readonly accountId: string
   readonly keyId: string
   readonly amountMicros: Micros
+  /** By the steady clock. */
   readonly expiresAt: number
   readonly isKept = true
   state: HoldState = 'open'
@@ -56,16 +60,16 @@ export class SqliteHold implements Hold, OperationOwner {
   get durable(): Promise<void> {
     if (this.failure !== undefined) return Promise.reject(this.failure)
     if (this.isDurable || this.#batch === undefined) return done
-    return this.#batch.ended.then(() => {
-      if (this.failure !== undefined) throw this.failure
-    })
+    return this.#becomeDurable(this.#batch)
   }
 
-  onUnavailable(error: LedgerUnavailableError): void {
-    // `relaxed` has promised nothing: the exchange goes on and the hold is written when that is possible.
-    if (!this.#keeper.isStrict) return
-    this.failure = error
-    if (this.state === 'open') this.#keeper.abandonHold(this)
+  async #becomeDurable(batch: Batch): Promise<void> {
+    const error = await writtenWithin(batch, this.#keeper.patienceMs)
+    if (error !== undefined && this.failure === undefined) {
+      this.failure = error
+      if (this.state === 'open') this.#keeper.abandonHold(this)
+    }
+    if (this.failure !== undefined) throw this.failure
   }
 
   onRefused(error: Error): void {

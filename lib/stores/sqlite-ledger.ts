@@ -18,13 +18,13 @@ import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import { SqliteHold } from './sqlite-hold.ts'
 import type { HoldKeeper, HoldState } from './sqlite-hold.ts'
 import type { KeySpending } from '../ledger/key-spending.ts'
+import { writtenWithin } from './write-queue.ts'
 import type { OperationOwner, Ticket, WriteQueue } from './write-queue.ts'
 
 /** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
 const holdMs = 24 * 60 * 60 * 1000
 
 const kept: OperationOwner = { isKept: true }
-const dropped: OperationOwner = { isKept: false }
 
 interface SqliteLedgerOptions {
   readonly queue: WriteQueue
@@ -34,6 +34,10 @@ interface SqliteLedgerOptions {
   readonly priceHashes: Iterable<string>
   readonly isStrict: boolean
   readonly clock: Clock
+  /** Time that nobody can set, by which holds expire. */
+  readonly steadyClock: Clock
+  /** How long an exchange waits for a store that is out of order, before it is cut. */
+  readonly patienceMs: number
   /** Names this process in the holds it places. */
   readonly owner: string
 }
@@ -41,6 +45,7 @@ interface SqliteLedgerOptions {
 /** The ledger on SQLite: it decides in memory, at once, and writes through the queue. */
 export class SqliteLedger implements Ledger, HoldKeeper {
   readonly isStrict: boolean
+  readonly patienceMs: number
   readonly #options: SqliteLedgerOptions
   readonly #queue: WriteQueue
   readonly #book: BalanceBook
@@ -50,6 +55,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
 
   constructor(options: SqliteLedgerOptions) {
     this.isStrict = options.isStrict
+    this.patienceMs = options.patienceMs
     this.#options = options
     this.#queue = options.queue
     this.#book = options.book
@@ -66,24 +72,16 @@ export class SqliteLedger implements Ledger, HoldKeeper {
       throw new RangeError(`a hold of ${amountMicros} micro-roubles cannot be placed`)
     }
     if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
-    this.#book.hold(accountId, amountMicros)
+    if (this.#queue.isFull) throw new LedgerUnavailableError('too much waits to be written')
     const at = this.#options.clock.now()
-    const hold = new SqliteHold(request, at + holdMs, this)
+    if (request.budget !== undefined) this.#options.spending.check(keyId, request.budget, amountMicros, at)
+    this.#book.hold(accountId, amountMicros)
+    const hold = new SqliteHold(request, this.#options.steadyClock.now() + holdMs, this)
     this.#openHolds.add(hold)
     this.#options.spending.hold(keyId, amountMicros)
     hold.travelWith(
       this.#queue.add(
-        [
-          'hold',
-          exchangeId,
-          sequence,
-          accountId,
-          keyId,
-          amountMicros,
-          this.#options.owner,
-          at,
-          hold.expiresAt,
-        ],
+        ['hold', exchangeId, sequence, accountId, keyId, amountMicros, this.#options.owner, at, at + holdMs],
         hold,
       ),
     )
@@ -123,7 +121,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
       ],
       open,
     )
-    if (this.isStrict) await written(ticket)
+    if (this.isStrict) await this.#durable(ticket)
     return result
   }
 
@@ -137,8 +135,8 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     // Whoever polls a job names the same object again and again; that needs no write.
     if (this.#findObject.get(provider, kind, id) !== undefined) return
     const at = this.#options.clock.now()
-    await written(
-      this.#queue.add(['object', provider, kind, id, accountId, credential, exchangeId, at], dropped),
+    await this.#durable(
+      this.#queue.add(['object', provider, kind, id, accountId, credential, exchangeId, at], kept),
     )
   }
 
@@ -161,7 +159,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
 
   /** Ends the holds that are older than any exchange can be; answers how many there were. */
   expireHolds(): number {
-    const now = this.#options.clock.now()
+    const now = this.#options.steadyClock.now()
     let count = 0
     for (const hold of this.#openHolds) {
       if (hold.expiresAt > now) continue
@@ -188,6 +186,13 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     if (hold.paid === undefined) return
     this.#book.credit(hold.accountId, hold.paid.amountMicros)
     this.#options.spending.spend(hold.keyId, -hold.paid.amountMicros, hold.paid.at)
+  }
+
+  /** Resolves when a kept operation is on the disk, also when that takes more than one attempt. */
+  async #durable(ticket: Ticket): Promise<void> {
+    const error = await writtenWithin(ticket.batch, this.patienceMs)
+    const failure = error ?? ticket.batch.refusalAt(ticket.index)
+    if (failure !== undefined) throw failure
   }
 
   #release(hold: SqliteHold, state: 'released' | 'expired'): void {

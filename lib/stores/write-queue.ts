@@ -6,8 +6,6 @@ import type { BatchReport, StoreOperation } from './store-operation.ts'
 export interface OperationOwner {
   /** Kept and tried again after a failure of the disk; others are dropped then, and their callers told. */
   readonly isKept: boolean
-  /** The batch could not be written. */
-  onUnavailable?(error: LedgerUnavailableError): void
   /** The store took the batch but not this operation: it will never be written. */
   onRefused?(error: Error): void
 }
@@ -17,6 +15,8 @@ export interface Batch {
   readonly isCommitted: boolean
   /** The error that kept the batch from being written, or undefined. Never rejects. */
   readonly ended: Promise<LedgerUnavailableError | undefined>
+  /** As `ended`, for what is kept: waits through failed attempts, until it is written or the writer is gone. */
+  readonly written: Promise<LedgerUnavailableError | undefined>
   answerAt(index: number): unknown
   refusalAt(index: number): Error | undefined
 }
@@ -26,19 +26,49 @@ export interface Ticket {
   readonly index: number
 }
 
+type BatchEnd = (error: LedgerUnavailableError | undefined) => void
+
 class GatheringBatch implements Batch {
   readonly operations: StoreOperation[] = []
   readonly owners: OperationOwner[] = []
   readonly ended: Promise<LedgerUnavailableError | undefined>
-  readonly end: (error: LedgerUnavailableError | undefined) => void
+  readonly written: Promise<LedgerUnavailableError | undefined>
+  readonly #end: BatchEnd
+  readonly #endKept: BatchEnd
   isCommitted = false
   answers: Map<number, unknown> | undefined
   refusals: Map<number, Error> | undefined
 
   constructor() {
-    const { promise, resolve } = Promise.withResolvers<LedgerUnavailableError | undefined>()
-    this.ended = promise
-    this.end = resolve
+    const first = Promise.withResolvers<LedgerUnavailableError | undefined>()
+    const last = Promise.withResolvers<LedgerUnavailableError | undefined>()
+    this.ended = first.promise
+    this.#end = first.resolve
+    this.written = last.promise
+    this.#endKept = last.resolve
+  }
+
+  commit(): void {
+    this.isCommitted = true
+    this.#end(undefined)
+    this.#endKept(undefined)
+  }
+
+  /** An attempt failed; it is the last one when the writer is gone. */
+  fail(error: LedgerUnavailableError, isLast: boolean): void {
+    this.#end(error)
+    if (isLast) this.#endKept(error)
+  }
+
+  answer(index: number, answer: unknown): void {
+    this.answers ??= new Map()
+    this.answers.set(index, answer)
+  }
+
+  refuse(index: number, error: Error): void {
+    this.refusals ??= new Map()
+    this.refusals.set(index, error)
+    this.owners[index]?.onRefused?.(error)
   }
 
   answerAt(index: number): unknown {
@@ -50,12 +80,21 @@ class GatheringBatch implements Batch {
   }
 }
 
+/** An operation of a failed batch, to be written before all others. */
+interface KeptOperation {
+  readonly operation: StoreOperation
+  readonly batch: GatheringBatch
+  readonly index: number
+}
+
 interface WriteQueueOptions {
   /** Sends operations to the writer, whose answer comes back by `onReport`. */
   readonly send: (operations: readonly StoreOperation[]) => void
   /** Called when the store stops or starts to take writes. */
   readonly onAvailable: (error: LedgerUnavailableError | undefined) => void
   readonly retryMs: number
+  /** From this many operations waiting on, the queue calls itself full. */
+  readonly waitingMax: number
 }
 
 /**
@@ -66,11 +105,7 @@ export class WriteQueue {
   readonly #options: WriteQueueOptions
   #gathering = new GatheringBatch()
   #sent: GatheringBatch | undefined
-  /** Operations of failed batches, to be written before all others. */
-  #kept: { readonly operations: StoreOperation[]; readonly owners: OperationOwner[] } = {
-    operations: [],
-    owners: [],
-  }
+  #kept: KeptOperation[] = []
   #sentKept = 0
   #isScheduled = false
   #retryTimer: NodeJS.Timeout | undefined
@@ -85,6 +120,14 @@ export class WriteQueue {
   /** Why nothing can be written at present; undefined when all is well. */
   get failure(): LedgerUnavailableError | undefined {
     return this.#failure
+  }
+
+  /**
+   * The writer does not keep up. What is added is still taken, since it may be the end of something that
+   * runs; who begins something new should ask first.
+   */
+  get isFull(): boolean {
+    return this.#waiting >= this.#options.waitingMax
   }
 
   add(operation: StoreOperation, owner: OperationOwner): Ticket {
@@ -117,6 +160,7 @@ export class WriteQueue {
     this.#retryTimer = undefined
     if (this.#sent !== undefined) this.#failed(this.#sent, error)
     this.#sent = undefined
+    for (const { batch } of this.#kept) batch.fail(error, true)
     this.#setFailure(error)
     if (this.#gathering.operations.length > 0) this.#schedule()
     this.#onIdle?.()
@@ -146,7 +190,7 @@ export class WriteQueue {
   }
 
   get #waiting(): number {
-    return this.#gathering.operations.length + this.#kept.operations.length
+    return this.#gathering.operations.length + this.#kept.length
   }
 
   #schedule(): void {
@@ -171,51 +215,63 @@ export class WriteQueue {
       return
     }
     this.#sent = batch
-    this.#sentKept = this.#kept.operations.length
+    this.#sentKept = this.#kept.length
     this.#options.send(
-      this.#sentKept === 0 ? batch.operations : [...this.#kept.operations, ...batch.operations],
+      this.#sentKept === 0
+        ? batch.operations
+        : [...this.#kept.map(({ operation }) => operation), ...batch.operations],
     )
   }
 
   #committed(batch: GatheringBatch, report: BatchReport): void {
-    const keptOwners = this.#kept.owners
-    if (this.#sentKept > 0) this.#kept = { operations: [], owners: [] }
+    const kept = this.#kept
+    if (kept.length > 0) this.#kept = []
+    const place = (position: number): Ticket & { readonly batch: GatheringBatch } =>
+      kept[position] ?? { batch, index: position - this.#sentKept }
     for (const [position, code, message] of report.refusals) {
-      const error = new AccountError(code, message)
-      const index = position - this.#sentKept
-      if (index < 0) keptOwners[position]?.onRefused?.(error)
-      else {
-        batch.refusals ??= new Map()
-        batch.refusals.set(index, error)
-        batch.owners[index]?.onRefused?.(error)
-      }
+      const { batch: own, index } = place(position)
+      own.refuse(index, new AccountError(code, message))
     }
     for (const [position, answer] of report.answers) {
-      batch.answers ??= new Map()
-      batch.answers.set(position - this.#sentKept, answer)
+      const { batch: own, index } = place(position)
+      own.answer(index, answer)
     }
-    batch.isCommitted = true
+    for (const { batch: own } of kept) if (!own.isCommitted) own.commit()
+    batch.commit()
     this.#setFailure(undefined)
-    batch.end(undefined)
     if (this.#gathering.operations.length > 0) this.#send()
     else this.#onIdle?.()
   }
 
   #failed(batch: GatheringBatch, error: LedgerUnavailableError): void {
     this.#setFailure(error)
-    for (const [index, owner] of batch.owners.entries()) {
-      const operation = batch.operations[index]
-      if (owner.isKept && operation !== undefined) {
-        this.#kept.operations.push(operation)
-        this.#kept.owners.push(owner)
-      }
-      owner.onUnavailable?.(error)
+    for (const [index, operation] of batch.operations.entries()) {
+      if (batch.owners[index]?.isKept === true) this.#kept.push({ operation, batch, index })
     }
-    batch.end(error)
+    batch.fail(error, this.#isEnded)
   }
 
   #setFailure(error: LedgerUnavailableError | undefined): void {
     if ((error === undefined) !== (this.#failure === undefined)) this.#options.onAvailable(error)
     this.#failure = error
+  }
+}
+
+/**
+ * Waits until the kept operations of a batch are written, through failed attempts, for so long at most.
+ * Answers the error that kept them from it. They are tried again afterwards all the same.
+ */
+export async function writtenWithin(
+  batch: Batch,
+  patienceMs: number,
+): Promise<LedgerUnavailableError | undefined> {
+  const error = await batch.ended
+  if (error === undefined || patienceMs === 0) return error
+  const { promise, resolve } = Promise.withResolvers<LedgerUnavailableError>()
+  const timer = setTimeout(() => resolve(error), patienceMs)
+  try {
+    return await Promise.race([batch.written, promise])
+  } finally {
+    clearTimeout(timer)
   }
 }

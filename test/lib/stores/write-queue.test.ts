@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { LedgerUnavailableError } from '../../../lib/ledger/ledger.ts'
 import type { BatchReport, StoreOperation } from '../../../lib/stores/store-operation.ts'
-import { WriteQueue } from '../../../lib/stores/write-queue.ts'
+import { WriteQueue, writtenWithin } from '../../../lib/stores/write-queue.ts'
 
 const committed: BatchReport = { answers: [], refusals: [] }
 const full: BatchReport = { ...committed, error: { code: 'SQLITE_FULL', message: 'disk is full' } }
@@ -10,13 +10,14 @@ const kept = { isKept: true }
 const dropped = { isKept: false }
 
 /** A queue whose writer is the test: what it was sent, and whether the store is said to take writes. */
-function openQueue(retryMs = 5) {
+function openQueue(retryMs = 5, waitingMax = 1000) {
   const sent: string[] = []
   const states: boolean[] = []
   const queue = new WriteQueue({
     send: operations => sent.push(operations.map(operation => operation[1]).join()),
     onAvailable: error => states.push(error === undefined),
     retryMs,
+    waitingMax,
   })
   return { queue, sent, states }
 }
@@ -82,15 +83,43 @@ await t.test('it tries again for as long as it takes, and tells each change of s
   await queue.flush()
 })
 
-await t.test('what an owner adds while its batch fails waits for the next attempt', async t => {
-  const { queue, sent } = openQueue()
-  queue.add(named('a'), { isKept: true, onUnavailable: () => queue.add(named('z'), kept) })
+await t.test('who waits for what is kept waits through failed attempts', async t => {
+  const { queue } = openQueue()
+  const charge = queue.add(named('a'), kept)
+  const refused = queue.add(named('b'), kept)
   await delay(0)
+  const waiting = writtenWithin(charge.batch, 10_000)
   queue.onReport(full)
-  t.strictSame(sent, ['a'])
+  t.match(await charge.batch.ended, { message: /disk is full/ })
+  t.match(await writtenWithin(charge.batch, 0), { message: /disk is full/ }, 'without patience, the first time')
+  t.match(await writtenWithin(charge.batch, 2), { message: /disk is full/ }, 'not longer than it may')
   await delay(20)
-  t.strictSame(sent, ['a', 'a,z'])
+  queue.onReport(full)
+  await delay(20)
+  t.equal(charge.batch.isCommitted, false)
+  queue.onReport({ ...committed, answers: [[0, 'yes']], refusals: [[1, 'no', 'not that']] })
+  t.equal(await waiting, undefined)
+  t.equal(charge.batch.isCommitted, true)
+  t.equal(charge.batch.answerAt(charge.index), 'yes')
+  t.match(refused.batch.refusalAt(refused.index), { code: 'no' })
+})
+
+await t.test('a queue that the writer does not keep up with is full, and takes what comes', async t => {
+  const { queue, sent } = openQueue(5, 3)
+  queue.add(named('a'), kept)
+  await delay(0)
+  queue.add(named('b'), kept)
+  queue.add(named('c'), kept)
+  t.equal(queue.isFull, false, 'what is on its way does not wait')
+  queue.add(named('d'), kept)
+  t.equal(queue.isFull, true)
+  queue.add(named('e'), kept)
+  queue.onReport(full)
+  t.equal(queue.isFull, true, 'what is kept waits, too')
+  await delay(20)
   queue.onReport(committed)
+  t.equal(queue.isFull, false)
+  t.strictSame(sent, ['a', 'a,b,c,d,e'])
 })
 
 await t.test('when the writer is gone, everything that waits and everything that comes fails', async t => {
@@ -100,6 +129,7 @@ await t.test('when the writer is gone, everything that waits and everything that
   const waiting = queue.add(named('b'), dropped)
   queue.stop(new LedgerUnavailableError('the writer is gone'))
   const late = queue.add(named('c'), kept)
+  t.match(await writtenWithin(onTheWay.batch, 10_000), { message: 'the writer is gone' })
   for (const ticket of [onTheWay, waiting, late]) {
     t.match(await ticket.batch.ended, { message: 'the writer is gone' })
   }
