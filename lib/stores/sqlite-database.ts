@@ -31,3 +31,8 @@ export function openForWriting(file: string): SqliteDatabase {
 export function openForLocking(file: string): SqliteDatabase {
   return new Database(file, { timeout: 0 })
 }
+
+/** Opens a finished copy of a store, which nobody else has open. */
+export function openCopy(file: string): SqliteDatabase {
+  return new Database(file, { fileMustExist: true, timeout: 0 })
+}
