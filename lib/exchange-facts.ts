@@ -3,6 +3,7 @@ import type { ModelConfig, ProviderConfig, Credential } from './config/config.ts
 import type { Dialect, DialectName, RequestFacts, RouteMatch } from './dialects/dialect.ts'
 import type { AnswerMeter } from './metering/answer-meter.ts'
 import type { Hold } from './ledger/ledger.ts'
+import type { OwnEndpoint } from './own-endpoints/own-endpoint.ts'
 import type { Price } from './money/price.ts'
 
 /** Where a request goes by its method, path and headers alone; set before the first gate. */
@@ -13,6 +14,8 @@ export interface Route {
   readonly providerName: string | undefined
   /** Keys in the query, cut out of `match.upstreamPath`. */
   readonly queryKeys: readonly string[]
+  /** Set when the gateway itself answers, below `/gateway/v1/`. */
+  readonly ownEndpoint?: OwnEndpoint
 }
 
 /** The provider and model an exchange goes to. */

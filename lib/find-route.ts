@@ -6,6 +6,7 @@ import { openai } from './dialects/openai/openai.ts'
 import { GatewayError } from './errors.ts'
 import type { Route } from './exchange-facts.ts'
 import { headerValue } from './http/headers.ts'
+import { isOwnPath, matchOwn } from './own-endpoints/match-own.ts'
 import { cutQueryParameter, hasQueryParameter } from './http/query.ts'
 
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
@@ -54,6 +55,7 @@ export function findRoute(
   const queryKeys = key.value === undefined ? [] : [key.value]
   const target = key.rest
   const lookup = method === 'HEAD' ? 'GET' : method
+  if (isOwnPath(target)) return matchOwn(lookup, target, queryKeys)
   // Newer versions of Google's SDKs ask for /v1 unless they are told otherwise.
   if (/^\/v1\/models\/[^/?]+:[a-zA-Z]+(?:\?|$)/.test(target)) {
     const match = { ...google.match(lookup, target.slice(3)), isStableVersion: true }

@@ -1,5 +1,4 @@
 import type { Config } from '../config/config.ts'
-import { GatewayError } from '../errors.ts'
 import type { Route } from '../exchange-facts.ts'
 import type { LocalAnswer } from '../pipeline/exchange.ts'
 import { isAllowed } from './is-allowed.ts'
@@ -21,9 +20,6 @@ export function listModels(
   )
   const only = route.match.pathModel
   const shown = names.map(name => shownName(name, route.providerName))
-  if (only !== undefined && !shown.includes(only)) {
-    throw new GatewayError('model_not_found', `The model "${only}" does not exist here.`, { param: 'model' })
-  }
   const body = Buffer.from(JSON.stringify(route.dialect.modelList(shown, only)))
   return { status: 200, headers: ['content-type', 'application/json'], body }
 }

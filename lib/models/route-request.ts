@@ -1,0 +1,83 @@
+import type { Config } from '../config/config.ts'
+import type { RequestFacts } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import type { Route, Target } from '../exchange-facts.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { priceInForce } from '../money/price.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import { nothingScanned, scanRequest, type ScannedRequest } from '../scan-request.ts'
+import { isPriced } from './is-priced.ts'
+import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
+import { requestedModel } from './requested-model.ts'
+import { routeProvider } from './route-provider.ts'
+import { spliceRequest } from './splice-request.ts'
+
+export interface RoutingContext {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly directory: ModelDirectory
+}
+
+/** What a request is and where it goes. */
+export interface RoutedRequest {
+  readonly request: RequestFacts
+  readonly target: Target
+}
+
+/**
+ * Reads a request's facts and decides on its model, price, provider and the bytes to send.
+ * @throws GatewayError body_invalid, field_ambiguous, model_not_found, model_not_allowed, object_not_found,
+ * not_supported and the like
+ */
+export async function routeRequest(
+  context: RoutingContext,
+  exchange: Exchange,
+  route: Route,
+  body: Buffer,
+): Promise<RoutedRequest> {
+  const { config, directory } = context
+  const scanned = await scan(exchange, route, body, config.limits.bodyBytesMax)
+  const model = requestedModel(exchange, route, scanned.facts, directory)
+  const price = priceOf(route, model, exchange.startedAt, config.unmetered)
+  const chosen = await routeProvider(context, exchange, route, scanned.facts, model)
+  const target: Target = {
+    ...chosen,
+    dialectName: route.dialect.name,
+    model: model?.entry,
+    modelName: model?.canonicalName ?? '',
+    upstreamModelName: model?.upstreamName ?? '',
+    price,
+    ...spliceRequest(route, scanned, body, model?.upstreamName, chosen.provider),
+  }
+  return { request: scanned.facts, target }
+}
+
+async function scan(
+  exchange: Exchange,
+  route: Route,
+  body: Buffer,
+  bodyBytesMax: number,
+): Promise<ScannedRequest> {
+  const { operation } = route.match
+  const isUnread = operation.body === 'none' || (body.length === 0 && exchange.request.method !== 'POST')
+  if (isUnread) return nothingScanned(body)
+  const foldUnderscores = route.dialect.name === 'google'
+  return scanRequest(operation, exchange.request, body, { bodyBytesMax, foldUnderscores })
+}
+
+/** @throws GatewayError model_not_found for a model without a price for what the operation consumes */
+function priceOf(
+  { match: { operation } }: Route,
+  model: ResolvedModel | undefined,
+  startedAt: number,
+  isUnmetered: boolean,
+): Target['price'] {
+  if (operation.isFree || model === undefined || isUnmetered) return undefined
+  const price = priceInForce(model.entry.prices, startedAt)
+  if (price !== undefined && isPriced(price, operation.mainMeter)) return price
+  throw new GatewayError(
+    'model_not_found',
+    `The model "${model.canonicalName}" has no price for ${operation.name} here, so it is not served.`,
+    { param: 'model' },
+  )
+}

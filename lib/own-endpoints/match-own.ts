@@ -1,0 +1,52 @@
+import type { Operation } from '../dialects/dialect.ts'
+import { openai } from '../dialects/openai/openai.ts'
+import { GatewayError } from '../errors.ts'
+import type { Route } from '../exchange-facts.ts'
+import type { OwnEndpoint } from './own-endpoint.ts'
+
+const prefix = '/gateway/v1/'
+
+/** Own endpoints cost nothing and are never forwarded. */
+const operation: Operation = {
+  name: 'gateway',
+  body: 'opaque',
+  modelIn: 'none',
+  isFree: true,
+  mainMeter: 'requests',
+}
+
+export function isOwnPath(target: string): boolean {
+  return target.startsWith(prefix)
+}
+
+/**
+ * Matches a path below `/gateway/v1/`. Errors are told in the universal format.
+ * @throws GatewayError route_not_found, method_not_allowed
+ */
+export function matchOwn(method: string, target: string, queryKeys: readonly string[]): Route {
+  const [path = '', query = ''] = target.slice(prefix.length).split('?', 2)
+  const ownEndpoint: OwnEndpoint = { ...endpointAt(path), query: new URLSearchParams(query) }
+  const allowed = ownEndpoint.name === 'quote' ? 'POST' : 'GET'
+  if (method !== allowed) {
+    throw new GatewayError('method_not_allowed', `${prefix}${path} takes ${allowed}.`, {
+      details: { allow: allowed },
+    })
+  }
+  return {
+    dialect: openai,
+    match: { operation, upstreamPath: target },
+    providerName: undefined,
+    queryKeys,
+    ownEndpoint,
+  }
+}
+
+function endpointAt(path: string): Pick<OwnEndpoint, 'name' | 'id'> {
+  if (path === 'balance' || path === 'key' || path === 'charges' || path === 'quote') return { name: path }
+  const id = /^charges\/([0-9a-z]{26})$/.exec(path)?.[1]
+  if (id !== undefined) return { name: 'charge', id }
+  throw new GatewayError(
+    'route_not_found',
+    `There is nothing at ${prefix}${path}. There are balance, key, charges, charges/{requestId} and quote.`,
+  )
+}

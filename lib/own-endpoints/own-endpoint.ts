@@ -1,0 +1,27 @@
+import type { KeyRecord } from '../accounts/accounts.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Reports } from '../ledger/reports.ts'
+import type { ModelDirectory } from '../models/model-directory.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+
+/** One of the gateway's own endpoints below `/gateway/v1/`, from its path. */
+export interface OwnEndpoint {
+  readonly name: 'balance' | 'key' | 'charges' | 'charge' | 'quote'
+  /** The charge's request id, for `charges/{requestId}`. */
+  readonly id?: string
+  readonly query: URLSearchParams
+}
+
+/** What an own endpoint may look at. */
+export interface OwnRequest {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly reports: Reports
+  readonly directory: ModelDirectory
+  readonly clock: Clock
+  readonly exchange: Exchange
+  readonly key: KeyRecord
+  readonly body: Buffer
+}

@@ -1,0 +1,44 @@
+import { GatewayError } from '../errors.ts'
+import { findRoute } from '../find-route.ts'
+import { requestHold } from '../metering/request-hold.ts'
+import { routeRequest } from '../models/route-request.ts'
+import { formatRoubles } from '../money/amount.ts'
+import type { OwnRequest } from './own-endpoint.ts'
+
+/** What is priced when the caller does not say which path the body is meant for. */
+const pathDefault = '/v1/chat/completions'
+
+/**
+ * What a request would set aside, and at which price, without sending it. The body is that of the request;
+ * `for` names its path when it is not a chat completion: `?for=/v1/messages`.
+ * @throws GatewayError whatever the request itself would be refused with
+ */
+export async function quote(own: OwnRequest, query: URLSearchParams): Promise<unknown> {
+  const { config, exchange, body } = own
+  const path = query.get('for') ?? pathDefault
+  const route = findRoute('POST', path, exchange.request.rawHeaders, config.providers)
+  const { operation } = route.match
+  if (route.ownEndpoint !== undefined || operation.unsupported !== undefined) {
+    throw new GatewayError('request_invalid', `${path} is nothing that can be priced.`, { param: 'for' })
+  }
+  const { request, target } = await routeRequest(own, exchange, route, body)
+  const { price } = target
+  return {
+    operation: operation.name,
+    provider: target.provider.name,
+    model: target.modelName,
+    hold: formatRoubles(requestHold(target, request, config.hold)),
+    // What is fetched or kept at the provider, and what its tools add, shows only when it has answered.
+    isEstimate: request.objects.length > 0 || request.media.length > 0 || body.includes('"tools"'),
+    price:
+      price === undefined
+        ? null
+        : {
+            version: price.hash,
+            rubPerMillion: price.rubPerMillion,
+            rubPerUnit: price.rubPerUnit,
+            above: price.above,
+            factors: price.factors,
+          },
+  }
+}

@@ -1,0 +1,158 @@
+import t, { type Test } from 'tap'
+import { send } from '../fixtures/http-client.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway } from '../fixtures/test-gateway.ts'
+
+const answer = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  model: 'gpt-5',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 },
+}
+const chat = { model: 'gpt-5', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] }
+
+async function start(t: Test) {
+  const upstream = await startRawUpstream(t, () =>
+    plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(answer)),
+  )
+  const gateway = await startTestGateway(t, {
+    rub: 10,
+    config: {
+      providers: {
+        openai: { credentials: ['secret'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } },
+      },
+      models: {
+        'gpt-5': { provider: 'openai', rubPerMillion: { input: '100', cachedInput: '10', output: '400' } },
+      },
+    },
+  })
+  const ask = async (key: string, method: string, path: string, body?: object) => {
+    const response = await send(gateway.url + path, {
+      method,
+      headers: ['authorization', `Bearer ${key}`, 'content-type', 'application/json'],
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    return { ...response, json: JSON.parse(response.body.toString()) as Record<string, unknown> }
+  }
+  return { upstream, gateway, ask }
+}
+
+t.test('the balance is the account’s, in roubles, and costs nothing to read', async t => {
+  const { upstream, gateway, ask } = await start(t)
+  await ask(gateway.key, 'POST', '/v1/chat/completions', chat)
+
+  const { status, json } = await ask(gateway.key, 'GET', '/gateway/v1/balance')
+
+  t.equal(status, 200)
+  // 10 x 100 + 20 x 400 roubles a million.
+  t.same(json, { balance: '9.991000', held: '0.000000', available: '9.991000' })
+  t.equal(upstream.requests.length, 1, 'nothing was forwarded for it')
+  t.equal((await gateway.charges()).length, 1)
+})
+
+t.test('a key shows its limits and what it has used of them, never its value', async t => {
+  const { gateway, ask } = await start(t)
+  const made = await gateway.accounts.createKey({
+    accountId: gateway.accountId,
+    name: 'ci',
+    models: ['gpt-*'],
+    budgetMicros: 1_000_000,
+    budgetPeriod: 'month',
+  })
+  await ask(made.key, 'POST', '/v1/chat/completions', chat)
+
+  const { json, body } = await ask(made.key, 'GET', '/gateway/v1/key')
+
+  t.match(json, {
+    id: made.id,
+    account: gateway.accountId,
+    name: 'ci',
+    lastFour: made.key.slice(-4),
+    models: ['gpt-*'],
+    expiresAt: null,
+    budget: {
+      limit: '1.000000',
+      period: 'month',
+      spent: '0.009000',
+      held: '0.000000',
+      available: '0.991000',
+    },
+  })
+  t.notMatch(body.toString(), made.key)
+})
+
+t.test('a charge can be read the moment its answer has ended', async t => {
+  const { gateway, ask } = await start(t)
+  const { requestId } = await ask(gateway.key, 'POST', '/v1/chat/completions', chat)
+
+  const { status, json } = await ask(gateway.key, 'GET', `/gateway/v1/charges/${requestId}`)
+
+  t.equal(status, 200)
+  t.match(json, { requestId, amount: '0.009000', usage: { input: 10, output: 20 }, usageSource: 'provider' })
+})
+
+t.test('charges come in pages, oldest first, and only those of the key that asks', async t => {
+  const { gateway, ask } = await start(t)
+  const { key: otherKey } = await gateway.accounts.createKey({ accountId: gateway.accountId })
+  const ids: string[] = []
+  for (let count = 0; count < 5; count += 1) {
+    ids.push((await ask(gateway.key, 'POST', '/v1/chat/completions', chat)).requestId)
+  }
+  const { requestId: foreign } = await ask(otherKey, 'POST', '/v1/chat/completions', chat)
+
+  const first = await ask(gateway.key, 'GET', '/gateway/v1/charges?limit=3')
+  const second = await ask(
+    gateway.key,
+    'GET',
+    `/gateway/v1/charges?limit=3&after=${String(first.json['next'])}`,
+  )
+  const other = await ask(gateway.key, 'GET', `/gateway/v1/charges/${foreign}`)
+  const future = await ask(gateway.key, 'GET', '/gateway/v1/charges?since=2999-01-01')
+
+  const idsOf = (json: Record<string, unknown>) =>
+    (json['charges'] as { requestId: string }[]).map(row => row.requestId)
+  t.same(idsOf(first.json), ids.slice(0, 3))
+  t.same(idsOf(second.json), ids.slice(3))
+  t.equal(second.json['next'], null)
+  t.equal(other.status, 404)
+  t.same(future.json, { charges: [], next: null })
+})
+
+t.test('a quote says what would be set aside and at which price, and sends nothing', async t => {
+  const { upstream, gateway, ask } = await start(t)
+
+  const { status, json } = await ask(gateway.key, 'POST', '/gateway/v1/quote', chat)
+
+  const tokens = Math.ceil(JSON.stringify(chat).length / 3)
+  t.equal(status, 200)
+  t.match(json, {
+    operation: 'chat',
+    provider: 'openai',
+    model: 'gpt-5',
+    hold: ((tokens * 100 + 100 * 400) / 1_000_000).toFixed(6),
+    isEstimate: false,
+    price: { rubPerMillion: { input: '100', output: '400' } },
+  })
+  t.equal(upstream.requests.length, 0)
+  t.equal((await gateway.balance()).heldMicros, 0)
+})
+
+t.test('what a request would be refused with, its quote is refused with', async t => {
+  const { gateway, ask } = await start(t)
+
+  const unknown = await ask(gateway.key, 'POST', '/gateway/v1/quote', { ...chat, model: 'nobody' })
+  const nowhere = await ask(gateway.key, 'POST', '/gateway/v1/quote?for=/v1/files', chat)
+  const wrongMethod = await ask(gateway.key, 'GET', '/gateway/v1/quote')
+  const wrongPath = await ask(gateway.key, 'GET', '/gateway/v1/nothing')
+  const wrongLimit = await ask(gateway.key, 'GET', '/gateway/v1/charges?limit=0')
+  const noKey = await send(`${gateway.url}/gateway/v1/balance`, { method: 'GET' })
+
+  t.equal(unknown.status, 404)
+  t.equal(nowhere.status, 400)
+  t.equal(wrongMethod.status, 405)
+  t.equal(wrongMethod.headers['allow'], 'POST')
+  t.equal(wrongPath.status, 404)
+  t.equal(wrongLimit.status, 400)
+  t.equal(noKey.status, 401)
+})
