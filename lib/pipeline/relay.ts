@@ -90,12 +90,12 @@ export class Relay implements AnswerSink, AnswerFlow {
     if (this.#writer.catchUp()) this.caughtUp()
   }
 
-  /** Before the head: the exchange is refused with the error. After it: the answer was cut. */
+  /** Before anything has left: the exchange is refused with the error. After it: the answer was cut. */
   onError(error: Error): void {
     if (this.#phase === 'gates' || this.#phase === 'forwarding') {
       this.#settle(this.#exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'refused', error })
     } else if (this.#phase === 'relaying') {
-      this.#settle(this.#exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'broken', error })
+      this.#settle(this.#exchange.hasClientLeft ? { kind: 'aborted' } : this.#failure(error))
     }
   }
 
@@ -155,8 +155,14 @@ export class Relay implements AnswerSink, AnswerFlow {
   /** Without a durable charge an answer may not end as if it had one: a complete one is refused or cut. */
   #unsettled(outcome: Outcome, cause: unknown): Outcome {
     if (outcome.kind !== 'completed') return outcome
-    const error = new Error('The exchange could not be settled.', { cause })
-    return { kind: this.#exchange.response.headersSent ? 'broken' : 'refused', error }
+    return this.#failure(new Error('The exchange could not be settled.', { cause }))
+  }
+
+  /** Whom nothing has reached is told what happened: a bare reset would make official SDKs send it again. */
+  #failure(error: Error): Outcome {
+    if (this.#exchange.response.headersSent) return { kind: 'broken', error }
+    this.#writer.stop()
+    return { kind: 'refused', error }
   }
 
   #close(outcome: Outcome): void {
