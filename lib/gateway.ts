@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { AdminServer } from './admin-server.ts'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
@@ -13,7 +12,8 @@ import type { Pipeline } from './pipeline/pipeline.ts'
 import type { PluginRegistry } from './plugin-context.ts'
 import { startSandbox, withSandbox } from './sandbox/with-sandbox.ts'
 import { GatewayServer } from './server.ts'
-import { openSqliteStore, type SqliteStore } from './stores/sqlite.ts'
+import { openStore } from './stores/open-store.ts'
+import type { Store } from './stores/store.ts'
 import { UpstreamPools } from './upstream/upstream-pools.ts'
 
 export interface GatewayOptions {
@@ -37,6 +37,8 @@ export interface Gateway {
 
 /** How long a shutdown waits for open streams unless told otherwise. */
 const drainMsDefault = 600_000
+/** How often holds past their expiry are looked for. */
+const expireMs = 60_000
 
 /**
  * Starts everything that `gateway serve` runs: store, control socket, pipeline, listeners.
@@ -53,8 +55,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const sandbox = await startSandbox(options.config)
     closing.push(() => sandbox?.close())
     const config = withSandbox(options.config, sandbox)
-    const { store, file, isNew } = await openStore(config, log, clock)
+    const store = await openStore(config, { log, clock })
     closing.push(() => store.close())
+    for (const hold of store.recovery.releasedHolds)
+      log.warn({ hold }, 'released a hold that a crash left open')
+    closing.push(expireHoldsOften(store, log))
     const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
     logEvents(bus, log, clock)
     const pools = new UpstreamPools()
@@ -62,13 +67,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const bodyBudget = new BodyBudget(config.limits.bodyBytesTotalMax)
 
     const build = async (next: Config): Promise<Pipeline> => {
-      const { ledger, keys } = store
+      const { ledger, keys, reports } = store
       await ledger.recordPrices(
         [...next.models.values(), ...next.modelPatterns].flatMap(model => model.prices),
       )
       const pipeline = createPipeline(
         next,
-        { config: next, ledger, keys, keyBudget: key => store.keyBudget(key), clock, bus, pools, bodyBudget },
+        { config: next, ledger, keys, reports, clock, bus, pools, bodyBudget },
         options.plugins,
       )
       await pipeline.start()
@@ -76,8 +81,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }
 
     const server = new GatewayServer({ config, pipeline: await build(config) }, { clock, bus })
-    const control = await openControlServer({ storeFile: file, accounts: store.accounts, log })
-    closing.push(() => control.close())
+    if (config.store.kind === 'sqlite') {
+      const { file } = config.store
+      const control = await openControlServer({ storeFile: file, accounts: store.accounts, log })
+      closing.push(() => control.close())
+    }
     const admin = config.admin === undefined ? undefined : new AdminServer()
     const adminUrl = config.admin === undefined ? undefined : await admin?.listen(config.admin.listen)
     closing.push(() => admin?.close())
@@ -85,7 +93,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const host = family === 'IPv6' ? `[${address}]` : address
     const url = `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}`
     log.info({ url, adminUrl, store: config.store }, 'listening')
-    if (isFirstTry(config, isNew)) options.onDemo?.(demoCommand(url, await createDemoAccount(store.accounts)))
+    if (isFirstTry(config, store.isNew))
+      options.onDemo?.(demoCommand(url, await createDemoAccount(store.accounts)))
 
     return {
       url,
@@ -106,18 +115,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-interface OpenedStore {
-  readonly store: SqliteStore
-  readonly file: string
-  readonly isNew: boolean
-}
-
-async function openStore(config: Config, log: Log, clock: Clock): Promise<OpenedStore> {
-  if (config.store.kind !== 'sqlite') throw new Error('Only SQLite stores can be opened in this release.')
-  const { file } = config.store
-  const isNew = !existsSync(file)
-  const store = await openSqliteStore({ file, durability: config.durability, clock, log })
-  for (const hold of store.recovery.releasedHolds)
-    log.warn({ hold }, 'released a hold that a crash left open')
-  return { store, file, isNew }
+/** Ends holds past their expiry every minute; answers what stops it. */
+function expireHoldsOften(store: Store, log: Log): () => undefined {
+  const timer = setInterval(() => {
+    store.expireHolds().then(
+      count => {
+        if (count > 0) log.warn({ count }, 'holds were left open until they expired')
+      },
+      (error: unknown) => log.error({ error }, 'holds could not be expired'),
+    )
+  }, expireMs)
+  timer.unref()
+  return () => void clearInterval(timer)
 }

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
-import type { KeyDirectory, KeyRecord } from './accounts/accounts.ts'
+import type { KeyDirectory } from './accounts/accounts.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { BodyBudget } from './http/read-body.ts'
-import type { KeyBudget } from './ledger/key-spending.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import type { Reports } from './ledger/reports.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import type { Plugin } from './pipeline/plugin.ts'
 import type { UpstreamPools } from './upstream/upstream-pools.ts'
@@ -14,8 +14,7 @@ export interface PluginContext {
   readonly config: Config
   readonly ledger: Ledger
   readonly keys: KeyDirectory
-  /** What a key may still spend in its period; undefined for a key without a budget. */
-  readonly keyBudget: (key: KeyRecord) => KeyBudget | undefined
+  readonly reports: Reports
   readonly clock: Clock
   readonly bus: PipelineBus
   readonly pools: UpstreamPools

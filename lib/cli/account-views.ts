@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { AccountReport } from '../stores/sqlite-reader.ts'
+import type { AccountReport } from '../ledger/reports.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { balanceAmounts } from './balance.ts'
@@ -11,7 +11,7 @@ import { formatTable, formatTime } from './table.ts'
 export function addAccountViews(account: Command, { stdout }: CliContext): void {
   addCommand(account, 'list', 'list all accounts with their balances').action(
     async (options: SharedOptions) => {
-      const accounts = await readStore(options, reader => reader.accounts())
+      const accounts = await readStore(options, reports => reports.accounts())
       if (options.json === true)
         for (const one of accounts) stdout.write(`${JSON.stringify(accountView(one))}\n`)
       else
@@ -22,9 +22,9 @@ export function addAccountViews(account: Command, { stdout }: CliContext): void 
   )
   addCommand(account, 'show <account>', 'show an account with its keys').action(
     async (id: string, options: SharedOptions) => {
-      const { one, keys } = await readStore(options, reader => ({
-        one: found(reader.account(id), id),
-        keys: reader.keys(id),
+      const { one, keys } = await readStore(options, async reports => ({
+        one: found(await reports.account(id), id),
+        keys: await reports.keys(id),
       }))
       if (options.json === true) {
         stdout.write(`${JSON.stringify({ ...accountView(one), keys: keys.map(keyView) })}\n`)

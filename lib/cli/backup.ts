@@ -2,20 +2,22 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
+import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { readStore } from './read-store.ts'
+import { openConfig } from './open-config.ts'
 
 export function addBackupCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'backup <file>', 'write a whole copy of the store, also while the gateway runs').action(
     async (target: string, options: SharedOptions) => {
-      const file = resolve(target)
-      // The copy holds what the store holds, so nobody else may read it either.
-      const mask = process.umask(0o077)
-      try {
-        await readStore(options, reader => reader.backup(file))
-      } finally {
-        process.umask(mask)
+      const { config } = openConfig(options)
+      if (config.store.kind !== 'sqlite') {
+        throw new CommandError(
+          'a PostgreSQL store is backed up by its own tools: pg_dump "$STORE_URL" > FILE',
+        )
       }
+      const { backupSqliteStore } = await import('../stores/sqlite-backup.ts')
+      const file = resolve(target)
+      await backupSqliteStore(config.store.file, file)
       stdout.write(
         options.json === true ? `${JSON.stringify({ file })}\n` : `the store was copied to ${file}\n`,
       )

@@ -17,7 +17,7 @@ export function addBalanceCommand(program: Command, { stdout }: CliContext): voi
     .action(async (options: BalanceOptions) => {
       const { account } = options
       const amounts = balanceAmounts(
-        await readStore(options, reader => found(reader.balance(account), account)),
+        await readStore(options, async reports => found(await reports.balance(account), account)),
       )
       const columns = { balance: 'right', held: 'right', available: 'right' } as const
       stdout.write(options.json === true ? `${JSON.stringify(amounts)}\n` : formatTable([amounts], columns))

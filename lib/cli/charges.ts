@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { ChargeReport } from '../stores/sqlite-reader.ts'
+import type { ChargeReport } from '../ledger/reports.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import type { CliContext } from './context.ts'
@@ -26,11 +26,11 @@ export function addChargesCommand(program: Command, { stdout }: CliContext): voi
         ...(request === undefined ? {} : { exchangeId: request }),
         ...(alarms === undefined ? {} : { alarmsOnly: alarms }),
       }
-      return readStore(options, reader => {
-        if (account !== undefined) found(reader.account(account), account)
-        const charges = reader.charges(account, filter)
-        if (options.json === true) for (const charge of charges) stdout.write(`${JSON.stringify(charge)}\n`)
-        else stdout.write(table([...charges]))
+      return readStore(options, async reports => {
+        if (account !== undefined) found(await reports.account(account), account)
+        const charges = reports.charges(account, filter)
+        if (options.json !== true) stdout.write(table(await Array.fromAsync(charges)))
+        else for await (const charge of charges) stdout.write(`${JSON.stringify(charge)}\n`)
       })
     })
 }

@@ -17,9 +17,9 @@ export function addKeyViews(key: Command, { stdout }: CliContext): void {
     .requiredOption('--account <id>', 'the account')
     .action(async (options: ListOptions) => {
       const { account } = options
-      const keys = await readStore(options, reader => {
-        found(reader.account(account), account)
-        return reader.keys(account)
+      const keys = await readStore(options, async reports => {
+        found(await reports.account(account), account)
+        return reports.keys(account)
       })
       if (options.json === true) for (const one of keys) stdout.write(`${JSON.stringify(keyView(one))}\n`)
       else stdout.write(keyTable(keys))

@@ -1,18 +1,21 @@
-import type { SqliteReader } from '../stores/sqlite-reader.ts'
+import { systemClock } from '../clock.ts'
+import type { Reports } from '../ledger/reports.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
 import { openConfig } from './open-config.ts'
 
 /** Reads the store, beside a running server or without one. */
-export async function readStore<T>(options: SharedOptions, read: (reader: SqliteReader) => T): Promise<T> {
+export async function readStore<T>(
+  options: SharedOptions,
+  read: (reports: Reports) => Promise<T>,
+): Promise<T> {
   const { config } = openConfig(options)
-  if (config.store.kind !== 'sqlite') throw new CommandError('this command reads SQLite stores only')
-  const { openSqliteReader } = await import('../stores/sqlite-reader.ts')
-  const reader = openSqliteReader(config.store.file)
+  const { openReports } = await import('../stores/open-store.ts')
+  const reports = await openReports(config.store, systemClock)
   try {
-    return read(reader)
+    return await read(reports)
   } finally {
-    reader.close()
+    await reports.close()
   }
 }
 

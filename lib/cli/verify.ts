@@ -8,7 +8,7 @@ import { readStore } from './read-store.ts'
 export function addVerifyCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'verify', "check the ledger's invariants, and work every charge out again").action(
     async (options: SharedOptions) => {
-      const breaches = await readStore(options, reader => reader.verify())
+      const breaches = await readStore(options, reports => reports.verify())
       const isWhole = breaches.length === 0
       if (options.json === true) stdout.write(`${JSON.stringify({ ok: isWhole, breaches })}\n`)
       else stdout.write(isWhole ? 'the ledger is in order\n' : breaches.map(breach => `${breach}\n`).join(''))

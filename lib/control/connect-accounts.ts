@@ -39,10 +39,10 @@ export async function connectAccounts(config: Config, options: ConnectOptions): 
     if (existsSync(path) && (await isListening(path))) {
       return { accounts: new ControlClient(path), through: 'server', close: () => Promise.resolve() }
     }
-    const { openSqliteStore } = await import('../stores/sqlite.ts')
+    const { openStore } = await import('../stores/open-store.ts')
     const { StoreLockedError } = await import('../stores/store-error.ts')
     try {
-      const store = await openSqliteStore({ file, durability: 'strict', ...storeOptions })
+      const store = await openStore({ store: config.store, durability: 'strict' }, storeOptions)
       return { accounts: store.accounts, through: 'store', close: () => store.close() }
     } catch (error) {
       if (!(error instanceof StoreLockedError) || waitedMs >= startingMs) throw error

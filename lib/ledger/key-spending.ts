@@ -1,7 +1,12 @@
-import type { KeyRecord } from '../accounts/accounts.ts'
-import type { Micros } from './ledger.ts'
+import { KeyBudgetExceededError } from './ledger.ts'
+import type { HoldRequest, Micros } from './ledger.ts'
 
 const msPerDay = 86_400_000
+/** Moscow is three hours before UTC all year: it has had no daylight saving time since 2014. */
+const moscowMs = 3 * 3_600_000
+
+/** How much a key may spend, and when that begins anew. */
+export type BudgetLimit = NonNullable<HoldRequest['budget']>
 
 /** What a key may still spend in the current period of its budget. */
 export interface KeyBudget {
@@ -18,10 +23,16 @@ interface Spending {
   readonly days: Map<number, Micros>
 }
 
-/** The first day of the period that a moment lies in, and of the next. Days are UTC, weeks begin on Monday. */
-function periodOf(period: KeyRecord['budgetPeriod'], at: number): { from: number; until: number } {
-  const day = Math.floor(at / msPerDay)
-  const date = new Date(at)
+const nothing: Spending = { heldMicros: 0, days: new Map() }
+
+/** The day, in Moscow's time, that a moment lies in: days since the epoch. */
+export function budgetDay(at: number): number {
+  return Math.floor((at + moscowMs) / msPerDay)
+}
+
+/** The first day of the period that a moment lies in, and of the next. Weeks begin on Monday. */
+export function budgetDays(period: BudgetLimit['period'], at: number): { from: number; until: number } {
+  const day = budgetDay(at)
   switch (period) {
     case 'day':
       return { from: day, until: day + 1 }
@@ -31,13 +42,31 @@ function periodOf(period: KeyRecord['budgetPeriod'], at: number): { from: number
       return { from: monday, until: monday + 7 }
     }
     case 'month': {
+      const date = new Date(day * msPerDay)
       const from = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
       const until = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
       return { from: from / msPerDay, until: until / msPerDay }
     }
     case 'total':
-    case undefined:
       return { from: -Infinity, until: Infinity }
+  }
+}
+
+/** What is left of a budget, from what was spent in its period and what is held. */
+export function keyBudget(
+  limit: BudgetLimit,
+  spentMicros: Micros,
+  heldMicros: Micros,
+  at: number,
+): KeyBudget {
+  const { budgetMicros, period } = limit
+  const { until } = budgetDays(period, at)
+  return {
+    budgetMicros,
+    spentMicros,
+    heldMicros,
+    availableMicros: Math.max(0, budgetMicros - spentMicros - heldMicros),
+    ...(until === Infinity ? {} : { resetsAt: until * msPerDay - moscowMs }),
   }
 }
 
@@ -67,26 +96,25 @@ export class KeySpending {
   spend(keyId: string, amountMicros: Micros, at: number): void {
     const key = this.#keys.get(keyId)
     if (key === undefined) return
-    const day = Math.floor(at / msPerDay)
+    const day = budgetDay(at)
     key.days.set(day, (key.days.get(day) ?? 0) + amountMicros)
   }
 
-  /** The state of a key's budget; undefined for a key without one. */
-  budget(key: KeyRecord, at: number): KeyBudget | undefined {
-    const { budgetMicros } = key
-    const spending = this.#keys.get(key.id)
-    if (budgetMicros === undefined || spending === undefined) return undefined
-    const { from, until } = periodOf(key.budgetPeriod, at)
+  /**
+   * Makes sure that a hold fits a key's budget.
+   * @throws KeyBudgetExceededError when it does not
+   */
+  check(keyId: string, limit: BudgetLimit, amountMicros: Micros, at: number): void {
+    const budget = this.budget(keyId, limit, at)
+    if (amountMicros > budget.availableMicros) throw new KeyBudgetExceededError(amountMicros, budget)
+  }
+
+  /** The state of a key's budget. */
+  budget(keyId: string, limit: BudgetLimit, at: number): KeyBudget {
+    const { heldMicros, days } = this.#keys.get(keyId) ?? nothing
+    const { from, until } = budgetDays(limit.period, at)
     let spentMicros = 0
-    for (const [day, amount] of spending.days) if (day >= from && day < until) spentMicros += amount
-    const { heldMicros } = spending
-    const availableMicros = Math.max(0, budgetMicros - spentMicros - heldMicros)
-    return {
-      budgetMicros,
-      spentMicros,
-      heldMicros,
-      availableMicros,
-      ...(until === Infinity ? {} : { resetsAt: until * msPerDay }),
-    }
+    for (const [day, amount] of days) if (day >= from && day < until) spentMicros += amount
+    return keyBudget(limit, spentMicros, heldMicros, at)
   }
 }

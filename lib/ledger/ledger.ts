@@ -1,6 +1,7 @@
 import type { ObjectKind, UsageLine } from '../money/usage.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
+import type { KeyBudget } from './key-spending.ts'
 
 export type { Micros }
 
@@ -74,6 +75,19 @@ export class BalanceInsufficientError extends Error {
   }
 }
 
+/** A hold was refused: the key's budget has less than it takes in this period. */
+export class KeyBudgetExceededError extends Error {
+  readonly requiredMicros: Micros
+  readonly budget: KeyBudget
+
+  constructor(requiredMicros: Micros, budget: KeyBudget) {
+    super(`the hold takes ${requiredMicros} micro-roubles and the key has ${budget.availableMicros} left`)
+    this.name = 'KeyBudgetExceededError'
+    this.requiredMicros = requiredMicros
+    this.budget = budget
+  }
+}
+
 /**
  * The ledger cannot write: its disk is full or its writer is gone. No hold is placed meanwhile, since what
  * follows it could not be charged.
@@ -100,6 +114,7 @@ export class HoldResolvedError extends Error {
 export interface Ledger {
   /**
    * @throws BalanceInsufficientError when less than the amount is available
+   * @throws KeyBudgetExceededError when the key may not spend as much in this period
    * @throws LedgerUnavailableError while nothing can be written
    */
   placeHold(request: HoldRequest): Promise<Hold>

@@ -1,9 +1,7 @@
-import type { KeyRecord } from '../accounts/accounts.ts'
 import type { Config } from '../config/config.ts'
 import { GatewayError } from '../errors.ts'
-import type { KeyBudget } from '../ledger/key-spending.ts'
-import { BalanceInsufficientError, LedgerUnavailableError } from '../ledger/ledger.ts'
-import type { Hold, Ledger, Micros } from '../ledger/ledger.ts'
+import { BalanceInsufficientError, KeyBudgetExceededError, LedgerUnavailableError } from '../ledger/ledger.ts'
+import type { Hold, Ledger } from '../ledger/ledger.ts'
 import { formatRoubles } from '../money/amount.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { outputTokensThatFit, requestHold } from './request-hold.ts'
@@ -11,7 +9,6 @@ import { outputTokensThatFit, requestHold } from './request-hold.ts'
 export interface HoldContext {
   readonly config: Config
   readonly ledger: Ledger
-  readonly keyBudget: (key: KeyRecord) => KeyBudget | undefined
 }
 
 /**
@@ -23,8 +20,6 @@ export async function placeHold(exchange: Exchange, context: HoldContext): Promi
   const { config, ledger } = context
   const key = exchange.get('key')
   const amountMicros = requestHold(exchange.get('target'), exchange.get('request'), config.hold)
-  const budget = context.keyBudget(key)
-  if (budget !== undefined && amountMicros > budget.availableMicros) throw overBudget(amountMicros, budget)
   try {
     return await ledger.placeHold({
       exchangeId: exchange.id,
@@ -32,6 +27,9 @@ export async function placeHold(exchange: Exchange, context: HoldContext): Promi
       accountId: key.accountId,
       keyId: key.id,
       amountMicros,
+      ...(key.budgetMicros === undefined
+        ? {}
+        : { budget: { budgetMicros: key.budgetMicros, period: key.budgetPeriod ?? 'total' } }),
     })
   } catch (error) {
     if (error instanceof LedgerUnavailableError) {
@@ -40,20 +38,22 @@ export async function placeHold(exchange: Exchange, context: HoldContext): Promi
         retryAfterSeconds: 1,
       })
     }
+    if (error instanceof KeyBudgetExceededError) throw overBudget(error)
     if (error instanceof BalanceInsufficientError) throw insufficient(error, exchange, config.hold)
     throw error
   }
 }
 
-function overBudget(requiredMicros: Micros, budget: KeyBudget): GatewayError {
-  const required = formatRoubles(requiredMicros)
+function overBudget(error: KeyBudgetExceededError): GatewayError {
+  const { budget } = error
+  const required = formatRoubles(error.requiredMicros)
   const available = formatRoubles(budget.availableMicros)
   const reset =
     budget.resetsAt === undefined ? '' : ` It starts anew at ${new Date(budget.resetsAt).toISOString()}.`
   return new GatewayError(
     'key_budget_exceeded',
     `This request may cost up to ${required} roubles and the key's budget has ${available} left.${reset}`,
-    { details: { required, available } },
+    { cause: error, details: { required, available } },
   )
 }
 

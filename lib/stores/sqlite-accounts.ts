@@ -1,5 +1,5 @@
 import { AccountError } from '../accounts/accounts.ts'
-import type { Accounts, KeyRecord, NewKey } from '../accounts/accounts.ts'
+import type { Accounts, NewKey } from '../accounts/accounts.ts'
 import { keyDigest, newKeyValue } from '../accounts/key-value.ts'
 import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import type { Clock } from '../clock.ts'
@@ -8,6 +8,7 @@ import type { KeySpending } from '../ledger/key-spending.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { amountMicrosMax } from '../money/amount.ts'
 import { newId } from '../new-id.ts'
+import { keyRecord } from './key-record.ts'
 import { written } from './sqlite-ledger.ts'
 import type { KeyRow } from './store-operation.ts'
 import type { OperationOwner, WriteQueue } from './write-queue.ts'
@@ -24,29 +25,6 @@ interface SqliteAccountsOptions {
   readonly spending: KeySpending
   readonly keys: MemoryKeyDirectory
   readonly clock: Clock
-}
-
-function list(text: string | null): readonly string[] | undefined {
-  return text === null ? undefined : JSON.parse(text)
-}
-
-/** A key as it stands in the store, as the gates see it. */
-export function keyRecord(row: KeyRow): KeyRecord {
-  const models = list(row.models)
-  const ipAddresses = list(row.ip_addresses)
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    name: row.name,
-    lastFour: row.last_four,
-    createdAt: row.created_at,
-    ...(models === undefined ? {} : { models }),
-    ...(row.budget_micros === null ? {} : { budgetMicros: row.budget_micros }),
-    ...(row.budget_period === null ? {} : { budgetPeriod: row.budget_period }),
-    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
-    ...(ipAddresses === undefined ? {} : { ipAddresses }),
-    ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
-  }
 }
 
 /** Changes of accounts and keys on SQLite: on the disk first, then in memory. */

@@ -1,3 +1,4 @@
+import { budgetDay } from '../ledger/key-spending.ts'
 import { sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { prepareStatements } from './sqlite-statements.ts'
@@ -10,8 +11,6 @@ import type {
   KeyOperation,
   StoreOperation,
 } from './store-operation.ts'
-
-const msPerDay = 86_400_000
 
 /** One operation is refused for what it asks, while others of its batch may stand. */
 class OperationRefusedError extends Error {
@@ -168,7 +167,7 @@ export class SqliteBatch {
       amountMicros,
       overrunMicros,
     )
-    if (amountMicros > 0) this.#addSpending(keyId, Math.floor(at / msPerDay), amountMicros)
+    if (amountMicros > 0) this.#addSpending(keyId, budgetDay(at), amountMicros)
     if (overrunMicros > 0) this.#enterOverrun(charge)
     else if (amountMicros > 0) {
       this.#statements.chargeEntries.run(
@@ -183,7 +182,6 @@ export class SqliteBatch {
         at,
       )
       this.#addBalance(accountId, -amountMicros)
-      this.#addBalance('house:revenue', amountMicros)
     }
   }
 
@@ -207,7 +205,7 @@ export class SqliteBatch {
     reason: string | null,
   ): void {
     this.#statements.entry.run(exchangeId, sequence, kind, accountId, amountMicros, at, reason)
-    this.#addBalance(accountId, amountMicros)
+    if (!accountId.startsWith('house:')) this.#addBalance(accountId, amountMicros)
   }
 
   #addBalance(accountId: string, amountMicros: number): void {

@@ -39,9 +39,10 @@ function checkPages(database: SqliteDatabase, file: string): void {
   }
 }
 
-function migrate(database: SqliteDatabase): void {
+/** Takes the steps that a store has not taken yet, each whole or not at all. */
+export function migrate(database: SqliteDatabase, steps: readonly string[] = migrations): void {
   const version = pragmaNumber(database, 'user_version')
-  for (const [index, step] of migrations.entries()) {
+  for (const [index, step] of steps.entries()) {
     if (index < version) continue
     database.transaction(() => {
       database.exec(step)
@@ -68,8 +69,13 @@ function recover(database: SqliteDatabase, now: number): ReleasedHold[] {
   })()
 }
 
-function snapshot(database: SqliteDatabase, releasedHolds: readonly ReleasedHold[]): StoreSnapshot {
+function snapshot(
+  database: SqliteDatabase,
+  isNew: boolean,
+  releasedHolds: readonly ReleasedHold[],
+): StoreSnapshot {
   return {
+    isNew,
     balances: database
       .prepare<[], [string, number]>(`SELECT id, balance_micros FROM accounts WHERE kind = 'customer'`)
       .raw()
@@ -109,10 +115,10 @@ export function prepareStore(options: WriterOptions): { database: SqliteDatabase
     // The store holds e-mail addresses: it is nobody else's to read. SQLite gives its log the same mode.
     closeSync(openSync(file, 'a', 0o600))
     database = openForWriting(file)
-    checkVersion(database, file)
+    const isNew = checkVersion(database, file) === 0
     checkPages(database, file)
     migrate(database)
-    return { database, snapshot: snapshot(database, recover(database, options.now)) }
+    return { database, snapshot: snapshot(database, isNew, recover(database, options.now)) }
   } catch (error) {
     database?.close()
     throw described(error, file)

@@ -67,7 +67,7 @@ CREATE TABLE holds (
   PRIMARY KEY (exchange_id, sequence),
   CHECK ((state = 'open') = (resolved_at IS NULL))
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX holds_open ON holds (expires_at) WHERE state = 'open';
+CREATE INDEX holds_open ON holds (account_id) WHERE state = 'open';
 CREATE TRIGGER holds_stay BEFORE DELETE ON holds
 BEGIN SELECT RAISE(ABORT, 'holds are not deleted'); END;
 

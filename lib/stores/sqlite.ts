@@ -2,55 +2,43 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { Accounts, KeyDirectory, KeyRecord } from '../accounts/accounts.ts'
 import { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
+import { steadyClock } from '../clock.ts'
 import type { Clock } from '../clock.ts'
 import { BalanceBook } from '../ledger/balance-book.ts'
 import { KeySpending } from '../ledger/key-spending.ts'
-import type { KeyBudget } from '../ledger/key-spending.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import type { Log } from '../log.ts'
-import { SqliteAccounts, keyRecord } from './sqlite-accounts.ts'
+import { keyRecord } from './key-record.ts'
+import { SqliteAccounts } from './sqlite-accounts.ts'
 import { openForReading } from './sqlite-database.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import { lockStore } from './sqlite-lock.ts'
 import type { StoreLock } from './sqlite-lock.ts'
+import { openSqliteReports } from './sqlite-reports.ts'
 import { StoreError, cannotOpen } from './store-error.ts'
-import type {
-  ReleasedHold,
-  StoreOperation,
-  StoreSnapshot,
-  WriterMessage,
-  WriterOptions,
-} from './store-operation.ts'
+import type { StoreOperation, StoreSnapshot, WriterMessage, WriterOptions } from './store-operation.ts'
+import type { Store } from './store.ts'
 import { WriteQueue } from './write-queue.ts'
 
 export interface SqliteStoreOptions {
   readonly file: string
   readonly durability: 'strict' | 'relaxed'
   readonly clock: Clock
+  /** Measures how old a hold is; tests bring their own. */
+  readonly steadyClock?: Clock
+  /** How long an exchange waits for a store that is out of order; a minute unless said. */
+  readonly patienceMs?: number
+  /** From this many writes waiting on, new holds are refused. */
+  readonly waitingMax?: number
   readonly log?: Pick<Log, 'info' | 'error'>
-}
-
-export interface SqliteStore {
-  readonly ledger: Ledger
-  readonly accounts: Accounts
-  readonly keys: KeyDirectory
-  readonly recovery: { readonly releasedHolds: readonly ReleasedHold[] }
-  /** The budget of a key as it stands now; undefined for a key without one. */
-  keyBudget(key: KeyRecord): KeyBudget | undefined
-  /** Ends holds past their expiry; answers how many. */
-  expireHolds(): number
-  /**
-   * Writes what is queued, then gives the store free. May be called again.
-   * @throws LedgerUnavailableError when something could not be written
-   */
-  close(): Promise<void>
 }
 
 /** Milliseconds between attempts to write while the disk refuses. */
 const retryMs = 250
+const patienceMsDefault = 60_000
+/** What the writer takes in about a second. */
+const waitingMaxDefault = 50_000
 
 // Compiled, the writer is a .js file as this one is.
 const writerUrl = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.meta.url)
@@ -112,7 +100,7 @@ function realFile(file: string): string {
  * @throws StoreLockedError when another process writes it
  * @throws StoreError when it is damaged, foreign or of a newer program
  */
-export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const file = realFile(options.file)
   const lock = lockStore(file)
   let worker: Worker | undefined
@@ -128,11 +116,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
 }
 
 function assembleStore(
-  { file, durability, clock, log }: SqliteStoreOptions,
+  options: SqliteStoreOptions,
   lock: StoreLock,
   worker: Worker,
   snapshot: StoreSnapshot,
-): SqliteStore {
+): Store {
+  const { file, durability, clock, log, patienceMs = patienceMsDefault } = options
   const { book, keys, spending } = loadMemory(snapshot)
   let closing: Promise<void> | undefined
   const queue = new WriteQueue({
@@ -143,9 +132,11 @@ function assembleStore(
       else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
     },
     retryMs,
+    waitingMax: options.waitingMax ?? waitingMaxDefault,
   })
   const exited = connect(worker, queue)
   const reader = openForReading(file)
+  const reports = openSqliteReports(file, clock)
   const ledger = new SqliteLedger({
     queue,
     book,
@@ -154,6 +145,8 @@ function assembleStore(
     priceHashes: snapshot.priceHashes,
     isStrict: durability === 'strict',
     clock,
+    steadyClock: options.steadyClock ?? steadyClock,
+    patienceMs,
     owner: `${hostname()}:${process.pid}`,
   })
   const close = async (): Promise<void> => {
@@ -161,6 +154,7 @@ function assembleStore(
       await queue.flush()
     } finally {
       reader.close()
+      await reports.close()
       worker.postMessage(undefined)
       await exited
       lock.release()
@@ -170,9 +164,10 @@ function assembleStore(
     ledger,
     accounts: new SqliteAccounts({ queue, book, spending, keys, clock }),
     keys,
+    reports,
     recovery: { releasedHolds: snapshot.releasedHolds },
-    keyBudget: key => spending.budget(key, clock.now()),
-    expireHolds: () => ledger.expireHolds(),
+    isNew: snapshot.isNew,
+    expireHolds: async () => ledger.expireHolds(),
     close: () => (closing ??= close()),
   }
 }

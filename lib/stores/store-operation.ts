@@ -138,6 +138,8 @@ export interface KeyRow {
 
 /** What a writer knows when it begins, for the memory of the thread that decides. */
 export interface StoreSnapshot {
+  /** Whether the store was made just now. */
+  readonly isNew: boolean
   readonly balances: readonly (readonly [accountId: string, balanceMicros: number])[]
   readonly keys: readonly KeyRow[]
   readonly spending: readonly (readonly [keyId: string, day: number, spentMicros: number])[]

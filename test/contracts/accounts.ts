@@ -2,10 +2,10 @@ import type { Test } from 'tap'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
 import { newId } from '../../lib/new-id.ts'
 import { accountWith, chargeOf, holdOf, roubles } from './store-under-test.ts'
-import type { StoreUnderTest } from './store-under-test.ts'
+import type { OpenStore } from './store-under-test.ts'
 
 /** What accounts and their money keep to on every store. */
-export async function accountsContract(t: Test, open: (t: Test) => Promise<StoreUnderTest>): Promise<void> {
+export async function accountsContract(t: Test, open: OpenStore): Promise<void> {
   await t.test('credits add up, and a repeat under the same idempotency key changes nothing', async t => {
     const store = await open(t)
     const account = await accountWith(store, 0)
@@ -19,7 +19,7 @@ export async function accountsContract(t: Test, open: (t: Test) => Promise<Store
     })
     await store.accounts.credit({ accountId: account, amountMicros: 1, reason: 'gift' })
     t.equal((await store.ledger.balance(account)).balanceMicros, roubles(5) + 1)
-    t.strictSame(store.verify(), [])
+    t.strictSame(await store.verify(), [])
   })
 
   await t.test('credits of nothing, of less, of no integer and of no account are refused', async t => {
@@ -61,12 +61,12 @@ export async function accountsContract(t: Test, open: (t: Test) => Promise<Store
       ['fulfilled', 'rejected', 'fulfilled', 'rejected'],
     )
     t.equal((await store.ledger.balance(account)).balanceMicros, roubles(9))
-    t.strictSame(store.verify(), [])
+    t.strictSame(await store.verify(), [])
   })
 }
 
 /** What keys keep to on every store. */
-export async function keysContract(t: Test, open: (t: Test) => Promise<StoreUnderTest>): Promise<void> {
+export async function keysContract(t: Test, open: OpenStore): Promise<void> {
   await t.test('a key is found by its digest as soon as it is made, and after a restart', async t => {
     const store = await open(t)
     const accountId = await accountWith(store, 0)

@@ -1,9 +1,9 @@
 import type { Test } from 'tap'
 import { accountWith, chargeOf, holdOf, roubles, testPrice } from './store-under-test.ts'
-import type { StoreUnderTest } from './store-under-test.ts'
+import type { OpenStore } from './store-under-test.ts'
 
 /** What charges keep to on every store. */
-export async function chargesContract(t: Test, open: (t: Test) => Promise<StoreUnderTest>): Promise<void> {
+export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
   await t.test('a charge takes what the usage costs and frees the rest of the hold', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
@@ -17,8 +17,8 @@ export async function chargesContract(t: Test, open: (t: Test) => Promise<StoreU
       heldMicros: 0,
       availableMicros: roubles(88),
     })
-    t.match(store.charges(account), [{ amount: '12.000000', flags: [] }])
-    t.strictSame(store.verify(), [])
+    t.match(await store.charges(account), [{ amount: '12.000000', flags: [] }])
+    t.strictSame(await store.verify(), [])
   })
 
   await t.test('a charge beyond its hold takes what is free, and the house pays the rest', async t => {
@@ -42,18 +42,18 @@ export async function chargesContract(t: Test, open: (t: Test) => Promise<StoreU
     const nothing = await store.ledger.charge(await holdOf(store, account, 0), chargeOf({ input: 1 }))
     t.strictSame(nothing, { amountMicros: 0, overrunMicros: roubles(1) })
     t.match(
-      store.charges(account).map(charge => charge.flags),
+      (await store.charges(account)).map(charge => charge.flags),
       [[], ['overrun'], [], ['overrun']],
     )
-    t.strictSame(store.verify(), [])
+    t.strictSame(await store.verify(), [])
   })
 
   await t.test('usage of zero is charged zero, with its row', async t => {
     const store = await open(t)
     const account = await accountWith(store, 5)
     await store.ledger.charge(await holdOf(store, account, 5), chargeOf({ input: 0, output: 0 }))
-    t.match(store.charges(account), [{ amount: '0.000000', flags: [] }])
-    t.strictSame(store.verify(), [])
+    t.match(await store.charges(account), [{ amount: '0.000000', flags: [] }])
+    t.strictSame(await store.verify(), [])
   })
 
   await t.test('the lines of a charge are priced one by one and what is wrong is flagged', async t => {
@@ -73,13 +73,13 @@ export async function chargesContract(t: Test, open: (t: Test) => Promise<StoreU
       ),
     )
     t.equal(result.amountMicros, roubles(11))
-    t.strictSame(store.charges(account)[0]?.flags, [
+    t.strictSame((await store.charges(account))[0]?.flags, [
       'usage_inconsistent',
       'meter_unpriced',
       'tier_unpriced',
       'usage_invalid',
     ])
-    t.strictSame(store.verify(), [])
+    t.strictSame(await store.verify(), [])
   })
 
   await t.test('what was held and charged is the same after a restart', async t => {
@@ -95,6 +95,6 @@ export async function chargesContract(t: Test, open: (t: Test) => Promise<StoreU
       { balanceMicros: roubles(90), heldMicros: 0, availableMicros: roubles(90) },
       'the hold that was left open is released',
     )
-    t.strictSame(again.verify(), [])
+    t.strictSame(await again.verify(), [])
   })
 }

@@ -2,10 +2,10 @@ import type { Test } from 'tap'
 import { BalanceInsufficientError, HoldResolvedError } from '../../lib/ledger/ledger.ts'
 import { newId } from '../../lib/new-id.ts'
 import { accountWith, chargeOf, holdOf, roubles } from './store-under-test.ts'
-import type { StoreUnderTest } from './store-under-test.ts'
+import type { OpenStore } from './store-under-test.ts'
 
 /** What holds keep to on every store. */
-export async function holdsContract(t: Test, open: (t: Test) => Promise<StoreUnderTest>): Promise<void> {
+export async function holdsContract(t: Test, open: OpenStore): Promise<void> {
   await t.test('a hold sets money aside and a release gives it back', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)
@@ -79,7 +79,7 @@ export async function holdsContract(t: Test, open: (t: Test) => Promise<StoreUnd
       await store.ledger.charge(await store.ledger.placeHold(request), chargeOf({ input: 1 }))
     }
     t.equal((await store.ledger.balance(account)).balanceMicros, roubles(7))
-    t.equal(store.charges(account).length, 3)
+    t.equal((await store.charges(account)).length, 3)
   })
 
   await t.test('a second hold of the same exchange and sequence fails and sets nothing aside', async t => {
@@ -99,6 +99,6 @@ export async function holdsContract(t: Test, open: (t: Test) => Promise<StoreUnd
     t.equal(second.isDurable, false)
     t.equal((await store.ledger.balance(account)).heldMicros, roubles(1))
     await store.ledger.charge(first, chargeOf({ input: 1 }))
-    t.strictSame(store.verify(), [])
+    t.strictSame(await store.verify(), [])
   })
 }

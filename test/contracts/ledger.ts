@@ -1,13 +1,15 @@
 import type { Test } from 'tap'
 import { accountsContract, keysContract } from './accounts.ts'
+import { budgetsContract } from './budgets.ts'
 import { chargesContract } from './charges.ts'
 import { holdsContract } from './holds.ts'
 import { objectsContract } from './objects.ts'
-import type { StoreUnderTest } from './store-under-test.ts'
+import type { OpenStore } from './store-under-test.ts'
 
 /** What every store keeps to. `open` makes a new, empty one and closes it when its test ends. */
-export async function ledgerContract(t: Test, open: (t: Test) => Promise<StoreUnderTest>): Promise<void> {
+export async function ledgerContract(t: Test, open: OpenStore): Promise<void> {
   await holdsContract(t, open)
+  await budgetsContract(t, open)
   await chargesContract(t, open)
   await accountsContract(t, open)
   await keysContract(t, open)

@@ -2,10 +2,10 @@ import type { Test } from 'tap'
 import type { ProviderObject } from '../../lib/ledger/ledger.ts'
 import { newId } from '../../lib/new-id.ts'
 import { accountWith, testPrice } from './store-under-test.ts'
-import type { StoreUnderTest } from './store-under-test.ts'
+import type { OpenStore } from './store-under-test.ts'
 
 /** What provider objects and prices keep to on every store. */
-export async function objectsContract(t: Test, open: (t: Test) => Promise<StoreUnderTest>): Promise<void> {
+export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
   await t.test(
     'an object is found once it is recorded, and belongs to the first who recorded it',
     async t => {
@@ -35,6 +35,6 @@ export async function objectsContract(t: Test, open: (t: Test) => Promise<StoreU
     await store.ledger.recordPrices([testPrice, testPrice])
     const again = await store.restart()
     await again.ledger.recordPrices([testPrice])
-    t.strictSame(again.verify(), [])
+    t.strictSame(await again.verify(), [])
   })
 }

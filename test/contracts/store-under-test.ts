@@ -1,20 +1,39 @@
-import type { Accounts, KeyDirectory } from '../../lib/accounts/accounts.ts'
-import type { ChargeRequest, Hold, Ledger } from '../../lib/ledger/ledger.ts'
+import type { Test } from 'tap'
+import type { Clock } from '../../lib/clock.ts'
+import type { ChargeRequest, Hold } from '../../lib/ledger/ledger.ts'
+import type { ChargeReport, Reports } from '../../lib/ledger/reports.ts'
 import { buildPrice } from '../../lib/money/build-price.ts'
 import type { Meters } from '../../lib/money/usage.ts'
 import { newId } from '../../lib/new-id.ts'
+import type { Store } from '../../lib/stores/store.ts'
 
-/** A store under test, seen through the interfaces that every store has. */
-export interface StoreUnderTest {
-  readonly ledger: Ledger
-  readonly accounts: Accounts
-  readonly keys: KeyDirectory
+/** A store under test. */
+export interface StoreUnderTest extends Store {
   /** What the store says of itself when it is asked for breaches. */
-  verify(): readonly string[]
-  /** Flags and amounts of an account's charges, oldest first. */
-  charges(accountId: string): readonly { readonly amount: string; readonly flags: readonly string[] }[]
+  verify(): Promise<readonly string[]>
+  /** An account's charges, oldest first. */
+  charges(accountId: string): Promise<readonly ChargeReport[]>
   /** Ends it as a server ends, and starts it again. */
   restart(): Promise<StoreUnderTest>
+}
+
+/** Makes a new, empty store, closed when its test ends. */
+export type OpenStore = (t: Test, options?: { readonly clock?: Clock }) => Promise<StoreUnderTest>
+
+/** Reads what is stored, also once the store is closed. */
+export function reading(open: () => Promise<Reports>): Pick<StoreUnderTest, 'verify' | 'charges'> {
+  const read = async <T>(use: (reports: Reports) => Promise<T>): Promise<T> => {
+    const reports = await open()
+    try {
+      return await use(reports)
+    } finally {
+      await reports.close()
+    }
+  }
+  return {
+    verify: () => read(reports => reports.verify()),
+    charges: accountId => read(reports => Array.fromAsync(reports.charges(accountId))),
+  }
 }
 
 /** One rouble for a token in, ten for a token out. */

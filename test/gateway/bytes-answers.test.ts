@@ -148,9 +148,9 @@ for (const call of dialectCalls) {
       { numRuns: 100 },
     )
 
-    t.equal(gateway.charges().length, successes, 'every success has one charge, no error has one')
-    await until(() => gateway.balance().heldMicros === 0)
-    t.same(gateway.breaches(), [])
+    t.equal((await gateway.charges()).length, successes, 'every success has one charge, no error has one')
+    await until(async () => (await gateway.balance()).heldMicros === 0)
+    t.same(await gateway.breaches(), [])
   })
 }
 

@@ -89,7 +89,7 @@ for (const call of dialectCalls) {
       }),
       runs,
     )
-    t.same(gateway.breaches(), [])
+    t.same(await gateway.breaches(), [])
   })
 
   await t.test(`${call.name}: an alias changes the bytes of the model's name and no others`, async t => {
@@ -187,7 +187,7 @@ await t.test('a compressed body is forwarded as it came, and read all the same',
     t.match(seen.headers.join('\n'), `Content-Encoding\n${encoding}`)
   }
   t.match(
-    gateway.charges().map(charge => charge.model),
+    (await gateway.charges()).map(charge => charge.model),
     ['test-model', 'test-model'],
     'the model inside was found',
   )

@@ -104,10 +104,10 @@ await t.test('a client that did not ask for usage sees the stream it would have 
     { numRuns: 100 },
   )
 
-  const charges = gateway.charges()
+  const charges = await gateway.charges()
   t.equal(charges.length, 100)
   t.ok(charges.every(charge => charge.usageSource === 'provider' && charge.usage['output'] === 34))
-  t.same(gateway.breaches(), [])
+  t.same(await gateway.breaches(), [])
 })
 
 await t.test('a stream that a provider compressed against its will is left as it is', async t => {

@@ -115,7 +115,7 @@ await t.test(
         t.equal(upstream.requests.length, 0, 'nothing reached the provider')
       })
     }
-    t.same(gateway.charges(), [])
+    t.same(await gateway.charges(), [])
   },
 )
 
@@ -170,7 +170,7 @@ await t.test('headers that come too slowly are 408, and so is a body', async t =
   t.match(content.bytes.toString(), /^HTTP\/1\.1 408 .*request_timeout/s)
   t.equal(upstream.requests.length, 0)
   t.match(await settled(gateway, 1), [{ outcome: /aborted|refused/ }])
-  checkMoney(t, gateway)
+  await checkMoney(t, gateway)
 })
 
 await t.test('pipelined requests are answered in order, good ones charged once each', async t => {
@@ -194,11 +194,11 @@ await t.test('pipelined requests are answered in order, good ones charged once e
   )
   t.ok(answers.every(answer => answer.isWhole))
   await settled(gateway, requests.length)
-  const charges = gateway.charges()
+  const charges = await gateway.charges()
   t.equal(charges.length, 24)
   t.equal(new Set(charges.map(charge => charge.requestId)).size, 24)
   t.equal(upstream.requests.length, 24)
-  checkMoney(t, gateway)
+  await checkMoney(t, gateway)
 })
 
 await t.test('a connection is used again after an error', async t => {
@@ -239,5 +239,5 @@ await t.test('a broken request behind a running answer writes nothing into it', 
   t.equal(more.length, 0)
   t.notMatch(client.received().toString(), 'request_invalid')
   t.match(await settled(gateway, 1), [{ outcome: 'aborted' }])
-  checkMoney(t, gateway)
+  await checkMoney(t, gateway)
 })

@@ -238,21 +238,21 @@ await t.test('HTTP/1.0 clients get answers that end by closing, after the charge
   const streamed = openai.body(true)
 
   for (const connection of ['', 'connection: keep-alive\r\n']) {
-    const before = gateway.charges().length
+    const before = (await gateway.charges()).length
     const { bytes, end } = await sendRaw(
       t,
       gateway.url,
       `POST /v1/chat/completions HTTP/1.0\r\n${connection}authorization: Bearer ${gateway.key}\r\n` +
         `content-length: ${streamed.length}\r\n\r\n${streamed}`,
     )
-    t.equal(gateway.charges().length, before + 1, 'the charge was there when the connection closed')
+    t.equal((await gateway.charges()).length, before + 1, 'the charge was there when the connection closed')
     const [answer] = parseAnswers(bytes)
     t.equal(end, 'end', 'a FIN, no reset')
     t.equal(answer?.headers.get('transfer-encoding'), undefined)
     t.equal(answer?.body.toString(), openai.events.join(''))
   }
   await settled(gateway, 2)
-  checkMoney(t, gateway)
+  await checkMoney(t, gateway)
 })
 
 await t.test('a cut answer to an HTTP/1.0 client ends with a reset', async t => {

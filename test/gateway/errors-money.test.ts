@@ -42,10 +42,10 @@ for (const dialect of dialectNames) {
     t.equal(gateway.exchangeCount(), 2, 'no SDK asked twice')
 
     t.notOk((await ask(dialect, gateway, capped(fits))) instanceof Error, 'what was said to fit fits')
-    await until(() => gateway.charges().length === 1)
-    t.equal(gateway.balance().balanceMicros, 90_000 - 2_300)
+    await until(async () => (await gateway.charges()).length === 1)
+    t.equal((await gateway.balance()).balanceMicros, 90_000 - 2_300)
     await checkServes(t, gateway, dialect)
-    t.same(gateway.breaches(), [])
+    t.same(await gateway.breaches(), [])
   })
 
   await t.test(`${dialect}: an account without money is refused, and a top-up works at once`, async t => {
@@ -69,14 +69,14 @@ async function checkBudget(t: Test, dialect: DialectName): Promise<void> {
   const { key } = await accounts.createKey({ accountId, budgetMicros: 60_000, budgetPeriod: 'day' })
   const first = await ask(dialect, { url, key })
   t.notOk(first instanceof Error, `within the budget: ${String(first)}`)
-  await until(() => gateway.charges().length === 1)
+  await until(async () => (await gateway.charges()).length === 1)
 
   const error = await ask(dialect, { url, key }, { fields: { [limitNames[dialect]]: 59 } })
   const message = /up to 0\.0\d{5} roubles and the key's budget has 0\.057700 left. It starts anew at 20/
   checkError(t, dialect, error, 'key_budget_exceeded', message)
   t.match(shortfall(dialect, error), { available: '0.057700' })
   t.equal(gateway.upstream.requests.length, 1, 'nothing was sent')
-  t.equal(gateway.charges().length, 1, 'nothing is owed')
+  t.equal((await gateway.charges()).length, 1, 'nothing is owed')
   await checkServes(t, gateway, dialect)
-  t.same(gateway.breaches(), [])
+  t.same(await gateway.breaches(), [])
 }

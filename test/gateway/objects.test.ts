@@ -70,7 +70,7 @@ for (const stream of [false, true]) {
     t.equal(unknown.status, 404)
     t.equal(deleted.status, 404)
     t.equal(upstream.requests.length, sent + 1, 'only the owner was let through')
-    t.equal(gateway.charges().length, 1, 'reading an answer again is free')
+    t.equal((await gateway.charges()).length, 1, 'reading an answer again is free')
   })
 
   t.test(`another account cannot go on from a stored response${stream ? ', streamed' : ''}`, async t => {

@@ -124,7 +124,7 @@ for (const call of dialectCalls) {
             if (cut.name === 'after the usage') t.match(charge?.usage, call.usage)
           })
         }
-        checkMoney(t, gateway)
+        await checkMoney(t, gateway)
       },
     )
   }
@@ -187,7 +187,7 @@ for (const call of dialectCalls) {
         })
       })
     }
-    checkMoney(t, gateway)
+    await checkMoney(t, gateway)
   })
 }
 
@@ -217,5 +217,5 @@ await t.test('a cut stream of the responses ends with their own error event', as
     /^event: error\ndata: \{"type":"error","code":"upstream_failed"/,
   )
   await settled(gateway, 1)
-  checkMoney(t, gateway)
+  await checkMoney(t, gateway)
 })

@@ -124,7 +124,7 @@ async function replay(
       await checkCharge(t, exchange, gateway, answer.requestId)
     })
   }
-  t.same(gateway.breaches(), [], 'the ledger is in order')
+  t.same(await gateway.breaches(), [], 'the ledger is in order')
 }
 
 /** Equal, or equal but for an `include_usage` that the gateway wrote for the client. */

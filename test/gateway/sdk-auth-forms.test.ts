@@ -48,7 +48,7 @@ for (const { dialect, path, body, credential, ...request } of requests) {
     await t.test(`${dialect}: the key as ${form} on ${path} is let in and goes no further`, async t => {
       const bodies = 'streaming' in request ? [body, { ...body, ...request.streaming }] : [body]
       for (const sent of bodies) {
-        const before = gateway.balance().balanceMicros
+        const before = (await gateway.balance()).balanceMicros
         const query = 'query' in given ? `${path.includes('?') ? '&' : '?'}${given.query}` : ''
         const response = await fetch(url + path + query, {
           method: 'POST',

@@ -30,8 +30,8 @@ await t.test('tokens are counted in every dialect, for nothing', async t => {
     counts.every(count => Number(count) > 0),
     String(counts),
   )
-  t.same(gateway.charges(), [])
-  t.equal(gateway.balance().availableMicros, 1_000_000_000)
+  t.same(await gateway.charges(), [])
+  t.equal((await gateway.balance()).availableMicros, 1_000_000_000)
 })
 
 await t.test('one text and many are embedded by Google’s SDK, and charged', async t => {
@@ -56,18 +56,18 @@ await t.test('a reader that leaves in the middle of a stream pays for what it go
   const charge = await gateway.chargeOf(response.headers.get('x-gateway-request-id') ?? '')
   t.equal(charge?.outcome, 'aborted')
   t.ok(Number(charge?.amount) > 0, JSON.stringify(charge))
-  t.same(gateway.breaches(), [])
-  await until(() => gateway.balance().heldMicros === 0)
+  t.same(await gateway.breaches(), [])
+  await until(async () => (await gateway.balance()).heldMicros === 0)
 })
 
 await t.test('an error of the provider raises the SDK’s own error, and costs nothing', async t => {
-  const before = gateway.charges().length
+  const before = (await gateway.charges()).length
   const failing = anthropic.withOptions({ maxRetries: 0 })
   const error = await failing.messages
     .create({ ...message, model: 'sandbox-error', max_tokens: 5 })
     .catch((error: unknown) => error)
   t.ok(error instanceof RateLimitError)
   t.match(error, { status: 429, type: 'rate_limit_error' })
-  t.equal(gateway.charges().length, before)
-  await until(() => gateway.balance().heldMicros === 0)
+  t.equal((await gateway.charges()).length, before)
+  await until(async () => (await gateway.balance()).heldMicros === 0)
 })

@@ -1,13 +1,10 @@
 import t from 'tap'
-import type { KeyRecord } from '../../../lib/accounts/accounts.ts'
 import { KeySpending } from '../../../lib/ledger/key-spending.ts'
+import type { BudgetLimit } from '../../../lib/ledger/key-spending.ts'
 
 const at = (text: string): number => Date.parse(text)
 
-function keyWith(budgetPeriod: KeyRecord['budgetPeriod']): KeyRecord {
-  const base = { id: 'k', accountId: 'a', name: '', lastFour: 'abcd', createdAt: 0, budgetMicros: 100 }
-  return budgetPeriod === undefined ? base : { ...base, budgetPeriod }
-}
+const limitOf = (period: BudgetLimit['period']): BudgetLimit => ({ budgetMicros: 100, period })
 
 function spendingOf(...spent: readonly (readonly [text: string, micros: number])[]): KeySpending {
   const spending = new KeySpending()
@@ -16,53 +13,62 @@ function spendingOf(...spent: readonly (readonly [text: string, micros: number])
   return spending
 }
 
-await t.test('a budget counts from the beginning of its period', t => {
+await t.test("a budget counts from the beginning of its period, in Moscow's time", t => {
   // 1 May 2026 is a Friday.
   const spending = spendingOf(
-    ['2026-04-26T23:59:59Z', 1],
-    ['2026-04-27T00:00:00Z', 2],
-    ['2026-04-30T23:59:59Z', 4],
-    ['2026-05-01T00:00:00Z', 8],
-    ['2026-05-02T12:00:00Z', 16],
+    ['2026-04-26T23:59:59+03:00', 1],
+    ['2026-04-27T00:00:00+03:00', 2],
+    ['2026-04-30T23:59:59+03:00', 4],
+    ['2026-05-01T00:00:00+03:00', 8],
+    ['2026-05-02T00:30:00+03:00', 16],
   )
   const now = at('2026-05-02T13:00:00Z')
-  const spent = (period: KeyRecord['budgetPeriod']) => spending.budget(keyWith(period), now)?.spentMicros
+  const spent = (period: BudgetLimit['period']) => spending.budget('k', limitOf(period), now).spentMicros
   t.equal(spent('day'), 16)
   t.equal(spent('week'), 2 + 4 + 8 + 16)
   t.equal(spent('month'), 8 + 16)
   t.equal(spent('total'), 31)
-  t.equal(spent(undefined), 31)
   t.end()
 })
 
 await t.test('a budget tells when it starts anew', t => {
   const spending = spendingOf()
-  const now = at('2026-12-31T13:00:00Z')
-  const resets = (period: KeyRecord['budgetPeriod']) => spending.budget(keyWith(period), now)?.resetsAt
-  t.equal(resets('day'), at('2027-01-01'))
-  t.equal(resets('week'), at('2027-01-04'))
-  t.equal(resets('month'), at('2027-01-01'))
-  t.equal(resets('total'), undefined)
+  const resetsAfter = (period: BudgetLimit['period'], now: string) =>
+    spending.budget('k', limitOf(period), at(now)).resetsAt
+  const now = '2026-12-31T20:59:59Z'
+  t.equal(resetsAfter('day', now), at('2027-01-01T00:00:00+03:00'))
+  t.equal(resetsAfter('week', now), at('2027-01-04T00:00:00+03:00'))
+  t.equal(resetsAfter('month', now), at('2027-01-01T00:00:00+03:00'))
+  t.equal(resetsAfter('total', now), undefined)
+  const aSecondLater = '2026-12-31T21:00:00Z'
+  t.equal(resetsAfter('day', aSecondLater), at('2027-01-02T00:00:00+03:00'))
+  t.equal(resetsAfter('month', aSecondLater), at('2027-02-01T00:00:00+03:00'))
   t.end()
 })
 
 await t.test('what is held is not available, and availability never falls below nothing', t => {
   const spending = spendingOf(['2026-05-02T12:00:00Z', 30])
   const now = at('2026-05-02T13:00:00Z')
+  const budget = () => spending.budget('k', limitOf('day'), now)
   spending.hold('k', 50)
-  t.match(spending.budget(keyWith('day'), now), { spentMicros: 30, heldMicros: 50, availableMicros: 20 })
+  t.match(budget(), { spentMicros: 30, heldMicros: 50, availableMicros: 20 })
+  spending.check('k', limitOf('day'), 20, now)
+  t.throws(() => spending.check('k', limitOf('day'), 21, now), {
+    name: 'KeyBudgetExceededError',
+    requiredMicros: 21,
+    budget: { availableMicros: 20 },
+  })
   spending.hold('k', 50)
-  t.match(spending.budget(keyWith('day'), now), { heldMicros: 100, availableMicros: 0 })
+  t.match(budget(), { heldMicros: 100, availableMicros: 0 })
   spending.unhold('k', 100)
-  t.match(spending.budget(keyWith('day'), now), { heldMicros: 0, availableMicros: 70 })
+  t.match(budget(), { heldMicros: 0, availableMicros: 70 })
   t.end()
 })
 
-await t.test('keys without a budget are not counted', t => {
+await t.test('keys that nobody watches are not counted', t => {
   const spending = spendingOf()
-  const { budgetMicros: _, ...free } = keyWith('day')
-  t.equal(spending.budget(free, 0), undefined)
   spending.hold('other', 5)
-  t.equal(spending.budget({ ...keyWith('day'), id: 'other' }, 0), undefined)
+  spending.spend('other', 5, 0)
+  t.match(spending.budget('other', limitOf('total'), 0), { spentMicros: 0, heldMicros: 0 })
   t.end()
 })

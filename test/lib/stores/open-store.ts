@@ -1,42 +1,27 @@
 import type { Test } from 'tap'
 import { systemClock } from '../../../lib/clock.ts'
-import type { Clock } from '../../../lib/clock.ts'
-import { openSqliteReader } from '../../../lib/stores/sqlite-reader.ts'
-import type { ChargeReport } from '../../../lib/stores/sqlite-reader.ts'
+import { openSqliteReports } from '../../../lib/stores/sqlite-reports.ts'
 import { openSqliteStore } from '../../../lib/stores/sqlite.ts'
-import type { SqliteStore } from '../../../lib/stores/sqlite.ts'
+import type { SqliteStoreOptions } from '../../../lib/stores/sqlite.ts'
+import type { Store } from '../../../lib/stores/store.ts'
+import { reading } from '../../contracts/store-under-test.ts'
 import type { StoreUnderTest } from '../../contracts/store-under-test.ts'
 
-export interface OpenedStore extends StoreUnderTest, SqliteStore {
+export interface OpenedStore extends StoreUnderTest {
   readonly file: string
-  charges(accountId: string): ChargeReport[]
   restart(): Promise<OpenedStore>
 }
 
-interface OpenOptions {
-  readonly durability?: 'strict' | 'relaxed'
-  readonly clock?: Clock
-}
+type OpenOptions = Partial<Omit<SqliteStoreOptions, 'file'>>
 
 /** Opens a SQLite store in a file, closed when the test ends. */
 export async function openFile(t: Test, file: string, options: OpenOptions = {}): Promise<OpenedStore> {
-  const store = await openSqliteStore({ file, durability: 'strict', clock: systemClock, ...options })
+  const store: Store = await openSqliteStore({ file, durability: 'strict', clock: systemClock, ...options })
   t.teardown(() => store.close())
   return {
     ...store,
     file,
-    verify() {
-      const reader = openSqliteReader(file)
-      const breaches = reader.verify()
-      reader.close()
-      return breaches
-    },
-    charges(accountId) {
-      const reader = openSqliteReader(file)
-      const charges = [...reader.charges(accountId)]
-      reader.close()
-      return charges
-    },
+    ...reading(async () => openSqliteReports(file, options.clock ?? systemClock)),
     async restart() {
       await store.close()
       return openFile(t, file, options)

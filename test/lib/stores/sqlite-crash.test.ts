@@ -70,7 +70,7 @@ await t.test(
         if (charged.has(hold.exchangeId)) t.fail('a charged hold was released')
       }
       t.equal((await again.ledger.balance(account)).heldMicros, 0)
-      t.strictSame(again.verify(), [])
+      t.strictSame(await again.verify(), [])
       await again.close()
     }
   },

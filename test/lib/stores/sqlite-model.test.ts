@@ -174,14 +174,14 @@ await t.test('whatever happens in whatever order, the ledger agrees with arithme
       store = real.store
       // A change that is waited for comes after everything that was not.
       await store.accounts.createKey({ accountId: real.account })
-      const charges = store.charges(real.account)
+      const charges = await store.charges(real.account)
       const paid = charges.map(charge => charge.amount).join()
       if (paid !== model.charges.map(cost => `${cost}.000000`).join())
         throw new Error(`the charges are ${paid}`)
       const overrun = charges.reduce((sum, charge) => sum + Number(charge.overrun ?? 0), 0)
       if (overrun !== model.overrun) throw new Error(`the overrun is ${overrun}, not ${model.overrun}`)
       runs += 1
-      const breaches = runs % 10 === 0 ? store.verify() : []
+      const breaches = runs % 10 === 0 ? await store.verify() : []
       if (breaches.length > 0) throw new Error(breaches.join('; '))
     }),
     { numRuns: 150, endOnFailure: true },
@@ -217,12 +217,15 @@ await t.test('exchanges at the same time never spend money twice, nor lose any',
       const expected = roubles(100) - paid
       const { balanceMicros, heldMicros } = await store.ledger.balance(account)
       if (balanceMicros !== expected || heldMicros !== 0) throw new Error(`${balanceMicros}, not ${expected}`)
-      const onDisk = store.charges(account).reduce((sum, charge) => sum + parseRoubles(charge.amount), 0)
+      const onDisk = (await store.charges(account)).reduce(
+        (sum, charge) => sum + parseRoubles(charge.amount),
+        0,
+      )
       if (onDisk !== paid) throw new Error(`on the disk ${onDisk}, paid ${paid}`)
     },
   )
   await fc.assert(concurrent, { numRuns: 40, endOnFailure: true })
-  t.strictSame(store.verify(), [])
+  t.strictSame(await store.verify(), [])
   const again = await store.restart()
   t.strictSame(again.recovery.releasedHolds, [], 'every release reached the disk')
 })

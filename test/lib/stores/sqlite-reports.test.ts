@@ -1,15 +1,11 @@
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { openSqliteReader } from '../../../lib/stores/sqlite-reader.ts'
+import { systemClock } from '../../../lib/clock.ts'
+import { openSqliteReports } from '../../../lib/stores/sqlite-reports.ts'
+import type { ChargesFilter } from '../../../lib/ledger/reports.ts'
 import { accountWith, chargeOf, holdOf, roubles, testPrice } from '../../contracts/store-under-test.ts'
 import { openNew } from './open-store.ts'
 import type { OpenedStore } from './open-store.ts'
-
-function readerOf(t: { teardown(end: () => void): void }, store: OpenedStore) {
-  const reader = openSqliteReader(store.file)
-  t.teardown(() => reader.close())
-  return reader
-}
 
 await t.test('a charge reads as its contract says', async t => {
   const store = await openNew(t, { clock: { now: () => Date.parse('2026-05-05T01:02:03.004Z') } })
@@ -31,38 +27,35 @@ await t.test('a charge reads as its contract says', async t => {
       },
     ),
   )
-  t.strictSame(
-    [...readerOf(t, store).charges(account)],
-    [
-      {
-        requestId: hold.exchangeId,
-        sequence: 0,
-        at: '2026-05-05T01:02:03.004Z',
-        account,
-        key: 'key',
-        provider: 'openai',
-        model: 'm',
-        dialect: 'openai',
-        operation: 'chat',
-        outcome: 'aborted',
-        usage: { input: 4, output: 2 },
-        usageSource: 'drained',
-        lines: [
-          { model: 'm', meters: { input: 1, output: 2 }, priceVersion: testPrice.hash, amount: '21.000000' },
-          {
-            model: 'n',
-            meters: { input: 3 },
-            variant: 'big',
-            priceVersion: testPrice.hash,
-            amount: '3.000000',
-          },
-        ],
-        details: { reasoning: 1 },
-        amount: '24.000000',
-        flags: ['usage_zero'],
-      },
-    ],
-  )
+  t.strictSame(await Array.fromAsync(store.reports.charges(account)), [
+    {
+      requestId: hold.exchangeId,
+      sequence: 0,
+      at: '2026-05-05T01:02:03.004Z',
+      account,
+      key: 'key',
+      provider: 'openai',
+      model: 'm',
+      dialect: 'openai',
+      operation: 'chat',
+      outcome: 'aborted',
+      usage: { input: 4, output: 2 },
+      usageSource: 'drained',
+      lines: [
+        { model: 'm', meters: { input: 1, output: 2 }, priceVersion: testPrice.hash, amount: '21.000000' },
+        {
+          model: 'n',
+          meters: { input: 3 },
+          variant: 'big',
+          priceVersion: testPrice.hash,
+          amount: '3.000000',
+        },
+      ],
+      details: { reasoning: 1 },
+      amount: '24.000000',
+      flags: ['usage_zero'],
+    },
+  ])
 })
 
 await t.test('charges are read oldest first, of one account or all, and by their alarms', async t => {
@@ -74,25 +67,50 @@ await t.test('charges are read oldest first, of one account or all, and by their
   }
   await store.ledger.charge(await holdOf(store, one, 5), chargeOf({ input: 1, searches: 1 }))
   await store.ledger.charge(await holdOf(store, two, 5), chargeOf({ input: 2 }, { usageSource: 'estimated' }))
-  const reader = readerOf(t, store)
-  const read = (account?: string, alarmsOnly = false) => [...reader.charges(account, { alarmsOnly })]
+  const { reports } = store
+  const read = (account?: string, filter: ChargesFilter = {}) =>
+    Array.fromAsync(reports.charges(account, filter))
   t.strictSame(
-    read().map(charge => charge.account),
+    (await read()).map(charge => charge.account),
     [one, two, one, one, two],
   )
-  t.equal(read(one).length, 3)
+  t.equal((await read(one)).length, 3)
   t.strictSame(
-    read(undefined, true).map(charge => [charge.account, charge.usageSource, charge.flags]),
-    [[one, 'provider', ['meter_unpriced']]],
+    (await read(undefined, { alarmsOnly: true })).map(charge => [
+      charge.account,
+      charge.usageSource,
+      charge.flags,
+    ]),
+    [
+      [one, 'provider', ['meter_unpriced']],
+      [two, 'estimated', []],
+    ],
   )
-  const [first] = read(one)
-  t.strictSame([...reader.charges(one, { exchangeId: first?.requestId ?? '' })], [first])
-  t.strictSame([...reader.charges(two, { exchangeId: first?.requestId ?? '' })], [], 'not of another account')
+  const [first, second] = await read(one)
+  const exchangeId = first?.requestId ?? ''
+  t.strictSame(await read(one, { exchangeId }), [first])
+  t.strictSame(await read(two, { exchangeId }), [], 'not of another account')
+  t.strictSame((await read(one, { after: exchangeId }))[0], second)
+  t.strictSame(await read(one, { after: 'nothing' }), [])
+  t.equal((await read(one, { keyId: 'key' })).length, 3)
+  t.equal((await read(one, { keyId: 'other' })).length, 0)
+})
+
+await t.test('charges are read page by page, whole and from a moment on', async t => {
+  let now = Date.parse('2026-05-05T00:00:00Z')
+  const store = await openNew(t, { clock: { now: () => now++ } })
+  const account = await accountWith(store, 2000)
+  const holds = await Promise.all(Array.from({ length: 1201 }, () => holdOf(store, account, 1)))
+  await Promise.all(holds.map(hold => store.ledger.charge(hold, chargeOf({ input: 1 }))))
+  const all = await Array.fromAsync(store.reports.charges(account))
+  t.equal(new Set(all.map(charge => charge.requestId)).size, 1201)
+  const since = Date.parse(all[1000]?.at ?? '')
+  t.strictSame(await Array.fromAsync(store.reports.charges(account, { since })), all.slice(1000))
 })
 
 await t.test('balances, accounts and keys are read beside the running store', async t => {
   const store = await openNew(t)
-  const reader = readerOf(t, store)
+  const { reports } = store
   const { id } = await store.accounts.createAccount({ email: 'a@b.ru', name: 'Anna' })
   await store.accounts.credit({ accountId: id, amountMicros: roubles(10), reason: 'gift' })
   const { id: key } = await store.accounts.createKey({ accountId: id, name: 'laptop', models: ['m'] })
@@ -100,16 +118,16 @@ await t.test('balances, accounts and keys are read beside the running store', as
     await holdOf(store, id, 4)
   ).durable
   const balance = { balanceMicros: roubles(10), heldMicros: roubles(4), availableMicros: roubles(6) }
-  t.strictSame(reader.balance(id), balance)
-  t.match(reader.account(id), { id, name: 'Anna', email: 'a@b.ru', ...balance })
-  t.strictSame(reader.accounts(), [reader.account(id)])
-  t.match(reader.keys(id), [{ id: key, name: 'laptop', models: ['m'] }])
-  t.equal(reader.balance('nobody'), undefined)
-  t.equal(reader.balance('house:cash'), undefined, 'the house is no account of anybody')
+  t.strictSame(await reports.balance(id), balance)
+  t.match(await reports.account(id), { id, name: 'Anna', email: 'a@b.ru', ...balance })
+  t.strictSame(await reports.accounts(), [await reports.account(id)])
+  t.match(await reports.keys(id), [{ id: key, name: 'laptop', models: ['m'] }])
+  t.equal(await reports.balance('nobody'), undefined)
+  t.equal(await reports.balance('house:cash'), undefined, 'the house is no account of anybody')
 })
 
 await t.test('a store that is missing is an error that says what to do', t => {
-  t.throws(() => openSqliteReader(`${t.testdirName}/none.db`), {
+  t.throws(() => openSqliteReports(`${t.testdirName}/none.db`, systemClock), {
     name: 'StoreError',
     message: /no store at .*account create/,
   })
@@ -120,13 +138,13 @@ await t.test(
   'a file that a program has only begun to make into a store is an error that says what to do',
   t => {
     const file = `${t.testdir({ 'empty.db': '' })}/empty.db`
-    t.throws(() => openSqliteReader(file), { name: 'StoreError', message: /older release/ })
+    t.throws(() => openSqliteReports(file, systemClock), { name: 'StoreError', message: /older release/ })
     t.end()
   },
 )
 
 /** Does by force what the program never does. */
-function tamper(store: OpenedStore, sql: string): readonly string[] {
+function tamper(store: OpenedStore, sql: string): Promise<readonly string[]> {
   const database = new Database(store.file)
   database.exec(
     `PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON;
@@ -167,8 +185,8 @@ await t.test('verify finds every kind of breach', async t => {
       const store = await openNew(t)
       const account = await accountWith(store, 100)
       await store.ledger.charge(await holdOf(store, account, 5), chargeOf({ input: 1 }))
-      t.strictSame(store.verify(), [])
-      t.match(tamper(store, sql).join('\n'), expected)
+      t.strictSame(await store.verify(), [])
+      t.match((await tamper(store, sql)).join('\n'), expected)
     })
   }
 })

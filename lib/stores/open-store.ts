@@ -1,0 +1,36 @@
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import type { Reports } from '../ledger/reports.ts'
+import type { Log } from '../log.ts'
+import type { Store } from './store.ts'
+
+interface OpenOptions {
+  readonly clock: Clock
+  readonly log?: Pick<Log, 'info' | 'error'>
+}
+
+// Each kind's modules are loaded only where it is used.
+
+/**
+ * Opens the store that a config names, for writing.
+ * @throws StoreLockedError when another process has a SQLite store
+ * @throws StoreError when it cannot be used
+ */
+export async function openStore(
+  { store, durability }: Pick<Config, 'store' | 'durability'>,
+  options: OpenOptions,
+): Promise<Store> {
+  if (store.kind !== 'sqlite') throw new Error('Only SQLite stores can be opened in this release.')
+  const { openSqliteStore } = await import('./sqlite.ts')
+  return openSqliteStore({ file: store.file, durability, ...options })
+}
+
+/**
+ * Opens the store that a config names, for reading beside whoever writes it.
+ * @throws StoreError when there is none, or it cannot be used
+ */
+export async function openReports(store: Config['store'], clock: Clock): Promise<Reports> {
+  if (store.kind !== 'sqlite') throw new Error('Only SQLite stores can be opened in this release.')
+  const { openSqliteReports } = await import('./sqlite-reports.ts')
+  return openSqliteReports(store.file, clock)
+}

@@ -1,0 +1,77 @@
+import type { Micros } from '../ledger/ledger.ts'
+import type { ChargeLine } from '../ledger/price-charge.ts'
+import type { AccountReport, ChargeReport } from '../ledger/reports.ts'
+import { formatRoubles } from '../money/amount.ts'
+import type { Meters } from '../money/usage.ts'
+
+export interface ChargeRow {
+  readonly id: number
+  readonly exchange_id: string
+  readonly sequence: number
+  readonly at: number
+  readonly account_id: string
+  readonly key_id: string
+  readonly provider: string
+  readonly model: string
+  readonly dialect: string
+  readonly operation: string
+  readonly outcome: string
+  readonly usage_source: string
+  readonly lines: string
+  readonly details: string | null
+  readonly flags: string
+  readonly amount_micros: Micros
+  readonly overrun_micros: Micros
+}
+
+export interface AccountRow {
+  readonly id: string
+  readonly name: string | null
+  readonly email: string
+  readonly created_at: number
+  readonly balance_micros: Micros
+  readonly held_micros: Micros
+}
+
+function sumOfLines(lines: readonly ChargeLine[]): Meters {
+  const sum: Record<string, number> = {}
+  for (const line of lines) {
+    for (const [meter, units] of Object.entries(line.meters)) sum[meter] = (sum[meter] ?? 0) + units
+  }
+  return sum
+}
+
+export function chargeReport(row: ChargeRow): ChargeReport {
+  const lines: readonly ChargeLine[] = JSON.parse(row.lines)
+  return {
+    requestId: row.exchange_id,
+    sequence: row.sequence,
+    at: new Date(row.at).toISOString(),
+    account: row.account_id,
+    key: row.key_id,
+    provider: row.provider,
+    model: row.model,
+    dialect: row.dialect,
+    operation: row.operation,
+    outcome: row.outcome,
+    usage: sumOfLines(lines),
+    usageSource: row.usage_source,
+    lines: lines.map(({ amountMicros, ...line }) => ({ ...line, amount: formatRoubles(amountMicros) })),
+    ...(row.details === null ? {} : { details: JSON.parse(row.details) }),
+    amount: formatRoubles(row.amount_micros),
+    ...(row.overrun_micros === 0 ? {} : { overrun: formatRoubles(row.overrun_micros) }),
+    flags: JSON.parse(row.flags),
+  }
+}
+
+export function accountReport(row: AccountRow): AccountReport {
+  return {
+    id: row.id,
+    name: row.name ?? undefined,
+    email: row.email,
+    createdAt: row.created_at,
+    balanceMicros: row.balance_micros,
+    heldMicros: row.held_micros,
+    availableMicros: row.balance_micros - row.held_micros,
+  }
+}

@@ -1,0 +1,131 @@
+import type { KeyRecord } from '../accounts/accounts.ts'
+import type { Clock } from '../clock.ts'
+import { budgetDays, keyBudget } from '../ledger/key-spending.ts'
+import type { KeyBudget } from '../ledger/key-spending.ts'
+import type { Balance } from '../ledger/ledger.ts'
+import type { AccountReport, ChargeReport, ChargesFilter, Reports } from '../ledger/reports.ts'
+import { keyRecord } from './key-record.ts'
+import { accountReport, chargeReport } from './report-rows.ts'
+import type { AccountRow, ChargeRow } from './report-rows.ts'
+import type { KeyRow } from './store-operation.ts'
+import type { QueryValue, StoreQueries } from './store-queries.ts'
+import { verifyLedger } from './verify-ledger.ts'
+
+/** Charges are read this many at a time, so that nothing else waits long for the thread. */
+const pageRows = 500
+
+const selectAccounts = `SELECT id, name, email, created_at, balance_micros,
+  (SELECT CAST(coalesce(sum(amount_micros), 0) AS BIGINT) FROM holds
+   WHERE state = 'open' AND account_id = accounts.id) AS held_micros
+  FROM accounts WHERE kind = 'customer'`
+
+interface ReportsOptions {
+  readonly clock: Clock
+  /** What only one kind of store can have wrong, as sentences. */
+  readonly verifyMore?: (queries: StoreQueries) => Promise<readonly string[]>
+}
+
+/** Reads a store of either kind. */
+export class StoreReports implements Reports {
+  readonly #queries: StoreQueries
+  readonly #options: ReportsOptions
+
+  constructor(queries: StoreQueries, options: ReportsOptions) {
+    this.#queries = queries
+    this.#options = options
+  }
+
+  async balance(accountId: string): Promise<Balance | undefined> {
+    const found = await this.account(accountId)
+    if (found === undefined) return undefined
+    const { balanceMicros, heldMicros, availableMicros } = found
+    return { balanceMicros, heldMicros, availableMicros }
+  }
+
+  async *charges(
+    accountId: string | undefined,
+    filter: ChargesFilter = {},
+  ): AsyncGenerator<ChargeReport, void, void> {
+    const { conditions, values } = chargeConditions(accountId, filter)
+    const beganAfter = filter.after === undefined ? 0 : await this.#chargeId(filter.after)
+    if (beganAfter === undefined) return
+    let afterId: number = beganAfter
+    const select = `SELECT * FROM charges WHERE ${conditions.join(' AND ')} AND id > ? ORDER BY id LIMIT ?`
+    for (;;) {
+      const rows: readonly ChargeRow[] = await this.#queries.all(select, [...values, afterId, pageRows])
+      for (const row of rows) yield chargeReport(row)
+      const last: ChargeRow | undefined = rows[pageRows - 1]
+      if (last === undefined) return
+      afterId = last.id
+    }
+  }
+
+  async accounts(): Promise<readonly AccountReport[]> {
+    const rows = await this.#queries.all<AccountRow>(`${selectAccounts} ORDER BY created_at, id`)
+    return rows.map(accountReport)
+  }
+
+  async account(id: string): Promise<AccountReport | undefined> {
+    const [row] = await this.#queries.all<AccountRow>(`${selectAccounts} AND id = ?`, [id])
+    return row === undefined ? undefined : accountReport(row)
+  }
+
+  async keys(accountId?: string): Promise<readonly KeyRecord[]> {
+    const rows = await this.#queries.all<KeyRow>(
+      `SELECT * FROM keys ${accountId === undefined ? '' : 'WHERE account_id = ?'} ORDER BY created_at, id`,
+      accountId === undefined ? [] : [accountId],
+    )
+    return rows.map(keyRecord)
+  }
+
+  async keyBudget(key: KeyRecord): Promise<KeyBudget | undefined> {
+    const { id, accountId, budgetMicros, budgetPeriod = 'total' } = key
+    if (budgetMicros === undefined) return undefined
+    const now = this.#options.clock.now()
+    const { from, until } = budgetDays(budgetPeriod, now)
+    const [sums] = await this.#queries.all<{ readonly spent: number; readonly held: number }>(
+      `SELECT
+         (SELECT CAST(coalesce(sum(spent_micros), 0) AS BIGINT) FROM key_spending
+          WHERE key_id = ? AND day >= ? AND day < ?) AS spent,
+         (SELECT CAST(coalesce(sum(amount_micros), 0) AS BIGINT) FROM holds
+          WHERE state = 'open' AND account_id = ? AND key_id = ?) AS held`,
+      [id, Math.max(from, 0), Math.min(until, 2 ** 31 - 1), accountId, id],
+    )
+    return keyBudget({ budgetMicros, period: budgetPeriod }, sums?.spent ?? 0, sums?.held ?? 0, now)
+  }
+
+  verify(): Promise<readonly string[]> {
+    return this.#queries.snapshot(async queries => [
+      ...((await this.#options.verifyMore?.(queries)) ?? []),
+      ...(await verifyLedger(queries)),
+    ])
+  }
+
+  close(): Promise<void> {
+    return this.#queries.close()
+  }
+
+  async #chargeId(exchangeId: string): Promise<number | undefined> {
+    const [last] = await this.#queries.all<{ readonly id: number | null }>(
+      'SELECT max(id) AS id FROM charges WHERE exchange_id = ?',
+      [exchangeId],
+    )
+    return last?.id ?? undefined
+  }
+}
+
+function chargeConditions(accountId: string | undefined, filter: ChargesFilter) {
+  const conditions = ['revision = 0']
+  const values: QueryValue[] = []
+  const require = (condition: string, value: QueryValue | undefined): void => {
+    if (value === undefined) return
+    conditions.push(condition)
+    values.push(value)
+  }
+  require('account_id = ?', accountId)
+  require('exchange_id = ?', filter.exchangeId)
+  require('key_id = ?', filter.keyId)
+  require('at >= ?', filter.since)
+  if (filter.alarmsOnly === true) conditions.push(`(flags <> '[]' OR usage_source = 'estimated')`)
+  return { conditions, values }
+}
