@@ -13,6 +13,7 @@ export interface AnswerFlow {
   failed(error: Error): void
 }
 
+const noBytes = Buffer.alloc(0)
 const lineFeeds = Buffer.from('\n\n')
 const crlfs = Buffer.from('\r\n\r\n')
 
@@ -33,7 +34,8 @@ export class AnswerWriter {
   #remaining = Number.POSITIVE_INFINITY
   /** The chunk that completes the length: it leaves when the exchange is settled. */
   #withheld: Buffer | undefined
-  #lastBytes: Buffer | undefined
+  /** The last bytes written, as many as the end of an event takes. */
+  #tail: Buffer = noBytes
 
   constructor(exchange: Exchange, flow: AnswerFlow) {
     this.#exchange = exchange
@@ -65,7 +67,7 @@ export class AnswerWriter {
       return
     }
     this.#writeHead()
-    this.#lastBytes = bytes
+    this.#tail = (bytes.length < 4 ? Buffer.concat([this.#tail, bytes]) : bytes).subarray(-4)
     if (!this.#exchange.response.write(bytes) && !this.#isClientFull) this.#waitForClient()
   }
 
@@ -151,7 +153,6 @@ export class AnswerWriter {
 
   /** An error event may only follow a whole event, or the client would read both as one. */
   #isAtEventBoundary(): boolean {
-    const last = this.#lastBytes
-    return last === undefined || last.subarray(-2).equals(lineFeeds) || last.subarray(-4).equals(crlfs)
+    return this.#tail.length === 0 || this.#tail.subarray(-2).equals(lineFeeds) || this.#tail.equals(crlfs)
   }
 }

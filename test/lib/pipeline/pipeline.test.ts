@@ -6,7 +6,7 @@ import type { Plugin } from '../../../lib/pipeline/plugin.ts'
 import { parseAnswers } from '../../fixtures/raw-client.ts'
 import { forwardedTo, moment, servePipeline } from '../../fixtures/serve-pipeline.ts'
 import { until } from '../../fixtures/until.ts'
-import '../../../lib/exchange-facts.ts'
+import type {} from '../../../lib/exchange-facts.ts'
 
 const forwarding: Plugin = {
   name: 'proxy',
@@ -24,7 +24,7 @@ await t.test('hooks are called in order, gates of all plugins before the forward
     },
     onResponse() {
       calls.push(`${name}.onResponse`)
-      return { onData: chunk => calls.push(`${name}.onData ${chunk}`) }
+      return { onData: chunk => calls.push(`${name}.onData ${chunk.toString()}`) }
     },
     async onSettle() {
       await moment()
@@ -123,19 +123,19 @@ await t.test(
 )
 
 await t.test('a client that leaves while a gate is at work is not forwarded', async t => {
-  let leave: (() => void) | undefined
+  const entered: string[] = []
   const { client, ends, upstream } = await servePipeline(t, [
     {
       name: 'slow',
       async onRequest(exchange) {
-        await until(() => leave !== undefined)
-        leave?.()
+        entered.push(exchange.id)
         await until(() => exchange.hasClientLeft)
       },
     },
     { name: 'next', onRequest: () => void t.fail('the next gate was called') },
   ])
-  leave = () => client.socket.destroy()
+  await until(() => entered.length > 0)
+  client.socket.destroy()
   await until(() => ends.length > 0)
 
   t.match(ends, [{ kind: 'aborted' }])
@@ -181,6 +181,35 @@ await t.test('a pipeline stops when its last exchange has ended, and can cut wha
   t.equal(await client.ended, 'reset')
   await until(() => ends.length > 0)
   t.match(ends, [{ kind: 'broken' }])
+})
+
+await t.test('the error event of a cut stream follows a whole event and nothing else', async t => {
+  const cases: [string[], boolean][] = [
+    [['data: 1\n', '\n'], true],
+    [['data: 1', '\r', '\n\r', '\n'], true],
+    [['data: 1\n\n'], true],
+    [['data: 1\n'], false],
+    [['\n', 'data: 1'], false],
+    [['\n\n', 'd'], false],
+  ]
+  for (const [pieces, isBoundary] of cases) {
+    const { client, upstream } = await servePipeline(t, [
+      {
+        name: 'notice',
+        onResponse(exchange) {
+          exchange.cutNotice = () => Buffer.from('data: cut\n\n')
+          return undefined
+        },
+      },
+    ])
+    await forwardedTo(upstream)
+    upstream.answer(undefined, ...pieces)
+    upstream.sink?.onError(new Error('gone'))
+
+    t.equal(await client.ended, 'reset')
+    const expected = pieces.join('') + (isBoundary ? 'data: cut\n\n' : '')
+    t.equal(parseAnswers(client.received())[0]?.body.toString() ?? '', expected, JSON.stringify(pieces))
+  }
 })
 
 await t.test('plugins in a wrong order are refused with what to do about it', t => {
