@@ -9,7 +9,10 @@ const [openai, anthropic, google] = dialectCalls as readonly [DialectCall, Diale
 interface Started {
   readonly upstream: RawUpstream
   readonly gateway: TestGateway
-  ask(call: DialectCall, headers: readonly string[]): Promise<{ seen: SeenRequest; answer: ClientAnswer }>
+  readonly ask: (
+    call: DialectCall,
+    headers: readonly string[],
+  ) => Promise<{ seen: SeenRequest; answer: ClientAnswer }>
 }
 
 async function start(

@@ -44,7 +44,7 @@ async function forwarded(gateway: TestGateway, upstream: RawUpstream, sent: Sent
     headers: ['authorization', `Bearer ${gateway.key}`, ...sent.headers],
     body: sent.body,
   })
-  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body}`)
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body.toString()}`)
   if (upstream.requests.length !== before + 1) throw new Error('not one request at the upstream')
   return upstream.requests.at(-1)!
 }
@@ -85,7 +85,7 @@ for (const call of dialectCalls) {
           headers: ['content-type', 'application/json'],
           body,
         })
-        if (sha256(seen.body) !== sha256(body)) throw new Error(`arrived as ${seen.body}`)
+        if (sha256(seen.body) !== sha256(body)) throw new Error(`arrived as ${seen.body.toString()}`)
       }),
       runs,
     )
@@ -103,7 +103,7 @@ for (const call of dialectCalls) {
           body: text,
         })
         const expected = text.replace(/"fast"/, '"models/target-1"')
-        if (seen.body.toString() !== expected) throw new Error(`arrived as ${seen.body}`)
+        if (seen.body.toString() !== expected) throw new Error(`arrived as ${seen.body.toString()}`)
         if (call.name === 'google' && seen.path !== '/v1beta/models/models/target-1:generateContent')
           throw new Error(seen.path)
       }),
@@ -157,11 +157,11 @@ await t.test('forms with odd boundaries arrive byte for byte, but for an alias',
     fc.asyncProperty(forms, async ({ body, contentType }) => {
       const request = { path: '/v1/audio/transcriptions', headers: ['Content-Type', contentType], body }
       const seen = await forwarded(gateway, upstream, request)
-      if (!seen.body.equals(body)) throw new Error(`arrived as ${seen.body}`)
+      if (!seen.body.equals(body)) throw new Error(`arrived as ${seen.body.toString()}`)
       const spliced = await forwarded(aliased.gateway, aliased.upstream, request)
       const at = body.indexOf('fast')
       const expected = Buffer.concat([body.subarray(0, at), Buffer.from('target-1'), body.subarray(at + 4)])
-      if (!spliced.body.equals(expected)) throw new Error(`arrived as ${spliced.body}`)
+      if (!spliced.body.equals(expected)) throw new Error(`arrived as ${spliced.body.toString()}`)
     }),
     runs,
   )

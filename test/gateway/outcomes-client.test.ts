@@ -21,7 +21,7 @@ interface Stage {
   readonly gateway: TestGateway
   readonly client: RawClient
   /** Lets the provider send the rest of its answer. */
-  goOn(): void
+  readonly goOn: () => void
 }
 
 interface Part {
