@@ -6,7 +6,6 @@ import type { Plugin } from '../../../lib/pipeline/plugin.ts'
 import { parseAnswers } from '../../fixtures/raw-client.ts'
 import { forwardedTo, moment, servePipeline } from '../../fixtures/serve-pipeline.ts'
 import { until } from '../../fixtures/until.ts'
-import type {} from '../../../lib/exchange-facts.ts'
 
 const forwarding: Plugin = {
   name: 'proxy',
