@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { systemClock } from '../../../lib/clock.ts'
 import { LedgerUnavailableError } from '../../../lib/ledger/ledger.ts'
+import type { Hold } from '../../../lib/ledger/ledger.ts'
 import { openSqliteStore } from '../../../lib/stores/sqlite.ts'
 import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/store-under-test.ts'
 import type { StoreUnderTest } from '../../contracts/store-under-test.ts'
@@ -16,6 +17,19 @@ function block(file: string): () => void {
     database.exec('ROLLBACK')
     database.close()
   }
+}
+
+async function untilRefused(store: StoreUnderTest, account: string): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    try {
+      await store.ledger.release(await holdOf(store, account, 0))
+      await delay(50)
+    } catch (error) {
+      if (error instanceof LedgerUnavailableError) return
+      throw error
+    }
+  }
+  throw new Error('the store went on placing holds')
 }
 
 async function untilHeld(store: StoreUnderTest, account: string): Promise<void> {
@@ -32,8 +46,70 @@ async function untilHeld(store: StoreUnderTest, account: string): Promise<void> 
   throw new Error('the store did not come back')
 }
 
+await t.test('strict: exchanges wait for a short while, and go on as if nothing had been', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 10)
+  const owed = await holdOf(store, account, 4)
+  await owed.durable
+  const letGo = block(store.file)
+  const late = await holdOf(store, account, 1)
+  const waiting = Promise.all([
+    late.durable,
+    store.ledger.charge(owed, chargeOf({ input: 3 })),
+    store.ledger.recordObject({
+      provider: 'openai',
+      kind: 'response',
+      id: 'resp_1',
+      accountId: account,
+      credential: 'default',
+      exchangeId: owed.exchangeId,
+    }),
+  ])
+  await untilRefused(store, account)
+  const credit = store.accounts.credit({ accountId: account, amountMicros: 1, reason: 'nobody waits' })
+  await t.rejects(credit, LedgerUnavailableError)
+  t.equal(late.isDurable, false)
+  letGo()
+  await waiting
+  t.equal(late.isDurable, true)
+  await store.ledger.charge(late, chargeOf({ input: 1 }))
+  t.match(await store.ledger.findObject('openai', 'response', 'resp_1'), { accountId: account })
+  const again = await store.restart()
+  t.equal((await again.ledger.balance(account)).balanceMicros, roubles(6))
+  t.equal((await again.charges(account)).length, 2)
+  t.strictSame(again.recovery.releasedHolds, [])
+  t.strictSame(await again.verify(), [])
+})
+
+await t.test('beyond what may wait no hold is placed, and what runs goes on', async t => {
+  const store = await openNew(t, { waitingMax: 50 })
+  const account = await accountWith(store, 1000)
+  const running = await Promise.all(Array.from({ length: 20 }, () => holdOf(store, account, 1)))
+  await Promise.all(running.map(hold => hold.durable))
+  const letGo = block(store.file)
+  const placed: Hold[] = []
+  let refusal: unknown
+  while (refusal === undefined && placed.length < 1000) {
+    try {
+      placed.push(await holdOf(store, account, 1))
+    } catch (error) {
+      refusal = error
+    }
+  }
+  t.match(refusal, { name: 'LedgerUnavailableError', message: 'too much waits to be written' })
+  t.ok(placed.length >= 50 && placed.length < 200, `${placed.length} were placed`)
+  const charges = running.map(hold => store.ledger.charge(hold, chargeOf({ input: 1 })))
+  letGo()
+  t.equal((await Promise.all(charges)).length, 20)
+  await Promise.all(placed.map(hold => hold.durable))
+  await Promise.all(placed.map(hold => store.ledger.release(hold)))
+  const again = await store.restart()
+  t.equal((await again.ledger.balance(account)).availableMicros, roubles(980))
+  t.strictSame(await again.verify(), [])
+})
+
 await t.test(
-  'strict: what cannot be written is refused, and charges that were owed are written later',
+  'strict: after a while what cannot be written is refused, and charges that were owed are written later',
   async t => {
     const store = await openNew(t, { patienceMs: 0 })
     const account = await accountWith(store, 10)

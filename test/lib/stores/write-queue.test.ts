@@ -91,7 +91,11 @@ await t.test('who waits for what is kept waits through failed attempts', async t
   const waiting = writtenWithin(charge.batch, 10_000)
   queue.onReport(full)
   t.match(await charge.batch.ended, { message: /disk is full/ })
-  t.match(await writtenWithin(charge.batch, 0), { message: /disk is full/ }, 'without patience, the first time')
+  t.match(
+    await writtenWithin(charge.batch, 0),
+    { message: /disk is full/ },
+    'without patience, the first time',
+  )
   t.match(await writtenWithin(charge.batch, 2), { message: /disk is full/ }, 'not longer than it may')
   await delay(20)
   queue.onReport(full)
