@@ -2,6 +2,7 @@ import { headerValue } from '../lib/http/headers.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { decideCharge } from '../lib/metering/decide-charge.ts'
 import { placeHold } from '../lib/metering/place-hold.ts'
+import { TokenCounter } from '../lib/metering/token-counter.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
 import type { NamedObject } from '../lib/money/usage.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
@@ -12,13 +13,16 @@ import type { PluginContext } from '../lib/plugin-context.ts'
 export function usageTap(context: PluginContext): Plugin {
   const { config, ledger, bus } = context
   const directory = new ModelDirectory(config)
+  const counter = new TokenCounter({
+    onFailure: error => bus.emit('alarm', 'token_counter_failed', { error: error.message }),
+  })
 
   async function settle(exchange: Exchange, outcome: Parameters<typeof decideCharge>[1]): Promise<void> {
     const meter = exchange.find('meter')
     if (meter !== undefined) await meter.end()
     const hold = exchange.find('hold')
     if (hold === undefined) return
-    const decision = decideCharge(exchange, outcome, meter?.reading, { config, directory })
+    const decision = await decideCharge(exchange, outcome, meter?.reading, { directory, counter })
     if (decision === undefined) {
       await ledger.release(hold)
       return
@@ -61,6 +65,8 @@ export function usageTap(context: PluginContext): Plugin {
       if (exchange.find('hold') === undefined && exchange.find('meter') === undefined) return undefined
       return settle(exchange, outcome)
     },
+
+    stop: () => counter.close(),
   }
 }
 

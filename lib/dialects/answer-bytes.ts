@@ -10,16 +10,20 @@ export interface AnswerSink {
   /**
    * A value of interest. Texts that were not kept are told by their type alone, with their length in the
    * document; where the value itself is here, `textBytes` is -1. `source` is the value's text or the event
-   * it stands in.
+   * it stands in; of a text that was not kept, its bytes without their quotes, or empty when they came in
+   * several chunks.
    */
   onFound(name: string, value: unknown, textBytes: number, source: string | Buffer): void
   onEvent(event: string, data: Buffer): void
+  /** Everything in the event has been handed over. */
+  onEventEnd(): void
   onUnreadable(): void
 }
 
 /** Larger events, such as a whole picture, are scanned instead of parsed. */
 const parsedEventBytesMax = 262_144
 const scanOptions = { rejectDuplicates: false, findingsMax: 1_000_000 }
+const noBytes = Buffer.alloc(0)
 const openBrace = 0x7b
 const openBracket = 0x5b
 
@@ -38,6 +42,8 @@ export class AnswerBytes {
   #events: SseParser | undefined
   #scanner: JsonScanner | undefined
   #findingsTaken = 0
+  /** Where the chunk under way begins in the document. */
+  #chunkStart = 0
 
   constructor(contentType: string, interest: Interest, sink: AnswerSink) {
     this.#isEventStream = contentType === 'text/event-stream'
@@ -92,7 +98,8 @@ export class AnswerBytes {
       this.#sink.onUnreadable()
       this.#framing = 'opaque'
     }
-    this.#findingsTaken = this.#takeFindings(scanner.findings, this.#findingsTaken)
+    this.#findingsTaken = this.#takeFindings(scanner.findings, this.#findingsTaken, chunk, this.#chunkStart)
+    this.#chunkStart += chunk.length
   }
 
   #endDocument(scanner: JsonScanner): boolean {
@@ -102,7 +109,7 @@ export class AnswerBytes {
       if (!(error instanceof JsonScanError)) throw error
       return false
     }
-    this.#takeFindings(scanner.findings, this.#findingsTaken)
+    this.#takeFindings(scanner.findings, this.#findingsTaken, noBytes, this.#chunkStart)
     return true
   }
 
@@ -111,7 +118,7 @@ export class AnswerBytes {
     if (data[0] !== openBrace) return
     try {
       if (data.length > parsedEventBytesMax) {
-        this.#takeFindings(scanJson(data, this.#interest, scanOptions).findings, 0)
+        this.#takeFindings(scanJson(data, this.#interest, scanOptions).findings, 0, data, 0)
       } else {
         this.#event = data
         visitInterest(JSON.parse(data.toString('utf8')), this.#interest, this.#visit)
@@ -120,10 +127,11 @@ export class AnswerBytes {
       if (!(error instanceof JsonScanError || error instanceof SyntaxError)) throw error
       this.#sink.onUnreadable()
     }
+    this.#sink.onEventEnd()
   }
 
   /** Hands over what is complete, in the order of the document, and tells how far it came. */
-  #takeFindings(findings: readonly Finding[], from: number): number {
+  #takeFindings(findings: readonly Finding[], from: number, chunk: Buffer, chunkStart: number): number {
     let index = from
     for (; index < findings.length; index += 1) {
       const finding = findings[index]
@@ -133,11 +141,17 @@ export class AnswerBytes {
         const text = raw.toString('utf8')
         this.#sink.onFound(name, JSON.parse(text), -1, text)
       } else if (type !== 'null' && type !== 'false') {
-        this.#sink.onFound(name, type, textBytesIn(finding), '')
+        this.#sink.onFound(name, type, textBytesIn(finding), bytesIn(finding, chunk, chunkStart))
       }
     }
     return index
   }
+}
+
+function bytesIn({ type, start, end }: Finding, chunk: Buffer, chunkStart: number): Buffer {
+  if (start < chunkStart || (type !== 'string' && type !== 'object')) return noBytes
+  const quote = type === 'string' ? 1 : 0
+  return chunk.subarray(start - chunkStart + quote, end - chunkStart - quote)
 }
 
 /** The arguments of a tool are text too, and some answers have them as objects. */

@@ -4,6 +4,7 @@ import { AnswerBytes } from './answer-bytes.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
 import { KeptUsages } from './kept-usages.ts'
 import type { AnswerMeasure } from './measure.ts'
+import { TextSample } from './text-sample.ts'
 import { UsageFields } from './usage-fields.ts'
 
 /**
@@ -26,7 +27,11 @@ export abstract class AnswerReader implements UsageReader {
   readonly #namedIds = new Set<string>()
   #objects: NamedObject[] = []
   #isTerminal = false
+  readonly #sample = new TextSample()
   #outputTextBytes = 0
+  /** How much text had come when usage was last told. */
+  #meteredTextBytes = 0
+  #hasToldUsage = false
 
   constructor(head: AnswerHead, context: UsageReaderContext, interest: Interest, objectKind?: ObjectKind) {
     this.context = context
@@ -35,8 +40,15 @@ export abstract class AnswerReader implements UsageReader {
     this.#bytes = new AnswerBytes(head.contentType, interest, {
       onFound: (name, value, textBytes, source) => this.#take(name, value, textBytes, source),
       onEvent: (event, data) => this.#takeEvent(event, data),
+      onEventEnd: () => this.#endEvent(),
       onUnreadable: () => this.flags.add('answer_unreadable'),
     })
+  }
+
+  /** A document's usage is of all of it, wherever it stands. */
+  get #unmeteredTextBytes(): number {
+    if (this.#hasToldUsage && this.#bytes.framing !== 'events') return 0
+    return this.#outputTextBytes - this.#meteredTextBytes
   }
 
   get isTerminal(): boolean {
@@ -62,6 +74,7 @@ export abstract class AnswerReader implements UsageReader {
     const isOdd = isZero && lines.length > 0 && this.#isTerminal && !this.hasError && !this.isFree
     if (isOdd) this.flags.add('usage_zero')
     const raw = this.#usages.text()
+    const sample = this.#unmeteredTextBytes > 0 ? this.#sample.text : undefined
     return {
       lines,
       ...(raw !== undefined && { raw }),
@@ -70,6 +83,8 @@ export abstract class AnswerReader implements UsageReader {
       hasError: this.hasError,
       hasOutput: this.hasOutput,
       outputTextBytes: this.#outputTextBytes,
+      unmeteredTextBytes: this.#unmeteredTextBytes,
+      ...(sample !== undefined && { textSample: sample }),
       ...(this.model !== undefined && { model: this.model }),
       flags: [...this.flags],
     }
@@ -106,6 +121,13 @@ export abstract class AnswerReader implements UsageReader {
     this.#objects.push({ kind, id })
   }
 
+  /** Usage is of the text of its own event too, in whichever order they stand there. */
+  #endEvent(): void {
+    if (!this.#hasToldUsage) return
+    this.#meteredTextBytes = this.#outputTextBytes
+    this.#hasToldUsage = false
+  }
+
   #takeEvent(event: string, data: Buffer): void {
     if (event === 'error') this.hasError = true
     if (this.isLastEvent(event, data)) this.#isTerminal = true
@@ -115,7 +137,8 @@ export abstract class AnswerReader implements UsageReader {
     if (value === null || value === undefined) return
     if (name === 'text') {
       if (typeof value !== 'string') return
-      const bytes = textBytes === -1 ? Buffer.byteLength(value) : textBytes
+      const bytes = textBytes === -1 ? this.#sample.add(value) : textBytes
+      if (textBytes > 0 && typeof source !== 'string') this.#sample.addEscaped(source)
       this.#outputTextBytes += bytes
       if (bytes > 0) this.hasOutput = true
     } else if (name === 'output') {
@@ -130,6 +153,7 @@ export abstract class AnswerReader implements UsageReader {
       if (this.#objectKind !== undefined) this.nameObject(this.#objectKind, value)
     } else if (name.startsWith('usage')) {
       if (typeof value !== 'object') return
+      this.#hasToldUsage = true
       this.onUsage(name, value)
       this.#usages.keep(name, value, source)
     } else this.onValue(name, value)

@@ -15,7 +15,8 @@ export interface MediaPart {
   readonly bytes?: number
   /** Base64 that does not decode. */
   readonly isInvalid?: boolean
-  /** How many bytes of the body it takes up. */
+  /** Where it begins in the body, and how many bytes of it it takes up. */
+  readonly bodyStart: number
   readonly bodyBytes: number
 }
 
@@ -52,6 +53,7 @@ export function mediaPartFromBase64(
     ...(detected !== undefined && { detectedType: detected }),
     ...(isMeasured && { bytes: base64.bytes }),
     ...(base64?.isValid !== true && { isInvalid: true }),
+    bodyStart: finding.start,
     bodyBytes,
   }
 }
@@ -71,6 +73,7 @@ export function mediaPartFromMultipart(
     ...(declared !== undefined && { declaredType: declared }),
     ...(detected !== undefined && { detectedType: detected }),
     bytes,
+    bodyStart: part.start,
     bodyBytes: bytes,
   }
 }

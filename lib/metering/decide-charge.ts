@@ -1,23 +1,26 @@
-import type { Config } from '../config/config.ts'
-import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
+import { headerValue } from '../http/headers.ts'
 import type { ChargeRequest } from '../ledger/ledger.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import type { UsageLine, UsageReading } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
-import { estimateUsage } from './estimate-usage.ts'
+import { estimateOutput, estimateUsage } from './estimate-usage.ts'
+import type { CountsTokens, Estimate, EstimatedRequest } from './estimate-usage.ts'
 
 export interface ChargeContext {
-  readonly config: Config
   readonly directory: ModelDirectory
+  /** For answers whose usage is missing. */
+  readonly counter: CountsTokens
 }
 
 interface Owed {
   readonly lines: readonly UsageLine[]
   readonly source: ChargeRequest['usageSource']
   readonly flags: readonly string[]
+  /** How an estimate came about. */
+  readonly details?: Readonly<Record<string, number>>
 }
 
 /** Providers that are known not to bill a request whose client left before anything was delivered. */
@@ -27,17 +30,18 @@ const freeAborts: ReadonlySet<string> = new Set(['openai', 'anthropic', 'deepsee
  * What an exchange owes, now that it is over; undefined when its hold is to be released.
  * @param reading what the tap read; undefined when the provider refused or nothing could be read
  */
-export function decideCharge(
+export async function decideCharge(
   exchange: Exchange,
   outcome: Outcome,
   reading: UsageReading | undefined,
   context: ChargeContext,
-): ChargeRequest | undefined {
-  const owed = owedFor(exchange, outcome, reading, context)
+): Promise<ChargeRequest | undefined> {
+  const owed = await owedFor(exchange, outcome, reading, context)
   if (owed === undefined) return undefined
   const { provider, modelName, upstreamModelName, price } = exchange.get('target')
   const route = exchange.get('route')
   if (price === undefined) return undefined
+  const details = { ...reading?.details, ...owed.details }
   const flags = new Set([...(reading?.flags ?? []), ...owed.flags])
   if (reading?.model !== undefined && !isSameModel(reading.model, upstreamModelName))
     flags.add('model_mismatch')
@@ -50,34 +54,62 @@ export function decideCharge(
     usageSource: owed.source,
     lines: owed.lines.map(usage => ({ usage, price: priceOf(usage, exchange, price, context, flags) })),
     ...(reading?.raw !== undefined && { rawUsage: reading.raw }),
-    ...(reading?.details !== undefined && { details: reading.details }),
+    ...(Object.keys(details).length > 0 && { details }),
     flags: [...flags],
   }
 }
 
-function owedFor(
+async function owedFor(
   exchange: Exchange,
   outcome: Outcome,
   reading: UsageReading | undefined,
-  { config }: ChargeContext,
-): Owed | undefined {
+  { counter }: ChargeContext,
+): Promise<Owed | undefined> {
   if (outcome.kind === 'refused') return owedWhenRefused(exchange, outcome.error)
   if (outcome.kind === 'aborted' && !exchange.wasSent) return undefined
   if (reading === undefined) return owedUnread(exchange, outcome)
-  const facts = exchange.get('request')
-  const { bytesPerToken } = config.hold
   if (reading.hasError && !reading.hasOutput) return undefined
-  if (outcome.kind === 'aborted') return owedWhenAborted(exchange, reading, facts, bytesPerToken)
+  if (outcome.kind === 'aborted') return owedWhenAborted(exchange, reading, counter)
   if (reading.lines.length > 0) return { lines: reading.lines, source: 'provider', flags: [] }
   if (reading.hasOutput) {
-    return {
-      lines: [estimateUsage(facts, reading, bytesPerToken)],
-      source: 'estimated',
-      flags: ['usage_missing'],
-    }
+    const { line, estimates } = await estimateUsage(estimatedRequest(exchange), reading, counter)
+    return estimated([line], estimates, ['usage_missing'])
   }
   if (outcome.kind === 'broken') return undefined
   return { lines: [], source: 'provider', flags: ['usage_missing'] }
+}
+
+/** The charge says how many tokens were counted, and how many only taken from the length of the text. */
+function estimated(
+  lines: readonly UsageLine[],
+  estimates: readonly Estimate[],
+  flags: readonly string[] = [],
+): Owed {
+  const sum = (isCounted: boolean): number =>
+    estimates.reduce((total, estimate) => total + (estimate.isCounted === isCounted ? estimate.tokens : 0), 0)
+  const byTiktoken = sum(true)
+  const byBytes = sum(false)
+  return {
+    lines,
+    source: 'estimated',
+    flags: byBytes > 0 ? [...flags, 'estimate_rough'] : flags,
+    details: {
+      ...(byTiktoken > 0 && { estimatedByTiktoken: byTiktoken }),
+      ...(byBytes > 0 && { estimatedByBytes: byBytes }),
+    },
+  }
+}
+
+function estimatedRequest(exchange: Exchange): EstimatedRequest {
+  const { operation } = exchange.get('route').match
+  const encoding = headerValue(exchange.request.rawHeaders, 'content-encoding') ?? ''
+  const isReadable = operation.factsFromJson !== undefined && (encoding === '' || encoding === 'identity')
+  return {
+    facts: exchange.get('request'),
+    json: isReadable ? exchange.find('body') : undefined,
+    providerKind: exchange.get('target').provider.kind,
+    isGeneration: operation.mainMeter === 'output',
+  }
 }
 
 /** A request that was sent and got no answer may have been worked on: it is listed, and charged nothing. */
@@ -103,12 +135,11 @@ function owedUnanswered(exchange: Exchange): Owed | undefined {
   return { lines: [], source: 'estimated', flags: ['ambiguous'] }
 }
 
-function owedWhenAborted(
+async function owedWhenAborted(
   exchange: Exchange,
   reading: UsageReading,
-  facts: RequestFacts,
-  bytesPerToken: number,
-): Owed | undefined {
+  counter: CountsTokens,
+): Promise<Owed | undefined> {
   if (reading.isTerminal && reading.lines.length > 0) {
     return {
       lines: reading.lines,
@@ -118,14 +149,16 @@ function owedWhenAborted(
   }
   const isFree = !reading.hasOutput && freeAborts.has(exchange.get('target').provider.kind)
   if (isFree) return undefined
-  const estimate = estimateUsage(facts, reading, bytesPerToken)
   const [line] = reading.lines
-  if (line === undefined) return { lines: [estimate], source: 'estimated', flags: [] }
-  // Anthropic's first event reports the input and one provisional token of output: what was delivered counts.
-  const output = Math.max(line.meters.output ?? 0, estimate.meters.output ?? 0)
-  if (output === (line.meters.output ?? 0)) return { lines: reading.lines, source: 'provider', flags: [] }
-  const raised = { ...line, meters: { ...line.meters, output } }
-  return { lines: [raised, ...reading.lines.slice(1)], source: 'estimated', flags: [] }
+  if (line === undefined) {
+    const { line: whole, estimates } = await estimateUsage(estimatedRequest(exchange), reading, counter)
+    return estimated([whole], estimates)
+  }
+  // Usage told on the way, as with every event of Google's, covers what came until then.
+  if (reading.unmeteredTextBytes === 0) return { lines: reading.lines, source: 'provider', flags: [] }
+  const rest = await estimateOutput(estimatedRequest(exchange), reading, counter)
+  const output = (line.meters.output ?? 0) + rest.tokens
+  return estimated([{ ...line, meters: { ...line.meters, output } }, ...reading.lines.slice(1)], [rest])
 }
 
 /** A line of another model (a fallback, an advisor) has that model's price, where it is known. */

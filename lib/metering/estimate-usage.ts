@@ -1,15 +1,89 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
 import type { Meters, UsageLine, UsageReading } from '../money/usage.ts'
+import type { TextToCount, TokenCount } from './count-tokens.ts'
+import { requestText } from './request-text.ts'
+import { tokenizerOf } from './tokenizer.ts'
 
-/**
- * What an answer without usage is taken to have consumed: its bytes of text by a fixed ratio, and the units
- * the request itself named.
- */
-export function estimateUsage(facts: RequestFacts, reading: UsageReading, bytesPerToken: number): UsageLine {
-  const meters: Meters = {
-    input: Math.ceil(facts.textBytes / bytesPerToken),
-    output: Math.ceil(reading.outputTextBytes / bytesPerToken),
-    ...facts.units,
+/** Whatever counts tokens; undefined when it could not in time. */
+export interface CountsTokens {
+  count(text: TextToCount): Promise<TokenCount | undefined>
+}
+
+/** What an estimate is made of beside the answer. */
+export interface EstimatedRequest {
+  readonly facts: RequestFacts
+  /** The body where it is JSON and not compressed. */
+  readonly json: Buffer | undefined
+  readonly providerKind: string
+  /** The model writes an answer, so that the request is wrapped into a conversation. */
+  readonly isGeneration: boolean
+}
+
+export interface Estimate {
+  readonly tokens: number
+  /** Counted by tiktoken; otherwise taken from the length of the text. */
+  readonly isCounted: boolean
+}
+
+export interface UsageEstimate {
+  readonly line: UsageLine
+  readonly estimates: readonly Estimate[]
+}
+
+/** The part of a request that is counted; of a longer one the rest is reckoned by its length. */
+const promptBytesMax = 262_144
+/** Where nothing can be counted: tokens of English and of Russian alike have four to five bytes. */
+const bytesPerToken = 4
+
+function byLength(bytes: number): Estimate {
+  return { tokens: Math.ceil(bytes / bytesPerToken), isCounted: false }
+}
+
+/** Tokens of the text that was delivered and is in no usage the provider has told. */
+export async function estimateOutput(
+  { providerKind }: EstimatedRequest,
+  { unmeteredTextBytes, textSample }: UsageReading,
+  counter: CountsTokens,
+): Promise<Estimate> {
+  if (textSample === undefined || unmeteredTextBytes === 0) return byLength(unmeteredTextBytes)
+  const { bytes, isEscaped } = textSample
+  const count = await counter.count({ form: isEscaped ? 'escaped' : 'plain', bytes })
+  if (count === undefined) return byLength(unmeteredTextBytes)
+  const tokens = count.text * tokenizerOf(providerKind).factor * (unmeteredTextBytes / bytes.length)
+  return { tokens: Math.ceil(tokens), isCounted: true }
+}
+
+/** Tokens of what the request gives the model to read. Media are not in it. */
+export async function estimateInput(
+  { facts, json, providerKind, isGeneration }: EstimatedRequest,
+  counter: CountsTokens,
+): Promise<Estimate> {
+  if (json === undefined || json.length === 0) return byLength(facts.textBytes)
+  const sample = requestText(json, facts.media, promptBytesMax)
+  const count = await counter.count({ form: 'prompt', bytes: sample })
+  if (count === undefined) return byLength(facts.textBytes)
+  const { factor, perMessage, perRequest, forTools, definitions } = tokenizerOf(providerKind)
+  const scale = Math.max(1, facts.textBytes / sample.length)
+  const text = (count.text + count.definitions * definitions) * factor * scale
+  const around =
+    perRequest + perMessage * Math.max(1, count.messages) + (count.definitions > 0 ? forTools : 0)
+  return { tokens: Math.ceil(text + (isGeneration ? around : 0)), isCounted: true }
+}
+
+/** What an answer without usage is taken to have consumed, and the units the request itself named. */
+export async function estimateUsage(
+  request: EstimatedRequest,
+  reading: UsageReading,
+  counter: CountsTokens,
+): Promise<UsageEstimate> {
+  const { units, unitsVariant } = request.facts
+  const [input, output] = await Promise.all([
+    estimateInput(request, counter),
+    estimateOutput(request, reading, counter),
+  ])
+  const meters: Meters = { input: input.tokens, output: output.tokens, ...units }
+  return {
+    line: { meters, ...(unitsVariant !== undefined && { variant: unitsVariant }) },
+    estimates: [input, output],
   }
-  return { meters, ...(facts.unitsVariant !== undefined && { variant: facts.unitsVariant }) }
 }

@@ -71,6 +71,10 @@ export interface UsageReading {
   readonly hasOutput: boolean
   /** Bytes of generated text seen, the base of an estimate when usage is missing. */
   readonly outputTextBytes: number
+  /** How many of them came after the last usage that was told; all of them where none was. */
+  readonly unmeteredTextBytes: number
+  /** The first part of the generated text, where usage does not cover all of it. */
+  readonly textSample?: { readonly bytes: Buffer; readonly isEscaped: boolean }
   /** The model the answer names, if it names one. */
   readonly model?: string
   /** What an operator should look at: `usage_inconsistent`, `usage_invalid`, `usage_zero` and the like. */

@@ -11,6 +11,8 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   zod: ['lib/config/', 'lib/control/', 'lib/plugin-context.ts'],
   yaml: ['lib/config/'],
   commander: ['bin/', 'lib/cli/'],
+  tiktoken: ['lib/metering/token-counter-worker.ts'],
+  'rate-limiter-flexible': ['lib/rate-limits/'],
 }
 
 const pureFolders = ['lib/dialects/', 'lib/money/', 'lib/http/']

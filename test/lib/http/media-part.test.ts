@@ -21,6 +21,7 @@ await t.test('a picture in base64 says what it is, whatever the request calls it
     declaredType: 'image/jpeg',
     detectedType: 'image/png',
     bytes: 28,
+    bodyStart: 8,
     bodyBytes: 42,
   })
   t.strictSame(mediaPartFromBase64(found(`data:image/png;base64,${png.toString('base64')}`)), {
@@ -29,6 +30,7 @@ await t.test('a picture in base64 says what it is, whatever the request calls it
     declaredType: 'image/png',
     detectedType: 'image/png',
     bytes: 28,
+    bodyStart: 8,
     bodyBytes: 64,
   })
   t.equal(mediaPartFromBase64(found(png.toString('base64')), 'text/plain').kind, 'image')
@@ -38,6 +40,7 @@ await t.test('an address has no size, and the kind of its field', async t => {
   t.strictSame(mediaPartFromBase64(found('https://a.b/c'), undefined, 'image'), {
     path: 'data',
     kind: 'image',
+    bodyStart: 8,
     bodyBytes: 15,
   })
   t.equal(mediaPartFromBase64(found('gs://a/b'), 'video/mp4').kind, 'video')
@@ -67,6 +70,7 @@ await t.test('a file of a form is measured where it stands', async t => {
     declaredType: 'image/png',
     detectedType: 'image/png',
     bytes: 28,
+    bodyStart: head.length,
     bodyBytes: 28,
   })
 })

@@ -1,0 +1,58 @@
+/** The first part of an answer's generated text, kept so that its tokens can be counted if need be. */
+export interface SampledText {
+  readonly bytes: Buffer
+  /** The bytes stand as between the quotes of JSON, with its escapes. */
+  readonly isEscaped: boolean
+}
+
+/** An answer is seldom longer; of one that is, this much tells how many bytes its tokens have. */
+const sampleBytesMax = 16_384
+const sampleBytesFirst = 512
+
+/** Counts the bytes of text as it is generated, and keeps the first of them. */
+export class TextSample {
+  #buffer: Buffer | undefined
+  #length = 0
+  #isEscaped = false
+  #isFull = false
+
+  /** Answers the text's length in UTF-8. */
+  add(text: string): number {
+    const byteCount = Buffer.byteLength(text)
+    if (this.#isFull || !this.#makeRoom(byteCount, false)) return byteCount
+    const buffer = this.#buffer as Buffer
+    const written = buffer.write(text, this.#length)
+    this.#length += written
+    this.#isFull = written < byteCount
+    return byteCount
+  }
+
+  /** Text as it stands in JSON. */
+  addEscaped(bytes: Buffer): void {
+    if (this.#isFull || !this.#makeRoom(bytes.length, true)) return
+    const written = bytes.copy(this.#buffer as Buffer, this.#length)
+    this.#length += written
+    this.#isFull = written < bytes.length
+  }
+
+  get text(): SampledText | undefined {
+    if (this.#buffer === undefined || this.#length === 0) return undefined
+    return { bytes: this.#buffer.subarray(0, this.#length), isEscaped: this.#isEscaped }
+  }
+
+  /** Doubles what is kept, up to the limit, so that short answers take little and long ones are copied little. */
+  #makeRoom(byteCount: number, isEscaped: boolean): boolean {
+    const buffer = this.#buffer
+    if (this.#length === 0) this.#isEscaped = isEscaped
+    else if (this.#isEscaped !== isEscaped) return false
+    const needed = this.#length + byteCount
+    if (buffer !== undefined && (needed <= buffer.length || buffer.length === sampleBytesMax)) return true
+    let size = buffer?.length ?? sampleBytesFirst
+    while (size < needed && size < sampleBytesMax) size *= 2
+    // Not of the shared pool: a few bytes would keep all of it for as long as the stream lasts.
+    const larger = Buffer.allocUnsafeSlow(size)
+    buffer?.copy(larger, 0, 0, this.#length)
+    this.#buffer = larger
+    return true
+  }
+}

@@ -1,0 +1,114 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import t, { type Test } from 'tap'
+import type { TextToCount } from '../../../lib/metering/count-tokens.ts'
+import { TokenCounter, type TokenCounterOptions } from '../../../lib/metering/token-counter.ts'
+import { until } from '../../fixtures/test-gateway.ts'
+
+const failingWorker = new URL('../../fixtures/failing-counter-worker.ts', import.meta.url)
+const plain = (text: string): TextToCount => ({ form: 'plain', bytes: Buffer.from(text) })
+
+function counterFor(
+  t: Test,
+  options: TokenCounterOptions = {},
+): { counter: TokenCounter; failures: string[] } {
+  const failures: string[] = []
+  const counter = new TokenCounter({
+    timeoutMs: 10_000,
+    onFailure: e => failures.push(e.message),
+    ...options,
+  })
+  t.teardown(() => counter.close())
+  return { counter, failures }
+}
+
+await t.test('tokens are those of tiktoken, counted by a thread that the first text starts', async t => {
+  const { counter } = counterFor(t)
+  t.equal(counter.isRunning, false)
+  t.match(await counter.count(plain('Hello, world!')), { text: 4 })
+  t.match(await counter.count(plain('<|endoftext|>')), { text: 7 }, 'special tokens are text like any other')
+  t.match(await counter.count(plain('')), { text: 0 })
+  t.equal(counter.isRunning, true)
+})
+
+/** Texts that cost a tokeniser seconds, or its life, when it is given them whole. */
+const bombs: Readonly<Record<string, string>> = {
+  'one letter': 'a'.repeat(100_000),
+  'one mark, which panics at this length': '^'.repeat(1_000_000),
+  'one Chinese letter': '的'.repeat(30_000),
+  blanks: ' '.repeat(262_144),
+  'line feeds': '\n'.repeat(262_144),
+  'two letters': 'ab'.repeat(131_072),
+  'combining marks': 'e\u0301'.repeat(80_000),
+  'joined pictures': '👨‍👩‍👧'.repeat(10_000),
+  'half a pair': '\ud83d'.repeat(100_000),
+  digits: '1234567890'.repeat(26_000),
+  'blanks that tiktoken does not know': '\u2003'.repeat(87_000),
+}
+
+await t.test('texts made to take long do not, and hold up nobody', async t => {
+  const { counter } = counterFor(t)
+  await counter.count(plain('the thread is there'))
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  for (const [name, text] of Object.entries(bombs)) {
+    const message = plain(text)
+    delay.reset()
+    delay.enable()
+    const startedAt = performance.now()
+    const count = await counter.count(message)
+    const tookMs = performance.now() - startedAt
+    delay.disable()
+    t.ok((count?.text ?? 0) > 0, `${name}: ${count?.text} tokens in ${tookMs.toFixed()} ms`)
+    t.ok(tookMs < 1500, name)
+    t.ok(delay.max < 20e6, `${name}: the event loop waited ${(delay.max / 1e6).toFixed(1)} ms at most`)
+  }
+})
+
+await t.test('a text that hangs the thread is given up, and the next is counted by another', async t => {
+  const { counter, failures } = counterFor(t, { workerUrl: failingWorker, timeoutMs: 400 })
+  t.match(await counter.count(plain('two')), { text: 3 })
+  const [hung, behind] = [counter.count(plain('hang')), counter.count(plain('behind it'))]
+  t.equal(await hung, undefined)
+  t.equal(await behind, undefined)
+  t.same(failures, ['The token counter took longer than 400 ms.'])
+  t.equal(counter.isRunning, false)
+  t.equal(await counter.count(plain('at once')), undefined, 'it is not started again at once')
+  await new Promise(resolve => setTimeout(resolve, 1050))
+  t.match(await counter.count(plain('again')), { text: 5 })
+})
+
+await t.test('a thread that dies takes what it was asked along, and no more', async t => {
+  const { counter, failures } = counterFor(t, { workerUrl: failingWorker })
+  t.equal(await counter.count(plain('die')), undefined)
+  t.same(failures, ['The token counter failed.'])
+  await new Promise(resolve => setTimeout(resolve, 1050))
+  t.match(await counter.count(plain('again')), { text: 5 })
+})
+
+await t.test('a thread that cannot start is a failure and nothing worse', async t => {
+  const { counter, failures } = counterFor(t, { workerUrl: new URL('file:///nowhere/worker.ts') })
+  t.equal(await counter.count(plain('text')), undefined)
+  t.same(failures, ['The token counter failed.'])
+})
+
+await t.test('only so much waits', async t => {
+  const { counter } = counterFor(t, { workerUrl: failingWorker })
+  const counts = await Promise.all(Array.from({ length: 400 }, () => counter.count(plain('Hello'))))
+  t.equal(counts.filter(count => count === undefined).length, 400 - 256)
+  const large = Buffer.alloc(1_048_576, ' x')
+  const many = await Promise.all(
+    Array.from({ length: 20 }, () => counter.count({ form: 'plain', bytes: large })),
+  )
+  t.ok(many.filter(count => count === undefined).length >= 3, 'nor more bytes than 16 MB')
+})
+
+await t.test('the thread ends when there is nothing to count, and with the counter', async t => {
+  const { counter, failures } = counterFor(t, { idleMs: 50 })
+  await counter.count(plain('Hello'))
+  await until(() => !counter.isRunning)
+  t.match(await counter.count(plain('Hello')), { text: 1 })
+  const last = counter.count(plain('Hello'))
+  await counter.close()
+  t.equal(await last, undefined)
+  t.equal(await counter.count(plain('Hello')), undefined)
+  t.same(failures, [])
+})
