@@ -17,7 +17,7 @@ export function requestedModel(
   directory: ModelDirectory,
 ): ResolvedModel | undefined {
   const name = route.match.pathModel ?? facts.model ?? route.match.operation.defaultModel
-  if (name === undefined) {
+  if (name === undefined || name === '') {
     if (needsNoModel(exchange, route)) return undefined
     throw new GatewayError('body_invalid', 'The request names no model. Send "model".', { param: 'model' })
   }
