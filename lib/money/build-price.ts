@@ -81,6 +81,11 @@ export function canonicalPrice(price: Omit<Price, 'hash'>): string {
   return JSON.stringify({ model, from, rubPerMillion, rubPerUnit, above, factors })
 }
 
+/** The version of a price: the hash of its canonical text. */
+export function priceHash(canonical: string): string {
+  return createHash('sha256').update(canonical).digest('base64url')
+}
+
 /**
  * Makes a price from the config's form, normalised and with its hash.
  * @throws RangeError naming the path of the wrong value within the price
@@ -94,6 +99,5 @@ export function buildPrice(input: PriceInput): Price {
     above: tiers(input.above),
     factors: decimals(input.factors, 'factors', noMeter),
   }
-  const hash = createHash('sha256').update(canonicalPrice(price)).digest('base64url')
-  return Object.freeze({ hash, ...price })
+  return Object.freeze({ hash: priceHash(canonicalPrice(price)), ...price })
 }

@@ -1,79 +1,15 @@
 import type { ChargeLine } from '../ledger/price-charge.ts'
+import { priceHash } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
 import { priceLine } from '../money/price-line.ts'
+import { invariants } from './ledger-invariants.ts'
+import { storedPrice } from './stored-price.ts'
+import type { PriceRow } from './stored-price.ts'
 import type { StoreQueries } from './store-queries.ts'
 
 /** At most so many breaches of one kind are told one by one. */
 const examplesMax = 20
 const pageRows = 2000
-
-/**
- * Each finds the rows that break one invariant, and names them. House accounts have no balance of their own:
- * a row that every charge changed would make all charges wait for each other.
- */
-const invariants: readonly (readonly [sentence: string, query: string])[] = [
-  [
-    'the entries of one transaction do not add up to zero',
-    `SELECT exchange_id || '/' || sequence AS name FROM entries
-     GROUP BY exchange_id, sequence, revision HAVING sum(amount_micros) <> 0`,
-  ],
-  [
-    'the balance of an account is not the sum of its entries',
-    `SELECT id AS name FROM accounts WHERE kind = 'customer' AND balance_micros <>
-       coalesce((SELECT total FROM (SELECT account_id, sum(amount_micros) AS total FROM entries GROUP BY account_id)
-                 WHERE account_id = accounts.id), 0)`,
-  ],
-  [
-    'the balance of an account is negative',
-    `SELECT id AS name FROM accounts WHERE kind = 'customer' AND balance_micros < 0`,
-  ],
-  [
-    'the open holds of an account are more than its balance',
-    `SELECT accounts.id AS name FROM accounts JOIN holds ON account_id = accounts.id AND state = 'open'
-     GROUP BY accounts.id, balance_micros HAVING sum(amount_micros) > balance_micros`,
-  ],
-  [
-    'a hold is charged, but has no charge',
-    `SELECT exchange_id || '/' || sequence AS name FROM holds WHERE state = 'charged' AND NOT EXISTS
-       (SELECT 1 FROM charges WHERE exchange_id = holds.exchange_id AND sequence = holds.sequence AND revision = 0)`,
-  ],
-  [
-    'a charge has no hold of the same account that was charged',
-    `SELECT exchange_id || '/' || sequence AS name FROM charges WHERE NOT EXISTS
-       (SELECT 1 FROM holds WHERE exchange_id = charges.exchange_id AND sequence = charges.sequence
-          AND account_id = charges.account_id AND state = 'charged')`,
-  ],
-  [
-    'an exchange has two charges',
-    `SELECT exchange_id || '/' || sequence AS name FROM charges
-     GROUP BY exchange_id, sequence, revision HAVING count(*) > 1`,
-  ],
-  [
-    'a charge and its entries differ',
-    `SELECT exchange_id || '/' || sequence AS name FROM charges WHERE revision = 0 AND (
-       amount_micros <> -coalesce((SELECT amount_micros FROM entries WHERE kind = 'charge' AND revision = 0
-         AND exchange_id = charges.exchange_id AND sequence = charges.sequence), 0)
-       OR overrun_micros <> -coalesce((SELECT amount_micros FROM entries WHERE kind = 'overrun' AND revision = 0
-         AND exchange_id = charges.exchange_id AND sequence = charges.sequence), 0))`,
-  ],
-  [
-    'an entry of a charge has no charge',
-    `SELECT exchange_id || '/' || sequence AS name FROM entries WHERE kind IN ('charge', 'overrun', 'revenue')
-       AND NOT EXISTS (SELECT 1 FROM charges WHERE exchange_id = entries.exchange_id
-         AND sequence = entries.sequence AND revision = entries.revision)`,
-  ],
-  [
-    'a charge beyond the money there was is not flagged',
-    `SELECT exchange_id || '/' || sequence AS name FROM charges
-     WHERE (overrun_micros > 0) <> (flags LIKE '%"overrun"%')`,
-  ],
-  [
-    'what a key has spent is not the sum of its charges',
-    `SELECT key_id AS name FROM (SELECT key_id, sum(spent_micros) AS spent FROM key_spending GROUP BY key_id) AS spending
-     WHERE spent <> coalesce((SELECT total FROM (SELECT key_id, sum(amount_micros) AS total FROM charges GROUP BY key_id) AS paid
-                              WHERE paid.key_id = spending.key_id), 0)`,
-  ],
-]
 
 async function breachesOf(queries: StoreQueries, sentence: string, query: string): Promise<string[]> {
   const rows = await queries.all<{ readonly name: unknown }>(
@@ -87,14 +23,30 @@ interface RecomputedRow {
   readonly id: number
   readonly name: string
   readonly lines: string
+  readonly raw: string | null
   readonly cost: number
 }
 
-function recompute({ name, lines, cost }: RecomputedRow, prices: ReadonlyMap<string, Price>): string[] {
+/** Undefined when the text is no JSON, which nothing here ever writes. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+function recompute(row: RecomputedRow, prices: ReadonlyMap<string, Price>): string[] {
+  const { name, cost } = row
+  const lines = parsed(row.lines) as readonly ChargeLine[] | undefined
+  if (lines === undefined) return [`the lines of a charge cannot be read: ${name}`]
   const breaches: string[] = []
-  const parsed: readonly ChargeLine[] = JSON.parse(lines)
+  if (row.raw !== null && parsed(row.raw) === undefined) {
+    breaches.push(`the provider's usage of a charge cannot be read: ${name}`)
+  }
   let sumMicros = 0
-  for (const line of parsed) {
+  for (const line of lines) {
     sumMicros += line.amountMicros
     const price = prices.get(line.priceVersion)
     if (price === undefined) breaches.push(`a charge names a price that is not known: ${name}`)
@@ -109,14 +61,15 @@ function recompute({ name, lines, cost }: RecomputedRow, prices: ReadonlyMap<str
 /** Works every charge out again from its meters and the price that it names. */
 async function recomputed(queries: StoreQueries): Promise<string[]> {
   const prices = new Map<string, Price>()
-  const priceRows = await queries.all<{ readonly hash: string; readonly body: string }>(
-    'SELECT hash, body FROM prices',
-  )
-  for (const { hash, body } of priceRows) prices.set(hash, { hash, ...JSON.parse(body) })
   const breaches: string[] = []
+  const priceRows = await queries.all<PriceRow>('SELECT hash, body FROM prices')
+  for (const row of priceRows) {
+    if (priceHash(row.body) === row.hash) prices.set(row.hash, storedPrice(row))
+    else breaches.push(`a price is not what its version says: ${row.hash}`)
+  }
   for (let afterId = 0; ;) {
     const rows = await queries.all<RecomputedRow>(
-      `SELECT id, exchange_id || '/' || sequence AS name, lines, amount_micros + overrun_micros AS cost
+      `SELECT id, exchange_id || '/' || sequence AS name, lines, raw_usage AS raw, amount_micros + overrun_micros AS cost
        FROM charges WHERE revision = 0 AND id > ? ORDER BY id LIMIT ?`,
       [afterId, pageRows],
     )

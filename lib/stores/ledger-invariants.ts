@@ -1,0 +1,102 @@
+/**
+ * What holds of every ledger, as queries that both stores understand.
+ *
+ * (1) The entries of a transaction add up to zero, and so do all of them. (2) A balance is the sum of its
+ * account's entries, and what a key has spent is the sum of its charges. (3) A balance covers the open holds.
+ * (4) A hold is open, or resolved in one way, for good. (5) A hold has one charge. (6) What was charged is what
+ * was entered; what the account could not pay is entered as `overrun` and flagged. (7) Money is an integer, and
+ * a charge is what its meters cost by the price that it names. (8) The provider's usage is kept as it came.
+ * (9) No hold is open beyond its expiry.
+ *
+ * Elsewhere: types, keys and references are the file's own (`integrity_check`, `foreign_key_check`); prices
+ * and recomputed charges stand in `verify-ledger.ts`. Not checked, since it cannot be broken or does not
+ * apply: that a charge is at most its hold (it may take what else is free), a rounding account (each line is
+ * rounded once, and that is what is paid), a sequence for each account (rows have one for the store, their
+ * primary key), and a rebuild of the balances, which is (2).
+ */
+
+/**
+ * Each finds the rows that break one invariant, and names them. House accounts have no balance of their own:
+ * a row that every charge changed would make all charges wait for each other.
+ */
+export const invariants: readonly (readonly [sentence: string, query: string])[] = [
+  [
+    'the entries of one transaction do not add up to zero',
+    `SELECT exchange_id || '/' || sequence AS name FROM entries
+     GROUP BY exchange_id, sequence, revision HAVING sum(amount_micros) <> 0`,
+  ],
+  [
+    'the balance of an account is not the sum of its entries',
+    `SELECT id AS name FROM accounts WHERE kind = 'customer' AND balance_micros <>
+       coalesce((SELECT total FROM (SELECT account_id, sum(amount_micros) AS total FROM entries GROUP BY account_id)
+                 WHERE account_id = accounts.id), 0)`,
+  ],
+  [
+    'the balance of an account is negative',
+    `SELECT id AS name FROM accounts WHERE kind = 'customer' AND balance_micros < 0`,
+  ],
+  [
+    'the open holds of an account are more than its balance',
+    `SELECT accounts.id AS name FROM accounts JOIN holds ON account_id = accounts.id AND state = 'open'
+     GROUP BY accounts.id, balance_micros HAVING sum(amount_micros) > balance_micros`,
+  ],
+  [
+    'a hold is charged, but has no charge',
+    `SELECT exchange_id || '/' || sequence AS name FROM holds WHERE state = 'charged' AND NOT EXISTS
+       (SELECT 1 FROM charges WHERE exchange_id = holds.exchange_id AND sequence = holds.sequence AND revision = 0)`,
+  ],
+  [
+    'a charge has no hold of the same account that was charged',
+    `SELECT exchange_id || '/' || sequence AS name FROM charges WHERE NOT EXISTS
+       (SELECT 1 FROM holds WHERE exchange_id = charges.exchange_id AND sequence = charges.sequence
+          AND account_id = charges.account_id AND state = 'charged')`,
+  ],
+  [
+    'an exchange has two charges',
+    `SELECT exchange_id || '/' || sequence AS name FROM charges
+     GROUP BY exchange_id, sequence, revision HAVING count(*) > 1`,
+  ],
+  [
+    'a charge and its entries differ',
+    `SELECT exchange_id || '/' || sequence AS name FROM charges WHERE revision = 0 AND (
+       amount_micros <> -coalesce((SELECT amount_micros FROM entries WHERE kind = 'charge' AND revision = 0
+         AND exchange_id = charges.exchange_id AND sequence = charges.sequence AND account_id = charges.account_id), 0)
+       OR overrun_micros <> -coalesce((SELECT amount_micros FROM entries WHERE kind = 'overrun' AND revision = 0
+         AND exchange_id = charges.exchange_id AND sequence = charges.sequence), 0))`,
+  ],
+  [
+    'an entry of a charge has no charge',
+    `SELECT exchange_id || '/' || sequence AS name FROM entries WHERE kind IN ('charge', 'overrun', 'revenue')
+       AND NOT EXISTS (SELECT 1 FROM charges WHERE exchange_id = entries.exchange_id
+         AND sequence = entries.sequence AND revision = entries.revision)`,
+  ],
+  [
+    'a charge beyond the money there was is not flagged',
+    `SELECT exchange_id || '/' || sequence AS name FROM charges
+     WHERE (overrun_micros > 0) <> (flags LIKE '%"overrun"%')`,
+  ],
+  [
+    // Days are Moscow's, as `budgetDay` of `lib/ledger/key-spending.ts` has them.
+    'what a key has spent on a day is not the sum of its charges',
+    `SELECT key_id || ' on day ' || day AS name FROM
+       (SELECT key_id, day, spent_micros AS micros FROM key_spending
+        UNION ALL SELECT key_id, (at + 10800000) / 86400000, -amount_micros FROM charges) AS spending
+     GROUP BY key_id, day HAVING sum(micros) <> 0`,
+  ],
+  [
+    'a hold is neither open nor resolved',
+    `SELECT exchange_id || '/' || sequence AS name FROM holds
+     WHERE state NOT IN ('open', 'charged', 'released', 'expired') OR (state = 'open') <> (resolved_at IS NULL)`,
+  ],
+  [
+    // By the store's own time, so that an old backup is no breach; a sweep and a set clock have two hours.
+    'a hold is open long after its expiry',
+    `SELECT exchange_id || '/' || sequence AS name FROM holds
+     WHERE state = 'open' AND expires_at + 7200000 < (SELECT max(created_at) FROM holds)`,
+  ],
+  [
+    'an amount is larger than can be counted exactly',
+    `SELECT exchange_id || '/' || sequence AS name FROM entries
+     WHERE amount_micros > 9007199254740991 OR amount_micros < -9007199254740991`,
+  ],
+]
