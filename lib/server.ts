@@ -23,6 +23,8 @@ import type { Pipeline } from './pipeline/pipeline.ts'
 
 /** How long an idle connection is kept: longer than the balancers in front of us keep theirs. */
 const keepAliveMs = 75_000
+/** How often a server that stops closes connections that nobody uses any more. */
+const sweepMs = 100
 const methodsWithoutBody: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
 /** Paths on which a WebSocket may be asked for; everything else that says `Upgrade` is a plain request. */
 const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/v1\/(?:responses|realtime)(?:[/?]|$)|^\/ws\//
@@ -96,9 +98,20 @@ export class GatewayServer {
       }
       this.#server.closeAllConnections()
     }, drainMs)
+    const sweep = setInterval(() => this.#closeUnused(), sweepMs)
     await closed
     await Promise.all([this.#serving.pipeline, ...this.#retired].map(pipeline => pipeline.stop()))
+    clearInterval(sweep)
     clearTimeout(deadline)
+  }
+
+  /** node:http waits for connections that clients keep for later, and for those on which no request is whole. */
+  #closeUnused(): void {
+    const isServing = [this.#serving.pipeline, ...this.#retired].some(
+      pipeline => pipeline.openExchangeCount > 0,
+    )
+    if (isServing) this.#server.closeIdleConnections()
+    else this.#server.closeAllConnections()
   }
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
