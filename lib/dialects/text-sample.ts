@@ -18,6 +18,13 @@ export class TextSample {
 
   /** Answers the text's length in UTF-8. */
   add(text: string): number {
+    const kept = this.#buffer
+    // No character of a string has more than three bytes in UTF-8, so this much is sure to fit.
+    if (kept !== undefined && !this.#isEscaped && this.#length + text.length * 3 <= kept.length) {
+      const written = kept.write(text, this.#length)
+      this.#length += written
+      return written
+    }
     const byteCount = Buffer.byteLength(text)
     if (this.#isFull || !this.#makeRoom(byteCount, false)) return byteCount
     const buffer = this.#buffer as Buffer
@@ -49,8 +56,8 @@ export class TextSample {
     if (buffer !== undefined && (needed <= buffer.length || buffer.length === sampleBytesMax)) return true
     let size = buffer?.length ?? sampleBytesFirst
     while (size < needed && size < sampleBytesMax) size *= 2
-    // Not of the shared pool: a few bytes would keep all of it for as long as the stream lasts.
-    const larger = Buffer.allocUnsafeSlow(size)
+    // A few bytes of the shared pool would keep all of it for as long as a stream lasts; documents are short.
+    const larger = isEscaped ? Buffer.allocUnsafe(size) : Buffer.allocUnsafeSlow(size)
     buffer?.copy(larger, 0, 0, this.#length)
     this.#buffer = larger
     return true

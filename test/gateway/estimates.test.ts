@@ -1,0 +1,115 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import t, { type Test } from 'tap'
+import { callConfig } from '../fixtures/dialect-call.ts'
+import { checkMoney } from '../fixtures/exchange-ends.ts'
+import { chunked, headLines, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
+
+/** 15 tokens of o200k for each sentence. */
+const sentence = 'Сегодня хорошая погода, и мы идём гулять в парк. '
+const tokensOf = (sentences: number): number => sentences * 15
+
+function events(texts: readonly string[]): Buffer {
+  const lines = texts.map(
+    content =>
+      `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ delta: { content } }] })}\n\n`,
+  )
+  return Buffer.from(lines.join(''))
+}
+
+const streamHead = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
+
+/** A gateway before a provider that streams these texts and says nothing of usage. */
+async function gatewayBefore(t: Test, answer: (prompt: string) => readonly string[]): Promise<TestGateway> {
+  const upstream = await startRawUpstream(t, ({ body }) => {
+    const { messages } = JSON.parse(body.toString()) as { messages: [{ content: string }] }
+    const bytes = Buffer.concat([events(answer(messages[0].content)), Buffer.from('data: [DONE]\n\n')])
+    return { pieces: [streamHead, ...chunked([bytes])] }
+  })
+  return startTestGateway(t, { config: callConfig(upstream.origin) })
+}
+
+async function ask(gateway: TestGateway, content: string): Promise<Response> {
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}` },
+    body: JSON.stringify({
+      model: 'test-model',
+      stream: true,
+      max_tokens: 100_000,
+      messages: [{ role: 'user', content }],
+    }),
+  })
+}
+
+await t.test('a stream without usage is charged by what was asked and what was delivered', async t => {
+  const gateway = await gatewayBefore(t, () => Array.from({ length: 50 }, () => sentence))
+  const response = await ask(gateway, sentence.repeat(20))
+  await response.text()
+
+  const charge = await gateway.chargeOf(response.headers.get('x-gateway-request-id') ?? '')
+  const { input = 0, output = 0 } = charge?.usage ?? {}
+  t.match(charge, { usageSource: 'estimated', flags: ['usage_missing'], outcome: 'completed' })
+  t.ok(Math.abs(input / tokensOf(20) - 1) < 0.05, `${input} tokens of input for ${tokensOf(20)}`)
+  t.ok(Math.abs(output / tokensOf(50) - 1) < 0.05, `${output} tokens of output for ${tokensOf(50)}`)
+  t.same(charge?.details, { estimatedByTiktoken: input + output })
+  await checkMoney(t, gateway)
+})
+
+await t.test('a stream that its client leaves is charged by what was delivered until then', async t => {
+  const upstream = await startRawUpstream(t, async () => {
+    const [socket] = upstream.openSockets
+    socket?.write(streamHead)
+    for (const piece of chunked([events(Array.from({ length: 30 }, () => sentence))]).slice(0, -1))
+      socket?.write(piece)
+    await new Promise(resolve => socket?.once('close', resolve))
+    return { pieces: [] }
+  })
+  const gateway = await startTestGateway(t, {
+    config: callConfig(upstream.origin, { onClientLeft: 'abort' }),
+  })
+  const response = await ask(gateway, sentence.repeat(10))
+  const reader = response.body?.getReader()
+  let received = 0
+  while (received < events(Array.from({ length: 30 }, () => sentence)).length)
+    received += (await reader?.read())?.value?.length ?? 0
+  await reader?.cancel()
+
+  await until(async () => (await gateway.charges()).length === 1)
+  const [charge] = await gateway.charges()
+  t.match(charge, { usageSource: 'estimated', flags: [], outcome: 'aborted' })
+  t.ok(
+    Math.abs((charge?.usage.output ?? 0) / tokensOf(30) - 1) < 0.05,
+    `${charge?.usage.output} tokens of output`,
+  )
+  t.ok(
+    Math.abs((charge?.usage.input ?? 0) / tokensOf(10) - 1) < 0.1,
+    `${charge?.usage.input} tokens of input`,
+  )
+  await checkMoney(t, gateway)
+})
+
+await t.test('an answer that was made to take long holds up nobody', async t => {
+  const gateway = await gatewayBefore(t, prompt => (prompt === 'bomb' ? ['a'.repeat(100_000)] : [sentence]))
+  await (await ask(gateway, 'Hello')).text()
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  const bombs = Array.from({ length: 5 }, async () => (await ask(gateway, 'bomb')).text())
+  const startedAt = performance.now()
+  const others = Array.from({ length: 20 }, async () => (await ask(gateway, 'Hello')).text())
+  await Promise.all([...bombs, ...others])
+  delay.disable()
+
+  t.ok(
+    performance.now() - startedAt < 2000,
+    `all were answered in ${(performance.now() - startedAt).toFixed()} ms`,
+  )
+  t.ok(delay.percentile(95) < 20e6, `p95 of the loop is ${(delay.percentile(95) / 1e6).toFixed(1)} ms`)
+  const charges = await gateway.charges()
+  t.equal(charges.length, 26)
+  t.ok(
+    charges.every(charge => charge.details?.['estimatedByBytes'] === undefined),
+    'all were counted',
+  )
+  await checkMoney(t, gateway)
+})

@@ -1,0 +1,39 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { TextSample } from '../../../lib/dialects/text-sample.ts'
+
+await t.test('every byte is counted, and the first 16 KB are kept whole', async () => {
+  const part = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc
+      .tuple(fc.constantFrom('a', 'Я', '的', '😀', '\ud83d'), fc.integer({ min: 0, max: 9000 }))
+      .map(([one, count]) => one.repeat(count)),
+  )
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 8 }), parts => {
+      const sample = new TextSample()
+      let byteCount = 0
+      for (const one of parts) byteCount += sample.add(one)
+      const whole = Buffer.concat(parts.map(one => Buffer.from(one)))
+      const kept = sample.text?.bytes ?? Buffer.alloc(0)
+      return (
+        byteCount === whole.length &&
+        kept.equals(whole.subarray(0, kept.length)) &&
+        kept.length <= 16_384 &&
+        // A character that does not fit whole is left out.
+        kept.length >= Math.min(whole.length, 16_384 - 3)
+      )
+    }),
+  )
+})
+
+await t.test('text with escapes is kept as it is, and not mixed with other text', async t => {
+  const sample = new TextSample()
+  t.equal(sample.text, undefined)
+  sample.addEscaped(Buffer.from('a\\n'))
+  t.equal(sample.add('b'), 1)
+  sample.addEscaped(Buffer.alloc(20_000, 'c'))
+  t.equal(sample.text?.isEscaped, true)
+  t.equal(sample.text?.bytes.length, 16_384)
+  t.ok(sample.text?.bytes.toString().startsWith('a\\nccc'))
+})
