@@ -1,0 +1,97 @@
+import { NotImplementedError } from '@anthropic-ai/sdk'
+import { ApiError } from '@google/genai'
+import OpenAI, { NotFoundError } from 'openai'
+import t from 'tap'
+import { checkServes, startCountingGateway } from '../fixtures/counting-gateway.ts'
+import { anthropicClient, googleClient, openaiClient } from '../fixtures/sdk-clients.ts'
+import { until } from '../fixtures/test-gateway.ts'
+
+const gateway = await startCountingGateway(t)
+const openai = openaiClient(gateway)
+const anthropic = anthropicClient(gateway)
+const google = googleClient(gateway)
+const model = 'some-model'
+const file = new File(['words'], 'words.txt', { type: 'text/plain' })
+
+/** What is not in this release, by the SDKs' own methods, and what the caller is told instead. */
+const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
+  ['openai: files', /inline/, () => openai.files.create({ file, purpose: 'user_data' })],
+  ['openai: a list of files', /inline/, async () => openai.files.list()],
+  [
+    'openai: uploads',
+    /inline/,
+    () => openai.uploads.create({ bytes: 1, filename: 'a', mime_type: 'a/b', purpose: 'vision' }),
+  ],
+  [
+    'openai: batches',
+    /one by one/,
+    () =>
+      openai.batches.create({ completion_window: '24h', endpoint: '/v1/responses', input_file_id: 'file-1' }),
+  ],
+  ['openai: videos', /Videos are not/, () => openai.videos.create({ prompt: 'A fox', model: 'sora-2' })],
+  ['openai: vector stores', /Vector stores/, () => openai.vectorStores.create({})],
+  ['openai: conversations', /previous_response_id/, () => openai.conversations.create({})],
+  ['openai: fine-tuning', /Fine-tuning/, async () => openai.fineTuning.jobs.list()],
+  ['anthropic: batches', /one by one/, () => anthropic.messages.batches.create({ requests: [] })],
+  ['anthropic: files', /inline/, () => anthropic.beta.files.upload({ file })],
+  [
+    'google: files',
+    /not in this release/,
+    () => google.files.upload({ file, config: { mimeType: 'text/plain' } }),
+  ],
+  ['google: a list of files', /inline/, () => google.files.list()],
+  ['google: caches', /Cached contents/, () => google.caches.create({ model, config: {} })],
+  ['google: batches', /Batches/, () => google.batches.create({ model, src: [] })],
+]
+
+for (const [what, message, call] of calls) {
+  await t.test(`${what} are refused with 501, once, and nothing is sent`, async t => {
+    const before = gateway.exchangeCount()
+    const error = await call().catch((error: unknown) => error)
+    if (what.startsWith('openai')) {
+      t.ok(error instanceof OpenAI.InternalServerError, String(error))
+      t.match(error, { status: 501, type: 'invalid_request_error', code: 'not_supported', message })
+    } else if (what.startsWith('anthropic')) {
+      t.ok(error instanceof NotImplementedError, String(error))
+      t.match(error, { status: 501, type: 'invalid_request_error', apiMessage: message })
+    } else {
+      t.ok(error instanceof ApiError, String(error))
+      t.match(error, { status: 501, message: /"status":"UNIMPLEMENTED"/ })
+      t.match(error, { message })
+    }
+    await until(() => gateway.exchangeCount() > before)
+    t.equal(gateway.exchangeCount(), before + 1, 'asked once')
+    t.equal(gateway.upstream.requests.length, 0)
+  })
+}
+
+await t.test('an object of nobody is not found, in the words of its provider', async t => {
+  const error = await openai.responses.retrieve('resp_of_somebody_else').catch((error: unknown) => error)
+  t.ok(error instanceof NotFoundError, String(error))
+  t.match(error, { status: 404, message: /resp_of_somebody_else/ })
+  t.equal(gateway.upstream.requests.length, 0)
+})
+
+await t.test('a WebSocket session is refused before it opens', async t => {
+  for (const path of ['/v1/realtime?model=gpt-realtime', '/v1/responses', '/ws/google.ai']) {
+    const socket = new WebSocket(gateway.url.replace('http', 'ws') + path, [
+      'realtime',
+      `openai-insecure-api-key.${gateway.key}`,
+    ])
+    const event = await new Promise<string>(resolve => {
+      socket.addEventListener('open', () => resolve('open'))
+      socket.addEventListener('error', () => resolve('error'))
+    })
+    t.equal(event, 'error', path)
+  }
+  t.equal(gateway.upstream.requests.length, 0)
+})
+
+await t.test('after all of it nothing is owed and the gateway serves', async t => {
+  t.same(await gateway.charges(), [])
+  t.equal((await gateway.balance()).availableMicros, 1_000_000_000)
+  await checkServes(t, gateway, 'openai')
+  await checkServes(t, gateway, 'anthropic')
+  await checkServes(t, gateway, 'google')
+  t.same(await gateway.breaches(), [])
+})
