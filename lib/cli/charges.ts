@@ -4,6 +4,7 @@ import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import type { CliContext } from './context.ts'
 import { found, readStore } from './read-store.ts'
+import { addChargesRecomputeCommand } from './charges-recompute.ts'
 import { formatTable, formatTime } from './table.ts'
 
 interface ChargesOptions extends SharedOptions {
@@ -13,8 +14,13 @@ interface ChargesOptions extends SharedOptions {
   readonly alarms?: boolean
 }
 
-export function addChargesCommand(program: Command, { stdout }: CliContext): void {
-  addCommand(program, 'charges', 'list what was charged, oldest first; of all accounts unless one is named')
+export function addChargesCommand(program: Command, context: CliContext): void {
+  const { stdout } = context
+  const charges = addCommand(
+    program,
+    'charges',
+    'list what was charged, oldest first; of all accounts unless one is named',
+  )
     .option('--account <id>', 'only of this account')
     .option('--key <id>', 'only of this key')
     .option('--request <id>', 'only of this request: the id of x-gateway-request-id')
@@ -33,6 +39,8 @@ export function addChargesCommand(program: Command, { stdout }: CliContext): voi
         else for await (const charge of charges) stdout.write(`${JSON.stringify(charge)}\n`)
       })
     })
+  charges.enablePositionalOptions()
+  addChargesRecomputeCommand(charges, context)
 }
 
 function table(charges: readonly ChargeReport[]): string {

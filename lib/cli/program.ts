@@ -32,6 +32,8 @@ function buildProgram(context: CliContext): Command {
     .description('A self-hosted gateway to AI providers, charged in roubles.')
     .version(context.version, '-v, --version')
     .exitOverride()
+    // An option belongs to the command before it, also where a command has commands of its own.
+    .enablePositionalOptions()
     .configureOutput({
       writeOut: text => context.stdout.write(text),
       writeErr: text => context.stderr.write(text),

@@ -1,7 +1,7 @@
 import type { KeyRecord } from '../accounts/accounts.ts'
 import type { Meters } from '../money/usage.ts'
 import type { KeyBudget } from './key-spending.ts'
-import type { Balance } from './ledger.ts'
+import type { Balance, Micros } from './ledger.ts'
 
 /** A charge as the command line and the gateway's own endpoints show it. Amounts are roubles. */
 export interface ChargeReport {
@@ -55,12 +55,31 @@ export interface AccountReport extends Balance {
   readonly createdAt: number
 }
 
+/** A charge worked out again from its stored meters and the versions of the prices it names. */
+export interface RecomputedCharge {
+  readonly requestId: string
+  readonly sequence: number
+  /** ISO 8601, UTC. */
+  readonly at: string
+  readonly account: string
+  /** What was charged, the overrun included. */
+  readonly costMicros: Micros
+  /** Undefined when it cannot be worked out. */
+  readonly recomputedMicros: Micros | undefined
+  /** The provider's usage stands beside the charge, verbatim, so that its meters could be read again, too. */
+  readonly hasRawUsage: boolean
+  /** What does not agree, as sentences; empty when all does, as is expected. */
+  readonly differences: readonly string[]
+}
+
 /** Reads what stands in the store, beside whoever writes it. Nothing here changes anything. */
 export interface Reports {
   /** As it stands on the disk; undefined for an unknown account. */
   balance(accountId: string): Promise<Balance | undefined>
   /** Oldest first; of all accounts when none is named. Read page by page. */
   charges(accountId: string | undefined, filter?: ChargesFilter): AsyncIterable<ChargeReport>
+  /** Works the charges from a time on out again, oldest first, those that agree included. */
+  recompute(since: number): AsyncIterable<RecomputedCharge>
   accounts(): Promise<readonly AccountReport[]>
   account(id: string): Promise<AccountReport | undefined>
   keys(accountId?: string): Promise<readonly KeyRecord[]>

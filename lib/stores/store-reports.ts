@@ -3,8 +3,15 @@ import type { Clock } from '../clock.ts'
 import { budgetDays, keyBudget } from '../ledger/key-spending.ts'
 import type { KeyBudget } from '../ledger/key-spending.ts'
 import type { Balance } from '../ledger/ledger.ts'
-import type { AccountReport, ChargeReport, ChargesFilter, Reports } from '../ledger/reports.ts'
+import type {
+  AccountReport,
+  ChargeReport,
+  ChargesFilter,
+  RecomputedCharge,
+  Reports,
+} from '../ledger/reports.ts'
 import { keyRecord } from './key-record.ts'
+import { recomputeCharges } from './recompute-charges.ts'
 import { accountReport, chargeReport } from './report-rows.ts'
 import type { AccountRow, ChargeRow } from './report-rows.ts'
 import type { KeyRow } from './store-operation.ts'
@@ -92,6 +99,10 @@ export class StoreReports implements Reports {
       [id, Math.max(from, 0), Math.min(until, 2 ** 31 - 1), accountId, id],
     )
     return keyBudget({ budgetMicros, period: budgetPeriod }, sums?.spent ?? 0, sums?.held ?? 0, now)
+  }
+
+  recompute(since: number): AsyncIterable<RecomputedCharge> {
+    return recomputeCharges(this.#queries, since)
   }
 
   verify(): Promise<readonly string[]> {
