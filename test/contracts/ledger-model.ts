@@ -1,0 +1,265 @@
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { KeyRecord } from '../../lib/accounts/accounts.ts'
+import { keyDigest } from '../../lib/accounts/key-value.ts'
+import {
+  BalanceInsufficientError,
+  HoldResolvedError,
+  KeyBudgetExceededError,
+} from '../../lib/ledger/ledger.ts'
+import type { Hold } from '../../lib/ledger/ledger.ts'
+import { parseRoubles } from '../../lib/money/amount.ts'
+import { newId } from '../../lib/new-id.ts'
+import { accountWith, chargeOf, roubles } from './store-under-test.ts'
+import type { StoreUnderTest } from './store-under-test.ts'
+
+const startRoubles = 50
+const budgetRoubles = 40
+
+interface ModelHold {
+  readonly amount: number
+  readonly isBudgeted: boolean
+}
+
+/** What the account must have, by arithmetic that a child could do. Amounts are whole roubles. */
+interface Model {
+  balance: number
+  holds: ModelHold[]
+  charges: number[]
+  overrun: number
+  /** What the key with a budget has spent. */
+  spent: number
+}
+
+/** The real thing: a store that many runs share, an account of its own for each. */
+interface Real {
+  store: StoreUnderTest
+  readonly account: string
+  readonly budgetKey: KeyRecord
+  holds: Hold[]
+  /** Resolved already: whatever is tried with them must fail. */
+  readonly resolved: Hold[]
+}
+
+const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0)
+const available = (model: Readonly<Model>): number =>
+  model.balance - sum(model.holds.map(hold => hold.amount))
+const budgetLeft = (model: Readonly<Model>): number =>
+  budgetRoubles - model.spent - sum(model.holds.map(hold => (hold.isBudgeted ? hold.amount : 0)))
+
+/** Every invariant, in memory and on the disk. What is on its way to the disk may not be there yet. */
+async function agree(model: Readonly<Model>, { store, account }: Readonly<Real>): Promise<void> {
+  const { balanceMicros, heldMicros, availableMicros } = await store.ledger.balance(account)
+  const expected = [model.balance, model.balance - available(model), available(model)].map(roubles).join()
+  const found = [balanceMicros, heldMicros, availableMicros].join()
+  if (found !== expected) throw new Error(`expected ${expected}, found ${found}`)
+  if (availableMicros < 0) throw new Error('money was held twice')
+  const breaches = await store.verify()
+  if (breaches.length > 0) throw new Error(breaches.join('; '))
+}
+
+async function failure(promise: Promise<unknown>): Promise<unknown> {
+  return await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+}
+
+type Command = fc.AsyncCommand<Model, Real>
+
+/** A step and its words, by which a failure is told. */
+function command(
+  words: string,
+  run: (model: Model, real: Real) => Promise<void>,
+  check: (model: Readonly<Model>) => boolean = () => true,
+): Command {
+  return {
+    check,
+    async run(model, real) {
+      await run(model, real)
+      await agree(model, real)
+    },
+    toString: () => words,
+  }
+}
+
+function place(amount: number, isBudgeted: boolean): Command {
+  return command(`hold ${amount}${isBudgeted ? ' of the budget' : ''}`, async (model, real) => {
+    const { id, budgetMicros = 0 } = real.budgetKey
+    const placed = real.store.ledger.placeHold({
+      exchangeId: newId(),
+      sequence: 0,
+      accountId: real.account,
+      keyId: isBudgeted ? id : 'key',
+      amountMicros: roubles(amount),
+      ...(isBudgeted && { budget: { budgetMicros, period: 'total' as const } }),
+    })
+    const isPoor = amount > available(model)
+    const isBeyond = isBudgeted && amount > budgetLeft(model)
+    if (!isPoor && !isBeyond) {
+      real.holds.push(await placed)
+      model.holds.push({ amount, isBudgeted })
+      return
+    }
+    const error = await failure(placed)
+    const isExpected =
+      (isPoor && error instanceof BalanceInsufficientError) ||
+      (isBeyond && error instanceof KeyBudgetExceededError)
+    if (!isExpected) throw new Error(`a hold beyond what there is: ${String(error ?? 'placed')}`)
+  })
+}
+
+const hasHold = (model: Readonly<Model>): boolean => model.holds.length > 0
+
+/** Takes a hold out of both lists. */
+function taken(pick: number, model: Model, real: Real): { readonly hold: Hold; readonly known: ModelHold } {
+  const index = pick % model.holds.length
+  const [hold] = real.holds.splice(index, 1)
+  const [known] = model.holds.splice(index, 1)
+  if (hold === undefined || known === undefined) throw new Error('the model and the store differ')
+  real.resolved.push(hold)
+  return { hold, known }
+}
+
+function charge(pick: number, cost: number): Command {
+  const run = async (model: Model, real: Real): Promise<void> => {
+    const { hold, known } = taken(pick, model, real)
+    const paid = Math.min(cost, available(model))
+    model.balance -= paid
+    model.overrun += cost - paid
+    model.charges.push(paid)
+    if (known.isBudgeted) model.spent += paid
+    const result = await real.store.ledger.charge(hold, chargeOf({ input: cost }))
+    if (result.amountMicros !== roubles(paid) || result.overrunMicros !== roubles(cost - paid)) {
+      throw new Error(`paid ${result.amountMicros}, overrun ${result.overrunMicros}`)
+    }
+  }
+  return command(`charge ${cost} to hold ${pick}`, run, hasHold)
+}
+
+function release(pick: number): Command {
+  const run = async (model: Model, real: Real): Promise<void> => {
+    await real.store.ledger.release(taken(pick, model, real).hold)
+  }
+  return command(`release hold ${pick}`, run, hasHold)
+}
+
+function resolveAgain(pick: number, isCharge: boolean): Command {
+  return command(`${isCharge ? 'charge' : 'release'} what is resolved`, async (_, { store, resolved }) => {
+    const hold = resolved[pick % resolved.length]
+    if (hold === undefined) return
+    const again = isCharge ? store.ledger.charge(hold, chargeOf({ input: 1 })) : store.ledger.release(hold)
+    const error = await failure(again)
+    if (!(error instanceof HoldResolvedError)) throw new Error(`a hold was resolved twice: ${String(error)}`)
+  })
+}
+
+function credit(amount: number, isRepeated: boolean): Command {
+  return command(`credit ${amount}${isRepeated ? ' twice over' : ''}`, async (model, real) => {
+    const once = {
+      accountId: real.account,
+      amountMicros: roubles(amount),
+      reason: 'test',
+      idempotencyKey: newId(),
+    }
+    const results = [real.store.accounts.credit(once)]
+    if (isRepeated) results.push(real.store.accounts.credit(once))
+    await Promise.all(results)
+    model.balance += amount
+  })
+}
+
+function restart(): Command {
+  return command('restart', async (model, real) => {
+    real.store = await real.store.restart()
+    const { length } = real.store.recovery.releasedHolds
+    if (length !== model.holds.length) throw new Error(`recovery listed ${length} holds`)
+    real.holds = []
+    model.holds = []
+    // Holds of a store that is closed are nobody's.
+    real.resolved.length = 0
+  })
+}
+
+const amount = fc.integer({ min: 0, max: 30 })
+const pick = fc.nat(9)
+const steps = [
+  { weight: 30, arbitrary: fc.tuple(amount, fc.boolean()).map(([roubles, is]) => place(roubles, is)) },
+  { weight: 25, arbitrary: fc.tuple(pick, amount).map(([index, cost]) => charge(index, cost)) },
+  { weight: 10, arbitrary: pick.map(index => release(index)) },
+  { weight: 5, arbitrary: fc.tuple(pick, fc.boolean()).map(([index, is]) => resolveAgain(index, is)) },
+  {
+    weight: 10,
+    arbitrary: fc.tuple(fc.integer({ min: 1, max: 30 }), fc.boolean()).map(([one, is]) => credit(one, is)),
+  },
+  { weight: 1, arbitrary: fc.constant(restart()) },
+]
+
+/** What is on the disk at the end of a run, against what the model has. */
+async function compareCharges(model: Readonly<Model>, { store, account, budgetKey }: Real): Promise<void> {
+  // A change that is waited for comes after everything that was not.
+  await store.accounts.createKey({ accountId: account })
+  const charges = await store.charges(account)
+  const paid = charges.map(one => parseRoubles(one.amount)).join()
+  if (paid !== model.charges.map(roubles).join()) throw new Error(`the charges are ${paid}`)
+  const overrun = sum(charges.map(one => Number(one.overrun ?? 0)))
+  if (overrun !== model.overrun) throw new Error(`the overrun is ${overrun}, not ${model.overrun}`)
+  const budget = await store.reports.keyBudget(budgetKey)
+  if (budget?.spentMicros !== roubles(model.spent) || budget.heldMicros !== 0) {
+    throw new Error(`the key has spent ${budget?.spentMicros}, not ${roubles(model.spent)}`)
+  }
+  await agree(model, { store, account, budgetKey, holds: [], resolved: [] })
+}
+
+export interface LedgerModelOptions {
+  readonly runs: number
+  /** Repeats an earlier test; fast-check prints it with a failure. */
+  readonly seed?: number | undefined
+}
+
+/** Runs on one store before it makes way for a new one: each step reads the whole of it. */
+const runsPerStore = 20
+
+/**
+ * Drives a store by random steps and compares it with arithmetic, and with its own invariants, after every
+ * step. A failure prints the seed and the steps. `open` makes a new, empty store; it may be a relaxed one,
+ * which is faster and has more in its memory that the disk has not.
+ */
+export async function ledgerModel(
+  t: Test,
+  open: (t: Test) => Promise<StoreUnderTest>,
+  { runs, seed }: LedgerModelOptions,
+): Promise<void> {
+  let store: StoreUnderTest | undefined
+  let runsLeft = 0
+  const next = async (): Promise<StoreUnderTest> => {
+    if (store === undefined || runsLeft === 0) {
+      await store?.close()
+      store = await open(t)
+      runsLeft = runsPerStore
+    }
+    runsLeft -= 1
+    return store
+  }
+  const property = fc.asyncProperty(
+    fc.commands([fc.oneof(...steps)], { size: 'large', maxCommands: 40 }),
+    async commands => {
+      const begun = await next()
+      const account = await accountWith(begun, startRoubles)
+      const { key } = await begun.accounts.createKey({
+        accountId: account,
+        budgetMicros: roubles(budgetRoubles),
+      })
+      const budgetKey = begun.keys.findByDigest(keyDigest(key))
+      if (budgetKey === undefined) throw new Error('the key is not found')
+      const real: Real = { store: begun, account, budgetKey, holds: [], resolved: [] }
+      const model: Model = { balance: startRoubles, holds: [], charges: [], overrun: 0, spent: 0 }
+      await fc.asyncModelRun(() => ({ model, real }), commands)
+      store = real.store
+      for (const hold of real.holds) await store.ledger.release(hold)
+      model.holds = []
+      await compareCharges(model, real)
+    },
+  )
+  await fc.assert(property, { numRuns: runs, endOnFailure: true, ...(seed === undefined ? {} : { seed }) })
+}
