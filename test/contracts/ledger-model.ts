@@ -105,7 +105,7 @@ function place(amount: number, isBudgeted: boolean): Command {
     const isExpected =
       (isPoor && error instanceof BalanceInsufficientError) ||
       (isBeyond && error instanceof KeyBudgetExceededError)
-    if (!isExpected) throw new Error(`a hold beyond what there is: ${String(error ?? 'placed')}`)
+    if (!isExpected) throw new Error('a hold was placed beyond what there is', { cause: error })
   })
 }
 
