@@ -1,18 +1,17 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import { systemClock } from '../clock.ts'
 import type { SharedOptions } from './add-command.ts'
-import { openConfig } from './open-config.ts'
+import { openStoreSetting } from './open-config.ts'
 
 /** Makes a change through the running server, or with the store's lock where none runs. */
 export async function changeAccounts<T>(
   options: SharedOptions,
   change: (accounts: Accounts) => Promise<T>,
 ): Promise<T> {
-  const { config } = openConfig(options)
   const { connectAccounts } = await import('../control/connect-accounts.ts')
   const { createLog } = await import('../log.ts')
   const log = createLog({ level: 'warn' })
-  const connection = await connectAccounts(config, { clock: systemClock, log })
+  const connection = await connectAccounts(openStoreSetting(options), { clock: systemClock, log })
   try {
     return await change(connection.accounts)
   } finally {

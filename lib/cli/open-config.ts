@@ -1,13 +1,26 @@
 import { existsSync } from 'node:fs'
+import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
-import { loadConfig } from '../config/load-config.ts'
+import { loadConfig, loadStoreSetting } from '../config/load-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
 
 /** @throws CommandError that lists what is wrong with the configuration */
 export function openConfig(options: SharedOptions): LoadedConfig {
+  return readFrom(options, loadConfig)
+}
+
+/**
+ * Where the store is, also by a configuration that is wrong elsewhere.
+ * @throws CommandError
+ */
+export function openStoreSetting(options: SharedOptions): Config['store'] {
+  return readFrom(options, loadStoreSetting)
+}
+
+function readFrom<T>(options: SharedOptions, read: (file: string) => T): T {
   const file = findConfig(options.config)
   if (!existsSync(file)) {
     throw new CommandError(
@@ -15,7 +28,7 @@ export function openConfig(options: SharedOptions): LoadedConfig {
     )
   }
   try {
-    return loadConfig(file)
+    return read(file)
   } catch (error) {
     if (error instanceof ConfigError) throw new CommandError(`the configuration is wrong:\n${error.message}`)
     throw error

@@ -2,16 +2,15 @@ import { systemClock } from '../clock.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
-import { openConfig } from './open-config.ts'
+import { openStoreSetting } from './open-config.ts'
 
 /** Reads the store, beside a running server or without one. */
 export async function readStore<T>(
   options: SharedOptions,
   read: (reports: Reports) => Promise<T>,
 ): Promise<T> {
-  const { config } = openConfig(options)
   const { openReports } = await import('../stores/open-store.ts')
-  const reports = await openReports(config.store, systemClock)
+  const reports = await openReports(openStoreSetting(options), systemClock)
   try {
     return await read(reports)
   } finally {

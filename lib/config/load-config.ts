@@ -91,6 +91,24 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   return deepFreeze({ config, notices })
 }
 
+/**
+ * Where the store is, by a config that may be wrong in any other place: revoking a leaked key must not wait
+ * until a typo among the models is found.
+ *
+ * @throws ConfigError when the file cannot be read or the store is not named rightly
+ */
+export function loadStoreSetting(file: string, env: Environment = process.env): Config['store'] {
+  const main = resolve(file)
+  const problems = new Problems(main)
+  problems.layers = readLayers(main, problems)
+  const written = mergeLayers(problems.layers)
+  const own = { store: isMapping(written) ? written['store'] : undefined }
+  const { value } = resolveVariables(own, env, problems)
+  const store = problems.parse(configSchema.shape.store, value['store'], ['store'])
+  problems.throwIfAny()
+  return resolveStore(store as Settings['store'], fileOf(problems, 'store'))
+}
+
 function resolveVariables(merged: unknown, env: Environment, problems: Problems) {
   const { value, missing, malformed } = substitute(merged, env)
   const missingVariables = new Map<string, string[]>()

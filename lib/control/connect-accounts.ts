@@ -25,14 +25,22 @@ const retryMs = 50
 
 /**
  * Accounts to change, from outside the server: through its control socket while one runs, so that its
- * memory changes with the store; else with the store's lock, given back by `close`.
+ * memory changes with the store; else with the store's lock, given back by `close`. A PostgreSQL store is
+ * changed directly: its nodes hear of it.
  *
  * @throws StoreLockedError when another process has the lock and does not listen
  */
-export async function connectAccounts(config: Config, options: ConnectOptions): Promise<AccountsConnection> {
-  if (config.store.kind !== 'sqlite') throw new Error('accounts are changed through a SQLite store')
-  const { file } = config.store
+export async function connectAccounts(
+  setting: Config['store'],
+  options: ConnectOptions,
+): Promise<AccountsConnection> {
   const { startingMs = 5_000, ...storeOptions } = options
+  if (setting.kind === 'postgres') {
+    const { openStore } = await import('../stores/open-store.ts')
+    const store = await openStore({ store: setting, durability: 'strict' }, storeOptions)
+    return { accounts: store.accounts, through: 'store', close: () => store.close() }
+  }
+  const { file } = setting
   const path = socketPath(file)
   // The store's modules are loaded only where the store is opened: with a server running they are not needed.
   for (let waitedMs = 0; ; waitedMs += retryMs) {
@@ -42,7 +50,7 @@ export async function connectAccounts(config: Config, options: ConnectOptions): 
     const { openStore } = await import('../stores/open-store.ts')
     const { StoreLockedError } = await import('../stores/store-error.ts')
     try {
-      const store = await openStore({ store: config.store, durability: 'strict' }, storeOptions)
+      const store = await openStore({ store: setting, durability: 'strict' }, storeOptions)
       return { accounts: store.accounts, through: 'store', close: () => store.close() }
     } catch (error) {
       if (!(error instanceof StoreLockedError) || waitedMs >= startingMs) throw error

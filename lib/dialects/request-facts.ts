@@ -1,8 +1,9 @@
+import { GatewayError } from '../errors.ts'
 import type { ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { NamedObject } from '../money/usage.ts'
 import type { RequestFacts } from './dialect.ts'
-import { findField, readBoolean, readCount, textOf, wrongType } from './read-field.ts'
+import { findField, readBoolean, readCount, textOf } from './read-field.ts'
 import { readMedia } from './read-media.ts'
 
 /** The names under which a request's interest reports what `factsFrom` understands. */
@@ -66,5 +67,5 @@ function requireObject(body: Buffer): void {
     if (byte === 0x7b) return
     if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break
   }
-  throw wrongType({ name: '', path: 'The body', type: 'array', start: 0, end: 0 }, 'a JSON object')
+  throw new GatewayError('body_invalid', 'The body must be a JSON object, {"model": ...}.')
 }

@@ -81,6 +81,21 @@ await t.test('accounts, money and keys without a server', async t => {
   t.match(await here('backup', copy), { code: 1, stderr: /exists already/ })
 })
 
+await t.test('a key is revoked also by a configuration that is wrong elsewhere', async t => {
+  const folder = t.testdir()
+  const { config } = writeConfig(folder)
+  const created = await runHere(['account', 'create', '--email', 'a@b.ru', '--json', '--config', config])
+  const account = member(created.stdout, 'id')
+  const made = await runHere(['key', 'create', '--account', account, '--json', '--config', config])
+  writeConfig(folder, 'models: { broken: 1 }\n')
+
+  const revoked = await runHere(['key', 'revoke', member(made.stdout, 'id'), '--config', config])
+  const checked = await runHere(['check', '--config', config])
+
+  t.match(revoked, { code: 0 })
+  t.match(checked, { code: 1 })
+})
+
 await t.test('what cannot be done exits 1 and says why', async t => {
   const { config } = writeConfig(t.testdir())
   const run = (...words: string[]) => runHere([...words, '--config', config])

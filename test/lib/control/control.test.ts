@@ -179,7 +179,7 @@ await t.test('a folder with a long path is reached, a name that is too long is r
 
 await t.test('with a server running accounts are changed through it', async t => {
   const { file, store } = await startServer(t)
-  const connection = await connectAccounts(configFor(file), { clock: systemClock, log })
+  const connection = await connectAccounts(configFor(file).store, { clock: systemClock, log })
 
   t.equal(connection.through, 'server')
   const { id } = await connection.accounts.createAccount({ email: 'a@b.ru' })
@@ -190,13 +190,13 @@ await t.test('with a server running accounts are changed through it', async t =>
 await t.test('without a server the store is opened, and free again afterwards', async t => {
   const file = join(t.testdir(), 'data/g.db')
   const config = configFor(file)
-  const first = await connectAccounts(config, { clock: systemClock, log })
+  const first = await connectAccounts(config.store, { clock: systemClock, log })
   t.equal(first.through, 'store')
   await first.accounts.createAccount({ email: 'a@b.ru' })
   await first.close()
 
   leaveStaleSocket(`${file}.sock`)
-  const second = await connectAccounts(config, { clock: systemClock, log })
+  const second = await connectAccounts(config.store, { clock: systemClock, log })
   t.equal(second.through, 'store')
   await t.rejects(second.accounts.createAccount({ email: 'a@b.ru' }), { code: 'email_taken' })
   await second.close()
@@ -204,7 +204,7 @@ await t.test('without a server the store is opened, and free again afterwards', 
 
 await t.test('a server that has the lock and does not listen yet is waited for', async t => {
   const { file, store } = await openStore(t, t.testdir())
-  const connecting = connectAccounts(configFor(file), { clock: systemClock, log })
+  const connecting = connectAccounts(configFor(file).store, { clock: systemClock, log })
   const server = await openControlServer({ storeFile: file, accounts: store.accounts, log })
   t.teardown(() => server.close())
 
@@ -213,7 +213,7 @@ await t.test('a server that has the lock and does not listen yet is waited for',
 
 await t.test('a lock that nobody answers for is an error', async t => {
   const { file } = await openStore(t, t.testdir())
-  const connecting = connectAccounts(configFor(file), { clock: systemClock, log, startingMs: 60 })
+  const connecting = connectAccounts(configFor(file).store, { clock: systemClock, log, startingMs: 60 })
 
   await t.rejects(connecting, StoreLockedError)
 })

@@ -1,4 +1,13 @@
 import t from 'tap'
+import {
+  comparableUsage,
+  expectedRawUsage,
+  inputMeters,
+  normaliseUsage,
+  outputMeters,
+  sumMeters,
+} from '../../fixtures/expected-usage.ts'
+import type { Expected } from '../../fixtures/expected-usage.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
 import {
   bytesOf,
@@ -13,17 +22,6 @@ import type { Recording } from './recordings.ts'
 
 /** Byte by byte is slow, so only shorter answers are read that way. */
 const byteByByteMax = 200_000
-const inputMeters = [
-  'input',
-  'cachedInput',
-  'cacheWrite5m',
-  'cacheWrite1h',
-  'audioInput',
-  'cachedAudioInput',
-  'imageInput',
-] as const
-const outputMeters = ['output', 'audioOutput', 'imageOutput'] as const
-
 /** What this release refuses to send, so there is no answer to read. */
 const refused: ReadonlySet<string> = new Set([
   'gemini-interactions/json-plain-test-agent-stream.json',
@@ -61,43 +59,6 @@ function read(recording: Recording, sizeOf: () => number): UsageReading | undefi
   return reader.end()
 }
 
-function sum(
-  reading: UsageReading,
-  meters: readonly (keyof UsageReading['lines'][number]['meters'])[],
-  model?: string,
-): number {
-  let units = 0
-  for (const line of reading.lines) {
-    if (model !== undefined && (line.model ?? '(request model)') !== model) continue
-    for (const meter of meters) units += line.meters[meter] ?? 0
-  }
-  return units
-}
-
-type Expected = Readonly<Record<string, unknown>>
-
-/** What a reading says in the words of a recording's `expected_normalised`. */
-function normalise(reading: UsageReading, expected: Expected, model?: string): Expected {
-  const all: Expected = {
-    input_total: sum(reading, inputMeters, model),
-    input_cache_read: sum(reading, ['cachedInput', 'cachedAudioInput'], model),
-    input_cache_write: sum(reading, ['cacheWrite5m', 'cacheWrite1h'], model),
-    input_uncached: sum(reading, ['input'], model),
-    cache_read: sum(reading, ['cachedInput'], model),
-    cache_write_5m: sum(reading, ['cacheWrite5m'], model),
-    cache_write_1h: sum(reading, ['cacheWrite1h'], model),
-    output_total: sum(reading, outputMeters, model),
-    reasoning: reading.details?.['reasoning'] ?? 0,
-    tool_use_prompt: reading.details?.['toolUse'] ?? 0,
-  }
-  return Object.fromEntries(Object.keys(expected).flatMap(key => (key in all ? [[key, all[key]]] : [])))
-}
-
-function comparable(expected: Expected): Expected {
-  const skipped = ['total_reported', 'rule', 'note', 'discrepancy', 'server_tools', 'by_model']
-  return Object.fromEntries(Object.entries(expected).filter(([key]) => !skipped.includes(key)))
-}
-
 /**
  * Payloads recorded without request and framing have no second opinion, so what they come to is worked out
  * by hand: prompt, completion, and shares of other models.
@@ -124,16 +85,9 @@ const payloads: Readonly<Record<string, readonly [input: number, output: number,
   'xai-chat--xai-tool-call-sse': [291, 26 + 196],
 }
 
-/** The provider's usage as the recording has it, in the shape in which a reading keeps it. */
-function rawOf(recording: Recording): unknown {
-  const usage = recording.expected_usage as Expected
-  if (usage['message_start'] !== undefined) {
-    return { usageStart: usage['message_start'], usage: usage['message_delta_last'] }
-  }
-  if (usage['usage'] === undefined) return usage
-  return usage['tool_usage'] === undefined
-    ? usage['usage']
-    : { usage: usage['usage'], usageTools: usage['tool_usage'] }
+/** Whether a line is of a model; lines of the model that was asked for name none. */
+function isOf(model: string): (name?: string) => boolean {
+  return name => (name ?? '(request model)') === model
 }
 
 await t.test(
@@ -150,16 +104,20 @@ await t.test(
         if (reading === undefined) continue
         const expected = recording.expected_normalised
         if (expected !== null && expected !== undefined) {
-          t.same(normalise(reading, comparable(expected)), comparable(expected), recording.file)
+          t.same(
+            normaliseUsage(reading, comparableUsage(expected)),
+            comparableUsage(expected),
+            recording.file,
+          )
           const byModel = (expected['by_model'] ?? {}) as Readonly<Record<string, Expected>>
           for (const [model, share] of Object.entries(byModel))
-            t.same(normalise(reading, share, model), share, recording.file)
+            t.same(normaliseUsage(reading, share, isOf(model)), share, recording.file)
           const searches = ((expected['server_tools'] ?? {}) as Expected)['web_search_requests'] ?? 0
-          if ('server_tools' in expected) t.equal(sum(reading, ['searches']), searches, recording.file)
+          if ('server_tools' in expected) t.equal(sumMeters(reading, ['searches']), searches, recording.file)
           t.same(reading.flags, odd[recording.file] ?? [], recording.file)
         }
         if (recording.expected_usage === null) t.equal(reading.raw, undefined, recording.file)
-        else t.same(JSON.parse(reading.raw ?? 'null'), rawOf(recording), recording.file)
+        else t.same(JSON.parse(reading.raw ?? 'null'), expectedRawUsage(recording), recording.file)
         compared += 1
       }
     }
@@ -180,9 +138,9 @@ await t.test(
         if (reading === undefined) continue
         const all = [...inputMeters, ...outputMeters]
         const others = reading.lines.filter(line => line.model !== undefined)
-        const otherUnits = others.length === 0 ? undefined : sum({ ...reading, lines: others }, all)
+        const otherUnits = others.length === 0 ? undefined : sumMeters({ ...reading, lines: others }, all)
         t.same(
-          [sum(reading, inputMeters), sum(reading, outputMeters), otherUnits],
+          [sumMeters(reading, inputMeters), sumMeters(reading, outputMeters), otherUnits],
           [expected[0], expected[1], expected[2]],
           recording.file,
         )
