@@ -12,7 +12,7 @@ import type { Pipeline } from './pipeline/pipeline.ts'
 import type { PluginRegistry } from './plugin-context.ts'
 import { startSandbox, withSandbox } from './sandbox/with-sandbox.ts'
 import { GatewayServer } from './server.ts'
-import { openStore } from './stores/open-store.ts'
+import { openStore, storeName } from './stores/open-store.ts'
 import type { Store } from './stores/store.ts'
 import { UpstreamPools } from './upstream/upstream-pools.ts'
 
@@ -92,7 +92,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const { address, family, port } = await server.listen()
     const host = family === 'IPv6' ? `[${address}]` : address
     const url = `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}`
-    log.info({ url, adminUrl, store: config.store }, 'listening')
+    log.info({ url, adminUrl, store: storeName(config.store) }, 'listening')
     if (isFirstTry(config, store.isNew))
       options.onDemo?.(demoCommand(url, await createDemoAccount(store.accounts)))
 

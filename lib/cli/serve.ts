@@ -19,11 +19,8 @@ export function addServeCommand(program: Command, context: CliContext): void {
     const log = createLog({ level: config.log.level })
     for (const notice of notices) log.info(notice)
     if (config.file.includes('/node_modules/')) {
-      const { file, store } = config
-      log.warn(
-        { file, store },
-        'this configuration, and the store beside it, go with the next install: copy them',
-      )
+      const { file } = config
+      log.warn({ file }, 'this configuration, and the store beside it, go with the next install: copy them')
     }
     const stopped = stopSignal(log)
     // Plain text among the log's lines, to be copied into a terminal.

@@ -23,11 +23,6 @@ const notYet: readonly NotYet[] = [
     isAsked: config => config.egress.size > 0,
   },
   {
-    path: ['store'],
-    message: 'PostgreSQL is not built yet; use sqlite:FILE',
-    isAsked: config => config.store.kind === 'postgres',
-  },
-  {
     path: ['workers'],
     message: 'more than one process is not built yet; use workers: 1',
     isAsked: config => config.workers !== 1,

@@ -114,6 +114,7 @@ export const configSchema = z.strictObject({
   store: z
     .string()
     .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:FILE or postgres://...')
+    .refine(text => text.startsWith('sqlite:') || URL.canParse(text), 'is no URL that can be read')
     .default('sqlite:../data/gateway.db'),
   durability: z.enum(['strict', 'relaxed']).default('strict'),
   workers: z.union([z.literal('auto'), integer(1, 1024)], { error: 'must be a number or auto' }).default(1),

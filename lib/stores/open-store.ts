@@ -9,6 +9,13 @@ interface OpenOptions {
   readonly log?: Pick<Log, 'info' | 'error'>
 }
 
+/** A store as it may be shown: without the password. */
+export function storeName(store: Config['store']): string {
+  if (store.kind === 'sqlite') return store.file
+  const { protocol, host, pathname } = new URL(store.url)
+  return `${protocol}//${host}${pathname}`
+}
+
 // Each kind's modules are loaded only where it is used.
 
 /**
@@ -20,7 +27,10 @@ export async function openStore(
   { store, durability }: Pick<Config, 'store' | 'durability'>,
   options: OpenOptions,
 ): Promise<Store> {
-  if (store.kind !== 'sqlite') throw new Error('Only SQLite stores can be opened in this release.')
+  if (store.kind === 'postgres') {
+    const { openPostgresStore } = await import('./postgres.ts')
+    return openPostgresStore({ url: store.url, durability, ...options })
+  }
   const { openSqliteStore } = await import('./sqlite.ts')
   return openSqliteStore({ file: store.file, durability, ...options })
 }
@@ -30,7 +40,10 @@ export async function openStore(
  * @throws StoreError when there is none, or it cannot be used
  */
 export async function openReports(store: Config['store'], clock: Clock): Promise<Reports> {
-  if (store.kind !== 'sqlite') throw new Error('Only SQLite stores can be opened in this release.')
+  if (store.kind === 'postgres') {
+    const { openPostgresReports } = await import('./postgres-reports.ts')
+    return openPostgresReports(store.url, clock)
+  }
   const { openSqliteReports } = await import('./sqlite-reports.ts')
   return openSqliteReports(store.file, clock)
 }

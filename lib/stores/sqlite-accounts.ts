@@ -1,20 +1,14 @@
-import { AccountError } from '../accounts/accounts.ts'
 import type { Accounts, NewKey } from '../accounts/accounts.ts'
-import { keyDigest, newKeyValue } from '../accounts/key-value.ts'
 import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import type { Clock } from '../clock.ts'
 import type { BalanceBook } from '../ledger/balance-book.ts'
 import type { KeySpending } from '../ledger/key-spending.ts'
 import type { Micros } from '../ledger/ledger.ts'
-import { amountMicrosMax } from '../money/amount.ts'
 import { newId } from '../new-id.ts'
+import { accountEmail, checkCredit, newKeyRow } from './account-rules.ts'
 import { keyRecord } from './key-record.ts'
 import { written } from './sqlite-ledger.ts'
-import type { KeyRow } from './store-operation.ts'
 import type { OperationOwner, WriteQueue } from './write-queue.ts'
-
-const emailPattern = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
-const emailLengthMax = 254
 
 // Whoever asked is told that it failed, and must not find later that it was done after all.
 const dropped: OperationOwner = { isKept: false }
@@ -36,10 +30,7 @@ export class SqliteAccounts implements Accounts {
   }
 
   async createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }> {
-    const email = account.email.trim().toLowerCase()
-    if (!emailPattern.test(email) || email.length > emailLengthMax) {
-      throw new AccountError('email_invalid', `"${account.email}" is not an e-mail address`)
-    }
+    const email = accountEmail(account.email)
     const { queue, book, clock } = this.#options
     const id = newId()
     await written(queue.add(['account', id, newId(), email, account.name ?? null, clock.now()], dropped))
@@ -54,9 +45,7 @@ export class SqliteAccounts implements Accounts {
     readonly idempotencyKey?: string
   }): Promise<{ entryId: string; balanceMicros: Micros }> {
     const { accountId, amountMicros, reason, idempotencyKey } = credit
-    if (!(Number.isSafeInteger(amountMicros) && amountMicros > 0 && amountMicros <= amountMicrosMax)) {
-      throw new AccountError('amount_invalid', `${amountMicros} micro-roubles cannot be credited`)
-    }
+    checkCredit(amountMicros)
     const { queue, book, clock } = this.#options
     const entryId = `credit:${idempotencyKey ?? newId()}`
     const isBooked = await written(
@@ -67,24 +56,8 @@ export class SqliteAccounts implements Accounts {
   }
 
   async createKey(key: NewKey): Promise<{ id: string; key: string }> {
-    checkKey(key)
     const { queue, spending, keys, clock } = this.#options
-    const value = newKeyValue()
-    const digest = keyDigest(value)
-    const row: KeyRow = {
-      id: newId(),
-      account_id: key.accountId,
-      digest,
-      name: key.name ?? '',
-      last_four: value.slice(-4),
-      models: key.models === undefined ? null : JSON.stringify(key.models),
-      budget_micros: key.budgetMicros ?? null,
-      budget_period: key.budgetMicros === undefined ? null : (key.budgetPeriod ?? 'total'),
-      expires_at: key.expiresAt ?? null,
-      ip_addresses: key.ipAddresses === undefined ? null : JSON.stringify(key.ipAddresses),
-      revoked_at: null,
-      created_at: clock.now(),
-    }
+    const { row, value } = newKeyRow(key, clock.now())
     await written(
       queue.add(
         [
@@ -105,7 +78,7 @@ export class SqliteAccounts implements Accounts {
       ),
     )
     if (row.budget_micros !== null) spending.watch(row.id)
-    keys.put(digest, keyRecord(row))
+    keys.put(row.digest, keyRecord(row))
     return { id: row.id, key: value }
   }
 
@@ -114,14 +87,5 @@ export class SqliteAccounts implements Accounts {
     const at = clock.now()
     const isChanged = await written(queue.add(['revoke', id, at], dropped))
     if (isChanged === true) keys.revoke(id, at)
-  }
-}
-
-function checkKey({ budgetMicros, expiresAt }: NewKey): void {
-  if (budgetMicros !== undefined && !(Number.isSafeInteger(budgetMicros) && budgetMicros >= 0)) {
-    throw new AccountError('amount_invalid', `${budgetMicros} micro-roubles cannot be a budget`)
-  }
-  if (expiresAt !== undefined && !Number.isSafeInteger(expiresAt)) {
-    throw new AccountError('expiry_invalid', `${expiresAt} is not a time in milliseconds`)
   }
 }

@@ -28,8 +28,8 @@ export interface Ticket {
 
 type BatchEnd = (error: LedgerUnavailableError | undefined) => void
 
-class GatheringBatch implements Batch {
-  readonly operations: StoreOperation[] = []
+class GatheringBatch<Operation> implements Batch {
+  readonly operations: Operation[] = []
   readonly owners: OperationOwner[] = []
   readonly ended: Promise<LedgerUnavailableError | undefined>
   readonly written: Promise<LedgerUnavailableError | undefined>
@@ -81,15 +81,15 @@ class GatheringBatch implements Batch {
 }
 
 /** An operation of a failed batch, to be written before all others. */
-interface KeptOperation {
-  readonly operation: StoreOperation
-  readonly batch: GatheringBatch
+interface KeptOperation<Operation> {
+  readonly operation: Operation
+  readonly batch: GatheringBatch<Operation>
   readonly index: number
 }
 
-interface WriteQueueOptions {
+interface WriteQueueOptions<Operation> {
   /** Sends operations to the writer, whose answer comes back by `onReport`. */
-  readonly send: (operations: readonly StoreOperation[]) => void
+  readonly send: (operations: readonly Operation[]) => void
   /** Called when the store stops or starts to take writes. */
   readonly onAvailable: (error: LedgerUnavailableError | undefined) => void
   readonly retryMs: number
@@ -101,11 +101,11 @@ interface WriteQueueOptions {
  * Gathers operations while the writer is busy and sends them as one batch the moment it is not: nobody
  * waits for a batch to fill.
  */
-export class WriteQueue {
-  readonly #options: WriteQueueOptions
-  #gathering = new GatheringBatch()
-  #sent: GatheringBatch | undefined
-  #kept: KeptOperation[] = []
+export class WriteQueue<Operation = StoreOperation> {
+  readonly #options: WriteQueueOptions<Operation>
+  #gathering = new GatheringBatch<Operation>()
+  #sent: GatheringBatch<Operation> | undefined
+  #kept: KeptOperation<Operation>[] = []
   #sentKept = 0
   #isScheduled = false
   #retryTimer: NodeJS.Timeout | undefined
@@ -113,7 +113,7 @@ export class WriteQueue {
   #isEnded = false
   #onIdle: (() => void) | undefined
 
-  constructor(options: WriteQueueOptions) {
+  constructor(options: WriteQueueOptions<Operation>) {
     this.#options = options
   }
 
@@ -130,7 +130,7 @@ export class WriteQueue {
     return this.#waiting >= this.#options.waitingMax
   }
 
-  add(operation: StoreOperation, owner: OperationOwner): Ticket {
+  add(operation: Operation, owner: OperationOwner): Ticket {
     const batch = this.#gathering
     const index = batch.operations.push(operation) - 1
     batch.owners.push(owner)
@@ -209,7 +209,7 @@ export class WriteQueue {
 
   #send(): void {
     const batch = this.#gathering
-    this.#gathering = new GatheringBatch()
+    this.#gathering = new GatheringBatch<Operation>()
     if (this.#isEnded) {
       this.#failed(batch, this.#failure ?? new LedgerUnavailableError('the store is closed'))
       return
@@ -223,10 +223,10 @@ export class WriteQueue {
     )
   }
 
-  #committed(batch: GatheringBatch, report: BatchReport): void {
+  #committed(batch: GatheringBatch<Operation>, report: BatchReport): void {
     const kept = this.#kept
     if (kept.length > 0) this.#kept = []
-    const place = (position: number): Ticket & { readonly batch: GatheringBatch } =>
+    const place = (position: number): Ticket & { readonly batch: GatheringBatch<Operation> } =>
       kept[position] ?? { batch, index: position - this.#sentKept }
     for (const [position, code, message] of report.refusals) {
       const { batch: own, index } = place(position)
@@ -243,7 +243,7 @@ export class WriteQueue {
     else this.#onIdle?.()
   }
 
-  #failed(batch: GatheringBatch, error: LedgerUnavailableError): void {
+  #failed(batch: GatheringBatch<Operation>, error: LedgerUnavailableError): void {
     this.#setFailure(error)
     for (const [index, operation] of batch.operations.entries()) {
       if (batch.owners[index]?.isKept === true) this.#kept.push({ operation, batch, index })

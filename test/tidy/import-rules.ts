@@ -5,6 +5,7 @@ import type { Source } from './sources.ts'
 const doors: Readonly<Record<string, readonly string[]>> = {
   undici: ['lib/upstream/'],
   'better-sqlite3': ['lib/stores/'],
+  pg: ['lib/stores/postgres-connection.ts'],
   kysely: ['lib/stores/'],
   pino: ['lib/log.ts'],
   eventemitter3: ['lib/pipeline/events.ts'],

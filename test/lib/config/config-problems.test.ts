@@ -64,7 +64,6 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['unmetered: 1', 'unmetered', /true or false/],
   ['accountArea: { listen: { port: 1 }, publicUrl: http://a.example }', 'accountArea', /not built yet/],
   ['egress: { fi: { url: "http://u:secret@203.0.113.7:3128" } }', 'egress', /not built yet/],
-  ['store: postgres://u:secret@db/gateway', 'store', /not built yet/],
   ['workers: 4', 'workers', /not built yet/],
 ]
 

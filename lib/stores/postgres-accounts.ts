@@ -1,0 +1,159 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { AccountError } from '../accounts/accounts.ts'
+import type { Accounts, NewKey } from '../accounts/accounts.ts'
+import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
+import type { Clock } from '../clock.ts'
+import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import type { Micros } from '../ledger/ledger.ts'
+import { newId } from '../new-id.ts'
+import { accountEmail, checkCredit, newKeyRow } from './account-rules.ts'
+import { keyRecord } from './key-record.ts'
+import { isStoreFailure, transaction } from './postgres-connection.ts'
+import type { PostgresPool, PostgresQueries } from './postgres-connection.ts'
+
+interface PostgresAccountsOptions {
+  readonly pool: PostgresPool
+  readonly keys: MemoryKeyDirectory
+  readonly clock: Clock
+}
+
+/** How often and how long a change is tried when the connection fails. */
+const attempts = 4
+const retryMs = 250
+
+/**
+ * Changes of accounts and keys on PostgreSQL, each a transaction. Ids are made before the first attempt and
+ * each step is one that finds itself done, so that an attempt whose answer was lost is repeated safely.
+ */
+export class PostgresAccounts implements Accounts {
+  readonly #options: PostgresAccountsOptions
+
+  constructor(options: PostgresAccountsOptions) {
+    this.#options = options
+  }
+
+  async createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }> {
+    const email = accountEmail(account.email)
+    const name = account.name ?? null
+    const now = this.#options.clock.now()
+    const id = newId()
+    const userId = newId()
+    await this.#change(async queries => {
+      await queries.query(
+        `INSERT INTO accounts (id, kind, name, email, created_at) VALUES ($1, 'customer', $2, $3, $4)
+         ON CONFLICT DO NOTHING`,
+        [id, name, email, now],
+      )
+      const { rowCount } = await queries.query('SELECT 1 FROM accounts WHERE id = $1', [id])
+      if (rowCount === 0)
+        throw new AccountError('email_taken', `there is an account with the e-mail ${email}`)
+      await queries.query(
+        'INSERT INTO users (id, email, name, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
+        [userId, email, name, now],
+      )
+      await queries.query(
+        `INSERT INTO memberships (user_id, account_id, role, created_at)
+         SELECT id, $1, 'owner', $2 FROM users WHERE email = $3 ON CONFLICT DO NOTHING`,
+        [id, now, email],
+      )
+    })
+    return { id }
+  }
+
+  async credit(credit: {
+    readonly accountId: string
+    readonly amountMicros: Micros
+    readonly reason: string
+    readonly idempotencyKey?: string
+  }): Promise<{ entryId: string; balanceMicros: Micros }> {
+    const { accountId, amountMicros, reason, idempotencyKey } = credit
+    checkCredit(amountMicros)
+    const entryId = `credit:${idempotencyKey ?? newId()}`
+    const now = this.#options.clock.now()
+    const balanceMicros = await this.#change(async queries => {
+      await lockCustomer(queries, accountId)
+      const { rowCount } = await queries.query(
+        `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason)
+         VALUES ($1, 0, 'credit', $2, $3, $4, $5), ($1, 0, 'cash', 'house:cash', -$3::bigint, $4, $5)
+         ON CONFLICT DO NOTHING`,
+        [entryId, accountId, amountMicros, now, reason],
+      )
+      if (rowCount === 0) await checkSameCredit(queries, entryId, accountId, amountMicros)
+      const { rows } = await queries.query<{ balance_micros: number }>(
+        'UPDATE accounts SET balance_micros = balance_micros + $2 WHERE id = $1 RETURNING balance_micros',
+        [accountId, rowCount === 0 ? 0 : amountMicros],
+      )
+      return rows[0]?.balance_micros ?? 0
+    })
+    return { entryId, balanceMicros }
+  }
+
+  async createKey(key: NewKey): Promise<{ id: string; key: string }> {
+    const { row, value } = newKeyRow(key, this.#options.clock.now())
+    const columns = Object.keys(row)
+    const places = columns.map((_, index) => `$${index + 1}`)
+    await this.#change(async queries => {
+      await lockCustomer(queries, row.account_id)
+      await queries.query(
+        `INSERT INTO keys (${columns.join(', ')}) VALUES (${places.join(', ')}) ON CONFLICT DO NOTHING`,
+        Object.values(row),
+      )
+    })
+    this.#options.keys.put(row.digest, keyRecord(row))
+    return { id: row.id, key: value }
+  }
+
+  async revokeKey(id: string): Promise<void> {
+    const now = this.#options.clock.now()
+    const revokedAt = await this.#change(async queries => {
+      await queries.query('UPDATE keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL', [id, now])
+      const { rows } = await queries.query<{ revoked_at: number }>(
+        'SELECT revoked_at FROM keys WHERE id = $1',
+        [id],
+      )
+      if (rows[0] === undefined) throw new AccountError('key_not_found', `there is no key ${id}`)
+      return rows[0].revoked_at
+    })
+    this.#options.keys.revoke(id, revokedAt)
+  }
+
+  async #change<T>(change: (queries: PostgresQueries) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await transaction(this.#options.pool, 'BEGIN', change)
+      } catch (cause) {
+        if (cause instanceof AccountError || !isStoreFailure(cause)) throw cause
+        if (attempt === attempts) {
+          const reason = cause instanceof Error ? cause.message : String(cause)
+          throw new LedgerUnavailableError(`the store cannot be written: ${reason}`, { cause })
+        }
+      }
+      await delay(retryMs)
+    }
+  }
+}
+
+/** @throws AccountError account_not_found */
+async function lockCustomer(queries: PostgresQueries, accountId: string): Promise<void> {
+  const { rowCount } = await queries.query(
+    `SELECT 1 FROM accounts WHERE id = $1 AND kind = 'customer' FOR NO KEY UPDATE`,
+    [accountId],
+  )
+  if (rowCount === 0) throw new AccountError('account_not_found', `there is no account ${accountId}`)
+}
+
+/** @throws AccountError idempotency_conflict */
+async function checkSameCredit(
+  queries: PostgresQueries,
+  entryId: string,
+  accountId: string,
+  amountMicros: Micros,
+): Promise<void> {
+  const { rowCount } = await queries.query(
+    `SELECT 1 FROM entries WHERE exchange_id = $1 AND kind = 'credit' AND account_id = $2 AND amount_micros = $3`,
+    [entryId, accountId, amountMicros],
+  )
+  if (rowCount === 0) {
+    throw new AccountError('idempotency_conflict', 'another credit was booked under this idempotency key')
+  }
+}

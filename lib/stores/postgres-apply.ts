@@ -1,0 +1,160 @@
+/**
+ * Applies a batch of operations as one statement, which is one transaction and one way to the database and
+ * back. Operations go account by account, in one order for all nodes, so that nobody waits in a circle; those
+ * of one account in the order they came in. The account's row is locked while its operations are decided.
+ *
+ * Every operation may be repeated when the answer to it was lost: what stands under its request id is looked
+ * at before anything is done. Answers a row for each: its index, how it ended, and up to two amounts.
+ */
+export const applyOperations = `
+CREATE FUNCTION apply_operations(operations JSON)
+RETURNS TABLE (index INTEGER, ending TEXT, one BIGINT, two BIGINT) LANGUAGE plpgsql AS $$
+DECLARE
+  o RECORD;
+  account TEXT;
+  is_known BOOLEAN;
+  balance BIGINT;
+  held BIGINT;
+  hold_state TEXT;
+  hold_amount BIGINT;
+  paid BIGINT;
+  rest BIGINT;
+  spent BIGINT;
+  spent_keys TEXT[] := '{}';
+  spent_days INTEGER[] := '{}';
+  spent_amounts BIGINT[] := '{}';
+BEGIN
+  FOR o IN
+    SELECT * FROM json_to_recordset(operations) AS given (
+      i INTEGER, kind TEXT, exchange TEXT, sequence INTEGER, account TEXT, key TEXT, amount BIGINT, at BIGINT,
+      owner TEXT, expires BIGINT, budget BIGINT, from_day INTEGER, until_day INTEGER, state TEXT, day INTEGER,
+      provider TEXT, model TEXT, dialect TEXT, operation TEXT, outcome TEXT, source TEXT, lines TEXT, raw TEXT,
+      details TEXT, flags TEXT)
+    ORDER BY given.account COLLATE "C", given.i
+  LOOP
+    IF account IS DISTINCT FROM o.account THEN
+      IF is_known THEN
+        UPDATE accounts SET balance_micros = balance, held_micros = held
+          WHERE id = account AND (balance_micros <> balance OR held_micros <> held);
+      END IF;
+      account := o.account;
+      SELECT balance_micros, held_micros INTO balance, held FROM accounts
+        WHERE id = account AND kind = 'customer' FOR NO KEY UPDATE;
+      is_known := FOUND;
+    END IF;
+    index := o.i;
+    one := NULL;
+    two := NULL;
+
+    IF o.kind = 'price' THEN
+      INSERT INTO prices (hash, model, body, created_at) VALUES (o.exchange, o.model, o.lines, o.at)
+        ON CONFLICT DO NOTHING;
+      ending := 'done';
+
+    ELSIF NOT is_known THEN
+      ending := 'account_not_found';
+
+    ELSIF o.kind = 'balance' THEN
+      ending := 'done';
+      one := balance;
+      two := held;
+
+    ELSIF o.kind = 'object' THEN
+      INSERT INTO objects (provider, kind, id, account_id, credential, exchange_id, created_at)
+        VALUES (o.provider, o.operation, o.lines, account, o.owner, o.exchange, o.at) ON CONFLICT DO NOTHING;
+      ending := 'done';
+
+    ELSIF o.kind = 'hold' THEN
+      ending := 'held';
+      IF o.budget IS NOT NULL THEN
+        SELECT coalesce(sum(part), 0) INTO spent FROM (
+          SELECT spent_micros AS part FROM key_spending
+            WHERE key_id = o.key AND day >= o.from_day AND day < o.until_day
+          UNION ALL
+          SELECT amount FROM unnest(spent_keys, spent_days, spent_amounts) AS pending (key, day, amount)
+            WHERE key = o.key AND day >= o.from_day AND day < o.until_day) AS parts;
+        SELECT coalesce(sum(amount_micros), 0) INTO hold_amount FROM holds
+          WHERE holds.state = 'open' AND account_id = account AND key_id = o.key;
+        IF o.amount > greatest(0, o.budget - spent - hold_amount) THEN
+          ending := 'budget';
+          one := spent;
+          two := hold_amount;
+        END IF;
+      END IF;
+      IF ending = 'held' AND o.amount > balance - held THEN
+        ending := 'balance';
+        one := balance - held;
+      END IF;
+      IF ending = 'held' THEN
+        INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, owner, created_at, expires_at)
+          VALUES (o.exchange, o.sequence, account, o.key, o.amount, o.owner, o.at, o.expires)
+          ON CONFLICT DO NOTHING;
+        IF FOUND THEN held := held + o.amount;
+        ELSE ending := 'hold_exists';
+        END IF;
+      END IF;
+
+    ELSIF o.kind = 'charge' THEN
+      SELECT holds.state, amount_micros INTO hold_state, hold_amount FROM holds
+        WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account;
+      -- A lease that ran out gave the money back; what was used is owed all the same.
+      IF hold_state IN ('open', 'expired') THEN
+        UPDATE holds SET state = 'charged', resolved_at = o.at
+          WHERE exchange_id = o.exchange AND holds.sequence = o.sequence;
+        IF hold_state = 'open' THEN held := held - hold_amount; END IF;
+        paid := least(o.amount, balance - held);
+        rest := o.amount - paid;
+        balance := balance - paid;
+        INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation,
+            outcome, usage_source, lines, raw_usage, details, flags, amount_micros, overrun_micros)
+          VALUES (o.exchange, o.sequence, account, o.key, o.at, o.provider, o.model, o.dialect, o.operation,
+            o.outcome, o.source, o.lines, o.raw, o.details,
+            CASE WHEN rest = 0 THEN o.flags WHEN o.flags = '[]' THEN '["overrun"]'
+              ELSE left(o.flags, -1) || ',"overrun"]' END, paid, rest);
+        INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
+          SELECT o.exchange, o.sequence, side.kind, side.account_id, side.amount, o.at
+          FROM (VALUES ('charge', account, -paid), ('overrun', 'house:overrun', -rest),
+            ('revenue', 'house:revenue', paid + rest)) AS side (kind, account_id, amount) WHERE side.amount <> 0;
+        IF paid > 0 THEN
+          spent_keys := spent_keys || o.key;
+          spent_days := spent_days || o.day;
+          spent_amounts := spent_amounts || paid;
+        END IF;
+        ending := 'charged';
+        one := paid;
+        two := rest;
+      ELSIF hold_state = 'charged' THEN
+        SELECT 'charged', amount_micros, overrun_micros INTO ending, one, two FROM charges
+          WHERE exchange_id = o.exchange AND charges.sequence = o.sequence AND revision = 0;
+      ELSE ending := 'hold_not_open';
+      END IF;
+
+    ELSE
+      UPDATE holds SET state = o.state, resolved_at = o.at
+        WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account
+          AND holds.state = 'open'
+        RETURNING amount_micros INTO hold_amount;
+      ending := 'hold_not_open';
+      IF FOUND THEN
+        held := held - hold_amount;
+        ending := o.state;
+      ELSIF o.kind = 'abandon' THEN
+        -- Whether the hold was written is not known. Where it was not, it cannot be from now on.
+        INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, state, owner, created_at,
+            expires_at, resolved_at)
+          VALUES (o.exchange, o.sequence, account, o.key, o.amount, o.state, o.owner, o.at, o.expires, o.at)
+          ON CONFLICT DO NOTHING;
+      END IF;
+    END IF;
+    RETURN NEXT;
+  END LOOP;
+  IF is_known THEN
+    UPDATE accounts SET balance_micros = balance, held_micros = held
+      WHERE id = account AND (balance_micros <> balance OR held_micros <> held);
+  END IF;
+  INSERT INTO key_spending (key_id, day, spent_micros)
+    SELECT key, day, sum(amount) FROM unnest(spent_keys, spent_days, spent_amounts) AS pending (key, day, amount)
+    GROUP BY key, day ORDER BY key COLLATE "C", day
+    ON CONFLICT (key_id, day) DO UPDATE SET spent_micros = key_spending.spent_micros + excluded.spent_micros;
+END $$;
+`

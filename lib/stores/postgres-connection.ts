@@ -1,0 +1,94 @@
+import { Client, DatabaseError, Pool, TypeOverrides } from 'pg'
+import type { ClientConfig } from 'pg'
+import { StoreError } from './store-error.ts'
+
+export type PostgresClient = Client
+export type PostgresPool = Pool
+
+/** What runs statements: a connection of its own, or one of a pool's. */
+export type PostgresQueries = Pick<Client, 'query'>
+
+const bigint = 20
+const types = new TypeOverrides()
+// The driver hands BIGINT over as text. All of ours are times, counts and micro-roubles.
+types.setTypeParser(bigint, 'text', text => {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} in the store is no safe integer`)
+  return value
+})
+
+function clientConfig(url: string): ClientConfig {
+  return {
+    connectionString: url,
+    types,
+    application_name: 'gateway',
+    connectionTimeoutMillis: 5_000,
+    // Nothing here takes as long, so what does is a lock or a connection that will not come back.
+    lock_timeout: 5_000,
+    statement_timeout: 10_000,
+    query_timeout: 15_000,
+    idle_in_transaction_session_timeout: 10_000,
+    keepAlive: true,
+  }
+}
+
+/**
+ * Opens a connection for one purpose. `onLost` is told when it ends by itself.
+ * @throws Error when the database cannot be reached, or refuses
+ */
+export async function connectPostgres(url: string, onLost: (error: Error) => void): Promise<PostgresClient> {
+  const client = new Client(clientConfig(url))
+  client.on('error', onLost)
+  await client.connect()
+  return client
+}
+
+/** Connections for what is not of the moment: reports, and changes of accounts and keys. */
+export function postgresPool(url: string, onLost: (error: Error) => void): PostgresPool {
+  const pool = new Pool({ ...clientConfig(url), max: 4, allowExitOnIdle: true })
+  pool.on('error', onLost)
+  return pool
+}
+
+/** Reading everything, as `verify` does, takes what it takes. */
+export const withoutTimeouts = 'SET LOCAL statement_timeout = 0'
+
+/** Classes of errors that no operation can do anything about: the connection, the server, a lock, a disk. */
+const storeFailures = /^(08|25006|40|53|55P03|57|58)/
+
+/** Whether the store failed, and not what was asked of it. What was sent may have been done or not. */
+export function isStoreFailure(error: unknown): boolean {
+  return !(error instanceof DatabaseError) || storeFailures.test(error.code ?? '')
+}
+
+export function postgresErrorCode(error: unknown): string {
+  if (error instanceof DatabaseError) return error.code ?? 'unknown'
+  return (error as NodeJS.ErrnoException | undefined)?.code ?? 'connection'
+}
+
+/** Runs statements as one transaction, on a connection of the pool. */
+export async function transaction<T>(
+  pool: PostgresPool,
+  begin: string,
+  run: (queries: PostgresQueries) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  // A connection on which something failed is in an unknown state, and is not used again.
+  let failure: Error | undefined = new Error('the transaction did not end')
+  try {
+    await client.query(begin)
+    const result = await run(client)
+    await client.query('COMMIT')
+    failure = undefined
+    return result
+  } finally {
+    client.release(failure)
+  }
+}
+
+/** A store that cannot be reached, as whoever starts the gateway is told. */
+export function cannotConnect(url: string, cause: unknown): StoreError {
+  const { host, pathname } = new URL(url)
+  const reason = cause instanceof Error && cause.message !== '' ? cause.message : postgresErrorCode(cause)
+  return new StoreError(`the database ${pathname.slice(1)} on ${host} cannot be opened: ${reason}`, { cause })
+}

@@ -1,0 +1,235 @@
+import { AccountError } from '../accounts/accounts.ts'
+import type { Clock } from '../clock.ts'
+import { budgetDay, budgetDays, keyBudget } from '../ledger/key-spending.ts'
+import {
+  BalanceInsufficientError,
+  HoldResolvedError,
+  KeyBudgetExceededError,
+  LedgerUnavailableError,
+} from '../ledger/ledger.ts'
+import type {
+  Balance,
+  ChargeRequest,
+  ChargeResult,
+  Hold,
+  HoldRequest,
+  Ledger,
+  ProviderObject,
+} from '../ledger/ledger.ts'
+import { priceCharge } from '../ledger/price-charge.ts'
+import { canonicalPrice } from '../money/build-price.ts'
+import type { Price } from '../money/price.ts'
+import type { ObjectKind } from '../money/usage.ts'
+import { PostgresHold } from './postgres-hold.ts'
+import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
+import { storable } from './storable-text.ts'
+import type { StoreQueries } from './store-queries.ts'
+import { writtenWithin } from './write-queue.ts'
+import type { OperationOwner, Ticket, WriteQueue } from './write-queue.ts'
+
+/** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
+const holdMs = 24 * 60 * 60 * 1000
+
+const kept: OperationOwner = { isKept: true }
+const dropped: OperationOwner = { isKept: false }
+
+interface PostgresLedgerOptions {
+  readonly queue: WriteQueue<PostgresOperation>
+  readonly queries: StoreQueries
+  readonly clock: Clock
+  /** How long an exchange waits for a store that is out of order, before it is cut. */
+  readonly patienceMs: number
+  /** Names this node in the holds it places. */
+  readonly owner: string
+}
+
+/** The ledger on PostgreSQL: the database decides, for all nodes, in batches. */
+export class PostgresLedger implements Ledger {
+  readonly #options: PostgresLedgerOptions
+  readonly #queue: WriteQueue<PostgresOperation>
+  readonly #knownPrices = new Set<string>()
+
+  constructor(options: PostgresLedgerOptions) {
+    this.#options = options
+    this.#queue = options.queue
+  }
+
+  async placeHold(request: HoldRequest): Promise<Hold> {
+    const { exchangeId: exchange, sequence, accountId: account, keyId: key, amountMicros: amount } = request
+    if (!(Number.isSafeInteger(amount) && amount >= 0)) {
+      throw new RangeError(`a hold of ${amount} micro-roubles cannot be placed`)
+    }
+    if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
+    if (this.#queue.isFull) throw new LedgerUnavailableError('too much waits to be written')
+    const { clock, owner } = this.#options
+    const at = clock.now()
+    const place = { account, exchange, sequence, key, amount, at, owner, expires: at + holdMs }
+    const ticket = this.#queue.add({ kind: 'hold', ...place, ...budgetMembers(request, at) }, dropped)
+    const failure = await ticket.batch.ended
+    if (failure !== undefined) {
+      this.#queue.add({ ...place, kind: 'abandon', amount: 0, state: 'released' }, kept)
+      throw unavailable(failure)
+    }
+    const { ending, one, two } = answerTo(ticket)
+    if (ending === 'held') return new PostgresHold(request)
+    if (ending === 'balance') throw new BalanceInsufficientError(amount, one ?? 0)
+    if (ending === 'budget' && request.budget !== undefined) {
+      throw new KeyBudgetExceededError(amount, keyBudget(request.budget, one ?? 0, two ?? 0, at))
+    }
+    throw refusal(ending, request)
+  }
+
+  async charge(hold: Hold, request: ChargeRequest): Promise<ChargeResult> {
+    const open = openHold(hold)
+    const { lines, costMicros, flags } = priceCharge(request)
+    open.state = 'charged'
+    this.#addPrices(request.lines.map(({ price }) => price))
+    const at = this.#options.clock.now()
+    const ticket = this.#queue.add(
+      {
+        kind: 'charge',
+        account: open.accountId,
+        exchange: open.exchangeId,
+        sequence: open.sequence,
+        key: open.keyId,
+        amount: costMicros,
+        at,
+        day: budgetDay(at),
+        provider: request.provider,
+        model: storable(request.model),
+        dialect: request.dialect,
+        operation: request.operation,
+        outcome: request.outcome,
+        source: request.usageSource,
+        lines: JSON.stringify(lines),
+        raw: request.rawUsage === undefined ? null : storable(request.rawUsage),
+        details: request.details === undefined ? null : JSON.stringify(request.details),
+        flags: JSON.stringify(flags),
+      },
+      kept,
+    )
+    const { ending, one, two } = await this.#durable(ticket)
+    if (ending !== 'charged') throw refusal(ending, hold)
+    return { amountMicros: one ?? 0, overrunMicros: two ?? 0 }
+  }
+
+  async release(hold: Hold): Promise<void> {
+    const open = openHold(hold)
+    open.state = 'released'
+    this.#release(open, 'released')
+  }
+
+  async recordObject(object: ProviderObject): Promise<void> {
+    const { provider, kind, id, accountId, credential, exchangeId } = object
+    // Whoever polls a job names the same object again and again; that needs no write.
+    if ((await this.findObject(provider, kind, id)) !== undefined) return
+    const ticket = this.#queue.add(
+      {
+        kind: 'object',
+        account: accountId,
+        exchange: exchangeId,
+        at: this.#options.clock.now(),
+        provider,
+        operation: kind,
+        lines: id,
+        owner: credential,
+      },
+      kept,
+    )
+    const { ending } = await this.#durable(ticket)
+    if (ending !== 'done') throw new AccountError(ending, `there is no account ${accountId}`)
+  }
+
+  async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
+    const [object] = await this.#options.queries.all<ProviderObject>(
+      `SELECT provider, kind, id, account_id AS "accountId", credential, exchange_id AS "exchangeId"
+       FROM objects WHERE provider = ? AND kind = ? AND id = ?`,
+      [provider, kind, storable(id)],
+    )
+    return object
+  }
+
+  async balance(accountId: string): Promise<Balance> {
+    // Behind what this node has queued, so that it sees its own releases.
+    const ticket = this.#queue.add({ kind: 'balance', account: accountId }, dropped)
+    const failure = await ticket.batch.ended
+    if (failure !== undefined) throw failure
+    const { ending, one, two } = answerTo(ticket)
+    if (ending !== 'done') throw new AccountError('account_not_found', `there is no account ${accountId}`)
+    const balanceMicros = one ?? 0
+    const heldMicros = two ?? 0
+    return { balanceMicros, heldMicros, availableMicros: balanceMicros - heldMicros }
+  }
+
+  async recordPrices(prices: readonly Price[]): Promise<void> {
+    await Promise.all(this.#addPrices(prices).map(ticket => this.#durable(ticket)))
+  }
+
+  /** Ends holds that were found to belong to nobody any more. */
+  async releaseHolds(holds: readonly HoldRequest[], state: 'released' | 'expired'): Promise<number> {
+    const answers = await Promise.all(holds.map(hold => this.#durable(this.#release(hold, state))))
+    return answers.filter(({ ending }) => ending === state).length
+  }
+
+  #release(hold: HoldRequest, state: 'released' | 'expired'): Ticket {
+    const { exchangeId: exchange, sequence, accountId: account } = hold
+    const at = this.#options.clock.now()
+    return this.#queue.add({ kind: 'release', account, exchange, sequence, at, state }, kept)
+  }
+
+  #addPrices(prices: readonly Price[]): Ticket[] {
+    const unknown = prices.filter(price => !this.#knownPrices.has(price.hash))
+    // In one order on every node, so that two that start at once do not wait for each other.
+    return unknown
+      .toSorted((a, b) => (a.hash < b.hash ? -1 : 1))
+      .map(price => {
+        this.#knownPrices.add(price.hash)
+        const at = this.#options.clock.now()
+        const lines = canonicalPrice(price)
+        return this.#queue.add(
+          { kind: 'price', account: '', exchange: price.hash, model: price.model, lines, at },
+          kept,
+        )
+      })
+  }
+
+  /** Resolves when a kept operation is written, also when that takes more than one attempt. */
+  async #durable(ticket: Ticket): Promise<PostgresAnswer> {
+    const error = await writtenWithin(ticket.batch, this.#options.patienceMs)
+    if (error !== undefined) throw error
+    return answerTo(ticket)
+  }
+}
+
+function budgetMembers({ budget }: HoldRequest, at: number): Partial<PostgresOperation> {
+  if (budget === undefined) return {}
+  const { from, until } = budgetDays(budget.period, at)
+  return {
+    budget: budget.budgetMicros,
+    from_day: Math.max(from, 0),
+    until_day: Math.min(until, 2 ** 31 - 1),
+  }
+}
+
+function openHold(hold: Hold): PostgresHold {
+  if (!(hold instanceof PostgresHold)) throw new TypeError('the hold is not of this ledger')
+  if (hold.state !== 'open') throw new HoldResolvedError(hold, hold.state)
+  return hold
+}
+
+function unavailable(cause: Error): LedgerUnavailableError {
+  return new LedgerUnavailableError(cause.message, { cause })
+}
+
+/** @throws AccountError when the operation alone could not stand */
+function answerTo(ticket: Ticket): PostgresAnswer {
+  const refused = ticket.batch.refusalAt(ticket.index)
+  if (refused !== undefined) throw refused
+  return ticket.batch.answerAt(ticket.index) as PostgresAnswer
+}
+
+function refusal(ending: PostgresAnswer['ending'], hold: HoldRequest): Error {
+  if (ending === 'account_not_found') return new AccountError(ending, `there is no account ${hold.accountId}`)
+  if (ending === 'hold_not_open') return new HoldResolvedError(hold, 'released')
+  return new AccountError(ending, `the hold ${hold.exchangeId}/${hold.sequence} cannot be placed: ${ending}`)
+}

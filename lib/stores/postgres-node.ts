@@ -1,0 +1,150 @@
+import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
+import type { Clock } from '../clock.ts'
+import type { HoldRequest } from '../ledger/ledger.ts'
+import { keyRecord } from './key-record.ts'
+import { connectPostgres } from './postgres-connection.ts'
+import type { PostgresClient } from './postgres-connection.ts'
+import type { KeyRow } from './store-operation.ts'
+
+interface PostgresNodeOptions {
+  readonly url: string
+  readonly id: string
+  readonly keys: MemoryKeyDirectory
+  /** Time that nobody can set. */
+  readonly steadyClock: Clock
+  /** How long a node that is not heard of keeps its holds. */
+  readonly leaseMs: number
+  /** Holds of nodes that are gone. */
+  readonly onOrphans: (holds: readonly HoldRequest[]) => Promise<void>
+  readonly onError: (error: unknown) => void
+}
+
+/** How often keys are read whether or not a change was announced, and a lost connection is tried again. */
+const tickMs = 500
+
+/**
+ * A change with a lower number may be committed after one with a higher, by as many as are in the making at
+ * once; so many are read again each time.
+ */
+const versionsAgain = 100
+
+const selectOrphans = `
+  SELECT exchange_id AS "exchangeId", sequence, account_id AS "accountId", key_id AS "keyId",
+    amount_micros AS "amountMicros"
+  FROM holds WHERE state = 'open' AND owner NOT IN (SELECT id FROM nodes WHERE lease_until > now())`
+
+/**
+ * A node among others: says that it lives, hears of changes to keys, and finds what nodes that died have left
+ * open. All of it on one connection, so that whoever does not hear is also not heard.
+ */
+export class PostgresNode {
+  readonly #options: PostgresNodeOptions
+  #client: PostgresClient | undefined
+  #version = 0
+  #connectedAt = 0
+  #beatAt = 0
+  #timer: NodeJS.Timeout | undefined
+  #ticking: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(options: PostgresNodeOptions) {
+    this.#options = options
+  }
+
+  /** @throws Error when the database cannot be reached */
+  async start(): Promise<void> {
+    await this.#connect()
+    this.#schedule(tickMs)
+  }
+
+  /** Says that this node is gone, where it can still be said. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#ticking
+    const client = this.#client
+    this.#client = undefined
+    if (client === undefined) return
+    await client.query('DELETE FROM nodes WHERE id = $1', [this.#options.id])
+    await client.end()
+  }
+
+  #schedule(ms: number): void {
+    clearTimeout(this.#timer)
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => {
+      if (this.#ticking !== undefined) return
+      this.#ticking = this.#tick().finally(() => {
+        this.#ticking = undefined
+        this.#schedule(tickMs)
+      })
+    }, ms)
+    this.#timer.unref()
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      const client = this.#client ?? (await this.#connect())
+      await this.#readKeys(client)
+      const { steadyClock, leaseMs } = this.#options
+      if (steadyClock.now() - this.#beatAt < leaseMs / 3) return
+      await this.#beat(client)
+      // When the database was away, the others need the time of a lease to be heard of again.
+      if (steadyClock.now() - this.#connectedAt > leaseMs) await this.#findOrphans(client)
+    } catch (error) {
+      this.#lose(this.#client)
+      this.#options.onError(error)
+    }
+  }
+
+  async #connect(): Promise<PostgresClient> {
+    const client = await connectPostgres(this.#options.url, () => this.#lose(client))
+    this.#client = client
+    try {
+      client.on('notification', () => this.#schedule(0))
+      await client.query('LISTEN gateway_keys')
+      this.#version = 0
+      await this.#readKeys(client)
+      await this.#beat(client)
+      this.#connectedAt = this.#options.steadyClock.now()
+      return client
+    } catch (error) {
+      this.#lose(client)
+      throw error
+    }
+  }
+
+  #lose(client: PostgresClient | undefined): void {
+    if (client === undefined || this.#client !== client) return
+    this.#client = undefined
+    void client.end()
+  }
+
+  async #readKeys(client: PostgresClient): Promise<void> {
+    const { rows } = await client.query<KeyRow & { readonly version: number }>(
+      'SELECT * FROM keys WHERE version > $1',
+      [this.#version - versionsAgain],
+    )
+    for (const row of rows) {
+      this.#version = Math.max(this.#version, row.version)
+      this.#options.keys.put(row.digest, keyRecord(row))
+    }
+  }
+
+  async #beat(client: PostgresClient): Promise<void> {
+    const { id, leaseMs, steadyClock } = this.#options
+    await client.query(
+      `INSERT INTO nodes (id, lease_until) VALUES ($1, now() + $2 * interval '1 millisecond')
+       ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until`,
+      [id, leaseMs],
+    )
+    this.#beatAt = steadyClock.now()
+  }
+
+  async #findOrphans(client: PostgresClient): Promise<void> {
+    const { rows } = await client.query<HoldRequest & Record<string, unknown>>(selectOrphans)
+    if (rows.length > 0) await this.#options.onOrphans(rows)
+    // Long gone, and nothing of it is open.
+    await client.query(`DELETE FROM nodes WHERE lease_until < now() - interval '1 hour'`)
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * What a batch is asked to do, as `apply_operations` reads it. `account` and `kind` say where and what; the
+ * other members are what each kind takes.
+ */
+export interface PostgresOperation {
+  readonly kind: 'hold' | 'charge' | 'release' | 'abandon' | 'object' | 'price' | 'balance'
+  readonly account: string
+  /** The exchange's id; of a price its hash. */
+  readonly exchange?: string
+  readonly sequence?: number
+  readonly key?: string
+  /** Of a hold what it sets aside, of a charge what it costs. */
+  readonly amount?: number
+  readonly at?: number
+  /** The node that placed the hold; of an object its credential. */
+  readonly owner?: string
+  readonly expires?: number
+  readonly budget?: number
+  readonly from_day?: number
+  readonly until_day?: number
+  /** How a hold ends that is not charged. */
+  readonly state?: 'released' | 'expired'
+  readonly day?: number
+  readonly provider?: string
+  readonly model?: string
+  readonly dialect?: string
+  /** Of an object its kind. */
+  readonly operation?: string
+  readonly outcome?: string
+  readonly source?: string
+  /** Of a price its body, of an object its id. */
+  readonly lines?: string
+  readonly raw?: string | null
+  readonly details?: string | null
+  readonly flags?: string
+}
+
+/** How an operation ended. */
+export interface PostgresAnswer {
+  readonly ending:
+    | 'held'
+    | 'balance'
+    | 'budget'
+    | 'hold_exists'
+    | 'charged'
+    | 'released'
+    | 'expired'
+    | 'hold_not_open'
+    | 'done'
+    | 'account_not_found'
+  readonly one: number | null
+  readonly two: number | null
+}

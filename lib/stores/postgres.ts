@@ -1,0 +1,139 @@
+import { hostname } from 'node:os'
+import { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
+import { steadyClock as systemSteadyClock } from '../clock.ts'
+import type { Clock } from '../clock.ts'
+import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import type { HoldRequest } from '../ledger/ledger.ts'
+import type { Log } from '../log.ts'
+import { newId } from '../new-id.ts'
+import { PostgresAccounts } from './postgres-accounts.ts'
+import { cannotConnect, postgresPool } from './postgres-connection.ts'
+import type { PostgresPool } from './postgres-connection.ts'
+import { PostgresLedger } from './postgres-ledger.ts'
+import { migratePostgres } from './postgres-migrate.ts'
+import { PostgresNode } from './postgres-node.ts'
+import type { PostgresOperation } from './postgres-operation.ts'
+import { postgresQueries } from './postgres-queries.ts'
+import { postgresReports } from './postgres-reports.ts'
+import { PostgresWriter } from './postgres-writer.ts'
+import { StoreError } from './store-error.ts'
+import type { Store } from './store.ts'
+import { WriteQueue } from './write-queue.ts'
+
+export interface PostgresStoreOptions {
+  readonly url: string
+  readonly durability: 'strict' | 'relaxed'
+  readonly clock: Clock
+  /** Measures leases; tests bring their own. */
+  readonly steadyClock?: Clock
+  /** How long an exchange waits for a store that is out of order; a minute unless said. */
+  readonly patienceMs?: number
+  /** From this many writes waiting on, new holds are refused. */
+  readonly waitingMax?: number
+  /** How long a node that is not heard of keeps its holds; half a minute unless said. */
+  readonly leaseMs?: number
+  readonly log?: Pick<Log, 'info' | 'error'>
+}
+
+/** Milliseconds between attempts to write while the database is away. */
+const retryMs = 250
+const patienceMsDefault = 60_000
+/** What a database takes in a few seconds. */
+const waitingMaxDefault = 20_000
+const leaseMsDefault = 30_000
+
+/** At most so many holds are given up in one batch. */
+const holdsAtOnce = 1000
+
+const selectHolds = `SELECT exchange_id AS "exchangeId", sequence, account_id AS "accountId", key_id AS "keyId",
+  amount_micros AS "amountMicros" FROM holds WHERE state = 'open'`
+
+/**
+ * Opens a PostgreSQL store as one of its nodes; an empty database becomes a new store.
+ * @throws StoreError when it cannot be reached or used, or is of a newer program
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const { url, log } = options
+  const onLost = (error: Error): void => log?.info({ error }, 'a connection to the database was lost')
+  const pool = postgresPool(url, onLost)
+  try {
+    const isNew = await migratePostgres(pool)
+    return await assembleStore(options, pool, isNew)
+  } catch (error) {
+    await pool.end()
+    throw error instanceof StoreError ? error : cannotConnect(url, error)
+  }
+}
+
+async function assembleStore(
+  options: PostgresStoreOptions,
+  pool: PostgresPool,
+  isNew: boolean,
+): Promise<Store> {
+  const { url, clock, log, patienceMs = patienceMsDefault, leaseMs = leaseMsDefault } = options
+  const owner = `${hostname()}:${process.pid}:${newId()}`
+  const keys = new MemoryKeyDirectory()
+  const writer = new PostgresWriter(options)
+  let closing: Promise<void> | undefined
+  const queue = openQueue(options, writer, () => closing !== undefined)
+  const queries = postgresQueries(pool)
+  const ledger = new PostgresLedger({ queue, queries, clock, patienceMs, owner })
+  const node = new PostgresNode({
+    url,
+    id: owner,
+    keys,
+    steadyClock: options.steadyClock ?? systemSteadyClock,
+    leaseMs,
+    async onOrphans(holds) {
+      for (const hold of holds) log?.info({ hold }, 'released a hold of a node that is gone')
+      await ledger.releaseHolds(holds.slice(0, holdsAtOnce), 'expired')
+    },
+    onError: error => log?.info({ error }, 'the database is out of reach'),
+  })
+  await node.start()
+  const openHolds = (condition: string, value: string | number): Promise<readonly HoldRequest[]> =>
+    queries.all<HoldRequest>(`${selectHolds} AND ${condition} LIMIT ${holdsAtOnce}`, [value])
+  const close = async (): Promise<void> => {
+    try {
+      await queue.flush()
+      // Nobody waits for these exchanges any more.
+      await ledger.releaseHolds(await openHolds('owner = ?', owner), 'released')
+      await node.close()
+    } finally {
+      queue.stop(new LedgerUnavailableError('the store is closed'))
+      await writer.close()
+      await pool.end()
+    }
+  }
+  return {
+    ledger,
+    accounts: new PostgresAccounts({ pool, keys, clock }),
+    keys,
+    reports: postgresReports(pool, clock),
+    // Holds of nodes that died are found by their leases, while others live.
+    recovery: { releasedHolds: [] },
+    isNew,
+    expireHolds: async () => ledger.releaseHolds(await openHolds('expires_at <= ?', clock.now()), 'expired'),
+    close: () => (closing ??= close()),
+  }
+}
+
+function openQueue(
+  { log, waitingMax = waitingMaxDefault }: PostgresStoreOptions,
+  writer: PostgresWriter,
+  isClosing: () => boolean,
+): WriteQueue<PostgresOperation> {
+  const queue = new WriteQueue<PostgresOperation>({
+    send(operations) {
+      void writer.run(operations).then(report => queue.onReport(report))
+    },
+    onAvailable(error) {
+      if (isClosing()) return
+      if (error === undefined) log?.info({}, 'the store can be written again')
+      else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
+    },
+    retryMs,
+    waitingMax,
+  })
+  return queue
+}
