@@ -5,6 +5,7 @@ import type { AnswerMeter } from './metering/answer-meter.ts'
 import type { Hold } from './ledger/ledger.ts'
 import type { OwnEndpoint } from './own-endpoints/own-endpoint.ts'
 import type { Price } from './money/price.ts'
+import type { UsageLine } from './money/usage.ts'
 
 /** Where a request goes by its method, path and headers alone; set before the first gate. */
 export interface Route {
@@ -40,6 +41,10 @@ export interface Target {
   readonly isBodyDecoded: boolean
   /** Usage was asked for on the client's behalf, so the answer must be restored. */
   readonly isUsageInjected: boolean
+  /** The request names objects of this credential, so no other can answer it. */
+  readonly isPinned?: boolean
+  /** The same request at the model's next provider, for when this one cannot take it. */
+  readonly next?: () => Target | undefined
 }
 
 declare module './pipeline/facts.ts' {
@@ -53,5 +58,7 @@ declare module './pipeline/facts.ts' {
     body: Buffer
     hold: Hold
     meter: AnswerMeter
+    /** What the exchange is charged for, once that is decided. */
+    usage: readonly UsageLine[]
   }
 }

@@ -1,7 +1,9 @@
+import { rateLimitOptions } from '../lib/config/rate-limit-options.ts'
 import { sizeLimitOptions } from '../lib/config/size-limit-options.ts'
 import type { PluginRegistry } from '../lib/plugin-context.ts'
 import { auth } from './auth.ts'
 import { modelRouter } from './model-router.ts'
+import { rateLimit } from './rate-limit.ts'
 import { sizeLimit } from './size-limit.ts'
 import { upstreamProxy } from './upstream-proxy.ts'
 import { usageTap } from './usage-tap.ts'
@@ -10,6 +12,7 @@ import { usageTap } from './usage-tap.ts'
 export const plugins: PluginRegistry = {
   auth: { create: auth },
   'model-router': { create: modelRouter },
+  'rate-limit': { create: rateLimit, options: rateLimitOptions },
   'size-limit': { create: sizeLimit, options: sizeLimitOptions },
   'upstream-proxy': { create: upstreamProxy },
   'usage-tap': { create: usageTap },

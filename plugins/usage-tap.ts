@@ -29,13 +29,17 @@ export function usageTap(context: PluginContext): Plugin {
     }
     for (const flag of decision.flags)
       bus.emit('alarm', flag, { requestId: exchange.id, model: decision.model })
+    exchange.set(
+      'usage',
+      decision.lines.map(line => line.usage),
+    )
     await ledger.charge(hold, decision)
   }
 
   return {
     name: 'usage-tap',
     needs: ['route', 'key', 'request', 'target'],
-    provides: ['hold', 'meter'],
+    provides: ['hold', 'meter', 'usage'],
 
     async onRequest(exchange) {
       if (exchange.get('target').price === undefined) return

@@ -4,6 +4,7 @@ import type { Path } from './config-error.ts'
 import { isMapping } from './layers.ts'
 import type { Problems } from './problems.ts'
 import { configSchema, pluginEntrySchema } from './schema.ts'
+import { rateLimitOptions } from './rate-limit-options.ts'
 import { sizeLimitOptions } from './size-limit-options.ts'
 
 /** The plugins there are, with what their options may be; absent: they take none. */
@@ -13,6 +14,7 @@ export type KnownPlugins = Readonly<Record<string, { readonly options?: z.ZodTyp
 export const shippedPlugins: KnownPlugins = {
   auth: {},
   'model-router': {},
+  'rate-limit': { options: rateLimitOptions },
   'size-limit': { options: sizeLimitOptions },
   'upstream-proxy': {},
   'usage-tap': {},

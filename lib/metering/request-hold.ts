@@ -17,6 +17,12 @@ function outputTokens(target: Target, facts: RequestFacts, hold: Config['hold'])
   return known.length === 0 ? outputTokensUnknown : Math.min(...known)
 }
 
+/** The most tokens an exchange is expected to take, input and output. */
+export function requestTokens(target: Target, facts: RequestFacts, hold: Config['hold']): number {
+  const output = outputTokens(target, facts, hold) * facts.candidates
+  return Math.ceil(facts.textBytes / hold.bytesPerToken) + output
+}
+
 /** What an exchange may come to cost, set aside before it is sent. 0 without a price. */
 export function requestHold(target: Target, facts: RequestFacts, hold: Config['hold']): Micros {
   return holdFor(target, facts, hold, outputTokens(target, facts, hold))

@@ -26,6 +26,26 @@ export type Meter = (typeof meters)[number]
 /** Units by meter. Tokens, images, characters, searches and requests are whole; seconds may have a fraction. */
 export type Meters = { -readonly [M in Meter]?: number }
 
+const tokenMeters = [
+  'input',
+  'cachedInput',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'audioInput',
+  'cachedAudioInput',
+  'imageInput',
+  'output',
+  'audioOutput',
+  'imageOutput',
+] as const
+
+/** All tokens, in and out. */
+export function tokensOf(used: Meters): number {
+  let tokens = 0
+  for (const meter of tokenMeters) tokens += used[meter] ?? 0
+  return tokens
+}
+
 /** One model's share of an answer. Some answers bill two models (a fallback, an advisor). */
 export interface UsageLine {
   /** The model as the answer names it; absent means the model the request was routed to. */

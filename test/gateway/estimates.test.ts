@@ -26,7 +26,7 @@ async function gatewayBefore(t: Test, answer: (prompt: string) => readonly strin
     const bytes = Buffer.concat([events(answer(messages[0].content)), Buffer.from('data: [DONE]\n\n')])
     return { pieces: [streamHead, ...chunked([bytes])] }
   })
-  return startTestGateway(t, { config: callConfig(upstream.origin) })
+  return startTestGateway(t, { config: callConfig(upstream.origin), rub: 100_000 })
 }
 
 async function ask(gateway: TestGateway, content: string): Promise<Response> {

@@ -1,0 +1,119 @@
+import type { Clock } from '../clock.ts'
+import { GatewayError } from '../errors.ts'
+import { memoryCounter, type Minute, type MinuteCounter } from './minute-counter.ts'
+
+/** What a key may do at most; absent means no limit. */
+export interface Limits {
+  readonly requestsPerMinute?: number | undefined
+  readonly tokensPerMinute?: number | undefined
+  readonly concurrentRequests?: number | undefined
+}
+
+/** A request that was let in. */
+export interface Admission {
+  /**
+   * Frees its slot and puts the tokens it really used in the place of those set aside; undefined keeps
+   * these. Called once.
+   */
+  end(tokensUsed: number | undefined): Promise<void>
+}
+
+interface Counters {
+  readonly requests: MinuteCounter
+  readonly tokens: MinuteCounter
+}
+
+/** Lets requests in as long as their key is within its limits. Slots are counted on this node. */
+export class RateLimits {
+  readonly #clock: Clock
+  readonly #counters: Counters
+  readonly #openRequests = new Map<string, number>()
+
+  constructor(
+    clock: Clock,
+    counters: Counters = { requests: memoryCounter(clock), tokens: memoryCounter(clock) },
+  ) {
+    this.#clock = clock
+    this.#counters = counters
+  }
+
+  /** Requests of this key that are let in and not over. */
+  openRequests(key: string): number {
+    return this.#openRequests.get(key) ?? 0
+  }
+
+  /**
+   * @param tokens what the request may come to use; more than the limit counts as all of it, so that no
+   * request is too large for ever
+   * @throws GatewayError rate_limited; what the request took of other limits is given back
+   */
+  async admit(key: string, limits: Limits, tokens: number): Promise<Admission> {
+    this.#takeSlot(key, limits.concurrentRequests)
+    const { requests, tokens: tokenCounter } = this.#counters
+    const tokensPerMinute = limits.tokensPerMinute ?? 0
+    const reserved = Math.min(tokens, tokensPerMinute)
+    let request: Minute | undefined
+    let minute: Minute | undefined
+    try {
+      if (limits.requestsPerMinute !== undefined) {
+        request = await requests.add(key, 1)
+        if (request.points > limits.requestsPerMinute) {
+          throw this.#refusal(limits.requestsPerMinute, 'requests', 'and it has made them', request)
+        }
+      }
+      if (reserved > 0) {
+        minute = await tokenCounter.add(key, reserved)
+        if (minute.points > tokensPerMinute) {
+          const left = Math.max(0, tokensPerMinute - (minute.points - reserved))
+          throw this.#refusal(
+            tokensPerMinute,
+            'tokens',
+            `of which ${left} are left; this request may take ${reserved}`,
+            minute,
+          )
+        }
+      }
+    } catch (error) {
+      this.#freeSlot(key)
+      if (request !== undefined) await requests.takeBack(key, 1, request)
+      if (minute !== undefined) await tokenCounter.takeBack(key, reserved, minute)
+      throw error
+    }
+    return {
+      end: async tokensUsed => {
+        this.#freeSlot(key)
+        if (tokensUsed === undefined || limits.tokensPerMinute === undefined) return
+        if (tokensUsed > reserved) await tokenCounter.add(key, tokensUsed - reserved)
+        else if (minute !== undefined) await tokenCounter.takeBack(key, reserved - tokensUsed, minute)
+      },
+    }
+  }
+
+  #takeSlot(key: string, most: number | undefined): void {
+    const open = this.openRequests(key)
+    if (most !== undefined && open >= most) {
+      throw new GatewayError(
+        'rate_limited',
+        `The key's limit is ${most} requests at once, and so many are open. It frees when one of them ends.`,
+        { retryAfterSeconds: 1, details: { limit: most, unit: 'concurrent_requests' } },
+      )
+    }
+    this.#openRequests.set(key, open + 1)
+  }
+
+  #freeSlot(key: string): void {
+    const open = this.openRequests(key) - 1
+    if (open > 0) this.#openRequests.set(key, open)
+    else this.#openRequests.delete(key)
+  }
+
+  #refusal(limit: number, unit: 'requests' | 'tokens', state: string, { endsAt }: Minute): GatewayError {
+    const seconds = Math.max(1, Math.ceil((endsAt - this.#clock.now()) / 1000))
+    const time = new Date(endsAt).toISOString()
+    return new GatewayError(
+      'rate_limited',
+      `The key's limit is ${limit} ${unit} a minute, ${state}. It frees in ${seconds} s, at ${time}.`,
+      { retryAfterSeconds: seconds, details: { limit, unit: `${unit}_per_minute` } },
+    )
+  }
+}

@@ -1,0 +1,48 @@
+import { rateLimitOptions } from '../lib/config/rate-limit-options.ts'
+import { requestTokens } from '../lib/metering/request-hold.ts'
+import { tokensOf } from '../lib/money/usage.ts'
+import type { Exchange } from '../lib/pipeline/exchange.ts'
+import type { PipelineBus } from '../lib/pipeline/events.ts'
+import type { Plugin } from '../lib/pipeline/plugin.ts'
+import type { PluginContext } from '../lib/plugin-context.ts'
+import { RateLimits, type Admission } from '../lib/rate-limits/rate-limits.ts'
+
+/** One count for a process, also when its config is read again: open requests stay open then. */
+const countsByProcess = new WeakMap<PipelineBus, RateLimits>()
+
+/** Refuses what a key sends too fast: requests and tokens by the minute, and requests at once. */
+export function rateLimit(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
+  const { config, bus, clock } = context
+  const { keys, ...limits } = rateLimitOptions.parse(options)
+  const rateLimits = countsByProcess.get(bus) ?? new RateLimits(clock)
+  countsByProcess.set(bus, rateLimits)
+  const admissions = new WeakMap<Exchange, Admission>()
+  const hasTokenLimit = [limits, ...Object.values(keys)].some(one => one.tokensPerMinute !== undefined)
+
+  return {
+    name: 'rate-limit',
+    // Only tokens need the request; without them the plugin may stand before whatever reads it.
+    needs: hasTokenLimit ? ['route', 'key', 'request', 'target'] : ['route', 'key'],
+
+    async onRequest(exchange) {
+      const { id } = exchange.get('key')
+      const isFree = exchange.get('route').match.operation.isFree
+      const tokens =
+        !hasTokenLimit || isFree
+          ? 0
+          : requestTokens(exchange.get('target'), exchange.get('request'), config.hold)
+      admissions.set(exchange, await rateLimits.admit(id, { ...limits, ...keys[id] }, tokens))
+    },
+
+    onEnd(exchange) {
+      return admissions.get(exchange)?.end(tokensUsed(exchange))
+    },
+  }
+}
+
+/** Undefined where nobody can tell, as without usage-tap. */
+function tokensUsed(exchange: Exchange): number | undefined {
+  const usage = exchange.find('usage')
+  if (usage !== undefined) return usage.reduce((sum, line) => sum + tokensOf(line.meters), 0)
+  return exchange.find('hold') !== undefined || !exchange.wasSent ? 0 : undefined
+}
