@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Dialect } from './dialects/dialect.ts'
+import { LedgerUnavailableError } from './ledger/ledger.ts'
 import { errorTable, GatewayError } from './errors.ts'
 
 /** How much of an unread request body is worth reading so that the connection can be used again. */
@@ -8,6 +9,13 @@ const unreadBytesMax = 65_536
 /** What the caller is told of any error: a GatewayError as it is, everything else as `internal`. */
 export function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
+  if (isUnavailableLedger(error)) {
+    return new GatewayError(
+      'internal',
+      'The ledger could not record this request in time, so its answer was withheld. It may have been charged.',
+      { cause: error },
+    )
+  }
   return new GatewayError(
     'internal',
     'The gateway failed on this request. Tell its operator the request id.',
@@ -15,6 +23,12 @@ export function asGatewayError(error: unknown): GatewayError {
       cause: error,
     },
   )
+}
+
+/** The request was sent already: it is no error after which the client should try again by itself. */
+function isUnavailableLedger(error: unknown): boolean {
+  if (error instanceof LedgerUnavailableError) return true
+  return error instanceof Error && error.cause !== undefined && isUnavailableLedger(error.cause)
 }
 
 /**

@@ -1,24 +1,16 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { stringify } from 'yaml'
-import { ControlClient } from '../../lib/control/control-client.ts'
 import { startGatewayProcess } from '../fixtures/gateway-process.ts'
 import { askOnce, startPaidLoad, type ClientRecord } from '../fixtures/paid-load.ts'
-import {
-  costMicros,
-  pricedPerMillion,
-  startPricedUpstream,
-  type GivenAnswer,
-} from '../fixtures/priced-upstream.ts'
+import { startPaidGateway } from '../fixtures/paid-gateway.ts'
+import { costMicros, startPricedUpstream, type GivenAnswer } from '../fixtures/priced-upstream.ts'
 import { runGateway } from '../cli/run-gateway.ts'
 
 /** `npm run test:crash` makes it 200. */
 const kills = Number(process.env['CRASH_KILLS'] ?? 12)
 const clientCount = 24
-const creditMicros = 1_000_000_000_000
+const creditRub = 1_000_000
 const restartMsMax = 2000
 
 interface StoredCharge {
@@ -75,28 +67,6 @@ class StoreWitness {
   }
 }
 
-function writeConfigFile(folder: string, origin: string): { config: string; storeFile: string } {
-  mkdirSync(folder, { recursive: true })
-  const config = join(folder, 'gateway.yaml')
-  writeFileSync(
-    config,
-    stringify({
-      listen: { port: 0 },
-      store: 'sqlite:g.db',
-      log: { level: 'info' },
-      providers: {
-        openai: {
-          credentials: ['sk-x'],
-          streamUsage: 'as-sent',
-          dialects: { openai: { baseUrl: `${origin}/v1` } },
-        },
-      },
-      models: { 'test-model': { provider: 'openai', outputTokensMax: 60, rubPerMillion: pricedPerMillion } },
-    }),
-  )
-  return { config, storeFile: join(folder, 'g.db') }
-}
-
 /** What the client's log and the store's charges say of each other; sentences of what does not agree. */
 function disagreements(
   records: readonly ClientRecord[],
@@ -136,12 +106,9 @@ await t.test(
   { timeout: kills * 20_000 },
   async t => {
     const upstream = await startPricedUpstream(t)
-    const { config, storeFile } = writeConfigFile(t.testdir(), upstream.origin)
-    let running = await startGatewayProcess(t, config)
-    const accounts = new ControlClient(`${storeFile}.sock`)
-    const { id: accountId } = await accounts.createAccount({ email: 'client@example.org' })
-    await accounts.credit({ accountId, amountMicros: creditMicros, reason: 'test' })
-    const { key } = await accounts.createKey({ accountId })
+    const options = { folder: t.testdir(), origin: upstream.origin, rub: creditRub }
+    const { config, storeFile, accountId, key, process: first } = await startPaidGateway(t, options)
+    let running = first
     const store = new StoreWitness(storeFile)
     const charges: StoredCharge[] = []
     const restarts: number[] = []
@@ -155,10 +122,10 @@ await t.test(
 
       const began = performance.now()
       running = await startGatewayProcess(t, config)
-      const first = await askOnce(running.url, key, false)
+      const probe = await askOnce(running.url, key, false)
       restarts.push(performance.now() - began)
-      const records = [...load.records, first]
-      t.equal(first.isWhole && first.status, 200, 'the first request after the kill is answered')
+      const records = [...load.records, probe]
+      t.equal(probe.isWhole && probe.status, 200, 'the first request after the kill is answered')
 
       charges.push(...store.chargesAfter(charges.at(-1)?.id ?? 0))
       const holds = store.holdStates()
@@ -167,7 +134,7 @@ await t.test(
       const open = [...holds.values()].filter(state => state === 'open').length
       t.equal(open, 0, 'nothing is held')
       const paid = charges.reduce((sum, charge) => sum + charge.amount, 0)
-      t.equal(store.balance(accountId), creditMicros - paid)
+      t.equal(store.balance(accountId), creditRub * 1_000_000 - paid)
       for (const record of records) {
         if (record.isWhole) counted.whole += 1
         else if (record.byteCount > 0) counted.cut += 1
