@@ -92,21 +92,25 @@ await t.test('a stream that its client leaves is charged by what was delivered u
 await t.test('an answer that was made to take long holds up nobody', async t => {
   const gateway = await gatewayBefore(t, prompt => (prompt === 'bomb' ? ['a'.repeat(100_000)] : [sentence]))
   await (await ask(gateway, 'Hello')).text()
-  const delay = monitorEventLoopDelay({ resolution: 1 })
-  delay.enable()
-  const bombs = Array.from({ length: 5 }, async () => (await ask(gateway, 'bomb')).text())
-  const startedAt = performance.now()
-  const others = Array.from({ length: 20 }, async () => (await ask(gateway, 'Hello')).text())
-  await Promise.all([...bombs, ...others])
-  delay.disable()
+  /** How long the event loop waited, in milliseconds, while 25 were answered; client and provider run on it too. */
+  const waitedMs = async (bombs: number): Promise<number> => {
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    delay.enable()
+    await Promise.all(
+      Array.from({ length: 25 }, async (_, index) =>
+        (await ask(gateway, index < bombs ? 'bomb' : 'Hello')).text(),
+      ),
+    )
+    delay.disable()
+    return delay.percentile(95) / 1e6
+  }
+  await waitedMs(5)
+  const withoutMs = await waitedMs(0)
+  const withMs = await waitedMs(5)
 
-  t.ok(
-    performance.now() - startedAt < 2000,
-    `all were answered in ${(performance.now() - startedAt).toFixed()} ms`,
-  )
-  t.ok(delay.percentile(95) < 20e6, `p95 of the loop is ${(delay.percentile(95) / 1e6).toFixed(1)} ms`)
+  t.ok(withMs < withoutMs + 20, `with bombs ${withMs.toFixed(1)} ms, without ${withoutMs.toFixed(1)}`)
   const charges = await gateway.charges()
-  t.equal(charges.length, 26)
+  t.equal(charges.length, 76)
   t.ok(
     charges.every(charge => charge.details?.['estimatedByBytes'] === undefined),
     'all were counted',
