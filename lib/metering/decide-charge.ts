@@ -70,12 +70,14 @@ async function owedFor(
   if (reading === undefined) return owedUnread(exchange, outcome)
   if (reading.hasError && !reading.hasOutput) return undefined
   if (outcome.kind === 'aborted') return owedWhenAborted(exchange, reading, counter)
+  if (outcome.kind === 'broken' && !reading.isTerminal) {
+    return reading.hasOutput ? owedForDelivered(exchange, reading, counter) : undefined
+  }
   if (reading.lines.length > 0) return { lines: reading.lines, source: 'provider', flags: [] }
   if (reading.hasOutput) {
     const { line, estimates } = await estimateUsage(estimatedRequest(exchange), reading, counter)
     return estimated([line], estimates, ['usage_missing'])
   }
-  if (outcome.kind === 'broken') return undefined
   return { lines: [], source: 'provider', flags: ['usage_missing'] }
 }
 
@@ -148,7 +150,15 @@ async function owedWhenAborted(
     }
   }
   const isFree = !reading.hasOutput && freeAborts.has(exchange.get('target').provider.kind)
-  if (isFree) return undefined
+  return isFree ? undefined : owedForDelivered(exchange, reading, counter)
+}
+
+/** An answer that is not whole: what the provider reported on the way, and an estimate of the rest. */
+async function owedForDelivered(
+  exchange: Exchange,
+  reading: UsageReading,
+  counter: CountsTokens,
+): Promise<Owed> {
   const [line] = reading.lines
   if (line === undefined) {
     const { line: whole, estimates } = await estimateUsage(estimatedRequest(exchange), reading, counter)

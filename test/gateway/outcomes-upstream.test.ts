@@ -28,8 +28,8 @@ interface Cut {
 function streamCuts(call: DialectCall): Cut[] {
   const { events, eventsUntilUsage } = call
   const upTo = (count: number): Buffer => Buffer.from(events.slice(0, count).join(''))
-  // Anthropic reports its input with the first event, the others report nothing before the end.
-  const early = call.name === 'anthropic' ? 'provider' : 'estimated'
+  // Anthropic's first event reports the input and delivers nothing, so nothing is owed for it.
+  const early = call.name === 'anthropic' ? undefined : 'estimated'
   const whole = Buffer.from(events.join(''))
   const character = whole.indexOf('“')
   const afterUsage = upTo(eventsUntilUsage)
@@ -47,6 +47,12 @@ function streamCuts(call: DialectCall): Cut[] {
       bytes: whole.subarray(0, character + 1),
       isBoundary: false,
       usageSource: early,
+    },
+    {
+      name: 'after some text',
+      bytes: upTo(events.findIndex(event => event.includes('“')) + 1),
+      isBoundary: true,
+      usageSource: 'estimated',
     },
     { name: 'after the usage', bytes: afterUsage, isBoundary: true, usageSource: 'provider' },
     {
