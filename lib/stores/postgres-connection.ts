@@ -47,6 +47,8 @@ export async function connectPostgres(url: string, onLost: (error: Error) => voi
 export function postgresPool(url: string, onLost: (error: Error) => void): PostgresPool {
   const pool = new Pool({ ...clientConfig(url), max: 4, allowExitOnIdle: true })
   pool.on('error', onLost)
+  // The pool listens to the ones that are idle; an error that nobody listens to would end the process.
+  pool.on('connect', client => client.on('error', onLost))
   return pool
 }
 

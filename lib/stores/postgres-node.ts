@@ -45,6 +45,7 @@ export class PostgresNode {
   #beatAt = 0
   #timer: NodeJS.Timeout | undefined
   #ticking: Promise<void> | undefined
+  #isAnnounced = false
   #isClosed = false
 
   constructor(options: PostgresNodeOptions) {
@@ -76,7 +77,7 @@ export class PostgresNode {
       if (this.#ticking !== undefined) return
       this.#ticking = this.#tick().finally(() => {
         this.#ticking = undefined
-        this.#schedule(tickMs)
+        this.#schedule(this.#isAnnounced ? 0 : tickMs)
       })
     }, ms)
     this.#timer.unref()
@@ -85,6 +86,7 @@ export class PostgresNode {
   async #tick(): Promise<void> {
     try {
       const client = this.#client ?? (await this.#connect())
+      this.#isAnnounced = false
       await this.#readKeys(client)
       const { steadyClock, leaseMs } = this.#options
       if (steadyClock.now() - this.#beatAt < leaseMs / 3) return
@@ -101,7 +103,10 @@ export class PostgresNode {
     const client = await connectPostgres(this.#options.url, () => this.#lose(client))
     this.#client = client
     try {
-      client.on('notification', () => this.#schedule(0))
+      client.on('notification', () => {
+        this.#isAnnounced = true
+        this.#schedule(0)
+      })
       await client.query('LISTEN gateway_keys')
       this.#version = 0
       await this.#readKeys(client)
@@ -127,7 +132,9 @@ export class PostgresNode {
     )
     for (const row of rows) {
       this.#version = Math.max(this.#version, row.version)
-      this.#options.keys.put(row.digest, keyRecord(row))
+      // What was read may be older than what this node itself did meanwhile; a revocation is for good.
+      const known = this.#options.keys.findByDigest(row.digest)
+      if (known?.revokedAt === undefined) this.#options.keys.put(row.digest, keyRecord(row))
     }
   }
 

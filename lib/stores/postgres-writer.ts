@@ -7,10 +7,16 @@ interface AnswerRow extends PostgresAnswer {
   readonly index: number
 }
 
+type Answer = readonly [index: number, answer: PostgresAnswer]
+type Refusal = readonly [index: number, code: string, message: string]
+
 interface WriterOptions {
   readonly url: string
   readonly durability: 'strict' | 'relaxed'
 }
+
+/** What gathered while the database was away goes in pieces: each is one statement, and must end in time. */
+const operationsMax = 1000
 
 const apply = { name: 'apply', text: 'SELECT * FROM apply_operations($1)' }
 
@@ -25,23 +31,19 @@ export class PostgresWriter {
 
   /** Never throws: what went wrong is in the report. After an error the batch may be written or not. */
   async run(operations: readonly PostgresOperation[]): Promise<BatchReport> {
+    const answers: Answer[] = []
+    const refusals: Refusal[] = []
     try {
-      return { answers: await this.#apply(operations), refusals: [] }
-    } catch (error) {
-      if (isStoreFailure(error)) return this.#failed(error)
-    }
-    // Something in the batch cannot stand. Once more, one by one, to find it and keep the rest.
-    const answers: [number, unknown][] = []
-    const refusals: [number, string, string][] = []
-    for (const [index, operation] of operations.entries()) {
-      try {
-        for (const [, answer] of await this.#apply([operation])) answers.push([index, answer])
-      } catch (error) {
-        if (isStoreFailure(error)) return this.#failed(error)
-        refusals.push([index, 'operation_failed', error instanceof Error ? error.message : String(error)])
+      for (let from = 0; from < operations.length; from += operationsMax) {
+        await this.#runSome(operations, from, answers, refusals)
       }
+      return { answers, refusals }
+    } catch (error) {
+      // What the old connection still does, the next one waits for: both lock the same accounts.
+      void this.close()
+      const message = error instanceof Error ? error.message : String(error)
+      return { error: { code: postgresErrorCode(error), message }, answers: [], refusals: [] }
     }
-    return { answers, refusals }
   }
 
   async close(): Promise<void> {
@@ -50,9 +52,34 @@ export class PostgresWriter {
     await client?.end()
   }
 
-  async #apply(operations: readonly PostgresOperation[]): Promise<[number, PostgresAnswer][]> {
+  async #runSome(
+    operations: readonly PostgresOperation[],
+    from: number,
+    answers: Answer[],
+    refusals: Refusal[],
+  ): Promise<void> {
+    const until = Math.min(from + operationsMax, operations.length)
+    try {
+      answers.push(...(await this.#apply(operations, from, until)))
+      return
+    } catch (error) {
+      if (isStoreFailure(error)) throw error
+    }
+    // Something among them cannot stand. Once more, one by one, to find it and keep the rest.
+    for (let index = from; index < until; index += 1) {
+      try {
+        answers.push(...(await this.#apply(operations, index, index + 1)))
+      } catch (error) {
+        if (isStoreFailure(error)) throw error
+        refusals.push([index, 'operation_failed', error instanceof Error ? error.message : String(error)])
+      }
+    }
+  }
+
+  async #apply(operations: readonly PostgresOperation[], from: number, until: number): Promise<Answer[]> {
     const client = this.#client ?? (await this.#connect())
-    const { rows } = await client.query<AnswerRow>({ ...apply, values: [batchText(operations)] })
+    const batch = operations.slice(from, until).map((operation, index) => ({ i: from + index, ...operation }))
+    const { rows } = await client.query<AnswerRow>({ ...apply, values: [JSON.stringify(batch)] })
     return rows.map(row => [row.index, row])
   }
 
@@ -66,15 +93,4 @@ export class PostgresWriter {
     this.#client = client
     return client
   }
-
-  #failed(error: unknown): BatchReport {
-    // What the old connection still does, the next one waits for: both lock the same accounts.
-    void this.close()
-    const message = error instanceof Error ? error.message : String(error)
-    return { error: { code: postgresErrorCode(error), message }, answers: [], refusals: [] }
-  }
-}
-
-function batchText(operations: readonly PostgresOperation[]): string {
-  return JSON.stringify(operations.map((operation, i) => ({ i, ...operation })))
 }

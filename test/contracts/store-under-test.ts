@@ -64,7 +64,7 @@ export async function accountWith(store: StoreUnderTest, amount: number): Promis
   return id
 }
 
-export function holdOf(store: StoreUnderTest, accountId: string, amount: number): Promise<Hold> {
+export function holdOf(store: Pick<Store, 'ledger'>, accountId: string, amount: number): Promise<Hold> {
   return store.ledger.placeHold({
     exchangeId: newId(),
     sequence: 0,
