@@ -2,7 +2,7 @@ import type { KeyRecord } from './accounts/accounts.ts'
 import type { ModelConfig, ProviderConfig, Credential } from './config/config.ts'
 import type { Dialect, DialectName, RequestFacts, RouteMatch } from './dialects/dialect.ts'
 import type { AnswerMeter } from './metering/answer-meter.ts'
-import type { Hold } from './ledger/ledger.ts'
+import type { ChargeRequest, ChargeResult, Hold } from './ledger/ledger.ts'
 import type { OwnEndpoint } from './own-endpoints/own-endpoint.ts'
 import type { Price } from './money/price.ts'
 import type { UsageLine } from './money/usage.ts'
@@ -57,6 +57,8 @@ declare module './pipeline/facts.ts' {
     /** The request's body as it came; its bytes count against the body budget. */
     body: Buffer
     hold: Hold
+    /** What the exchange was charged, once it is durable. */
+    charged: { readonly charge: ChargeRequest; readonly result: ChargeResult }
     meter: AnswerMeter
     /** What the exchange is charged for, once that is decided. */
     usage: readonly UsageLine[]

@@ -1,4 +1,6 @@
+import { fstatSync } from 'node:fs'
 import { pino } from 'pino'
+import { LogPipe } from './log-pipe.ts'
 
 export interface LogLine {
   (message: string): void
@@ -46,13 +48,32 @@ const redactedPaths = secretNames.flatMap(name => [`["${name}"]`, `*["${name}"]`
 const keysInText = /\bgw-[A-Za-z0-9_-]{20,}|([?&]key=)[^&\s"\\]+/g
 const userInUrl = /(:\/\/)[^\s/@"\\]+@/g
 
+/** A log with what only its owner needs. */
+export interface OwnedLog extends Log {
+  /** May be changed while it runs. */
+  level: string
+  /** Lines that were lost because nobody took them, or the disk did not. */
+  droppedLines(): number
+  /** Hands over what is in memory, in half a second at most. */
+  close(): Promise<void>
+}
+
+interface Destination {
+  write(line: string): unknown
+  readonly droppedLines?: number
+  close?(): Promise<void>
+}
+
+/** Bytes kept while a file does not take them. */
+const keptBytesMax = 8 * 1_048_576
+
 /**
- * A log of JSON lines. Lines to standard error are written asynchronously, so that a slow terminal or disk
- * does not hold up requests; what is still in memory when the process exits is written then.
+ * A log of JSON lines. Nothing waits for whoever takes them: a terminal, disk or reader that is slow or stuck
+ * holds up no request. What it does not take is kept up to a bound, then dropped and counted.
  */
-export function createLog(options: LogOptions): Log {
-  const destination = options.destination ?? pino.destination({ fd: 2, sync: false })
-  return pino(
+export function createLog(options: LogOptions): OwnedLog {
+  const destination: Destination = options.destination ?? standardError()
+  const log = pino(
     {
       level: options.level,
       base: null,
@@ -64,6 +85,31 @@ export function createLog(options: LogOptions): Log {
     },
     destination,
   )
+  return Object.assign(log, {
+    droppedLines: () => destination.droppedLines ?? 0,
+    close: async () => await destination.close?.(),
+  })
+}
+
+function standardError(): Destination {
+  const kind = fstatSync(2)
+  if (kind.isFIFO() || kind.isSocket()) {
+    // Without a listener the reader's end would be an uncaught exception; the pipe counts what is lost.
+    process.stderr.on('error', () => undefined)
+    return new LogPipe(process.stderr)
+  }
+  const file = pino.destination({ fd: 2, sync: false, maxLength: keptBytesMax })
+  let droppedLines = 0
+  file.on('drop', () => (droppedLines += 1))
+  // A full disk: what fits in memory waits, and the next line is the next attempt. At the exit pino itself
+  // writes what is left.
+  file.on('error', () => undefined)
+  return {
+    write: line => file.write(line),
+    get droppedLines() {
+      return droppedLines
+    },
+  }
 }
 
 function withoutKeys(line: string): string {

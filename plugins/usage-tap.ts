@@ -33,7 +33,8 @@ export function usageTap(context: PluginContext): Plugin {
       'usage',
       decision.lines.map(line => line.usage),
     )
-    await ledger.charge(hold, decision)
+    const result = await ledger.charge(hold, decision)
+    exchange.set('charged', { charge: decision, result })
   }
 
   return {

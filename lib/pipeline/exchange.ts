@@ -15,6 +15,20 @@ export interface AnswerRewriter {
   end(): Buffer
 }
 
+/** When an exchange came how far, by `performance.now()`; undefined for what has not happened. */
+export interface Moments {
+  readonly begunMs: number
+  /** The gates let it through: its body was read, its hold admitted. */
+  admittedMs: number | undefined
+  /** What its answer's bytes wait for is durable: the hold. */
+  heldMs: number | undefined
+  /** A connection to the provider took it. */
+  connectedMs: number | undefined
+  /** The head of the provider's answer came. */
+  firstByteMs: number | undefined
+  endedMs: number | undefined
+}
+
 /** One request and its response, and what the plugins know about it. */
 export class Exchange {
   readonly id: string
@@ -22,6 +36,14 @@ export class Exchange {
   readonly response: ServerResponse
   /** Milliseconds since the epoch. */
   readonly startedAt: number
+  readonly moments: Moments = {
+    begunMs: performance.now(),
+    admittedMs: undefined,
+    heldMs: undefined,
+    connectedMs: undefined,
+    firstByteMs: undefined,
+    endedMs: undefined,
+  }
 
   /** The client closed its connection before the answer ended. */
   hasClientLeft = false
@@ -77,7 +99,9 @@ export class Exchange {
     this.#barrier = barrier
     barrier.then(
       () => {
-        if (this.#barrier === barrier) this.#barrier = undefined
+        if (this.#barrier !== barrier) return
+        this.#barrier = undefined
+        this.moments.heldMs = performance.now()
       },
       () => undefined, // The barrier stays; the relay meets the rejection when it waits for it.
     )

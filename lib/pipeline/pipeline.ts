@@ -119,6 +119,7 @@ export class Pipeline implements RelaySteps {
   }
 
   end(exchange: Exchange, outcome: Outcome): void {
+    exchange.moments.endedMs = performance.now()
     this.#openExchanges.delete(exchange)
     for (const plugin of this.#plugins) {
       // Reported by the call itself; nobody waits for what a plugin does at the end.

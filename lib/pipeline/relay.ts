@@ -53,6 +53,7 @@ export class Relay implements AnswerSink, AnswerFlow {
   /** The gates are through; the answer may be pushed. */
   open(): void {
     this.#phase = 'forwarding'
+    this.#exchange.moments.admittedMs = performance.now()
   }
 
   attach(controls: UpstreamControls): void {
@@ -67,6 +68,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.#phase = 'relaying'
     this.#controls = controls
     this.#exchange.answerStatus = head.status
+    this.#exchange.moments.firstByteMs = performance.now()
     this.#taps = this.#steps.respond(this.#exchange, head)
     if (!this.#exchange.hasClientLeft) this.#writer.begin(head)
   }
