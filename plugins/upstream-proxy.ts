@@ -4,33 +4,22 @@ import { headerValue } from '../lib/http/headers.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
-import { AnswerHandler } from '../lib/upstream/answer-handler.ts'
+import { UpstreamCall, type RequestFor } from '../lib/upstream/upstream-call.ts'
 import { upstreamHeaders } from '../lib/upstream/upstream-headers.ts'
+import { Upstreams } from '../lib/upstream/upstreams.ts'
 
 /** Sends the request to its provider and pushes the answer into the relay. */
-export function upstreamProxy({ pools }: PluginContext): Plugin {
+export function upstreamProxy(context: PluginContext): Plugin {
+  const upstreams = new Upstreams(context.config, context)
   return {
     name: 'upstream-proxy',
     needs: ['route', 'target'],
 
     forward(exchange, sink) {
-      const target = exchange.get('target')
-      const { provider, credential, baseUrl } = target
-      const handler = new AnswerHandler(sink, provider.name, {
-        onSent() {
-          exchange.wasSent = true
-        },
-      })
-      pools.get(provider, baseUrl.origin, credential.name).dispatch(
-        {
-          method: exchange.request.method ?? 'GET',
-          path: upstreamPath(exchange, target),
-          headers: upstreamHeaders(exchange.request.rawHeaders, target),
-          body: target.body ?? null,
-        },
-        handler,
-      )
-      return handler
+      const call = new UpstreamCall(exchange, sink, upstreams, requestFor)
+      exchange.set('upstream', call)
+      call.start()
+      return call
     },
 
     onResponse(exchange, head) {
@@ -47,8 +36,17 @@ export function upstreamProxy({ pools }: PluginContext): Plugin {
         )
       return undefined
     },
+
+    stop: () => upstreams.close(),
   }
 }
+
+const requestFor: RequestFor = (exchange, target) => ({
+  method: exchange.request.method ?? 'GET',
+  path: upstreamPath(exchange, target),
+  headers: upstreamHeaders(exchange.request.rawHeaders, target),
+  body: target.body ?? null,
+})
 
 function upstreamPath(exchange: Exchange, { baseUrl, upstreamPath: path }: Target): string {
   const { match } = exchange.get('route')

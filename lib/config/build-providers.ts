@@ -1,4 +1,5 @@
 import type { DialectName } from '../dialects/dialect.ts'
+import { buildEgress } from './build-egress.ts'
 import type { Credential, ProviderConfig } from './config.ts'
 import { knownProviders, reservedProviderNames } from './known-providers.ts'
 import type { KnownProvider } from './known-providers.ts'
@@ -20,6 +21,9 @@ export interface ProviderContext {
 
 const providerName = /^[a-z0-9][a-z0-9._-]*$/
 const defaultTimeouts = { connectMs: 5_000, firstByteMs: 600_000, silenceMs: 600_000 }
+/** Statuses with which providers turn requests away before they have worked on them. */
+const defaultFailover = { on: [429, 503, 529], attemptsMax: 4 }
+const defaultLimits = { connectionsMax: 2048, waitingMax: 1024, waitMs: 10_000 }
 const dialectNames: readonly DialectName[] = ['openai', 'anthropic', 'google']
 
 /** Parses `providers` and lays its values over the built-in defaults of known names. */
@@ -51,20 +55,27 @@ function checkName(name: string, problems: Problems): boolean {
 /** A credential whose variable is missing has become undefined; it is no error, only not there. */
 function dropMissingCredentials(value: unknown): unknown {
   if (!isMapping(value) || !Array.isArray(value['credentials'])) return value
-  return { ...value, credentials: value['credentials'].filter(item => item !== undefined).map(trimmed) }
+  return { ...value, credentials: value['credentials'].map(trimmed).filter(item => item !== undefined) }
 }
 
 /** Secrets read from files often end with a line feed, which no header may hold. */
 function trimmed(credential: unknown): unknown {
-  return typeof credential === 'string' ? credential.trim() : credential
+  if (typeof credential === 'string') return credential.trim()
+  if (!isMapping(credential) || !('value' in credential)) return credential
+  const value = trimmed(credential['value'])
+  return value === undefined ? undefined : { ...credential, value }
 }
 
 /** Numbered as written, so that a name stays when another credential's variable goes missing. */
 function credentialsOf(provider: string, value: unknown): Credential[] {
   if (!isMapping(value) || !Array.isArray(value['credentials'])) return []
-  return value['credentials'].flatMap((credential: unknown, index) =>
-    typeof credential === 'string' ? [{ name: `${provider}#${index + 1}`, value: credential.trim() }] : [],
-  )
+  return value['credentials'].flatMap((written: unknown, index): Credential[] => {
+    const credential = trimmed(written)
+    const name = `${provider}#${index + 1}`
+    if (typeof credential === 'string') return [{ name, value: credential }]
+    if (!isMapping(credential) || typeof credential['value'] !== 'string') return []
+    return [{ name, value: credential['value'], weight: Number(credential['weight'] ?? 1) }]
+  })
 }
 
 function buildProvider(
@@ -86,10 +97,12 @@ function buildProvider(
     credentials,
     isOff,
     dialects,
-    egress: buildEgress(name, input, isOff, context),
+    egress: buildEgress(name, input, { isOff, dialects }, context),
     streamUsage: input.streamUsage ?? base?.streamUsage ?? 'as-sent',
     onClientLeft: input.onClientLeft ?? base?.onClientLeft ?? 'abort',
-    timeouts: buildTimeouts(input),
+    timeouts: laidOver(defaultTimeouts, input.timeouts),
+    failover: laidOver(defaultFailover, input.failover),
+    limits: laidOver(defaultLimits, input.limits),
   }
 }
 
@@ -142,34 +155,8 @@ function decideOff(
   return false
 }
 
-function buildEgress(
-  name: string,
-  input: ProviderInput,
-  isOff: boolean,
-  context: ProviderContext,
-): readonly string[] {
-  const { egressNames, problems } = context
-  if (input.egress === undefined) {
-    if (egressNames.length > 0 && !isOff) {
-      problems.add(
-        ['providers', name, 'egress'],
-        'is missing: with a top-level egress every provider names its own, or egress: [direct]',
-      )
-    }
-    return ['direct']
-  }
-  for (const [index, egress] of input.egress.entries()) {
-    if (egress !== 'direct' && !egressNames.includes(egress)) {
-      problems.addUnknown(['providers', name, 'egress', index], 'egress', egress, ['direct', ...egressNames])
-    }
-  }
-  return input.egress
-}
-
-function buildTimeouts(input: ProviderInput): ProviderConfig['timeouts'] {
-  return {
-    connectMs: input.timeouts?.connectMs ?? defaultTimeouts.connectMs,
-    firstByteMs: input.timeouts?.firstByteMs ?? defaultTimeouts.firstByteMs,
-    silenceMs: input.timeouts?.silenceMs ?? defaultTimeouts.silenceMs,
-  }
+/** Defaults under the values that are given. */
+function laidOver<T extends object>(defaults: T, given: { [K in keyof T]?: T[K] | undefined } = {}): T {
+  const values = Object.entries(given).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(values) }
 }

@@ -11,6 +11,31 @@ export interface Credential {
   /** `anthropic#1`: names the credential in logs and the database; the value never appears there. */
   readonly name: string
   readonly value: string
+  /** Its share of the requests beside the provider's others; 1 unless said. */
+  readonly weight?: number
+}
+
+/** One way out for a provider: `direct`, or a proxy of the top-level `egress`. */
+export interface EgressChoice {
+  readonly name: string
+  /** Its share of the requests beside the provider's others. */
+  readonly weight: number
+}
+
+/** When a request that a provider refused may be sent again elsewhere. */
+export interface Failover {
+  /** Statuses with which a provider says that it has done nothing. */
+  readonly on: readonly number[]
+  /** How often one request is tried at most, over all credentials, proxies and providers. */
+  readonly attemptsMax: number
+}
+
+/** How much is sent to a provider at once, for each credential. */
+export interface ProviderLimits {
+  readonly connectionsMax: number
+  /** Requests that may wait for a connection; more are refused at once. */
+  readonly waitingMax: number
+  readonly waitMs: number
 }
 
 export interface ProviderConfig {
@@ -21,7 +46,7 @@ export interface ProviderConfig {
   /** Off when every credential's variable is missing; said once at start. */
   readonly isOff: boolean
   readonly dialects: Readonly<{ [D in DialectName]?: { readonly baseUrl: URL } }>
-  readonly egress: readonly string[]
+  readonly egress: readonly EgressChoice[]
   readonly streamUsage: 'inject' | 'as-sent'
   readonly onClientLeft: 'abort' | 'drain'
   readonly timeouts: {
@@ -29,6 +54,8 @@ export interface ProviderConfig {
     readonly firstByteMs: number
     readonly silenceMs: number
   }
+  readonly failover: Failover
+  readonly limits: ProviderLimits
 }
 
 export interface ModelConfig {

@@ -18,11 +18,6 @@ const notYet: readonly NotYet[] = [
     isAsked: config => config.accountArea !== undefined,
   },
   {
-    path: ['egress'],
-    message: 'egress proxies are not built yet; leave it out and let requests go out directly',
-    isAsked: config => config.egress.size > 0,
-  },
-  {
     path: ['workers'],
     message: 'more than one process is not built yet; use workers: 1',
     isAsked: config => config.workers !== 1,

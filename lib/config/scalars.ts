@@ -87,14 +87,33 @@ export const publicUrl = z
   )
   .transform(text => new URL(text))
 
-/** An HTTP proxy. Its value may hold a password and is never shown. */
+/** A proxy, spoken to by HTTP CONNECT or SOCKS5. Its value may hold a password and is never shown. */
 export const egressUrl = z
   .string()
   .refine(
-    text => /^https?:$/.test(parseUrl(text)?.protocol ?? ''),
-    'must be a proxy such as http://user:password@203.0.113.7:3128',
+    isProxyAddress,
+    'must be a proxy such as http://user:password@203.0.113.7:3128, https://... or socks5://...',
   )
   .transform(text => new URL(text))
+
+function isProxyAddress(text: string): boolean {
+  const url = parseUrl(text)
+  return (
+    url !== undefined &&
+    /^(?:https?|socks5h?):$/.test(url.protocol) &&
+    url.hostname !== '' &&
+    /^\/?$/.test(url.pathname) &&
+    url.search === '' &&
+    url.hash === '' &&
+    isDecodable(url.username) &&
+    isDecodable(url.password)
+  )
+}
+
+/** A percent sign in a password must be written as %25. */
+function isDecodable(text: string): boolean {
+  return !/%(?![0-9a-f]{2})/i.test(text)
+}
 
 /** Whether a text is an address or a network: `10.0.0.0/8`, `::1`. */
 export function isAddressRange(text: string): boolean {

@@ -16,6 +16,15 @@ import {
 
 const dialect = z.strictObject({ baseUrl })
 
+const credentialText = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+const weight = integer(1, 1000).optional().meta({ description: 'Its share beside the others; 1 unless said.' })
+const credential = z.union([credentialText, z.strictObject({ value: credentialText, weight })], {
+  error: 'must be a key in printable ASCII without spaces, or { value, weight }',
+})
+const egressChoice = z.union([z.string(), z.strictObject({ name: z.string(), weight })], {
+  error: 'must be direct, the name of an egress, or { name, weight }',
+})
+
 /** One entry of `providers`. What is absent comes from the built-in defaults of a known name. */
 export const providerSchema = z.strictObject({
   like: z
@@ -23,7 +32,7 @@ export const providerSchema = z.strictObject({
     .optional()
     .meta({ description: 'A known provider whose defaults and peculiarities this one shares.' }),
   credentials: z
-    .array(z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces'))
+    .array(credential)
     .optional()
     .meta({ description: 'Usually "${NAME}" of the environment. [] for a server that needs none.' }),
   dialects: z
@@ -34,7 +43,11 @@ export const providerSchema = z.strictObject({
     })
     .optional()
     .meta({ description: 'Base URLs by wire format; null switches a built-in one off.' }),
-  egress: z.array(z.string()).min(1).optional(),
+  egress: z
+    .array(egressChoice)
+    .min(1)
+    .optional()
+    .meta({ description: 'Names of the top-level egress, or direct; requests are shared by weight.' }),
   streamUsage: z.enum(['inject', 'as-sent']).optional(),
   onClientLeft: z.enum(['abort', 'drain']).optional(),
   timeouts: z
@@ -44,6 +57,21 @@ export const providerSchema = z.strictObject({
       silenceMs: milliseconds.optional(),
     })
     .optional(),
+  failover: z
+    .strictObject({
+      on: z.array(integer(400, 599)).optional(),
+      attemptsMax: integer(1, 20).optional(),
+    })
+    .optional()
+    .meta({ description: 'Statuses on which another credential or provider is tried; [] for none.' }),
+  limits: z
+    .strictObject({
+      connectionsMax: integer(1, 100_000).optional(),
+      waitingMax: integer(0, 1_000_000).optional(),
+      waitMs: milliseconds.optional(),
+    })
+    .optional()
+    .meta({ description: 'What is sent at once, for each credential.' }),
 })
 
 export type ProviderInput = z.output<typeof providerSchema>

@@ -1,4 +1,5 @@
 import type { Config, Credential, ProviderConfig } from '../config/config.ts'
+import { keylessCredential } from '../config/keyless-credential.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { ResolvedModel } from './model-directory.ts'
@@ -17,15 +18,16 @@ export interface ChosenProvider {
 }
 
 /**
- * Picks the provider for a model: the first in the model's order that is configured and speaks the dialect.
+ * The providers for a model: those in the model's order that are configured and speak the dialect.
+ * @returns at least one
  * @throws GatewayError request_invalid naming the endpoint that has it, model_not_found
  */
-export function chooseProvider(
+export function chooseProviders(
   config: Config,
   model: ResolvedModel,
   dialectName: DialectName,
   providerName: string | undefined,
-): ChosenProvider {
+): readonly ChosenProvider[] {
   const names = providerName === undefined ? model.entry.providers : [providerName]
   const providers = names.map(name => config.providers.get(name)).filter(provider => provider !== undefined)
   const speaking = providers.filter(provider => provider.dialects[dialectName] !== undefined)
@@ -42,10 +44,10 @@ export function chooseProvider(
       },
     )
   }
-  for (const provider of speaking) {
-    const chosen = withCredential(provider, dialectName)
-    if (chosen !== undefined) return chosen
-  }
+  const chosen = speaking
+    .map(provider => withCredential(provider, dialectName))
+    .filter(provider => provider !== undefined)
+  if (chosen.length > 0) return chosen
   throw new GatewayError(
     'model_not_found',
     `The model "${model.canonicalName}" is not available: its provider has no credential configured.`,
@@ -61,9 +63,10 @@ export function withCredential(
 ): ChosenProvider | undefined {
   const baseUrl = provider?.dialects[dialectName]?.baseUrl
   if (provider === undefined || baseUrl === undefined || provider.isOff) return undefined
+  const credentials = provider.credentials.length > 0 ? provider.credentials : [keylessCredential(provider)]
   const credential =
     credentialName === undefined
-      ? provider.credentials[0]
-      : provider.credentials.find(candidate => candidate.name === credentialName)
+      ? credentials[0]
+      : credentials.find(candidate => candidate.name === credentialName)
   return credential === undefined ? undefined : { provider, credential, baseUrl }
 }

@@ -4,9 +4,17 @@ import { GatewayError } from '../errors.ts'
 import type { Route } from '../exchange-facts.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import { chooseProvider, withCredential, type ChosenProvider } from './choose-provider.ts'
+import { chooseProviders, withCredential, type ChosenProvider } from './choose-provider.ts'
 import type { ResolvedModel } from './model-directory.ts'
 import { providerOfObjects } from './object-owner.ts'
+
+/** Where a request may go. */
+export interface ProviderRoute {
+  /** In order of preference; at least one. */
+  readonly providers: readonly ChosenProvider[]
+  /** The credential too is given, by the objects the request names. */
+  readonly isPinned: boolean
+}
 
 /**
  * The provider and credential an exchange goes to: where the objects it names live, else where its model is,
@@ -19,16 +27,19 @@ export async function routeProvider(
   route: Route,
   facts: RequestFacts,
   model: ResolvedModel | undefined,
-): Promise<ChosenProvider> {
+): Promise<ProviderRoute> {
   const { match, dialect, providerName } = route
   const referred = match.object === undefined ? facts.objects : [match.object, ...facts.objects]
   if (referred.length > 0) {
     const accountId = exchange.find('key')?.accountId
     const owner = await providerOfObjects(context, accountId, dialect.name, referred, providerName)
-    if (owner !== undefined) return owner
+    if (owner !== undefined) return { providers: [owner], isPinned: true }
   }
-  if (model !== undefined) return chooseProvider(context.config, model, dialect.name, providerName)
-  return defaultProvider(context.config, route)
+  const providers =
+    model === undefined
+      ? [defaultProvider(context.config, route)]
+      : chooseProviders(context.config, model, dialect.name, providerName)
+  return { providers, isPinned: false }
 }
 
 /** Requests without a model go to the provider in their path, or to the dialect's default. */

@@ -39,16 +39,24 @@ export async function routeRequest(
   const scanned = await scan(exchange, route, body, config.limits.bodyBytesMax)
   const model = requestedModel(exchange, route, scanned.facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
-  const chosen = await routeProvider(context, exchange, route, scanned.facts, model)
-  const target: Target = {
-    ...chosen,
-    dialectName: route.dialect.name,
-    model: model?.entry,
-    modelName: model?.canonicalName ?? '',
-    upstreamModelName: model?.upstreamName ?? '',
-    price,
-    ...spliceRequest(route, scanned, body, model?.upstreamName, chosen.provider),
+  const { providers, isPinned } = await routeProvider(context, exchange, route, scanned.facts, model)
+  const targetAt = (index: number): Target | undefined => {
+    const chosen = providers[index]
+    if (chosen === undefined) return undefined
+    return {
+      ...chosen,
+      dialectName: route.dialect.name,
+      model: model?.entry,
+      modelName: model?.canonicalName ?? '',
+      upstreamModelName: model?.upstreamName ?? '',
+      // Of the model, whoever serves it: the hold is right for every provider that may come to.
+      price,
+      ...spliceRequest(route, scanned, body, model?.upstreamName, chosen.provider),
+      isPinned,
+      ...(index + 1 < providers.length && { next: () => targetAt(index + 1) }),
+    }
   }
+  const target = targetAt(0) as Target
   return { request: scanned.facts, target }
 }
 

@@ -14,7 +14,8 @@ export function upstreamHeaders(rawHeaders: readonly string[], target: Target): 
   }
   if (target.isBodyDecoded) headers = withoutHeader(headers, 'content-encoding')
   if (target.dialectName === 'anthropic') headers = withAnthropicVersion(headers)
-  headers.push(...credentialHeader(target))
+  // A server that needs no key gets none.
+  if (target.credential.value !== '') headers.push(...credentialHeader(target))
   return headers
 }
 

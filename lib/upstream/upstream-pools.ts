@@ -1,30 +1,37 @@
 import { Pool } from 'undici'
 import type { ProviderConfig } from '../config/config.ts'
+import { egressConnector } from './egress-connector.ts'
+import type { Proxy } from './open-tunnel.ts'
 
 /** A provider may answer with many and long headers. */
 const headerBytesMax = 65_536
 /** Below the 30 s after which providers close idle connections, so that a reused one is rarely a dead one. */
 const keepAliveMs = 20_000
 
-/** Connections to providers, never shared between two credentials. */
+/** Connections to providers, never shared between two credentials, nor between two ways out. */
 export class UpstreamPools {
   readonly #pools = new Map<string, Pool>()
 
-  /** The pool for a provider's origin and one of its credentials. */
-  get(provider: ProviderConfig, origin: string, credentialName: string): Pool {
-    const { timeouts } = provider
-    const name = `${credentialName} ${origin} ${timeouts.connectMs} ${timeouts.firstByteMs} ${timeouts.silenceMs}`
+  /** The pool for a provider's origin, one of its credentials, and one way out (absent: direct). */
+  get(provider: ProviderConfig, origin: string, credentialName: string, proxy?: Proxy): Pool {
+    const { timeouts, limits } = provider
+    const { connectMs, firstByteMs, silenceMs } = timeouts
+    const by = proxy === undefined ? 'direct' : proxy.url.href
+    const name = [credentialName, origin, by, connectMs, firstByteMs, silenceMs, limits.connectionsMax].join(
+      ' ',
+    )
     let pool = this.#pools.get(name)
     if (pool === undefined) {
       pool = new Pool(origin, {
         allowH2: false,
         pipelining: 1,
+        connections: limits.connectionsMax,
         keepAliveTimeout: keepAliveMs,
         keepAliveMaxTimeout: keepAliveMs,
-        headersTimeout: timeouts.firstByteMs,
-        bodyTimeout: timeouts.silenceMs,
+        headersTimeout: firstByteMs,
+        bodyTimeout: silenceMs,
         maxHeaderSize: headerBytesMax,
-        connect: { timeout: timeouts.connectMs },
+        connect: egressConnector(proxy, connectMs),
       })
       this.#pools.set(name, pool)
     }

@@ -63,7 +63,7 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['include: [gateway.yaml]', 'include[0]', /includes itself/],
   ['unmetered: 1', 'unmetered', /true or false/],
   ['accountArea: { listen: { port: 1 }, publicUrl: http://a.example }', 'accountArea', /not built yet/],
-  ['egress: { fi: { url: "http://u:secret@203.0.113.7:3128" } }', 'egress', /not built yet/],
+  ['egress: { fi: { url: "ftp://u:secret@203.0.113.7:3128" } }', 'egress.fi.url', /must be a proxy/],
   ['workers: 4', 'workers', /not built yet/],
 ]
 

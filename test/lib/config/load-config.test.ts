@@ -95,7 +95,7 @@ unmetered: true
     kind: 'anthropic',
     credentials: [{ name: 'anthropic#1', value: 'sk-ant' }],
     isOff: false,
-    egress: ['direct'],
+    egress: [{ name: 'direct', weight: 1 }],
     streamUsage: 'as-sent',
     onClientLeft: 'abort',
     timeouts: { connectMs: 5, firstByteMs: 6, silenceMs: 7 },
@@ -201,7 +201,7 @@ providers:
   )
 
   const { providers } = config
-  t.match(providers.get('openai'), { streamUsage: 'inject', onClientLeft: 'abort', egress: ['direct'] })
+  t.match(providers.get('openai'), { streamUsage: 'inject', onClientLeft: 'abort', egress: [{ name: 'direct', weight: 1 }] })
   t.equal(providers.get('openai')?.dialects.openai?.baseUrl.href, 'https://api.openai.com/v1')
   t.match(providers.get('google'), { streamUsage: 'as-sent', onClientLeft: 'abort' })
   t.equal(

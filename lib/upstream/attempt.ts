@@ -1,0 +1,139 @@
+import type { Dispatcher } from 'undici'
+import { answerHeaders, headerValue } from '../http/headers.ts'
+import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
+import type { EgressRoute } from './egress-route.ts'
+import type { Stop } from './itinerary.ts'
+
+/** Whoever makes the attempts, and decides what becomes of each. */
+export interface AttemptOwner {
+  /** A connection takes the request. */
+  onStarted(): void
+  /** Every byte of the request is on its way: the provider may do all of the work. */
+  onSent(): void
+  /** Whether the answer is passed on as it comes, or its body looked at first. */
+  onHead(attempt: Attempt, head: ResponseHead): 'relay' | 'collect'
+  /** The body that was to be looked at: whole, or as much of it as may be waited for. */
+  onCollected(attempt: Attempt, isWhole: boolean): void
+  onEnd(attempt: Attempt): void
+  onError(attempt: Attempt, error: Error): void
+}
+
+/** How much of an error's body is read before it is passed on, and for how long. */
+const collectedBytesMax = 65_536
+const collectMs = 2_000
+
+/** One request on its way to one provider: undici's handler for it. It can be stopped at any time. */
+export class Attempt implements Dispatcher.DispatchHandler {
+  readonly #owner: AttemptOwner
+  readonly #sink: AnswerSink
+  #controller: Dispatcher.DispatchController | undefined
+  #abortReason: Error | undefined
+  #head: ResponseHead | undefined
+  #collected: Buffer[] | undefined
+  #collectedBytes = 0
+  #timer: NodeJS.Timeout | undefined
+  /** A byte of the request may have reached the provider. */
+  wasStarted = false
+
+  readonly stop: Stop
+  readonly route: EgressRoute
+  /** By the steady clock. */
+  readonly startedAt: number
+
+  constructor(
+    owner: AttemptOwner,
+    sink: AnswerSink,
+    way: { readonly stop: Stop; readonly route: EgressRoute; readonly startedAt: number },
+  ) {
+    this.#owner = owner
+    this.#sink = sink
+    this.stop = way.stop
+    this.route = way.route
+    this.startedAt = way.startedAt
+  }
+
+  get head(): ResponseHead | undefined {
+    return this.#head
+  }
+
+  /** What was collected of the body. */
+  body(): Buffer {
+    return Buffer.concat(this.#collected ?? [])
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#abortReason !== undefined) {
+      controller.abort(this.#abortReason)
+      return
+    }
+    this.wasStarted = true
+    this.#owner.onStarted()
+  }
+
+  onRequestSent(): void {
+    this.#owner.onSent()
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    // undici calls this for 103 and the like too, and once more for the final head.
+    if (status < 200) return
+    const raw = controller.rawHeaders as readonly Buffer[]
+    const headers = raw.map(part => part.toString('latin1'))
+    const length = headerValue(headers, 'content-length')
+    const contentLength =
+      length === undefined || headerValue(headers, 'transfer-encoding') !== undefined
+        ? undefined
+        : Number(length)
+    const head = { status, headers: answerHeaders(headers), contentLength }
+    this.#head = head
+    if (this.#owner.onHead(this, head) === 'relay') return
+    this.#collected = []
+    this.#timer = setTimeout(() => this.#owner.onCollected(this, false), collectMs)
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#collected === undefined) {
+      this.#sink.onData(chunk)
+      return
+    }
+    this.#collected.push(chunk)
+    this.#collectedBytes += chunk.length
+    if (this.#collectedBytes <= collectedBytesMax) return
+    clearTimeout(this.#timer)
+    this.#owner.onCollected(this, false)
+  }
+
+  onResponseEnd(): void {
+    clearTimeout(this.#timer)
+    if (this.#collected === undefined) this.#owner.onEnd(this)
+    else this.#owner.onCollected(this, true)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    clearTimeout(this.#timer)
+    this.#owner.onError(this, error)
+  }
+
+  /** Passes on the head and what was collected; what still comes follows by itself. */
+  relay(controls: UpstreamControls): void {
+    clearTimeout(this.#timer)
+    const collected = this.#collected ?? []
+    this.#collected = undefined
+    if (this.#head !== undefined) this.#sink.onHead(this.#head, controls)
+    for (const chunk of collected) this.#sink.onData(chunk)
+  }
+
+  pause(): void {
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    this.#controller?.resume()
+  }
+
+  abort(reason: Error): void {
+    this.#abortReason = reason
+    this.#controller?.abort(reason)
+  }
+}

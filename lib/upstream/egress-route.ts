@@ -1,0 +1,105 @@
+import type { Clock } from '../clock.ts'
+import type { TunnelEnd } from './http-connect.ts'
+import { openTunnel, type Proxy } from './open-tunnel.ts'
+
+const downMsMin = 1_000
+const downMsMax = 60_000
+/** A country that a provider does not serve is not served a minute later either. */
+const barredMs = 600_000
+/** How often a proxy that is in use is looked at. */
+const checkMs = 30_000
+
+export interface EgressRouteOptions {
+  readonly name: string
+  readonly weight: number
+  /** Absent for `direct`. */
+  readonly proxy: Proxy | undefined
+  /** The provider, as the active check asks the proxy for it. */
+  readonly end: TunnelEnd
+  readonly connectMs: number
+  readonly clock: Clock
+  /** Told when the way becomes unusable, and when it is usable again. */
+  readonly onChange: (route: EgressRoute, isUp: boolean, reason: string) => void
+}
+
+/**
+ * One way to one provider, and whether it works. Failures of connections take it out of use; a proxy comes
+ * back when it opens a tunnel again, which is closed at once, `direct` after a time. No check sends a byte
+ * to the provider.
+ */
+export class EgressRoute {
+  readonly name: string
+  readonly weight: number
+  readonly proxy: Proxy | undefined
+  readonly #options: EgressRouteOptions
+  #downMs = 0
+  #downUntil = 0
+  #barredUntil = 0
+  #timer: NodeJS.Timeout | undefined
+  /** For the choice by turns: the more it has been passed over the higher. */
+  credit = 0
+
+  constructor(options: EgressRouteOptions) {
+    this.name = options.name
+    this.weight = options.weight
+    this.proxy = options.proxy
+    this.#options = options
+  }
+
+  /** 0: usable. 1: fails. 2: the provider does not serve its country. */
+  badness(now: number): 0 | 1 | 2 {
+    if (now < this.#barredUntil) return 2
+    if (this.#downMs === 0) return 0
+    return this.proxy === undefined && now >= this.#downUntil ? 0 : 1
+  }
+
+  /** It is in use from now on, so its proxy is looked at from time to time. */
+  watch(): void {
+    if (this.proxy !== undefined && this.#timer === undefined) this.#checkIn(checkMs)
+  }
+
+  succeed(): void {
+    if (this.#downMs === 0) return
+    this.#downMs = 0
+    this.#options.onChange(this, true, 'it works again')
+    this.watch()
+  }
+
+  fail(error: Error): void {
+    const wasUp = this.#downMs === 0
+    this.#downMs = Math.min(downMsMax, Math.max(downMsMin, this.#downMs * 2))
+    this.#downUntil = this.#options.clock.now() + this.#downMs
+    if (wasUp) this.#options.onChange(this, false, error.message)
+    if (this.proxy !== undefined) this.#checkIn(this.#downMs)
+  }
+
+  bar(reason: string): void {
+    this.#barredUntil = this.#options.clock.now() + barredMs
+    this.#options.onChange(this, false, reason)
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #checkIn(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#check(), ms)
+    this.#timer.unref()
+  }
+
+  async #check(): Promise<void> {
+    if (this.proxy === undefined) return
+    try {
+      const socket = await openTunnel(this.proxy, this.#options.end, this.#options.connectMs)
+      socket.on('error', () => socket.destroy())
+      socket.end()
+      socket.resume()
+      this.#timer = undefined
+      this.succeed()
+      this.watch()
+    } catch (error) {
+      this.fail(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { GatewayError } from '../errors.ts'
+import type { Target } from '../exchange-facts.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import { chooseEgress } from './choose-egress.ts'
+import type { CredentialState } from './credential-state.ts'
+import type { EgressRoute } from './egress-route.ts'
+import { isServing, type ProviderState } from './provider-state.ts'
+import type { Upstreams } from './upstreams.ts'
+
+/** Where a request may be sent: a provider, and a credential there that can take it. */
+export interface Stop {
+  readonly target: Target
+  readonly provider: ProviderState
+  readonly credential: CredentialState
+}
+
+/** The places where one request is tried, in order, none of them twice. */
+export class Itinerary {
+  readonly #exchange: Exchange
+  readonly #upstreams: Upstreams
+  #triedCredentials: Set<CredentialState> | undefined
+  #triedRoutes: Set<EgressRoute> | undefined
+
+  constructor(exchange: Exchange, upstreams: Upstreams) {
+    this.#exchange = exchange
+    this.#upstreams = upstreams
+  }
+
+  /** The first place, or why there is none. */
+  first(): Stop | GatewayError {
+    return this.#from(this.#exchange.get('target'))
+  }
+
+  /** After a refusal: another credential of the provider, else the next provider. */
+  afterRefusal({ credential, target }: Stop): Stop | GatewayError {
+    this.#triedCredentials ??= new Set()
+    this.#triedCredentials.add(credential)
+    return this.#from(target)
+  }
+
+  /** After no way led there: the next provider, since another credential would not reach it either. */
+  afterNoConnection({ target }: Stop): Stop | undefined {
+    const next = target.next?.()
+    if (next === undefined) return undefined
+    const stop = this.#from(next)
+    return stop instanceof GatewayError ? undefined : stop
+  }
+
+  /** The way out to a place: by weight in turns, those that fail last. */
+  route({ provider, target }: Stop): EgressRoute {
+    const routes = provider.routesTo(target.baseUrl)
+    return chooseEgress(routes, this.#triedRoutes, this.#upstreams.now()) as EgressRoute
+  }
+
+  /** Whether there is a way that was not tried yet and is not worse than this (see EgressRoute). */
+  hasOtherRoute({ provider, target }: Stop, tried: EgressRoute, badnessMax: number): boolean {
+    this.#triedRoutes ??= new Set()
+    this.#triedRoutes.add(tried)
+    const now = this.#upstreams.now()
+    return provider
+      .routesTo(target.baseUrl)
+      .some(route => this.#triedRoutes?.has(route) !== true && route.badness(now) <= badnessMax)
+  }
+
+  #from(target: Target): Stop | GatewayError {
+    let problem: GatewayError | undefined
+    for (let next: Target | undefined = target; next !== undefined; next = next.next?.()) {
+      const provider = this.#upstreams.of(next.provider)
+      const credential = this.#credential(provider, next)
+      if (credential !== undefined) return stopAt(next, provider, credential)
+      problem ??= provider.problem(next.isPinned === true ? next.credential.name : undefined)
+    }
+    return problem as GatewayError
+  }
+
+  #credential(provider: ProviderState, target: Target): CredentialState | undefined {
+    const now = this.#upstreams.now()
+    if (target.isPinned === true) {
+      const pinned = provider.named(target.credential.name)
+      if (pinned === undefined || this.#triedCredentials?.has(pinned) === true) return undefined
+      return isServing(pinned, now) && !pinned.admission.isFull ? pinned : undefined
+    }
+    return provider.choose(this.#exchange, target.upstreamModelName, this.#triedCredentials, now)
+  }
+}
+
+function stopAt(target: Target, provider: ProviderState, state: CredentialState): Stop {
+  const { credential } = state
+  const isSame = target.credential === credential
+  return { target: isSame ? target : { ...target, credential }, provider, credential: state }
+}

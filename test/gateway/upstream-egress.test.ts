@@ -1,0 +1,259 @@
+import t, { type Test } from 'tap'
+import { callConfig, dialectCalls, providerCredential, type DialectCall } from '../fixtures/dialect-call.ts'
+import { checkMoney, settled } from '../fixtures/exchange-ends.ts'
+import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import { startHttpEgress } from '../fixtures/http-egress.ts'
+import { plainAnswer } from '../fixtures/raw-upstream.ts'
+import { startSocksEgress } from '../fixtures/socks-egress.ts'
+import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
+import {
+  providerHost,
+  startTlsUpstream,
+  trustTestAuthority,
+  type CertificateName,
+} from '../fixtures/tls-upstream.ts'
+
+const [openai] = dialectCalls as readonly [DialectCall]
+const json = ['content-type', 'application/json']
+const answer = () => plainAnswer(200, json, openai.document)
+
+trustTestAuthority()
+// These are for curl and the like; the gateway goes by its config alone.
+process.env['HTTP_PROXY'] = process.env['HTTPS_PROXY'] = 'http://127.0.0.1:9'
+process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
+
+async function ask(gateway: TestGateway, call = openai): Promise<ClientAnswer> {
+  return await send(gateway.url + call.path(false), {
+    headers: [...call.keyHeader(gateway.key), ...json],
+    body: call.body(false),
+  })
+}
+
+/** A gateway whose providers go out by these, all of them proxies of the top-level `egress`. */
+async function startBehind(
+  t: Test,
+  origin: string,
+  proxies: Record<string, string>,
+  egress: readonly unknown[] = Object.keys(proxies),
+  provider = 'openai',
+): Promise<TestGateway> {
+  const table = Object.fromEntries(Object.entries(proxies).map(([name, url]) => [name, { url }]))
+  const timeouts = { connectMs: 1000, firstByteMs: 3000 }
+  const models = { '*': { provider, rubPerMillion: { input: '1000', output: '1000' } } }
+  return await startTestGateway(t, {
+    config: callConfig(origin, { egress, timeouts }, { egress: table, models }),
+  })
+}
+
+await t.test('requests go out by an HTTP proxy with a user and a password', async t => {
+  const upstream = await startTlsUpstream(t, answer)
+  const proxy = await startHttpEgress(t)
+  const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': proxy.url })
+
+  const got = await ask(gateway)
+
+  t.equal(got.status, 200, got.body.toString())
+  t.equal(got.body.toString(), openai.document)
+  t.same(proxy.methods, ['CONNECT'], 'the proxy sees nothing but CONNECT')
+  t.same(proxy.connects, [new URL(upstream.publicOrigin).host], 'the name is resolved at the proxy')
+  t.equal(upstream.requests.length, 1)
+  t.notOk(
+    upstream.requests[0]?.headers.some(value => value.includes('Basic ')),
+    'its password stays with it',
+  )
+  const [end] = await settled(gateway, 1)
+  t.match(end, { outcome: 'completed', egress: 'fi-1', attempts: 1 })
+  t.notOk(gateway.logLines.some(line => line.includes('p%40ss') || line.includes('p@ss')))
+  await checkMoney(t, gateway)
+})
+
+await t.test('requests go out by a SOCKS5 proxy, with and without a user', async t => {
+  const upstream = await startTlsUpstream(t, answer)
+  for (const proxy of [await startSocksEgress(t), await startSocksEgress(t, 'gäte', 'p@ss word')]) {
+    const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': proxy.url })
+    const got = await ask(gateway)
+    t.equal(got.status, 200, got.body.toString())
+    t.same(proxy.connects, [`domain ${new URL(upstream.publicOrigin).host}`], 'the name is resolved there')
+    await settled(gateway, 1)
+    await checkMoney(t, gateway)
+  }
+})
+
+for (const certificate of ['expired', 'wrong-host', 'self-signed'] satisfies CertificateName[]) {
+  await t.test(`fault 4: a certificate that is no good (${certificate}) gets no key`, async t => {
+    const upstream = await startTlsUpstream(t, answer, certificate)
+    const http = await startHttpEgress(t)
+    const socks = await startSocksEgress(t)
+    for (const url of [http.url, socks.url]) {
+      const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': url })
+      const got = await ask(gateway)
+      t.equal(got.status, 502)
+      t.match(got.body.toString(), /upstream_unreachable/)
+      await settled(gateway, 1)
+      t.same(await gateway.charges(), [])
+      await checkMoney(t, gateway)
+    }
+    t.equal(upstream.requests.length, 0)
+    t.notOk(Buffer.concat(upstream.received).includes(providerCredential))
+  })
+}
+
+await t.test(
+  'a proxy that is not there, refuses or is silent is passed over before anything is sent',
+  async t => {
+    const upstream = await startTlsUpstream(t, answer)
+    const good = await startHttpEgress(t)
+    const gone = await startHttpEgress(t)
+    await gone.stop()
+    const refusing = await startSocksEgress(t)
+    refusing.reply = 2
+    const wrong = good.url.replace(/:[^:@]+@/, ':wrong@')
+    for (const [name, url] of Object.entries({ gone: gone.url, refusing: refusing.url, wrong })) {
+      const before = upstream.requests.length
+      // By its weight the bad one comes first.
+      const gateway = await startBehind(t, upstream.publicOrigin, { bad: url, good: good.url }, [
+        { name: 'bad', weight: 9 },
+        'good',
+      ])
+      for (let count = 1; count <= 3; count += 1) {
+        const got = await ask(gateway)
+        t.equal(got.status, 200, `${name}: ${got.body.toString()}`)
+      }
+      t.equal(upstream.requests.length, before + 3, 'each was sent once')
+      const ends = await settled(gateway, 3)
+      t.match(ends[0], { attempts: 2, egress: 'good' })
+      t.match(ends[1], { attempts: 1, egress: 'good' }, 'the bad one is out of use')
+      const attempts = gateway.logLines
+        .map(line => JSON.parse(line) as object)
+        .filter(line => 'result' in line)
+      t.match(attempts, [
+        { msg: 'attempt', egress: 'bad', result: 'upstream_unreachable' },
+        { msg: 'attempt', egress: 'good', result: 'relayed' },
+      ])
+      t.ok(gateway.logLines.some(line => line.includes('"alarm":"egress_down"')))
+      t.equal((await gateway.charges()).length, 3)
+      await checkMoney(t, gateway)
+    }
+  },
+)
+
+await t.test('when every proxy fails nothing goes out another way', async t => {
+  const upstream = await startTlsUpstream(t, answer)
+  const one = await startHttpEgress(t)
+  const other = await startHttpEgress(t)
+  const gateway = await startBehind(t, upstream.publicOrigin, { one: one.url, other: other.url })
+  await one.stop()
+  await other.stop()
+
+  const got = await ask(gateway)
+
+  t.equal(got.status, 502)
+  t.match(got.body.toString(), /upstream_unreachable/)
+  t.equal(upstream.openSockets.size, 0)
+  t.equal(upstream.received.length, 0)
+  await settled(gateway, 1)
+  t.same(await gateway.charges(), [])
+  await checkMoney(t, gateway)
+})
+
+await t.test('a proxy that failed is back when it opens a tunnel again, without a request', async t => {
+  const upstream = await startTlsUpstream(t, answer)
+  const first = await startHttpEgress(t)
+  const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': first.url })
+  await first.stop()
+  t.equal((await ask(gateway)).status, 502)
+  const again = await startHttpEgress(t, { port: first.port })
+
+  await until(() => gateway.logLines.some(line => line.includes('"alarm":"egress_up"')), 5000)
+
+  t.ok(again.connects.length >= 1, 'the check asked the proxy for the provider')
+  t.equal(upstream.requests.length, 0, 'and sent the provider nothing')
+  t.notOk(Buffer.concat(upstream.received).length > 0)
+  t.equal((await ask(gateway)).status, 200)
+  await settled(gateway, 2)
+  await checkMoney(t, gateway)
+})
+
+await t.test('proxies are used by their weights', async t => {
+  const upstream = await startTlsUpstream(t, answer)
+  const light = await startHttpEgress(t)
+  const heavy = await startSocksEgress(t)
+  const gateway = await startBehind(t, upstream.publicOrigin, { light: light.url, heavy: heavy.url }, [
+    'light',
+    { name: 'heavy', weight: 3 },
+  ])
+  for (let count = 0; count < 16; count += 1) t.equal((await ask(gateway)).status, 200)
+  const ends = (await settled(gateway, 16)) as unknown as { egress: string }[]
+  t.equal(ends.filter(end => end.egress === 'light').length, 4)
+  t.equal(ends.filter(end => end.egress === 'heavy').length, 12)
+  await checkMoney(t, gateway)
+})
+
+const countryRefusals = {
+  openai: [
+    403,
+    '{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported","param":null,"type":"request_forbidden"}}',
+  ],
+  google: [
+    400,
+    '{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}',
+  ],
+} as const
+
+for (const call of dialectCalls.filter(({ name }) => name !== 'anthropic')) {
+  await t.test(`${call.name}: an unsupported country counts against the egress`, async t => {
+    const [status, body] = countryRefusals[call.name as 'openai' | 'google']
+    let sentBy: 'bad' | 'good' = 'bad'
+    const bad = await startHttpEgress(t)
+    const good = await startSocksEgress(t)
+    const upstream = await startTlsUpstream(t, () => {
+      const refused = sentBy === 'bad'
+      sentBy = 'good'
+      return refused ? plainAnswer(status, json, body) : plainAnswer(200, json, call.document)
+    })
+    const gateway = await startBehind(
+      t,
+      upstream.publicOrigin,
+      { bad: bad.url, good: good.url },
+      ['bad', 'good'],
+      call.name,
+    )
+
+    for (let count = 0; count < 3; count += 1) {
+      const got = await ask(gateway, call)
+      t.equal(got.status, 200, got.body.toString())
+    }
+
+    t.equal(bad.connects.length, 1)
+    const ends = await settled(gateway, 3)
+    t.match(ends, [
+      { egress: 'good', attempts: 2 },
+      { egress: 'good', attempts: 1 },
+      { egress: 'good', attempts: 1 },
+    ])
+    t.notOk(gateway.logLines.some(line => line.includes('credential_suspended')))
+    t.ok(gateway.logLines.some(line => /"alarm":"egress_down".*country/.test(line)))
+
+    sentBy = 'bad'
+    upstream.answer = () => plainAnswer(status, json, body)
+    const last = await ask(gateway, call)
+    t.equal(last.status, status, 'where no country is served the provider\u2019s answer passes')
+    t.equal(last.body.toString(), body)
+    await settled(gateway, 4)
+    t.equal((await gateway.charges()).length, 3)
+    await checkMoney(t, gateway)
+  })
+}
+
+await t.test(
+  'the providers of a config with proxies have no other way: names are not resolved here',
+  async t => {
+    const upstream = await startTlsUpstream(t, answer)
+    const gateway = await startBehind(t, upstream.publicOrigin, {}, ['direct'])
+    const got = await ask(gateway)
+    t.equal(got.status, 502, `${providerHost} cannot be resolved here`)
+    t.match(got.body.toString(), /upstream_unreachable/)
+    await settled(gateway, 1)
+    await checkMoney(t, gateway)
+  },
+)
