@@ -15,11 +15,16 @@ interface PostgresAccountsOptions {
   readonly pool: PostgresPool
   readonly keys: MemoryKeyDirectory
   readonly clock: Clock
+  /** This node among those that keys are announced to. */
+  readonly owner: string
 }
 
 /** How often and how long a change is tried when the connection fails. */
 const attempts = 4
 const retryMs = 250
+/** How long a change of keys waits for the other nodes; what is not heard of by then is read soon after. */
+const heardMsMax = 1000
+const heardEveryMs = 10
 
 /**
  * Changes of accounts and keys on PostgreSQL, each a transaction. Ids are made before the first attempt and
@@ -100,6 +105,7 @@ export class PostgresAccounts implements Accounts {
       )
     })
     this.#options.keys.put(row.digest, keyRecord(row))
+    await this.#heard(row.id)
     return { id: row.id, key: value }
   }
 
@@ -115,6 +121,29 @@ export class PostgresAccounts implements Accounts {
       return rows[0].revoked_at
     })
     this.#options.keys.revoke(id, revokedAt)
+    await this.#heard(id)
+  }
+
+  /** Waits until the nodes that live know of a key what stands in the database. */
+  async #heard(keyId: string): Promise<void> {
+    try {
+      await this.#waitUntilHeard(keyId)
+    } catch (error) {
+      // The change itself is done, and a new key's value is known to nobody else.
+      if (!isStoreFailure(error)) throw error
+    }
+  }
+
+  async #waitUntilHeard(keyId: string): Promise<void> {
+    for (let waitedMs = 0; waitedMs < heardMsMax; waitedMs += heardEveryMs) {
+      const { rowCount } = await this.#options.pool.query(
+        `SELECT 1 FROM nodes WHERE id <> $1 AND lease_until > now()
+           AND seen_version < (SELECT version FROM keys WHERE id = $2) LIMIT 1`,
+        [this.#options.owner, keyId],
+      )
+      if (rowCount === 0) return
+      await delay(heardEveryMs)
+    }
   }
 
   async #change<T>(change: (queries: PostgresQueries) => Promise<T>): Promise<T> {

@@ -95,13 +95,20 @@ BEGIN
       END IF;
 
     ELSIF o.kind = 'charge' THEN
-      SELECT holds.state, amount_micros INTO hold_state, hold_amount FROM holds
-        WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account;
-      -- A lease that ran out gave the money back; what was used is owed all the same.
-      IF hold_state IN ('open', 'expired') THEN
+      hold_state := 'open';
+      UPDATE holds SET state = 'charged', resolved_at = o.at
+        WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account
+          AND holds.state = 'open'
+        RETURNING amount_micros INTO hold_amount;
+      IF NOT FOUND THEN
+        -- A lease that ran out gave the money back; what was used is owed all the same.
+        SELECT holds.state, 0 INTO hold_state, hold_amount FROM holds
+          WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account;
         UPDATE holds SET state = 'charged', resolved_at = o.at
-          WHERE exchange_id = o.exchange AND holds.sequence = o.sequence;
-        IF hold_state = 'open' THEN held := held - hold_amount; END IF;
+          WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND holds.state = 'expired';
+      END IF;
+      IF hold_state IN ('open', 'expired') THEN
+        held := held - hold_amount;
         paid := least(o.amount, balance - held);
         rest := o.amount - paid;
         balance := balance - paid;
@@ -111,10 +118,18 @@ BEGIN
             o.outcome, o.source, o.lines, o.raw, o.details,
             CASE WHEN rest = 0 THEN o.flags WHEN o.flags = '[]' THEN '["overrun"]'
               ELSE left(o.flags, -1) || ',"overrun"]' END, paid, rest);
-        INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
-          SELECT o.exchange, o.sequence, side.kind, side.account_id, side.amount, o.at
-          FROM (VALUES ('charge', account, -paid), ('overrun', 'house:overrun', -rest),
-            ('revenue', 'house:revenue', paid + rest)) AS side (kind, account_id, amount) WHERE side.amount <> 0;
+        IF paid > 0 THEN
+          INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
+            VALUES (o.exchange, o.sequence, 'charge', account, -paid, o.at),
+              (o.exchange, o.sequence, 'revenue', 'house:revenue', o.amount, o.at);
+        ELSIF rest > 0 THEN
+          INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
+            VALUES (o.exchange, o.sequence, 'revenue', 'house:revenue', o.amount, o.at);
+        END IF;
+        IF rest > 0 THEN
+          INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
+            VALUES (o.exchange, o.sequence, 'overrun', 'house:overrun', -rest, o.at);
+        END IF;
         IF paid > 0 THEN
           spent_keys := spent_keys || o.key;
           spent_days := spent_days || o.day;

@@ -126,6 +126,7 @@ export class PostgresNode {
   }
 
   async #readKeys(client: PostgresClient): Promise<void> {
+    const before = this.#version
     const { rows } = await client.query<KeyRow & { readonly version: number }>(
       'SELECT * FROM keys WHERE version > $1',
       [this.#version - versionsAgain],
@@ -136,14 +137,17 @@ export class PostgresNode {
       const known = this.#options.keys.findByDigest(row.digest)
       if (known?.revokedAt === undefined) this.#options.keys.put(row.digest, keyRecord(row))
     }
+    if (this.#version === before) return
+    const values = [this.#options.id, this.#version]
+    await client.query('UPDATE nodes SET seen_version = $2 WHERE id = $1', values)
   }
 
   async #beat(client: PostgresClient): Promise<void> {
     const { id, leaseMs, steadyClock } = this.#options
     await client.query(
-      `INSERT INTO nodes (id, lease_until) VALUES ($1, now() + $2 * interval '1 millisecond')
-       ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until`,
-      [id, leaseMs],
+      `INSERT INTO nodes (id, lease_until, seen_version)
+       VALUES ($1, now() + $2 * interval '1 millisecond', $3) ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until`,
+      [id, leaseMs, this.#version],
     )
     this.#beatAt = steadyClock.now()
   }

@@ -18,7 +18,8 @@ const invariants: readonly (readonly [sentence: string, query: string])[] = [
   [
     'rows refer to an account that does not exist',
     `SELECT account_id AS name FROM charges WHERE account_id NOT IN (SELECT id FROM accounts)
-     UNION SELECT account_id FROM entries WHERE account_id NOT IN (SELECT id FROM accounts)`,
+     UNION SELECT account_id FROM entries WHERE account_id NOT IN (SELECT id FROM accounts)
+     UNION SELECT account_id FROM holds WHERE account_id NOT IN (SELECT id FROM accounts)`,
   ],
 ]
 

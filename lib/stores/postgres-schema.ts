@@ -67,7 +67,7 @@ CREATE TABLE key_spending (
 CREATE TABLE holds (
   exchange_id TEXT NOT NULL,
   sequence INTEGER NOT NULL,
-  account_id TEXT NOT NULL REFERENCES accounts (id),
+  account_id TEXT NOT NULL,
   key_id TEXT NOT NULL,
   amount_micros BIGINT NOT NULL CHECK (amount_micros >= 0),
   state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'charged', 'released', 'expired')),
@@ -148,7 +148,8 @@ CREATE TABLE objects (
 
 CREATE TABLE nodes (
   id TEXT PRIMARY KEY,
-  lease_until TIMESTAMPTZ NOT NULL
+  lease_until TIMESTAMPTZ NOT NULL,
+  seen_version BIGINT NOT NULL
 );
 
 INSERT INTO accounts (id, kind, name, created_at) VALUES
@@ -160,6 +161,7 @@ INSERT INTO accounts (id, kind, name, created_at) VALUES
 /**
  * The schema's history, oldest first: SQLite's tables, and besides what several nodes need. Accounts carry
  * what is held, so that one row decides an admission; keys a version, by which other nodes notice changes;
- * nodes a lease. Entries and charges have no foreign key: its check would lock the house's rows for everybody.
+ * nodes a lease. Holds, charges and entries have no foreign key to accounts: their account is locked when they are
+ * written, and for the house's the check of a key would make all nodes lock the same rows.
  */
 export const postgresMigrations: readonly string[] = [tables + applyOperations]

@@ -107,7 +107,7 @@ async function assembleStore(
   }
   return {
     ledger,
-    accounts: new PostgresAccounts({ pool, keys, clock }),
+    accounts: new PostgresAccounts({ pool, keys, clock, owner }),
     keys,
     reports: postgresReports(pool, clock),
     // Holds of nodes that died are found by their leases, while others live.
