@@ -165,10 +165,9 @@ export class PostgresLedger implements Ledger {
     await Promise.all(this.#addPrices(prices).map(ticket => this.#durable(ticket)))
   }
 
-  /** Ends holds that were found to belong to nobody any more. */
-  async releaseHolds(holds: readonly HoldRequest[], state: 'released' | 'expired'): Promise<number> {
-    const answers = await Promise.all(holds.map(hold => this.#durable(this.#release(hold, state))))
-    return answers.filter(({ ending }) => ending === state).length
+  /** Ends holds that were found to belong to nobody any more; those that have ended meanwhile stay as they are. */
+  async endHolds(holds: readonly HoldRequest[], state: 'released' | 'expired'): Promise<void> {
+    await Promise.all(holds.map(hold => this.#durable(this.#release(hold, state))))
   }
 
   #release(hold: HoldRequest, state: 'released' | 'expired'): Ticket {

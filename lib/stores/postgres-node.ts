@@ -1,6 +1,5 @@
 import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import type { Clock } from '../clock.ts'
-import type { HoldRequest } from '../ledger/ledger.ts'
 import { keyRecord } from './key-record.ts'
 import { connectPostgres } from './postgres-connection.ts'
 import type { PostgresClient } from './postgres-connection.ts'
@@ -14,8 +13,8 @@ interface PostgresNodeOptions {
   readonly steadyClock: Clock
   /** How long a node that is not heard of keeps its holds. */
   readonly leaseMs: number
-  /** Holds of nodes that are gone. */
-  readonly onOrphans: (holds: readonly HoldRequest[]) => Promise<void>
+  /** Ends what nodes that are gone have left open. */
+  readonly endOrphaned: () => Promise<void>
   readonly onError: (error: unknown) => void
 }
 
@@ -28,10 +27,8 @@ const tickMs = 500
  */
 const versionsAgain = 100
 
-const selectOrphans = `
-  SELECT exchange_id AS "exchangeId", sequence, account_id AS "accountId", key_id AS "keyId",
-    amount_micros AS "amountMicros"
-  FROM holds WHERE state = 'open' AND owner NOT IN (SELECT id FROM nodes WHERE lease_until > now())`
+/** Nodes that died leave their row behind, and by then nothing else. */
+const forgetNodes = `DELETE FROM nodes WHERE lease_until < now() - interval '1 hour'`
 
 /**
  * A node among others: says that it lives, hears of changes to keys, and finds what nodes that died have left
@@ -66,7 +63,12 @@ export class PostgresNode {
     const client = this.#client
     this.#client = undefined
     if (client === undefined) return
-    await client.query('DELETE FROM nodes WHERE id = $1', [this.#options.id])
+    try {
+      await client.query('DELETE FROM nodes WHERE id = $1', [this.#options.id])
+    } catch (error) {
+      // Its lease will end instead.
+      this.#options.onError(error)
+    }
     await client.end()
   }
 
@@ -92,7 +94,10 @@ export class PostgresNode {
       if (steadyClock.now() - this.#beatAt < leaseMs / 3) return
       await this.#beat(client)
       // When the database was away, the others need the time of a lease to be heard of again.
-      if (steadyClock.now() - this.#connectedAt > leaseMs) await this.#findOrphans(client)
+      if (steadyClock.now() - this.#connectedAt > leaseMs) {
+        await this.#options.endOrphaned()
+        await client.query(forgetNodes)
+      }
     } catch (error) {
       this.#lose(this.#client)
       this.#options.onError(error)
@@ -150,12 +155,5 @@ export class PostgresNode {
       [id, leaseMs, this.#version],
     )
     this.#beatAt = steadyClock.now()
-  }
-
-  async #findOrphans(client: PostgresClient): Promise<void> {
-    const { rows } = await client.query<HoldRequest & Record<string, unknown>>(selectOrphans)
-    if (rows.length > 0) await this.#options.onOrphans(rows)
-    // Long gone, and nothing of it is open.
-    await client.query(`DELETE FROM nodes WHERE lease_until < now() - interval '1 hour'`)
   }
 }

@@ -3,7 +3,6 @@ import { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import { steadyClock as systemSteadyClock } from '../clock.ts'
 import type { Clock } from '../clock.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
-import type { HoldRequest } from '../ledger/ledger.ts'
 import type { Log } from '../log.ts'
 import { newId } from '../new-id.ts'
 import { PostgresAccounts } from './postgres-accounts.ts'
@@ -13,6 +12,7 @@ import { PostgresLedger } from './postgres-ledger.ts'
 import { migratePostgres } from './postgres-migrate.ts'
 import { PostgresNode } from './postgres-node.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
+import { PostgresOpenHolds } from './postgres-open-holds.ts'
 import { postgresQueries } from './postgres-queries.ts'
 import { postgresReports } from './postgres-reports.ts'
 import { PostgresWriter } from './postgres-writer.ts'
@@ -41,12 +41,6 @@ const patienceMsDefault = 60_000
 /** What a database takes in a few seconds. */
 const waitingMaxDefault = 20_000
 const leaseMsDefault = 30_000
-
-/** At most so many holds are given up in one batch. */
-const holdsAtOnce = 1000
-
-const selectHolds = `SELECT exchange_id AS "exchangeId", sequence, account_id AS "accountId", key_id AS "keyId",
-  amount_micros AS "amountMicros" FROM holds WHERE state = 'open'`
 
 /**
  * Opens a PostgreSQL store as one of its nodes; an empty database becomes a new store.
@@ -78,43 +72,43 @@ async function assembleStore(
   const queue = openQueue(options, writer, () => closing !== undefined)
   const queries = postgresQueries(pool)
   const ledger = new PostgresLedger({ queue, queries, clock, patienceMs, owner })
+  const openHolds = new PostgresOpenHolds(queries, ledger)
   const node = new PostgresNode({
     url,
     id: owner,
     keys,
     steadyClock: options.steadyClock ?? systemSteadyClock,
     leaseMs,
-    async onOrphans(holds) {
-      for (const hold of holds) log?.info({ hold }, 'released a hold of a node that is gone')
-      await ledger.releaseHolds(holds.slice(0, holdsAtOnce), 'expired')
+    async endOrphaned() {
+      for (const hold of await openHolds.endOrphaned())
+        log?.info({ hold }, 'released a hold that a node which is gone left open')
     },
     onError: error => log?.info({ error }, 'the database is out of reach'),
   })
-  await node.start()
-  const openHolds = (condition: string, value: string | number): Promise<readonly HoldRequest[]> =>
-    queries.all<HoldRequest>(`${selectHolds} AND ${condition} LIMIT ${holdsAtOnce}`, [value])
   const close = async (): Promise<void> => {
     try {
       await queue.flush()
-      // Nobody waits for these exchanges any more.
-      await ledger.releaseHolds(await openHolds('owner = ?', owner), 'released')
-      await node.close()
     } finally {
       queue.stop(new LedgerUnavailableError('the store is closed'))
+      await node.close()
       await writer.close()
-      await pool.end()
     }
   }
-  return {
-    ledger,
-    accounts: new PostgresAccounts({ pool, keys, clock, owner }),
-    keys,
-    reports: postgresReports(pool, clock),
-    // Holds of nodes that died are found by their leases, while others live.
-    recovery: { releasedHolds: [] },
-    isNew,
-    expireHolds: async () => ledger.releaseHolds(await openHolds('expires_at <= ?', clock.now()), 'expired'),
-    close: () => (closing ??= close()),
+  try {
+    await node.start()
+    return {
+      ledger,
+      accounts: new PostgresAccounts({ pool, keys, clock, owner }),
+      keys,
+      reports: postgresReports(pool, clock),
+      recovery: { releasedHolds: await openHolds.endAbandoned() },
+      isNew,
+      expireHolds: () => openHolds.endExpired(clock.now()),
+      close: () => (closing ??= close().finally(() => pool.end())),
+    }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 
