@@ -31,8 +31,11 @@ export interface Gateway {
   readonly adminUrl: string | undefined
   /** Acts by another config from the next request on. On a throw the old config stays. */
   reload(config: Config): Promise<void>
-  /** Stops accepting, lets exchanges end for at most this long, and resolves when nothing is open. */
-  close(drainMs?: number): Promise<void>
+  /**
+   * Serves on for `waitMs` (0 unless said) while it calls itself not ready, then lets exchanges end for at most
+   * `drainMs`, cuts the rest, and resolves when nothing is open. Called again, it brings the end nearer.
+   */
+  close(drainMs?: number, waitMs?: number): Promise<void>
 }
 
 /** How long a shutdown waits for open streams unless told otherwise. */
@@ -96,6 +99,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     if (isFirstTry(config, store.isNew))
       options.onDemo?.(demoCommand(url, await createDemoAccount(store.accounts)))
 
+    let closed: Promise<void> | undefined
     return {
       url,
       adminUrl,
@@ -103,10 +107,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         const own = withSandbox(next, sandbox)
         server.replace({ config: own, pipeline: await build(own) })
       },
-      async close(drainMs = drainMsDefault) {
+      close(drainMs = drainMsDefault, waitMs = 0) {
         admin?.drain()
-        await server.close(drainMs)
-        await closeAll()
+        const drained = server.close({ drainMs, waitMs })
+        return (closed ??= drained.then(closeAll))
       },
     }
   } catch (error) {

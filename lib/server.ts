@@ -12,6 +12,7 @@ import type { Duplex } from 'node:stream'
 import { answerError, asGatewayError } from './answer-error.ts'
 import type { Config } from './config/config.ts'
 import { answerPreflight, corsHeaders } from './cors.ts'
+import { Drain, type DrainOptions } from './drain.ts'
 import { GatewayError } from './errors.ts'
 import { dialects, findRoute, guessDialect } from './find-route.ts'
 import { checkFraming } from './http/headers.ts'
@@ -23,8 +24,6 @@ import type { Pipeline } from './pipeline/pipeline.ts'
 
 /** How long an idle connection is kept: longer than the balancers in front of us keep theirs. */
 const keepAliveMs = 75_000
-/** How often a server that stops closes connections that nobody uses any more. */
-const sweepMs = 100
 const methodsWithoutBody: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
 /** Paths on which a WebSocket may be asked for; everything else that says `Upgrade` is a plain request. */
 const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/v1\/(?:responses|realtime)(?:[/?]|$)|^\/ws\//
@@ -49,7 +48,7 @@ export class GatewayServer {
   readonly #server: Server
   /** Connections on which a request was refused that two servers could read in two ways. */
   readonly #distrusted = new WeakSet<Duplex>()
-  #isDraining = false
+  readonly #drain: Drain
 
   constructor(serving: Serving, options: GatewayServerOptions) {
     this.#serving = serving
@@ -65,6 +64,16 @@ export class GatewayServer {
     })
     this.#server.on('upgrade', refuseUpgrade)
     this.#server.on('clientError', answerBrokenRequest)
+    this.#drain = new Drain(this.#server, {
+      count: () => this.openExchangeCount,
+      cutAll: () => {
+        for (const pipeline of this.#pipelines()) pipeline.cutAll(shutDown)
+      },
+    })
+  }
+
+  get openExchangeCount(): number {
+    return this.#pipelines().reduce((sum, pipeline) => sum + pipeline.openExchangeCount, 0)
   }
 
   async listen(): Promise<AddressInfo> {
@@ -87,31 +96,17 @@ export class GatewayServer {
     void pipeline.stop().finally(() => this.#retired.delete(pipeline))
   }
 
-  /** Stops accepting, lets open exchanges end, and cuts those that are open at the deadline. */
-  async close(drainMs: number): Promise<void> {
-    this.#isDraining = true
-    const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
-    this.#server.closeIdleConnections()
-    const deadline = setTimeout(() => {
-      for (const pipeline of [this.#serving.pipeline, ...this.#retired]) {
-        pipeline.cutAll(new Error('The gateway is shutting down.'))
-      }
-      this.#server.closeAllConnections()
-    }, drainMs)
-    const sweep = setInterval(() => this.#closeUnused(), sweepMs)
-    await closed
-    await Promise.all([this.#serving.pipeline, ...this.#retired].map(pipeline => pipeline.stop()))
-    clearInterval(sweep)
-    clearTimeout(deadline)
+  /**
+   * Serves on for a while, then accepts nothing new, lets open exchanges end, and cuts those that are open at
+   * the deadline. Called again, it brings the deadline nearer.
+   */
+  async close(options: DrainOptions): Promise<void> {
+    await this.#drain.start(options)
+    await Promise.all(this.#pipelines().map(pipeline => pipeline.stop()))
   }
 
-  /** node:http waits for connections that clients keep for later, and for those on which no request is whole. */
-  #closeUnused(): void {
-    const isServing = [this.#serving.pipeline, ...this.#retired].some(
-      pipeline => pipeline.openExchangeCount > 0,
-    )
-    if (isServing) this.#server.closeIdleConnections()
-    else this.#server.closeAllConnections()
+  #pipelines(): Pipeline[] {
+    return [this.#serving.pipeline, ...this.#retired]
   }
 
   #accept(request: IncomingMessage, response: ServerResponse): void {
@@ -120,8 +115,9 @@ export class GatewayServer {
     const { clock, bus } = this.#options
     const { config, pipeline } = this.#serving
     const exchange = new Exchange(newId(), request, response, clock.now())
-    if (this.#isDraining) exchange.response.shouldKeepAlive = false
+    if (this.#drain.phase !== 'serving') exchange.response.shouldKeepAlive = false
     try {
+      if (this.#drain.phase === 'closing') throw shutDown(exchange)
       this.#checkRequest(request, response)
       const cors = corsHeaders(request, config.cors.origins)
       exchange.extraHeaders.push(...cors)
@@ -145,6 +141,18 @@ export class GatewayServer {
     response.shouldKeepAlive = false
     throw new GatewayError('request_invalid', reason)
   }
+}
+
+/** What an exchange is told that a shutdown ends: to ask again, unless its provider may be at work on it. */
+function shutDown(exchange: Exchange): GatewayError {
+  return exchange.wasSent
+    ? new GatewayError(
+        'upstream_failed',
+        'The gateway was shut down before the answer was whole. The request may have been worked on.',
+      )
+    : new GatewayError('overloaded', 'The gateway is shutting down. Try again soon.', {
+        retryAfterSeconds: 2,
+      })
 }
 
 function ambiguity(request: IncomingMessage): string | undefined {

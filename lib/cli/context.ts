@@ -5,8 +5,11 @@ import type { Log } from '../log.ts'
 export interface RunningGateway {
   /** Takes a new configuration for the exchanges to come. */
   reload(config: Config): Promise<void> | void
-  /** Lets what runs come to its end, then stops. */
-  close(): Promise<void>
+  /**
+   * Serves on for `waitMs`, lets what runs come to its end for `drainMs`, then stops. Called again, it brings
+   * the end nearer.
+   */
+  close(drainMs?: number, waitMs?: number): Promise<void>
 }
 
 export interface StartOptions {

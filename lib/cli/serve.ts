@@ -2,11 +2,22 @@ import type { Command } from 'commander'
 import { ConfigError, formatProblem } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
 import { loadConfig } from '../config/load-config.ts'
-import type { Log } from '../log.ts'
+import type { OwnedLog } from '../log.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import type { CliContext, RunningGateway } from './context.ts'
+import { CommandError } from './context.ts'
+import { Ending } from './ending.ts'
 import { openConfig } from './open-config.ts'
+
+/** How long requests are served after SIGTERM, so that balancers which ask /readyz stop sending them. */
+const waitMs = 2000
+/** How long streams may go on after that. */
+const drainMs = 600_000
+/** The same after a failure, in which not everything may be as it should. */
+const failureMs = 10_000
+/** What is left of either after a second signal. */
+const hastyMs = 1000
 
 export function addServeCommand(program: Command, context: CliContext): void {
   addCommand(
@@ -22,43 +33,37 @@ export function addServeCommand(program: Command, context: CliContext): void {
       const { file } = config
       log.warn({ file }, 'this configuration, and the store beside it, go with the next install: copy them')
     }
-    const stopped = stopSignal(log)
+    const ending = new Ending(log)
     // Plain text among the log's lines, to be copied into a terminal.
     const onDemo = (command: string): void => void context.stderr.write(`${command}\n`)
     const gateway = await context.startGateway({ config, log, onDemo })
     const onReload = (): void => {
+      if (ending.hasBegun) return
       reload(options, gateway, log).catch((error: unknown) => {
         log.error({ error }, 'the configuration was not taken; the old one stays')
       })
     }
     process.on('SIGHUP', onReload)
-    await stopped
-    await gateway.close()
+    const reason = await ending.reason
+    ending.onHasten = () => void gateway.close(hastyMs)
+    await gateway.close(
+      reason === 'failure' ? failureMs : drainMs,
+      reason === 'SIGTERM' && config.admin !== undefined ? waitMs : 0,
+    )
     process.off('SIGHUP', onReload)
     log.info('stopped')
-  })
-}
-
-/** Fulfilled by the first signal to stop. The second one ends the process as if nobody listened. */
-function stopSignal(log: Log): Promise<void> {
-  return new Promise(resolve => {
-    const stop = (signal: NodeJS.Signals): void => {
-      process.off('SIGTERM', stop)
-      process.off('SIGINT', stop)
-      log.info({ signal }, 'stopping when what runs has ended; once more stops at once')
-      resolve()
-    }
-    process.on('SIGTERM', stop)
-    process.on('SIGINT', stop)
+    await log.close()
+    if (reason === 'failure') throw new CommandError('ended after a failure; the log says which')
   })
 }
 
 /** A configuration that is wrong changes nothing. */
-async function reload(options: SharedOptions, gateway: RunningGateway, log: Log): Promise<void> {
+async function reload(options: SharedOptions, gateway: RunningGateway, log: OwnedLog): Promise<void> {
   const file = findConfig(options.config)
   try {
     const { config, notices } = loadConfig(file)
     await gateway.reload(config)
+    log.level = config.log.level
     for (const notice of notices) log.info(notice)
     log.info({ file }, 'the configuration was read again')
   } catch (error) {

@@ -55,8 +55,8 @@ export class Pipeline implements RelaySteps {
   }
 
   /** Cuts every exchange that is still open, as when a drain's deadline has passed. */
-  cutAll(reason: Error): void {
-    for (const relay of this.#openExchanges.values()) relay.cut(reason)
+  cutAll(reason: (exchange: Exchange) => Error): void {
+    for (const [exchange, relay] of this.#openExchanges) relay.cut(reason(exchange))
   }
 
   /** Takes an exchange from its first gate to its end. Never rejects. */
@@ -69,6 +69,7 @@ export class Pipeline implements RelaySteps {
         const pending = plugin.onRequest?.(exchange)
         if (pending !== undefined) await pending
         if (exchange.hasClientLeft) return relay.abandon()
+        if (relay.cutReason !== undefined) throw relay.cutReason
         if (exchange.localAnswer !== undefined) break
       }
       relay.open()

@@ -1,4 +1,5 @@
 import { AnswerWriter, type AnswerFlow } from './answer-writer.ts'
+import { cutOff } from './cut-off.ts'
 import type { Exchange } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
 import type { AnswerSink, ResponseHead, Tap, UpstreamControls } from './plugin.ts'
@@ -41,6 +42,8 @@ export class Relay implements AnswerSink, AnswerFlow {
   #hasUpstreamEnded = false
   #drainTimer: NodeJS.Timeout | undefined
   #drainedBytes = 0
+  /** Why the exchange is to end as soon as the gate at work is done. */
+  cutReason: Error | undefined
 
   constructor(exchange: Exchange, steps: RelaySteps, drainLimits: DrainLimits) {
     this.#exchange = exchange
@@ -108,8 +111,18 @@ export class Relay implements AnswerSink, AnswerFlow {
 
   /** Cuts the answer at once, as at the end of a drain. */
   cut(error: Error): void {
+    if (this.#phase === 'gates') this.#cutInGates(error)
+    else if (this.#phase === 'closing') cutOff(this.#exchange.response, undefined)
+    else this.onError(error)
+    // After the exchange is settled: the upstream says so at once by an error that is no news then.
     this.#controls?.abort(error)
-    this.onError(error)
+  }
+
+  /** A gate cannot be stopped: what it begins, such as a hold, must be there when the exchange is settled. */
+  #cutInGates(error: Error): void {
+    this.cutReason = error
+    // A body that is still on its way would be waited for.
+    if (!this.#exchange.request.complete) this.#exchange.response.destroy()
   }
 
   pause(): void {

@@ -174,7 +174,7 @@ await t.test('a pipeline stops when its last exchange has ended, and can cut wha
   await moment()
   t.notOk(hasStopped)
 
-  pipeline.cutAll(new Error('shutting down'))
+  pipeline.cutAll(() => new Error('shutting down'))
   await stopped
 
   t.equal(await client.ended, 'reset')

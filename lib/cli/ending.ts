@@ -1,0 +1,46 @@
+import type { Log } from '../log.ts'
+
+/** What ends a server: a signal, or a failure that nobody caught. */
+export type EndReason = 'SIGTERM' | 'SIGINT' | 'failure'
+
+/** How long a process that has failed may take to end by itself. */
+const stuckMs = 90_000
+
+/**
+ * Waits for what ends the process. The first signal begins the end, every further one hastens it. A failure
+ * that nobody caught ends it too: what is left in memory may be wrong, and a supervisor starts it anew.
+ */
+export class Ending {
+  readonly reason: Promise<EndReason>
+  /** Called by signals that follow the first. */
+  onHasten: (() => void) | undefined
+  #hasBegun = false
+
+  constructor(log: Log) {
+    const { promise, resolve } = Promise.withResolvers<EndReason>()
+    this.reason = promise
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (this.#hasBegun) {
+        log.info({ signal }, 'stopping now')
+        this.onHasten?.()
+        return
+      }
+      this.#hasBegun = true
+      log.info({ signal }, 'stopping when what runs has ended; once more stops in a second')
+      resolve(signal === 'SIGINT' ? 'SIGINT' : 'SIGTERM')
+    }
+    process.on('SIGTERM', onSignal)
+    process.on('SIGINT', onSignal)
+    process.on('uncaughtException', (error, origin) => {
+      log.fatal({ error, origin }, 'a failure that nobody caught: stopping, to be started anew')
+      if (this.#hasBegun) return
+      this.#hasBegun = true
+      setTimeout(() => process.exit(1), stuckMs).unref()
+      resolve('failure')
+    })
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+}

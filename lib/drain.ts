@@ -1,0 +1,81 @@
+import type { Server } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { steadyClock } from './clock.ts'
+
+/** The exchanges that a drain waits for. */
+export interface OpenExchanges {
+  count(): number
+  /** Ends them without a clean end; what each owes is charged before it is over. */
+  cutAll(): void
+}
+
+export interface DrainOptions {
+  /** How long requests are still served, until balancers have seen that no more are wanted. */
+  readonly waitMs: number
+  /** How long open exchanges may go on after that. */
+  readonly drainMs: number
+}
+
+const tickMs = 20
+/** How long exchanges that were cut may take to be settled: longer than they wait for a store in trouble. */
+const settleMs = 65_000
+/** For the last bytes of answers, and for heads that are half received. */
+const lastBytesMs = 100
+
+/**
+ * Ends a server: serves on for a while, then accepts nothing new, waits for what runs, and cuts what runs at
+ * the deadline. What is waited for are exchanges, not connections: one that was opened and never used would
+ * hold up the end for nothing.
+ */
+export class Drain {
+  readonly #server: Server
+  readonly #exchanges: OpenExchanges
+  #phase: 'serving' | 'waiting' | 'closing' = 'serving'
+  #waitUntilMs = Number.POSITIVE_INFINITY
+  #deadlineMs = Number.POSITIVE_INFINITY
+  #done: Promise<void> | undefined
+
+  constructor(server: Server, exchanges: OpenExchanges) {
+    this.#server = server
+    this.#exchanges = exchanges
+  }
+
+  /** `waiting`: requests are served, and their connections close. `closing`: new requests are refused. */
+  get phase(): 'serving' | 'waiting' | 'closing' {
+    return this.#phase
+  }
+
+  /** Begins, or when it has begun already, brings its end nearer. */
+  start({ waitMs, drainMs }: DrainOptions): Promise<void> {
+    const now = steadyClock.now()
+    this.#waitUntilMs = Math.min(this.#waitUntilMs, now + waitMs)
+    this.#deadlineMs = Math.min(this.#deadlineMs, now + waitMs + drainMs)
+    this.#done ??= this.#run()
+    return this.#done
+  }
+
+  async #run(): Promise<void> {
+    this.#phase = 'waiting'
+    while (steadyClock.now() < this.#waitUntilMs) await delay(tickMs)
+    this.#phase = 'closing'
+    const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
+    await this.#exchangesEnd(() => this.#deadlineMs)
+    if (this.#exchanges.count() > 0) {
+      this.#exchanges.cutAll()
+      const settledUntilMs = steadyClock.now() + settleMs
+      await this.#exchangesEnd(() => settledUntilMs)
+    }
+    await Promise.race([closed, delay(lastBytesMs, undefined, { ref: false })])
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  async #exchangesEnd(deadlineMs: () => number): Promise<void> {
+    while (this.#exchanges.count() > 0 && steadyClock.now() < deadlineMs()) {
+      // A connection whose answer began before the drain would be kept alive after it.
+      this.#server.closeIdleConnections()
+      await delay(tickMs)
+    }
+    this.#server.closeIdleConnections()
+  }
+}
