@@ -1,27 +1,21 @@
 import type { Clock } from './clock.ts'
+import { GatewayError } from './errors.ts'
 import type { Log } from './log.ts'
+import { formatRoubles } from './money/amount.ts'
 import type { PipelineBus } from './pipeline/events.ts'
+import type { Exchange } from './pipeline/exchange.ts'
+import type { Outcome } from './pipeline/outcome.ts'
+import type {} from './upstream/upstream-call.ts'
 
 /** One line for each exchange, and one for whatever an operator should look at. No bodies, no keys. */
 export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
   bus.on('exchange-end', (exchange, outcome) => {
-    const route = exchange.find('route')
-    const target = exchange.find('target')
-    const facts = {
-      requestId: exchange.id,
-      outcome: outcome.kind,
-      ...('error' in outcome && { code: codeOf(outcome.error), error: outcome.error }),
-      status: exchange.response.statusCode,
-      dialect: route?.dialect.name,
-      operation: route?.match.operation.name,
-      key: exchange.find('key')?.id,
-      provider: target?.provider.name,
-      credentialName: target?.credential.name,
-      model: target?.modelName,
-      durationMs: clock.now() - exchange.startedAt,
-    }
-    if (outcome.kind === 'broken') log.warn(facts, 'exchange')
+    const facts = exchangeFacts(exchange, outcome, clock.now())
+    if (outcome.kind === 'broken' || isInternal(outcome)) log.warn(facts, 'exchange')
     else log.info(facts, 'exchange')
+  })
+  bus.on('upstream-attempt', (exchange, attempt) => {
+    log.info({ requestId: exchange.id, ...attempt }, 'attempt')
   })
   bus.on('plugin-error', (plugin, hook, error, exchange) => {
     log.error({ plugin, hook, error, requestId: exchange.id }, 'a plugin failed')
@@ -29,6 +23,55 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
   bus.on('alarm', (code, details) => log.warn({ alarm: code, ...details }, 'alarm'))
 }
 
+function exchangeFacts(exchange: Exchange, outcome: Outcome, nowMs: number): object {
+  const route = exchange.find('route')
+  const target = exchange.find('target')
+  const charged = exchange.find('charged')
+  return {
+    requestId: exchange.id,
+    outcome: outcome.kind,
+    ...('error' in outcome && errorFacts(outcome.error)),
+    status: exchange.response.statusCode,
+    dialect: route?.dialect.name,
+    operation: route?.match.operation.name,
+    key: exchange.find('key')?.id,
+    provider: target?.provider.name,
+    credentialName: target?.credential.name,
+    egress: exchange.find('upstream')?.egressName,
+    attempts: exchange.find('upstream')?.attemptCount,
+    model: target?.modelName,
+    ...(charged !== undefined && { amount: formatRoubles(charged.result.amountMicros) }),
+    durationMs: nowMs - exchange.startedAt,
+    timings: timingsOf(exchange),
+  }
+}
+
+/** A refusal is what it says; only what is behind it, or was not foreseen, shows where it happened. */
+function errorFacts(error: Error): object {
+  if (!(error instanceof GatewayError)) return { code: codeOf(error), error }
+  const { code, message, cause } = error
+  return { code, reason: message, ...(cause !== undefined && { error: cause }) }
+}
+
+/** A request on which the gateway itself failed. */
+function isInternal(outcome: Outcome): boolean {
+  if (outcome.kind !== 'refused') return false
+  return !(outcome.error instanceof GatewayError) || outcome.error.code === 'internal'
+}
+
 function codeOf(error: Error): unknown {
   return 'code' in error ? error.code : error.name
+}
+
+/** Milliseconds from the beginning of the exchange to each of its moments, those that came. */
+function timingsOf({ moments }: Exchange): object {
+  const since = (moment: number | undefined): number | undefined =>
+    moment === undefined ? undefined : Math.round((moment - moments.begunMs) * 100) / 100
+  return {
+    queueMs: since(moments.admittedMs),
+    holdMs: since(moments.heldMs),
+    connectMs: since(moments.connectedMs),
+    firstByteMs: since(moments.firstByteMs),
+    endMs: since(moments.endedMs),
+  }
 }
