@@ -1,0 +1,160 @@
+import { readdirSync, readlinkSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { callConfig } from '../fixtures/dialect-call.ts'
+import { plainAnswer, startRawUpstream, type RawUpstream } from '../fixtures/raw-upstream.ts'
+import {
+  startTestGateway,
+  until,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../fixtures/test-gateway.ts'
+import type { Fault, FaultContext, Setting } from './fault.ts'
+import { EndReader } from './end-reader.ts'
+import { Scope } from './scope.ts'
+
+/** How long a case may take, and how long its traces may stay. */
+const caseMs = 30_000
+const settleMs = 5_000
+/** Beyond what the first cases made it: caches, compiled code and the rows that the store keeps. */
+const memoryGrowthBytesMax = 48 * 1_048_576
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+interface Pair {
+  readonly gateway: TestGateway
+  readonly upstream: RawUpstream
+}
+
+export interface FaultResult {
+  readonly seen: string
+  readonly isAsExpected: boolean
+  readonly durationMs: number
+}
+
+/** Runs cases one after another before whole gateways, and sees to it that none leaves anything behind. */
+export class FaultRun {
+  readonly #scope = new Scope()
+  readonly #pairs = new Map<string, Pair>()
+  #memoryBytes: number | undefined
+
+  async run(fault: Fault): Promise<FaultResult> {
+    const pair = await this.#pairFor(fault.setting ?? {})
+    reset(pair)
+    const scope = new Scope()
+    const own: TestGateway[] = []
+    const ends = new EndReader()
+    const socketCount = openSocketCount()
+    const context: FaultContext = {
+      t: scope.asTest,
+      ...pair,
+      async startGateway(options: TestGatewayOptions) {
+        const gateway = await startTestGateway(scope.asTest, options)
+        own.push(gateway)
+        return gateway
+      },
+      nextEnd: (gateway = pair.gateway) => ends.next(gateway),
+      skipEnds: (count, gateway = pair.gateway) => ends.skip(count, gateway),
+    }
+    const began = performance.now()
+    let seen = await within(fault.timeoutMs ?? caseMs, () => fault.run(context)).catch(sentenceOf)
+    const traces = [
+      ...(await Promise.all([pair.gateway, ...own].map(tracesOf))).flat(),
+      ...(await this.#tracesOfSockets(scope, socketCount)),
+      ...this.#tracesOfMemory(),
+    ]
+    if (traces.length > 0) seen += `; BUT ${[...new Set(traces)].join(', ')}`
+    return { seen, isAsExpected: seen === fault.expected, durationMs: performance.now() - began }
+  }
+
+  close(): Promise<void> {
+    return this.#scope.close()
+  }
+
+  async #pairFor(setting: Setting): Promise<Pair> {
+    const name = JSON.stringify(setting)
+    let pair = this.#pairs.get(name)
+    if (pair === undefined) {
+      const upstream = await startRawUpstream(this.#scope.asTest, () => plainAnswer(200, [], '{}'))
+      const { rub = 100_000, provider = {}, sections = {} } = setting
+      const config = callConfig(upstream.origin, provider, sections)
+      const gateway = await startTestGateway(this.#scope.asTest, { config, rub })
+      pair = { gateway, upstream }
+      this.#pairs.set(name, pair)
+    }
+    return pair
+  }
+
+  /** Both sides: what clients and the gateway opened is closed, and what is kept for later is idle. */
+  async #tracesOfSockets(scope: Scope, socketCount: number): Promise<string[]> {
+    const traces: string[] = []
+    const upstreams = [...this.#pairs.values()].map(({ upstream }) => upstream)
+    await scope.close()
+    // An idle connection of the gateway's pool does not keep the process alive, so only one in use counts.
+    const isIdle = (): boolean =>
+      process.getActiveResourcesInfo().filter(name => name === 'TCPSocketWrap').length <=
+      upstreams.reduce((sum, { openSockets }) => sum + openSockets.size, 0)
+    await until(isIdle, settleMs).catch(() => traces.push('a connection stays in use'))
+    for (const { openSockets } of upstreams) for (const socket of openSockets) socket.destroy()
+    const isBack = (): boolean => openSocketCount() <= socketCount
+    await until(isBack, settleMs).catch(() => traces.push('a socket leaks'))
+    return traces
+  }
+
+  #tracesOfMemory(): string[] {
+    collectGarbage()
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    const bytes = heapUsed + arrayBuffers
+    this.#memoryBytes ??= bytes
+    return bytes > this.#memoryBytes + memoryGrowthBytesMax ? ['memory grows'] : []
+  }
+}
+
+/** Sockets of this process: of clients, gateways and upstreams, listeners included. */
+function openSocketCount(): number {
+  return readdirSync('/proc/self/fd').filter(name => {
+    try {
+      return readlinkSync(`/proc/self/fd/${name}`).startsWith('socket:')
+    } catch (error) {
+      // The descriptor with which the folder itself was read.
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
+      throw error
+    }
+  }).length
+}
+
+function reset({ gateway, upstream }: Pair): void {
+  gateway.logLines.length = 0
+  upstream.requests.length = 0
+  upstream.received.length = 0
+  for (const socket of upstream.openSockets) socket.destroy()
+  upstream.answer = () => plainAnswer(200, [], '{}')
+}
+
+/** What no case may leave behind in a gateway. */
+async function tracesOf(gateway: TestGateway): Promise<string[]> {
+  const traces: string[] = []
+  const isFree = async (): Promise<boolean> => (await gateway.balance()).heldMicros === 0
+  await until(isFree, settleMs).catch(() => traces.push('a hold is left'))
+  traces.push(...(await gateway.breaches()))
+  if (gateway.logLines.some(line => line.includes('a plugin failed') || line.includes('a listener failed')))
+    traces.push('something failed inside')
+  return traces
+}
+
+async function within(timeoutMs: number, run: () => Promise<string>): Promise<string> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<string>(resolve => {
+    timer = setTimeout(() => resolve('not over in time'), timeoutMs)
+  })
+  try {
+    return await Promise.race([run(), timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  return `failed: ${error instanceof Error ? error.stack : String(error)}`
+}

@@ -1,0 +1,100 @@
+import { dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
+import { connectRaw, parseAnswers, type ParsedAnswer } from '../fixtures/raw-client.ts'
+import { chunked, headLines, type RawAnswer } from '../fixtures/raw-upstream.ts'
+import type { TestGateway } from '../fixtures/test-gateway.ts'
+import type { FaultContext } from './fault.ts'
+
+export const [openai, anthropic, google] = dialectCalls as readonly [DialectCall, DialectCall, DialectCall]
+
+export const json = ['content-type', 'application/json']
+export const streamHead = headLines(200, [
+  'content-type',
+  'text/event-stream',
+  'transfer-encoding',
+  'chunked',
+])
+
+export interface Asked {
+  readonly isStreaming?: boolean
+  /** Header lines beside the usual ones, each with its line end. */
+  readonly lines?: string
+  readonly body?: string
+  readonly path?: string
+  readonly method?: string
+  readonly gateway?: TestGateway
+}
+
+/** The bytes of a request that closes its connection when it is answered. */
+export function requestBytes(context: FaultContext, call: DialectCall, asked: Asked = {}): string {
+  const { isStreaming = false, lines = '', method = 'POST', gateway = context.gateway } = asked
+  const { path = call.path(isStreaming), body = call.body(isStreaming) } = asked
+  const [name, value] = call.keyHeader(gateway.key)
+  const length = body === '' ? '' : `content-length: ${Buffer.byteLength(body)}\r\n`
+  return (
+    `${method} ${path} HTTP/1.1\r\nhost: gateway\r\n${name}: ${value}\r\ncontent-type: application/json\r\n` +
+    `connection: close\r\n${lines}${length}\r\n${body}`
+  )
+}
+
+/** What a client is left with. */
+export interface Received {
+  readonly end: 'end' | 'reset'
+  readonly answers: readonly ParsedAnswer[]
+  /** The last answer: the final one, where interim ones come first. */
+  readonly answer: ParsedAnswer | undefined
+}
+
+/** Asks on a connection of its own, and collects what comes until it is closed. */
+export async function ask(context: FaultContext, call: DialectCall, asked: Asked = {}): Promise<Received> {
+  const { gateway = context.gateway } = asked
+  const client = await connectRaw(context.t, gateway.url)
+  client.socket.write(requestBytes(context, call, asked))
+  const end = await client.ended
+  const answers = parseAnswers(client.received())
+  return { end, answers, answer: answers.at(-1) }
+}
+
+/** `200 whole, bytes equal`, `200 cut, bytes equal so far, error event`, `502 in its dialect`. */
+export function sentence({ answer, end }: Received, call: DialectCall, sent: Buffer | string): string {
+  if (answer === undefined) return `no answer, ${end}`
+  const { status, body, isWhole } = answer
+  const bytes = Buffer.from(sent)
+  if (isWhole && body.equals(bytes)) return `${status} whole, bytes equal`
+  if (isWhole && call.errorBody.test(body.toString())) return `${status} in its dialect`
+  if (isWhole) return `${status} whole, OTHER BYTES`
+  const isEqual = body.subarray(0, bytes.length).equals(bytes)
+  const rest = body.subarray(bytes.length).toString()
+  const notice = rest === '' ? '' : call.errorEvent.test(rest) ? ', error event' : ', MORE BYTES'
+  return `${status} cut${end === 'end' ? ' CLEANLY' : ''}, ${isEqual ? 'bytes equal so far' : 'OTHER BYTES'}${notice}`
+}
+
+/** Does the same in every dialect: one sentence when all come to the same. */
+export async function eachDialect(run: (call: DialectCall) => Promise<string>): Promise<string> {
+  const found: string[] = []
+  for (const call of dialectCalls) found.push(await run(call))
+  return alike(
+    dialectCalls.map(({ name }) => name),
+    found,
+  )
+}
+
+/** What was found under these names; said once when it is everywhere the same. */
+export function alike(names: readonly string[], found: readonly string[]): string {
+  if (new Set(found).size === 1) return found[0] ?? ''
+  return names.map((name, index) => `${name}: ${found[index]}`).join(' / ')
+}
+
+/** A whole stream of a dialect, an event a chunk. */
+export function streamAnswer(call: DialectCall): RawAnswer {
+  return { pieces: [streamHead, ...chunked(call.events.map(event => Buffer.from(event)))] }
+}
+
+/** A proper request is answered and paid; said only when it is not. */
+export async function serves(context: FaultContext, call: DialectCall = openai): Promise<string> {
+  const { upstream } = context
+  upstream.answer = () => streamAnswer(call)
+  const received = await ask(context, call, { isStreaming: true })
+  const seen = `${sentence(received, call, call.events.join(''))}; ${await context.nextEnd()}`
+  const expected = '200 whole, bytes equal; completed; 0.046000 provider'
+  return seen === expected ? 'next one served' : `next one: ${seen}`
+}
