@@ -58,11 +58,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const sandbox = await startSandbox(options.config)
     closing.push(() => sandbox?.close())
     const config = withSandbox(options.config, sandbox)
-    const store = await openStore(config, { log, clock })
+    const store = await openWatchedStore(config, log, clock)
     closing.push(() => store.close())
-    for (const hold of store.recovery.releasedHolds)
-      log.warn({ hold }, 'released a hold that a crash left open')
-    closing.push(expireHoldsOften(store, log))
     const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
     logEvents(bus, log, clock)
     const pools = new UpstreamPools()
@@ -119,8 +116,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** Ends holds past their expiry every minute; answers what stops it. */
-function expireHoldsOften(store: Store, log: Log): () => undefined {
+/** Opens the store, and ends holds past their expiry every minute until it is closed. */
+async function openWatchedStore(config: Config, log: Log, clock: Clock): Promise<Store> {
+  const store = await openStore(config, { log, clock })
+  for (const hold of store.recovery.releasedHolds)
+    log.warn({ hold }, 'released a hold that a crash left open')
   const timer = setInterval(() => {
     store.expireHolds().then(
       count => {
@@ -130,5 +130,11 @@ function expireHoldsOften(store: Store, log: Log): () => undefined {
     )
   }, expireMs)
   timer.unref()
-  return () => void clearInterval(timer)
+  return {
+    ...store,
+    close() {
+      clearInterval(timer)
+      return store.close()
+    },
+  }
 }

@@ -54,7 +54,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const isNew = await migratePostgres(pool)
     return await assembleStore(options, pool, isNew)
   } catch (error) {
-    await pool.end()
+    if (!pool.ending) await pool.end()
     throw error instanceof StoreError ? error : cannotConnect(url, error)
   }
 }
@@ -92,6 +92,7 @@ async function assembleStore(
       queue.stop(new LedgerUnavailableError('the store is closed'))
       await node.close()
       await writer.close()
+      await pool.end()
     }
   }
   try {
@@ -104,7 +105,7 @@ async function assembleStore(
       recovery: { releasedHolds: await openHolds.endAbandoned() },
       isNew,
       expireHolds: () => openHolds.endExpired(clock.now()),
-      close: () => (closing ??= close().finally(() => pool.end())),
+      close: () => (closing ??= close()),
     }
   } catch (error) {
     await close()

@@ -93,7 +93,7 @@ await t.test('when the disk is full nothing of the batch is written, and it can 
   const { database, batch, count } = openBatch(t)
   const pages = Number(database.pragma('page_count', { simple: true }))
   database.pragma(`max_page_count = ${pages}`)
-  const operations = [hold('x'), charge('x', 7, 'z'.repeat(50_000))]
+  const operations = [hold('x'), charge('x', 7, JSON.stringify({ text: 'z'.repeat(50_000) }))]
   t.match(batch.run(operations), { error: { code: 'SQLITE_FULL' }, answers: [], refusals: [] })
   t.equal(count('holds'), 0)
   database.pragma(`max_page_count = ${pages + 1000}`)
