@@ -1,0 +1,151 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import type { Test } from 'tap'
+import { systemClock } from '../../lib/clock.ts'
+import type { ChargeReport } from '../../lib/ledger/reports.ts'
+import { openSqliteReports } from '../../lib/stores/sqlite-reports.ts'
+import { connectRaw, parseAnswers, type RawClient } from '../fixtures/raw-client.ts'
+import { startPaidGateway } from '../fixtures/paid-gateway.ts'
+import { storeFaults, type StoreFault } from '../fixtures/store-faults.ts'
+import { until } from '../fixtures/test-gateway.ts'
+import { runGateway } from '../cli/run-gateway.ts'
+
+/** How long the store stays out of order; `npm run test:crash` makes it 30. */
+const faultMs = Number(process.env['LOCK_SECONDS'] ?? 2) * 1000
+
+const event = (fields: string): string =>
+  `data: {"id":"c","object":"chat.completion.chunk","model":"test-model",${fields}}\n\n`
+const firstEvents = event('"choices":[{"index":0,"delta":{"content":"Once"}}]')
+const lastEvents = `${event('"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":7,"total_tokens":1007}')}data: [DONE]\n\n`
+/** 1000 tokens in and 7 out by the fixture's price, rounded half up. */
+const costRoubles = '0.000378'
+
+/** Streams that begin at once and end when they are told to. */
+async function startHeldUpstream(t: Test) {
+  let letGo = (): void => undefined
+  let gate = Promise.resolve()
+  const server = createServer((request, response) => {
+    request.resume()
+    request.on('end', () => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(firstEvents)
+      void gate.then(() => response.end(lastEvents))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.closeAllConnections())
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      gate = promise
+      letGo = resolve
+    },
+    letGo: () => letGo(),
+  }
+}
+
+const body = JSON.stringify({
+  model: 'test-model',
+  stream: true,
+  stream_options: { include_usage: true },
+  max_tokens: 60,
+  messages: [{ role: 'user', content: 'Tell me a short story, please.' }],
+})
+
+async function ask(t: Test, url: string, key: string): Promise<RawClient> {
+  const client = await connectRaw(t, url)
+  client.socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  return client
+}
+
+const answerOf = (client: RawClient) => parseAnswers(client.received())[0]
+const isWhole = (client: RawClient): boolean => answerOf(client)?.isWhole === true
+
+async function chargesOf(file: string, accountId: string): Promise<ChargeReport[]> {
+  const reports = openSqliteReports(file, systemClock)
+  try {
+    return await Array.fromAsync(reports.charges(accountId))
+  } finally {
+    await reports.close()
+  }
+}
+
+/** Asks until an answer has the status; the answer's client. */
+async function askUntil(t: Test, url: string, key: string, status: number): Promise<RawClient[]> {
+  const asked: RawClient[] = []
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const client = await ask(t, url, key)
+    asked.push(client)
+    for (let waited = 0; waited < 20 && answerOf(client) === undefined; waited += 1) await delay(5)
+    if (answerOf(client)?.status === status) return asked
+    if (answerOf(client) !== undefined) await delay(20)
+  }
+  throw new Error(`nothing was answered with ${status}`)
+}
+
+async function survives(t: Test, fault: StoreFault): Promise<void> {
+  const folder = t.testdir()
+  const storeFolder = fault.prepare(t, folder)
+  if (storeFolder === undefined) {
+    t.comment('skipped: this system does not let the test have it')
+    t.pass()
+    return
+  }
+  const upstream = await startHeldUpstream(t)
+  const options = { folder, origin: upstream.origin, rub: 1000, storeFolder }
+  const { config, storeFile, process: gateway, accountId, key } = await startPaidGateway(t, options)
+  upstream.hold()
+  const running = await Promise.all(Array.from({ length: 5 }, () => ask(t, gateway.url, key)))
+  for (const client of running) await client.waitFor('Once')
+
+  const began = performance.now()
+  const end = fault.begin(storeFile, gateway.child.pid ?? 0)
+  const asked = await askUntil(t, gateway.url, key, 503)
+  const refused = asked.pop()
+  const refusal = refused === undefined ? undefined : answerOf(refused)
+  t.equal(refusal?.headers.get('retry-after'), '1')
+  t.match(refusal?.body.toString(), /"code":"overloaded"/)
+  t.ok(asked.length > 0, 'some were admitted before it showed')
+  t.match(gateway.written(), /the store cannot be written; no paid request is admitted/)
+  upstream.letGo()
+  for (const client of running) await client.waitFor('[DONE]')
+  await delay(Math.max(100, faultMs - (performance.now() - began)))
+  t.equal(running.filter(isWhole).length, 0, 'what runs has gone on and does not end uncharged')
+  t.strictSame(await chargesOf(storeFile, accountId), [])
+  t.equal(asked.filter(client => client.received().length > 0).length, 0, 'what is not held says nothing')
+
+  end()
+  const all = [...running, ...asked]
+  await until(() => all.every(isWhole), 10_000)
+  t.match(gateway.written(), /the store can be written again/)
+  all.push(...(await askUntil(t, gateway.url, key, 200)))
+  await until(() => all.every(client => answerOf(client)?.status === 503 || isWhole(client)), 10_000)
+
+  const charges = await chargesOf(storeFile, accountId)
+  const whole = all.filter(client => answerOf(client)?.status === 200)
+  const ids = whole.map(client => answerOf(client)?.headers.get('x-gateway-request-id'))
+  t.strictSame(charges.map(charge => charge.requestId).toSorted(), ids.toSorted(), 'each is charged once')
+  t.ok(charges.every(charge => charge.amount === costRoubles && charge.outcome === 'completed'))
+  t.match(await runGateway(['balance', '--config', config, '--account', accountId, '--json']), {
+    stdout: /"held":"0.000000"/,
+  })
+  t.match(await runGateway(['verify', '--config', config]), { code: 0 })
+}
+
+for (const fault of storeFaults) {
+  await t.test(
+    `${fault.name}: new requests wait outside, streams end when it is over, all is charged once`,
+    { timeout: 60_000 + faultMs },
+    t => survives(t, fault),
+  )
+}
