@@ -133,8 +133,8 @@ async function survives(t: Test, fault: StoreFault): Promise<void> {
 
   const charges = await chargesOf(storeFile, accountId)
   const whole = all.filter(client => answerOf(client)?.status === 200)
-  const ids = whole.map(client => answerOf(client)?.headers.get('x-gateway-request-id'))
-  t.strictSame(charges.map(charge => charge.requestId).toSorted(), ids.toSorted(), 'each is charged once')
+  const ids = whole.map(client => String(answerOf(client)?.headers.get('x-gateway-request-id')))
+  t.strictSame(charges.map(charge => charge.requestId).sort(), ids.sort(), 'each is charged once')
   t.ok(charges.every(charge => charge.amount === costRoubles && charge.outcome === 'completed'))
   t.match(await runGateway(['balance', '--config', config, '--account', accountId, '--json']), {
     stdout: /"held":"0.000000"/,
