@@ -189,6 +189,8 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
       this.#fail(failure)
     } else if (attempt.wasStarted) {
       credential.breaker.failAfterSending(this.#upstreams.now(), this.#exchange.find('key')?.accountId)
+      // An earlier refusal would have the client repeat what may have been worked on here.
+      this.#kept = undefined
       this.#fail(failure)
     } else {
       this.#goOnUnconnected(attempt, error, failure)

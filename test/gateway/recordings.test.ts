@@ -8,12 +8,19 @@ import {
   normaliseUsage,
   type Expected,
 } from '../fixtures/expected-usage.ts'
-import { configFor, recordedExchanges, sha256, type RecordedExchange } from '../fixtures/recorded-exchange.ts'
+import {
+  configFor,
+  isAboutCredential,
+  recordedExchanges,
+  sha256,
+  type RecordedExchange,
+} from '../fixtures/recorded-exchange.ts'
 import { send } from '../fixtures/http-client.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
 import { loadRecordings, recordingsSkip } from '../lib/dialects/recordings.ts'
 
-const exchanges = recordingsSkip === false ? recordedExchanges(loadRecordings()) : []
+const everyExchange = recordingsSkip === false ? recordedExchanges(loadRecordings()) : []
+const exchanges = everyExchange.filter(exchange => !isAboutCredential(exchange))
 const notReplayed = new Set(['host', 'content-length', 'connection', 'transfer-encoding', 'content-encoding'])
 const credential = 'provider-credential-canary'
 
