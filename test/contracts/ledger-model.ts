@@ -44,8 +44,9 @@ interface Real {
 const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0)
 const available = (model: Readonly<Model>): number =>
   model.balance - sum(model.holds.map(hold => hold.amount))
+/** A charge above its hold may go beyond the budget; then nothing is left, and a hold of nothing still fits. */
 const budgetLeft = (model: Readonly<Model>): number =>
-  budgetRoubles - model.spent - sum(model.holds.map(hold => (hold.isBudgeted ? hold.amount : 0)))
+  Math.max(0, budgetRoubles - model.spent - sum(model.holds.map(hold => (hold.isBudgeted ? hold.amount : 0))))
 
 /** Every invariant, in memory and on the disk. What is on its way to the disk may not be there yet. */
 async function agree(model: Readonly<Model>, { store, account }: Readonly<Real>): Promise<void> {
