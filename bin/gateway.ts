@@ -26,3 +26,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
     return startGateway({ ...options, plugins })
   },
 })
+
+// A log that nobody reads must not keep a process that is done.
+setTimeout(() => {
+  if (process.stdout.writableLength === 0) process.exit()
+}, 1000).unref()

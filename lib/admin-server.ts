@@ -1,14 +1,20 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Listen } from './config/config.ts'
+
+export interface ServedMetrics {
+  readonly contentType: string
+  text(): Promise<string>
+}
 
 /** Tells balancers and supervisors how the process is, on a listener of its own. */
 export class AdminServer {
   readonly #server: Server
   #isReady = true
 
-  constructor() {
+  constructor(metrics: ServedMetrics) {
     this.#server = createServer((request, response) => {
+      if (request.url === '/metrics') return void answerMetrics(metrics, response)
       const status = this.#statusOf(request.url ?? '')
       const body = JSON.stringify({
         status: status === 200 ? 'ok' : status === 404 ? 'not found' : 'draining',
@@ -42,5 +48,18 @@ export class AdminServer {
     if (url === '/healthz') return 200
     if (url === '/readyz') return this.#isReady ? 200 : 503
     return 404
+  }
+}
+
+async function answerMetrics(metrics: ServedMetrics, response: ServerResponse): Promise<void> {
+  try {
+    const body = await metrics.text()
+    response.writeHead(200, {
+      'content-type': metrics.contentType,
+      'content-length': Buffer.byteLength(body),
+    })
+    response.end(body)
+  } catch (error) {
+    response.writeHead(500, { 'content-type': 'text/plain' }).end(String(error))
   }
 }

@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net'
 import { AdminServer } from './admin-server.ts'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
@@ -7,6 +8,9 @@ import { createDemoAccount, demoCommand, isFirstTry } from './demo-account.ts'
 import { BodyBudget } from './http/read-body.ts'
 import { logEvents } from './log-events.ts'
 import type { Log } from './log.ts'
+import { Metrics, type MetricSources } from './metrics.ts'
+import { memoryLimit } from './overload/memory-limit.ts'
+import { Overload } from './overload/overload.ts'
 import { PipelineBus } from './pipeline/events.ts'
 import type { Pipeline } from './pipeline/pipeline.ts'
 import type { PluginRegistry } from './plugin-context.ts'
@@ -21,6 +25,8 @@ export interface GatewayOptions {
   readonly plugins: PluginRegistry
   readonly log: Log
   readonly clock?: Clock
+  /** Lines of the log that were lost; for the metrics. */
+  readonly droppedLogLines?: () => number
   /** Told once, when a new store was given a demo account: the command that tries it, on one line. */
   readonly onDemo?: (command: string) => void
 }
@@ -48,7 +54,7 @@ const expireMs = 60_000
  * @throws StoreLockedError, PipelineOrderError and whatever else must keep it from starting
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { log, clock = systemClock } = options
+  const { log, clock = systemClock, droppedLogLines = () => 0 } = options
   // What was opened is closed again in reverse order, also when a later step fails.
   const closing: (() => Promise<void> | undefined)[] = []
   const closeAll = async (): Promise<void> => {
@@ -62,9 +68,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     closing.push(() => store.close())
     const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
     logEvents(bus, log, clock)
+    let server: GatewayServer | undefined
+    const openExchanges = (): number => server?.openExchangeCount ?? 0
+    const overload = watchLoad(config, store, log, openExchanges)
+    closing.push(() => void overload.close())
     const pools = new UpstreamPools()
     closing.push(() => pools.close())
-    const bodyBudget = new BodyBudget(config.limits.bodyBytesTotalMax)
+    const bodyBudget = new BodyBudget(bodyBytesMax(config))
 
     const build = async (next: Config): Promise<Pipeline> => {
       const { ledger, keys, reports } = store
@@ -73,25 +83,23 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       )
       const pipeline = createPipeline(
         next,
-        { config: next, ledger, keys, reports, clock, bus, pools, bodyBudget },
+        { config: next, ledger, keys, reports, clock, bus, pools, bodyBudget, overload },
         options.plugins,
       )
       await pipeline.start()
       return pipeline
     }
 
-    const server = new GatewayServer({ config, pipeline: await build(config) }, { clock, bus })
-    if (config.store.kind === 'sqlite') {
-      const { file } = config.store
-      const control = await openControlServer({ storeFile: file, accounts: store.accounts, log })
-      closing.push(() => control.close())
-    }
-    const admin = config.admin === undefined ? undefined : new AdminServer()
+    const serving = new GatewayServer({ config, pipeline: await build(config) }, { clock, bus, overload })
+    server = serving
+    closing.push(await openControl(config, store, log))
+    const admin =
+      config.admin === undefined
+        ? undefined
+        : new AdminServer(metricsOf(store, bus, { overload, openExchanges, droppedLogLines }))
     const adminUrl = config.admin === undefined ? undefined : await admin?.listen(config.admin.listen)
     closing.push(() => admin?.close())
-    const { address, family, port } = await server.listen()
-    const host = family === 'IPv6' ? `[${address}]` : address
-    const url = `${config.tls === undefined ? 'http' : 'https'}://${host}:${port}`
+    const url = urlOf(await serving.listen(), config)
     log.info({ url, adminUrl, store: storeName(config.store) }, 'listening')
     if (isFirstTry(config, store.isNew))
       options.onDemo?.(demoCommand(url, await createDemoAccount(store.accounts)))
@@ -102,11 +110,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       adminUrl,
       async reload(next) {
         const own = withSandbox(next, sandbox)
-        server.replace({ config: own, pipeline: await build(own) })
+        serving.replace({ config: own, pipeline: await build(own) })
       },
       close(drainMs = drainMsDefault, waitMs = 0) {
         admin?.drain()
-        const drained = server.close({ drainMs, waitMs })
+        const drained = serving.close({ drainMs, waitMs })
         return (closed ??= drained.then(closeAll))
       },
     }
@@ -114,6 +122,49 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await closeAll()
     throw error
   }
+}
+
+function urlOf({ address, family, port }: AddressInfo, { tls }: Config): string {
+  const host = family === 'IPv6' ? `[${address}]` : address
+  return `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
+}
+
+/** The socket on which the command line asks for changes; answers what closes it. */
+async function openControl(
+  config: Config,
+  { accounts }: Store,
+  log: Log,
+): Promise<() => Promise<void> | undefined> {
+  if (config.store.kind !== 'sqlite') return () => undefined
+  const control = await openControlServer({ storeFile: config.store.file, accounts, log })
+  return () => control.close()
+}
+
+/** A body stands in memory twice while its pieces are joined, beside all else. */
+function bodyBytesMax({ limits }: Config): number {
+  return Math.min(limits.bodyBytesTotalMax, Math.floor(memoryLimit(limits.memoryBytesMax) / 4))
+}
+
+function watchLoad({ limits }: Config, store: Store, log: Log, openExchanges: () => number): Overload {
+  return new Overload(
+    {
+      exchangesMax: limits.exchangesMax ?? limits.connectionsMax,
+      memoryBytesMax: memoryLimit(limits.memoryBytesMax),
+    },
+    {
+      openExchanges,
+      writesWaiting: () => store.writesWaiting(),
+      memoryBytes: () => process.memoryUsage.rss(),
+    },
+    log,
+  )
+}
+
+function metricsOf(store: Store, bus: PipelineBus, sources: Omit<MetricSources, 'writesWaiting'>): Metrics {
+  return new Metrics(bus, {
+    ...sources,
+    writesWaiting: () => store.writesWaiting(),
+  })
 }
 
 /** Opens the store, and ends holds past their expiry every minute until it is closed. */

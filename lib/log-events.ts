@@ -12,6 +12,8 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
   bus.on('exchange-end', (exchange, outcome) => {
     const facts = exchangeFacts(exchange, outcome, clock.now())
     if (outcome.kind === 'broken' || isInternal(outcome)) log.warn(facts, 'exchange')
+    // Under overload the work that is saved includes this line.
+    else if (isShed(exchange, outcome)) log.debug(facts, 'exchange')
     else log.info(facts, 'exchange')
   })
   bus.on('upstream-attempt', (exchange, attempt) => {
@@ -51,6 +53,16 @@ function errorFacts(error: Error): object {
   if (!(error instanceof GatewayError)) return { code: codeOf(error), error }
   const { code, message, cause } = error
   return { code, reason: message, ...(cause !== undefined && { error: cause }) }
+}
+
+/** A request that was turned away before anybody was known to ask. */
+function isShed(exchange: Exchange, outcome: Outcome): boolean {
+  return (
+    outcome.kind === 'refused' &&
+    outcome.error instanceof GatewayError &&
+    outcome.error.code === 'overloaded' &&
+    exchange.find('key') === undefined
+  )
 }
 
 /** A request on which the gateway itself failed. */

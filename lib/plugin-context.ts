@@ -5,6 +5,7 @@ import type { Config } from './config/config.ts'
 import type { BodyBudget } from './http/read-body.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Reports } from './ledger/reports.ts'
+import type { Overload } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import type { Plugin } from './pipeline/plugin.ts'
 import type { UpstreamPools } from './upstream/upstream-pools.ts'
@@ -19,6 +20,8 @@ export interface PluginContext {
   readonly bus: PipelineBus
   readonly pools: UpstreamPools
   readonly bodyBudget: BodyBudget
+  /** Asked before work is done for callers whose key is unknown. */
+  readonly overload: Pick<Overload, 'admitUnknown'>
 }
 
 /** A plugin that a config can name. */

@@ -18,6 +18,7 @@ import { dialects, findRoute, guessDialect } from './find-route.ts'
 import { checkFraming } from './http/headers.ts'
 import type { Clock } from './clock.ts'
 import { newId } from './new-id.ts'
+import type { Overload } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import { Exchange } from './pipeline/exchange.ts'
 import type { Pipeline } from './pipeline/pipeline.ts'
@@ -36,6 +37,7 @@ export interface Serving {
 
 export interface GatewayServerOptions {
   readonly clock: Clock
+  readonly overload: Pick<Overload, 'admit'>
   readonly bus: PipelineBus
 }
 
@@ -73,6 +75,8 @@ export class GatewayServer {
   }
 
   get openExchangeCount(): number {
+    // The common case is read for every request.
+    if (this.#retired.size === 0) return this.#serving.pipeline.openExchangeCount
     return this.#pipelines().reduce((sum, pipeline) => sum + pipeline.openExchangeCount, 0)
   }
 
@@ -118,6 +122,7 @@ export class GatewayServer {
     if (this.#drain.phase !== 'serving') exchange.response.shouldKeepAlive = false
     try {
       if (this.#drain.phase === 'closing') throw shutDown(exchange)
+      this.#options.overload.admit()
       this.#checkRequest(request, response)
       const cors = corsHeaders(request, config.cors.origins)
       exchange.extraHeaders.push(...cors)

@@ -26,10 +26,21 @@ export function auth(context: PluginContext): Plugin {
       }
       // The digest is made for every key, known or not: a miss costs what a hit costs.
       const key = context.keys.findByDigest(hash('sha256', value, 'base64url'))
+      if (key === undefined) turnAway(context, exchange)
       checkKey(key, context.clock.now())
       checkAddress(key, exchange, trusted)
       exchange.set('key', key)
     },
+  }
+}
+
+/** Under pressure callers without a key of ours are the first to go, with their connections. */
+function turnAway({ overload }: PluginContext, exchange: Exchange): void {
+  try {
+    overload.admitUnknown()
+  } catch (error) {
+    exchange.response.shouldKeepAlive = false
+    throw error
   }
 }
 

@@ -15,6 +15,7 @@ export interface RunningGateway {
 export interface StartOptions {
   readonly config: Config
   readonly log: Log
+  readonly droppedLogLines: () => number
   /** Told the command that tries a gateway which was made just now. */
   readonly onDemo: (command: string) => void
 }

@@ -35,7 +35,8 @@ export class Ending {
       log.fatal({ error, origin }, 'a failure that nobody caught: stopping, to be started anew')
       if (this.#hasBegun) return
       this.#hasBegun = true
-      setTimeout(() => process.exit(1), stuckMs).unref()
+      // What a killed process leaves behind, the next start puts in order.
+      setTimeout(() => process.kill(process.pid, 'SIGKILL'), stuckMs).unref()
       resolve('failure')
     })
   }

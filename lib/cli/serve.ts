@@ -36,7 +36,12 @@ export function addServeCommand(program: Command, context: CliContext): void {
     const ending = new Ending(log)
     // Plain text among the log's lines, to be copied into a terminal.
     const onDemo = (command: string): void => void context.stderr.write(`${command}\n`)
-    const gateway = await context.startGateway({ config, log, onDemo })
+    const gateway = await context.startGateway({
+      config,
+      log,
+      onDemo,
+      droppedLogLines: () => log.droppedLines(),
+    })
     const onReload = (): void => {
       if (ending.hasBegun) return
       reload(options, gateway, log).catch((error: unknown) => {

@@ -80,6 +80,10 @@ export interface Limits {
   readonly bodyBytesMax: number
   readonly bodyBytesTotalMax: number
   readonly connectionsMax: number
+  /** Exchanges that run at once; as many as connections unless said. */
+  readonly exchangesMax?: number | undefined
+  /** Memory of the process; its container's limit, or the machine's, unless said. */
+  readonly memoryBytesMax?: number | undefined
   readonly headersMs: number
   readonly bodyMs: number
 }

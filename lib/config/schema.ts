@@ -166,6 +166,8 @@ export const configSchema = z.strictObject({
       bodyBytesMax: bytes.default(128 * 1024 ** 2),
       bodyBytesTotalMax: bytes.default(1024 ** 3),
       connectionsMax: integer(1, 1_000_000).default(20_000),
+      exchangesMax: integer(1, 1_000_000).optional(),
+      memoryBytesMax: bytes.optional(),
       headersMs: milliseconds.default(10_000),
       bodyMs: milliseconds.default(300_000),
     })

@@ -104,6 +104,7 @@ async function assembleStore(
       reports: postgresReports(pool, clock),
       recovery: { releasedHolds: await openHolds.endAbandoned() },
       isNew,
+      writesWaiting: () => queue.waiting,
       expireHolds: () => openHolds.endExpired(clock.now()),
       close: () => (closing ??= close()),
     }

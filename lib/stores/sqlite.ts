@@ -167,6 +167,7 @@ function assembleStore(
     reports,
     recovery: { releasedHolds: snapshot.releasedHolds },
     isNew: snapshot.isNew,
+    writesWaiting: () => queue.waiting,
     expireHolds: async () => ledger.expireHolds(),
     close: () => (closing ??= close()),
   }

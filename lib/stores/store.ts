@@ -20,6 +20,8 @@ export interface Store {
   readonly recovery: { readonly releasedHolds: readonly ReleasedHold[] }
   /** Whether the store was made just now. */
   readonly isNew: boolean
+  /** Operations that wait to be written. */
+  writesWaiting(): number
   /** Ends holds past their expiry; answers how many. */
   expireHolds(): Promise<number>
   /** Writes what is queued, then gives the store free. May be called again. */

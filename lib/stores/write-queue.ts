@@ -127,7 +127,12 @@ export class WriteQueue<Operation = StoreOperation> {
    * runs; who begins something new should ask first.
    */
   get isFull(): boolean {
-    return this.#waiting >= this.#options.waitingMax
+    return this.waiting >= this.#options.waitingMax
+  }
+
+  /** Operations that the writer has not been sent yet, or has to be sent again. */
+  get waiting(): number {
+    return this.#gathering.operations.length + this.#kept.length
   }
 
   add(operation: Operation, owner: OperationOwner): Ticket {
@@ -175,7 +180,7 @@ export class WriteQueue<Operation = StoreOperation> {
       clearTimeout(this.#retryTimer)
       this.#retry()
     }
-    while (!this.#isEnded && (this.#sent !== undefined || this.#waiting > 0)) {
+    while (!this.#isEnded && (this.#sent !== undefined || this.waiting > 0)) {
       await new Promise<void>(resolve => {
         this.#onIdle = resolve
       })
@@ -187,10 +192,6 @@ export class WriteQueue<Operation = StoreOperation> {
   /** Neither is a batch on its way nor is the next attempt put off. */
   get #isFree(): boolean {
     return this.#sent === undefined && this.#retryTimer === undefined
-  }
-
-  get #waiting(): number {
-    return this.#gathering.operations.length + this.#kept.length
   }
 
   #schedule(): void {

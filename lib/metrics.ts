@@ -1,0 +1,195 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { errorTable, GatewayError } from './errors.ts'
+import type { ShedClass } from './overload/overload.ts'
+import type { PipelineBus } from './pipeline/events.ts'
+import type { Exchange } from './pipeline/exchange.ts'
+import type { Outcome } from './pipeline/outcome.ts'
+import type {} from './upstream/upstream-call.ts'
+
+/** What is read when somebody asks. */
+export interface MetricSources {
+  openExchanges(): number
+  writesWaiting(): number
+  droppedLogLines(): number
+  readonly overload: {
+    readonly level: number
+    readonly loopDelayMs: number
+    readonly shedCounts: Readonly<Record<ShedClass, number>>
+  }
+}
+
+const durationBuckets = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+const microsPerRouble = 1_000_000
+
+/**
+ * Counts what the bus tells, in Prometheus' form. Labels are names of the config and of the program, never
+ * text of a client: a model is labelled by the entry of the config that set its price.
+ */
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #exchanges = this.#counter('exchanges_total', 'Exchanges that have ended.', [
+    'dialect',
+    'operation',
+    'outcome',
+    'status',
+  ])
+  readonly #refusals = this.#counter('refusals_total', 'Exchanges the gateway refused, by its error code.', [
+    'code',
+  ])
+  readonly #durations = this.#histogram(
+    'exchange_duration_seconds',
+    'From a request to the end of its answer.',
+    ['dialect', 'operation'],
+  )
+  readonly #firstBytes = this.#histogram('first_byte_seconds', 'From a request to the head of its answer.', [
+    'provider',
+  ])
+  readonly #attempts = this.#counter(
+    'upstream_attempts_total',
+    'Requests sent to providers, by what came of them.',
+    ['provider', 'result'],
+  )
+  readonly #units = this.#counter('units_total', 'Units charged: tokens, images, seconds.', [
+    'provider',
+    'model',
+    'meter',
+  ])
+  readonly #roubles = this.#counter('charged_roubles_total', 'What accounts paid.', ['provider', 'model'])
+  readonly #overrun = this.#counter(
+    'overrun_roubles_total',
+    'What usage cost beyond the money there was.',
+    [],
+  )
+  readonly #charges = this.#counter('charges_total', 'Charges, by where their usage is from.', ['source'])
+  readonly #alarms = this.#counter('alarms_total', 'What an operator should look at.', ['code'])
+  readonly #pluginErrors = this.#counter('plugin_errors_total', 'Hooks of plugins that failed.', [
+    'plugin',
+    'hook',
+  ])
+
+  constructor(bus: PipelineBus, sources: MetricSources) {
+    collectDefaultMetrics({ register: this.#registry })
+    this.#gauge('open_exchanges', 'Exchanges that run.', () => sources.openExchanges())
+    this.#gauge('writes_waiting', 'Operations the writer has not been sent yet.', () =>
+      sources.writesWaiting(),
+    )
+    const { overload } = sources
+    this.#gauge('event_loop_delay_seconds', 'How late timers are.', () => overload.loopDelayMs / 1000)
+    this.#gauge('overload_level', '1: unknown keys are shed. 2: all new requests are.', () => overload.level)
+    this.#total('log_lines_dropped_total', "Lines that the log's reader did not take.", () =>
+      sources.droppedLogLines(),
+    )
+    const shed = this.#counter(
+      'shed_requests_total',
+      'Requests turned away under overload.',
+      ['class'],
+      () => {
+        shed.reset()
+        for (const [group, count] of Object.entries(overload.shedCounts)) shed.inc({ class: group }, count)
+      },
+    )
+    bus.on('exchange-end', (exchange, outcome) => this.#onEnd(exchange, outcome))
+    bus.on('upstream-attempt', (_exchange, { provider, status, result }) => {
+      // The last one is counted when the exchange ends.
+      if (result !== 'relayed')
+        this.#attempts.inc({ provider: String(provider), result: resultName(status, result) })
+    })
+    bus.on('alarm', code => this.#alarms.inc({ code }))
+    bus.on('plugin-error', (plugin, hook) => this.#pluginErrors.inc({ plugin, hook }))
+  }
+
+  readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
+
+  text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  #onEnd(exchange: Exchange, outcome: Outcome): void {
+    const route = exchange.find('route')
+    const labels = {
+      dialect: route?.dialect.name ?? 'none',
+      operation: route?.match.operation.name ?? 'none',
+    }
+    const { begunMs, firstByteMs, endedMs } = exchange.moments
+    const status = String(exchange.response.statusCode)
+    this.#exchanges.inc({ ...labels, outcome: outcome.kind, status })
+    if (outcome.kind === 'refused') this.#refusals.inc({ code: codeOf(outcome.error) })
+    if (endedMs !== undefined) this.#durations.observe(labels, (endedMs - begunMs) / 1000)
+    const provider = exchange.find('target')?.provider.name
+    if (provider === undefined) return
+    if (firstByteMs !== undefined) this.#firstBytes.observe({ provider }, (firstByteMs - begunMs) / 1000)
+    if ((exchange.find('upstream')?.attemptCount ?? 0) > 0) {
+      const code = 'error' in outcome ? codeOf(outcome.error) : outcome.kind
+      this.#attempts.inc({ provider, result: resultName(exchange.answerStatus, code) })
+    }
+    this.#onCharged(exchange, provider)
+  }
+
+  #onCharged(exchange: Exchange, provider: string): void {
+    const charged = exchange.find('charged')
+    if (charged === undefined) return
+    const { charge, result } = charged
+    const model = exchange.find('target')?.model?.name ?? 'none'
+    this.#charges.inc({ source: charge.usageSource })
+    this.#roubles.inc({ provider, model }, result.amountMicros / microsPerRouble)
+    if (result.overrunMicros > 0) this.#overrun.inc({}, result.overrunMicros / microsPerRouble)
+    for (const { usage } of charge.lines) {
+      for (const [meter, units] of Object.entries(usage.meters)) {
+        if (units > 0) this.#units.inc({ provider, model, meter: meterName(meter) }, units)
+      }
+    }
+  }
+
+  #counter<L extends string>(name: string, help: string, labelNames: L[], collect?: () => void): Counter<L> {
+    return new Counter({
+      name: `gateway_${name}`,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      ...(collect !== undefined && { collect }),
+    })
+  }
+
+  #histogram<L extends string>(name: string, help: string, labelNames: L[]): Histogram<L> {
+    return new Histogram({
+      name: `gateway_${name}`,
+      help,
+      labelNames,
+      buckets: durationBuckets,
+      registers: [this.#registry],
+    })
+  }
+
+  #gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name: `gateway_${name}`,
+      help,
+      registers: [this.#registry],
+      collect() {
+        this.set(read())
+      },
+    })
+  }
+
+  #total(name: string, help: string, read: () => number): void {
+    const total = this.#counter(name, help, [], () => {
+      total.reset()
+      total.inc(read())
+    })
+  }
+}
+
+/** An answer's status where there is one, else why there is none. */
+function resultName(status: unknown, result: unknown): string {
+  if (typeof status === 'number') return String(status)
+  return typeof result === 'string' && (result in errorTable || result === 'aborted') ? result : 'other'
+}
+
+function codeOf(error: Error): string {
+  return error instanceof GatewayError ? error.code : 'internal'
+}
+
+/** Meters with variants, such as `images/1024x1024/high`, count as one. */
+function meterName(meter: string): string {
+  return meter.split('/', 1)[0] as string
+}

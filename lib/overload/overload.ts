@@ -1,0 +1,137 @@
+import { steadyClock } from '../clock.ts'
+import { GatewayError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { LoopDelay } from './loop-delay.ts'
+import { Threshold, type Level } from './threshold.ts'
+
+/** Who is turned away: callers whose key is unknown, or anybody who asks for something new. */
+export type ShedClass = 'unknown' | 'new'
+
+/** What the gateway is measured by. */
+export interface OverloadSources {
+  openExchanges(): number
+  /** Operations that the ledger's writer has not been sent yet. */
+  writesWaiting(): number
+  memoryBytes(): number
+}
+
+export interface OverloadLimits {
+  readonly exchangesMax: number
+  readonly memoryBytesMax: number
+}
+
+const sampleMs = 100
+/** Timers late by this much: unknown callers are shed, everything new is. */
+const loopDelayMs = [100, 500] as const
+const memoryPart = [0.8, 0.9] as const
+const exchangesPart = [0.8, 1] as const
+/** The writer takes about 50,000 a second; the ledger refuses by itself when as many wait. */
+const writesWaiting = [10_000, 30_000] as const
+
+/**
+ * Decides whom to turn away when the process cannot keep up. What runs is never touched. The limits are far
+ * from anything that a healthy process meets.
+ */
+export class Overload {
+  readonly #sources: OverloadSources
+  readonly #limits: OverloadLimits
+  readonly #log: Pick<Log, 'info' | 'warn'>
+  readonly #delay = new LoopDelay()
+  readonly #thresholds: Readonly<Record<'loopDelay' | 'memory' | 'exchanges' | 'writes', Threshold>>
+  readonly #timer: NodeJS.Timeout
+  #expectedMs = steadyClock.now() + sampleMs
+  #level: Level = 0
+  readonly shedCounts: Record<ShedClass, number> = { unknown: 0, new: 0 }
+
+  constructor(limits: OverloadLimits, sources: OverloadSources, log: Pick<Log, 'info' | 'warn'>) {
+    this.#sources = sources
+    this.#limits = limits
+    this.#log = log
+    const { memoryBytesMax, exchangesMax } = limits
+    this.#thresholds = {
+      loopDelay: new Threshold(...loopDelayMs),
+      memory: new Threshold(memoryPart[0] * memoryBytesMax, memoryPart[1] * memoryBytesMax),
+      exchanges: new Threshold(exchangesPart[0] * exchangesMax, exchangesPart[1] * exchangesMax),
+      writes: new Threshold(...writesWaiting),
+    }
+    this.#timer = setInterval(() => this.#tick(), sampleMs)
+    this.#timer.unref()
+  }
+
+  get level(): Level {
+    return this.#level
+  }
+
+  get loopDelayMs(): number {
+    return this.#delay.medianMs
+  }
+
+  /**
+   * Asked before anything is done for a request.
+   * @throws GatewayError overloaded
+   */
+  admit(): void {
+    const open = this.#sources.openExchanges()
+    if (open >= this.#limits.exchangesMax) this.#shed('new')
+    // With nothing open there is nothing to wait for: memory that is not given back may not lock everybody out.
+    if (this.#level === 2 && open > 0) this.#shed('new')
+  }
+
+  /**
+   * Asked when a request's key turns out to be unknown.
+   * @throws GatewayError overloaded
+   */
+  admitUnknown(): void {
+    if (this.#level > 0) this.#shed('unknown')
+  }
+
+  /** Takes a sample of everything but the event loop's delay. */
+  sample(): void {
+    const { loopDelay, memory, exchanges, writes } = this.#thresholds
+    const level = Math.max(
+      loopDelay.update(this.#delay.medianMs),
+      memory.update(this.#sources.memoryBytes()),
+      exchanges.update(this.#sources.openExchanges()),
+      writes.update(this.#sources.writesWaiting()),
+    ) as Level
+    if (level === this.#level) return
+    this.#level = level
+    const facts = { level, ...this.#readings() }
+    if (level === 0) this.#log.info(facts, 'no longer overloaded')
+    else if (level === 1) this.#log.warn(facts, 'under pressure: callers with unknown keys are turned away')
+    else this.#log.warn(facts, 'overloaded: new requests are turned away')
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  #tick(): void {
+    const now = steadyClock.now()
+    this.#delay.add(now - this.#expectedMs)
+    this.#expectedMs = now + sampleMs
+    this.sample()
+  }
+
+  #readings(): object {
+    const { loopDelay, memory, exchanges, writes } = this.#thresholds
+    return {
+      loopDelayMs: Math.round(this.#delay.medianMs),
+      memoryBytes: this.#sources.memoryBytes(),
+      openExchanges: this.#sources.openExchanges(),
+      writesWaiting: this.#sources.writesWaiting(),
+      because: Object.entries({ loopDelay, memory, exchanges, writes })
+        .filter(([, threshold]) => threshold.level > 0)
+        .map(([name]) => name),
+      shed: { ...this.shedCounts },
+    }
+  }
+
+  #shed(group: ShedClass): never {
+    this.shedCounts[group] += 1
+    throw new GatewayError('overloaded', 'The gateway is overloaded. Try again soon.', {
+      // Not the same for all, or they would all come back at once.
+      retryAfterSeconds: group === 'unknown' ? 30 : 1 + (this.shedCounts.new % 3),
+    })
+  }
+}
