@@ -1,8 +1,13 @@
 import type { Fault } from './fault.ts'
 import { upstreamBeforeHeaders } from './upstream-before-headers.ts'
+import { upstreamInTheBody } from './upstream-in-the-body.ts'
 import { upstreamInterim } from './upstream-interim.ts'
+import { upstreamUsage } from './upstream-usage.ts'
 
 /** Every case, in the order of its number. */
-export const allFaults: readonly Fault[] = [...upstreamBeforeHeaders, ...upstreamInterim].toSorted(
-  (a, b) => a.number - b.number,
-)
+export const allFaults: readonly Fault[] = [
+  ...upstreamBeforeHeaders,
+  ...upstreamInterim,
+  ...upstreamInTheBody,
+  ...upstreamUsage,
+].toSorted((a, b) => a.number - b.number)

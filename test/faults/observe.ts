@@ -80,8 +80,10 @@ export async function eachDialect(run: (call: DialectCall) => Promise<string>): 
 
 /** What was found under these names; said once when it is everywhere the same. */
 export function alike(names: readonly string[], found: readonly string[]): string {
-  if (new Set(found).size === 1) return found[0] ?? ''
-  return names.map((name, index) => `${name}: ${found[index]}`).join(' / ')
+  const sentences = [...new Set(found)]
+  if (sentences.length === 1) return sentences[0] ?? ''
+  const saying = (one: string): string => names.filter((_, index) => found[index] === one).join(', ')
+  return sentences.map(one => `${saying(one)}: ${one}`).join(' / ')
 }
 
 /** A whole stream of a dialect, an event a chunk. */
