@@ -5,8 +5,10 @@ import { systemClock } from '../lib/clock.ts'
 import type { ChargeRequest } from '../lib/ledger/ledger.ts'
 import { buildPrice } from '../lib/money/build-price.ts'
 import { newId } from '../lib/new-id.ts'
+import { openPostgresStore } from '../lib/stores/postgres.ts'
 import { openSqliteStore } from '../lib/stores/sqlite.ts'
 import type { Store } from '../lib/stores/store.ts'
+import { startPostgresServer } from './postgres-server.ts'
 
 // Durable charges a second and how long a charge takes to be on the disk. `--seconds 5` measures longer,
 // `--folder /data` measures the disk that is there.
@@ -89,26 +91,39 @@ async function run(name: string, store: Store, clients: number, seconds: number)
   return { store: name, clients, chargesPerSecond, lagP50Ms: lagAt(0.5), lagP99Ms: lagAt(0.99) }
 }
 
-/** A store that can be measured. Opens a new, empty one each time. */
+/** A store that can be measured. */
 interface Contender {
   readonly name: string
-  /** Why it is not measured, when it is not. */
-  readonly skipped?: string
+  /** Opens a new, empty one. */
   open(folder: string): Promise<Store>
+  close?(): Promise<void>
 }
 
-const contenders: readonly Contender[] = [
-  {
-    name: 'sqlite',
-    open: folder =>
-      openSqliteStore({ file: join(folder, 'gateway.db'), durability: 'strict', clock: systemClock }),
-  },
-  {
-    name: 'postgres',
-    skipped: 'there is no PostgreSQL store yet',
-    open: () => Promise.reject(new Error('there is no PostgreSQL store yet')),
-  },
-]
+async function openContenders(): Promise<Contender[]> {
+  const contenders: Contender[] = [
+    {
+      name: 'sqlite',
+      open: folder =>
+        openSqliteStore({ file: join(folder, 'gateway.db'), durability: 'strict', clock: systemClock }),
+    },
+  ]
+  try {
+    const server = await startPostgresServer()
+    let count = 0
+    contenders.push({
+      name: 'postgres',
+      async open() {
+        count += 1
+        const url = await server.createDatabase(`bench_${count}`)
+        return openPostgresStore({ url, durability: 'strict', clock: systemClock })
+      },
+      close: () => server.close(),
+    })
+  } catch (error) {
+    writeSync(1, `postgres is skipped: its server does not start here: ${String(error)}\n`)
+  }
+  return contenders
+}
 
 async function measure(contender: Contender, clients: number, seconds: number): Promise<Measured> {
   const folder = mkdtempSync(join(option('folder', tmpdir()), 'bench-ledger-'))
@@ -133,13 +148,10 @@ function row(cells: readonly string[]): void {
 
 const seconds = Number(option('seconds', '3'))
 row(['store', 'clients', 'charges/s', 'lag p50 ms', 'lag p99 ms'])
-for (const contender of contenders) {
-  if (contender.skipped !== undefined) {
-    writeSync(1, `${contender.name.padEnd(10)}  skipped: ${contender.skipped}\n`)
-    continue
-  }
+for (const contender of await openContenders()) {
   for (const clients of [1, 16, 128, 512]) {
     const { store, chargesPerSecond, lagP50Ms, lagP99Ms } = await measure(contender, clients, seconds)
     row([store, String(clients), String(chargesPerSecond), lagP50Ms.toFixed(2), lagP99Ms.toFixed(2)])
   }
+  await contender.close?.()
 }
