@@ -1,5 +1,5 @@
 import { Client, DatabaseError, Pool, TypeOverrides } from 'pg'
-import type { ClientConfig } from 'pg'
+import type { ClientConfig, QueryConfig } from 'pg'
 import { StoreError } from './store-error.ts'
 
 export type PostgresClient = Client
@@ -7,6 +7,9 @@ export type PostgresPool = Pool
 
 /** What runs statements: a connection of its own, or one of a pool's. */
 export type PostgresQueries = Pick<Client, 'query'>
+
+/** A statement that may take another time than most; 0 stands for the usual one. */
+export type TimedQuery = QueryConfig<unknown[]> & { readonly query_timeout?: number }
 
 const bigint = 20
 const types = new TypeOverrides()

@@ -1,5 +1,5 @@
 import { isStoreFailure, transaction, withoutTimeouts } from './postgres-connection.ts'
-import type { PostgresPool, PostgresQueries } from './postgres-connection.ts'
+import type { PostgresPool, PostgresQueries, TimedQuery } from './postgres-connection.ts'
 import { StoreError } from './store-error.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 
@@ -13,9 +13,15 @@ async function readRows<Row extends object>(
   queries: PostgresQueries,
   sql: string,
   values: readonly QueryValue[],
+  timeoutMs?: number,
 ): Promise<readonly Row[]> {
   try {
-    return (await queries.query<Row & Record<string, unknown>>(numbered(sql), [...values])).rows
+    const query: TimedQuery = {
+      text: numbered(sql),
+      values: [...values],
+      ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
+    }
+    return (await queries.query<Row & Record<string, unknown>>(query)).rows
   } catch (cause) {
     if (!isStoreFailure(cause)) throw cause
     throw new StoreError(`the database cannot be read: ${cause instanceof Error ? cause.message : ''}`, {
@@ -24,14 +30,17 @@ async function readRows<Row extends object>(
   }
 }
 
+/** The longest that a timer takes: three weeks. */
+const longMs = 2 ** 31 - 1
+
 /** Reads a database through a pool, which stays open. */
 export function postgresQueries(pool: PostgresPool): StoreQueries {
-  const over = (queries: PostgresQueries): StoreQueries => ({
-    all: (sql, values = []) => readRows(queries, sql, values),
+  const over = (queries: PostgresQueries, timeoutMs?: number): StoreQueries => ({
+    all: (sql, values = []) => readRows(queries, sql, values, timeoutMs),
     snapshot: read =>
       transaction(pool, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async own => {
         await own.query(withoutTimeouts)
-        return read(over(own))
+        return read(over(own, longMs))
       }),
     close: () => Promise.resolve(),
   })

@@ -205,6 +205,25 @@ await t.test('charges, entries and holds cannot be changed or deleted', async t 
   t.strictSame(await store.verify(), [])
 })
 
+await t.test('a hold that was given up before it arrived cannot arrive any more', async t => {
+  const url = await server.createDatabase()
+  const store = await openNode(t, url)
+  const account = await accountWith(store, 10)
+  const hold = { account, exchange: 'late', sequence: 0, key: 'key', at: 1, owner: 'node', expires: 2 }
+  await inDatabase(url, async client => {
+    const apply = async (operation: object): Promise<unknown> => {
+      const { rows } = await client.query('SELECT ending FROM apply_operations($1)', [
+        JSON.stringify([{ i: 0, ...hold, ...operation }]),
+      ])
+      return rows
+    }
+    await apply({ kind: 'abandon', amount: 0, state: 'released' })
+    t.strictSame(await apply({ kind: 'hold', amount: 5 }), [{ ending: 'hold_exists' }])
+  })
+  t.equal((await store.ledger.balance(account)).heldMicros, 0)
+  t.strictSame(await store.verify(), [])
+})
+
 await t.test('text that the database cannot hold is stored without what it cannot hold', async t => {
   const store = await openNode(t, await server.createDatabase())
   const account = await accountWith(store, 10)
