@@ -43,6 +43,8 @@ export class PostgresNode {
   #timer: NodeJS.Timeout | undefined
   #ticking: Promise<void> | undefined
   #isAnnounced = false
+  /** The database is out of reach, and that has been told. */
+  #isOut = false
   #isClosed = false
 
   constructor(options: PostgresNodeOptions) {
@@ -100,7 +102,8 @@ export class PostgresNode {
       }
     } catch (error) {
       this.#lose(this.#client)
-      this.#options.onError(error)
+      if (!this.#isOut) this.#options.onError(error)
+      this.#isOut = true
     }
   }
 
@@ -117,6 +120,7 @@ export class PostgresNode {
       await this.#readKeys(client)
       await this.#beat(client)
       this.#connectedAt = this.#options.steadyClock.now()
+      this.#isOut = false
       return client
     } catch (error) {
       this.#lose(client)

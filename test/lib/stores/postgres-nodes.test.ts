@@ -1,34 +1,27 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client } from 'pg'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { keyDigest } from '../../../lib/accounts/key-value.ts'
 import { BalanceInsufficientError } from '../../../lib/ledger/ledger.ts'
-import { openPostgresReports } from '../../../lib/stores/postgres-reports.ts'
-import { systemClock } from '../../../lib/clock.ts'
 import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/store-under-test.ts'
 import type { StoreUnderTest } from '../../contracts/store-under-test.ts'
 import { startCuttingProxy } from '../../fixtures/cutting-proxy.ts'
+import { inDatabase } from '../../fixtures/in-database.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { openNode } from './open-postgres.ts'
 
 const server = await startPostgres(t)
+const chargeForever = fileURLToPath(new URL('../../fixtures/charge-forever.ts', import.meta.url))
 
 async function openNodes(
   t: Parameters<typeof openNode>[0],
   url: string,
 ): Promise<readonly [StoreUnderTest, StoreUnderTest, StoreUnderTest]> {
   return Promise.all([openNode(t, url), openNode(t, url), openNode(t, url)])
-}
-
-async function inDatabase(url: string, run: (client: Client) => Promise<unknown>): Promise<void> {
-  const client = new Client(url)
-  await client.connect()
-  try {
-    await run(client)
-  } finally {
-    await client.end()
-  }
 }
 
 await t.test('nodes may start on an empty database at once; one of them makes the store', async t => {
@@ -146,6 +139,33 @@ await t.test('the holds of a node that is gone are given back, not those of one 
   t.strictSame(await here.verify(), [])
 })
 
+await t.test('kill -9 of a node loses nothing that was promised, and its holds are given back', async t => {
+  const url = await server.createDatabase()
+  const here = await openNode(t, url, { leaseMs: 400 })
+  const account = await accountWith(here, 10)
+  const said = `${t.testdir()}/said`
+  const output = openSync(said, 'w')
+  const child = spawn(process.execPath, [chargeForever, url, account], {
+    stdio: ['ignore', output, 'inherit'],
+  })
+  const closed = once(child, 'close')
+  await until(() => readFileSync(said, 'utf8').split('\n').length > 1500, 20_000)
+  child.kill('SIGKILL')
+  await closed
+  closeSync(output)
+  const charged = (await here.charges(account)).map(charge => charge.requestId)
+  const promised = readFileSync(said, 'utf8')
+    .split('\n')
+    .flatMap(line => (line.startsWith('charged ') ? [line.slice('charged '.length)] : []))
+  t.strictSame(
+    promised.filter(id => !charged.includes(id)),
+    [],
+  )
+  t.equal(new Set(charged).size, charged.length)
+  await until(async () => (await here.ledger.balance(account)).heldMicros === 0)
+  t.strictSame(await here.verify(), [])
+})
+
 await t.test('holds are given back a day after nobody has resolved them, by any node', async t => {
   const url = await server.createDatabase()
   let now = Date.parse('2026-05-05T00:00:00Z')
@@ -161,95 +181,4 @@ await t.test('holds are given back a day after nobody has resolved them, by any 
   t.equal(await there.expireHolds(), 1)
   t.equal((await here.ledger.balance(account)).heldMicros, roubles(1))
   t.strictSame(await here.verify(), [])
-})
-
-await t.test('a database of a newer program is refused', async t => {
-  const url = await server.createDatabase()
-  await (await openNode(t, url)).close()
-  await inDatabase(url, client => client.query('UPDATE gateway_schema SET version = 99'))
-  await t.rejects(openNode(t, url), { name: 'StoreError', message: /schema version 99 .* newer release/ })
-  await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /newer release/ })
-})
-
-await t.test('a database without a store, or none, is an error that says so', async t => {
-  const url = await server.createDatabase()
-  await t.rejects(openPostgresReports(url, systemClock), {
-    name: 'StoreError',
-    message: /no store.*account create/,
-  })
-  const nowhere = `${url}_that_is_not_there`
-  await t.rejects(openPostgresReports(nowhere, systemClock), {
-    name: 'StoreError',
-    message: /does not exist/,
-  })
-  const [refused] = await Promise.allSettled([openNode(t, 'postgres://u:secret@127.0.0.1:1/x')])
-  const reason = refused.status === 'rejected' ? refused.reason : undefined
-  t.match(reason, { name: 'StoreError', message: /database x on 127.0.0.1:1 cannot be opened.*ECONNREFUSED/ })
-  t.notMatch(String(reason), /secret/)
-})
-
-await t.test('charges, entries and holds cannot be changed or deleted', async t => {
-  const url = await server.createDatabase()
-  const store = await openNode(t, url)
-  const account = await accountWith(store, 10)
-  await store.ledger.charge(await holdOf(store, account, 4), chargeOf({ input: 3 }))
-  await inDatabase(url, async client => {
-    for (const table of ['charges', 'entries']) {
-      await t.rejects(client.query(`UPDATE ${table} SET amount_micros = 1`), /append-only/)
-      await t.rejects(client.query(`DELETE FROM ${table}`), /append-only/)
-      await t.rejects(client.query(`TRUNCATE ${table}`), /append-only/)
-    }
-    await t.rejects(client.query('DELETE FROM holds'), /not deleted/)
-    await t.rejects(client.query('UPDATE accounts SET held_micros = 8000000'), /never_overspent/)
-  })
-  t.strictSame(await store.verify(), [])
-})
-
-await t.test('a hold that was given up before it arrived cannot arrive any more', async t => {
-  const url = await server.createDatabase()
-  const store = await openNode(t, url)
-  const account = await accountWith(store, 10)
-  const hold = { account, exchange: 'late', sequence: 0, key: 'key', at: 1, owner: 'node', expires: 2 }
-  await inDatabase(url, async client => {
-    const apply = async (operation: object): Promise<unknown> => {
-      const { rows } = await client.query('SELECT ending FROM apply_operations($1)', [
-        JSON.stringify([{ i: 0, ...hold, ...operation }]),
-      ])
-      return rows
-    }
-    await apply({ kind: 'abandon', amount: 0, state: 'released' })
-    t.strictSame(await apply({ kind: 'hold', amount: 5 }), [{ ending: 'hold_exists' }])
-  })
-  t.equal((await store.ledger.balance(account)).heldMicros, 0)
-  t.strictSame(await store.verify(), [])
-})
-
-await t.test('text that the database cannot hold is stored without what it cannot hold', async t => {
-  const store = await openNode(t, await server.createDatabase())
-  const account = await accountWith(store, 10)
-  const odd = 'a\0b\ud800c'
-  await store.ledger.charge(
-    await holdOf(store, account, 4),
-    chargeOf({ input: 3 }, { model: odd, rawUsage: odd }),
-  )
-  t.match(await store.charges(account), [{ model: 'a\ufffdb\ufffdc', amount: '3.000000' }])
-})
-
-await t.test('thousands of exchanges share commits', async t => {
-  const store = await openNode(t, await server.createDatabase())
-  const accounts = await Promise.all(Array.from({ length: 16 }, () => accountWith(store, 10_000)))
-  const clients = 256
-  const each = 16
-  const began = performance.now()
-  await Promise.all(
-    Array.from({ length: clients }, async (_, client) => {
-      for (let count = 0; count < each; count += 1) {
-        const hold = await holdOf(store, accounts[client % 16] ?? '', 1)
-        await store.ledger.charge(hold, chargeOf({ input: 1 }))
-      }
-    }),
-  )
-  const seconds = (performance.now() - began) / 1000
-  t.comment(`${Math.round((clients * each) / seconds)} durable holds and charges a second`)
-  t.strictSame(await store.verify(), [])
 })
