@@ -32,6 +32,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #collected: Buffer[] | undefined
   #collectedBytes = 0
   #timer: NodeJS.Timeout | undefined
+  /** Bytes of the body still to come. */
+  #remaining = Number.POSITIVE_INFINITY
   /** A byte of the request may have reached the provider. */
   wasStarted = false
 
@@ -85,6 +87,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
       length === undefined || headerValue(headers, 'transfer-encoding') !== undefined
         ? undefined
         : Number(length)
+    if (contentLength !== undefined) this.#remaining = contentLength
     const head = { status, headers: answerHeaders(headers), contentLength }
     this.#head = head
     if (this.#owner.onHead(this, head) === 'relay') return
@@ -93,6 +96,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#remaining -= chunk.length
     if (this.#collected === undefined) {
       this.#sink.onData(chunk)
       return
@@ -124,8 +128,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
     for (const chunk of collected) this.#sink.onData(chunk)
   }
 
+  /**
+   * Nothing comes after the last byte, so there is nothing to pause; and undici would take the provider's FIN
+   * for a cut while its parser rests between that byte and the end of the message.
+   */
   pause(): void {
-    this.#controller?.pause()
+    if (this.#remaining > 0) this.#controller?.pause()
   }
 
   resume(): void {
