@@ -90,7 +90,7 @@ await t.test('a charge whose commit was not answered is found, and not done agai
   const cut = proxy.cutAnswerTo('"charge"')
   const charged: Promise<ChargeResult> = store.ledger.charge(hold, chargeOf({ input: 3 }))
   await cut
-  t.strictSame(await charged, { amountMicros: roubles(3), overrunMicros: 0 })
+  t.match(await charged, { amountMicros: roubles(3), overrunMicros: 0 })
   t.equal((await store.charges(account)).length, 1)
   t.equal((await store.ledger.balance(account)).balanceMicros, roubles(7))
   t.strictSame(await store.verify(), [])
