@@ -14,11 +14,15 @@ export class Ending {
   readonly reason: Promise<EndReason>
   /** Called by signals that follow the first. */
   onHasten: (() => void) | undefined
+  readonly #log: Log
+  readonly #resolve: (reason: EndReason) => void
   #hasBegun = false
 
   constructor(log: Log) {
     const { promise, resolve } = Promise.withResolvers<EndReason>()
     this.reason = promise
+    this.#log = log
+    this.#resolve = resolve
     const onSignal = (signal: NodeJS.Signals): void => {
       if (this.#hasBegun) {
         log.info({ signal }, 'stopping now')
@@ -31,13 +35,17 @@ export class Ending {
     }
     process.on('SIGTERM', onSignal)
     process.on('SIGINT', onSignal)
+  }
+
+  /** From now on a failure that nobody caught ends what runs in order. */
+  watchFailures(): void {
     process.on('uncaughtException', (error, origin) => {
-      log.fatal({ error, origin }, 'a failure that nobody caught: stopping, to be started anew')
+      this.#log.fatal({ error, origin }, 'a failure that nobody caught: stopping, to be started anew')
       if (this.#hasBegun) return
       this.#hasBegun = true
       // What a killed process leaves behind, the next start puts in order.
       setTimeout(() => process.kill(process.pid, 'SIGKILL'), stuckMs).unref()
-      resolve('failure')
+      this.#resolve('failure')
     })
   }
 

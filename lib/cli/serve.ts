@@ -42,6 +42,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
       onDemo,
       droppedLogLines: () => log.droppedLines(),
     })
+    ending.watchFailures()
     const onReload = (): void => {
       if (ending.hasBegun) return
       reload(options, gateway, log).catch((error: unknown) => {
