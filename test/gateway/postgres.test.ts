@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { runHere } from '../cli/run-gateway.ts'
 import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { startPostgres } from '../fixtures/postgres-server.ts'
@@ -97,36 +97,41 @@ await t.test(
   },
 )
 
-await t.test(
-  'of 500 requests at once to three gateways on one database, money for 7 pays for exactly 7',
-  async t => {
-    const { promise: decided, resolve: decide } = Promise.withResolvers<void>()
-    const upstream = await startRawUpstream(t, async () => {
-      await decided
-      return answerOf(1)
-    })
-    const config = configOf(upstream.origin, await server.createDatabase())
-    const first = await startTestGateway(t, { config, rub: 7.5 })
-    const gateways = [first]
-    for (let count = 1; count < 3; count += 1)
-      gateways.push(await startTestGateway(t, { config, beside: first }))
+/** Asks 500 times at once; none that runs may end, and give room, before all have been decided. */
+async function askAtOnce(t: Test, stores: { readonly store: string; readonly count: number }): Promise<void> {
+  const { promise: decided, resolve: decide } = Promise.withResolvers<void>()
+  const upstream = await startRawUpstream(t, async () => {
+    await decided
+    return answerOf(1)
+  })
+  const config = configOf(upstream.origin, stores.store)
+  const first = await startTestGateway(t, { config, rub: 7.5 })
+  const gateways = [first]
+  while (gateways.length < stores.count) gateways.push(await startTestGateway(t, { config, beside: first }))
 
-    let refused = 0
-    const answers = await Promise.all(
-      Array.from({ length: 500 }, async (_, index) => {
-        const answer = await ask(gateways[index % 3] ?? first, first.key, 1)
-        if (answer.status === 402) refused += 1
-        // None that runs may end, and give room, before all have been decided.
-        if (refused === 493) decide()
-        return answer
-      }),
+  let refused = 0
+  const answers = await Promise.all(
+    Array.from({ length: 500 }, async (_, index) => {
+      const answer = await ask(gateways[index % gateways.length] ?? first, first.key, 1)
+      if (answer.status === 402) refused += 1
+      if (refused === 493) decide()
+      return answer
+    }),
+  )
+  const count = (status: number): number => answers.filter(answer => answer.status === status).length
+  t.equal(count(200), 7)
+  t.equal(count(402), 493)
+  t.equal(upstream.requests.length, 7)
+  t.strictSame(await first.balance(), { balanceMicros: 500_000, heldMicros: 0, availableMicros: 500_000 })
+  t.equal((await first.charges()).length, 7)
+  t.strictSame(await first.breaches(), [])
+}
+
+await t.test('of 500 requests at once, money for 7 pays for exactly 7', async t => {
+  await t.test('on SQLite', t => askAtOnce(t, { store: 'sqlite:data/gateway.db', count: 1 }))
+  for (const count of [1, 3]) {
+    await t.test(`on PostgreSQL with ${count}`, async t =>
+      askAtOnce(t, { store: await server.createDatabase(), count }),
     )
-    const count = (status: number): number => answers.filter(answer => answer.status === status).length
-    t.equal(count(200), 7)
-    t.equal(count(402), 493)
-    t.equal(upstream.requests.length, 7)
-    t.strictSame(await first.balance(), { balanceMicros: 500_000, heldMicros: 0, availableMicros: 500_000 })
-    t.equal((await first.charges()).length, 7)
-    t.strictSame(await first.breaches(), [])
-  },
-)
+  }
+})
