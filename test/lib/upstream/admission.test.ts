@@ -1,0 +1,50 @@
+import t from 'tap'
+import { Admission, type Waiting } from '../../../lib/upstream/admission.ts'
+
+function waiting(name: string, log: string[]): Waiting {
+  return {
+    onAdmitted: () => void log.push(`${name} goes`),
+    onWaitedTooLong: () => void log.push(`${name} gives up`),
+  }
+}
+
+await t.test('so many go, so many wait in order, and the rest is refused', async t => {
+  const log: string[] = []
+  const admission = new Admission({ connectionsMax: 2, waitingMax: 2, waitMs: 10_000 })
+  const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map(name => waiting(name, log)) as [
+    Waiting,
+    Waiting,
+    Waiting,
+    Waiting,
+    Waiting,
+  ]
+  t.equal(admission.enter(a), 'now')
+  t.notOk(admission.isBusy)
+  t.equal(admission.enter(b), 'now')
+  t.ok(admission.isBusy)
+  t.equal(admission.enter(c), 'later')
+  t.equal(admission.enter(d), 'later')
+  t.ok(admission.isFull)
+  t.equal(admission.enter(e), 'no')
+  admission.leave()
+  t.same(log, ['c goes'])
+  t.ok(admission.giveUp(d))
+  t.notOk(admission.giveUp(d), 'it waits no more')
+  t.notOk(admission.giveUp(c))
+  admission.leave()
+  admission.leave()
+  t.same(log, ['c goes'])
+  t.equal(admission.enter(e), 'now')
+})
+
+await t.test('nobody waits longer than told', async t => {
+  const log: string[] = []
+  const admission = new Admission({ connectionsMax: 1, waitingMax: 5, waitMs: 20 })
+  admission.enter(waiting('a', log))
+  admission.enter(waiting('b', log))
+  await new Promise(resolve => setTimeout(resolve, 60))
+  t.same(log, ['b gives up'])
+  admission.leave()
+  t.same(log, ['b gives up'], 'its place is free again')
+  t.notOk(admission.isBusy)
+})

@@ -1,0 +1,46 @@
+import t from 'tap'
+import { Breaker } from '../../../lib/upstream/breaker.ts'
+
+await t.test('five failures in a row open it, one request finds out, success closes it', async t => {
+  const breaker = new Breaker()
+  for (let count = 1; count <= 4; count += 1) breaker.fail(0)
+  t.ok(breaker.allows(0))
+  breaker.succeed()
+  for (let count = 1; count <= 4; count += 1) breaker.fail(0)
+  t.ok(breaker.allows(0), 'a success in between begins anew')
+  breaker.fail(0)
+  t.notOk(breaker.allows(1999))
+  t.ok(breaker.allows(2000))
+  breaker.enter()
+  t.notOk(breaker.allows(2000), 'one at a time')
+  breaker.leave()
+  t.ok(breaker.allows(2000), 'a probe that told nothing is followed by another')
+  breaker.enter()
+  breaker.succeed()
+  t.ok(breaker.allows(2000))
+  breaker.enter()
+  t.ok(breaker.allows(2000), 'closed, many may go')
+})
+
+await t.test('each failed probe doubles the wait, up to a minute', async t => {
+  const breaker = new Breaker()
+  for (let count = 1; count <= 5; count += 1) breaker.fail(0)
+  let now = 0
+  for (const waitMs of [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]) {
+    t.notOk(breaker.allows(now + waitMs - 1))
+    now += waitMs
+    t.ok(breaker.allows(now), `${waitMs}`)
+    breaker.enter()
+    breaker.fail(now)
+  }
+})
+
+await t.test('failures after sending count once for an account in a row', async t => {
+  const breaker = new Breaker()
+  for (let count = 0; count < 100; count += 1) breaker.failAfterSending(0, 'one')
+  t.ok(breaker.allows(0))
+  for (const account of ['two', 'one', 'three']) breaker.failAfterSending(0, account)
+  t.ok(breaker.allows(0))
+  breaker.failAfterSending(0, 'one')
+  t.notOk(breaker.allows(0))
+})

@@ -1,0 +1,112 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { EgressError } from '../../../lib/upstream/egress-error.ts'
+import { openTunnel } from '../../../lib/upstream/open-tunnel.ts'
+import { startSocksEgress } from '../../fixtures/socks-egress.ts'
+import { startRawUpstream } from '../../fixtures/raw-upstream.ts'
+
+/** A proxy that says these bytes to whoever connects, one by one, and keeps what it was sent. */
+async function startScripted(
+  t: Test,
+  answer: string | Buffer,
+  then?: 'end',
+): Promise<{ port: number; received: () => string }> {
+  const sockets = new Set<Socket>()
+  let received = ''
+  const server = createServer({ noDelay: true }, socket => {
+    sockets.add(socket)
+    socket.on('error', () => socket.destroy())
+    socket.once('data', () => void say(socket, Buffer.from(answer), then))
+    socket.on('data', chunk => (received += chunk.toString('latin1')))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { port: (server.address() as AddressInfo).port, received: () => received }
+}
+
+async function say(socket: Socket, answer: Buffer, then: 'end' | undefined): Promise<void> {
+  for (const byte of answer) {
+    socket.write(Buffer.of(byte))
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  if (then === 'end') socket.end()
+}
+
+const end = { hostname: 'provider.example', port: 443 }
+
+await t.test('CONNECT: the head is read however it comes, and what follows it is kept', async t => {
+  const proxy = await startScripted(t, 'HTTP/1.1 200 Connection established\r\nvia: x\r\n\r\nhello')
+  const url = new URL(`http://us%20er:p%40ss@127.0.0.1:${proxy.port}`)
+  const socket = await openTunnel({ name: 'p', url }, end, 1000)
+  t.teardown(() => socket.destroy())
+  let got = ''
+  socket.on('data', chunk => (got += chunk.toString()))
+  socket.resume()
+  while (got.length < 5) await once(socket, 'data')
+  t.equal(got, 'hello')
+  t.equal(
+    proxy.received(),
+    'CONNECT provider.example:443 HTTP/1.1\r\nHost: provider.example:443\r\n' +
+      `Proxy-Authorization: Basic ${Buffer.from('us er:p@ss').toString('base64')}\r\n\r\n`,
+  )
+})
+
+await t.test(
+  'CONNECT to an IPv6 address is written in brackets, and without a user there is no header',
+  async t => {
+    const proxy = await startScripted(t, 'HTTP/1.0 200 OK\r\n\r\n')
+    const socket = await openTunnel(
+      { name: 'p', url: new URL(`http://127.0.0.1:${proxy.port}`) },
+      { hostname: '2001:db8::1', port: 8443 },
+      1000,
+    )
+    socket.destroy()
+    t.equal(proxy.received(), 'CONNECT [2001:db8::1]:8443 HTTP/1.1\r\nHost: [2001:db8::1]:8443\r\n\r\n')
+  },
+)
+
+const broken: Readonly<Record<string, readonly [string | Buffer, RegExp, 'end'?]>> = {
+  'http 407': ['HTTP/1.1 407 Proxy Authentication Required\r\n\r\n', /user and password \(407\)/],
+  'http 502': ['HTTP/1.1 502 Bad Gateway\r\n\r\n', /CONNECT with 502/],
+  'http none': ['SSH-2.0-OpenSSH\r\n\r\n', /does not speak HTTP/],
+  'http silence': ['', /did not answer in 150 ms/],
+  'http half': ['HTTP/1.1 200 OK\r\n', /closed/, 'end'],
+  'http flood': [Buffer.alloc(17_000, 'a'), /over 16384 bytes/],
+  'socks5 none': ['HTTP/1.1 400 Bad Request\r\n\r\n', /does not speak SOCKS5/],
+  'socks5 method': [Buffer.from([5, 0xff]), /another kind of authentication/],
+  'socks5 silence': ['', /did not answer in 150 ms/],
+  'socks5 refused': [Buffer.from([5, 0, 5, 5, 0, 1, 0, 0, 0, 0, 0, 0]), /connection refused/],
+  'socks5 cut': [Buffer.from([5, 0, 5]), /closed/, 'end'],
+}
+
+for (const [name, [answer, message, then]] of Object.entries(broken)) {
+  await t.test(`${name}: no tunnel, and the reason without a password`, async t => {
+    const proxy = await startScripted(t, answer, then)
+    const url = new URL(`${name.split(' ')[0]}://user:secret@127.0.0.1:${proxy.port}`)
+    const timeoutMs = name.endsWith('silence') ? 150 : 5000
+    const error = await openTunnel({ name: 'fi-1', url }, end, timeoutMs).catch((caught: unknown) => caught)
+    t.ok(error instanceof EgressError)
+    t.match(String(error), message)
+    t.match(String(error), /fi-1/)
+    t.notMatch(String(error), /secret/)
+  })
+}
+
+await t.test('SOCKS5 takes names, IPv4 and IPv6 addresses', async t => {
+  const upstream = await startRawUpstream(t, () => ({ pieces: [] }))
+  const proxy = await startSocksEgress(t)
+  const port = Number(new URL(upstream.origin).port)
+  for (const hostname of ['provider.example', '203.0.113.7', '2001:db8::ff:1']) {
+    const socket = await openTunnel({ name: 'p', url: new URL(proxy.url) }, { hostname, port }, 1000)
+    socket.destroy()
+  }
+  t.same(proxy.connects, [
+    `domain provider.example:${port}`,
+    `ipv4 203.0.113.7:${port}`,
+    `ipv6 20010db8000000000000000000ff0001:${port}`,
+  ])
+})
