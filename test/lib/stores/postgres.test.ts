@@ -12,5 +12,5 @@ await t.test('whatever happens in whatever order, the ledger agrees with arithme
   const open = async (): ReturnType<typeof openNode> =>
     openNode(t, await server.createDatabase(), { durability: 'relaxed' })
   const seed = process.env['MODEL_SEED'] === undefined ? undefined : Number(process.env['MODEL_SEED'])
-  await ledgerModel(t, open, { runs: Number(process.env['MODEL_RUNS'] ?? 12), seed })
+  await ledgerModel(t, open, { runs: Number(process.env['MODEL_RUNS'] ?? 8), seed })
 })
