@@ -1,7 +1,8 @@
-/** As much of `process.stderr` as is used: a pipe or socket, which Node writes without waiting. */
-export interface PipeLike {
-  readonly writableLength: number
-  write(text: string, done: (error?: Error | null) => void): boolean
+import { write, writeSync } from 'node:fs'
+
+/** Takes text and says when it is gone, without making anybody wait. `process.stderr` is one, for a pipe. */
+export interface LogTaker {
+  write(text: string, done: (error?: NodeJS.ErrnoException | null) => void): unknown
 }
 
 /** Bytes of lines kept for a reader that does not read. What comes beyond is dropped and counted. */
@@ -10,12 +11,12 @@ const keptBytesMax = 8 * 1_048_576
 const closeMs = 500
 
 /**
- * Writes lines to a pipe without ever waiting for its reader: what was gathered in one turn leaves in one
- * write, and what the reader does not take is kept up to a bound. pino's own destination would block one of
- * the process's few file threads on a full pipe, and with it the end of the process.
+ * Writes lines without ever waiting for whoever takes them: what was gathered in one turn leaves in one write,
+ * and what is not taken is kept up to a bound. pino's own destination would block one of the process's few
+ * file threads on a full pipe, and wait for ever at the exit for a disk that is full.
  */
 export class LogPipe {
-  readonly #pipe: PipeLike
+  readonly #taker: LogTaker
   readonly #keptBytesMax: number
   #lines: string[] = []
   #keptBytes = 0
@@ -25,8 +26,8 @@ export class LogPipe {
   #isGone = false
   #onIdle: (() => void) | undefined
 
-  constructor(pipe: PipeLike, bytesMax = keptBytesMax) {
-    this.#pipe = pipe
+  constructor(taker: LogTaker, bytesMax = keptBytesMax) {
+    this.#taker = taker
     this.#keptBytesMax = bytesMax
   }
 
@@ -63,18 +64,44 @@ export class LogPipe {
     })
   }
 
+  /** What is left when the process exits without having closed it: one attempt. */
+  exit(fileDescriptor: number): void {
+    if (this.#isWriting || this.#lines.length === 0) return
+    try {
+      writeSync(fileDescriptor, this.#lines.join(''))
+    } catch {
+      this.#droppedLines += this.#lines.length
+    }
+    this.#lines = []
+  }
+
   #flush(): void {
     if (this.#isWriting || this.#lines.length === 0) return
     const text = this.#lines.join('')
+    const lineCount = this.#lines.length
     this.#lines = []
     this.#isWriting = true
-    this.#pipe.write(text, error => {
+    this.#taker.write(text, error => {
       this.#isWriting = false
       this.#keptBytes -= text.length
-      // The reader is gone for good.
-      if (error) this.#isGone = true
+      if (error) {
+        this.#droppedLines += lineCount
+        this.#isGone = error.code === 'EPIPE'
+      }
       if (this.#lines.length > 0 && !this.#isGone) this.#flush()
       else this.#onIdle?.()
     })
   }
+}
+
+/** A file or terminal, written in a thread of its own; what it does not take, as when its disk is full, is lost. */
+export function fileTaker(fileDescriptor: number): LogTaker {
+  const writeRest = (bytes: Buffer, done: (error?: NodeJS.ErrnoException | null) => void): void => {
+    write(fileDescriptor, bytes, (error, written) => {
+      if (error?.code === 'EAGAIN') setTimeout(() => writeRest(bytes, done), 20)
+      else if (error === null && written < bytes.length) writeRest(bytes.subarray(written), done)
+      else done(error)
+    })
+  }
+  return { write: (text, done) => writeRest(Buffer.from(text), done) }
 }

@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs'
 import { pino } from 'pino'
-import { LogPipe } from './log-pipe.ts'
+import { fileTaker, LogPipe } from './log-pipe.ts'
 
 export interface LogLine {
   (message: string): void
@@ -64,9 +64,6 @@ interface Destination {
   close?(): Promise<void>
 }
 
-/** Bytes kept while a file does not take them. */
-const keptBytesMax = 8 * 1_048_576
-
 /**
  * A log of JSON lines. Nothing waits for whoever takes them: a terminal, disk or reader that is slow or stuck
  * holds up no request. What it does not take is kept up to a bound, then dropped and counted.
@@ -93,23 +90,12 @@ export function createLog(options: LogOptions): OwnedLog {
 
 function standardError(): Destination {
   const kind = fstatSync(2)
-  if (kind.isFIFO() || kind.isSocket()) {
-    // Without a listener the reader's end would be an uncaught exception; the pipe counts what is lost.
-    process.stderr.on('error', () => undefined)
-    return new LogPipe(process.stderr)
-  }
-  const file = pino.destination({ fd: 2, sync: false, maxLength: keptBytesMax })
-  let droppedLines = 0
-  file.on('drop', () => (droppedLines += 1))
-  // A full disk: what fits in memory waits, and the next line is the next attempt. At the exit pino itself
-  // writes what is left.
-  file.on('error', () => undefined)
-  return {
-    write: line => file.write(line),
-    get droppedLines() {
-      return droppedLines
-    },
-  }
+  const isPipe = kind.isFIFO() || kind.isSocket()
+  const pipe = new LogPipe(isPipe ? process.stderr : fileTaker(2))
+  // Without a listener the reader's end would be an uncaught exception; the pipe counts what is lost.
+  if (isPipe) process.stderr.on('error', () => undefined)
+  process.once('exit', () => pipe.exit(2))
+  return pipe
 }
 
 function withoutKeys(line: string): string {

@@ -1,0 +1,99 @@
+import { openSync, closeSync, existsSync } from 'node:fs'
+import t from 'tap'
+import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
+import { startRawUpstream, plainAnswer } from '../fixtures/raw-upstream.ts'
+import { send } from '../fixtures/http-client.ts'
+import { serveProcess, type ServedProcess } from '../fixtures/serve-process.ts'
+import { until } from '../fixtures/until.ts'
+
+const [openai] = dialectCalls as readonly [DialectCall]
+
+async function dropped(gateway: ServedProcess): Promise<number> {
+  const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
+  return Number(/^gateway_log_lines_dropped_total (\d+)$/m.exec(text)?.[1])
+}
+
+/** Refused requests whose lines are long, until lines are dropped. */
+async function fillLog(gateway: ServedProcess): Promise<number> {
+  let count = 0
+  const fill = async (): Promise<void> => {
+    while ((await dropped(gateway)) === 0 && count < 4000) {
+      for (let n = 0; n < 20; n += 1) {
+        count += 1
+        const answer = await send(`${gateway.url}/v1/${'x'.repeat(9000)}`, { body: '{}' })
+        if (answer.status !== 404) throw new Error(`answered ${answer.status}`)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, fill))
+  return count
+}
+
+await t.test('fault 57: a log that nobody reads holds up nothing: not requests, not the end', async t => {
+  const upstream = await startRawUpstream(t, () =>
+    plainAnswer(200, ['content-type', 'application/json'], openai.document),
+  )
+  const gateway = await serveProcess(t, {
+    config: callConfig(upstream.origin, {}, { log: { level: 'info' } }),
+  })
+  gateway.child.stderr?.pause()
+
+  await fillLog(gateway)
+
+  t.ok((await dropped(gateway)) > 0, 'the counter of lost lines rises')
+  const begun = performance.now()
+  for (let n = 0; n < 20; n += 1) {
+    const answer = await send(`${gateway.url}/v1/chat/completions`, {
+      headers: openai.keyHeader(gateway.key),
+      body: openai.body(false),
+    })
+    t.match(answer, { status: 200, isWhole: true })
+  }
+  t.ok(performance.now() - begun < 2000)
+  t.equal((await gateway.charges()).length, 20)
+  gateway.child.kill('SIGTERM')
+  t.equal(await gateway.exited, 0, 'and it ends')
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('a log that is read again goes on with whole lines', async t => {
+  const upstream = await startRawUpstream(t, () => plainAnswer(200, [], openai.document))
+  const gateway = await serveProcess(t, { config: callConfig(upstream.origin) })
+  gateway.child.stderr?.pause()
+  await fillLog(gateway)
+  const lost = await dropped(gateway)
+
+  gateway.child.stderr?.resume()
+  await until(() => gateway.written().length > 8_000_000, 10_000)
+  const last = await send(`${gateway.url}/v1/nothing`, { body: '{}' })
+  await until(() => gateway.written().includes(last.requestId))
+
+  t.ok(
+    gateway.lines().every(line => typeof line['msg'] === 'string'),
+    'every line is whole',
+  )
+  t.equal(await dropped(gateway), lost)
+})
+
+await t.test(
+  'fault 57: a full disk under the log holds up nothing',
+  { skip: !existsSync('/dev/full') },
+  async t => {
+    const upstream = await startRawUpstream(t, () => plainAnswer(200, [], openai.document))
+    const full = openSync('/dev/full', 'a')
+    t.teardown(() => closeSync(full))
+    const gateway = await serveProcess(t, { config: callConfig(upstream.origin), stderr: full })
+
+    await fillLog(gateway)
+
+    t.ok((await dropped(gateway)) > 0)
+    const answer = await send(`${gateway.url}/v1/chat/completions`, {
+      headers: openai.keyHeader(gateway.key),
+      body: openai.body(false),
+    })
+    t.match(answer, { status: 200, isWhole: true })
+    gateway.child.kill('SIGTERM')
+    t.equal(await gateway.exited, 0)
+    t.same(await gateway.breaches(), [])
+  },
+)
