@@ -151,7 +151,10 @@ export const configSchema = z.strictObject({
     .array(pluginEntrySchema)
     .default(['auth', 'model-router', 'size-limit', 'upstream-proxy', 'usage-tap']),
   providers: z.record(z.string(), providerSchema).default({}),
-  egress: z.record(z.string(), egressSchema).default({}),
+  egress: z
+    .record(z.string(), egressSchema)
+    .refine(table => !Object.hasOwn(table, 'direct'), '"direct" is the way without a proxy; take another name')
+    .default({}),
   models: z.record(z.string(), modelSchema).default({}),
   defaultProvider: z
     .strictObject({

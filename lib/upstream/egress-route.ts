@@ -92,9 +92,8 @@ export class EgressRoute {
     if (this.proxy === undefined) return
     try {
       const socket = await openTunnel(this.proxy, this.#options.end, this.#options.connectMs)
-      socket.on('error', () => socket.destroy())
-      socket.end()
-      socket.resume()
+      socket.on('error', () => undefined) // It has served its purpose.
+      socket.destroy()
       this.#timer = undefined
       this.succeed()
       this.watch()

@@ -3,7 +3,7 @@ import { callConfig, dialectCalls, providerCredential, type DialectCall } from '
 import { checkMoney, settled } from '../fixtures/exchange-ends.ts'
 import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { startHttpEgress } from '../fixtures/http-egress.ts'
-import { plainAnswer } from '../fixtures/raw-upstream.ts'
+import { chunked, headLines, plainAnswer } from '../fixtures/raw-upstream.ts'
 import { startSocksEgress } from '../fixtures/socks-egress.ts'
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 import {
@@ -257,3 +257,51 @@ await t.test(
     await checkMoney(t, gateway)
   },
 )
+
+await t.test(
+  'a proxy that dies in the middle of an answer: the answer is cut, and nothing is repeated',
+  async t => {
+    const begun = Buffer.concat([
+      headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
+      ...chunked(openai.events.slice(0, 2).map(event => Buffer.from(event))).slice(0, -1),
+    ])
+    const upstream = await startTlsUpstream(t, () => ({ pieces: [begun] }))
+    const dying = await startHttpEgress(t)
+    const other = await startSocksEgress(t)
+    const gateway = await startBehind(t, upstream.publicOrigin, { dying: dying.url, other: other.url })
+    const answering = send(gateway.url + openai.path(true), {
+      headers: [...openai.keyHeader(gateway.key), ...json],
+      body: openai.body(true),
+    })
+    await until(() => upstream.requests.length === 1)
+    await new Promise(resolve => setTimeout(resolve, 50))
+    await dying.stop()
+
+    const got = await answering
+    t.equal(got.isWhole, false, 'it cannot pass for a whole one')
+    t.ok(got.body.toString().startsWith(openai.events.slice(0, 2).join('')))
+    t.equal(upstream.requests.length, 1)
+    t.match(await settled(gateway, 1), [{ outcome: 'broken', egress: 'dying', attempts: 1 }])
+    t.equal((await gateway.charges()).length, 1)
+    await checkMoney(t, gateway)
+  },
+)
+
+await t.test('a proxy that dies before the answer: what was sent is not sent again', async t => {
+  const upstream = await startTlsUpstream(t, () => new Promise(() => undefined))
+  const dying = await startHttpEgress(t)
+  const other = await startSocksEgress(t)
+  const gateway = await startBehind(t, upstream.publicOrigin, { dying: dying.url, other: other.url })
+  const answering = ask(gateway)
+  await until(() => upstream.requests.length === 1)
+  await dying.stop()
+
+  const got = await answering
+  t.equal(got.status, 502)
+  t.match(got.body.toString(), /upstream_failed/)
+  t.equal(upstream.requests.length, 1)
+  t.same(other.connects, [])
+  await settled(gateway, 1)
+  t.match(await gateway.charges(), [{ amount: '0.000000', flags: ['ambiguous'] }])
+  await checkMoney(t, gateway)
+})

@@ -63,6 +63,9 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['include: [gateway.yaml]', 'include[0]', /includes itself/],
   ['unmetered: 1', 'unmetered', /true or false/],
   ['accountArea: { listen: { port: 1 }, publicUrl: http://a.example }', 'accountArea', /not built yet/],
+  ['egress: { direct: { url: "http://203.0.113.7:3128" } }', 'egress', /way without a proxy/],
+  ['egress: { fi: { url: "http://u:p%@203.0.113.7:3128" } }', 'egress.fi.url', /must be a proxy/],
+  ['egress: { fi: { url: "socks4://203.0.113.7" } }', 'egress.fi.url', /must be a proxy/],
   ['egress: { fi: { url: "ftp://u:secret@203.0.113.7:3128" } }', 'egress.fi.url', /must be a proxy/],
   ['workers: 4', 'workers', /not built yet/],
 ]
@@ -145,6 +148,21 @@ await t.test('YAML that is broken, ambiguous or a bomb is refused', async t => {
     level === 0 ? 'a0: &a0 [x, x]' : `a${level}: &a${level} [${Array(10).fill(`*a${level - 1}`).join(', ')}]`,
   )
   t.match(problemsOf(t.testdir(), { 'gateway.yaml': levels.join('\n') }), [{ message: /alias/i }])
+})
+
+await t.test('what would go through a proxy in the clear, or twice, is refused', async t => {
+  const problems = problemsOf(t.testdir(), {
+    'gateway.yaml': `
+egress: { fi-1: { url: "http://203.0.113.7:3128" } }
+providers:
+  local: { credentials: [], egress: [fi-1], dialects: { openai: { baseUrl: "http://127.0.0.1:8000/v1" } } }
+  other: { credentials: [k], egress: [fi-1, fi-1], dialects: { openai: { baseUrl: "https://a.example/v1" } } }
+`,
+  })
+  t.match(problems, [
+    { path: 'providers.local.egress[0]', message: /on this machine/ },
+    { path: 'providers.other.egress[1]', message: /twice/ },
+  ])
 })
 
 await t.test('with egress proxies every provider that is on names its own', async t => {

@@ -213,3 +213,42 @@ providers:
   t.same(Object.keys(providers.get('twin')?.dialects ?? {}).sort(), ['anthropic', 'openai'])
   t.match(providers.get('local'), { kind: 'local', isOff: false, credentials: [] })
 })
+
+await t.test('credentials and ways out have weights, a provider its failover and limits', async t => {
+  const { config, notices } = loadFiles(
+    t.testdir(),
+    {
+      'gateway.yaml': `
+include: []
+egress:
+  fi-1: { url: "http://user:\${PASSWORD}@203.0.113.7:3128" }
+  de-1: { url: "socks5://[2001:db8::1]" }
+providers:
+  openai:
+    credentials: ["\${ONE}", { value: "\${MISSING}" }, { value: "\${TWO}", weight: 3 }]
+    egress: [fi-1, { name: de-1, weight: 2 }]
+    failover: { on: [] }
+    limits: { connectionsMax: 7 }
+  mistral: { credentials: ["\${ONE}"], egress: [direct] }
+  sandbox: {}
+`,
+    },
+    { env: { ONE: 'one', TWO: 'two\n', PASSWORD: 'p' } },
+  )
+
+  const openai = config.providers.get('openai')
+  t.same(openai?.credentials, [
+    { name: 'openai#1', value: 'one' },
+    { name: 'openai#3', value: 'two', weight: 3 },
+  ])
+  t.same(openai?.egress, [
+    { name: 'fi-1', weight: 1 },
+    { name: 'de-1', weight: 2 },
+  ])
+  t.same(openai?.failover, { on: [], attemptsMax: 4 })
+  t.same(openai?.limits, { connectionsMax: 7, waitingMax: 1024, waitMs: 10_000 })
+  t.same(config.providers.get('mistral')?.failover, { on: [429, 503, 529], attemptsMax: 4 })
+  t.same(config.providers.get('sandbox')?.egress, [{ name: 'direct', weight: 1 }], 'it never leaves the process')
+  t.equal(config.egress.get('fi-1')?.url.password, 'p')
+  t.same(notices, [])
+})
