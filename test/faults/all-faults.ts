@@ -1,3 +1,7 @@
+import { clientHostile } from './client-hostile.ts'
+import { clientLeaves } from './client-leaves.ts'
+import { clientRequests } from './client-requests.ts'
+import { clientSlow } from './client-slow.ts'
 import type { Fault } from './fault.ts'
 import { upstreamBeforeHeaders } from './upstream-before-headers.ts'
 import { upstreamInTheBody } from './upstream-in-the-body.ts'
@@ -10,4 +14,8 @@ export const allFaults: readonly Fault[] = [
   ...upstreamInterim,
   ...upstreamInTheBody,
   ...upstreamUsage,
+  ...clientLeaves,
+  ...clientHostile,
+  ...clientSlow,
+  ...clientRequests,
 ].toSorted((a, b) => a.number - b.number)

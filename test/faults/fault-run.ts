@@ -62,7 +62,7 @@ export class FaultRun {
     const traces = [
       ...(await Promise.all([pair.gateway, ...own].map(tracesOf))).flat(),
       ...(await this.#tracesOfSockets(scope, socketCount)),
-      ...this.#tracesOfMemory(),
+      ...(await this.#tracesOfMemory()),
     ]
     if (traces.length > 0) seen += `; BUT ${[...new Set(traces)].join(', ')}`
     return { seen, isAsExpected: seen === fault.expected, durationMs: performance.now() - began }
@@ -102,12 +102,16 @@ export class FaultRun {
     return traces
   }
 
-  #tracesOfMemory(): string[] {
-    collectGarbage()
-    const { heapUsed, arrayBuffers } = process.memoryUsage()
-    const bytes = heapUsed + arrayBuffers
-    this.#memoryBytes ??= bytes
-    return bytes > this.#memoryBytes + memoryGrowthBytesMax ? ['memory grows'] : []
+  async #tracesOfMemory(): Promise<string[]> {
+    const bytes = (): number => {
+      collectGarbage()
+      const { heapUsed, arrayBuffers } = process.memoryUsage()
+      return heapUsed + arrayBuffers
+    }
+    const bytesMax = (this.#memoryBytes ??= bytes()) + memoryGrowthBytesMax
+    const traces: string[] = []
+    await until(() => bytes() <= bytesMax, settleMs).catch(() => traces.push('memory grows'))
+    return traces
   }
 }
 

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { Worker } from 'node:worker_threads'
+import { plainAnswer } from '../fixtures/raw-upstream.ts'
+import type { Fault, FaultContext } from './fault.ts'
+import type { HostileOrder, HostileReport } from './hostile-client.ts'
+import { ask, json, openai } from './observe.ts'
+
+const delayMsMax = 20
+/** A machine that is busy with other things has a bad round now and then; a gateway that blocks has only such. */
+const roundsMax = 6
+
+interface Measured {
+  readonly report: HostileReport
+  /** The 99th percentile of how long this thread, the gateway's, did not get round to its events. */
+  readonly delayMs: number
+  readonly areOthersServed: boolean
+}
+
+async function measure(context: FaultContext, order: HostileOrder): Promise<Measured> {
+  const worker = new Worker(new URL('hostile-client.ts', import.meta.url), { workerData: order })
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  let report: HostileReport | undefined
+  const reported = once(worker, 'message').then(([message]) => (report = message as HostileReport))
+  delay.enable()
+  let areOthersServed = true
+  while (report === undefined) {
+    const { answer } = await ask(context, openai)
+    areOthersServed &&= answer?.status === 200
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  delay.disable()
+  await reported
+  await worker.terminate()
+  return { report, delayMs: delay.percentile(99) / 1e6, areOthersServed }
+}
+
+/** What the hostile client got, and how the event loop fared in the best of some rounds. */
+async function endure(context: FaultContext, kind: HostileOrder['kind'], count: number): Promise<string> {
+  context.upstream.answer = ({ body }) =>
+    body.length > 10_000
+      ? plainAnswer(200, json, openai.document.replace(/,"usage":.*\}/, ''))
+      : plainAnswer(200, json, openai.document)
+  const { url, key } = context.gateway
+  const measured: Measured[] = []
+  const bestMs = (): number => Math.min(...measured.map(one => one.delayMs))
+  while (measured.length === 0 || (bestMs() > delayMsMax && measured.length < roundsMax))
+    measured.push(await measure(context, { url, key, kind, count }))
+  const statuses = new Set(
+    measured.flatMap(({ report }) =>
+      report.map(([name, status]) => (kind === 'bodies' ? `${name} ${status}` : String(status))),
+    ),
+  )
+  const areServed = measured.every(one => one.areOthersServed)
+  return [
+    [...statuses].join(', '),
+    `others ${areServed ? 'are' : 'ARE NOT'} served`,
+    `event loop p99 ${bestMs() <= delayMsMax ? `at most ${delayMsMax} ms` : `${Math.round(bestMs())} ms`}`,
+  ].join('; ')
+}
+
+export const clientHostile: readonly Fault[] = [
+  {
+    number: 32,
+    title: 'bodies that are too large, too deep, too many keys, or say a thing twice',
+    expected:
+      '10,000 arrays in one another 400, 1,000,000 open arrays 400, 10,000 objects in one another 400, the model twice 400, the model twice, once escaped 400, an image of 20 MB 400, half of a string 400, a number of a million digits 400, 1,000,000 keys 400, 100 GB announced 413, without end 413; others are served; event loop p99 at most 20 ms',
+    setting: { sections: { limits: { bodyBytesMax: '32MB' } } },
+    run: context => endure(context, 'bodies', 1),
+  },
+  {
+    number: 33,
+    title: 'prompts that a tokenizer takes long for, answered without usage',
+    expected: '200; others are served; event loop p99 at most 20 ms',
+    run: context => endure(context, 'texts', 1),
+  },
+  {
+    number: 36,
+    title: '5,000 requests with invalid keys',
+    expected: '401; others are served; event loop p99 at most 20 ms',
+    run: context => endure(context, 'invalid-keys', 5000),
+  },
+  {
+    number: 36,
+    title: '50,000 requests with invalid keys',
+    expected: '401; others are served; event loop p99 at most 20 ms',
+    isSlow: true,
+    timeoutMs: 180_000,
+    run: context => endure(context, 'invalid-keys', 50_000),
+  },
+]

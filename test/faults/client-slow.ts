@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { connectRaw, parseAnswers, type RawClient } from '../fixtures/raw-client.ts'
+import { chunked } from '../fixtures/raw-upstream.ts'
+import { until } from '../fixtures/test-gateway.ts'
+import type { Fault, FaultContext } from './fault.ts'
+import { openai, requestBytes, serves, streamHead } from './observe.ts'
+
+const mebibyte = 1_048_576
+const event = Buffer.from(`data: {"choices":[{"delta":{"content":"${'a'.repeat(65_000)}"}}]}\n\n`)
+
+/** Waits until no more bytes leave the provider for a while; how many have. */
+async function stalled(context: FaultContext): Promise<number> {
+  let sent = -1
+  let since = performance.now()
+  await until(() => {
+    let now = 0
+    for (const socket of context.upstream.openSockets) now += socket.bytesWritten - socket.writableLength
+    if (now !== sent) since = performance.now()
+    sent = now
+    return sent > 0 && performance.now() - since > 200
+  }, 20_000)
+  return sent
+}
+
+/** Clients that read nothing until all of them are full, and then everything. */
+async function readSlowly(context: FaultContext, clientCount: number, eventCount: number): Promise<string> {
+  const events = [
+    ...Array<Buffer>(eventCount).fill(event),
+    ...openai.events.slice(3).map(text => Buffer.from(text)),
+  ]
+  const expected = createHash('sha256')
+  for (const one of events) expected.update(one)
+  const digest = expected.digest('hex')
+  context.upstream.answer = () => ({ pieces: [streamHead, ...chunked(events)], then: 'end' })
+  const clients: RawClient[] = []
+  for (let count = 0; count < clientCount; count += 1) {
+    const client = await connectRaw(context.t, context.gateway.url)
+    client.socket.pause()
+    client.socket.write(requestBytes(context, openai, { isStreaming: true }))
+    clients.push(client)
+  }
+  const sent = await stalled(context)
+  const isPaused = sent < 0.6 * clientCount * eventCount * event.length
+  let equal = 0
+  for (const client of clients) {
+    client.socket.resume()
+    await client.ended
+    const [answer] = parseAnswers(client.received())
+    if (answer?.isWhole === true && createHash('sha256').update(answer.body).digest('hex') === digest)
+      equal += 1
+  }
+  const ends = new Set<string>()
+  for (let count = 0; count < clientCount; count += 1) ends.add(await context.nextEnd())
+  return `the provider ${isPaused ? 'waits' : 'DOES NOT WAIT'}; ${equal} whole, bytes equal; ${[...ends].join(' / ')}`
+}
+
+async function sendSlowly(context: FaultContext, count: number): Promise<string> {
+  const request = requestBytes(context, openai)
+  const head = request.slice(0, request.indexOf('\r\n\r\n') + 4)
+  const clients: RawClient[] = []
+  for (let n = 0; n < count; n += 1) {
+    const client = await connectRaw(context.t, context.gateway.url)
+    client.socket.write(n % 2 === 0 ? head.slice(0, -20) : `${head}{"model"`)
+    clients.push(client)
+  }
+  const served = await serves(context)
+  const statuses = new Set<number>()
+  for (const client of clients) {
+    await client.ended
+    statuses.add(parseAnswers(client.received())[0]?.status ?? 0)
+  }
+  await delay(10)
+  return `${served}; ${[...statuses].join(', ')}; sent ${context.upstream.requests.length - 1} more`
+}
+
+export const clientSlow: readonly Fault[] = [
+  {
+    number: 27,
+    title: 'a client stops reading 32 MB, the provider ends, the client reads on',
+    expected: 'the provider waits; 1 whole, bytes equal; completed; 0.046000 provider',
+    run: context => readSlowly(context, 1, Math.ceil((32 * mebibyte) / event.length)),
+  },
+  {
+    number: 27,
+    title: '50 clients stop reading 12 MB each, and read on one after another',
+    expected: 'the provider waits; 50 whole, bytes equal; completed; 0.046000 provider',
+    isSlow: true,
+    timeoutMs: 120_000,
+    run: context => readSlowly(context, 50, Math.ceil((12 * mebibyte) / event.length)),
+  },
+  {
+    number: 28,
+    title: '100 clients send their head or their body too slowly',
+    expected: 'next one served; 408; sent 0 more',
+    setting: { sections: { limits: { headersMs: 1000, bodyMs: 1000 } } },
+    run: context => sendSlowly(context, 100),
+  },
+  {
+    number: 28,
+    title: '4,000 clients send their head or their body too slowly',
+    expected: 'next one served; 408; sent 0 more',
+    isSlow: true,
+    timeoutMs: 120_000,
+    setting: { sections: { limits: { headersMs: 8000, bodyMs: 8000 } } },
+    run: context => sendSlowly(context, 4000),
+  },
+]
