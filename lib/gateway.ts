@@ -9,7 +9,7 @@ import { BodyBudget } from './http/read-body.ts'
 import { logEvents } from './log-events.ts'
 import type { Log } from './log.ts'
 import { Metrics, type MetricSources } from './metrics.ts'
-import { memoryLimit } from './overload/memory-limit.ts'
+import { memoryLimit, memoryReader } from './overload/memory-limit.ts'
 import { Overload } from './overload/overload.ts'
 import { PipelineBus } from './pipeline/events.ts'
 import type { Pipeline } from './pipeline/pipeline.ts'
@@ -154,7 +154,7 @@ function watchLoad({ limits }: Config, store: Store, log: Log, openExchanges: ()
     {
       openExchanges,
       writesWaiting: () => store.writesWaiting(),
-      memoryBytes: () => process.memoryUsage.rss(),
+      memoryBytes: memoryReader(),
     },
     log,
   )

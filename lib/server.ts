@@ -25,6 +25,8 @@ import type { Pipeline } from './pipeline/pipeline.ts'
 
 /** How long an idle connection is kept: longer than the balancers in front of us keep theirs. */
 const keepAliveMs = 75_000
+/** One alarm tells of as many connections as failed in this time. */
+const acceptErrorsApartMs = 10_000
 const methodsWithoutBody: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
 /** Paths on which a WebSocket may be asked for; everything else that says `Upgrade` is a plain request. */
 const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/v1\/(?:responses|realtime)(?:[/?]|$)|^\/ws\//
@@ -51,6 +53,7 @@ export class GatewayServer {
   /** Connections on which a request was refused that two servers could read in two ways. */
   readonly #distrusted = new WeakSet<Duplex>()
   readonly #drain: Drain
+  #lastAcceptErrorAt = Number.NEGATIVE_INFINITY
 
   constructor(serving: Serving, options: GatewayServerOptions) {
     this.#serving = serving
@@ -86,6 +89,7 @@ export class GatewayServer {
       this.#server.once('error', reject)
       this.#server.listen(port, host, () => {
         this.#server.off('error', reject)
+        this.#server.on('error', error => this.#onAcceptError(error))
         resolve()
       })
     })
@@ -111,6 +115,15 @@ export class GatewayServer {
 
   #pipelines(): Pipeline[] {
     return [this.#serving.pipeline, ...this.#retired]
+  }
+
+  /** No file descriptor was left for a connection, most likely. It is closed; those that are open go on. */
+  #onAcceptError(error: Error): void {
+    const { bus, clock } = this.#options
+    const now = clock.now()
+    if (now - this.#lastAcceptErrorAt < acceptErrorsApartMs) return
+    this.#lastAcceptErrorAt = now
+    bus.emit('alarm', 'accept_failed', { error: error.message })
   }
 
   #accept(request: IncomingMessage, response: ServerResponse): void {

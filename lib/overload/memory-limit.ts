@@ -8,3 +8,16 @@ export function memoryLimit(configured: number | undefined): number {
   // Without a limit it is 0, or a number no machine has.
   return constrained > 0 && constrained < machine ? constrained : machine
 }
+
+/** Reads the memory in use. It is read from a file, and without a descriptor left the last number stands. */
+export function memoryReader(): () => number {
+  let bytes = 0
+  return () => {
+    try {
+      bytes = process.memoryUsage.rss()
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
+    }
+    return bytes
+  }
+}
