@@ -32,36 +32,41 @@ function isUnavailableLedger(error: unknown): boolean {
 }
 
 /**
- * Answers with an error in a dialect's shape, such that its SDK raises its typed error and repeats the
- * request only where that cannot bill twice.
+ * The headers of an error answer, flat: its ids, and whether SDKs may repeat the request, which they do only
+ * where that cannot bill twice.
  */
-export function answerError(
-  response: ServerResponse,
-  dialect: Dialect,
-  error: GatewayError,
-  exchangeId: string,
-): void {
-  const { status, retry } = errorTable[error.code]
-  const body = Buffer.from(dialect.errorBody(error, exchangeId))
+export function errorHeaders(dialect: Dialect, error: GatewayError, exchangeId: string): string[] {
   const headers = [
     'content-type',
     'application/json',
-    'content-length',
-    String(body.length),
     'x-gateway-request-id',
     exchangeId,
     'x-request-id',
     exchangeId,
   ]
+  const { retry } = errorTable[error.code]
   if (dialect.requestIdHeader !== 'x-request-id') headers.push(dialect.requestIdHeader, exchangeId)
   if (retry === 'no') headers.push('x-should-retry', 'false')
   if (retry === 'yes') headers.push('x-should-retry', 'true')
   if (retry === 'after') headers.push('retry-after', String(error.retryAfterSeconds ?? 1))
-  if (error.code === 'method_not_allowed' && error.details !== undefined) {
-    headers.push('allow', String(error.details['allow']))
-  }
+  const allow = error.code === 'method_not_allowed' ? error.details?.['allow'] : undefined
+  if (allow !== undefined) headers.push('allow', String(allow))
+  return headers
+}
+
+/** Answers with an error in a dialect's shape, such that its SDK raises its typed error. */
+export function answerError(
+  response: ServerResponse,
+  dialect: Dialect,
+  error: GatewayError,
+  exchangeId: string,
+  extraHeaders: readonly string[] = [],
+): void {
+  const body = Buffer.from(dialect.errorBody(error, exchangeId))
+  const headers = errorHeaders(dialect, error, exchangeId)
+  headers.push('content-length', String(body.length), ...extraHeaders)
   if (hasUnreadBody(response)) headers.push('connection', 'close')
-  response.writeHead(status, headers)
+  response.writeHead(error.status, headers)
   response.end(body)
 }
 

@@ -28,7 +28,8 @@ export function createPipeline(config: Config, context: PluginContext, registry:
     bus: context.bus,
     drainLimits,
     writeError(exchange, error) {
-      answerError(exchange.response, exchange.get('route').dialect, asGatewayError(error), exchange.id)
+      const { dialect } = exchange.get('route')
+      answerError(exchange.response, dialect, asGatewayError(error), exchange.id, exchange.extraHeaders)
     },
   })
 }

@@ -11,6 +11,8 @@ import type { UsageLine } from './money/usage.ts'
 export interface Route {
   readonly dialect: Dialect
   readonly match: RouteMatch
+  /** What the client's path begins with, in place of the provider's base URL: `/v1`, `/groq/v1`. */
+  readonly prefix: string
   /** The provider in the path (`/groq/v1/...`), which then is the only one asked. */
   readonly providerName: string | undefined
   /** Keys in the query, cut out of `match.upstreamPath`. */

@@ -11,17 +11,10 @@ import { cutQueryParameter, hasQueryParameter } from './http/query.ts'
 
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
 
-/** Query parameters with which a Google API hides or reshapes the usage in its answer, or takes another key. */
-const refusedParameters = [
-  'fields',
-  '$fields',
-  'callback',
-  '$callback',
-  '$alt',
-  '$key',
-  'access_token',
-  'oauth_token',
-]
+/** Query parameters that hide or reshape the usage in an answer. */
+const refusedParameters = ['fields', '$fields']
+/** Google's system parameters that do the same, or bring a key of the client's own. */
+const refusedByGoogle = ['callback', '$callback', '$alt', '$key', 'access_token', 'oauth_token']
 
 const refusedHeaders = ['x-goog-fieldmask', 'x-http-method-override', 'x-http-method', 'x-method-override']
 
@@ -51,27 +44,22 @@ export function findRoute(
   providers: ReadonlyMap<string, ProviderConfig>,
 ): Route {
   refuseTricks(url, rawHeaders)
-  const key = cutQueryParameter(url, 'key')
-  const queryKeys = key.value === undefined ? [] : [key.value]
-  const target = key.rest
+  const { values: queryKeys, rest: target } = cutQueryParameter(url, 'key')
   const lookup = method === 'HEAD' ? 'GET' : method
   if (isOwnPath(target)) return matchOwn(lookup, target, queryKeys)
   // Newer versions of Google's SDKs ask for /v1 unless they are told otherwise.
   if (/^\/v1\/models\/[^/?]+:[a-zA-Z]+(?:\?|$)/.test(target)) {
-    const match = { ...google.match(lookup, target.slice(3)), isStableVersion: true }
-    return { dialect: google, match, providerName: undefined, queryKeys }
+    const match = { ...matchBelow('/v1', google, lookup, target), isStableVersion: true }
+    return { dialect: google, match, prefix: '/v1', providerName: undefined, queryKeys }
   }
   if (target.startsWith('/v1/')) {
     const dialect = guessDialect(target, rawHeaders)
-    return { dialect, match: dialect.match(lookup, target.slice(3)), providerName: undefined, queryKeys }
+    const match = matchBelow('/v1', dialect, lookup, target)
+    return { dialect, match, prefix: '/v1', providerName: undefined, queryKeys }
   }
   if (target.startsWith('/v1beta/')) {
-    return {
-      dialect: google,
-      match: google.match(lookup, target.slice(7)),
-      providerName: undefined,
-      queryKeys,
-    }
+    const match = matchBelow('/v1beta', google, lookup, target)
+    return { dialect: google, match, prefix: '/v1beta', providerName: undefined, queryKeys }
   }
   if (/^\/(?:upload|download)\/v1beta\/|^\/ws\//.test(target)) {
     throw new GatewayError(
@@ -80,7 +68,8 @@ export function findRoute(
     )
   }
   if (/^\/api\/hello(?:\?|$)/.test(target)) {
-    return { dialect: anthropic, match: anthropic.match(method, target), providerName: undefined, queryKeys }
+    const match = anthropic.match(method, target)
+    return { dialect: anthropic, match, prefix: '/v1', providerName: undefined, queryKeys }
   }
   return providerRoute(lookup, target, providers, queryKeys)
 }
@@ -112,15 +101,38 @@ function providerRoute(
     )
   }
   const dialect = dialects[name]
-  return { dialect, match: matchOrForward(dialect, method, rest), providerName: provider.name, queryKeys }
+  const prefix = target.slice(0, target.length - rest.length)
+  return {
+    dialect,
+    match: matchOrForward(prefix, dialect, method, target),
+    prefix,
+    providerName: provider.name,
+    queryKeys,
+  }
 }
 
-function matchOrForward(dialect: Dialect, method: string, rest: string): RouteMatch {
+/** Matches what stands below a prefix; errors name the path as the client wrote it. */
+function matchBelow(prefix: string, dialect: Dialect, method: string, target: string): RouteMatch {
+  const rest = target.slice(prefix.length)
   try {
     return dialect.match(method, rest)
   } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const path = rest.split('?', 1)[0] ?? ''
+    const { code, details } = error
+    throw new GatewayError(code, error.message.replace(path, prefix + path), {
+      cause: error,
+      ...(details && { details }),
+    })
+  }
+}
+
+function matchOrForward(prefix: string, dialect: Dialect, method: string, target: string): RouteMatch {
+  try {
+    return matchBelow(prefix, dialect, method, target)
+  } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'route_not_found') throw error
-    return { operation: dialect.generic, upstreamPath: rest }
+    return { operation: dialect.generic, upstreamPath: target.slice(prefix.length) }
   }
 }
 
@@ -143,7 +155,8 @@ function refuseTricks(url: string, rawHeaders: readonly string[]): void {
   if (/%2f|%5c|%00|\/\/|\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) {
     throw new GatewayError('request_invalid', 'The path has dot segments, empty segments or encoded slashes.')
   }
-  for (const name of refusedParameters) {
+  const isGoogle = guessDialect(url, rawHeaders) === google
+  for (const name of isGoogle ? [...refusedParameters, ...refusedByGoogle] : refusedParameters) {
     if (hasQueryParameter(url, name)) {
       throw new GatewayError(
         'request_invalid',

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import {
   createServer as createHttpServer,
-  STATUS_CODES,
   type IncomingMessage,
   type Server,
   type ServerResponse,
@@ -14,7 +13,7 @@ import type { Config } from './config/config.ts'
 import { answerPreflight, corsHeaders } from './cors.ts'
 import { Drain, type DrainOptions } from './drain.ts'
 import { GatewayError } from './errors.ts'
-import { dialects, findRoute, guessDialect } from './find-route.ts'
+import { findRoute, guessDialect } from './find-route.ts'
 import { checkFraming } from './http/headers.ts'
 import type { Clock } from './clock.ts'
 import { newId } from './new-id.ts'
@@ -22,6 +21,7 @@ import type { Overload } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import { Exchange } from './pipeline/exchange.ts'
 import type { Pipeline } from './pipeline/pipeline.ts'
+import { answerBrokenRequest, refuseConnect, refuseUpgrade } from './raw-answer.ts'
 
 /** How long an idle connection is kept: longer than the balancers in front of us keep theirs. */
 const keepAliveMs = 75_000
@@ -68,6 +68,7 @@ export class GatewayServer {
       answerError(response, guessDialect(request.url ?? '', request.rawHeaders), error, newId())
     })
     this.#server.on('upgrade', refuseUpgrade)
+    this.#server.on('connect', refuseConnect)
     this.#server.on('clientError', answerBrokenRequest)
     this.#drain = new Drain(this.#server, {
       count: () => this.openExchangeCount,
@@ -143,8 +144,9 @@ export class GatewayServer {
       const route = findRoute(request.method ?? '', request.url ?? '', request.rawHeaders, config.providers)
       exchange.set('route', route)
     } catch (error) {
+      bus.emit('exchange-start', exchange)
       const dialect = guessDialect(request.url ?? '', request.rawHeaders)
-      answerError(response, dialect, asGatewayError(error), exchange.id)
+      answerError(response, dialect, asGatewayError(error), exchange.id, exchange.extraHeaders)
       bus.emit('exchange-end', exchange, { kind: 'refused', error: asGatewayError(error) })
       return
     }
@@ -200,45 +202,4 @@ function createServer(config: Config): Server {
       : createHttpsServer({ ...options, cert: readFileSync(tls.cert), key: readFileSync(tls.key) })
   server.maxConnections = limits.connectionsMax
   return server
-}
-
-/** Codex falls back to POST at once on 426 and on nothing else. */
-function refuseUpgrade(request: IncomingMessage, socket: Duplex): void {
-  const url = request.url ?? ''
-  const error = /\/v1\/responses(?:[/?]|$)/.test(url)
-    ? new GatewayError(
-        'upgrade_refused',
-        'Responses are not served over WebSocket here. Use POST /v1/responses.',
-      )
-    : new GatewayError('not_supported', 'WebSocket sessions are not in this release.')
-  writeRaw(socket, error.status, guessDialect(url, request.rawHeaders).errorBody(error, newId()))
-}
-
-/** Requests that node:http could not read have no response object: the answer is written by hand. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  // As node:http's own handler does: nothing may be written into the middle of an answer.
-  const { _httpMessage: current } = socket as { _httpMessage?: ServerResponse }
-  if (current?.headersSent === true) {
-    if (current.writableEnded) socket.end()
-    else socket.destroy()
-    return
-  }
-  const status =
-    error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-  const code = status === 408 ? 'request_timeout' : 'request_invalid'
-  const message = `${STATUS_CODES[status]}: the request is not HTTP/1.1 as RFC 9112 defines it, or came too slowly.`
-  writeRaw(socket, status, dialects.openai.errorBody(new GatewayError(code, message), newId()))
-}
-
-function writeRaw(socket: Duplex, status: number, body: string): void {
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
-  // A client that goes on sending must not keep the socket.
-  socket.once('finish', () => socket.destroy())
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { KeyRecord } from '../lib/accounts/accounts.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { addressList, clientAddress, isListed } from '../lib/http/client-address.ts'
-import { headerValue } from '../lib/http/headers.ts'
+import { headerValues } from '../lib/http/headers.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
@@ -48,16 +48,16 @@ function turnAway({ overload }: PluginContext, exchange: Exchange): void {
 function presentedKey(exchange: Exchange): string | undefined {
   const { rawHeaders } = exchange.request
   const values = [
-    bearer(headerValue(rawHeaders, 'authorization')),
-    headerValue(rawHeaders, 'x-api-key'),
-    headerValue(rawHeaders, 'x-goog-api-key'),
+    ...headerValues(rawHeaders, 'authorization').map(bearer),
+    ...headerValues(rawHeaders, 'x-api-key'),
+    ...headerValues(rawHeaders, 'x-goog-api-key'),
     ...exchange.get('route').queryKeys,
   ].filter(value => value !== undefined && value !== '')
   return values.find(value => value?.startsWith('gw-')) ?? values[0]
 }
 
-function bearer(header: string | undefined): string | undefined {
-  return header === undefined ? undefined : /^bearer +(.*)$/i.exec(header)?.[1]?.trim()
+function bearer(header: string): string | undefined {
+  return /^bearer +(.*)$/i.exec(header)?.[1]?.trim()
 }
 
 function checkKey(key: KeyRecord | undefined, nowMs: number): asserts key is KeyRecord {
@@ -81,7 +81,8 @@ function checkKey(key: KeyRecord | undefined, nowMs: number): asserts key is Key
 function checkAddress(key: KeyRecord, exchange: Exchange, trusted: ReturnType<typeof addressList>): void {
   if (key.ipAddresses === undefined) return
   const { request } = exchange
-  const forwardedFor = headerValue(request.rawHeaders, 'x-forwarded-for')
+  // Proxies may append a header of their own instead of extending the client's: all of them count, in order.
+  const forwardedFor = headerValues(request.rawHeaders, 'x-forwarded-for').join(',')
   const address = clientAddress(request.socket.remoteAddress ?? '', forwardedFor, trusted)
   if (!isListed(addressList(key.ipAddresses), address)) {
     throw new GatewayError('ip_not_allowed', `The API key may not be used from ${address}.`)

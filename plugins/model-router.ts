@@ -22,7 +22,8 @@ export function modelRouter(context: PluginContext): Plugin {
 
   return {
     name: 'model-router',
-    needs: ['route'],
+    // Without keys every model is everybody's, so a gateway that charges must have asked for one.
+    needs: config.unmetered ? ['route'] : ['route', 'key'],
     provides: ['body', 'request', 'target'],
 
     async onRequest(exchange) {

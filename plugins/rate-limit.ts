@@ -21,8 +21,9 @@ export function rateLimit(context: PluginContext, options: Readonly<Record<strin
 
   return {
     name: 'rate-limit',
+    needs: ['route', 'key'],
     // Only tokens need the request; without them the plugin may stand before whatever reads it.
-    needs: hasTokenLimit ? ['route', 'key', 'request', 'target'] : ['route', 'key'],
+    needsToForward: hasTokenLimit ? ['request', 'target'] : [],
 
     async onRequest(exchange) {
       const { id } = exchange.get('key')

@@ -27,14 +27,14 @@ export function usageTap(context: PluginContext): Plugin {
       await ledger.release(hold)
       return
     }
-    for (const flag of decision.flags)
-      bus.emit('alarm', flag, { requestId: exchange.id, model: decision.model })
     exchange.set(
       'usage',
       decision.lines.map(line => line.usage),
     )
     const result = await ledger.charge(hold, decision)
     exchange.set('charged', { charge: decision, result })
+    for (const flag of result.flags)
+      bus.emit('alarm', flag, { requestId: exchange.id, model: decision.model })
   }
 
   return {

@@ -1,3 +1,4 @@
+import { matchesPattern } from './matches-pattern.ts'
 import { buildPrices } from './build-prices.ts'
 import type { ModelConfig } from './config.ts'
 import { isMapping } from './layers.ts'
@@ -109,20 +110,4 @@ function resolveAliases(
     }
   }
   for (const [alias, target] of targets) aliases.set(alias, target)
-}
-
-/** Whether a pattern covers a name; `*` stands for any letters, none included. */
-export function matchesPattern(pattern: string, name: string): boolean {
-  const [first = '', ...rest] = pattern.split('*')
-  const last = rest.pop()
-  if (last === undefined) return pattern === name
-  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last))
-    return false
-  let position = first.length
-  for (const part of rest) {
-    const found = name.indexOf(part, position)
-    if (found === -1) return false
-    position = found + part.length
-  }
-  return position <= name.length - last.length
 }

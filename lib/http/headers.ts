@@ -99,13 +99,13 @@ export function headerValue(raw: RawHeaders, name: string): string | undefined {
   return undefined
 }
 
-/** How many times a header of that name (lower-case) is there. */
-export function headerCount(raw: RawHeaders, name: string): number {
-  let count = 0
+/** Every value of a header, in order; the name is lower-case. */
+export function headerValues(raw: RawHeaders, name: string): string[] {
+  const values: string[] = []
   for (let index = 0; index + 1 < raw.length; index += 2) {
-    if (isNamed(raw[index] as string, name)) count++
+    if (isNamed(raw[index] as string, name)) values.push(raw[index + 1] as string)
   }
-  return count
+  return values
 }
 
 /** Two parsers could disagree on where such a request ends or whom it is for; the reason to answer 400. */

@@ -1,6 +1,6 @@
 export interface CutQuery {
-  /** The first value, percent-decoded; undefined when the parameter is absent. */
-  readonly value: string | undefined
+  /** The values, percent-decoded, in order. */
+  readonly values: readonly string[]
   /** The path and query without the parameter, all other bytes as they were. */
   readonly rest: string
 }
@@ -8,17 +8,17 @@ export interface CutQuery {
 /** Takes every `name=` out of a query, also where the name is spelled with percent escapes. */
 export function cutQueryParameter(pathAndQuery: string, name: string): CutQuery {
   const question = pathAndQuery.indexOf('?')
-  if (question === -1) return { value: undefined, rest: pathAndQuery }
-  let value: string | undefined
+  if (question === -1) return { values: [], rest: pathAndQuery }
+  const values: string[] = []
   const kept: string[] = []
   const parameters = pathAndQuery.slice(question + 1).split('&')
   for (const parameter of parameters) {
     if (nameOf(parameter) !== name) kept.push(parameter)
-    else value ??= valueOf(parameter)
+    else values.push(valueOf(parameter))
   }
-  if (kept.length === parameters.length) return { value: undefined, rest: pathAndQuery }
+  if (values.length === 0) return { values, rest: pathAndQuery }
   const path = pathAndQuery.slice(0, question)
-  return { value, rest: kept.length === 0 ? path : `${path}?${kept.join('&')}` }
+  return { values, rest: kept.length === 0 ? path : `${path}?${kept.join('&')}` }
 }
 
 /** The parameter's first value, percent-decoded; undefined when it is absent. */

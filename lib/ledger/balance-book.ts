@@ -40,7 +40,7 @@ export class BalanceBook {
   }
 
   /** Ends a hold by paying the cost, as far as money goes that no other hold has set aside. */
-  settle(accountId: string, holdMicros: Micros, costMicros: Micros): ChargeResult {
+  settle(accountId: string, holdMicros: Micros, costMicros: Micros): Omit<ChargeResult, 'flags'> {
     const money = this.#money(accountId)
     money.heldMicros -= holdMicros
     const amountMicros = Math.min(costMicros, money.balanceMicros - money.heldMicros)

@@ -44,6 +44,8 @@ export interface ChargeResult {
   readonly amountMicros: Micros
   /** What the usage cost beyond the money there was; booked to the house account `overrun`. */
   readonly overrunMicros: Micros
+  /** The request's flags, and those that pricing and paying raised. */
+  readonly flags: readonly string[]
 }
 
 export interface Balance {

@@ -58,3 +58,8 @@ export function priceCharge(request: ChargeRequest): PricedCharge {
   }
   return { lines, costMicros, flags }
 }
+
+/** The flags of a charge that was paid: a rest that the account had no money for is one of them. */
+export function paidFlags(flags: readonly string[], overrunMicros: Micros): readonly string[] {
+  return overrunMicros > 0 ? [...flags, 'overrun'] : flags
+}

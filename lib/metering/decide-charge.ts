@@ -23,6 +23,16 @@ interface Owed {
   readonly details?: Readonly<Record<string, number>>
 }
 
+const nothingRead: UsageReading = {
+  lines: [],
+  isTerminal: false,
+  hasError: false,
+  hasOutput: false,
+  outputTextBytes: 0,
+  unmeteredTextBytes: 0,
+  flags: [],
+}
+
 /** Providers that are known not to bill a request whose client left before anything was delivered. */
 const freeAborts: ReadonlySet<string> = new Set(['openai', 'anthropic', 'deepseek', 'xai', 'sandbox'])
 
@@ -36,11 +46,11 @@ export async function decideCharge(
   reading: UsageReading | undefined,
   context: ChargeContext,
 ): Promise<ChargeRequest | undefined> {
-  const owed = await owedFor(exchange, outcome, reading, context)
-  if (owed === undefined) return undefined
   const { provider, modelName, upstreamModelName, price } = exchange.get('target')
   const route = exchange.get('route')
   if (price === undefined) return undefined
+  const owed = await owedFor({ exchange, price, counter: context.counter }, outcome, reading)
+  if (owed === undefined) return undefined
   const details = { ...reading?.details, ...owed.details }
   const flags = new Set([...(reading?.flags ?? []), ...owed.flags])
   if (reading?.model !== undefined && !isSameModel(reading.model, upstreamModelName))
@@ -59,23 +69,30 @@ export async function decideCharge(
   }
 }
 
+/** An exchange that has a price, and what counts its tokens where its provider did not. */
+interface Priced {
+  readonly exchange: Exchange
+  readonly price: Price
+  readonly counter: CountsTokens
+}
+
 async function owedFor(
-  exchange: Exchange,
+  priced: Priced,
   outcome: Outcome,
   reading: UsageReading | undefined,
-  { counter }: ChargeContext,
 ): Promise<Owed | undefined> {
+  const { exchange } = priced
   if (outcome.kind === 'refused') return owedWhenRefused(exchange, outcome.error)
   if (outcome.kind === 'aborted' && !exchange.wasSent) return undefined
-  if (reading === undefined) return owedUnread(exchange, outcome)
+  if (reading === undefined) return owedUnread(priced, outcome)
   if (reading.hasError && !reading.hasOutput) return undefined
-  if (outcome.kind === 'aborted') return owedWhenAborted(exchange, reading, counter)
+  if (outcome.kind === 'aborted') return owedWhenAborted(priced, reading)
   if (outcome.kind === 'broken' && !reading.isTerminal) {
-    return reading.hasOutput ? owedForDelivered(exchange, reading, counter) : undefined
+    return reading.hasOutput ? owedForDelivered(priced, reading) : undefined
   }
   if (reading.lines.length > 0) return { lines: reading.lines, source: 'provider', flags: [] }
   if (reading.hasOutput) {
-    const { line, estimates } = await estimateUsage(estimatedRequest(exchange), reading, counter)
+    const { line, estimates } = await estimateUsage(estimatedRequest(priced), reading, priced.counter)
     return estimated([line], estimates, ['usage_missing'])
   }
   return { lines: [], source: 'provider', flags: ['usage_missing'] }
@@ -102,12 +119,13 @@ function estimated(
   }
 }
 
-function estimatedRequest(exchange: Exchange): EstimatedRequest {
+function estimatedRequest({ exchange, price }: Priced): EstimatedRequest {
   const { operation } = exchange.get('route').match
   const encoding = headerValue(exchange.request.rawHeaders, 'content-encoding') ?? ''
   const isReadable = operation.factsFromJson !== undefined && (encoding === '' || encoding === 'identity')
   return {
     facts: exchange.get('request'),
+    price,
     json: isReadable ? exchange.find('body') : undefined,
     providerKind: exchange.get('target').provider.kind,
     isGeneration: operation.mainMeter === 'output',
@@ -124,24 +142,22 @@ function owedWhenRefused(exchange: Exchange, error: Error): Owed | undefined {
 }
 
 /** No reader looked at the answer: it was not a success, had an unknown encoding, or never came. */
-function owedUnread(exchange: Exchange, outcome: Outcome): Owed | undefined {
-  const { answerStatus } = exchange
-  if (answerStatus === undefined) return outcome.kind === 'aborted' ? owedUnanswered(exchange) : undefined
+async function owedUnread(priced: Priced, outcome: Outcome): Promise<Owed | undefined> {
+  const { answerStatus } = priced.exchange
+  if (answerStatus === undefined) return outcome.kind === 'aborted' ? owedUnanswered(priced) : undefined
   if (answerStatus < 200 || answerStatus > 299) return undefined
   return { lines: [], source: 'provider', flags: ['usage_unreadable'] }
 }
 
-/** The client left before the provider answered. */
-function owedUnanswered(exchange: Exchange): Owed | undefined {
-  if (freeAborts.has(exchange.get('target').provider.kind)) return undefined
-  return { lines: [], source: 'estimated', flags: ['ambiguous'] }
+/** The client left before the provider answered: it has read the request, and may have written an answer. */
+async function owedUnanswered(priced: Priced): Promise<Owed | undefined> {
+  if (freeAborts.has(priced.exchange.get('target').provider.kind)) return undefined
+  const { line, estimates } = await estimateUsage(estimatedRequest(priced), nothingRead, priced.counter)
+  return estimated([line], estimates, ['ambiguous'])
 }
 
-async function owedWhenAborted(
-  exchange: Exchange,
-  reading: UsageReading,
-  counter: CountsTokens,
-): Promise<Owed | undefined> {
+async function owedWhenAborted(priced: Priced, reading: UsageReading): Promise<Owed | undefined> {
+  const { exchange } = priced
   if (reading.isTerminal && reading.lines.length > 0) {
     return {
       lines: reading.lines,
@@ -150,23 +166,20 @@ async function owedWhenAborted(
     }
   }
   const isFree = !reading.hasOutput && freeAborts.has(exchange.get('target').provider.kind)
-  return isFree ? undefined : owedForDelivered(exchange, reading, counter)
+  return isFree ? undefined : owedForDelivered(priced, reading)
 }
 
 /** An answer that is not whole: what the provider reported on the way, and an estimate of the rest. */
-async function owedForDelivered(
-  exchange: Exchange,
-  reading: UsageReading,
-  counter: CountsTokens,
-): Promise<Owed> {
+async function owedForDelivered(priced: Priced, reading: UsageReading): Promise<Owed> {
+  const { counter } = priced
   const [line] = reading.lines
   if (line === undefined) {
-    const { line: whole, estimates } = await estimateUsage(estimatedRequest(exchange), reading, counter)
+    const { line: whole, estimates } = await estimateUsage(estimatedRequest(priced), reading, counter)
     return estimated([whole], estimates)
   }
   // Usage told on the way, as with every event of Google's, covers what came until then.
   if (reading.unmeteredTextBytes === 0) return { lines: reading.lines, source: 'provider', flags: [] }
-  const rest = await estimateOutput(estimatedRequest(exchange), reading, counter)
+  const rest = await estimateOutput(estimatedRequest(priced), reading, counter)
   const output = (line.meters.output ?? 0) + rest.tokens
   return estimated([{ ...line, meters: { ...line.meters, output } }, ...reading.lines.slice(1)], [rest])
 }
@@ -187,14 +200,19 @@ function priceOf(
   return own ?? price
 }
 
+/** What may follow a model's name in the name of one of its snapshots. */
+const snapshotEnding =
+  /^(?:[-@](?:\d{3,4}|\d{4}-?\d{2}-?\d{2}|\d{2}-\d{2}|latest|preview|exp|\d{3}))*(?::[a-z0-9]+)?$/
+
 /** Answers name a dated snapshot (`gpt-5-2025-08-07`) or a path (`models/gemini-...`) of the model asked for. */
 function isSameModel(answered: string, asked: string): boolean {
-  const plain = answered.replace(/^models\//, '').toLowerCase()
-  const wanted = asked.replace(/^models\//, '').toLowerCase()
-  return (
-    plain.startsWith(wanted) ||
-    wanted.startsWith(plain) ||
-    plain.endsWith(`/${wanted}`) ||
-    wanted.endsWith(`/${plain}`)
-  )
+  const plain = lastSegment(answered)
+  const wanted = lastSegment(asked)
+  if (plain.startsWith(wanted)) return snapshotEnding.test(plain.slice(wanted.length))
+  return wanted.startsWith(plain) && snapshotEnding.test(wanted.slice(plain.length))
+}
+
+/** Vendors and folders before the name differ between a provider and its resellers. */
+function lastSegment(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1).toLowerCase()
 }

@@ -1,6 +1,8 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
-import type { Meters, UsageLine, UsageReading } from '../money/usage.ts'
+import type { Price } from '../money/price.ts'
+import { addMeters, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
 import type { TextToCount, TokenCount } from './count-tokens.ts'
+import { mediaAllowance } from './media-allowance.ts'
 import { requestText } from './request-text.ts'
 import { tokenizerOf } from './tokenizer.ts'
 
@@ -12,6 +14,7 @@ export interface CountsTokens {
 /** What an estimate is made of beside the answer. */
 export interface EstimatedRequest {
   readonly facts: RequestFacts
+  readonly price: Price
   /** The body where it is JSON and not compressed. */
   readonly json: Buffer | undefined
   readonly providerKind: string
@@ -76,12 +79,13 @@ export async function estimateUsage(
   reading: UsageReading,
   counter: CountsTokens,
 ): Promise<UsageEstimate> {
-  const { units, unitsVariant } = request.facts
+  const { units, unitsVariant, media } = request.facts
   const [input, output] = await Promise.all([
     estimateInput(request, counter),
     estimateOutput(request, reading, counter),
   ])
-  const meters: Meters = { input: input.tokens, output: output.tokens, ...units }
+  const text: Meters = { input: input.tokens, output: output.tokens }
+  const meters = addMeters(addMeters(text, mediaAllowance(media, request.price)), units)
   return {
     line: { meters, ...(unitsVariant !== undefined && { variant: unitsVariant }) },
     estimates: [input, output],

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { GatewayError } from '../errors.ts'
 import { BalanceInsufficientError, KeyBudgetExceededError, LedgerUnavailableError } from '../ledger/ledger.ts'
-import type { Hold, Ledger } from '../ledger/ledger.ts'
+import type { Hold, Ledger, Micros } from '../ledger/ledger.ts'
 import { formatRoubles } from '../money/amount.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { outputTokensThatFit, requestHold } from './request-hold.ts'
@@ -38,13 +38,17 @@ export async function placeHold(exchange: Exchange, context: HoldContext): Promi
         retryAfterSeconds: 1,
       })
     }
-    if (error instanceof KeyBudgetExceededError) throw overBudget(error)
+    if (error instanceof KeyBudgetExceededError) throw overBudget(error, exchange, config.hold)
     if (error instanceof BalanceInsufficientError) throw insufficient(error, exchange, config.hold)
     throw error
   }
 }
 
-function overBudget(error: KeyBudgetExceededError): GatewayError {
+function overBudget(
+  error: KeyBudgetExceededError,
+  exchange: Exchange,
+  holdConfig: Config['hold'],
+): GatewayError {
   const { budget } = error
   const required = formatRoubles(error.requiredMicros)
   const available = formatRoubles(budget.availableMicros)
@@ -53,8 +57,19 @@ function overBudget(error: KeyBudgetExceededError): GatewayError {
   return new GatewayError(
     'key_budget_exceeded',
     `This request may cost up to ${required} roubles and the key's budget has ${available} left.${reset}`,
-    { cause: error, details: { required, available } },
+    {
+      cause: error,
+      details: {
+        required,
+        available,
+        max_tokens: fittingTokens(exchange, holdConfig, budget.availableMicros),
+      },
+    },
   )
+}
+
+function fittingTokens(exchange: Exchange, holdConfig: Config['hold'], availableMicros: Micros): number {
+  return outputTokensThatFit(exchange.get('target'), exchange.get('request'), holdConfig, availableMicros)
 }
 
 function insufficient(
@@ -64,12 +79,7 @@ function insufficient(
 ): GatewayError {
   const required = formatRoubles(error.requiredMicros)
   const available = formatRoubles(error.availableMicros)
-  const fits = outputTokensThatFit(
-    exchange.get('target'),
-    exchange.get('request'),
-    holdConfig,
-    error.availableMicros,
-  )
+  const fits = fittingTokens(exchange, holdConfig, error.availableMicros)
   return new GatewayError(
     'balance_insufficient',
     `This request may cost up to ${required} roubles and ${available} are available. Top up` +

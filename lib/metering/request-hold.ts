@@ -3,7 +3,9 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import type { Target } from '../exchange-facts.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { parseRoubles } from '../money/amount.ts'
+import { addMeters } from '../money/usage.ts'
 import { holdAmount } from '../money/hold-amount.ts'
+import { mediaAllowance } from './media-allowance.ts'
 
 /** Output tokens set aside when neither the request, nor the model, nor the operator names a limit. */
 const outputTokensUnknown = 4096
@@ -23,27 +25,30 @@ export function requestTokens(target: Target, facts: RequestFacts, hold: Config[
   return Math.ceil(facts.textBytes / hold.bytesPerToken) + output
 }
 
-/** What an exchange may come to cost, set aside before it is sent. 0 without a price. */
+/**
+ * What an exchange may come to cost, set aside before it is sent: 0 without a price, and else at least a
+ * millionth of a rouble, so that an account without money sends nothing that has a price.
+ */
 export function requestHold(target: Target, facts: RequestFacts, hold: Config['hold']): Micros {
   return holdFor(target, facts, hold, outputTokens(target, facts, hold))
 }
 
 function holdFor(target: Target, facts: RequestFacts, hold: Config['hold'], tokens: number): Micros {
-  if (target.price === undefined) return 0
+  const { price } = target
+  if (price === undefined) return 0
   let mediaMicros = 0
-  for (const part of facts.media) {
-    const roubles = hold.mediaRub[part.kind]
-    if (roubles !== undefined) mediaMicros += parseRoubles(roubles)
-  }
-  return holdAmount(target.price, {
+  for (const part of facts.media) mediaMicros += parseRoubles(hold.mediaRub[part.kind] ?? '0')
+  const unset = facts.media.filter(part => hold.mediaRub[part.kind] === undefined)
+  const amountMicros = holdAmount(price, {
     textBytes: facts.textBytes,
     bytesPerToken: hold.bytesPerToken,
     mediaMicros,
     outputTokens: tokens,
     candidates: facts.candidates,
-    units: facts.units,
+    units: addMeters(mediaAllowance(unset, price), facts.units),
     variant: facts.unitsVariant,
   })
+  return Math.max(1, amountMicros)
 }
 
 /** The largest cap on output tokens whose hold the available money covers; 0 when the input alone is too dear. */

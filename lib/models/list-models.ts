@@ -16,7 +16,7 @@ export function listModels(
   allowed: readonly string[] | undefined,
 ): LocalAnswer {
   const names = [...config.models.keys(), ...config.aliases.keys()].filter(
-    name => isAllowed(allowed, name) && isServed(config, directory, name, route),
+    name => isUsable(directory, name, allowed) && isServed(config, directory, name, route),
   )
   const only = route.match.pathModel
   const shown = names.map(name => shownName(name, route.providerName))
@@ -24,11 +24,16 @@ export function listModels(
   return { status: 200, headers: ['content-type', 'application/json'], body }
 }
 
+/** An alias may be used by a key that may use what it stands for. */
+function isUsable(directory: ModelDirectory, name: string, allowed: readonly string[] | undefined): boolean {
+  return (
+    isAllowed(allowed, name) || isAllowed(allowed, directory.resolve(name, undefined)?.canonicalName ?? name)
+  )
+}
+
 function isServed(config: Config, directory: ModelDirectory, name: string, route: Route): boolean {
   const entry = directory.resolve(name, undefined)?.entry
   if (entry === undefined || entry.prices.length === 0) return false
-  if (route.providerName === undefined && entry.providers.some(provider => name.startsWith(`${provider}/`)))
-    return false
   return entry.providers.some(providerName => {
     if (route.providerName !== undefined && route.providerName !== providerName) return false
     const provider = config.providers.get(providerName)

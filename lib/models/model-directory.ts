@@ -1,4 +1,5 @@
 import type { Config, ModelConfig } from '../config/config.ts'
+import { matchesPattern } from '../config/matches-pattern.ts'
 
 export interface ResolvedModel {
   readonly entry: ModelConfig
@@ -11,14 +12,9 @@ export interface ResolvedModel {
 /** Finds a model's config entry by the name a client sends: exact, then alias, then pattern. */
 export class ModelDirectory {
   readonly #config: Config
-  /** The most specific pattern first, so that `gpt-5-mini-*` wins over `gpt-*`. */
-  readonly #patterns: readonly { readonly matches: RegExp; readonly entry: ModelConfig }[]
 
   constructor(config: Config) {
     this.#config = config
-    this.#patterns = config.modelPatterns
-      .toSorted((a, b) => b.name.length - a.name.length)
-      .map(entry => ({ matches: patternExpression(entry.name), entry }))
   }
 
   /**
@@ -27,8 +23,11 @@ export class ModelDirectory {
    */
   resolve(name: string, providerName: string | undefined): ResolvedModel | undefined {
     if (providerName === undefined) return this.#resolveName(name, name)
-    const own = this.#config.models.get(`${providerName}/${name}`)
-    if (own !== undefined) return resolved(own, own.name, name)
+    const prefixed = `${providerName}/${name}`
+    const own = this.#resolveName(prefixed, name)
+    // A pattern such as `*` fits any prefix and says nothing about this provider.
+    if (own?.entry.name.startsWith(`${providerName}/`) === true || this.#config.aliases.has(prefixed))
+      return own
     const found = this.#resolveName(name, name)
     return found?.entry.providers.includes(providerName) === true ? found : undefined
   }
@@ -46,7 +45,8 @@ export class ModelDirectory {
   }
 
   #matchPattern(name: string): ModelConfig | undefined {
-    return this.#patterns.find(pattern => pattern.matches.test(name))?.entry
+    // The config has the most specific pattern first.
+    return this.#config.modelPatterns.find(entry => matchesPattern(entry.name, name))
   }
 }
 
@@ -62,9 +62,4 @@ function resolved(entry: ModelConfig, canonicalName: string, requestedName: stri
 function withoutOwnProvider(entry: ModelConfig, name: string): string {
   const prefix = `${entry.providers[0]}/`
   return entry.name.startsWith(prefix) && name.startsWith(prefix) ? name.slice(prefix.length) : name
-}
-
-function patternExpression(pattern: string): RegExp {
-  const literal = pattern.split('*').map(part => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`))
-  return new RegExp(`^${literal.join('.*')}$`, 's')
 }

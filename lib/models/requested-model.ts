@@ -19,6 +19,12 @@ export function requestedModel(
   const name = route.match.pathModel ?? facts.model ?? route.match.operation.defaultModel
   if (name === undefined || name === '') {
     if (needsNoModel(exchange, route)) return undefined
+    if (route.match.operation === route.dialect.generic) {
+      throw new GatewayError(
+        'not_supported',
+        'An operation that the gateway does not know needs a "model": it has no price without.',
+      )
+    }
     throw new GatewayError('body_invalid', 'The request names no model. Send "model".', { param: 'model' })
   }
   const model = directory.resolve(name, route.providerName)

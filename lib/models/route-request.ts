@@ -36,6 +36,7 @@ export async function routeRequest(
   body: Buffer,
 ): Promise<RoutedRequest> {
   const { config, directory } = context
+  if (config.isolation === 'strict') refuseUnknownObjects(route, exchange)
   const scanned = await scan(exchange, route, body, config.limits.bodyBytesMax)
   const model = requestedModel(exchange, route, scanned.facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
@@ -58,6 +59,18 @@ export async function routeRequest(
   }
   const target = targetAt(0) as Target
   return { request: scanned.facts, target }
+}
+
+/**
+ * An operation we do not know may name objects of other accounts, or of the operator. Only new work can be
+ * asked for that way, unless the gateway has a single tenant.
+ */
+function refuseUnknownObjects({ match, dialect }: Route, exchange: Exchange): void {
+  if (match.operation !== dialect.generic || exchange.request.method === 'POST') return
+  throw new GatewayError(
+    'not_supported',
+    `${exchange.request.method} on a path that the gateway does not know is not forwarded: with "isolation: strict" nobody may read what others made.`,
+  )
 }
 
 async function scan(

@@ -100,3 +100,12 @@ export interface UsageReading {
   /** What an operator should look at: `usage_inconsistent`, `usage_invalid`, `usage_zero` and the like. */
   readonly flags: readonly string[]
 }
+
+/** Two sets of units together. */
+export function addMeters(left: Readonly<Meters>, right: Readonly<Meters> | undefined): Meters {
+  const sum: Meters = { ...left }
+  for (const [meter, units] of Object.entries(right ?? {})) {
+    sum[meter as Meter] = (sum[meter as Meter] ?? 0) + units
+  }
+  return sum
+}

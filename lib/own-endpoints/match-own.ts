@@ -35,6 +35,7 @@ export function matchOwn(method: string, target: string, queryKeys: readonly str
   return {
     dialect: openai,
     match: { operation, upstreamPath: target },
+    prefix: '/gateway/v1',
     providerName: undefined,
     queryKeys,
     ownEndpoint,

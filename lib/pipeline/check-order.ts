@@ -19,7 +19,7 @@ export class PipelineOrderError extends Error {
 export function checkOrder(plugins: readonly Plugin[], given: readonly Fact[]): void {
   const known = new Set<Fact>(given)
   for (const plugin of plugins) {
-    for (const fact of plugin.needs ?? []) {
+    for (const fact of [...(plugin.needs ?? []), ...(plugin.needsToForward ?? [])]) {
       if (known.has(fact)) continue
       const provider = plugins.find(other => other.provides?.includes(fact))
       throw new PipelineOrderError(

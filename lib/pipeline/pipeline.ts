@@ -66,11 +66,11 @@ export class Pipeline implements RelaySteps {
     this.#options.bus.emit('exchange-start', exchange)
     try {
       for (const plugin of this.#plugins) {
+        if (exchange.localAnswer !== undefined && !hasNeeds(plugin, exchange)) continue
         const pending = plugin.onRequest?.(exchange)
         if (pending !== undefined) await pending
         if (exchange.hasClientLeft) return relay.abandon()
         if (relay.cutReason !== undefined) throw relay.cutReason
-        if (exchange.localAnswer !== undefined) break
       }
       relay.open()
       if (exchange.localAnswer === undefined) relay.attach(this.#forward(exchange, relay))
@@ -147,6 +147,10 @@ export class Pipeline implements RelaySteps {
       return Promise.reject(error instanceof Error ? error : new Error(String(error))).catch(report)
     }
   }
+}
+
+function hasNeeds(plugin: Plugin, exchange: Exchange): boolean {
+  return (plugin.needs ?? []).every(fact => exchange.find(fact) !== undefined)
 }
 
 const noControls = { pause() {}, resume() {}, abort() {} }

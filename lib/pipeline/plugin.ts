@@ -39,11 +39,16 @@ export interface Plugin {
   readonly name: string
   readonly needs?: readonly Fact[]
   readonly provides?: readonly Fact[]
+  /** Facts it needs for exchanges that are forwarded; checked at boot, and absent where the gateway answers. */
+  readonly needsToForward?: readonly Fact[]
 
   /** Once, before the server listens. Throw to refuse to boot. */
   start?(): Promise<void> | void
 
-  /** Gate. In order, one at a time, request headers in hand. Throw a GatewayError to refuse. */
+  /**
+   * Gate. In order, one at a time, request headers in hand. Throw a GatewayError to refuse. Once a gate has
+   * set the exchange's own answer, only those of the others run whose needs are met.
+   */
   onRequest?(exchange: Exchange): Promise<void> | void
 
   /** The one exclusive hook: exactly one plugin sends the request and pushes the answer into the sink. */

@@ -16,7 +16,7 @@ import type {
   Ledger,
   ProviderObject,
 } from '../ledger/ledger.ts'
-import { priceCharge } from '../ledger/price-charge.ts'
+import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
 import { canonicalPrice } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
 import type { ObjectKind } from '../money/usage.ts'
@@ -110,7 +110,8 @@ export class PostgresLedger implements Ledger {
     )
     const { ending, one, two } = await this.#durable(ticket)
     if (ending !== 'charged') throw refusal(ending, hold)
-    return { amountMicros: one ?? 0, overrunMicros: two ?? 0 }
+    const overrunMicros = two ?? 0
+    return { amountMicros: one ?? 0, overrunMicros, flags: paidFlags(flags, overrunMicros) }
   }
 
   async release(hold: Hold): Promise<void> {

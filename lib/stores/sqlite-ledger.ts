@@ -10,7 +10,7 @@ import type {
   Ledger,
   ProviderObject,
 } from '../ledger/ledger.ts'
-import { priceCharge } from '../ledger/price-charge.ts'
+import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
 import { canonicalPrice } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
 import type { ObjectKind } from '../money/usage.ts'
@@ -92,8 +92,8 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     const open = openHold(hold)
     const { lines, costMicros, flags } = priceCharge(request)
     this.#end(open, 'charged')
-    const result = this.#book.settle(open.accountId, open.amountMicros, costMicros)
-    const { amountMicros, overrunMicros } = result
+    const { amountMicros, overrunMicros } = this.#book.settle(open.accountId, open.amountMicros, costMicros)
+    const raised = paidFlags(flags, overrunMicros)
     const at = this.#options.clock.now()
     open.paid = { amountMicros, at }
     this.#options.spending.spend(open.keyId, amountMicros, at)
@@ -115,14 +115,14 @@ export class SqliteLedger implements Ledger, HoldKeeper {
         JSON.stringify(lines),
         request.rawUsage ?? null,
         request.details === undefined ? null : JSON.stringify(request.details),
-        flagsText(flags, overrunMicros > 0),
+        raised.length === 0 ? '[]' : JSON.stringify(raised),
         amountMicros,
         overrunMicros,
       ],
       open,
     )
     if (this.isStrict) await this.#durable(ticket)
-    return result
+    return { amountMicros, overrunMicros, flags: raised }
   }
 
   async release(hold: Hold): Promise<void> {
@@ -224,11 +224,6 @@ function openHold(hold: Hold): SqliteHold {
 
 function unavailable(cause: Error): LedgerUnavailableError {
   return new LedgerUnavailableError(cause.message, { cause })
-}
-
-function flagsText(flags: readonly string[], isOverrun: boolean): string {
-  if (flags.length === 0) return isOverrun ? '["overrun"]' : '[]'
-  return JSON.stringify(isOverrun ? [...flags, 'overrun'] : flags)
 }
 
 /** Resolves when an operation is on the disk, with the writer's answer to it. */

@@ -120,11 +120,13 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   /** Passes on the head and what was collected; what still comes follows by itself. */
-  relay(controls: UpstreamControls): void {
+  relay(controls: UpstreamControls, headers: (head: ResponseHead) => readonly string[]): void {
     clearTimeout(this.#timer)
     const collected = this.#collected ?? []
     this.#collected = undefined
-    if (this.#head !== undefined) this.#sink.onHead(this.#head, controls)
+    if (this.#head !== undefined) {
+      this.#sink.onHead({ ...this.#head, headers: headers(this.#head) }, controls)
+    }
     for (const chunk of collected) this.#sink.onData(chunk)
   }
 

@@ -8,6 +8,7 @@ import { Attempt, type AttemptOwner } from './attempt.ts'
 import { Itinerary, type Stop } from './itinerary.ts'
 import { isJudged, judgeRefusal, type Verdict } from './judge-refusal.ts'
 import { exhausted, overloaded } from './provider-state.ts'
+import { ownAddresses } from './own-addresses.ts'
 import { isConnectionFailure, upstreamError } from './upstream-error.ts'
 import type { Upstreams } from './upstreams.ts'
 
@@ -230,7 +231,9 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
     this.#isOver = true
     this.#exchange.set('target', attempt.stop.target)
     if (this.attemptCount > 1) this.#report(attempt, 'relayed')
-    attempt.relay(this)
+    const { prefix } = this.#exchange.get('route')
+    const { publicUrl } = this.#upstreams
+    attempt.relay(this, ({ headers }) => ownAddresses(headers, attempt.stop.target, publicUrl, prefix))
   }
 
   #relayWhole(attempt: Attempt): void {

@@ -7,11 +7,14 @@ import type { UpstreamPools } from './upstream-pools.ts'
 /** What is known of every provider under one config. Another config begins anew. */
 export class Upstreams {
   readonly bus: PipelineBus
+  /** Where clients reach the gateway; Host is not trusted. */
+  readonly publicUrl: URL
   readonly #options: ProviderStateOptions
   readonly #states = new Map<string, ProviderState>()
 
   constructor(config: Config, { pools, bus }: { readonly pools: UpstreamPools; readonly bus: PipelineBus }) {
     this.bus = bus
+    this.publicUrl = config.publicUrl
     this.#options = {
       pools,
       clock: steadyClock,

@@ -144,7 +144,9 @@ await t.test('targets and headers that servers read differently are refused', as
     '/v1/chat/completions?fields=id',
     '/v1/chat/completions?%66ields=id',
     '/v1/chat/completions?x=1&$fields=id',
-    '/v1/chat/completions?callback=f',
+    '/v1beta/models/gemini:generateContent?callback=f',
+    '/v1beta/models/gemini:generateContent?%24alt=proto',
+    '/v1beta/models/gemini:generateContent?access_token=t',
   ]
   const request = (target: string, header = ''): Buffer =>
     Buffer.from(

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { matchesPattern } from '../../../lib/config/build-models.ts'
+import { matchesPattern } from '../../../lib/config/matches-pattern.ts'
 import { loadFiles } from './config-files.ts'
 
 const sandbox = 'providers: { sandbox: {} }\n'

@@ -22,7 +22,9 @@ await t.test('a parameter is cut and its value decoded, the other bytes stay', a
     ['/key=1?b', undefined, '/key=1?b'],
     ['/a?%=1&key=%', '%', '/a?%=1'],
   ] as const) {
-    t.same(cutQueryParameter(target, 'key'), { value, rest }, target)
+    const cut = cutQueryParameter(target, 'key')
+    t.equal(cut.rest, rest)
+    t.equal(cut.values[0], value, target)
     t.equal(queryParameter(target, 'key'), value)
     t.equal(hasQueryParameter(target, 'key'), value !== undefined)
   }
@@ -39,7 +41,7 @@ await t.test('no spelling of the name is left, and URLSearchParams agrees on the
       const target = `/p?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`
       const cut = cutQueryParameter(target, 'key')
       const standard = new URLSearchParams(target.slice(3))
-      assert.equal(cut.value, standard.get('key') ?? undefined)
+      assert.deepEqual(cut.values, standard.getAll('key'))
       assert.equal(hasQueryParameter(cut.rest, 'key'), false)
       standard.delete('key')
       const rest = cut.rest.includes('?') ? cut.rest.slice(cut.rest.indexOf('?') + 1) : ''

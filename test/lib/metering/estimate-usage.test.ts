@@ -3,6 +3,7 @@ import { openai } from '../../../lib/dialects/openai/openai.ts'
 import type { EstimatedRequest } from '../../../lib/metering/estimate-usage.ts'
 import { estimateInput, estimateOutput, estimateUsage } from '../../../lib/metering/estimate-usage.ts'
 import { TokenCounter } from '../../../lib/metering/token-counter.ts'
+import { buildPrice } from '../../../lib/money/build-price.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
 import { sumMeters } from '../../fixtures/expected-usage.ts'
 import { eventStream, factsOf, readAnswer } from '../dialects/read-answer.ts'
@@ -11,12 +12,14 @@ import * as recorded from '../dialects/recordings.ts'
 const counter = new TokenCounter({ timeoutMs: 30_000 })
 t.teardown(() => counter.close())
 const uncounted = { count: () => Promise.resolve(undefined) }
+const price = buildPrice({ model: 'm', rubPerMillion: { input: '1', output: '1' } })
 const { operation: chat } = openai.match('POST', '/chat/completions')
 
 function chatRequest(body: object): EstimatedRequest {
   return {
     facts: factsOf(chat, body),
     json: Buffer.from(JSON.stringify(body)),
+    price,
     providerKind: 'openai',
     isGeneration: true,
   }
@@ -141,7 +144,7 @@ await t.test('recorded prompts', { skip: recorded.recordingsSkip }, async t => {
     const lines = readRecorded(recording, false)?.lines ?? []
     const truth = sumMeters({ lines }, ['input', 'cachedInput', 'cacheWrite5m', 'cacheWrite1h'])
     if (facts.media.length > 0 || facts.objects.length > 0 || truth === 0) return undefined
-    const request = { facts, json: Buffer.from(body), providerKind, isGeneration: true }
+    const request = { facts, price, json: Buffer.from(body), providerKind, isGeneration: true }
     return Math.abs((await estimateInput(request, counter)).tokens / truth - 1)
   })
 

@@ -1,0 +1,49 @@
+import type { MediaPart } from '../http/media-part.ts'
+import type { Price } from '../money/price.ts'
+import type { Meters } from '../money/usage.ts'
+
+/** Tokens of a picture as the providers scale it: about 1568 px a side, 28 px a token (wire.md 2.7). */
+const imageTokens = 1600
+/** Sound that is compressed for speech; nothing but the sound itself says how long it is. */
+const audioBytesPerSecond = 8000
+/** Google counts 32 tokens a second of sound and 300 a second of film (wire.md 3.5); others are near. */
+const audioTokensPerSecond = 32
+const videoTokensPerSecond = 300
+const videoBytesPerSecond = 125_000
+/** A page of a PDF is read as a picture and as text. */
+const pageTokens = 2500
+const pageBytes = 60_000
+/** For what is given by address or id, whose size only the provider sees. */
+const unknownBytes = 1_048_576
+
+/**
+ * What a request's media are taken to consume before the provider has said so: the allowance of a hold, and
+ * the base of an estimate when the usage is missing.
+ */
+export function mediaAllowance(media: readonly MediaPart[], price: Price): Meters {
+  const meters: Meters = {}
+  for (const part of media) {
+    const [meter, units] = allowanceOf(part, price)
+    meters[meter] = (meters[meter] ?? 0) + units
+  }
+  return meters
+}
+
+function allowanceOf(part: MediaPart, price: Price): [meter: keyof Meters, units: number] {
+  const bytes = part.bytes ?? unknownBytes
+  switch (part.kind) {
+    case 'image':
+      return ['imageInput', imageTokens]
+    case 'audio': {
+      const seconds = Math.ceil(bytes / audioBytesPerSecond)
+      const isBySecond =
+        price.rubPerUnit['audioSeconds'] !== undefined || price.rubPerMillion.audioSeconds !== undefined
+      return isBySecond ? ['audioSeconds', seconds] : ['audioInput', seconds * audioTokensPerSecond]
+    }
+    case 'video':
+      return ['imageInput', Math.ceil(bytes / videoBytesPerSecond) * videoTokensPerSecond]
+    case 'document':
+    case 'other':
+      return ['input', Math.ceil(bytes / pageBytes) * pageTokens]
+  }
+}

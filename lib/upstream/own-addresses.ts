@@ -1,0 +1,47 @@
+import type { Target } from '../exchange-facts.ts'
+
+/** Headers in which a provider says where to go next (wire.md 2.5, 3.4). */
+const addressHeaders: ReadonlySet<string> = new Set([
+  'location',
+  'content-location',
+  'x-goog-upload-url',
+  'x-goog-upload-control-url',
+])
+
+/**
+ * An answer's headers with the provider's addresses made into ours, so that the client does not go on past
+ * the gateway with a key that is nobody's there. An address elsewhere is dropped: it is not ours to vouch for.
+ * @param prefix the path that the client asked below: `/v1`, `/v1beta` or `/<provider>/v1`
+ * @returns the same array when there is no such header
+ */
+export function ownAddresses(
+  headers: readonly string[],
+  target: Target,
+  publicUrl: URL,
+  prefix: string,
+): readonly string[] {
+  if (!headers.some((name, index) => index % 2 === 0 && addressHeaders.has(name.toLowerCase())))
+    return headers
+  const kept: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] as string
+    const value = headers[index + 1] as string
+    if (!addressHeaders.has(name.toLowerCase())) kept.push(name, value)
+    else {
+      const own = ownAddress(value, target.baseUrl, publicUrl, prefix)
+      if (own !== undefined) kept.push(name, own)
+    }
+  }
+  return kept
+}
+
+function ownAddress(address: string, baseUrl: URL, publicUrl: URL, prefix: string): string | undefined {
+  if (!URL.canParse(address, baseUrl)) return undefined
+  const { origin, pathname, search, hash } = new URL(address, baseUrl)
+  if (origin !== baseUrl.origin) return undefined
+  const base = baseUrl.pathname.replace(/\/$/, '')
+  const isBelow = pathname === base || pathname.startsWith(`${base}/`)
+  // Google's uploads and downloads stand beside the base, at the same paths as with us.
+  const path = isBelow ? prefix + pathname.slice(base.length) : pathname
+  return publicUrl.origin + publicUrl.pathname.replace(/\/$/, '') + path + search + hash
+}
