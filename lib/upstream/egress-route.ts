@@ -36,6 +36,7 @@ export class EgressRoute {
   #downUntil = 0
   #barredUntil = 0
   #timer: NodeJS.Timeout | undefined
+  #isClosed = false
   /** For the choice by turns: the more it has been passed over the higher. */
   credit = 0
 
@@ -79,11 +80,13 @@ export class EgressRoute {
   }
 
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#timer)
   }
 
   #checkIn(ms: number): void {
     clearTimeout(this.#timer)
+    if (this.#isClosed) return
     this.#timer = setTimeout(() => void this.#check(), ms)
     this.#timer.unref()
   }

@@ -49,7 +49,9 @@ export class Itinerary {
   /** The way out to a place: by weight in turns, those that fail last. */
   route({ provider, target }: Stop): EgressRoute {
     const routes = provider.routesTo(target.baseUrl)
-    return chooseEgress(routes, this.#triedRoutes, this.#upstreams.now()) as EgressRoute
+    const route = chooseEgress(routes, this.#triedRoutes, this.#upstreams.now()) ?? routes[0]
+    if (route === undefined) throw new Error(`${target.provider.name} has no way out.`)
+    return route
   }
 
   /** Whether there is a way that was not tried yet and is not worse than this (see EgressRoute). */

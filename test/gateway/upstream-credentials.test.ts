@@ -1,63 +1,13 @@
-import t, { type Test } from 'tap'
-import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
+import t from 'tap'
+import { startCountingGateway } from '../fixtures/counting-gateway.ts'
+import { askAs, startWithCredentials } from '../fixtures/credential-gateway.ts'
+import { dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
 import { checkMoney, exchangeEnds, settled } from '../fixtures/exchange-ends.ts'
-import { send, type ClientAnswer } from '../fixtures/http-client.ts'
-import {
-  headLines,
-  plainAnswer,
-  startRawUpstream,
-  type RawAnswer,
-  type RawUpstream,
-  type SeenRequest,
-} from '../fixtures/raw-upstream.ts'
-import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
+import { headLines, plainAnswer } from '../fixtures/raw-upstream.ts'
+import { ask as askBySdk, checkError, dialectNames } from '../fixtures/sdk-errors.ts'
 
 const [openai, anthropic, google] = dialectCalls as readonly [DialectCall, DialectCall, DialectCall]
 const json = ['content-type', 'application/json']
-
-/** The credential that a request came with. */
-function credentialOf({ headers }: SeenRequest, call: DialectCall): string {
-  const at = headers.findIndex(
-    (name, index) => index % 2 === 0 && name.toLowerCase() === call.credentialHeader,
-  )
-  return (headers[at + 1] ?? '').replace('Bearer ', '')
-}
-
-interface Setup {
-  readonly upstream: RawUpstream
-  readonly gateway: TestGateway
-  /** Credentials by request, in order. */
-  readonly used: () => string[]
-}
-
-async function start(
-  t: Test,
-  call: DialectCall,
-  credentials: readonly unknown[],
-  refuse: (credential: string, request: SeenRequest) => RawAnswer | undefined,
-  provider: Readonly<Record<string, unknown>> = {},
-): Promise<Setup> {
-  const upstream = await startRawUpstream(
-    t,
-    request => refuse(credentialOf(request, call), request) ?? plainAnswer(200, json, call.document),
-  )
-  const models = { '*': { provider: call.name, rubPerMillion: { input: '1000', output: '1000' } } }
-  const gateway = await startTestGateway(t, {
-    config: callConfig(upstream.origin, { credentials, ...provider }, { models }),
-  })
-  return { upstream, gateway, used: () => upstream.requests.map(request => credentialOf(request, call)) }
-}
-
-async function ask(
-  gateway: TestGateway,
-  call: DialectCall,
-  options: { readonly body?: string; readonly headers?: readonly string[] } = {},
-): Promise<ClientAnswer> {
-  return await send(gateway.url + call.path(false), {
-    headers: [...call.keyHeader(gateway.key), ...json, ...(options.headers ?? [])],
-    body: options.body ?? call.body(false),
-  })
-}
 
 const refusals: readonly { call: DialectCall; name: string; status: number; body: string }[] = [
   {
@@ -94,11 +44,14 @@ const refusals: readonly { call: DialectCall; name: string; status: number; body
 
 for (const { call, name, status, body } of refusals) {
   await t.test(`${call.name}: ${name} suspends the credential, and another answers`, async t => {
-    const { gateway, used } = await start(t, call, [{ value: 'bad', weight: 1000 }, 'good'], credential =>
-      credential === 'bad' ? plainAnswer(status, json, body) : undefined,
+    const { gateway, used } = await startWithCredentials(
+      t,
+      call,
+      [{ value: 'bad', weight: 1000 }, 'good'],
+      credential => (credential === 'bad' ? plainAnswer(status, json, body) : undefined),
     )
     for (let count = 0; count < 3; count += 1) {
-      const answer = await ask(gateway, call)
+      const answer = await askAs(gateway, call)
       t.equal(answer.status, 200, answer.body.toString())
       t.equal(answer.body.toString(), call.document)
     }
@@ -115,11 +68,11 @@ for (const { call, name, status, body } of refusals) {
   })
 
   await t.test(`${call.name}: ${name} with no credential left is 502 credentials_exhausted`, async t => {
-    const { gateway, upstream } = await start(t, call, ['bad-1', 'bad-2'], () =>
+    const { gateway, upstream } = await startWithCredentials(t, call, ['bad-1', 'bad-2'], () =>
       plainAnswer(status, json, body),
     )
     for (let count = 0; count < 3; count += 1) {
-      const answer = await ask(gateway, call)
+      const answer = await askAs(gateway, call)
       t.equal(answer.status, 502)
       t.match(answer.body.toString(), call.errorBody)
       t.match(answer.body.toString(), /no working credential/)
@@ -158,13 +111,13 @@ await t.test(
       [400, ''],
     ]
     let next = 0
-    const { gateway, upstream } = await start(t, openai, ['one', 'two'], () => {
+    const { gateway, upstream } = await startWithCredentials(t, openai, ['one', 'two'], () => {
       const [status, body] = bodies[next] as readonly [number, string]
       return plainAnswer(status, json, body)
     })
     for (; next < bodies.length; next += 1) {
       const [status, body] = bodies[next] as readonly [number, string]
-      const answer = await ask(gateway, openai)
+      const answer = await askAs(gateway, openai)
       t.equal(answer.status, status)
       t.equal(answer.body.toString(), body)
     }
@@ -178,153 +131,52 @@ await t.test(
 
 await t.test('a long or slow error body passes whole', async t => {
   const long = Buffer.from(`{"error":{"message":"${'x'.repeat(300_000)}","code":"invalid_api_key"}}`)
-  const { gateway } = await start(t, openai, ['one'], () => ({
+  const { gateway } = await startWithCredentials(t, openai, ['one'], () => ({
     pieces: [
       headLines(401, [...json, 'content-length', String(long.length)]),
       long.subarray(0, 70_000),
       long.subarray(70_000),
     ],
   }))
-  const answer = await ask(gateway, openai)
+  const answer = await askAs(gateway, openai)
   t.equal(answer.status, 401)
   t.ok(answer.body.equals(long))
   await settled(gateway, 1)
   await checkMoney(t, gateway)
 })
 
-const limited =
-  '{"error":{"message":"Rate limit reached","type":"tokens","param":null,"code":"rate_limit_exceeded"}}'
-
-await t.test(
-  'fault 14: a 429 goes on to another credential, which then has the model for a while',
-  async t => {
-    const { gateway, used } = await start(
-      t,
-      openai,
-      [{ value: 'limited', weight: 1000 }, 'free'],
-      credential =>
-        credential === 'limited' ? plainAnswer(429, [...json, 'retry-after', '60'], limited) : undefined,
-    )
-    for (let count = 0; count < 3; count += 1) t.equal((await ask(gateway, openai)).status, 200)
-    t.same(used(), ['limited', 'free', 'free', 'free'])
-
-    const other = await ask(gateway, openai, {
-      body: openai.body(false).replace('test-model', 'other-model'),
-    })
-    t.equal(other.status, 200)
-    t.same(used().slice(4), ['limited', 'free'], 'another model is another limit')
-    await settled(gateway, 4)
-    t.equal((await gateway.charges()).length, 4)
-    await checkMoney(t, gateway)
-  },
-)
-
-await t.test('fault 14: the last usable credential is never cooled; its 429 passes unchanged', async t => {
-  const { gateway, used } = await start(t, openai, ['one'], () =>
-    plainAnswer(429, [...json, 'retry-after', '60', 'x-ratelimit-reset-tokens', '6m0s'], limited),
-  )
-  for (let count = 0; count < 3; count += 1) {
-    const answer = await ask(gateway, openai)
-    t.equal(answer.status, 429)
-    t.equal(answer.body.toString(), limited)
-    t.equal(answer.headers['retry-after'], '60')
-    t.equal(answer.headers['x-ratelimit-reset-tokens'], '6m0s')
-  }
-  t.same(used(), ['one', 'one', 'one'])
-  await settled(gateway, 3)
-  t.same(await gateway.charges(), [])
-  await checkMoney(t, gateway)
-})
-
-await t.test('fault 14: when every credential is limited the provider\u2019s own 429 passes', async t => {
-  const { gateway, used } = await start(t, openai, ['one', 'two'], () =>
-    plainAnswer(429, [...json, 'retry-after', '60'], limited),
-  )
-  const answer = await ask(gateway, openai)
-  t.equal(answer.status, 429)
-  t.equal(answer.body.toString(), limited)
-  t.same(used().toSorted(), ['one', 'two'], 'each was asked once')
-  const again = await ask(gateway, openai)
-  t.equal(again.status, 429)
-  await settled(gateway, 2)
-  t.same(await gateway.charges(), [])
-  await checkMoney(t, gateway)
-})
-
-await t.test(
-  'with failover: { on: [] } a 429 passes at once, and the next request goes elsewhere',
-  async t => {
-    const { gateway, used } = await start(
-      t,
-      openai,
-      [{ value: 'limited', weight: 1000 }, 'free'],
-      credential =>
-        credential === 'limited' ? plainAnswer(429, [...json, 'retry-after', '60'], limited) : undefined,
-      { failover: { on: [] } },
-    )
-    t.equal((await ask(gateway, openai)).status, 429)
-    t.equal((await ask(gateway, openai)).status, 200)
-    t.same(used(), ['limited', 'free'])
-    await settled(gateway, 2)
-    await checkMoney(t, gateway)
-  },
-)
-
-const system = `You are a helpful gateway. ${'It knows a great deal. '.repeat(100)}`
-
-function conversation(topic: string, turns: number): string {
-  const messages = Array.from({ length: turns }, (_, turn) => ({
-    role: turn % 2 === 0 ? 'user' : 'assistant',
-    content: `${topic} ${turn}`,
-  }))
-  return JSON.stringify({
-    model: 'test-model',
-    max_tokens: 10,
-    messages: [{ role: 'system', content: topic + system }, ...messages],
-  })
-}
-
-await t.test('what belongs together stays with one credential, and all have their share', async t => {
-  const credentials = ['c-1', 'c-2', 'c-3', { value: 'c-4', weight: 3 }]
-  const { gateway, used } = await start(t, openai, credentials, () => undefined)
-  const byBody = (member: string): string => openai.body(false).replace('{', `{${member},`)
-  const kinds: Record<string, (name: string, turn: number) => Parameters<typeof ask>[2]> = {
-    'a conversation that grows': (name, turn) => ({ body: conversation(name, 1 + 2 * turn) }),
-    prompt_cache_key: (name, turn) => ({ body: byBody(`"prompt_cache_key":"${name}","user":"${turn}"`) }),
-    'metadata.user_id': (name, turn) => ({
-      body: byBody(`"seed":${turn},"metadata":{"a":1,"user_id": "${name}"}`),
-    }),
-    'a session of Claude Code': (name, turn) => ({
-      body: conversation(`${turn}`, 1),
-      headers: ['X-Claude-Code-Session-Id', name],
-    }),
-    'a session of Codex': (name, turn) => ({
-      body: conversation(`${turn}`, 1),
-      headers: ['session_id', name],
-    }),
-  }
-  for (const [kind, options] of Object.entries(kinds)) {
-    const chosen: string[] = []
-    for (let index = 0; index < 40; index += 1) {
-      const before = used().length
-      for (let turn = 0; turn < 3; turn += 1) await ask(gateway, openai, options(`name-${index}`, turn))
-      const got = new Set(used().slice(before))
-      if (got.size !== 1) t.fail(`${kind}: name-${index} went to ${[...got].join()}`)
-      chosen.push([...got][0] ?? '')
-    }
-    t.equal(new Set(chosen).size, 4, `${kind}: every credential has some`)
-    const heavy = chosen.filter(name => name === 'c-4').length
-    t.ok(heavy >= 10 && heavy <= 31, `${kind}: the weighty one has ${heavy} of 40`)
-  }
-  await settled(gateway, 600)
-  await checkMoney(t, gateway)
-})
-
 await t.test('a keyless server gets no key', async t => {
-  const { gateway, upstream } = await start(t, openai, [], () => undefined)
-  t.equal((await ask(gateway, openai)).status, 200)
+  const { gateway, upstream } = await startWithCredentials(t, openai, [], () => undefined)
+  t.equal((await askAs(gateway, openai)).status, 200)
   t.notOk(upstream.requests[0]?.headers.some(name => name.toLowerCase() === 'authorization'))
   t.equal(exchangeEnds(gateway).length, 1)
   await settled(gateway, 1)
   await checkMoney(t, gateway)
 })
+
+const keyErrors = {
+  openai: [401, '{"error":{"message":"no","type":"invalid_request_error","code":"invalid_api_key"}}'],
+  anthropic: [401, '{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}'],
+  google: [
+    400,
+    '{"error":{"code":400,"status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}',
+  ],
+} as const
+
+await t.test(
+  'no credential left is told to the SDKs such that they raise it and do not try again',
+  async t => {
+    for (const dialect of dialectNames) {
+      const gateway = await startCountingGateway(t)
+      const [status, body] = keyErrors[dialect]
+      gateway.upstream.answer = () => plainAnswer(status, json, body)
+      for (let count = 1; count <= 2; count += 1) {
+        const error = await askBySdk(dialect, gateway)
+        checkError(t, dialect, error, 'credentials_exhausted', /no working credential.*Your own key is fine/)
+      }
+      t.equal((await settled(gateway, 2)).length, 2)
+      t.equal(gateway.upstream.requests.length, 1)
+      await checkMoney(t, gateway)
+    }
+  },
+)

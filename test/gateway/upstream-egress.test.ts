@@ -1,11 +1,12 @@
-import t, { type Test } from 'tap'
-import { callConfig, dialectCalls, providerCredential, type DialectCall } from '../fixtures/dialect-call.ts'
+import t from 'tap'
+import { dialectCalls, providerCredential, type DialectCall } from '../fixtures/dialect-call.ts'
+import { askOnce, startBehind } from '../fixtures/egress-gateway.ts'
 import { checkMoney, settled } from '../fixtures/exchange-ends.ts'
-import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import { send } from '../fixtures/http-client.ts'
 import { startHttpEgress } from '../fixtures/http-egress.ts'
 import { chunked, headLines, plainAnswer } from '../fixtures/raw-upstream.ts'
 import { startSocksEgress } from '../fixtures/socks-egress.ts'
-import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
+import { until } from '../fixtures/until.ts'
 import {
   providerHost,
   startTlsUpstream,
@@ -22,35 +23,12 @@ trustTestAuthority()
 process.env['HTTP_PROXY'] = process.env['HTTPS_PROXY'] = 'http://127.0.0.1:9'
 process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
 
-async function ask(gateway: TestGateway, call = openai): Promise<ClientAnswer> {
-  return await send(gateway.url + call.path(false), {
-    headers: [...call.keyHeader(gateway.key), ...json],
-    body: call.body(false),
-  })
-}
-
-/** A gateway whose providers go out by these, all of them proxies of the top-level `egress`. */
-async function startBehind(
-  t: Test,
-  origin: string,
-  proxies: Record<string, string>,
-  egress: readonly unknown[] = Object.keys(proxies),
-  provider = 'openai',
-): Promise<TestGateway> {
-  const table = Object.fromEntries(Object.entries(proxies).map(([name, url]) => [name, { url }]))
-  const timeouts = { connectMs: 1000, firstByteMs: 3000 }
-  const models = { '*': { provider, rubPerMillion: { input: '1000', output: '1000' } } }
-  return await startTestGateway(t, {
-    config: callConfig(origin, { egress, timeouts }, { egress: table, models }),
-  })
-}
-
 await t.test('requests go out by an HTTP proxy with a user and a password', async t => {
   const upstream = await startTlsUpstream(t, answer)
   const proxy = await startHttpEgress(t)
   const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': proxy.url })
 
-  const got = await ask(gateway)
+  const got = await askOnce(gateway)
 
   t.equal(got.status, 200, got.body.toString())
   t.equal(got.body.toString(), openai.document)
@@ -71,7 +49,7 @@ await t.test('requests go out by a SOCKS5 proxy, with and without a user', async
   const upstream = await startTlsUpstream(t, answer)
   for (const proxy of [await startSocksEgress(t), await startSocksEgress(t, 'gäte', 'p@ss word')]) {
     const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': proxy.url })
-    const got = await ask(gateway)
+    const got = await askOnce(gateway)
     t.equal(got.status, 200, got.body.toString())
     t.same(proxy.connects, [`domain ${new URL(upstream.publicOrigin).host}`], 'the name is resolved there')
     await settled(gateway, 1)
@@ -86,7 +64,7 @@ for (const certificate of ['expired', 'wrong-host', 'self-signed'] satisfies Cer
     const socks = await startSocksEgress(t)
     for (const url of [http.url, socks.url]) {
       const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': url })
-      const got = await ask(gateway)
+      const got = await askOnce(gateway)
       t.equal(got.status, 502)
       t.match(got.body.toString(), /upstream_unreachable/)
       await settled(gateway, 1)
@@ -116,7 +94,7 @@ await t.test(
         'good',
       ])
       for (let count = 1; count <= 3; count += 1) {
-        const got = await ask(gateway)
+        const got = await askOnce(gateway)
         t.equal(got.status, 200, `${name}: ${got.body.toString()}`)
       }
       t.equal(upstream.requests.length, before + 3, 'each was sent once')
@@ -145,7 +123,7 @@ await t.test('when every proxy fails nothing goes out another way', async t => {
   await one.stop()
   await other.stop()
 
-  const got = await ask(gateway)
+  const got = await askOnce(gateway)
 
   t.equal(got.status, 502)
   t.match(got.body.toString(), /upstream_unreachable/)
@@ -161,7 +139,7 @@ await t.test('a proxy that failed is back when it opens a tunnel again, without 
   const first = await startHttpEgress(t)
   const gateway = await startBehind(t, upstream.publicOrigin, { 'fi-1': first.url })
   await first.stop()
-  t.equal((await ask(gateway)).status, 502)
+  t.equal((await askOnce(gateway)).status, 502)
   const again = await startHttpEgress(t, { port: first.port })
 
   await until(() => gateway.logLines.some(line => line.includes('"alarm":"egress_up"')), 5000)
@@ -169,88 +147,17 @@ await t.test('a proxy that failed is back when it opens a tunnel again, without 
   t.ok(again.connects.length >= 1, 'the check asked the proxy for the provider')
   t.equal(upstream.requests.length, 0, 'and sent the provider nothing')
   t.notOk(Buffer.concat(upstream.received).length > 0)
-  t.equal((await ask(gateway)).status, 200)
+  t.equal((await askOnce(gateway)).status, 200)
   await settled(gateway, 2)
   await checkMoney(t, gateway)
 })
-
-await t.test('proxies are used by their weights', async t => {
-  const upstream = await startTlsUpstream(t, answer)
-  const light = await startHttpEgress(t)
-  const heavy = await startSocksEgress(t)
-  const gateway = await startBehind(t, upstream.publicOrigin, { light: light.url, heavy: heavy.url }, [
-    'light',
-    { name: 'heavy', weight: 3 },
-  ])
-  for (let count = 0; count < 16; count += 1) t.equal((await ask(gateway)).status, 200)
-  const ends = (await settled(gateway, 16)) as unknown as { egress: string }[]
-  t.equal(ends.filter(end => end.egress === 'light').length, 4)
-  t.equal(ends.filter(end => end.egress === 'heavy').length, 12)
-  await checkMoney(t, gateway)
-})
-
-const countryRefusals = {
-  openai: [
-    403,
-    '{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported","param":null,"type":"request_forbidden"}}',
-  ],
-  google: [
-    400,
-    '{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}',
-  ],
-} as const
-
-for (const call of dialectCalls.filter(({ name }) => name !== 'anthropic')) {
-  await t.test(`${call.name}: an unsupported country counts against the egress`, async t => {
-    const [status, body] = countryRefusals[call.name as 'openai' | 'google']
-    let sentBy: 'bad' | 'good' = 'bad'
-    const bad = await startHttpEgress(t)
-    const good = await startSocksEgress(t)
-    const upstream = await startTlsUpstream(t, () => {
-      const refused = sentBy === 'bad'
-      sentBy = 'good'
-      return refused ? plainAnswer(status, json, body) : plainAnswer(200, json, call.document)
-    })
-    const gateway = await startBehind(
-      t,
-      upstream.publicOrigin,
-      { bad: bad.url, good: good.url },
-      ['bad', 'good'],
-      call.name,
-    )
-
-    for (let count = 0; count < 3; count += 1) {
-      const got = await ask(gateway, call)
-      t.equal(got.status, 200, got.body.toString())
-    }
-
-    t.equal(bad.connects.length, 1)
-    const ends = await settled(gateway, 3)
-    t.match(ends, [
-      { egress: 'good', attempts: 2 },
-      { egress: 'good', attempts: 1 },
-      { egress: 'good', attempts: 1 },
-    ])
-    t.notOk(gateway.logLines.some(line => line.includes('credential_suspended')))
-    t.ok(gateway.logLines.some(line => /"alarm":"egress_down".*country/.test(line)))
-
-    sentBy = 'bad'
-    upstream.answer = () => plainAnswer(status, json, body)
-    const last = await ask(gateway, call)
-    t.equal(last.status, status, 'where no country is served the provider\u2019s answer passes')
-    t.equal(last.body.toString(), body)
-    await settled(gateway, 4)
-    t.equal((await gateway.charges()).length, 3)
-    await checkMoney(t, gateway)
-  })
-}
 
 await t.test(
   'the providers of a config with proxies have no other way: names are not resolved here',
   async t => {
     const upstream = await startTlsUpstream(t, answer)
     const gateway = await startBehind(t, upstream.publicOrigin, {}, ['direct'])
-    const got = await ask(gateway)
+    const got = await askOnce(gateway)
     t.equal(got.status, 502, `${providerHost} cannot be resolved here`)
     t.match(got.body.toString(), /upstream_unreachable/)
     await settled(gateway, 1)
@@ -292,7 +199,7 @@ await t.test('a proxy that dies before the answer: what was sent is not sent aga
   const dying = await startHttpEgress(t)
   const other = await startSocksEgress(t)
   const gateway = await startBehind(t, upstream.publicOrigin, { dying: dying.url, other: other.url })
-  const answering = ask(gateway)
+  const answering = askOnce(gateway)
   await until(() => upstream.requests.length === 1)
   await dying.stop()
 
