@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { ConfigError, formatProblem } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
+import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load-config.ts'
+import { needsRestart } from '../config/needs-restart.ts'
 import type { OwnedLog } from '../log.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
@@ -45,7 +47,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
     ending.watchFailures()
     const onReload = (): void => {
       if (ending.hasBegun) return
-      reload(options, gateway, log).catch((error: unknown) => {
+      reload(options, { gateway, log, running: config }).catch((error: unknown) => {
         log.error({ error }, 'the configuration was not taken; the old one stays')
       })
     }
@@ -64,10 +66,15 @@ export function addServeCommand(program: Command, context: CliContext): void {
 }
 
 /** A configuration that is wrong changes nothing. */
-async function reload(options: SharedOptions, gateway: RunningGateway, log: OwnedLog): Promise<void> {
+async function reload(
+  options: SharedOptions,
+  { gateway, log, running }: { gateway: RunningGateway; log: OwnedLog; running: Config },
+): Promise<void> {
   const file = findConfig(options.config)
   try {
     const { config, notices } = loadConfig(file)
+    const fixed = needsRestart(running, config)
+    if (fixed.length > 0) throw new ConfigError(fixed)
     await gateway.reload(config)
     log.level = config.log.level
     for (const notice of notices) log.info(notice)
