@@ -6,7 +6,6 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   undici: ['lib/upstream/'],
   'better-sqlite3': ['lib/stores/'],
   pg: ['lib/stores/postgres-connection.ts'],
-  kysely: ['lib/stores/'],
   pino: ['lib/log.ts'],
   'prom-client': ['lib/metrics.ts'],
   eventemitter3: ['lib/pipeline/events.ts'],
