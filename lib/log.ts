@@ -1,6 +1,7 @@
 import { fstatSync } from 'node:fs'
 import { pino } from 'pino'
 import { fileTaker, LogPipe } from './log-pipe.ts'
+import { withoutSecrets } from './log-secrets.ts'
 
 export interface LogLine {
   (message: string): void
@@ -24,25 +25,6 @@ export interface LogOptions {
   /** Takes whole lines; standard error unless given. */
   readonly destination?: { write(line: string): unknown }
 }
-
-/** Names under which secrets travel, wherever in the first two levels of a line's facts they stand. */
-const secretNames = [
-  'authorization',
-  'proxy-authorization',
-  'x-api-key',
-  'x-goog-api-key',
-  'api-key',
-  'cookie',
-  'set-cookie',
-  'sec-websocket-protocol',
-  'credential',
-  'credentials',
-  'password',
-  'secret',
-  'apiKey',
-]
-
-const redactedPaths = secretNames.flatMap(name => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
 
 /** A gateway key, and the value of `key=` in an address, whatever text they stand in. */
 const keysInText = /\bgw-[A-Za-z0-9_-]{20,}|([?&]key=)[^&\s"\\]+/g
@@ -75,14 +57,18 @@ export function createLog(options: LogOptions): OwnedLog {
       level: options.level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      serializers: { error: pino.stdSerializers.err },
-      formatters: { level: label => ({ level: label }) },
-      redact: { paths: redactedPaths, censor: '[redacted]' },
+      serializers: { error: (error: Error) => withoutSecrets(pino.stdSerializers.err(error)) },
+      formatters: { level: label => ({ level: label }), log: withoutSecrets },
       hooks: { streamWrite: withoutKeys },
     },
     destination,
   )
+  const { child } = log
   return Object.assign(log, {
+    // Children of children inherit it; pino's own formatters do not see what they are given.
+    child(this: typeof log, facts: object) {
+      return child.call(this, withoutSecrets(facts))
+    },
     droppedLines: () => destination.droppedLines ?? 0,
     close: async () => await destination.close?.(),
   })

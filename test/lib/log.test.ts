@@ -40,6 +40,24 @@ await t.test('credentials are redacted by their names, in the first three levels
   t.match(read(), [{ headers: { accept: '*/*', authorization: '[redacted]' } }])
 })
 
+await t.test('credentials are redacted in any spelling, at any depth, in lists and errors', async t => {
+  const { log, lines, read } = memoryLog()
+  const error = Object.assign(new Error('refused'), { headers: { 'X-Api-Key': 'SECRET' } })
+  const facts = { a: [{ b: { c: { Authorization: 'SECRET', at: new Date(0) } } }], credentials: ['SECRET'] }
+  log.warn({ error, ...facts }, 'deep')
+  log.child({ Cookie: 'SECRET', id: 1 }).info({ n: 1 }, 'child')
+
+  t.notMatch(lines.join(), /SECRET/)
+  t.match(read(), [
+    {
+      a: [{ b: { c: { Authorization: '[redacted]', at: '1970-01-01T00:00:00.000Z' } } }],
+      credentials: '[redacted]',
+    },
+    { id: 1, n: 1 },
+  ])
+  t.equal(facts.credentials[0], 'SECRET', 'what was given is not changed')
+})
+
 await t.test('keys are redacted in whatever text they stand', async t => {
   const { log, lines, read } = memoryLog()
   const key = `gw-${'A1_-'.repeat(10)}xyz`
