@@ -2,20 +2,16 @@ import { rateLimitOptions } from '../lib/config/rate-limit-options.ts'
 import { requestTokens } from '../lib/metering/request-hold.ts'
 import { tokensOf } from '../lib/money/usage.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
-import type { PipelineBus } from '../lib/pipeline/events.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
-import { RateLimits, type Admission } from '../lib/rate-limits/rate-limits.ts'
-
-/** One count for a process, also when its config is read again: open requests stay open then. */
-const countsByProcess = new WeakMap<PipelineBus, RateLimits>()
+import type { Admission, RateLimits } from '../lib/rate-limits/rate-limits.ts'
+import { borrowRateLimits, returnRateLimits } from '../lib/rate-limits/shared-rate-limits.ts'
 
 /** Refuses what a key sends too fast: requests and tokens by the minute, and requests at once. */
 export function rateLimit(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
-  const { config, bus, clock } = context
+  const { config } = context
   const { keys, ...limits } = rateLimitOptions.parse(options)
-  const rateLimits = countsByProcess.get(bus) ?? new RateLimits(clock)
-  countsByProcess.set(bus, rateLimits)
+  let rateLimits: RateLimits | undefined
   const admissions = new WeakMap<Exchange, Admission>()
   const hasTokenLimit = [limits, ...Object.values(keys)].some(one => one.tokensPerMinute !== undefined)
 
@@ -25,6 +21,10 @@ export function rateLimit(context: PluginContext, options: Readonly<Record<strin
     // Only tokens need the request; without them the plugin may stand before whatever reads it.
     needsToForward: hasTokenLimit ? ['request', 'target'] : [],
 
+    async start() {
+      rateLimits = await borrowRateLimits(context)
+    },
+
     async onRequest(exchange) {
       const { id } = exchange.get('key')
       const isFree = exchange.get('route').match.operation.isFree
@@ -32,12 +32,15 @@ export function rateLimit(context: PluginContext, options: Readonly<Record<strin
         !hasTokenLimit || isFree
           ? 0
           : requestTokens(exchange.get('target'), exchange.get('request'), config.hold)
-      admissions.set(exchange, await rateLimits.admit(id, { ...limits, ...keys[id] }, tokens))
+      const admission = await rateLimits?.admit(id, { ...limits, ...keys[id] }, tokens)
+      if (admission !== undefined) admissions.set(exchange, admission)
     },
 
     onEnd(exchange) {
       return admissions.get(exchange)?.end(tokensUsed(exchange))
     },
+
+    stop: () => returnRateLimits(context),
   }
 }
 

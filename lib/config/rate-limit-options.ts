@@ -11,8 +11,6 @@ const keyLimits = z.strictObject({
   concurrentRequests: most,
 })
 
-export type KeyLimits = z.output<typeof keyLimits>
-
 /** The options of the plugin rate-limit: the limits of every key, and of single ones by their id. */
 export const rateLimitOptions = z
   .strictObject({ ...keyLimits.shape, keys: z.record(z.string(), keyLimits).prefault({}) })

@@ -1,8 +1,11 @@
 import { formatRoubles } from '../money/amount.ts'
+import { limitsOfKey } from '../rate-limits/limits-of-key.ts'
+import { findRateLimits } from '../rate-limits/shared-rate-limits.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 
 /** The key that asks, without its value: its limits and what it has used of them. */
-export async function showKey({ reports, key }: OwnRequest): Promise<unknown> {
+export async function showKey(own: OwnRequest): Promise<unknown> {
+  const { reports, key } = own
   const budget = await reports.keyBudget(key)
   return {
     id: key.id,
@@ -24,5 +27,35 @@ export async function showKey({ reports, key }: OwnRequest): Promise<unknown> {
             available: formatRoubles(budget.availableMicros),
             resetsAt: budget.resetsAt === undefined ? null : new Date(budget.resetsAt).toISOString(),
           },
+    rateLimits: await showRateLimits(own),
+  }
+}
+
+/** Null without the plugin; a limit that the key does not have is absent. */
+async function showRateLimits({ config, bus, key }: OwnRequest): Promise<unknown> {
+  const limits = limitsOfKey(config, key.id)
+  const taken = await findRateLimits(bus)?.taken(key.id)
+  if (limits === undefined || taken === undefined) return null
+  const minute = (limit: number, used: number, until: number | undefined) => ({
+    limit,
+    used,
+    available: Math.max(0, limit - used),
+    resetsAt: until === undefined ? null : new Date(until).toISOString(),
+  })
+  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits
+  return {
+    ...(requestsPerMinute !== undefined && {
+      requestsPerMinute: minute(requestsPerMinute, taken.requests, taken.requestsUntil),
+    }),
+    ...(tokensPerMinute !== undefined && {
+      tokensPerMinute: minute(tokensPerMinute, taken.tokens, taken.tokensUntil),
+    }),
+    ...(concurrentRequests !== undefined && {
+      concurrentRequests: {
+        limit: concurrentRequests,
+        used: taken.concurrentRequests,
+        available: Math.max(0, concurrentRequests - taken.concurrentRequests),
+      },
+    }),
   }
 }

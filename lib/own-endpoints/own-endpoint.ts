@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
 /** One of the gateway's own endpoints below `/gateway/v1/`, from its path. */
@@ -21,6 +22,7 @@ export interface OwnRequest {
   readonly reports: Reports
   readonly directory: ModelDirectory
   readonly clock: Clock
+  readonly bus: PipelineBus
   readonly exchange: Exchange
   readonly key: KeyRecord
   readonly body: Buffer

@@ -1,4 +1,4 @@
-import { RateLimiterMemory, type RateLimiterAbstract } from 'rate-limiter-flexible'
+import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 import type { Clock } from '../clock.ts'
 
 /** A minute that began with a key's first points. */
@@ -9,10 +9,7 @@ export interface Minute {
   readonly endsAt: number
 }
 
-/**
- * Counts points by key, in minutes. The limiter is the store: memory counts on this node alone, and one
- * that all nodes share (RateLimiterPostgres over the store's pool, `duration: 60`) counts for them together.
- */
+/** Counts points by key, in minutes. The limiter is where: this node's memory, or the nodes' database. */
 export class MinuteCounter {
   readonly #limiter: RateLimiterAbstract
   readonly #clock: Clock
@@ -28,13 +25,15 @@ export class MinuteCounter {
     return { points: consumedPoints, endsAt: this.#clock.now() + msBeforeNext }
   }
 
+  /** The minute that is running; undefined when none is. */
+  async find(key: string): Promise<Minute | undefined> {
+    const found = await this.#limiter.get(key)
+    if (found === null) return undefined
+    return { points: found.consumedPoints, endsAt: this.#clock.now() + found.msBeforeNext }
+  }
+
   /** Takes points back out of the minute they were added to. Of a minute that is over nothing is left. */
   async takeBack(key: string, points: number, { endsAt }: Minute): Promise<void> {
     if (points > 0 && this.#clock.now() < endsAt) await this.#limiter.reward(key, points)
   }
-}
-
-/** Counts in the memory of this process. */
-export function memoryCounter(clock: Clock): MinuteCounter {
-  return new MinuteCounter(new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: 60 }), clock)
 }

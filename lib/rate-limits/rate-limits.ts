@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { GatewayError } from '../errors.ts'
-import { memoryCounter, type Minute, type MinuteCounter } from './minute-counter.ts'
+import type { Counters } from './counters.ts'
+import type { Minute } from './minute-counter.ts'
 
 /** What a key may do at most; absent means no limit. */
 export interface Limits {
@@ -18,9 +19,14 @@ export interface Admission {
   end(tokensUsed: number | undefined): Promise<void>
 }
 
-interface Counters {
-  readonly requests: MinuteCounter
-  readonly tokens: MinuteCounter
+/** What a key has taken of its limits; the ends are milliseconds since the epoch, absent when nothing was taken. */
+export interface TakenOfLimits {
+  readonly requests: number
+  readonly requestsUntil: number | undefined
+  readonly tokens: number
+  readonly tokensUntil: number | undefined
+  /** On this node. */
+  readonly concurrentRequests: number
 }
 
 /** Lets requests in as long as their key is within its limits. Slots are counted on this node. */
@@ -28,11 +34,9 @@ export class RateLimits {
   readonly #clock: Clock
   readonly #counters: Counters
   readonly #openRequests = new Map<string, number>()
+  readonly #ending = new Set<Promise<void>>()
 
-  constructor(
-    clock: Clock,
-    counters: Counters = { requests: memoryCounter(clock), tokens: memoryCounter(clock) },
-  ) {
+  constructor(clock: Clock, counters: Counters) {
     this.#clock = clock
     this.#counters = counters
   }
@@ -42,13 +46,47 @@ export class RateLimits {
     return this.#openRequests.get(key) ?? 0
   }
 
+  /** What a key has taken by now. */
+  async taken(key: string): Promise<TakenOfLimits> {
+    const [requests, tokens] = await Promise.all([
+      this.#counters.requests.find(key),
+      this.#counters.tokens.find(key),
+    ])
+    return {
+      requests: requests?.points ?? 0,
+      requestsUntil: requests?.endsAt,
+      tokens: tokens?.points ?? 0,
+      tokensUntil: tokens?.endsAt,
+      concurrentRequests: this.openRequests(key),
+    }
+  }
+
+  /** Resolves when the requests that have ended have given back what they did not use. */
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#ending)
+  }
+
   /**
    * @param tokens what the request may come to use; more than the limit counts as all of it, so that no
    * request is too large for ever
-   * @throws GatewayError rate_limited; what the request took of other limits is given back
+   * @throws GatewayError rate_limited; what the request took of other limits is given back. overloaded when the
+   * nodes' database cannot count
    */
   async admit(key: string, limits: Limits, tokens: number): Promise<Admission> {
     this.#takeSlot(key, limits.concurrentRequests)
+    try {
+      return await this.#count(key, limits, tokens)
+    } catch (error) {
+      this.#freeSlot(key)
+      if (error instanceof GatewayError) throw error
+      throw new GatewayError('overloaded', "The key's requests cannot be counted now. Try again soon.", {
+        cause: error,
+        retryAfterSeconds: 1,
+      })
+    }
+  }
+
+  async #count(key: string, limits: Limits, tokens: number): Promise<Admission> {
     const { requests, tokens: tokenCounter } = this.#counters
     const tokensPerMinute = limits.tokensPerMinute ?? 0
     const reserved = Math.min(tokens, tokensPerMinute)
@@ -74,17 +112,21 @@ export class RateLimits {
         }
       }
     } catch (error) {
-      this.#freeSlot(key)
       if (request !== undefined) await requests.takeBack(key, 1, request)
       if (minute !== undefined) await tokenCounter.takeBack(key, reserved, minute)
       throw error
+    }
+    const settle = async (tokensUsed: number): Promise<void> => {
+      if (tokensUsed > reserved) await tokenCounter.add(key, tokensUsed - reserved)
+      else if (minute !== undefined) await tokenCounter.takeBack(key, reserved - tokensUsed, minute)
     }
     return {
       end: async tokensUsed => {
         this.#freeSlot(key)
         if (tokensUsed === undefined || limits.tokensPerMinute === undefined) return
-        if (tokensUsed > reserved) await tokenCounter.add(key, tokensUsed - reserved)
-        else if (minute !== undefined) await tokenCounter.takeBack(key, reserved - tokensUsed, minute)
+        const ending = settle(tokensUsed)
+        this.#ending.add(ending)
+        await ending.finally(() => this.#ending.delete(ending))
       },
     }
   }

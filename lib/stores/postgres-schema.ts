@@ -159,9 +159,21 @@ INSERT INTO accounts (id, kind, name, created_at) VALUES
 `
 
 /**
+ * Requests and tokens of keys by the minute, for the plugin rate-limit. Not logged: a crash of the database may
+ * forget a minute, and counting takes no disk.
+ */
+const rateCounts = `
+CREATE UNLOGGED TABLE rate_counts (
+  key TEXT PRIMARY KEY,
+  points BIGINT NOT NULL,
+  expire BIGINT
+);
+`
+
+/**
  * The schema's history, oldest first: SQLite's tables, and besides what several nodes need. Accounts carry
  * what is held, so that one row decides an admission; keys a version, by which other nodes notice changes;
  * nodes a lease. Holds, charges and entries have no foreign key to accounts: their account is locked when they are
  * written, and for the house's the check of a key would make all nodes lock the same rows.
  */
-export const postgresMigrations: readonly string[] = [tables + applyOperations]
+export const postgresMigrations: readonly string[] = [tables + applyOperations, rateCounts]

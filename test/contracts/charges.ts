@@ -11,7 +11,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
       await holdOf(store, account, 50),
       chargeOf({ input: 2, output: 1 }),
     )
-    t.strictSame(result, { amountMicros: roubles(12), overrunMicros: 0 })
+    t.strictSame(result, { amountMicros: roubles(12), overrunMicros: 0, flags: [] })
     t.strictSame(await store.ledger.balance(account), {
       balanceMicros: roubles(88),
       heldMicros: 0,
@@ -26,11 +26,11 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     const account = await accountWith(store, 20)
     const other = await holdOf(store, account, 5)
     const beyond = await store.ledger.charge(await holdOf(store, account, 1), chargeOf({ input: 4 }))
-    t.strictSame(beyond, { amountMicros: roubles(4), overrunMicros: 0 })
+    t.strictSame(beyond, { amountMicros: roubles(4), overrunMicros: 0, flags: [] })
     const overrun = await store.ledger.charge(await holdOf(store, account, 1), chargeOf({ output: 3 }))
     t.strictSame(
       overrun,
-      { amountMicros: roubles(11), overrunMicros: roubles(19) },
+      { amountMicros: roubles(11), overrunMicros: roubles(19), flags: ['overrun'] },
       'not what the other holds',
     )
     t.strictSame(await store.ledger.balance(account), {
@@ -40,7 +40,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     })
     await store.ledger.charge(other, chargeOf({ input: 5 }))
     const nothing = await store.ledger.charge(await holdOf(store, account, 0), chargeOf({ input: 1 }))
-    t.strictSame(nothing, { amountMicros: 0, overrunMicros: roubles(1) })
+    t.strictSame(nothing, { amountMicros: 0, overrunMicros: roubles(1), flags: ['overrun'] })
     t.match(
       (await store.charges(account)).map(charge => charge.flags),
       [[], ['overrun'], [], ['overrun']],

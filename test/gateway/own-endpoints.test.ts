@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { send } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
-import { startTestGateway } from '../fixtures/test-gateway.ts'
+import { startTestGateway, type ConfigSections } from '../fixtures/test-gateway.ts'
 
 const answer = {
   id: 'chatcmpl-1',
@@ -12,7 +12,7 @@ const answer = {
 }
 const chat = { model: 'gpt-5', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] }
 
-async function start(t: Test) {
+async function start(t: Test, sections: ConfigSections = {}) {
   const upstream = await startRawUpstream(t, () =>
     plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(answer)),
   )
@@ -25,6 +25,7 @@ async function start(t: Test) {
       models: {
         'gpt-5': { provider: 'openai', rubPerMillion: { input: '100', cachedInput: '10', output: '400' } },
       },
+      ...sections,
     },
   })
   const ask = async (key: string, method: string, path: string, body?: object) => {
@@ -80,6 +81,40 @@ t.test('a key shows its limits and what it has used of them, never its value', a
     },
   })
   t.notMatch(body.toString(), made.key)
+})
+
+t.test('a key shows its rate limits and what it has taken of them', async t => {
+  const { gateway, ask } = await start(t, {
+    plugins: [
+      'auth',
+      'model-router',
+      { 'rate-limit': { requestsPerMinute: 10, tokensPerMinute: 1000, concurrentRequests: 3 } },
+      'upstream-proxy',
+      'usage-tap',
+    ],
+  })
+  const before = await ask(gateway.key, 'GET', '/gateway/v1/key')
+  t.same(before.json['rateLimits'], {
+    requestsPerMinute: { limit: 10, used: 0, available: 10, resetsAt: null },
+    tokensPerMinute: { limit: 1000, used: 0, available: 1000, resetsAt: null },
+    concurrentRequests: { limit: 3, used: 0, available: 3 },
+  })
+  const { requestId } = await ask(gateway.key, 'POST', '/v1/chat/completions', chat)
+  await gateway.chargeOf(requestId)
+
+  const after = await ask(gateway.key, 'GET', '/gateway/v1/key')
+
+  t.match(after.json['rateLimits'], {
+    // The question before counts too.
+    requestsPerMinute: { limit: 10, used: 2, available: 8, resetsAt: /^\d{4}-.*Z$/ },
+    tokensPerMinute: { limit: 1000, used: 30, available: 970, resetsAt: /^\d{4}-.*Z$/ },
+  })
+})
+
+t.test('without the plugin a key has no rate limits', async t => {
+  const { gateway, ask } = await start(t)
+  const { json } = await ask(gateway.key, 'GET', '/gateway/v1/key')
+  t.equal(json['rateLimits'], null)
 })
 
 t.test('a charge can be read the moment its answer has ended', async t => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { systemClock } from '../../../lib/clock.ts'
 import { GatewayError } from '../../../lib/errors.ts'
-import { memoryCounter } from '../../../lib/rate-limits/minute-counter.ts'
+import { memoryCounters } from '../../../lib/rate-limits/counters.ts'
 import { RateLimits, type Admission, type Limits } from '../../../lib/rate-limits/rate-limits.ts'
 
 /** Real time, and as much more as a test lets pass. */
@@ -21,7 +21,7 @@ async function refusal(attempt: Promise<Admission>): Promise<GatewayError> {
 }
 
 await t.test('a burst lets in as many as the limit says, and says when the rest may come', async t => {
-  const limits = new RateLimits(systemClock)
+  const limits = new RateLimits(systemClock, memoryCounters(systemClock))
   const attempts = await Promise.allSettled(
     Array.from({ length: 15 }, () => limits.admit('k', { requestsPerMinute: 10 }, 0)),
   )
@@ -35,7 +35,7 @@ await t.test('a burst lets in as many as the limit says, and says when the rest 
 })
 
 await t.test('tokens are set aside, and what was not used is given back', async t => {
-  const limits = new RateLimits(systemClock)
+  const limits = new RateLimits(systemClock, memoryCounters(systemClock))
   const most: Limits = { tokensPerMinute: 1000 }
   const first = await limits.admit('k', most, 700)
   const error = await refusal(limits.admit('k', most, 400))
@@ -52,14 +52,14 @@ await t.test('tokens are set aside, and what was not used is given back', async 
 })
 
 await t.test('a request for more than the limit is let in when nothing else was', async t => {
-  const limits = new RateLimits(systemClock)
+  const limits = new RateLimits(systemClock, memoryCounters(systemClock))
   const most: Limits = { tokensPerMinute: 1000 }
   await (await limits.admit('k', most, 64_000)).end(200)
   t.match((await refusal(limits.admit('k', most, 64_000))).message, 'of which 800 are left')
 })
 
 await t.test('a refused request gives back what it took of other limits', async t => {
-  const limits = new RateLimits(systemClock)
+  const limits = new RateLimits(systemClock, memoryCounters(systemClock))
   const most: Limits = { requestsPerMinute: 2, tokensPerMinute: 100, concurrentRequests: 5 }
   await limits.admit('k', most, 90)
   for (let count = 0; count < 5; count += 1) await refusal(limits.admit('k', most, 50))
@@ -68,7 +68,7 @@ await t.test('a refused request gives back what it took of other limits', async 
 })
 
 await t.test('slots are free when requests end', async t => {
-  const limits = new RateLimits(systemClock)
+  const limits = new RateLimits(systemClock, memoryCounters(systemClock))
   const first = await limits.admit('k', { concurrentRequests: 2 }, 0)
   await limits.admit('k', { concurrentRequests: 2 }, 0)
   t.match(await refusal(limits.admit('k', { concurrentRequests: 2 }, 0)), {
@@ -81,7 +81,7 @@ await t.test('slots are free when requests end', async t => {
 
 await t.test('tokens of a minute that is over are not given to the next', async t => {
   const clock = steppedClock()
-  const counter = memoryCounter(clock)
+  const { tokens: counter } = memoryCounters(clock)
   const minute = await counter.add('k', 500)
   t.ok(minute.endsAt > clock.now() + 59_000)
   clock.aheadMs = 61_000
@@ -98,7 +98,7 @@ await t.test('whatever comes and goes, no slot is lost and no limit passed', asy
   })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async steps => {
-      const limits = new RateLimits(systemClock)
+      const limits = new RateLimits(systemClock, memoryCounters(systemClock))
       const open: { key: string; admission: Admission }[] = []
       for (const { key, tokens, used, isEnd } of steps) {
         const one = isEnd ? open.shift() : undefined

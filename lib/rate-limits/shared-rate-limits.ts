@@ -1,0 +1,61 @@
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
+import { memoryCounters, type Counters } from './counters.ts'
+import { RateLimits } from './rate-limits.ts'
+
+export interface GatewayParts {
+  readonly config: Pick<Config, 'store'>
+  readonly bus: PipelineBus
+  readonly clock: Clock
+}
+
+interface Shared {
+  readonly limits: RateLimits
+  readonly counters: Counters
+  users: number
+}
+
+/** One count for a gateway, also when its config is read again: open requests stay open then. */
+const byGateway = new WeakMap<PipelineBus, Shared>()
+
+/**
+ * The gateway's counts, in the database when the store is one that nodes share. Each call has its own
+ * `returnRateLimits`.
+ */
+export async function borrowRateLimits(parts: GatewayParts): Promise<RateLimits> {
+  const known = byGateway.get(parts.bus)
+  if (known !== undefined) {
+    known.users += 1
+    return known.limits
+  }
+  const counters = await openCounters(parts)
+  const limits = new RateLimits(parts.clock, counters)
+  byGateway.set(parts.bus, { limits, counters, users: 1 })
+  return limits
+}
+
+/** The last one closes the counts, when they hold what requests that have ended give back. */
+export async function returnRateLimits({ bus }: Pick<GatewayParts, 'bus'>): Promise<void> {
+  const shared = byGateway.get(bus)
+  if (shared === undefined) return
+  shared.users -= 1
+  if (shared.users > 0) return
+  byGateway.delete(bus)
+  await shared.limits.ended()
+  await shared.counters.close?.()
+}
+
+/** The counts for looking at; undefined when nothing is counted. */
+export function findRateLimits(bus: PipelineBus): RateLimits | undefined {
+  return byGateway.get(bus)?.limits
+}
+
+async function openCounters({ config, bus, clock }: GatewayParts): Promise<Counters> {
+  if (config.store.kind !== 'postgres') return memoryCounters(clock)
+  // Loaded only where it is used, as the store itself.
+  const { postgresCounters } = await import('./postgres-counters.ts')
+  return postgresCounters(config.store.url, clock, error =>
+    bus.emit('alarm', 'rate_counts_lost', { error: error.message }),
+  )
+}
