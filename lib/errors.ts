@@ -112,3 +112,13 @@ export class GatewayError extends Error {
     return errorTable[this.code].status
   }
 }
+
+/** The gateway itself ended an exchange that its provider was at work on. */
+export class ShutDownError extends GatewayError {
+  constructor() {
+    super(
+      'upstream_failed',
+      'The gateway was shut down before the answer was whole. The request may have been worked on.',
+    )
+  }
+}

@@ -12,7 +12,7 @@ import { answerError, asGatewayError } from './answer-error.ts'
 import type { Config } from './config/config.ts'
 import { answerPreflight, corsHeaders } from './cors.ts'
 import { Drain, type DrainOptions } from './drain.ts'
-import { GatewayError } from './errors.ts'
+import { GatewayError, ShutDownError } from './errors.ts'
 import { findRoute, guessDialect } from './find-route.ts'
 import { checkFraming } from './http/headers.ts'
 import type { Clock } from './clock.ts'
@@ -166,10 +166,7 @@ export class GatewayServer {
 /** What an exchange is told that a shutdown ends: to ask again, unless its provider may be at work on it. */
 function shutDown(exchange: Exchange): GatewayError {
   return exchange.wasSent
-    ? new GatewayError(
-        'upstream_failed',
-        'The gateway was shut down before the answer was whole. The request may have been worked on.',
-      )
+    ? new ShutDownError()
     : new GatewayError('overloaded', 'The gateway is shutting down. Try again soon.', {
         retryAfterSeconds: 2,
       })

@@ -1,5 +1,6 @@
 import { StreamRestorer } from '../lib/dialects/openai/restore-stream.ts'
 import type { Target } from '../lib/exchange-facts.ts'
+import { ShutDownError } from '../lib/errors.ts'
 import { headerValue } from '../lib/http/headers.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
@@ -27,10 +28,12 @@ export function upstreamProxy(context: PluginContext): Plugin {
       if (!isPlainStream) return undefined
       if (exchange.get('target').isUsageInjected) exchange.rewriter = new StreamRestorer()
       const { dialect, match } = exchange.get('route')
-      exchange.cutNotice = () =>
+      exchange.cutNotice = reason =>
         dialect.errorEvent(
           'upstream_failed',
-          'The provider broke off in the middle of its answer.',
+          reason instanceof ShutDownError
+            ? reason.message
+            : 'The provider broke off in the middle of its answer.',
           exchange.id,
           match.operation.name,
         )

@@ -93,9 +93,12 @@ export class AnswerWriter {
   }
 
   /** Ends an answer that is not whole, such that it cannot pass for a whole one. */
-  cut(): void {
+  cut(reason: Error | undefined): void {
     this.#writeHead()
-    cutOff(this.#exchange.response, this.#isAtEventBoundary() ? this.#exchange.cutNotice?.() : undefined)
+    cutOff(
+      this.#exchange.response,
+      this.#isAtEventBoundary() ? this.#exchange.cutNotice?.(reason) : undefined,
+    )
   }
 
   #waitForClient(): void {

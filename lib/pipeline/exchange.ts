@@ -61,7 +61,7 @@ export class Exchange {
   /** True once the answer's last event was seen: a client that leaves now has it all. */
   isAnswerTerminal: (() => boolean) | undefined
   /** The event that tells the client's SDK that a stream was cut; absent where none can be sent. */
-  cutNotice: (() => Buffer) | undefined
+  cutNotice: ((reason: Error | undefined) => Buffer) | undefined
 
   readonly #facts: Partial<Facts> = {}
   #barrier: Promise<unknown> | undefined

@@ -187,7 +187,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     if (response.destroyed || this.#exchange.hasClientLeft) this.#finish()
     else if (outcome.kind === 'completed') this.#writer.end()
     else if (outcome.kind === 'refused') this.#steps.refuse(this.#exchange, outcome.error)
-    else this.#writer.cut()
+    else this.#writer.cut(outcome.kind === 'broken' ? outcome.error : undefined)
   }
 
   #onClose(): void {

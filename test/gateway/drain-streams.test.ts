@@ -162,7 +162,8 @@ await t.test(
       answer?.body.toString().startsWith(openai.events.slice(0, 2).join('')),
       'what came before is as it was',
     )
-    await slow.ended
+    t.match(answer?.body.toString(), /The gateway was shut down/, 'and the client is told why')
+  await slow.ended
     const ends = await settled(gateway, 3)
     t.same(ends.map(one => one.outcome).toSorted(), ['aborted', 'broken', 'broken'])
     const charges = await gateway.charges()
