@@ -68,10 +68,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     closing.push(() => store.close())
     const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
     logEvents(bus, log, clock)
-    let server: GatewayServer | undefined
-    const openExchanges = (): number => server?.openExchangeCount ?? 0
+    const running: { server?: GatewayServer } = {}
+    const openExchanges = (): number => running.server?.openExchangeCount ?? 0
     const overload = watchLoad(config, store, log, openExchanges)
-    closing.push(() => void overload.close())
+    closing.push(() => overload.close())
     const pools = new UpstreamPools()
     closing.push(() => pools.close())
     const bodyBudget = new BodyBudget(bodyBytesMax(config))
@@ -90,8 +90,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       return pipeline
     }
 
-    const serving = new GatewayServer({ config, pipeline: await build(config) }, { clock, bus, overload })
-    server = serving
+    const server = new GatewayServer({ config, pipeline: await build(config) }, { clock, bus, overload })
+    running.server = server
     closing.push(await openControl(config, store, log))
     const admin =
       config.admin === undefined
@@ -99,7 +99,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         : new AdminServer(metricsOf(store, bus, { overload, openExchanges, droppedLogLines }))
     const adminUrl = config.admin === undefined ? undefined : await admin?.listen(config.admin.listen)
     closing.push(() => admin?.close())
-    const url = urlOf(await serving.listen(), config)
+    const url = urlOf(await server.listen(), config)
     log.info({ url, adminUrl, store: storeName(config.store) }, 'listening')
     if (isFirstTry(config, store.isNew))
       options.onDemo?.(demoCommand(url, await createDemoAccount(store.accounts)))
@@ -110,11 +110,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       adminUrl,
       async reload(next) {
         const own = withSandbox(next, sandbox)
-        serving.replace({ config: own, pipeline: await build(own) })
+        server.replace({ config: own, pipeline: await build(own) })
       },
       close(drainMs = drainMsDefault, waitMs = 0) {
         admin?.drain()
-        const drained = serving.close({ drainMs, waitMs })
+        const drained = server.close({ drainMs, waitMs })
         return (closed ??= drained.then(closeAll))
       },
     }

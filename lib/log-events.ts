@@ -5,7 +5,6 @@ import { formatRoubles } from './money/amount.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import type { Exchange } from './pipeline/exchange.ts'
 import type { Outcome } from './pipeline/outcome.ts'
-import type {} from './upstream/upstream-call.ts'
 
 /** One line for each exchange, and one for whatever an operator should look at. No bodies, no keys. */
 export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {

@@ -63,11 +63,11 @@ export function createLog(options: LogOptions): OwnedLog {
     },
     destination,
   )
-  const { child } = log
+  const prototype = Object.getPrototypeOf(log) as typeof log
   return Object.assign(log, {
     // Children of children inherit it; pino's own formatters do not see what they are given.
     child(this: typeof log, facts: object) {
-      return child.call(this, withoutSecrets(facts))
+      return prototype.child.call(this, withoutSecrets(facts))
     },
     droppedLines: () => destination.droppedLines ?? 0,
     close: async () => await destination.close?.(),

@@ -4,7 +4,6 @@ import type { ShedClass } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import type { Exchange } from './pipeline/exchange.ts'
 import type { Outcome } from './pipeline/outcome.ts'
-import type {} from './upstream/upstream-call.ts'
 
 /** What is read when somebody asks. */
 export interface MetricSources {
@@ -161,13 +160,11 @@ export class Metrics {
   }
 
   #gauge(name: string, help: string, read: () => number): void {
-    new Gauge({
+    const gauge: Gauge = new Gauge({
       name: `gateway_${name}`,
       help,
       registers: [this.#registry],
-      collect() {
-        this.set(read())
-      },
+      collect: () => gauge.set(read()),
     })
   }
 

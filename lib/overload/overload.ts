@@ -102,7 +102,7 @@ export class Overload {
     else this.#log.warn(facts, 'overloaded: new requests are turned away')
   }
 
-  close(): void {
+  close(): undefined {
     clearInterval(this.#timer)
   }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
 import { checkMoney, exchangeEnds, settled } from '../fixtures/exchange-ends.ts'
@@ -119,7 +119,7 @@ await t.test('fault 51: streams end whole in a drain, five hundred of them', asy
       agent: false,
     })
     request.end(openai.body(true))
-    const [response] = (await once(request, 'response')) as [import('node:http').IncomingMessage]
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
     const chunks: Buffer[] = []
     for await (const chunk of response) chunks.push(chunk as Buffer)
     return { text: Buffer.concat(chunks).toString(), isWhole: response.complete }
@@ -163,7 +163,7 @@ await t.test(
       'what came before is as it was',
     )
     t.match(answer?.body.toString(), /The gateway was shut down/, 'and the client is told why')
-  await slow.ended
+    await slow.ended
     const ends = await settled(gateway, 3)
     t.same(ends.map(one => one.outcome).toSorted(), ['aborted', 'broken', 'broken'])
     const charges = await gateway.charges()

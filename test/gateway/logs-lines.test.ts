@@ -86,17 +86,18 @@ await t.test('a canary in every place that a secret can stand is in no line, at 
   })
   const secret = `gw-${canary}${'x'.repeat(21)}`
   const headers = [
-    ...[
-      'authorization',
-      `Bearer ${secret}`,
-      'x-api-key',
-      secret,
-      'x-goog-api-key',
-      secret,
-      'api-key',
-      secret,
-    ],
-    ...['cookie', `key=${secret}`, 'proxy-authorization', `Basic ${canary}`],
+    'authorization',
+    `Bearer ${secret}`,
+    'x-api-key',
+    secret,
+    'x-goog-api-key',
+    secret,
+    'api-key',
+    secret,
+    'cookie',
+    `key=${secret}`,
+    'proxy-authorization',
+    `Basic ${canary}`,
   ]
   const answers = [
     await send(`${gateway.url}/v1/chat/completions?key=${secret}`, { headers, body: openai.body(false) }),
