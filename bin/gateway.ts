@@ -14,15 +14,15 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
+const loadPlugins = async () => (await import('../plugins/index.ts')).plugins
+
 process.exitCode = await runCli(process.argv.slice(2), {
   version,
   stdout: process.stdout,
   stderr: process.stderr,
+  loadPlugins,
   async startGateway(options) {
-    const [{ startGateway }, { plugins }] = await Promise.all([
-      import('../lib/gateway.ts'),
-      import('../plugins/index.ts'),
-    ])
+    const [{ startGateway }, plugins] = await Promise.all([import('../lib/gateway.ts'), loadPlugins()])
     return startGateway({ ...options, plugins })
   },
 })

@@ -1,6 +1,7 @@
 import { answerError, asGatewayError } from './answer-error.ts'
 import type { Config } from './config/config.ts'
 import { PipelineOrderError } from './pipeline/check-order.ts'
+import type { Fact } from './pipeline/facts.ts'
 import type { Plugin } from './pipeline/plugin.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
@@ -8,11 +9,14 @@ import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 /** Bounds on reading on for the usage of an answer whose client has left. */
 const drainLimits = { timeMs: 120_000, bytesMax: 64 * 1_048_576 }
 
+/** What is there before the first gate. */
+export const givenFacts: readonly Fact[] = ['route']
+
 /**
- * Makes the config's plugins and the pipeline of them.
- * @throws PipelineOrderError when they cannot work together, or when nothing would be charged by mistake
+ * Makes the config's plugins.
+ * @throws PipelineOrderError when there is none of a name, or when nothing would be charged by mistake
  */
-export function createPipeline(config: Config, context: PluginContext, registry: PluginRegistry): Pipeline {
+export function createPlugins(config: Config, context: PluginContext, registry: PluginRegistry): Plugin[] {
   const plugins = config.plugins.map(({ name, options }): Plugin => {
     const entry = registry[name]
     if (entry === undefined) throw new PipelineOrderError(`There is no plugin "${name}".`)
@@ -23,8 +27,16 @@ export function createPipeline(config: Config, context: PluginContext, registry:
       'Without the plugin "usage-tap" nothing is charged. Enable it, or say "unmetered: true" if that is meant.',
     )
   }
-  return new Pipeline(plugins, {
-    given: ['route'],
+  return plugins
+}
+
+/**
+ * Makes the config's plugins and the pipeline of them.
+ * @throws PipelineOrderError when they cannot work together
+ */
+export function createPipeline(config: Config, context: PluginContext, registry: PluginRegistry): Pipeline {
+  return new Pipeline(createPlugins(config, context, registry), {
+    given: givenFacts,
     bus: context.bus,
     drainLimits,
     writeError(exchange, error) {

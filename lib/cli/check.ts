@@ -1,19 +1,25 @@
 import type { Command } from 'commander'
+import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
 import { loadConfig } from '../config/load-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
+import type { PluginRegistry } from '../plugin-context.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
 
-export function addCheckCommand(program: Command, { stdout }: CliContext): void {
+/** Says what is wrong with the configuration, the pipeline included, and touches neither store nor network. */
+export function addCheckCommand(program: Command, context: CliContext): void {
+  const { stdout } = context
   addCommand(program, 'check', 'say whether the configuration is in order, and what is not').action(
-    (options: SharedOptions) => {
+    async (options: SharedOptions) => {
       const file = findConfig(options.config)
       try {
-        const loaded = loadConfig(file)
+        const plugins = await context.loadPlugins()
+        const loaded = loadConfig(file, { plugins })
+        await checkPlugins(loaded.config, plugins)
         stdout.write(options.json === true ? summaryJson(loaded) : summary(loaded))
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error
@@ -27,6 +33,20 @@ export function addCheckCommand(program: Command, { stdout }: CliContext): void 
       }
     },
   )
+}
+
+/** @throws ConfigError when a start would fail by the plugins' order */
+async function checkPlugins(config: Config, plugins: PluginRegistry): Promise<void> {
+  const [{ checkPipeline }, { PipelineOrderError }] = await Promise.all([
+    import('../check-pipeline.ts'),
+    import('../pipeline/check-order.ts'),
+  ])
+  try {
+    checkPipeline(config, plugins)
+  } catch (error) {
+    if (!(error instanceof PipelineOrderError)) throw error
+    throw new ConfigError([{ file: config.file, path: 'plugins', message: error.message }])
+  }
 }
 
 function summary({ config, notices }: LoadedConfig): string {

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
+import type { PluginRegistry } from '../plugin-context.ts'
 
 /** A gateway that serves. */
 export interface RunningGateway {
@@ -29,6 +30,8 @@ export interface CliContext {
   readonly stderr: { write(text: string): unknown }
   /** Loaded only when it is needed: most commands are done sooner than a server's modules are read. */
   startGateway(options: StartOptions): Promise<RunningGateway>
+  /** Every plugin that a config can name, loaded only when it is needed. */
+  loadPlugins(): Promise<PluginRegistry>
 }
 
 /** The command was written wrongly: exit code 2. */

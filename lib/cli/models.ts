@@ -45,17 +45,41 @@ function describe(config: Config, model: ModelConfig) {
     rubPerUnit: price?.rubPerUnit ?? {},
     above: price?.above ?? [],
     factors: price?.factors ?? {},
+    // Charges name the version by this.
+    priceHash: price?.hash ?? null,
+    prices: model.prices.map(({ hash, from = null, ...version }) => ({
+      hash,
+      from,
+      rubPerMillion: version.rubPerMillion,
+      rubPerUnit: version.rubPerUnit,
+      above: version.above,
+      factors: version.factors,
+    })),
   }
 }
 
+/** What a price has beyond its table, in short; where it has a `*`, --json says the rest. */
+function marks(described: ReturnType<typeof describe>, now: number): string[] {
+  const { above, factors, prices } = described
+  const next = prices.find(({ from }) => from !== null && Date.parse(from) > now)
+  return [
+    ...above.map(({ inputTokens }) => `dearer above ${inputTokens} tokens*`),
+    ...Object.entries(factors).map(([tier, factor]) => `${tier} x${factor}`),
+    ...(next === undefined ? [] : [`changes ${next.from}*`]),
+  ]
+}
+
 function table(config: Config, models: readonly ModelConfig[]): string {
+  const now = systemClock.now()
   const rows = models.map(model => {
-    const { rubPerMillion, rubPerUnit } = describe(config, model)
+    const described = describe(config, model)
+    const { rubPerMillion, rubPerUnit } = described
     const others = [
       ...Object.entries(rubPerMillion)
         .filter(([meter]) => !['input', 'cachedInput', 'output'].includes(meter))
         .map(([meter, price]) => `${meter} ${price}/M`),
       ...Object.entries(rubPerUnit).map(([unit, price]) => `${unit} ${price}`),
+      ...marks(described, now),
     ]
     return {
       model: model.name,
@@ -73,5 +97,5 @@ function table(config: Config, models: readonly ModelConfig[]): string {
     cached: 'right',
     output: 'right',
   } as const
-  return `${formatTable(rows, { ...columns, 'other prices': 'left' })}Roubles per million tokens, other prices per unit.\n`
+  return `${formatTable(rows, { ...columns, 'other prices': 'left' })}Roubles per million tokens, other prices per unit. * more with --json.\n`
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCli } from '../../lib/cli/program.ts'
+import { plugins } from '../../plugins/index.ts'
 
 const bin = join(import.meta.dirname, '../../bin/gateway.ts')
 
@@ -40,6 +41,7 @@ export async function runHere(words: readonly string[]): Promise<Finished> {
     version: '0.0.0',
     stdout: { write: text => (written.stdout += text) },
     stderr: { write: text => (written.stderr += text) },
+    loadPlugins: () => Promise.resolve(plugins),
     startGateway: () => Promise.reject(new Error('no gateway is started here')),
   })
   return { code, ...written }

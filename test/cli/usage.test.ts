@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { loadConfig } from '../../lib/config/load-config.ts'
 import { runGateway, runHere, writeConfig } from './run-gateway.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -84,6 +85,33 @@ await t.test('check prints every bad value with its place and the nearest name, 
   })
 })
 
+const pipelines: readonly (readonly [what: string, yaml: string, message: RegExp])[] = [
+  ['a wrong order', '[model-router, auth, upstream-proxy, usage-tap]', /list "auth" before it/],
+  ['nothing that forwards', '[auth, model-router, usage-tap]', /Enable "upstream-proxy"/],
+  ['nothing that charges', '[auth, model-router, upstream-proxy]', /Without the plugin "usage-tap"/],
+  [
+    'a wrong option',
+    '[auth, model-router, { rate-limit: { requestsPerMinut: 1, tokensPerMinute: 9 } }, upstream-proxy, usage-tap]',
+    /plugins\[2\]\.rate-limit\.requestsPerMinut: unknown key; did you mean "requestsPerMinute"/,
+  ],
+]
+
+for (const [what, yaml, message] of pipelines) {
+  await t.test(`check and serve alike object to ${what} in the pipeline`, async t => {
+    const { config } = writeConfig(join(t.testdir(), 'one'), `plugins: ${yaml}\n`)
+    const [checked, served] = await Promise.all([
+      runGateway(['check', '--config', config]),
+      runGateway(['serve', '--config', config]),
+    ])
+
+    t.match(checked, { code: 1, stdout: message, stderr: `gateway: 1 problem in ${config}\n` })
+    t.match(served, { code: 1, stderr: message })
+    const other = writeConfig(join(t.testdirName, 'two'), `plugins: ${yaml}\n`)
+    t.match(await runHere(['check', '--config', other.config]), { code: 1 })
+    t.notOk(existsSync(other.store), 'check opens no store')
+  })
+}
+
 await t.test('other commands tell what is wrong with the configuration, too', async t => {
   const folder = t.testdir()
   const { config } = writeConfig(folder, 'litsen: 1\n')
@@ -149,3 +177,38 @@ models:
     rubPerMillion: { input: '100', output: '400' },
   })
 })
+
+await t.test(
+  'models tells tiers, factors and versions of a price, by the hash that charges name',
+  async t => {
+    const folder = t.testdir()
+    const config = join(folder, 'gateway.yaml')
+    writeFileSync(
+      config,
+      `providers: { sandbox: {} }
+models:
+  long:
+    provider: sandbox
+    rubPerMillion: { input: "100", output: "400" }
+    above: [{ inputTokens: 200000, mode: whole, rubPerMillion: { input: "200" } }]
+    factors: { batch: "0.5" }
+    prices: [{ from: "2999-01-01", rubPerMillion: { input: "90", output: "300" } }]
+`,
+    )
+    const run = (...words: string[]) => runHere(['models', ...words, '--config', config])
+    const [text, json] = await Promise.all([run(), run('--json')])
+    const [now, later] = loadConfig(config).config.models.get('long')?.prices ?? []
+
+    t.match(text.stdout, /long .* dearer above 200000 tokens\*, batch x0\.5, changes 2999-01-01\*\n/)
+    t.match(JSON.parse(json.stdout), {
+      priceHash: now?.hash,
+      above: [{ inputTokens: 200_000, rubPerMillion: { input: '200' } }],
+      factors: { batch: '0.5' },
+      prices: [
+        { hash: now?.hash, from: null, above: [{ inputTokens: 200_000 }], factors: { batch: '0.5' } },
+        { hash: later?.hash, from: '2999-01-01', rubPerMillion: { input: '90', output: '300' }, above: [] },
+      ],
+    })
+    t.match(later?.hash, /^[\w-]{43}$/)
+  },
+)

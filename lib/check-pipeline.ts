@@ -1,0 +1,40 @@
+import { systemClock } from './clock.ts'
+import type { Config } from './config/config.ts'
+import { createPlugins, givenFacts } from './create-pipeline.ts'
+import { BodyBudget } from './http/read-body.ts'
+import { checkOrder } from './pipeline/check-order.ts'
+import { PipelineBus } from './pipeline/events.ts'
+import type { PluginContext, PluginRegistry } from './plugin-context.ts'
+import { UpstreamPools } from './upstream/upstream-pools.ts'
+
+/**
+ * Makes sure that the config's plugins can work together, as a start does, and starts nothing: no store is
+ * opened and nothing listens.
+ * @throws PipelineOrderError
+ */
+export function checkPipeline(config: Config, registry: PluginRegistry): void {
+  const bus = new PipelineBus((_event, error) => {
+    throw error
+  })
+  const context: PluginContext = {
+    config,
+    ledger: absent('ledger'),
+    keys: absent('keys'),
+    reports: absent('reports'),
+    overload: absent('overload'),
+    clock: systemClock,
+    bus,
+    pools: new UpstreamPools(),
+    bodyBudget: new BodyBudget(0),
+  }
+  checkOrder(createPlugins(config, context, registry), givenFacts)
+}
+
+/** Plugins are made before anything is asked of the store: whoever does so when it is made is told. */
+function absent<T extends object>(name: string): T {
+  return new Proxy({} as T, {
+    get() {
+      throw new Error(`A plugin uses ${name} before it is started.`)
+    },
+  })
+}
