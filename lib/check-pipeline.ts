@@ -7,6 +7,16 @@ import { PipelineBus } from './pipeline/events.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 import { UpstreamPools } from './upstream/upstream-pools.ts'
 
+/** Plugins are made before anything is asked of the store: whoever does so when it is made is told. */
+const absent = new Proxy(
+  {},
+  {
+    get(_nothing, name): never {
+      throw new Error(`A plugin uses ${String(name)} before it is started.`)
+    },
+  },
+)
+
 /**
  * Makes sure that the config's plugins can work together, as a start does, and starts nothing: no store is
  * opened and nothing listens.
@@ -18,23 +28,14 @@ export function checkPipeline(config: Config, registry: PluginRegistry): void {
   })
   const context: PluginContext = {
     config,
-    ledger: absent('ledger'),
-    keys: absent('keys'),
-    reports: absent('reports'),
-    overload: absent('overload'),
+    ledger: absent as PluginContext['ledger'],
+    keys: absent as PluginContext['keys'],
+    reports: absent as PluginContext['reports'],
+    overload: absent as PluginContext['overload'],
     clock: systemClock,
     bus,
     pools: new UpstreamPools(),
     bodyBudget: new BodyBudget(0),
   }
   checkOrder(createPlugins(config, context, registry), givenFacts)
-}
-
-/** Plugins are made before anything is asked of the store: whoever does so when it is made is told. */
-function absent<T extends object>(name: string): T {
-  return new Proxy({} as T, {
-    get() {
-      throw new Error(`A plugin uses ${name} before it is started.`)
-    },
-  })
 }
