@@ -3,7 +3,11 @@ import { clientLeaves } from './client-leaves.ts'
 import { clientRequests } from './client-requests.ts'
 import { clientSlow } from './client-slow.ts'
 import type { Fault } from './fault.ts'
+import { operationsProcess } from './operations-process.ts'
+import { operationsSockets } from './operations-sockets.ts'
+import { operations } from './operations.ts'
 import { upstreamBeforeHeaders } from './upstream-before-headers.ts'
+import { upstreamFailover } from './upstream-failover.ts'
 import { upstreamInTheBody } from './upstream-in-the-body.ts'
 import { upstreamInterim } from './upstream-interim.ts'
 import { upstreamUsage } from './upstream-usage.ts'
@@ -11,6 +15,7 @@ import { upstreamUsage } from './upstream-usage.ts'
 /** Every case, in the order of its number. */
 export const allFaults: readonly Fault[] = [
   ...upstreamBeforeHeaders,
+  ...upstreamFailover,
   ...upstreamInterim,
   ...upstreamInTheBody,
   ...upstreamUsage,
@@ -18,4 +23,7 @@ export const allFaults: readonly Fault[] = [
   ...clientHostile,
   ...clientSlow,
   ...clientRequests,
+  ...operations,
+  ...operationsProcess,
+  ...operationsSockets,
 ].toSorted((a, b) => a.number - b.number)

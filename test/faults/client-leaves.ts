@@ -114,7 +114,7 @@ const leavings: readonly Leaving[] = [
     policy: 'abort',
     // Whether Google bills it is not known, so it is listed.
     expected:
-      'openai stream, openai, anthropic stream, anthropic: the provider was stopped; aborted; nothing owed / google stream, google: the provider was stopped; aborted; 0.000000 estimated ambiguous',
+      'openai stream, openai, anthropic stream, anthropic: the provider was stopped; aborted; nothing owed / google stream, google: the provider was stopped; aborted; estimated ambiguous',
   },
   {
     title: 'before the first byte of the answer, read on',

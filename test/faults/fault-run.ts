@@ -59,6 +59,8 @@ export class FaultRun {
     }
     const began = performance.now()
     let seen = await within(fault.timeoutMs ?? caseMs, () => fault.run(context)).catch(sentenceOf)
+    pair.upstream.requests.length = 0
+    pair.upstream.received.length = 0
     const traces = [
       ...(await Promise.all([pair.gateway, ...own].map(tracesOf))).flat(),
       ...(await this.#tracesOfSockets(scope, socketCount)),

@@ -34,7 +34,7 @@ async function askBefore(context: FaultContext, origin: string, withinMs: number
 }
 
 /** A server that is stopped, with a full queue of connections: packets that would open one more are dropped. */
-async function blackHole(context: FaultContext): Promise<string> {
+export async function blackHole(context: FaultContext): Promise<string> {
   const code = `const s=require('net').createServer();s.listen({port:0,host:'127.0.0.1',backlog:1},()=>console.log(s.address().port))`
   const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
   context.t.teardown(async () => {

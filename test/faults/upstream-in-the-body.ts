@@ -21,11 +21,13 @@ interface Broken {
   /** The bytes of the body that the client is to have. */
   readonly body: Buffer
   readonly isStreaming: boolean
+  /** What is sent when the client has all of the body. */
+  readonly last?: Buffer
 }
 
 /** The provider sends these pieces and stops when the client has them all. */
 async function askBroken(context: FaultContext, call: DialectCall, broken: Broken): Promise<string> {
-  const { pieces, then, body, isStreaming } = broken
+  const { pieces, then, body, isStreaming, last } = broken
   const client = await connectRaw(context.t, context.gateway.url)
   const hasAll = (): boolean => (parseAnswers(client.received())[0]?.body.length ?? 0) >= body.length
   // A client has the head of a stream at once, that of a document with the first bytes of it.
@@ -33,7 +35,10 @@ async function askBroken(context: FaultContext, call: DialectCall, broken: Broke
   context.upstream.answer = (): RawAnswer => ({
     pieces,
     then,
-    before: () => until(() => isBegun() && hasAll()),
+    async before() {
+      await until(() => isBegun() && hasAll())
+      for (const socket of context.upstream.openSockets) if (last !== undefined) socket.write(last)
+    },
   })
   client.socket.write(requestBytes(context, call, { isStreaming }))
   const end = await client.ended
@@ -86,6 +91,18 @@ const streamCuts: readonly Fault[] = (['reset', 'end'] as const).flatMap(then =>
 )
 
 const lengths: readonly Fault[] = [
+  {
+    number: 17,
+    title: 'a chunk size that is none, in a stream',
+    expected: cutSentences['after the first event with text'] ?? '',
+    run: context =>
+      eachDialect(call => {
+        const body = Buffer.from(call.events.slice(0, call.eventsUntilText).join(''))
+        const pieces = [streamHead, ...chunked([body]).slice(0, -1)]
+        const last = Buffer.from('zz\r\n')
+        return askBroken(context, call, { pieces, then: 'keep', body, isStreaming: true, last })
+      }),
+  },
   {
     number: 17,
     title: 'a document one byte short of its length',

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { callConfig } from '../fixtures/dialect-call.ts'
+import { connectRaw, parseAnswers, type RawClient } from '../fixtures/raw-client.ts'
+import { chunked } from '../fixtures/raw-upstream.ts'
+import { serveProcess } from '../fixtures/serve-process.ts'
+import { until } from '../fixtures/until.ts'
+import type { Fault, FaultContext } from './fault.ts'
+import { openai } from './observe.ts'
+import { askServed, beginStreams, endStreams, ledgerOf, openStream } from './served.ts'
+
+const comment = chunked([Buffer.from(': still there\n\n')])[0] ?? ''
+const rssBytesMax = 1024 ** 3
+
+/** Idle connections, and streams in which a comment comes now and then, all at once. */
+async function keepOpen(context: FaultContext, idleCount: number, streamCount: number): Promise<string> {
+  beginStreams(context)
+  const provider = { limits: { connectionsMax: streamCount + 10 } }
+  const limits = { memoryBytesMax: '4GB' }
+  const served = await serveProcess(context.t, {
+    config: callConfig(context.upstream.origin, provider, { limits, log: { level: 'warn' } }),
+  })
+  for (let count = 0; count < idleCount; count += 50)
+    await Promise.all(Array.from({ length: 50 }, () => connectRaw(context.t, served.url)))
+  const streams: RawClient[] = []
+  while (streams.length < streamCount)
+    streams.push(...(await Promise.all(Array.from({ length: 25 }, () => openStream(context, served)))))
+  for (let turn = 0; turn < 3; turn += 1) {
+    for (const socket of context.upstream.openSockets) socket.write(comment)
+    await new Promise(resolve => setTimeout(resolve, 1000))
+  }
+  const status = readFileSync(`/proc/${served.child.pid}/status`, 'utf8')
+  const rssBytes = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024
+  const next = (await askServed(served)).status
+  endStreams(context)
+  const isWhole = (stream: RawClient): boolean => parseAnswers(stream.received())[0]?.isWhole === true
+  await until(() => streams.every(isWhole), 20_000)
+  const text = openai.events[0] ?? ''
+  const begun = streams.filter(stream => stream.received().includes(text)).length
+  for (const { socket } of streams) socket.destroy()
+  return `${begun} streams whole; next one ${next}; memory ${rssBytes < rssBytesMax ? 'below 1 GB' : rssBytes}; ${await ledgerOf(served)}`
+}
+
+export const operationsSockets: readonly Fault[] = [
+  {
+    number: 53,
+    title: '300 idle connections and 200 open streams',
+    expected: '200 streams whole; next one 200; memory below 1 GB; 201 completed 0.046000 provider',
+    run: context => keepOpen(context, 300, 200),
+  },
+  {
+    number: 53,
+    title: '6,000 idle connections and 3,000 open streams',
+    expected: '3000 streams whole; next one 200; memory below 1 GB; 3001 completed 0.046000 provider',
+    isSlow: true,
+    timeoutMs: 180_000,
+    run: context => keepOpen(context, 6000, 3000),
+  },
+]
