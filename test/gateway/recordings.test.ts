@@ -2,12 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { chunked, headLines, startRawUpstream, type RawAnswer } from '../fixtures/raw-upstream.ts'
-import {
-  comparableUsage,
-  expectedRawUsage,
-  normaliseUsage,
-  type Expected,
-} from '../fixtures/expected-usage.ts'
+import { checkRecordedCharge } from '../fixtures/check-recorded-charge.ts'
 import {
   configFor,
   isAboutCredential,
@@ -39,15 +34,18 @@ function answerFor(
   exchange: RecordedExchange,
   bytes: Buffer,
   encoding: string,
-  size: () => number,
+  { framing, sizeFor }: Cutting,
 ): RawAnswer {
+  const size = sizeFor(exchange)
   const { response } = exchange.recording
   const headers = Object.entries(response.headers)
     .filter(([name]) => !notReplayed.has(name))
     .flat()
   if (encoding !== 'identity') headers.push('content-encoding', encoding)
   const isHead = exchange.recording.request?.method === 'HEAD'
-  const isChunked = response.headers['transfer-encoding'] !== undefined || exchange.recording.stream
+  // Of a body with a length several pieces may come in one read; the parser hands chunks on one by one.
+  const isChunked =
+    framing === 'chunked' || response.headers['transfer-encoding'] !== undefined || exchange.recording.stream
   if (isChunked && !isHead) {
     const head = headLines(response.status, [...headers, 'transfer-encoding', 'chunked'])
     return { pieces: join([head, ...chunked(cut(bytes, size))]) }
@@ -56,7 +54,14 @@ function answerFor(
   return { pieces: isHead ? [head] : join([head, ...cut(bytes, size)]) }
 }
 
-/** Thousands of tiny pieces share a write: the parser hands them on one by one all the same. */
+/** How finely an answer is cut, and in which frames. */
+interface Cutting {
+  readonly sizeFor: (exchange: RecordedExchange) => () => number
+  /** `chunked` for all of them; otherwise as it was recorded. */
+  readonly framing?: 'chunked'
+}
+
+/** Thousands of tiny chunks share a write: the parser hands them on one by one all the same. */
 function join(pieces: readonly Buffer[]): Buffer[] {
   const joined: Buffer[] = []
   for (let start = 0; start < pieces.length; start += 64)
@@ -86,19 +91,19 @@ function clientHeaders(exchange: RecordedExchange, key: string): string[] {
   return [...recorded.flat(), ...auth, 'x-recording', String(exchange.index)]
 }
 
-/** Replays every recording; `sizeFor` says how finely its answer is cut. */
+/** Replays every recording. */
 async function replay(
   t: Test,
   chosen: readonly RecordedExchange[],
   encoding: string,
-  sizeFor: (exchange: RecordedExchange) => () => number,
+  cutting: Cutting,
 ): Promise<void> {
   const byIndex = new Map(chosen.map(exchange => [String(exchange.index), exchange]))
   const upstream = await startRawUpstream(t, request => {
     const exchange = byIndex.get(request.headers[request.headers.indexOf('x-recording') + 1] ?? '')
     if (exchange === undefined) throw new Error('a request came that nobody sent')
     const bytes = encoders[encoding]!(exchange.answer)
-    return answerFor(exchange, bytes, encoding, sizeFor(exchange))
+    return answerFor(exchange, bytes, encoding, cutting)
   })
   const gateway = await startTestGateway(t, {
     config: configFor(chosen, upstream.origin, credential),
@@ -128,7 +133,7 @@ async function replay(
       if (!isHead) t.equal(sha256(answer.body), sha256(encoders[encoding]!(exchange.answer)), 'answer bytes')
       t.equal(answer.headers['set-cookie'], undefined)
       t.equal(answer.headers['alt-svc'], undefined)
-      await checkCharge(t, exchange, gateway, answer.requestId)
+      await checkRecordedCharge(t, exchange, gateway, answer.requestId)
     })
   }
   t.same(await gateway.breaches(), [], 'the ledger is in order')
@@ -175,66 +180,6 @@ function checkRequestHeaders(
   for (const [name, value] of expected) t.equal(headers[headers.indexOf(name) + 1], value, name)
 }
 
-async function checkCharge(
-  t: Test,
-  exchange: RecordedExchange,
-  gateway: TestGateway,
-  requestId: string,
-): Promise<void> {
-  const charge = await gateway.chargeOf(requestId)
-  const { recording } = exchange
-  if (recording.response.status !== 200) {
-    t.equal(charge, undefined, 'an error costs nothing')
-    return
-  }
-  if (charge === undefined) {
-    const isFree = /count_tokens|countTokens|input_tokens$|moderations|\/responses\/resp_|api\/hello/.test(
-      exchange.upstreamPath,
-    )
-    t.ok(isFree || hasFailed(recording), 'only free operations and failures leave no charge')
-    return
-  }
-  t.equal(charge.outcome, 'completed')
-  const expected = recording.expected_normalised
-  if (recording.expected_usage === null || expected === null || expected === undefined) {
-    t.match(
-      charge.usageSource + charge.flags.join(),
-      /estimated|usage_missing|provider/,
-      'usage was not reported',
-    )
-    return
-  }
-  t.equal(charge.usageSource, 'provider')
-  t.match(normaliseUsage(charge, comparableUsage(expected)), comparableUsage(expected), 'usage by meters')
-  const own = charge.model
-  for (const [model, share] of Object.entries((expected['by_model'] ?? {}) as Record<string, Expected>)) {
-    const isShare = (name?: string): boolean => (model === '(request model)' ? name === own : name === model)
-    t.match(normaliseUsage(charge, share, isShare), share, `usage of ${model}`)
-  }
-  t.match(
-    JSON.parse(gateway.rawUsage(requestId) ?? 'null'),
-    expectedRawUsage(recording),
-    'usage as the provider wrote it',
-  )
-  t.equal(charge.amount, expectedAmount(charge.usage), 'the amount')
-}
-
-/** In-band errors before any output: nothing is owed. */
-function hasFailed(recording: RecordedExchange['recording']): boolean {
-  return recording.expected_usage === null && /"error"/.test(recording.response.body)
-}
-
-/** All token meters cost 1000 roubles a million, all others half a rouble a unit. */
-function expectedAmount(usage: Readonly<Record<string, number>>): string {
-  let micros = 0
-  for (const [meter, units] of Object.entries(usage)) {
-    micros += /Seconds$|^images$|^characters$|^searches$|^requests$/.test(meter)
-      ? units * 500_000
-      : units * 1000
-  }
-  return (Math.round(micros) / 1_000_000).toFixed(6)
-}
-
 const seed = Date.now() % 2 ** 31
 let state = seed
 
@@ -253,23 +198,22 @@ t.test(
   options,
   async t => {
     t.comment(`seed ${seed}`)
-    await replay(t, exchanges, 'identity', () => randomSize(2000))
+    await replay(t, exchanges, 'identity', { sizeFor: () => randomSize(2000) })
   },
 )
 
 t.test(
-  'every recorded exchange passes unchanged and is charged, its answer one byte at a time',
+  'every recorded exchange passes unchanged and is charged, its answer one byte at a time, in chunks',
   options,
   async t => {
     // Two pictures of megabytes would take minutes; they come in pieces of 61 bytes.
-    await replay(
-      t,
-      exchanges,
-      'identity',
-      ({ answer }) =>
+    await replay(t, exchanges, 'identity', {
+      framing: 'chunked',
+      sizeFor:
+        ({ answer }) =>
         () =>
           answer.length > 300_000 ? 61 : 1,
-    )
+    })
   },
 )
 
@@ -279,7 +223,7 @@ for (const encoding of ['gzip', 'br', 'zstd']) {
     options,
     async t => {
       t.comment(`seed ${seed}`)
-      await replay(t, exchanges, encoding, () => randomSize(500))
+      await replay(t, exchanges, encoding, { sizeFor: () => randomSize(500) })
     },
   )
 }
