@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Dialect } from './dialects/dialect.ts'
 import { LedgerUnavailableError } from './ledger/ledger.ts'
+import { endAfterBody } from './end-after-body.ts'
 import { errorTable, GatewayError } from './errors.ts'
 
 /** How much of an unread request body is worth reading so that the connection can be used again. */
@@ -65,9 +66,16 @@ export function answerError(
   const body = Buffer.from(dialect.errorBody(error, exchangeId))
   const headers = errorHeaders(dialect, error, exchangeId)
   headers.push('content-length', String(body.length), ...extraHeaders)
-  if (hasUnreadBody(response)) headers.push('connection', 'close')
+  const isUnread = hasUnreadBody(response)
+  if (isUnread) headers.push('connection', 'close')
   response.writeHead(error.status, headers)
-  response.end(body)
+  if (isUnread && mayReadOn(response, error)) endAfterBody(response, body)
+  else response.end(body)
+}
+
+/** Who waits for `100 Continue` sends no body now, and behind a framing that is in doubt nothing is read. */
+function mayReadOn(response: ServerResponse, error: GatewayError): boolean {
+  return response.req.headers.expect === undefined && error.code !== 'request_invalid'
 }
 
 /** node:http reads an unread body to its end before the next request; a long one is not worth it. */

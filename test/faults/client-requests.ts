@@ -67,6 +67,22 @@ async function pipeline(context: FaultContext): Promise<string> {
   return `${answers.length} answers${isInOrder ? ' in order' : ''}${areWhole ? ', whole' : ''}; sent ${context.upstream.requests.length}; charged ${ids.size} of ${charges.length}`
 }
 
+/** Sends a body of 20 MB and reads only then; the status, or 0 for a reset. */
+async function sendWhole(context: FaultContext, isAnnounced: boolean): Promise<number> {
+  const client = await connectRaw(context.t, context.gateway.url)
+  const content = 'a'.repeat(20_000_000)
+  const framing = isAnnounced ? `content-length: ${content.length}` : 'transfer-encoding: chunked'
+  const framed = isAnnounced ? content : `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`
+  client.socket.pause()
+  await new Promise<void>(resolve => {
+    client.socket.once('close', resolve)
+    client.socket.write(bytesOf(context, { lines: ['host: g', framing], content: framed }), () => resolve())
+  })
+  client.socket.resume()
+  await client.ended
+  return parseAnswers(client.received())[0]?.status ?? 0
+}
+
 const framings: Readonly<Record<string, Request>> = {
   'a length and a coding': {
     lines: ['host: g', 'content-length: 5', 'transfer-encoding: chunked'],
@@ -161,6 +177,20 @@ export const clientRequests: readonly Fault[] = [
           targets.map(target => [target, { target, lines: ['host: g', 'connection: close', length] }]),
         ),
       ),
+  },
+  {
+    number: 32,
+    title:
+      'bodies of 20 MB where 1 MB is allowed, sent to their end before the answer is read, announced or not',
+    expected: '413, 413, 413, 413, 413, 413; sent 0; next one served',
+    setting: { sections: { limits: { bodyBytesMax: '1MB' } } },
+    async run(context) {
+      const statuses: number[] = []
+      for (let turn = 0; turn < 6; turn += 1) statuses.push(await sendWhole(context, turn % 2 === 0))
+      await context.skipEnds(statuses.length)
+      const sent = context.upstream.requests.length
+      return `${statuses.join(', ')}; sent ${sent}; ${await serves(context)}`
+    },
   },
   {
     number: 34,

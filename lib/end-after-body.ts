@@ -1,0 +1,31 @@
+import type { ServerResponse } from 'node:http'
+
+/** For how long, and how much of, a body that nobody wants is read. */
+const lingerMs = 2000
+const lingerBytesMax = 256 * 1_048_576
+
+/**
+ * Writes the whole of an answer, and ends it when the rest of its request's body has come or after a while.
+ * Closing a connection on which bytes are unread sends a reset, which takes the answer away from a client
+ * that is still sending (RFC 9112 section 9.6).
+ */
+export function endAfterBody(response: ServerResponse, answer: Buffer): void {
+  const { req: request } = response
+  let byteCount = 0
+  const onData = (chunk: Buffer): void => {
+    byteCount += chunk.length
+    if (byteCount > lingerBytesMax) end()
+  }
+  const end = (): void => {
+    clearTimeout(timer)
+    request.off('data', onData)
+    request.off('end', end)
+    request.off('close', end)
+    response.end()
+  }
+  const timer = setTimeout(end, lingerMs)
+  request.on('data', onData)
+  request.once('end', end)
+  request.once('close', end)
+  response.write(answer)
+}
