@@ -1,6 +1,4 @@
 import { readdirSync, readlinkSync } from 'node:fs'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { plainAnswer, startRawUpstream, type RawUpstream } from '../fixtures/raw-upstream.ts'
 import {
@@ -11,6 +9,7 @@ import {
 } from '../fixtures/test-gateway.ts'
 import type { Fault, FaultContext, Setting } from './fault.ts'
 import { EndReader } from './end-reader.ts'
+import { memoryInUse } from './memory-in-use.ts'
 import { Scope } from './scope.ts'
 
 /** How long a case may take, and how long its traces may stay. */
@@ -18,9 +17,6 @@ const caseMs = 30_000
 const settleMs = 5_000
 /** Beyond what the first cases made it: caches, compiled code and the rows that the store keeps. */
 const memoryGrowthBytesMax = 48 * 1_048_576
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 interface Pair {
   readonly gateway: TestGateway
@@ -105,14 +101,9 @@ export class FaultRun {
   }
 
   async #tracesOfMemory(): Promise<string[]> {
-    const bytes = (): number => {
-      collectGarbage()
-      const { heapUsed, arrayBuffers } = process.memoryUsage()
-      return heapUsed + arrayBuffers
-    }
-    const bytesMax = (this.#memoryBytes ??= bytes()) + memoryGrowthBytesMax
+    const bytesMax = (this.#memoryBytes ??= memoryInUse()) + memoryGrowthBytesMax
     const traces: string[] = []
-    await until(() => bytes() <= bytesMax, settleMs).catch(() => traces.push('memory grows'))
+    await until(() => memoryInUse() <= bytesMax, settleMs).catch(() => traces.push('memory grows'))
     return traces
   }
 }
