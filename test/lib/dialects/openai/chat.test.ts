@@ -137,7 +137,11 @@ await t.test('the smallest splice asks for usage, and the body stays valid', asy
     for (const [body, expected] of bodies) {
       const splice = factsOf(operation, body).usageSplice
       const { start, end } = splice?.span ?? { start: 0, end: 0 }
-      t.same(JSON.parse(`${body.slice(0, start)}${splice?.bytes}${body.slice(end)}`), expected, body)
+      t.same(
+        JSON.parse(`${body.slice(0, start)}${splice?.bytes.toString()}${body.slice(end)}`),
+        expected,
+        body,
+      )
     }
     t.equal(factsOf(operation, '{"model":"m","stream":false,"stream_options":null}').usageSplice, undefined)
     t.equal(factsOf(operation, '{"model":"m"}').usageSplice, undefined)
