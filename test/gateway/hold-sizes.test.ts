@@ -1,0 +1,151 @@
+import t, { type Test } from 'tap'
+import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway, until, type ConfigSections, type TestGateway } from '../fixtures/test-gateway.ts'
+
+const boundary = 'form'
+
+/** A transcription of so many bytes of sound. */
+function transcription(bytes: number, format = 'json'): Buffer {
+  const field = (name: string, value: string): string =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const file = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a.mp3"\r\ncontent-type: audio/mpeg\r\n\r\n`
+  return Buffer.concat([
+    Buffer.from(field('model', 'whisper') + field('response_format', format) + file),
+    Buffer.alloc(bytes, 0xff),
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ])
+}
+
+interface Started {
+  readonly gateway: TestGateway
+  readonly sent: () => number
+  readonly transcribe: (body: Buffer) => Promise<ClientAnswer>
+  readonly chat: (fields: object, path?: string, key?: string) => Promise<ClientAnswer>
+}
+
+const prices = { input: '1000', output: '1000' }
+
+async function start(t: Test, rub: number, sections: ConfigSections = {}, answer = '{}'): Promise<Started> {
+  const upstream = await startRawUpstream(t, ({ path }) =>
+    path.endsWith('transcriptions')
+      ? plainAnswer(200, ['content-type', 'text/plain'], 'Words that were said.')
+      : plainAnswer(200, ['content-type', 'application/json'], answer),
+  )
+  const gateway = await startTestGateway(t, {
+    rub,
+    config: {
+      providers: {
+        somebody: { credentials: ['c'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } },
+      },
+      models: {
+        whisper: { provider: 'somebody', rubPerUnit: { audioSeconds: '0.5' } },
+        big: { provider: 'somebody', outputTokensMax: 100, rubPerMillion: prices },
+        inputless: { provider: 'somebody', outputTokensMax: 100, rubPerMillion: { output: '1000' } },
+      },
+      ...sections,
+    },
+  })
+  const kinds = { form: `multipart/form-data; boundary=${boundary}`, json: 'application/json' }
+  const post = (path: string, kind: string, body: Buffer | string, key = gateway.key) =>
+    send(gateway.url + path, {
+      headers: ['authorization', `Bearer ${key}`, 'content-type', kind],
+      body,
+    })
+  return {
+    gateway,
+    sent: () => upstream.requests.length,
+    transcribe: body => post('/v1/audio/transcriptions', kinds.form, body),
+    chat: (fields, path = '/v1/chat/completions', key = gateway.key) =>
+      post(
+        path,
+        kinds.json,
+        JSON.stringify({ model: 'big', messages: [{ role: 'user', content: 'Hi' }], ...fields }),
+        key,
+      ),
+  }
+}
+
+await t.test('an account without money sends nothing that has a price, whatever its hold is', async t => {
+  const { sent, transcribe } = await start(t, 0)
+  for (const bytes of [0, 16_000]) t.equal((await transcribe(transcription(bytes))).status, 402, `${bytes}`)
+  t.equal(sent(), 0)
+})
+
+await t.test('sound is charged by its length where the answer tells no usage', async t => {
+  const { gateway, transcribe } = await start(t, 10)
+  const { status, requestId } = await transcribe(transcription(32_000, 'text'))
+  t.equal(status, 200)
+  // 8,000 bytes a second.
+  t.match(await gateway.chargeOf(requestId), {
+    usageSource: 'estimated',
+    usage: { audioSeconds: 4 },
+    amount: '2.000000',
+    flags: ['usage_missing'],
+  })
+})
+
+const pictures = Array.from({ length: 90 }, (_, index) => ({
+  type: 'image_url',
+  image_url: { url: `https://pictures.example/${index}.png` },
+}))
+const withPictures = { messages: [{ role: 'user', content: pictures }] }
+
+async function quotedRub({ chat }: Started, fields: object): Promise<number> {
+  const { status, body } = await chat(fields, '/gateway/v1/quote')
+  if (status !== 200) throw new Error(body.toString())
+  return Number((JSON.parse(body.toString()) as { hold: string }).hold)
+}
+
+await t.test('pictures are held for, by the allowance or by what the operator sets', async t => {
+  const plugins = ['auth', 'model-router', 'upstream-proxy', 'usage-tap']
+  const started = await start(t, 100, { plugins })
+  const text = await quotedRub(started, {})
+  const pictured = await quotedRub(started, withPictures)
+  // 1,600 tokens each at 1,000 roubles a million, and the addresses, which are text.
+  t.ok(pictured >= text + 144 && pictured < text + 150, `${pictured} roubles`)
+  const { status, body } = await started.chat(withPictures)
+  t.equal(status, 402, 'and 100 roubles are too few')
+  t.match(JSON.parse(body.toString()), { error: { code: 'insufficient_quota' } })
+  t.equal(started.sent(), 0)
+
+  const set = await start(t, 100, { plugins, hold: { mediaRub: { image: '0.01' } } })
+  const own = await quotedRub(set, withPictures)
+  t.ok(own >= text + 0.9 && own < text + 6, `${own} roubles`)
+})
+
+await t.test('a key whose budget is too small is told how many tokens fit', async t => {
+  const { gateway, chat, sent } = await start(t, 100)
+  const { key } = await gateway.accounts.createKey({
+    accountId: gateway.accountId,
+    budgetMicros: 90_000,
+    budgetPeriod: 'total',
+  })
+  const { status, body } = await chat({ max_tokens: 100 }, undefined, key)
+  t.equal(status, 402)
+  const { error } = JSON.parse(body.toString()) as { error: { message: string; max_tokens: number } }
+  t.match(error.message, "the key's budget has 0.090000 left")
+  t.ok(error.max_tokens > 0 && error.max_tokens < 90, `${error.max_tokens}`)
+  t.equal(sent(), 0)
+  t.equal((await chat({ max_tokens: error.max_tokens }, undefined, key)).status, 200)
+})
+
+await t.test(
+  'what was used and has no price, and what the account could not pay, raises an alarm',
+  async t => {
+    const usage = { prompt_tokens: 10, completion_tokens: 900, total_tokens: 910 }
+    const answer = JSON.stringify({ object: 'chat.completion', model: 'inputless', choices: [], usage })
+    const { gateway, chat } = await start(t, 0.2, {}, answer)
+    const { status, requestId } = await chat({ model: 'inputless', max_tokens: 100 })
+    t.equal(status, 200)
+    t.match((await gateway.chargeOf(requestId))?.flags.toSorted(), ['meter_unpriced', 'overrun'])
+    const alarms = (): string[] => gateway.logLines.filter(line => line.includes('"msg":"alarm"'))
+    await until(() => alarms().length >= 2)
+    for (const code of ['meter_unpriced', 'overrun']) {
+      t.ok(
+        alarms().some(line => line.includes(`"alarm":"${code}"`) && line.includes(requestId)),
+        code,
+      )
+    }
+  },
+)

@@ -1,0 +1,70 @@
+import t, { type Test } from 'tap'
+import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway } from '../fixtures/test-gateway.ts'
+
+async function start(t: Test, isolation: 'strict' | 'off') {
+  const upstream = await startRawUpstream(t, () =>
+    plainAnswer(200, ['content-type', 'application/json'], '{"secret":"of somebody else"}'),
+  )
+  const gateway = await startTestGateway(t, {
+    config: {
+      isolation,
+      providers: {
+        somebody: { credentials: ['c'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } },
+      },
+      models: { 'some-model': { provider: 'somebody', rubPerMillion: { input: '1', output: '1' } } },
+    },
+  })
+  const ask = (method: string, path: string, body?: string): Promise<ClientAnswer> =>
+    send(gateway.url + path, {
+      method,
+      headers: ['authorization', `Bearer ${gateway.key}`],
+      ...(body !== undefined && { body }),
+    })
+  return { upstream, gateway, ask }
+}
+
+const unknown = [
+  ['GET', '/somebody/v1/things/thing_1'],
+  ['HEAD', '/somebody/v1/things/thing_1'],
+  ['DELETE', '/somebody/v1/things/thing_1'],
+  ['GET', '/somebody/v1/account?limit=1'],
+] as const
+
+await t.test('with strict isolation nobody reads or deletes by a path we do not know', async t => {
+  const { upstream, gateway, ask } = await start(t, 'strict')
+  for (const [method, path] of unknown) {
+    const { status, body } = await ask(method, path)
+    t.equal(status, 501, `${method} ${path}`)
+    if (method !== 'HEAD') t.match(body.toString(), /"code":"not_supported"/)
+  }
+  t.equal((await ask('POST', '/somebody/v1/things', '{"no":"model"}')).status, 501, 'work without a price')
+  t.equal(upstream.requests.length, 0)
+  t.same(await gateway.charges(), [])
+  t.equal((await ask('POST', '/somebody/v1/things', '{"model":"some-model"}')).status, 200)
+})
+
+await t.test('for a single tenant they are forwarded', async t => {
+  const { upstream, ask } = await start(t, 'off')
+  for (const [method, path] of unknown) t.equal((await ask(method, path)).status, 200, `${method} ${path}`)
+  t.same(
+    upstream.requests.map(request => request.path),
+    unknown.map(([, path]) => path.replace('/somebody', '')),
+  )
+})
+
+await t.test('errors name the path as the client wrote it', async t => {
+  const { ask } = await start(t, 'strict')
+  for (const [method, path] of [
+    ['POST', '/v1/nothing/there'],
+    ['POST', '/v1beta/nothing/there'],
+    ['DELETE', '/v1/chat/completions'],
+    ['DELETE', '/somebody/v1/chat/completions'],
+  ] as const) {
+    const { status, body } = await ask(method, path, method === 'POST' ? '{}' : undefined)
+    t.ok(status === 404 || status === 405, `${path}: ${status}`)
+    const { error } = JSON.parse(body.toString()) as { error: { message: string } }
+    t.ok(error.message.includes(` ${path}`) || error.message.startsWith(path), `${path}: ${error.message}`)
+  }
+})
