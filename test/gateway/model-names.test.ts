@@ -1,0 +1,147 @@
+import t, { type Test } from 'tap'
+import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway, type ConfigSections } from '../fixtures/test-gateway.ts'
+
+const rubPerMillion = (rub: number): object => ({ input: String(rub), output: String(rub) })
+
+/** A gateway whose providers answer with the name they are told to, or the one they were asked for. */
+async function start(t: Test, models: ConfigSections, keyModels?: readonly string[]) {
+  const answered: { model?: string } = {}
+  const upstream = await startRawUpstream(t, ({ body }) => {
+    const asked = (JSON.parse(body.toString()) as { model: string }).model
+    const usage = { prompt_tokens: 1000, completion_tokens: 0, total_tokens: 1000 }
+    const document = {
+      object: 'chat.completion',
+      model: answered.model ?? asked,
+      choices: [{ index: 0, message: { content: 'Hi' } }],
+      usage,
+    }
+    return plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(document))
+  })
+  const provider = { credentials: ['c'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } }
+  const gateway = await startTestGateway(t, {
+    ...(keyModels !== undefined && { keyModels }),
+    config: { providers: { somebody: provider, groq: provider }, models },
+  })
+  const ask = (path: string, model?: string): Promise<ClientAnswer> =>
+    send(gateway.url + path, {
+      method: model === undefined ? 'GET' : 'POST',
+      headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', 'application/json'],
+      ...(model !== undefined && {
+        body: JSON.stringify({ model, max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] }),
+      }),
+    })
+  const charged = async (path: string, model: string) => {
+    const { requestId } = await ask(path, model)
+    const charge = await gateway.chargeOf(requestId)
+    const asked = JSON.parse(upstream.requests.at(-1)?.body.toString() ?? '{}') as { model?: string }
+    return { asked: asked.model, model: charge?.model, amount: charge?.amount, flags: charge?.flags }
+  }
+  const list = async (path: string): Promise<readonly string[]> => {
+    const { data } = JSON.parse((await ask(path)).body.toString()) as { data: { id: string }[] }
+    return data.map(({ id }) => id).toSorted()
+  }
+  return { answered, ask, charged, list }
+}
+
+const chat = '/v1/chat/completions'
+
+await t.test('an answer of another model is flagged, one of a snapshot is not', async t => {
+  const { answered, charged } = await start(t, {
+    '*': { provider: 'somebody', rubPerMillion: rubPerMillion(1) },
+  })
+  const same = [
+    ['big', 'big'],
+    ['big', 'big-2025-08-07'],
+    ['big', 'big-latest'],
+    ['big', 'big@20250929'],
+    ['big', 'vendor/big'],
+    ['big', 'models/BIG-001'],
+    ['big-latest', 'big'],
+    ['vendor/big', 'big-20250929'],
+  ] as const
+  for (const [asked, model] of same) {
+    answered.model = model
+    t.same((await charged(chat, asked)).flags, [], `${asked} answered by ${model}`)
+  }
+  const others = [
+    ['big', 'big-mini'],
+    ['big-mini', 'big'],
+    ['big', 'bigger'],
+    ['big', 'small-2025-08-07'],
+    ['big', 'big-2025-08-07-mini'],
+  ] as const
+  for (const [asked, model] of others) {
+    answered.model = model
+    t.same((await charged(chat, asked)).flags, ['model_mismatch'], `${asked} answered by ${model}`)
+  }
+})
+
+await t.test('of several patterns the most specific one sets the price, wherever it stands', async t => {
+  const { charged } = await start(t, {
+    '*': { provider: 'somebody', rubPerMillion: rubPerMillion(1000) },
+    'gpt-*': { provider: 'somebody', rubPerMillion: rubPerMillion(2000) },
+    'gpt-5*-mini': { provider: 'somebody', rubPerMillion: rubPerMillion(3000) },
+    'gpt-5*': { provider: 'somebody', rubPerMillion: rubPerMillion(4000) },
+    'gpt-5-mini': { provider: 'somebody', rubPerMillion: rubPerMillion(5000) },
+  })
+  const amounts: string[] = []
+  for (const model of ['other', 'gpt-4', 'gpt-5.1-mini', 'gpt-5.1', 'gpt-5-mini']) {
+    amounts.push(String((await charged(chat, model)).amount))
+  }
+  t.same(amounts, ['1.000000', '2.000000', '3.000000', '4.000000', '5.000000'])
+})
+
+await t.test("under a provider's path its own names, patterns and aliases come first", async t => {
+  const { ask, charged } = await start(t, {
+    'llama-*': { provider: 'somebody', rubPerMillion: rubPerMillion(1000) },
+    'groq/llama-*': { provider: 'groq', rubPerMillion: rubPerMillion(2000) },
+    'groq/quick': { alias: 'groq/llama-8b' },
+    shared: { provider: ['somebody', 'groq'], rubPerMillion: rubPerMillion(3000) },
+    foreign: { provider: 'somebody', rubPerMillion: rubPerMillion(4000) },
+  })
+  const path = '/groq/v1/chat/completions'
+
+  t.match(await charged(path, 'llama-70b'), {
+    asked: 'llama-70b',
+    model: 'groq/llama-70b',
+    amount: '2.000000',
+  })
+  t.match(await charged(chat, 'groq/llama-70b'), { asked: 'llama-70b', amount: '2.000000' })
+  t.match(await charged(chat, 'llama-70b'), { asked: 'llama-70b', amount: '1.000000' })
+  t.match(await charged(path, 'quick'), { asked: 'llama-8b', model: 'groq/llama-8b' })
+  t.match(await charged(chat, 'groq/quick'), { asked: 'llama-8b', model: 'groq/llama-8b' })
+  t.match(await charged(path, 'shared'), { asked: 'shared', amount: '3.000000' })
+  t.equal((await ask(path, 'foreign')).status, 404, 'a model of another provider')
+})
+
+const listed = {
+  plain: { provider: 'somebody', rubPerMillion: rubPerMillion(1) },
+  'groq/llama': { provider: 'groq', rubPerMillion: rubPerMillion(1) },
+  quick: { alias: 'groq/llama' },
+  'groq/swift': { alias: 'groq/llama' },
+  priceless: { provider: 'somebody' },
+  'pattern-*': { provider: 'somebody', rubPerMillion: rubPerMillion(1) },
+}
+
+await t.test('the list of models has every name that is served, and those only', async t => {
+  const { ask, list } = await start(t, listed)
+
+  const names = await list('/v1/models')
+  t.same(names, ['groq/llama', 'groq/swift', 'plain', 'quick'])
+  for (const name of names) t.equal((await ask(chat, name)).status, 200, name)
+  const own = await list('/groq/v1/models')
+  t.same(own, ['llama', 'quick', 'swift'])
+  for (const name of own) t.equal((await ask('/groq/v1/chat/completions', name)).status, 200, name)
+  t.equal((await ask(chat, 'priceless')).status, 404)
+})
+
+await t.test('a key sees the names that it may use, by themselves or by what they stand for', async t => {
+  const { ask, list } = await start(t, listed, ['groq/*'])
+
+  const names = await list('/v1/models')
+  t.same(names, ['groq/llama', 'groq/swift', 'quick'])
+  for (const name of names) t.equal((await ask(chat, name)).status, 200, name)
+  t.equal((await ask(chat, 'plain')).status, 403)
+})
