@@ -55,8 +55,7 @@ export class FaultRun {
     }
     const began = performance.now()
     let seen = await within(fault.timeoutMs ?? caseMs, () => fault.run(context)).catch(sentenceOf)
-    pair.upstream.requests.length = 0
-    pair.upstream.received.length = 0
+    forget(pair)
     const traces = [
       ...(await Promise.all([pair.gateway, ...own].map(tracesOf))).flat(),
       ...(await this.#tracesOfSockets(scope, socketCount)),
@@ -121,11 +120,16 @@ function openSocketCount(): number {
   }).length
 }
 
-function reset({ gateway, upstream }: Pair): void {
-  gateway.logLines.length = 0
+function reset(pair: Pair): void {
+  pair.gateway.logLines.length = 0
+  forget(pair)
+  for (const socket of pair.upstream.openSockets) socket.destroy()
+}
+
+/** What the upstream has seen, and what it was to answer, can be large, and is the case's own. */
+function forget({ upstream }: Pair): void {
   upstream.requests.length = 0
   upstream.received.length = 0
-  for (const socket of upstream.openSockets) socket.destroy()
   upstream.answer = () => plainAnswer(200, [], '{}')
 }
 
