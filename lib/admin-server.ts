@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Listen } from './config/config.ts'
 
-export interface ServedMetrics {
+interface ServedMetrics {
   readonly contentType: string
   text(): Promise<string>
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { steadyClock } from './clock.ts'
 
 /** The exchanges that a drain waits for. */
-export interface OpenExchanges {
+interface OpenExchanges {
   count(): number
   /** Ends them without a clean end; what each owes is charged before it is over. */
   cutAll(): void

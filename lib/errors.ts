@@ -1,8 +1,8 @@
 /** How a caller should treat an error: give up, wait for `retry-after`, or try again at once. */
-export type Retry = 'no' | 'after' | 'yes'
+type Retry = 'no' | 'after' | 'yes'
 
 /** One row of the error table: a code's status and its name in every dialect. */
-export interface ErrorRow {
+interface ErrorRow {
   readonly status: number
   readonly openai: { readonly type: string; readonly code: string }
   readonly anthropic: string

@@ -25,7 +25,7 @@ export interface PluginContext {
 }
 
 /** A plugin that a config can name. */
-export interface PluginEntry {
+interface PluginEntry {
   /** Makes the plugin from its options, which have passed the schema. */
   create(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin
   /** What its options may be; absent: it takes none. */

@@ -12,7 +12,7 @@ export interface ScannedRequest {
   readonly wasEncoded: boolean
 }
 
-export interface ScanRequestOptions {
+interface ScanRequestOptions {
   readonly bodyBytesMax: number
   /** Google takes `max_tokens` and `maxTokens` for one field. */
   readonly foldUnderscores: boolean

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { exportBreaches } from './tidy/export-rules.ts'
 import { importBreaches } from './tidy/import-rules.ts'
 import { readDocs, readSources } from './tidy/sources.ts'
 import { docBreaches, nameBreaches, sizeBreaches, wordingBreaches } from './tidy/text-rules.ts'
@@ -19,6 +20,10 @@ await t.test('the whole source is looked at', async t => {
 
 await t.test('imports point one way, and each package has one door', async t => {
   t.same(importBreaches(sources), [])
+})
+
+await t.test('what is exported is used elsewhere', async t => {
+  t.same(exportBreaches(sources), [])
 })
 
 await t.test('files and functions are short', async t => {
@@ -102,12 +107,16 @@ await t.test('each rule objects to what it is there for', async t => {
     'plugins/auth.ts:1 imports plugins/size-limit.ts, but plugins import lib and never each other.',
     'plugins/size-limit.ts:1 imports undici, but undici is imported in lib/upstream/ only.',
   ])
+  t.same(exportBreaches(found).slice(0, 2), [
+    'lib/Camel.ts exports env, which no other file uses.',
+    'lib/clock.ts exports now, which no other file uses.',
+  ])
   t.same(sizeBreaches(found), [
     'lib/stores/long.ts has 302 lines; the limit is 300.',
     'lib/stores/long.ts:1 is a function of 302 lines; the limit is 70.',
   ])
   t.same(wordingBreaches(found), [
-    'lib/Camel.ts:1 uses process.env, which is for lib/config/ only.',
+    'lib/Camel.ts:1 uses process.env, which is for lib/config/ and benchmarks/ only.',
     'lib/Camel.ts:2 uses console.error, which is for bin/ only.',
     'lib/errors.ts:1 says any; say what it is, or unknown.',
     'lib/errors.ts:1 uses Date.now, which is for lib/clock.ts only.',

@@ -13,7 +13,7 @@ export interface RunningGateway {
   close(drainMs?: number, waitMs?: number): Promise<void>
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly config: Config
   readonly log: Log
   readonly droppedLogLines: () => number

@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts'
 
 /** What ends a server: a signal, or a failure that nobody caught. */
-export type EndReason = 'SIGTERM' | 'SIGINT' | 'failure'
+type EndReason = 'SIGTERM' | 'SIGINT' | 'failure'
 
 /** How long a process that has failed may take to end by itself. */
 const stuckMs = 90_000

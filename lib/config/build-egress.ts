@@ -2,7 +2,7 @@ import type { EgressChoice, ProviderConfig } from './config.ts'
 import type { Problems } from './problems.ts'
 import type { ProviderInput } from './schema.ts'
 
-export interface EgressContext {
+interface EgressContext {
   readonly problems: Problems
   readonly egressNames: readonly string[]
 }

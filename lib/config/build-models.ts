@@ -6,7 +6,7 @@ import type { Problems } from './problems.ts'
 import { modelSchema } from './schema.ts'
 import type { ModelInput } from './schema.ts'
 
-export interface Models {
+interface Models {
   readonly models: Map<string, ModelConfig>
   /** To the name of a model, or one that a pattern covers; never to another alias. */
   readonly aliases: Map<string, string>

@@ -10,7 +10,7 @@ import { providerSchema } from './schema.ts'
 import type { ProviderInput } from './schema.ts'
 
 /** What the providers' section may refer to, and what is learned of them. */
-export interface ProviderContext {
+interface ProviderContext {
   readonly problems: Problems
   /** Gets the providers that are off, each with the variables it lacks. */
   readonly off: string[]

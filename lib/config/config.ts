@@ -23,7 +23,7 @@ export interface EgressChoice {
 }
 
 /** When a request that a provider refused may be sent again elsewhere. */
-export interface Failover {
+interface Failover {
   /** Statuses with which a provider says that it has done nothing. */
   readonly on: readonly number[]
   /** How often one request is tried at most, over all credentials, proxies and providers. */

@@ -6,7 +6,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 const variable = /\$(\$?)\{([^}]*)\}/g
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-export interface Substitution {
+interface Substitution {
   readonly value: unknown
   /** Strings that name a variable which is not set, or is empty. */
   readonly missing: readonly { readonly path: Path; readonly name: string }[]

@@ -100,7 +100,7 @@ const priceShape = {
     .meta({ description: 'Multipliers by the tier that was served.' }),
 }
 
-export const priceSchema = z.strictObject({
+const priceSchema = z.strictObject({
   from: z.iso.date({ error: 'must be a date such as 2026-01-31' }).optional(),
   ...priceShape,
 })
@@ -123,7 +123,7 @@ export const modelSchema = z.strictObject({
 
 export type ModelInput = z.output<typeof modelSchema>
 
-export const egressSchema = z.strictObject({ url: egressUrl })
+const egressSchema = z.strictObject({ url: egressUrl })
 
 /** A plugin's name, or one name with its options. */
 export const pluginEntrySchema = z.union(

@@ -7,14 +7,14 @@ import type { Log } from '../log.ts'
 import { ControlClient, isListening } from './control-client.ts'
 import { socketPath } from './socket-path.ts'
 
-export interface AccountsConnection {
+interface AccountsConnection {
   readonly accounts: Accounts
   /** Who makes the changes: a server that runs, or this process with the store's lock. */
   readonly through: 'server' | 'store'
   close(): Promise<void>
 }
 
-export interface ConnectOptions {
+interface ConnectOptions {
   readonly clock: Clock
   readonly log: Log
   /** How long a server that has the lock and does not listen yet is waited for. */

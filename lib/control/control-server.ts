@@ -9,13 +9,13 @@ import { isOperation, operations, withoutUndefined } from './operations.ts'
 import type { OperationName } from './operations.ts'
 import { socketAddress, socketPath } from './socket-path.ts'
 
-export interface ControlServerOptions {
+interface ControlServerOptions {
   readonly storeFile: string
   readonly accounts: Accounts
   readonly log: Pick<Log, 'error' | 'info'>
 }
 
-export interface ControlServer {
+interface ControlServer {
   /** Absolute path of the socket. */
   readonly path: string
   /** Answers what has been asked, then stops. */

@@ -10,7 +10,7 @@ export function socketPath(storeFile: string): string {
 }
 
 /** A way to a socket that is short enough for the system; valid until it is released. */
-export interface SocketAddress {
+interface SocketAddress {
   readonly path: string
   release(): void
 }

@@ -4,9 +4,9 @@ import { SseParser } from '../http/sse.ts'
 import { visitInterest } from './visit-interest.ts'
 
 /** What the bytes of an answer turn out to be. */
-export type Framing = 'unknown' | 'events' | 'document' | 'opaque'
+type Framing = 'unknown' | 'events' | 'document' | 'opaque'
 
-export interface AnswerSink {
+interface AnswerSink {
   /**
    * A value of interest. Texts that were not kept are told by their type alone, with their length in the
    * document; where the value itself is here, `textBytes` is -1. `source` is the value's text or the event

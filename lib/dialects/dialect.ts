@@ -7,7 +7,7 @@ import type { Meter, Meters, NamedObject, UsageReading } from '../money/usage.ts
 export type DialectName = 'openai' | 'anthropic' | 'google'
 
 /** A half-open range of bytes in a request body. */
-export interface Span {
+interface Span {
   readonly start: number
   readonly end: number
 }

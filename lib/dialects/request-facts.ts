@@ -7,7 +7,7 @@ import { findField, readBoolean, readCount, textOf } from './read-field.ts'
 import { readMedia } from './read-media.ts'
 
 /** The names under which a request's interest reports what `factsFrom` understands. */
-export const factNames = {
+const factNames = {
   model: 'model',
   stream: 'stream',
   cap: 'cap',

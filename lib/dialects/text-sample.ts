@@ -1,5 +1,5 @@
 /** The first part of an answer's generated text, kept so that its tokens can be counted if need be. */
-export interface SampledText {
+interface SampledText {
   readonly bytes: Buffer
   /** The bytes stand as between the quotes of JSON, with its escapes. */
   readonly isEscaped: boolean

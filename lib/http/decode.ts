@@ -7,7 +7,7 @@ import {
 } from 'node:zlib'
 import type { Transform } from 'node:stream'
 
-export interface DecodeCaps {
+interface DecodeCaps {
   /** Decoding stops beyond this many decoded bytes. */
   readonly outputBytesMax: number
   /** Decoding stops when the output is longer than the input times this. */

@@ -1,5 +1,5 @@
 /** A header such as `form-data; name="x"`: its value, and its parameters by lower-case name. */
-export interface ParameterisedValue {
+interface ParameterisedValue {
   /** Lower-case. */
   readonly value: string
   readonly parameters: ReadonlyMap<string, string>

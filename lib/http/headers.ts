@@ -1,5 +1,5 @@
 /** Headers as they came: name, value, name, value, with case, order and duplicates kept. */
-export type RawHeaders = readonly string[]
+type RawHeaders = readonly string[]
 
 /** RFC 9110 section 7.6.1, and what old proxies send. */
 const hopByHop = [

@@ -1,5 +1,5 @@
 /** States of RFC 8259's number grammar. */
-export const numberAfterMinus = 0
+const numberAfterMinus = 0
 const afterZero = 1
 /** Any digit may follow. */
 export const inInteger = 2

@@ -1,6 +1,6 @@
 import { firstNumberState, inInteger, isWholeNumber, nextNumberState, numberEnded } from './json-number.ts'
 
-export type WordType = 'number' | 'true' | 'false' | 'null'
+type WordType = 'number' | 'true' | 'false' | 'null'
 
 /** The number or literal the scan is in. It may be cut by a chunk's end at any byte. */
 export class JsonWord {

@@ -1,4 +1,4 @@
-export type MultipartReason = 'boundary_missing' | 'cut_off' | 'malformed' | 'too_many_parts'
+type MultipartReason = 'boundary_missing' | 'cut_off' | 'malformed' | 'too_many_parts'
 
 /** Why a form was refused. The message may be shown to the caller. */
 export class MultipartError extends Error {

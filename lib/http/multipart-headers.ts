@@ -1,7 +1,7 @@
 import { parseParameters } from './header-parameters.ts'
 import { MultipartError } from './multipart-error.ts'
 
-export interface PartHeaders {
+interface PartHeaders {
   readonly name: string
   readonly filename?: string
   readonly contentType?: string

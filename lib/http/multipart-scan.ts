@@ -17,7 +17,7 @@ export interface MultipartResult {
   readonly parts: readonly MultipartPart[]
 }
 
-export interface MultipartOptions {
+interface MultipartOptions {
   /** 1000. */
   readonly partsMax?: number
 }

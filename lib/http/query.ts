@@ -1,4 +1,4 @@
-export interface CutQuery {
+interface CutQuery {
   /** The values, percent-decoded, in order. */
   readonly values: readonly string[]
   /** The path and query without the parameter, all other bytes as they were. */
@@ -21,19 +21,14 @@ export function cutQueryParameter(pathAndQuery: string, name: string): CutQuery 
   return { values, rest: kept.length === 0 ? path : `${path}?${kept.join('&')}` }
 }
 
-/** The parameter's first value, percent-decoded; undefined when it is absent. */
-export function queryParameter(pathAndQuery: string, name: string): string | undefined {
+/** Whether a query has a parameter, however its name is spelled. */
+export function hasQueryParameter(pathAndQuery: string, name: string): boolean {
   const question = pathAndQuery.indexOf('?')
-  if (question === -1) return undefined
-  const parameter = pathAndQuery
+  if (question === -1) return false
+  return pathAndQuery
     .slice(question + 1)
     .split('&')
-    .find(candidate => nameOf(candidate) === name)
-  return parameter === undefined ? undefined : valueOf(parameter)
-}
-
-export function hasQueryParameter(pathAndQuery: string, name: string): boolean {
-  return queryParameter(pathAndQuery, name) !== undefined
+    .some(parameter => nameOf(parameter) === name)
 }
 
 function nameOf(parameter: string): string {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
 
 /** The client closed its connection while its request was being read. Nobody is left to be told. */
-export class ClientLeftError extends Error {
+class ClientLeftError extends Error {
   constructor() {
     super('The client left while its request was being read.')
     this.name = 'ClientLeftError'
@@ -41,7 +41,7 @@ export class BodyBudget {
   }
 }
 
-export interface ReadBodyOptions {
+interface ReadBodyOptions {
   readonly bytesMax: number
   readonly budget: BodyBudget
 }

@@ -3,7 +3,7 @@ const carriageReturn = 0x0d
 const colon = 0x3a
 const space = 0x20
 
-export interface SseOptions {
+interface SseOptions {
   /** Events longer than this are skipped and counted; 32 MB unless said. */
   readonly eventBytesMax?: number
 }

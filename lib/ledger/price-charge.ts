@@ -13,7 +13,7 @@ export interface ChargeLine {
   readonly amountMicros: Micros
 }
 
-export interface PricedCharge {
+interface PricedCharge {
   readonly lines: readonly ChargeLine[]
   readonly costMicros: Micros
   readonly flags: readonly string[]

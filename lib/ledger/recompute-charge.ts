@@ -4,7 +4,7 @@ import type { Price } from '../money/price.ts'
 import { priceLine } from '../money/price-line.ts'
 import type { ChargeLine } from './price-charge.ts'
 
-export interface RecomputedCost {
+interface RecomputedCost {
   /** What the lines cost by the prices they name; undefined when one of those is not known. */
   readonly costMicros: Micros | undefined
   /** What does not agree, as sentences without a name; empty when all does. */

@@ -7,7 +7,7 @@ import type { Tap } from '../pipeline/plugin.ts'
 /** Bounds on the tap's own decoded copy of a compressed answer. */
 const decodeCaps = { outputBytesMax: 512 * 1_048_576, ratioMax: 1000 }
 
-export interface AnswerMeterOptions {
+interface AnswerMeterOptions {
   recordObject(object: NamedObject): Promise<void>
   /** The answer may name objects, whose names must be recorded before they are relayed. */
   readonly namesObjects: boolean

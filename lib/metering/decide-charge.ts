@@ -9,7 +9,7 @@ import type { Outcome } from '../pipeline/outcome.ts'
 import { estimateOutput, estimateUsage } from './estimate-usage.ts'
 import type { CountsTokens, Estimate, EstimatedRequest } from './estimate-usage.ts'
 
-export interface ChargeContext {
+interface ChargeContext {
   readonly directory: ModelDirectory
   /** For answers whose usage is missing. */
   readonly counter: CountsTokens

@@ -28,7 +28,7 @@ export interface Estimate {
   readonly isCounted: boolean
 }
 
-export interface UsageEstimate {
+interface UsageEstimate {
   readonly line: UsageLine
   readonly estimates: readonly Estimate[]
 }

@@ -6,7 +6,7 @@ import { formatRoubles } from '../money/amount.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { outputTokensThatFit, requestHold } from './request-hold.ts'
 
-export interface HoldContext {
+interface HoldContext {
   readonly config: Config
   readonly ledger: Ledger
 }

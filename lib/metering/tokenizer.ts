@@ -1,5 +1,5 @@
 /** How a provider's tokens differ from tiktoken's o200k; how well this fits stands in ADR 9. */
-export interface Tokenizer {
+interface Tokenizer {
   /** Its tokens for one of o200k. */
   readonly factor: number
   /** Tokens around each turn of a conversation, around all of it, and for there being tools at all. */

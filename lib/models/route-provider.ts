@@ -9,7 +9,7 @@ import type { ResolvedModel } from './model-directory.ts'
 import { providerOfObjects } from './object-owner.ts'
 
 /** Where a request may go. */
-export interface ProviderRoute {
+interface ProviderRoute {
   /** In order of preference; at least one. */
   readonly providers: readonly ChosenProvider[]
   /** The credential too is given, by the objects the request names. */

@@ -12,14 +12,14 @@ import { requestedModel } from './requested-model.ts'
 import { routeProvider } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
 
-export interface RoutingContext {
+interface RoutingContext {
   readonly config: Config
   readonly ledger: Ledger
   readonly directory: ModelDirectory
 }
 
 /** What a request is and where it goes. */
-export interface RoutedRequest {
+interface RoutedRequest {
   readonly request: RequestFacts
   readonly target: Target
 }

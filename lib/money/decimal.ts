@@ -1,7 +1,7 @@
 import type { Decimal } from './price.ts'
 
 /** Decimals behind the point that a price may have, and so the scale of every rate. */
-export const rateScale = 12
+const rateScale = 12
 
 const pattern = /^(\d{1,12})(?:\.(\d{1,12}))?$/
 

@@ -7,7 +7,7 @@ import { meters } from './usage.ts'
 import type { Meter, Meters, UsageLine } from './usage.ts'
 
 /** What a line of usage costs. */
-export interface LineAmount {
+interface LineAmount {
   readonly amountMicros: Micros
   /** Meters with units but without a price: charged nothing. */
   readonly unpriced: readonly Meter[]

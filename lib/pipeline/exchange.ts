@@ -10,13 +10,13 @@ export interface LocalAnswer {
 }
 
 /** Changes answer bytes on their way to the client, behind the taps. Used in two places only. */
-export interface AnswerRewriter {
+interface AnswerRewriter {
   push(chunk: Buffer): Buffer
   end(): Buffer
 }
 
 /** When an exchange came how far, by `performance.now()`; undefined for what has not happened. */
-export interface Moments {
+interface Moments {
   readonly begunMs: number
   /** The gates let it through: its body was read, its hold admitted. */
   admittedMs: number | undefined

@@ -6,7 +6,7 @@ import type { Outcome } from './outcome.ts'
 import type { Plugin, ResponseHead, Tap } from './plugin.ts'
 import { Relay, type DrainLimits, type RelaySteps } from './relay.ts'
 
-export interface PipelineOptions {
+interface PipelineOptions {
   /** Facts that are set before the first gate. */
   readonly given: readonly Fact[]
   readonly bus: PipelineBus

@@ -20,7 +20,7 @@ export interface Admission {
 }
 
 /** What a key has taken of its limits; the ends are milliseconds since the epoch, absent when nothing was taken. */
-export interface TakenOfLimits {
+interface TakenOfLimits {
   readonly requests: number
   readonly requestsUntil: number | undefined
   readonly tokens: number

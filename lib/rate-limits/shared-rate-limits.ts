@@ -4,7 +4,7 @@ import type { PipelineBus } from '../pipeline/events.ts'
 import { memoryCounters, type Counters } from './counters.ts'
 import { RateLimits } from './rate-limits.ts'
 
-export interface GatewayParts {
+interface GatewayParts {
   readonly config: Pick<Config, 'store'>
   readonly bus: PipelineBus
   readonly clock: Clock

@@ -16,7 +16,7 @@ const googleStablePath = /^\/v1\/models\/[^/]+:[A-Za-z]+$/
 
 const bodyBytesMax = 64 * 1024 * 1024
 
-export interface SandboxOptions {
+interface SandboxOptions {
   /** 0, the default, takes any free port. */
   readonly port?: number
   /** The wait between the frames of `sandbox-slow`. */

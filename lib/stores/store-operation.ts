@@ -46,7 +46,7 @@ export type ChargeOperation = readonly [
   overrunMicros: number,
 ]
 
-export type ReleaseOperation = readonly [
+type ReleaseOperation = readonly [
   kind: 'release',
   exchangeId: string,
   sequence: number,
@@ -54,9 +54,9 @@ export type ReleaseOperation = readonly [
   at: number,
 ]
 
-export type PriceOperation = readonly [kind: 'price', hash: string, model: string, body: string, at: number]
+type PriceOperation = readonly [kind: 'price', hash: string, model: string, body: string, at: number]
 
-export type ObjectOperation = readonly [
+type ObjectOperation = readonly [
   kind: 'object',
   provider: string,
   objectKind: string,
@@ -100,7 +100,7 @@ export type KeyOperation = readonly [
   createdAt: number,
 ]
 
-export type RevokeOperation = readonly [kind: 'revoke', id: string, at: number]
+type RevokeOperation = readonly [kind: 'revoke', id: string, at: number]
 
 /** How a batch ended: as a whole, and for the operations that had an answer or were refused by themselves. */
 export interface BatchReport {

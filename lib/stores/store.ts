@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
 
 /** A hold that the process which placed it can no longer resolve. */
-export interface ReleasedHold {
+interface ReleasedHold {
   readonly exchangeId: string
   readonly sequence: number
   readonly accountId: string

@@ -3,7 +3,7 @@ import type { Measure } from '../measure.ts'
 import type { UsageFields } from '../usage-fields.ts'
 
 /** The names of one family of counts: Google's two APIs count the same things under different names. */
-export interface CountNames {
+interface CountNames {
   readonly prompt: string
   readonly cached: string
   readonly toolUse: string

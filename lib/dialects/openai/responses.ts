@@ -30,7 +30,7 @@ const tool = object({
   input_image_mask: object({ image_url: base64('image'), file_id: value('fileId') }),
 })
 
-export const responsesRequest = object({
+const responsesRequest = object({
   model: value('model'),
   stream: value('stream'),
   background: value('background'),

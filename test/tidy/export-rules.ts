@@ -1,0 +1,24 @@
+import type { Source } from './sources.ts'
+
+/** Functions, classes and constants that no other file uses, a test included, as sentences. */
+export function exportBreaches(sources: readonly Source[]): readonly string[] {
+  const importers = new Map<string, Source[]>()
+  for (const source of sources) {
+    for (const { to, isRelative } of source.imports) {
+      if (isRelative) importers.set(to, [...(importers.get(to) ?? []), source])
+    }
+  }
+  return sources
+    .filter(({ path }) => /^(?:lib|plugins)\//.test(path))
+    .flatMap(({ path, text }) =>
+      exportedNames(text)
+        // An import may be dynamic or take everything: what counts is that its file says the name.
+        .filter(name => !importers.get(path)?.some(user => new RegExp(`\\b${name}\\b`).test(user.text)))
+        .map(name => `${path} exports ${name}, which no other file uses.`),
+    )
+}
+
+function exportedNames(text: string): string[] {
+  const found = text.matchAll(/^export (?:async |abstract )*(?:function\*?|const|class) (\w+)/gm)
+  return Array.from(found, match => match[1] ?? '')
+}
