@@ -18,7 +18,7 @@ const inject: Behaviour = { streamUsage: 'inject' }
 /** Generates and bills the whole answer after a disconnect, so the rest is read for its usage. */
 const drain: Behaviour = { onClientLeft: 'drain' }
 
-/** Port 0 of this machine: nothing is ever dialled, the sandbox answers inside the gateway. */
+/** Port 0 stands for the port of this machine on which the sandbox comes to listen when the gateway starts. */
 const sandboxOrigin = 'http://127.0.0.1:0'
 
 /** Built-in defaults by provider name; values in the config's `providers` lie over them. */
