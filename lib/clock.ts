@@ -4,6 +4,7 @@ export interface Clock {
   now(): number
 }
 
+/** The time of day, which may be set back. */
 export const systemClock: Clock = { now: () => Date.now() }
 
 /** Runs evenly whatever is done to the system's time. Its numbers mean something to each other only. */

@@ -9,6 +9,7 @@ interface OpenExchanges {
   cutAll(): void
 }
 
+/** Times in milliseconds. */
 export interface DrainOptions {
   /** How long requests are still served, until balancers have seen that no more are wanted. */
   readonly waitMs: number

@@ -80,8 +80,10 @@ export const errorTable = {
   upstream_timeout: row(504, 'server_error', 'upstream_timeout', 'timeout_error', 'DEADLINE_EXCEEDED'),
 } satisfies Record<string, ErrorRow>
 
+/** What can be wrong, as the table names it. */
 export type ErrorCode = keyof typeof errorTable
 
+/** What a refusal says beside its code and message. */
 export interface GatewayErrorOptions {
   readonly cause?: unknown
   /** The part of the request that was wrong, by its path in the body: `messages[3].content[1].source`. */

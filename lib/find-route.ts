@@ -9,6 +9,7 @@ import { headerValue } from './http/headers.ts'
 import { isOwnPath, matchOwn } from './own-endpoints/match-own.ts'
 import { cutQueryParameter, hasQueryParameter } from './http/query.ts'
 
+/** Every dialect by its name. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
 
 /** Query parameters that hide or reshape the usage in an answer. */

@@ -5,6 +5,7 @@ import { decodeBody } from './http/decode-body.ts'
 import { JsonScanError, scanJson } from './http/json-scan.ts'
 import { multipartBoundary, MultipartError, scanMultipart } from './http/multipart-scan.ts'
 
+/** What a body says, and where in it. */
 export interface ScannedRequest {
   readonly facts: RequestFacts
   /** The body with its content-encoding removed; the facts' offsets are into it. */

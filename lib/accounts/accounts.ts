@@ -18,6 +18,7 @@ export interface KeyRecord {
   readonly createdAt: number
 }
 
+/** What a key is made with; amounts in micro-roubles, times in milliseconds since the epoch. */
 export interface NewKey {
   readonly accountId: string
   readonly name?: string
@@ -52,6 +53,7 @@ export interface KeyDirectory {
   findByDigest(digest: string): KeyRecord | undefined
 }
 
+/** A change of an account or key that is refused. The message is for the operator. */
 export class AccountError extends Error {
   readonly code: string
 

@@ -8,6 +8,7 @@ import { keyTable, keyView } from './key-views.ts'
 import { found, readStore } from './read-store.ts'
 import { formatTable, formatTime } from './table.ts'
 
+/** `account list` and `account show`: they read the store beside whoever writes it. */
 export function addAccountViews(account: Command, { stdout }: CliContext): void {
   addCommand(account, 'list', 'list all accounts with their balances').action(
     async (options: SharedOptions) => {

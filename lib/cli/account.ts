@@ -18,6 +18,7 @@ interface CreditOptions extends SharedOptions {
   readonly idempotencyKey?: string
 }
 
+/** `account`: makes accounts, adds money, and shows them. */
 export function addAccountCommands(program: Command, context: CliContext): void {
   const account = program.command('account').description('who pays: create, list, show, credit')
   addCreate(account, context)

@@ -6,6 +6,7 @@ import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { openConfig } from './open-config.ts'
 
+/** `backup FILE`: a consistent copy of a SQLite store, also while it runs. */
 export function addBackupCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'backup <file>', 'write a whole copy of the store, also while the gateway runs').action(
     async (target: string, options: SharedOptions) => {

@@ -11,6 +11,7 @@ interface BalanceOptions extends SharedOptions {
   readonly account: string
 }
 
+/** `balance`: what an account has, what is held, what is available. */
 export function addBalanceCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'balance', 'say what an account has, and what of it is set aside')
     .requiredOption('--account <id>', 'the account')

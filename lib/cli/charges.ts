@@ -14,6 +14,7 @@ interface ChargesOptions extends SharedOptions {
   readonly alarms?: boolean
 }
 
+/** `charges`: an account's charges, oldest first, and `charges recompute`. */
 export function addChargesCommand(program: Command, context: CliContext): void {
   const { stdout } = context
   const charges = addCommand(

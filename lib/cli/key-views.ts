@@ -12,6 +12,7 @@ interface ListOptions extends SharedOptions {
   readonly account: string
 }
 
+/** `key list`; a key's value is in no store. */
 export function addKeyViews(key: Command, { stdout }: CliContext): void {
   addCommand(key, 'list', 'list the keys of an account; their values are not known')
     .requiredOption('--account <id>', 'the account')
@@ -53,6 +54,7 @@ function stateOf(key: KeyRecord): 'active' | 'expired' | 'revoked' {
   return key.expiresAt !== undefined && key.expiresAt <= systemClock.now() ? 'expired' : 'active'
 }
 
+/** Keys as a table for people. */
 export function keyTable(keys: readonly KeyRecord[]): string {
   if (keys.length === 0) return 'no keys: gateway key create makes one\n'
   const rows = keys.map(key => ({

@@ -20,6 +20,7 @@ interface CreateOptions extends SharedOptions {
 
 const budgetPeriods = ['total', 'day', 'week', 'month'] as const
 
+/** `key`: makes, revokes and shows keys. */
 export function addKeyCommands(program: Command, context: CliContext): void {
   const key = program.command('key').description('what clients send: create, list, revoke')
   addCreate(key, context)

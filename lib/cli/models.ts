@@ -12,6 +12,7 @@ interface ModelsOptions extends SharedOptions {
   readonly all?: boolean
 }
 
+/** `models`: what can be asked for, of whom, and at which price. */
 export function addModelsCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'models', 'list the models that can be asked for, with their prices')
     .option('--all', 'those of providers that are off, too')

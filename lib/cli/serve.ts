@@ -21,6 +21,7 @@ const failureMs = 10_000
 /** What is left of either after a second signal. */
 const hastyMs = 1000
 
+/** `serve`: runs the gateway until it is told to end. */
 export function addServeCommand(program: Command, context: CliContext): void {
   addCommand(
     program,

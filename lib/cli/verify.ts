@@ -5,6 +5,7 @@ import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { readStore } from './read-store.ts'
 
+/** `verify`: works every charge and balance out again; fails on the first store that disagrees. */
 export function addVerifyCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'verify', "check the ledger's invariants, and work every charge out again").action(
     async (options: SharedOptions) => {

@@ -32,6 +32,7 @@ export function formatProblem(problem: ConfigProblem): string {
   return `${place}${path}: ${problem.message}${hint}`
 }
 
+/** Where a value stands in a config, from the top. */
 export type Path = readonly (string | number)[]
 
 /** Joins a path as people write it; keys that are not plain words are quoted. */

@@ -1,12 +1,14 @@
 import type { DialectName } from '../dialects/dialect.ts'
 import type { Price } from '../money/price.ts'
 
+/** An address and port to listen on; port 0 is any that is free. */
 export interface Listen {
   readonly host: string
   /** 0 takes any free port. */
   readonly port: number
 }
 
+/** A key of a provider, and how much of its requests it takes. */
 export interface Credential {
   /** `anthropic#1`: names the credential in logs and the database; the value never appears there. */
   readonly name: string
@@ -38,6 +40,7 @@ export interface ProviderLimits {
   readonly waitMs: number
 }
 
+/** A provider as requests meet it: where it is, with what keys, and how it behaves. */
 export interface ProviderConfig {
   readonly name: string
   /** Whose peculiarities it has: another provider's name, or its own. */
@@ -58,6 +61,7 @@ export interface ProviderConfig {
   readonly limits: ProviderLimits
 }
 
+/** A model or a pattern of names, who has it, and what it costs. */
 export interface ModelConfig {
   /** A name, a pattern with `*`, or `<provider>/<model>` for the provider path. */
   readonly name: string
@@ -70,11 +74,13 @@ export interface ModelConfig {
   readonly prices: readonly Price[]
 }
 
+/** An enabled plugin with its options, which have passed its schema. */
 export interface PluginConfig {
   readonly name: string
   readonly options: Readonly<Record<string, unknown>>
 }
 
+/** Bounds on what clients may send and on what is open; sizes in bytes, times in milliseconds. */
 export interface Limits {
   readonly bodyMemoryBytes: number
   readonly bodyBytesMax: number

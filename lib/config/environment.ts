@@ -1,6 +1,7 @@
 import type { Path } from './config-error.ts'
 import { isMapping } from './layers.ts'
 
+/** Variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 const variable = /\$(\$?)\{([^}]*)\}/g

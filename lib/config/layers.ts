@@ -89,6 +89,7 @@ function merge(
   return merged
 }
 
+/** Whether a value of a config is a mapping. */
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -17,12 +17,14 @@ import { Problems } from './problems.ts'
 import { configSchema } from './schema.ts'
 import type { ConfigKey, Settings } from './schema.ts'
 
+/** What a config is read with; as the process has it unless said. */
 export interface LoadConfigOptions {
   readonly env?: Environment
   /** The plugins there are, with the schemas of their options. */
   readonly plugins?: KnownPlugins
 }
 
+/** A config that is in order. */
 export interface LoadedConfig {
   readonly config: Config
   /** What an operator should know and that is no error, such as a provider that is off. */

@@ -24,6 +24,7 @@ const notYet: readonly NotYet[] = [
   },
 ]
 
+/** What the config asks for that is not built, with the reason to give. */
 export function findNotYet(config: Config): readonly { readonly path: Path; readonly message: string }[] {
   return notYet.filter(feature => feature.isAsked(config))
 }

@@ -55,6 +55,7 @@ export const roubles = z
 
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
+/** Whether a URL leads to this machine. */
 export function isLoopback(url: URL): boolean {
   return loopback.test(url.hostname)
 }
@@ -123,6 +124,7 @@ export function isAddressRange(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
 }
 
+/** An IP address, or a network by its prefix length. */
 export const addressRange = z
   .string()
   .refine(isAddressRange, 'must be an IP address or a network such as 10.0.0.0/8')
@@ -136,6 +138,7 @@ export const origin = z
     'must be an origin such as https://app.example.org, without a path, or "*"',
   )
 
+/** An address and port to listen on. */
 export const listen = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: integer(0, 65_535),

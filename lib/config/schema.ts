@@ -74,6 +74,7 @@ export const providerSchema = z.strictObject({
     .meta({ description: 'What is sent at once, for each credential.' }),
 })
 
+/** A provider as it is written. */
 export type ProviderInput = z.output<typeof providerSchema>
 
 const rubPerMillion = z.partialRecord(z.enum(meters), decimal)
@@ -105,6 +106,7 @@ const priceSchema = z.strictObject({
   ...priceShape,
 })
 
+/** A version of a price as it is written. */
 export type PriceInput = z.output<typeof priceSchema>
 
 /** One entry of `models`: an alias, or providers and prices. */
@@ -121,6 +123,7 @@ export const modelSchema = z.strictObject({
   }),
 })
 
+/** A model or an alias as it is written. */
 export type ModelInput = z.output<typeof modelSchema>
 
 const egressSchema = z.strictObject({ url: egressUrl })
@@ -194,5 +197,7 @@ export const configSchema = z.strictObject({
   unmetered: z.boolean().default(false),
 })
 
+/** A section of the config. */
 export type ConfigKey = keyof typeof configSchema.shape
+/** The sections as they are parsed; those of many entries are parsed entry by entry elsewhere. */
 export type Settings = z.output<typeof configSchema>

@@ -12,6 +12,7 @@ const dialectLimits = z.strictObject({
   imageTypes: z.array(imageType).min(1).optional(),
 })
 
+/** What one dialect's requests may hold at most; sizes in bytes, absent means no limit. */
 export type DialectLimits = z.infer<typeof dialectLimits>
 
 const megabyte = 1_048_576

@@ -2,6 +2,7 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yam
 import type { Document } from 'yaml'
 import type { Path } from './config-error.ts'
 
+/** Where something stands in a file, from 1. */
 export interface Place {
   readonly line: number
   readonly column: number

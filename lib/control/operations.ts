@@ -25,8 +25,10 @@ export const operations = {
   'key.revoke': z.strictObject({ id: text }),
 } as const
 
+/** What the running server can be asked to do. */
 export type OperationName = keyof typeof operations
 
+/** Whether there is an operation of that name. */
 export function isOperation(name: string): name is OperationName {
   return Object.hasOwn(operations, name)
 }
@@ -49,6 +51,7 @@ export const results: { readonly [N in OperationName]: z.ZodType<OperationResult
   'key.revoke': z.record(z.string(), z.never()),
 }
 
+/** The answer of the server when it could not. */
 export const failure = z.object({ error: z.object({ code: z.string(), message: z.string() }) })
 
 /** An optional member that is undefined is a member that is absent. */

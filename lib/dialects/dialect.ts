@@ -4,6 +4,7 @@ import type { MediaPart } from '../http/media-part.ts'
 import type { MultipartResult } from '../http/multipart-scan.ts'
 import type { Meter, Meters, NamedObject, UsageReading } from '../money/usage.ts'
 
+/** The families of wire formats. */
 export type DialectName = 'openai' | 'anthropic' | 'google'
 
 /** A half-open range of bytes in a request body. */
@@ -39,6 +40,7 @@ export interface RequestFacts {
   readonly unitsVariant?: string
 }
 
+/** What a usage reader may know beside the answer. */
 export interface UsageReaderContext {
   /** The provider's config name or what it is `like`: peculiarities hang on it (wire.md section 4). */
   readonly providerKind: string
@@ -56,6 +58,7 @@ export interface UsageReader {
   end(): UsageReading
 }
 
+/** What a usage reader is told of an answer before its bytes. */
 export interface AnswerHead {
   readonly status: number
   /** Lower-case, without parameters; empty when absent. */

@@ -49,6 +49,7 @@ export function addUsed(meters: Meters, meter: Meter, units: number | undefined)
   if (units !== undefined && units > 0) meters[meter] = (meters[meter] ?? 0) + units
 }
 
+/** Details, too, are named only when something was used. */
 export function addDetail(details: Record<string, number>, name: string, units: number | undefined): void {
   if (units !== undefined && units > 0) details[name] = (details[name] ?? 0) + units
 }

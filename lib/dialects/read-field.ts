@@ -57,6 +57,7 @@ export function textOf(finding: Finding): string {
   return String(JSON.parse(finding.raw.toString('utf8')))
 }
 
+/** The refusal of a field of another type than it has to be. */
 export function wrongType(finding: Finding, expected: string): GatewayError {
   const names: Partial<Record<JsonType, string>> = { object: 'an object', array: 'an array' }
   const found = names[finding.type] ?? shortNumber(finding) ?? `a ${finding.type}`

@@ -15,6 +15,7 @@ const factNames = {
   candidates: 'candidates',
 } as const
 
+/** What an operation reads beside what all requests have, or in another way. */
 export interface OwnFacts {
   readonly objects?: readonly NamedObject[]
   readonly usageSplice?: RequestFacts['usageSplice']

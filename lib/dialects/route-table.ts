@@ -65,10 +65,12 @@ export function decodeSegment(segment: string): string {
   return decoded
 }
 
+/** The refusal of a path that is none of the dialect's. */
 export function routeNotFound(path: string): GatewayError {
   return new GatewayError('route_not_found', `There is no route ${path} here.`)
 }
 
+/** The refusal of a method, with those that are allowed. */
 export function methodNotAllowed(method: string, path: string, allowed: readonly string[]): GatewayError {
   const allow = allowed.join(', ')
   return new GatewayError('method_not_allowed', `${method} is not possible on ${path}; ${allow} is.`, {

@@ -31,6 +31,7 @@ export function clientAddress(
   return address
 }
 
+/** Whether an address is in a list; what is no address never is. */
 export function isListed(list: BlockList, address: string): boolean {
   return isIP(address) !== 0 && list.check(address, familyOf(address))
 }

@@ -11,11 +11,13 @@ const inExponent = 7
 /** The byte does not belong to the number. */
 export const numberEnded = -1
 
+/** The state after a number's first byte, which is a digit or a minus. */
 export function firstNumberState(byte: number): number {
   if (byte === 0x2d) return numberAfterMinus
   return byte === 0x30 ? afterZero : inInteger
 }
 
+/** The state after one more byte; `numberEnded` when it does not belong to the number. */
 export function nextNumberState(state: number, byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return afterDigit(state, byte)
   if (byte === 0x2e) return state === afterZero || state === inInteger ? afterPoint : numberEnded

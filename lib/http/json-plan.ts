@@ -9,6 +9,7 @@ export interface Plan {
   readonly items: Plan | undefined
 }
 
+/** What is looked for under one key. */
 export interface Member {
   /** Folded. */
   readonly name: string

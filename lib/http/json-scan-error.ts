@@ -1,3 +1,4 @@
+/** Why a document is not scanned to its end. */
 export type JsonScanReason = 'syntax' | 'too_deep' | 'duplicate' | 'cut_off' | 'value_too_large' | 'too_many'
 
 /** Why a document was refused. The message names the place and what to do, and may be shown to the caller. */

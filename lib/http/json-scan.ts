@@ -22,6 +22,7 @@ export interface Interest {
   readonly items?: Interest
 }
 
+/** The types of RFC 8259; its two truths apart. */
 export type JsonType = 'string' | 'number' | 'true' | 'false' | 'null' | 'object' | 'array'
 
 /** What a string with `keep: 'base64'` holds. */
@@ -40,6 +41,7 @@ export interface Base64Facts {
   readonly isUrl?: boolean
 }
 
+/** A value that was looked for, and where it stands. */
 export interface Finding {
   readonly name: string
   /** `messages[3].content[1].source`, with the keys as the document spells them, unescaped. */
@@ -54,11 +56,13 @@ export interface Finding {
   readonly base64?: Base64Facts
 }
 
+/** What was found, in document order. */
 export interface ScanResult {
   /** In the order in which the values begin, so a container comes before its members. */
   readonly findings: readonly Finding[]
 }
 
+/** Bounds on a scan, with their defaults, and how keys are compared. */
 export interface ScanOptions {
   /** How many containers may be open at once. 512. */
   readonly depthMax?: number

@@ -13,6 +13,7 @@ export interface MultipartPart {
   readonly end: number
 }
 
+/** A form's parts, in order. */
 export interface MultipartResult {
   readonly parts: readonly MultipartPart[]
 }
@@ -39,6 +40,7 @@ export function multipartBoundary(contentType: string): string | undefined {
   return /^[\x20-\x7e]*[\x21-\x7e]$/.test(boundary) ? boundary : undefined
 }
 
+/** The parts of a field; a name may come more than once. */
 export function partsByName(result: MultipartResult, name: string): readonly MultipartPart[] {
   return result.parts.filter(part => part.name === name)
 }

@@ -5,6 +5,7 @@ import type { KeyBudget } from './key-spending.ts'
 
 export type { Micros }
 
+/** Money to set aside for a turn of an exchange. */
 export interface HoldRequest {
   readonly exchangeId: string
   /** 0 for the first hold of an exchange; WebSocket turns count on. */
@@ -24,6 +25,7 @@ export interface Hold extends HoldRequest {
   readonly isDurable: boolean
 }
 
+/** What an exchange consumed, and by which prices. */
 export interface ChargeRequest {
   readonly provider: string
   readonly model: string
@@ -39,6 +41,7 @@ export interface ChargeRequest {
   readonly flags: readonly string[]
 }
 
+/** What was taken for it. */
 export interface ChargeResult {
   /** What the account paid. */
   readonly amountMicros: Micros
@@ -48,12 +51,14 @@ export interface ChargeResult {
   readonly flags: readonly string[]
 }
 
+/** An account's money; `availableMicros` is the balance less what is held. */
 export interface Balance {
   readonly balanceMicros: Micros
   readonly heldMicros: Micros
   readonly availableMicros: Micros
 }
 
+/** Something that a provider keeps, and whose it is. */
 export interface ProviderObject {
   readonly provider: string
   readonly kind: ObjectKind

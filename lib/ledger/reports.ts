@@ -37,6 +37,7 @@ export interface ChargeReport {
   readonly flags: readonly string[]
 }
 
+/** Which charges are asked for; absent means all. */
 export interface ChargesFilter {
   /** Only charges with flags, or whose usage is estimated: what an operator should look at. */
   readonly alarmsOnly?: boolean
@@ -48,6 +49,7 @@ export interface ChargesFilter {
   readonly after?: string
 }
 
+/** An account and its money. */
 export interface AccountReport extends Balance {
   readonly id: string
   readonly name: string | undefined

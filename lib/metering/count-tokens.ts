@@ -11,6 +11,7 @@ export interface TextToCount {
   readonly bytes: Uint8Array
 }
 
+/** Tokens of the parts of a text, before any factor of a provider's. */
 export interface TokenCount {
   readonly text: number
   /** Tokens of tools and schemas, which providers write in ways of their own. */

@@ -22,6 +22,7 @@ export interface EstimatedRequest {
   readonly isGeneration: boolean
 }
 
+/** A number of tokens that no provider told. */
 export interface Estimate {
   readonly tokens: number
   /** Counted by tiktoken; otherwise taken from the length of the text. */

@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { TextToCount, TokenCount } from './count-tokens.ts'
 
+/** Times in milliseconds. */
 export interface TokenCounterOptions {
   /** Told when the thread died or had to be ended; counting goes on in a new one. */
   readonly onFailure?: (error: Error) => void

@@ -11,6 +11,7 @@ const endpoints: Readonly<Record<DialectName, string>> = {
   google: '/v1beta/models/{model}:generateContent',
 }
 
+/** A provider that speaks the dialect, with its address and a credential. */
 export interface ChosenProvider {
   readonly provider: ProviderConfig
   readonly credential: Credential

@@ -1,6 +1,7 @@
 import type { Config, ModelConfig } from '../config/config.ts'
 import { matchesPattern } from '../config/matches-pattern.ts'
 
+/** A name that a client sent, and what it stands for. */
 export interface ResolvedModel {
   readonly entry: ModelConfig
   /** The name that is priced, listed and checked against allow-lists: an alias' target. */

@@ -21,6 +21,7 @@ export const meters = [
   'requests',
 ] as const
 
+/** What can be counted and priced. */
 export type Meter = (typeof meters)[number]
 
 /** Units by meter. Tokens, images, characters, searches and requests are whole; seconds may have a fraction. */
@@ -63,6 +64,7 @@ export interface NamedObject {
   readonly id: string
 }
 
+/** Kinds of what providers keep. */
 export type ObjectKind =
   | 'response'
   | 'conversation'

@@ -15,6 +15,7 @@ const operation: Operation = {
   mainMeter: 'requests',
 }
 
+/** Whether a path is one of the gateway's own. */
 export function isOwnPath(target: string): boolean {
   return target.startsWith(prefix)
 }

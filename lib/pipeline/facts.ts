@@ -5,4 +5,5 @@
 // oxlint-disable-next-line typescript/no-empty-interface -- filled by declaration merging
 export interface Facts {}
 
+/** The name of something known of an exchange. */
 export type Fact = keyof Facts

@@ -39,12 +39,15 @@ export class SandboxFault extends Error {
   }
 }
 
+/** A JSON object with members of any kind. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
+/** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Whether a value is a JSON array. */
 export function isArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
 }
@@ -83,10 +86,12 @@ export function checkModel(model: unknown, notFound: (model: string) => string):
   return model
 }
 
+/** Whether a model is the one that takes its time. */
 export function isSlow(model: string): boolean {
   return model === 'sandbox-slow'
 }
 
+/** An answer of one JSON document. */
 export function jsonAnswer(
   body: unknown,
   status = 200,
@@ -101,6 +106,7 @@ export function jsonAnswer(
   }
 }
 
+/** An answer of bytes of some type. */
 export function bytesAnswer(body: string | Buffer, contentType: string): SandboxAnswer {
   return {
     status: 200,
@@ -111,6 +117,7 @@ export function bytesAnswer(body: string | Buffer, contentType: string): Sandbox
   }
 }
 
+/** A stream of events, sent at once or at a reader's pace. */
 export function streamAnswer(
   frames: readonly string[],
   isPaced: boolean,

@@ -43,6 +43,7 @@ function beep(): Buffer {
   return wav
 }
 
+/** `POST /audio/transcriptions` */
 export async function answerTranscription(request: SandboxRequest): Promise<SandboxAnswer> {
   const form = await readForm(request)
   const model = openaiModel(form.get('model') ?? undefined)

@@ -48,6 +48,7 @@ const legacy: Form = {
   last: () => ({ text: '' }),
 }
 
+/** `POST /chat/completions` */
 export function answerChat(request: SandboxRequest): SandboxAnswer {
   const body = jsonBody(request)
   const model = openaiModel(body['model'])
@@ -63,6 +64,7 @@ export function answerChat(request: SandboxRequest): SandboxAnswer {
   return answer(chat, model, body, readPrompt(messages), tokensMax)
 }
 
+/** `POST /completions` */
 export function answerCompletion(request: SandboxRequest): SandboxAnswer {
   const body = jsonBody(request)
   const model = openaiModel(body['model'])

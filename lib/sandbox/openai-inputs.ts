@@ -15,6 +15,7 @@ const imageOutputTokens = 272
 const onePixelPng =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
+/** `POST /embeddings` */
 export function answerEmbeddings(request: SandboxRequest): SandboxAnswer {
   const body = jsonBody(request)
   const model = openaiModel(body['model'])
@@ -46,6 +47,7 @@ function base64Floats(values: readonly number[]): string {
   return bytes.toString('base64')
 }
 
+/** `POST /images/generations` */
 export function answerImages(request: SandboxRequest): SandboxAnswer {
   const body = jsonBody(request)
   openaiModel(body['model'])

@@ -23,6 +23,7 @@ interface SandboxOptions {
   readonly paceMs?: number
 }
 
+/** The sandbox, listening. */
 export interface SandboxProvider {
   /** `http://127.0.0.1:PORT`, to which a dialect's path is appended. */
   readonly origin: string

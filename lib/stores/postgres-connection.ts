@@ -2,7 +2,9 @@ import { Client, DatabaseError, Pool, TypeOverrides } from 'pg'
 import type { ClientConfig, QueryConfig } from 'pg'
 import { StoreError } from './store-error.ts'
 
+/** A connection of one's own. */
 export type PostgresClient = Client
+/** Connections that are lent for a statement or a transaction. */
 export type PostgresPool = Pool
 
 /** What runs statements: a connection of its own, or one of a pool's. */
@@ -66,6 +68,7 @@ export function isStoreFailure(error: unknown): boolean {
   return !(error instanceof DatabaseError) || storeFailures.test(error.code ?? '')
 }
 
+/** The SQLSTATE of a failure, or what the connection says of its own. */
 export function postgresErrorCode(error: unknown): string {
   if (error instanceof DatabaseError) return error.code ?? 'unknown'
   return (error as NodeJS.ErrnoException | undefined)?.code ?? 'connection'

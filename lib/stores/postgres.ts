@@ -20,6 +20,7 @@ import { StoreError } from './store-error.ts'
 import type { Store } from './store.ts'
 import { WriteQueue } from './write-queue.ts'
 
+/** Times in milliseconds. */
 export interface PostgresStoreOptions {
   readonly url: string
   readonly durability: 'strict' | 'relaxed'

@@ -4,6 +4,7 @@ import type { AccountReport, ChargeReport } from '../ledger/reports.ts'
 import { formatRoubles } from '../money/amount.ts'
 import type { Meters } from '../money/usage.ts'
 
+/** A charge as the table has it; lines, details and flags are JSON. */
 export interface ChargeRow {
   readonly id: number
   readonly exchange_id: string
@@ -24,6 +25,7 @@ export interface ChargeRow {
   readonly overrun_micros: Micros
 }
 
+/** An account as the reports ask for it. */
 export interface AccountRow {
   readonly id: string
   readonly name: string | null
@@ -41,6 +43,7 @@ function sumOfLines(lines: readonly ChargeLine[]): Meters {
   return sum
 }
 
+/** A charge as reports tell it: amounts as decimals, times in ISO 8601. */
 export function chargeReport(row: ChargeRow): ChargeReport {
   const lines: readonly ChargeLine[] = JSON.parse(row.lines)
   return {
@@ -64,6 +67,7 @@ export function chargeReport(row: ChargeRow): ChargeReport {
   }
 }
 
+/** An account as reports tell it. */
 export function accountReport(row: AccountRow): AccountReport {
   return {
     id: row.id,

@@ -1,6 +1,8 @@
 import Database from 'better-sqlite3'
 
+/** A file that is open. */
 export type SqliteDatabase = Database.Database
+/** A statement that is prepared. */
 export type SqliteStatement = Database.Statement
 
 /** The code of an error that SQLite reported, such as `SQLITE_FULL`; undefined for any other error. */

@@ -2,6 +2,7 @@ import type { Hold, HoldRequest, Micros } from '../ledger/ledger.ts'
 import { writtenWithin } from './write-queue.ts'
 import type { Batch, OperationOwner, Ticket } from './write-queue.ts'
 
+/** What may have become of a hold. */
 export type HoldState = 'open' | 'charged' | 'released' | 'expired' | 'failed'
 
 /** What a hold needs of its ledger when it could not be written. */

@@ -68,4 +68,5 @@ export function prepareStatements(database: SqliteDatabase) {
   }
 }
 
+/** Every statement of the writer, prepared once. */
 export type Statements = ReturnType<typeof prepareStatements>

@@ -21,6 +21,7 @@ import type { StoreOperation, StoreSnapshot, WriterMessage, WriterOptions } from
 import type { Store } from './store.ts'
 import { WriteQueue } from './write-queue.ts'
 
+/** Times in milliseconds. */
 export interface SqliteStoreOptions {
   readonly file: string
   readonly durability: 'strict' | 'relaxed'

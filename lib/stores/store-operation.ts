@@ -13,6 +13,7 @@ export type StoreOperation =
   | KeyOperation
   | RevokeOperation
 
+/** A hold, as a tuple: it crosses to the writer without the names of its fields. */
 export type HoldOperation = readonly [
   kind: 'hold',
   exchangeId: string,
@@ -25,6 +26,7 @@ export type HoldOperation = readonly [
   expiresAt: number,
 ]
 
+/** A charge with the end of its hold, as a tuple. */
 export type ChargeOperation = readonly [
   kind: 'charge',
   exchangeId: string,
@@ -67,6 +69,7 @@ type ObjectOperation = readonly [
   at: number,
 ]
 
+/** A new account, as a tuple. */
 export type AccountOperation = readonly [
   kind: 'account',
   id: string,
@@ -76,6 +79,7 @@ export type AccountOperation = readonly [
   at: number,
 ]
 
+/** Money for an account, as a tuple. */
 export type CreditOperation = readonly [
   kind: 'credit',
   id: string,
@@ -85,6 +89,7 @@ export type CreditOperation = readonly [
   at: number,
 ]
 
+/** A new key, as a tuple. */
 export type KeyOperation = readonly [
   kind: 'key',
   id: string,
@@ -147,12 +152,14 @@ export interface StoreSnapshot {
   readonly releasedHolds: readonly ReleasedHold[]
 }
 
+/** What the writing thread is started with. */
 export interface WriterOptions {
   readonly file: string
   /** The moment of the start, for the holds that recovery releases. */
   readonly now: number
 }
 
+/** What the writing thread says: once how it started, then how each batch went. */
 export type WriterMessage =
   | { readonly kind: 'ready'; readonly snapshot: StoreSnapshot }
   | { readonly kind: 'refused'; readonly message: string }

@@ -21,6 +21,7 @@ export interface Batch {
   refusalAt(index: number): Error | undefined
 }
 
+/** An operation that waits to be written. */
 export interface Ticket {
   readonly batch: Batch
   readonly index: number

@@ -16,6 +16,7 @@ export function anthropicErrorBody(error: GatewayError, exchangeId: string): str
   })
 }
 
+/** The event that ends a stream which was cut. */
 export function anthropicErrorEvent(code: ErrorCode, message: string, exchangeId: string): Buffer {
   const error = { type: errorTable[code].anthropic, message }
   const data = JSON.stringify({ type: 'error', error, request_id: exchangeId })

@@ -18,6 +18,7 @@ function contentPart(): Interest {
 const part = contentPart()
 /** Lists of one may be written without brackets. */
 export const content = object({ parts: anyOf(list(part), part) })
+/** A conversation: a list of contents, or the only one without brackets. */
 export const contents = anyOf(list(content), content)
 
 const uploaded = /^(?:https:\/\/generativelanguage\.googleapis\.com\/(?:[^?#]*\/)?)?(files\/[\w-]+)/i

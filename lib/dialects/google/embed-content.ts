@@ -41,4 +41,5 @@ export const embedContent: Operation = {
   readUsage: (head, context) => new EmbedContentReader(head, context),
 }
 
+/** `POST /models/{model}:batchEmbedContents` */
 export const batchEmbedContents: Operation = { ...embedContent, name: 'batch-embed-contents' }

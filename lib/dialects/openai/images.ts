@@ -104,6 +104,7 @@ export const imageEdits: Operation = {
   factsFromMultipart: imageFormFacts,
 }
 
+/** `POST /images/variations` */
 export const imageVariations: Operation = { ...imageEdits, name: 'image-variations' }
 
 function imageFacts(scan: ScanResult, body: Buffer): ReturnType<typeof factsFrom> {

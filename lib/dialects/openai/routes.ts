@@ -40,6 +40,7 @@ function unsupportedRows([name, reason]: readonly [string, string]): readonly Ro
   return [`/${name}`, `/${name}/{rest}`].map(path => ({ methods: everyMethod, path, operation }))
 }
 
+/** What is served below `/v1`, and what is refused there in words. */
 export const openaiRoutes = new RouteTable([
   post('/chat/completions', chat),
   post('/completions', completions),
