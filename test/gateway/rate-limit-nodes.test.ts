@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { loadConfig } from '../../lib/config/load-config.ts'
 import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
 import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { inDatabase } from '../fixtures/in-database.ts'
@@ -70,3 +71,26 @@ await t.test('what cannot be counted is refused for now, and nothing of it is op
   await inDatabase(store, client => client.query('ALTER TABLE gone RENAME TO rate_counts'))
   t.equal((await ask(gateway)).status, 200)
 })
+
+await t.test(
+  'a config that is read again goes on with the counts, and the end closes what they need',
+  async t => {
+    const store = await server.createDatabase()
+    const [first, second] = await startTwo(t, { requestsPerMinute: 2 }, store)
+    t.equal((await ask(first)).status, 200)
+    await first.gateway.reload(loadConfig(first.configFile, { env: {} }).config)
+    t.same(
+      [(await ask(first)).status, (await ask(first)).status, (await ask(second)).status],
+      [200, 429, 429],
+    )
+
+    await Promise.all([first.gateway.close(1000), second.gateway.close(1000)])
+
+    await inDatabase(store, async client => {
+      const { rows } = await client.query(
+        "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%rate_counts%' AND pid <> pg_backend_pid()",
+      )
+      t.same(rows, [], 'no connection that counted is open')
+    })
+  },
+)

@@ -16,6 +16,23 @@ await t.test('a database of a newer program is refused', async t => {
   await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /newer release/ })
 })
 
+await t.test('a database of an older program gets what is new, and keeps what it has', async t => {
+  const url = await server.createDatabase()
+  const first = await openNode(t, url)
+  const account = await accountWith(first, 10)
+  await first.close()
+  await inDatabase(url, client =>
+    client.query('DROP TABLE rate_counts; UPDATE gateway_schema SET version = 1'),
+  )
+  await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /older release/ })
+
+  const second = await openNode(t, url)
+
+  t.equal(second.isNew, false)
+  t.match(await second.ledger.balance(account), { balanceMicros: 10_000_000 })
+  await inDatabase(url, client => client.query('SELECT points FROM rate_counts'))
+})
+
 await t.test('a database without a store, or none, is an error that says so', async t => {
   const url = await server.createDatabase()
   await t.rejects(openPostgresReports(url, systemClock), {
