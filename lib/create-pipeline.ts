@@ -6,8 +6,11 @@ import type { Plugin } from './pipeline/plugin.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 
-/** Bounds on reading on for the usage of an answer whose client has left. */
-const drainLimits = { timeMs: 120_000, bytesMax: 64 * 1_048_576 }
+/** Longer and larger than any answer of a model, and what reading on without a client may cost. */
+const limits = {
+  answer: { timeMs: 3 * 3_600_000, bytesMax: 2048 * 1_048_576 },
+  drain: { timeMs: 120_000, bytesMax: 64 * 1_048_576 },
+}
 
 /** What is there before the first gate. */
 export const givenFacts: readonly Fact[] = ['route']
@@ -38,7 +41,7 @@ export function createPipeline(config: Config, context: PluginContext, registry:
   return new Pipeline(createPlugins(config, context, registry), {
     given: givenFacts,
     bus: context.bus,
-    drainLimits,
+    limits,
     writeError(exchange, error) {
       const { dialect } = exchange.get('route')
       answerError(exchange.response, dialect, asGatewayError(error), exchange.id, exchange.extraHeaders)

@@ -29,6 +29,8 @@ export interface GatewayOptions {
   readonly droppedLogLines?: () => number
   /** Told once, when a new store was given a demo account: the command that tries it, on one line. */
   readonly onDemo?: (command: string) => void
+  /** Told when nothing can be charged any more: the process should end, to be started anew. */
+  readonly onLost?: (error: Error) => void
 }
 
 export interface Gateway {
@@ -64,7 +66,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const sandbox = await startSandbox(options.config)
     closing.push(() => sandbox?.close())
     const config = withSandbox(options.config, sandbox)
-    const store = await openWatchedStore(config, log, clock)
+    const store = await openWatchedStore(config, { ...options, clock })
     closing.push(() => store.close())
     const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
     logEvents(bus, log, clock)
@@ -168,8 +170,12 @@ function metricsOf(store: Store, bus: PipelineBus, sources: Omit<MetricSources, 
 }
 
 /** Opens the store, and ends holds past their expiry every minute until it is closed. */
-async function openWatchedStore(config: Config, log: Log, clock: Clock): Promise<Store> {
-  const store = await openStore(config, { log, clock })
+async function openWatchedStore(
+  config: Config,
+  options: { readonly log: Log; readonly clock: Clock; readonly onLost?: (error: Error) => void },
+): Promise<Store> {
+  const { log } = options
+  const store = await openStore(config, options)
   for (const hold of store.recovery.releasedHolds)
     log.warn({ hold }, 'released a hold that a crash left open')
   const timer = setInterval(() => {

@@ -19,6 +19,8 @@ interface StartOptions {
   readonly droppedLogLines: () => number
   /** Told the command that tries a gateway which was made just now. */
   readonly onDemo: (command: string) => void
+  /** Told when nothing can be charged any more. */
+  readonly onLost: (error: Error) => void
 }
 
 /** What the command line is given by the program it is part of. */

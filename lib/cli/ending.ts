@@ -39,14 +39,17 @@ export class Ending {
 
   /** From now on a failure that nobody caught ends what runs in order. */
   watchFailures(): void {
-    process.on('uncaughtException', (error, origin) => {
-      this.#log.fatal({ error, origin }, 'a failure that nobody caught: stopping, to be started anew')
-      if (this.#hasBegun) return
-      this.#hasBegun = true
-      // What a killed process leaves behind, the next start puts in order.
-      setTimeout(() => process.kill(process.pid, 'SIGKILL'), stuckMs).unref()
-      this.#resolve('failure')
-    })
+    process.on('uncaughtException', error => this.fail(error, 'a failure that nobody caught'))
+  }
+
+  /** Ends what runs in order, and the process with exit code 1, so that a supervisor starts it anew. */
+  fail(error: Error, what: string): void {
+    this.#log.fatal({ error }, `${what}: stopping, to be started anew`)
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    // What a killed process leaves behind, the next start puts in order.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), stuckMs).unref()
+    this.#resolve('failure')
   }
 
   get hasBegun(): boolean {

@@ -43,6 +43,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
       config,
       log,
       onDemo,
+      onLost: error => ending.fail(error, 'nothing can be charged any more'),
       droppedLogLines: () => log.droppedLines(),
     })
     ending.watchFailures()

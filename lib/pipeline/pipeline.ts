@@ -4,7 +4,7 @@ import type { Exchange } from './exchange.ts'
 import type { Fact } from './facts.ts'
 import type { Outcome } from './outcome.ts'
 import type { Plugin, ResponseHead, Tap } from './plugin.ts'
-import { Relay, type DrainLimits, type RelaySteps } from './relay.ts'
+import { Relay, type RelayLimits, type RelaySteps } from './relay.ts'
 
 interface PipelineOptions {
   /** Facts that are set before the first gate. */
@@ -12,7 +12,7 @@ interface PipelineOptions {
   readonly bus: PipelineBus
   /** Answers with an error in the caller's dialect. */
   readonly writeError: (exchange: Exchange, error: Error) => void
-  readonly drainLimits: DrainLimits
+  readonly limits: RelayLimits
 }
 
 /**
@@ -61,7 +61,7 @@ export class Pipeline implements RelaySteps {
 
   /** Takes an exchange from its first gate to its end. Never rejects. */
   async run(exchange: Exchange): Promise<void> {
-    const relay = new Relay(exchange, this, this.#options.drainLimits)
+    const relay = new Relay(exchange, this, this.#options.limits)
     this.#openExchanges.set(exchange, relay)
     this.#options.bus.emit('exchange-start', exchange)
     try {

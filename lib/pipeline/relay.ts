@@ -16,10 +16,17 @@ export interface RelaySteps {
   end(exchange: Exchange, outcome: Outcome): void
 }
 
-/** Bounds on reading on for an answer's usage after its client has left. */
-export interface DrainLimits {
+/** How long, and how much, may be read. */
+export interface ReadLimits {
   readonly timeMs: number
   readonly bytesMax: number
+}
+
+export interface RelayLimits {
+  /** Of an answer without an announced length: one that never ends must not be paid for ever. */
+  readonly answer: ReadLimits
+  /** Of reading on for an answer's usage after its client has left. */
+  readonly drain: ReadLimits
 }
 
 type Phase = 'gates' | 'forwarding' | 'relaying' | 'settling' | 'closing' | 'ended'
@@ -33,22 +40,23 @@ const noTaps: readonly Tap[] = []
 export class Relay implements AnswerSink, AnswerFlow {
   readonly #exchange: Exchange
   readonly #steps: RelaySteps
-  readonly #drainLimits: DrainLimits
+  readonly #limits: RelayLimits
   readonly #writer: AnswerWriter
   #phase: Phase = 'gates'
   #outcome: Outcome | undefined
   #controls: UpstreamControls | undefined
   #taps: readonly Tap[] = noTaps
   #hasUpstreamEnded = false
-  #drainTimer: NodeJS.Timeout | undefined
-  #drainedBytes = 0
+  #readTimer: NodeJS.Timeout | undefined
+  /** Bytes that may still be read. */
+  #readableBytes = Number.POSITIVE_INFINITY
   /** Why the exchange is to end as soon as the gate at work is done. */
   cutReason: Error | undefined
 
-  constructor(exchange: Exchange, steps: RelaySteps, drainLimits: DrainLimits) {
+  constructor(exchange: Exchange, steps: RelaySteps, limits: RelayLimits) {
     this.#exchange = exchange
     this.#steps = steps
-    this.#drainLimits = drainLimits
+    this.#limits = limits
     this.#writer = new AnswerWriter(exchange, this)
     exchange.response.once('close', () => this.#onClose())
   }
@@ -73,16 +81,20 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.#exchange.answerStatus = head.status
     this.#exchange.moments.firstByteMs = performance.now()
     this.#taps = this.#steps.respond(this.#exchange, head)
-    if (!this.#exchange.hasClientLeft) this.#writer.begin(head)
+    if (this.#exchange.hasClientLeft) return
+    if (head.contentLength === undefined) this.#limit(this.#limits.answer)
+    this.#writer.begin(head)
   }
 
   onData(chunk: Buffer): void {
     if (this.#phase !== 'relaying') return
     for (const tap of this.#taps) this.#feed(tap, chunk)
-    if (this.#exchange.hasClientLeft) {
-      this.#drain(chunk.length)
+    this.#readableBytes -= chunk.length
+    if (this.#readableBytes < 0) {
+      this.cut(new Error('The answer was too long.'))
       return
     }
+    if (this.#exchange.hasClientLeft) return
     const bytes = this.#exchange.rewriter === undefined ? chunk : this.#exchange.rewriter.push(chunk)
     if (bytes.length > 0) this.#writer.write(bytes)
   }
@@ -155,7 +167,7 @@ export class Relay implements AnswerSink, AnswerFlow {
 
   #settle(outcome: Outcome): void {
     this.#phase = 'settling'
-    if (this.#drainTimer !== undefined) clearTimeout(this.#drainTimer)
+    if (this.#readTimer !== undefined) clearTimeout(this.#readTimer)
     const pending = this.#steps.settle(this.#exchange, outcome)
     if (pending === undefined) {
       this.#close(outcome)
@@ -206,8 +218,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     if (this.#exchange.isAnswerTerminal?.() === true && !wasHeldBack) {
       this.#stop({ kind: 'completed' }, new Error('The answer was complete.'))
     } else if (this.#exchange.onClientLeft === 'drain' && this.#exchange.wasSent && !this.#hasUpstreamEnded) {
-      const { timeMs } = this.#drainLimits
-      this.#drainTimer = setTimeout(() => this.cut(new Error('The drain took too long.')), timeMs)
+      this.#limit(this.#limits.drain)
       this.#controls?.resume()
     } else {
       this.#stop({ kind: 'aborted' }, new Error('The client left.'))
@@ -220,9 +231,11 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.#controls?.abort(reason)
   }
 
-  #drain(byteCount: number): void {
-    this.#drainedBytes += byteCount
-    if (this.#drainedBytes > this.#drainLimits.bytesMax) this.cut(new Error('The drain was too long.'))
+  #limit({ timeMs, bytesMax }: ReadLimits): void {
+    clearTimeout(this.#readTimer)
+    this.#readTimer = setTimeout(() => this.cut(new Error('The answer went on for too long.')), timeMs)
+    this.#readTimer.unref()
+    this.#readableBytes = bytesMax
   }
 
   #finish(): void {

@@ -7,6 +7,8 @@ import type { Store } from './store.ts'
 interface OpenOptions {
   readonly clock: Clock
   readonly log?: Pick<Log, 'info' | 'error'>
+  /** The store can never be written again by this process. */
+  readonly onLost?: (error: Error) => void
 }
 
 /** A store as it may be shown: without the password. */

@@ -30,6 +30,8 @@ export interface SqliteStoreOptions {
   readonly steadyClock?: Clock
   /** How long an exchange waits for a store that is out of order; a minute unless said. */
   readonly patienceMs?: number
+  /** The writer has died: nothing can be written until the store is opened anew. */
+  readonly onLost?: (error: Error) => void
   /** From this many writes waiting on, new holds are refused. */
   readonly waitingMax?: number
   readonly log?: Pick<Log, 'info' | 'error'>
@@ -136,6 +138,9 @@ function assembleStore(
     waitingMax: options.waitingMax ?? waitingMaxDefault,
   })
   const exited = connect(worker, queue)
+  void exited.then(() => {
+    if (closing === undefined) options.onLost?.(new Error('the thread that writes the store has ended'))
+  })
   const reader = openForReading(file)
   const reports = openSqliteReports(file, clock)
   const ledger = new SqliteLedger({

@@ -164,6 +164,27 @@ await t.test('reading on after the client left is bounded in bytes and in time',
   }
 })
 
+await t.test('an answer that never ends is cut, by its time and by its size', async t => {
+  const slow = await servePipeline(t, [])
+  await forwardedTo(slow.upstream)
+  slow.upstream.answer(undefined, 'once ')
+  await until(() => slow.ends.length === 1)
+  t.match(slow.ends, [{ kind: 'broken', error: { message: 'The answer went on for too long.' } }])
+  t.same(
+    slow.upstream.calls.filter(call => call === 'abort'),
+    ['abort'],
+  )
+
+  const large = await servePipeline(t, [])
+  await forwardedTo(large.upstream)
+  large.upstream.answer(undefined, 'x'.repeat(6000))
+  await until(() => large.client.received().length > 6000)
+  large.upstream.sink?.onData(Buffer.alloc(6000, 'x'))
+  await until(() => large.ends.length === 1)
+  t.match(large.ends, [{ kind: 'broken', error: { message: 'The answer was too long.' } }])
+  t.notMatch(large.client.received().toString(), /\r\n0\r\n\r\n$/, 'no clean end')
+})
+
 await t.test('a pipeline stops when its last exchange has ended, and can cut what is left', async t => {
   const { pipeline, client, ends, upstream } = await servePipeline(t, [])
   await forwardedTo(upstream)
