@@ -10,6 +10,7 @@ import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 const limits = {
   answer: { timeMs: 3 * 3_600_000, bytesMax: 2048 * 1_048_576 },
   drain: { timeMs: 120_000, bytesMax: 64 * 1_048_576 },
+  stallMs: 600_000,
 }
 
 /** What is there before the first gate. */

@@ -24,6 +24,8 @@ const crlfs = Buffer.from('\r\n\r\n')
 export class AnswerWriter {
   readonly #exchange: Exchange
   readonly #flow: AnswerFlow
+  readonly #stallMs: number
+  #stallTimer: NodeJS.Timeout | undefined
   #head: ResponseHead | undefined
   /** Bytes the client may not have yet: they wait for the exchange's barrier. */
   #queue: Buffer[] = []
@@ -37,9 +39,11 @@ export class AnswerWriter {
   /** The last bytes written, as many as the end of an event takes. */
   #tail: Buffer = noBytes
 
-  constructor(exchange: Exchange, flow: AnswerFlow) {
+  /** @param stallMs how long a client may take nothing before it counts as gone */
+  constructor(exchange: Exchange, flow: AnswerFlow, stallMs: number) {
     this.#exchange = exchange
     this.#flow = flow
+    this.#stallMs = stallMs
   }
 
   get isBlocked(): boolean {
@@ -81,6 +85,7 @@ export class AnswerWriter {
   /** The client is gone: nothing is written any more. */
   stop(): void {
     this.#isStopped = true
+    clearTimeout(this.#stallTimer)
     this.#isClientFull = false
     this.#queue = []
   }
@@ -104,7 +109,12 @@ export class AnswerWriter {
   #waitForClient(): void {
     this.#isClientFull = true
     this.#flow.pause()
-    this.#exchange.response.once('drain', () => {
+    const { response } = this.#exchange
+    // Its connection is closed, and the exchange ends as with any client that leaves.
+    this.#stallTimer = setTimeout(() => response.destroy(), this.#stallMs)
+    this.#stallTimer.unref()
+    response.once('drain', () => {
+      clearTimeout(this.#stallTimer)
       this.#isClientFull = false
       if (!this.#isHeldBack) this.#flow.resume()
     })

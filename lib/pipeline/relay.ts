@@ -27,6 +27,8 @@ export interface RelayLimits {
   readonly answer: ReadLimits
   /** Of reading on for an answer's usage after its client has left. */
   readonly drain: ReadLimits
+  /** How long a client may take nothing of its answer before it counts as gone. */
+  readonly stallMs: number
 }
 
 type Phase = 'gates' | 'forwarding' | 'relaying' | 'settling' | 'closing' | 'ended'
@@ -57,7 +59,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.#exchange = exchange
     this.#steps = steps
     this.#limits = limits
-    this.#writer = new AnswerWriter(exchange, this)
+    this.#writer = new AnswerWriter(exchange, this, limits.stallMs)
     exchange.response.once('close', () => this.#onClose())
   }
 

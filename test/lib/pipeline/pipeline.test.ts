@@ -185,6 +185,20 @@ await t.test('an answer that never ends is cut, by its time and by its size', as
   t.notMatch(large.client.received().toString(), /\r\n0\r\n\r\n$/, 'no clean end')
 })
 
+await t.test('a client that takes nothing for too long counts as gone', async t => {
+  const { client, ends, upstream } = await servePipeline(t, [])
+  await forwardedTo(upstream)
+  client.socket.pause()
+  const size = 64 * 1_048_576
+  upstream.answer(size, 'x'.repeat(size / 2))
+
+  await until(() => ends.length === 1)
+
+  t.match(ends, [{ kind: 'aborted' }])
+  t.ok(upstream.calls.includes('pause'))
+  t.equal(upstream.calls.at(-1), 'abort')
+})
+
 await t.test('a pipeline stops when its last exchange has ended, and can cut what is left', async t => {
   const { pipeline, client, ends, upstream } = await servePipeline(t, [])
   await forwardedTo(upstream)
