@@ -1,8 +1,4 @@
-/**
- * What can be priced. Meters are disjoint, so that a charge is a plain sum: `input` never contains
- * `cachedInput`, `output` contains reasoning, and so on.
- */
-export const meters = [
+const tokenMeters = [
   'input',
   'cachedInput',
   'cacheWrite5m',
@@ -13,6 +9,14 @@ export const meters = [
   'output',
   'audioOutput',
   'imageOutput',
+] as const
+
+/**
+ * What can be priced. Meters are disjoint, so that a charge is a plain sum: `input` never contains
+ * `cachedInput`, `output` contains reasoning, and so on.
+ */
+export const meters = [
+  ...tokenMeters,
   'images',
   'videoSeconds',
   'audioSeconds',
@@ -26,19 +30,6 @@ export type Meter = (typeof meters)[number]
 
 /** Units by meter. Tokens, images, characters, searches and requests are whole; seconds may have a fraction. */
 export type Meters = { -readonly [M in Meter]?: number }
-
-const tokenMeters = [
-  'input',
-  'cachedInput',
-  'cacheWrite5m',
-  'cacheWrite1h',
-  'audioInput',
-  'cachedAudioInput',
-  'imageInput',
-  'output',
-  'audioOutput',
-  'imageOutput',
-] as const
 
 /** All tokens, in and out. */
 export function tokensOf(used: Meters): number {
