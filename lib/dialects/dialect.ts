@@ -2,7 +2,7 @@ import type { ErrorCode, GatewayError } from '../errors.ts'
 import type { Interest, ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { MultipartResult } from '../http/multipart-scan.ts'
-import type { Meter, Meters, NamedObject, UsageReading } from '../money/usage.ts'
+import type { Meter, Meters, NamedObject, ObjectKind, UsageReading } from '../money/usage.ts'
 
 /** The families of wire formats. */
 export type DialectName = 'openai' | 'anthropic' | 'google'
@@ -38,6 +38,8 @@ export interface RequestFacts {
   readonly units?: Meters
   /** The price variant those units have, such as `1024x1024/high`. */
   readonly unitsVariant?: string
+  /** The provider answers at once and works on: what it consumes is known later (see `JobKind`). */
+  readonly startsJob?: boolean
 }
 
 /** What a usage reader may know beside the answer. */
@@ -92,6 +94,27 @@ export interface Operation {
   readUsage?(head: AnswerHead, context: UsageReaderContext): UsageReader
   /** Answers of this operation name objects of the provider, so they are watched for ids. */
   readonly namesObjects?: boolean
+  /**
+   * The operation is about the job that the path names (`RouteMatch.object`): its answer may tell how the job
+   * ended (`reads`), or its success ends the job (`ends`, a deletion), which is looked at once more before.
+   */
+  readonly job?: 'reads' | 'ends'
+}
+
+/**
+ * How the jobs of one kind are asked after, by clients and by the gateway itself. Readers say what they saw
+ * in `UsageReading.job`; to them a job's facts are those of its submission (units, variant, model).
+ */
+export interface JobKind {
+  readonly kind: ObjectKind
+  /** Whose `readUsage` reads the answer at `path`. */
+  readonly retrieval: Operation
+  /** Whose `readUsage` reads the document that `JobSighting.resultsPath` names. */
+  readonly results?: Operation
+  /** Below the dialect's base URL. */
+  path(id: string): string
+  /** After so long a job has ended, whatever is known of it. */
+  readonly durationMsMax: number
 }
 
 /** A request's method and path, matched. */
@@ -121,6 +144,8 @@ export interface Dialect {
   match(method: string, pathAndQuery: string): RouteMatch
   /** An unknown operation under a provider's path: forwarded, its usage read generically. */
   readonly generic: Operation
+  /** The kinds of jobs that requests of this dialect can start. */
+  readonly jobKinds: readonly JobKind[]
   /** The header in which the dialect's SDKs look for the id of a request that failed. */
   readonly requestIdHeader: string
   /** The body of an error answer, as JSON text. */

@@ -1,4 +1,4 @@
-import type { ObjectKind, UsageLine } from '../money/usage.ts'
+import type { ObjectFacts, ObjectKind, UsageLine } from '../money/usage.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
 import type { KeyBudget } from './key-spending.ts'
@@ -67,6 +67,8 @@ export interface ProviderObject {
   /** The credential's name in the config, never its value. */
   readonly credential: string
   readonly exchangeId: string
+  /** As they were when the object was recorded first. */
+  readonly facts?: ObjectFacts
 }
 
 /** A hold was refused: the account has less than it takes. */

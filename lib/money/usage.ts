@@ -49,10 +49,33 @@ export interface UsageLine {
   readonly variant?: string
 }
 
+/** What is known of an object beside whose it is; measured once, when it is made. */
+export interface ObjectFacts {
+  readonly bytes?: number
+  /** By its content: `application/pdf`. */
+  readonly mediaType?: string
+  /** Of sound and video. */
+  readonly seconds?: number
+  readonly pages?: number
+  /** Of JSON lines. */
+  readonly lines?: number
+}
+
 /** An object of the provider that an answer names, such as a stored response. */
 export interface NamedObject {
   readonly kind: ObjectKind
   readonly id: string
+  readonly facts?: ObjectFacts
+}
+
+/** What an answer says of work that its provider goes on with: a batch, a video, a background response. */
+export interface JobSighting {
+  readonly kind: ObjectKind
+  readonly id: string
+  /** `done`: its usage stands in the lines; `failed`: it ended, and the provider bills nothing for it. */
+  readonly state: 'running' | 'done' | 'failed'
+  /** Of a job that is done and whose usage stands in another document: its path below the base URL. */
+  readonly resultsPath?: string
 }
 
 /** Kinds of what providers keep. */
@@ -92,6 +115,8 @@ export interface UsageReading {
   readonly model?: string
   /** What an operator should look at: `usage_inconsistent`, `usage_invalid`, `usage_zero` and the like. */
   readonly flags: readonly string[]
+  /** The answer is about work that goes on after it, or that has come to its end. */
+  readonly job?: JobSighting
 }
 
 /** Two sets of units together. */

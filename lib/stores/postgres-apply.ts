@@ -7,7 +7,7 @@
  * at before anything is done. Answers a row for each: its index, how it ended, and up to two amounts.
  */
 export const applyOperations = `
-CREATE FUNCTION apply_operations(operations JSON)
+CREATE OR REPLACE FUNCTION apply_operations(operations JSON)
 RETURNS TABLE (index INTEGER, ending TEXT, one BIGINT, two BIGINT) LANGUAGE plpgsql AS $$
 DECLARE
   o RECORD;

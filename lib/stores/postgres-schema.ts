@@ -170,10 +170,46 @@ CREATE UNLOGGED TABLE rate_counts (
 );
 `
 
+/** As on SQLite. The function is made anew, since it opens and ends jobs too. */
+const jobs = `
+CREATE TABLE jobs (
+  provider TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  exchange_id TEXT NOT NULL,
+  sequence INTEGER NOT NULL,
+  account_id TEXT NOT NULL,
+  key_id TEXT NOT NULL,
+  credential TEXT NOT NULL,
+  dialect TEXT NOT NULL,
+  operation TEXT NOT NULL,
+  model TEXT NOT NULL,
+  facts TEXT NOT NULL,
+  state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'charged', 'released')),
+  next_poll_at BIGINT NOT NULL,
+  polls INTEGER NOT NULL DEFAULT 0,
+  deadline_at BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  resolved_at BIGINT,
+  PRIMARY KEY (provider, kind, id),
+  UNIQUE (exchange_id, sequence),
+  CHECK ((state = 'open') = (resolved_at IS NULL))
+);
+CREATE INDEX jobs_due ON jobs (next_poll_at) WHERE state = 'open';
+CREATE TRIGGER jobs_stay BEFORE DELETE OR TRUNCATE ON jobs
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('jobs are not deleted');
+
+ALTER TABLE objects ADD COLUMN facts TEXT;
+`
+
 /**
  * The schema's history, oldest first: SQLite's tables, and besides what several nodes need. Accounts carry
  * what is held, so that one row decides an admission; keys a version, by which other nodes notice changes;
  * nodes a lease. Holds, charges and entries have no foreign key to accounts: their account is locked when they are
  * written, and for the house's the check of a key would make all nodes lock the same rows.
  */
-export const postgresMigrations: readonly string[] = [tables + applyOperations, rateCounts]
+export const postgresMigrations: readonly string[] = [
+  tables + applyOperations,
+  rateCounts,
+  jobs + applyOperations,
+]

@@ -141,9 +141,44 @@ INSERT INTO accounts (id, kind, name, created_at) VALUES
 `
 
 /**
+ * Work that goes on after its exchange, with that exchange's hold; what is known of an object beside whose it
+ * is. A job's hold belongs to `jobs`, so that no recovery or expiry of exchanges ends it.
+ */
+const jobs = `
+CREATE TABLE jobs (
+  provider TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  exchange_id TEXT NOT NULL,
+  sequence INTEGER NOT NULL,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  key_id TEXT NOT NULL,
+  credential TEXT NOT NULL,
+  dialect TEXT NOT NULL,
+  operation TEXT NOT NULL,
+  model TEXT NOT NULL,
+  facts TEXT NOT NULL,
+  state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'charged', 'released')),
+  next_poll_at INTEGER NOT NULL,
+  polls INTEGER NOT NULL DEFAULT 0,
+  deadline_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  resolved_at INTEGER,
+  PRIMARY KEY (provider, kind, id),
+  UNIQUE (exchange_id, sequence),
+  CHECK ((state = 'open') = (resolved_at IS NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX jobs_due ON jobs (next_poll_at) WHERE state = 'open';
+CREATE TRIGGER jobs_stay BEFORE DELETE ON jobs
+BEGIN SELECT RAISE(ABORT, 'jobs are not deleted'); END;
+
+ALTER TABLE objects ADD COLUMN facts TEXT;
+`
+
+/**
  * The schema's history, oldest first. The number of steps taken stands in `user_version`, which SQLite
  * changes within the same transaction as the tables: a step is taken whole or not at all, and a store of a
  * newer program is known by one number before a table of it is read. (Kysely's Migrator keeps its state in
  * tables of its own and is asynchronous, which the writer thread, where this runs, otherwise never is.)
  */
-export const migrations: readonly string[] = [first]
+export const migrations: readonly string[] = [first, jobs]

@@ -29,6 +29,7 @@ export const anthropic: Dialect = {
   name: 'anthropic',
   match: (method, pathAndQuery) => routes.match(method, pathAndQuery),
   generic: genericOperation,
+  jobKinds: [],
   requestIdHeader: 'request-id',
   errorBody: anthropicErrorBody,
   errorEvent: anthropicErrorEvent,

@@ -9,6 +9,7 @@ export const google: Dialect = {
   name: 'google',
   match: matchGoogle,
   generic: genericOperation,
+  jobKinds: [],
   requestIdHeader: 'x-request-id',
   errorBody: error => googleErrorBody(error),
   errorEvent: (code, message) => googleErrorEvent(code, message),

@@ -9,6 +9,7 @@ export const openai: Dialect = {
   name: 'openai',
   match: (method, pathAndQuery) => openaiRoutes.match(method, pathAndQuery),
   generic: genericOperation,
+  jobKinds: [],
   requestIdHeader: 'x-request-id',
   errorBody: error => openaiErrorBody(error),
   errorEvent: (code, message, _exchangeId, operationName) => openaiErrorEvent(code, message, operationName),
