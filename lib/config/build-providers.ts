@@ -1,4 +1,5 @@
 import type { DialectName } from '../dialects/dialect.ts'
+import { buildCredentials, dropMissingCredentials, laidOver } from './build-credentials.ts'
 import { buildEgress } from './build-egress.ts'
 import type { Credential, ProviderConfig } from './config.ts'
 import { knownProviders, reservedProviderNames } from './known-providers.ts'
@@ -35,7 +36,7 @@ export function buildProviders(section: unknown, context: ProviderContext): Map<
     const withoutMissing = dropMissingCredentials(value)
     const input = context.problems.parse(providerSchema, withoutMissing, ['providers', name])
     if (input === undefined) continue
-    providers.set(name, buildProvider(name, input, credentialsOf(name, value), context))
+    providers.set(name, buildProvider(name, input, value, context))
   }
   return providers
 }
@@ -52,39 +53,15 @@ function checkName(name: string, problems: Problems): boolean {
   return true
 }
 
-/** A credential whose variable is missing has become undefined; it is no error, only not there. */
-function dropMissingCredentials(value: unknown): unknown {
-  if (!isMapping(value) || !Array.isArray(value['credentials'])) return value
-  return { ...value, credentials: value['credentials'].map(trimmed).filter(item => item !== undefined) }
-}
-
-/** Secrets read from files often end with a line feed, which no header may hold. */
-function trimmed(credential: unknown): unknown {
-  if (typeof credential === 'string') return credential.trim()
-  if (!isMapping(credential) || !('value' in credential)) return credential
-  const value = trimmed(credential['value'])
-  return value === undefined ? undefined : { ...credential, value }
-}
-
-/** Numbered as written, so that a name stays when another credential's variable goes missing. */
-function credentialsOf(provider: string, value: unknown): Credential[] {
-  if (!isMapping(value) || !Array.isArray(value['credentials'])) return []
-  return value['credentials'].flatMap((written: unknown, index): Credential[] => {
-    const credential = trimmed(written)
-    const name = `${provider}#${index + 1}`
-    if (typeof credential === 'string') return [{ name, value: credential }]
-    if (!isMapping(credential) || typeof credential['value'] !== 'string') return []
-    return [{ name, value: credential['value'], weight: Number(credential['weight'] ?? 1) }]
-  })
-}
-
 function buildProvider(
   name: string,
   input: ProviderInput,
-  credentials: Credential[],
+  written: unknown,
   context: ProviderContext,
 ): ProviderConfig {
   const { problems } = context
+  const timeouts = laidOver(defaultTimeouts, input.timeouts)
+  const credentials = buildCredentials(name, written, { input, timeouts, problems })
   if (input.like !== undefined && !knownProviders.has(input.like)) {
     problems.addUnknown(['providers', name, 'like'], 'provider', input.like, knownProviders.keys())
   }
@@ -100,7 +77,7 @@ function buildProvider(
     egress: buildEgress(name, input, { isOff, dialects }, context),
     streamUsage: input.streamUsage ?? base?.streamUsage ?? 'as-sent',
     onClientLeft: input.onClientLeft ?? base?.onClientLeft ?? 'abort',
-    timeouts: laidOver(defaultTimeouts, input.timeouts),
+    timeouts,
     failover: laidOver(defaultFailover, input.failover),
     limits: laidOver(defaultLimits, input.limits),
   }
@@ -153,10 +130,4 @@ function decideOff(
     )
   }
   return false
-}
-
-/** Defaults under the values that are given. */
-function laidOver<T extends object>(defaults: T, given: { [K in keyof T]?: T[K] | undefined } = {}): T {
-  const values = Object.entries(given).filter(([, value]) => value !== undefined)
-  return { ...defaults, ...Object.fromEntries(values) }
 }

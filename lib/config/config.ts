@@ -8,13 +8,22 @@ export interface Listen {
   readonly port: number
 }
 
+/** How long a provider may take: to be connected, to begin its answer, and to say nothing in the middle of it. */
+export interface ProviderTimeouts {
+  readonly connectMs: number
+  readonly firstByteMs: number
+  readonly silenceMs: number
+}
+
 /** A key of a provider, and how much of its requests it takes. */
 export interface Credential {
-  /** `anthropic#1`: names the credential in logs and the database; the value never appears there. */
+  /** `anthropic#1`, or `anthropic#NAME`: names it in logs and the database; the value never appears there. */
   readonly name: string
   readonly value: string
   /** Its share of the requests beside the provider's others; 1 unless said. */
   readonly weight?: number
+  /** Its own, all of them, where it has any. */
+  readonly timeouts?: ProviderTimeouts
 }
 
 /** One way out for a provider: `direct`, or a proxy of the top-level `egress`. */
@@ -52,11 +61,7 @@ export interface ProviderConfig {
   readonly egress: readonly EgressChoice[]
   readonly streamUsage: 'inject' | 'as-sent'
   readonly onClientLeft: 'abort' | 'drain'
-  readonly timeouts: {
-    readonly connectMs: number
-    readonly firstByteMs: number
-    readonly silenceMs: number
-  }
+  readonly timeouts: ProviderTimeouts
   readonly failover: Failover
   readonly limits: ProviderLimits
 }

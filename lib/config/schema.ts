@@ -18,9 +18,27 @@ const dialect = z.strictObject({ baseUrl })
 
 const credentialText = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
 const weight = integer(1, 1000).optional().meta({ description: 'Its share beside the others; 1 unless said.' })
-const credential = z.union([credentialText, z.strictObject({ value: credentialText, weight })], {
-  error: 'must be a key in printable ASCII without spaces, or { value, weight }',
+const timeouts = z.strictObject({
+  connectMs: milliseconds.optional(),
+  firstByteMs: milliseconds.optional(),
+  silenceMs: milliseconds.optional(),
 })
+const credential = z.union(
+  [
+    credentialText,
+    z.strictObject({
+      value: credentialText,
+      name: z
+        .string()
+        .regex(/^[a-zA-Z][a-zA-Z0-9._-]{0,63}$/)
+        .optional()
+        .meta({ description: 'Names it in logs and the database instead of its number, after PROVIDER#.' }),
+      weight,
+      timeouts: timeouts.optional().meta({ description: "Where they differ from the provider's." }),
+    }),
+  ],
+  { error: 'must be a key in printable ASCII without spaces, or { value, name, weight, timeouts }' },
+)
 const egressChoice = z.union([z.string(), z.strictObject({ name: z.string(), weight })], {
   error: 'must be direct, the name of an egress, or { name, weight }',
 })
@@ -50,13 +68,7 @@ export const providerSchema = z.strictObject({
     .meta({ description: 'Names of the top-level egress, or direct; requests are shared by weight.' }),
   streamUsage: z.enum(['inject', 'as-sent']).optional(),
   onClientLeft: z.enum(['abort', 'drain']).optional(),
-  timeouts: z
-    .strictObject({
-      connectMs: milliseconds.optional(),
-      firstByteMs: milliseconds.optional(),
-      silenceMs: milliseconds.optional(),
-    })
-    .optional(),
+  timeouts: timeouts.optional(),
   failover: z
     .strictObject({
       on: z.array(integer(400, 599)).optional(),

@@ -119,7 +119,7 @@ export class ProviderState {
   pool(state: CredentialState, route: EgressRoute, origin: string): Pool {
     let pool = state.pools.get(route)
     if (pool === undefined) {
-      pool = this.#options.pools.get(this.provider, origin, state.credential.name, route.proxy)
+      pool = this.#options.pools.get(this.provider, origin, state.credential, route.proxy)
       state.pools.set(route, pool)
       route.watch()
     }

@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import type { ProviderConfig } from '../config/config.ts'
+import type { Credential, ProviderConfig } from '../config/config.ts'
 import { egressConnector } from './egress-connector.ts'
 import type { Proxy } from './open-tunnel.ts'
 
@@ -13,19 +13,18 @@ export class UpstreamPools {
   readonly #pools = new Map<string, Pool>()
 
   /** The pool for a provider's origin, one of its credentials, and one way out (absent: direct). */
-  get(provider: ProviderConfig, origin: string, credentialName: string, proxy?: Proxy): Pool {
-    const { timeouts, limits } = provider
-    const { connectMs, firstByteMs, silenceMs } = timeouts
+  get(provider: ProviderConfig, origin: string, credential: Credential, proxy?: Proxy): Pool {
+    const { limits } = provider
+    const { connectMs, firstByteMs, silenceMs } = credential.timeouts ?? provider.timeouts
     const by = proxy === undefined ? 'direct' : proxy.url.href
-    const name = [credentialName, origin, by, connectMs, firstByteMs, silenceMs, limits.connectionsMax].join(
-      ' ',
-    )
+    const { connectionsMax } = limits
+    const name = [credential.name, origin, by, connectMs, firstByteMs, silenceMs, connectionsMax].join(' ')
     let pool = this.#pools.get(name)
     if (pool === undefined) {
       pool = new Pool(origin, {
         allowH2: false,
         pipelining: 1,
-        connections: limits.connectionsMax,
+        connections: connectionsMax,
         keepAliveTimeout: keepAliveMs,
         keepAliveMaxTimeout: keepAliveMs,
         headersTimeout: firstByteMs,

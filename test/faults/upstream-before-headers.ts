@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
+import { startBlackHole } from '../fixtures/black-hole.ts'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { plainAnswer, startRawUpstream, type RawAnswer } from '../fixtures/raw-upstream.ts'
 import { startTlsUpstream, trustTestAuthority } from '../fixtures/tls-upstream.ts'
@@ -33,26 +33,6 @@ async function askBefore(context: FaultContext, origin: string, withinMs: number
   })
 }
 
-/** A server that is stopped, with a full queue of connections: packets that would open one more are dropped. */
-export async function blackHole(context: FaultContext): Promise<string> {
-  const code = `const s=require('net').createServer();s.listen({port:0,host:'127.0.0.1',backlog:1},()=>console.log(s.address().port))`
-  const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
-  context.t.teardown(async () => {
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  })
-  const [line] = (await once(child.stdout, 'data')) as [Buffer]
-  const port = Number(line.toString())
-  child.kill('SIGSTOP')
-  for (let count = 0; count < 8; count += 1) {
-    const socket = connect(port, '127.0.0.1')
-    socket.on('error', () => undefined) // Its end is of no interest.
-    context.t.teardown(() => socket.destroy())
-  }
-  await new Promise(resolve => setTimeout(resolve, 50))
-  return `http://127.0.0.1:${port}`
-}
-
 /** The provider answers each request like this; the client's answer, the end and how often it was sent. */
 async function askFailing(context: FaultContext, answer: () => RawAnswer): Promise<string> {
   return await eachDialect(async call => {
@@ -81,7 +61,7 @@ export const upstreamBeforeHeaders: readonly Fault[] = [
     number: 3,
     title: 'packets are dropped: no connection comes about',
     expected: '504 in its dialect in time; refused upstream_timeout; nothing owed',
-    run: async context => await askBefore(context, await blackHole(context), 3000),
+    run: async context => await askBefore(context, await startBlackHole(context.t), 3000),
   },
   {
     number: 4,

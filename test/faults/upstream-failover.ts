@@ -1,10 +1,10 @@
+import { startBlackHole } from '../fixtures/black-hole.ts'
 import { exchangeEnds } from '../fixtures/exchange-ends.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { deadOrigin } from '../fixtures/two-providers.ts'
 import type { TestGateway } from '../fixtures/test-gateway.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import { alike, ask, json, openai, sentence } from './observe.ts'
-import { blackHole } from './upstream-before-headers.ts'
 
 const busy = '{"error":{"message":"Busy","type":"server_error","code":null}}'
 
@@ -88,7 +88,7 @@ export const upstreamFailover: readonly Fault[] = [
     number: 3,
     title: 'packets are dropped, and there is another provider',
     expected: served,
-    run: async context => await askTwo(context, await blackHole(context), ['once']),
+    run: async context => await askTwo(context, await startBlackHole(context.t), ['once']),
   },
   {
     number: 14,

@@ -214,7 +214,7 @@ providers:
   t.match(providers.get('local'), { kind: 'local', isOff: false, credentials: [] })
 })
 
-await t.test('credentials and ways out have weights, a provider its failover and limits', async t => {
+await t.test('credentials and ways out have weights, a provider its failover, limits and timeouts', async t => {
   const { config, notices } = loadFiles(
     t.testdir(),
     {
@@ -229,6 +229,11 @@ providers:
     egress: [fi-1, { name: de-1, weight: 2 }]
     failover: { on: [] }
     limits: { connectionsMax: 7 }
+    timeouts: { firstByteMs: 30000 }
+  anthropic:
+    credentials: ["\${ONE}", { value: "\${TWO}", name: batch, timeouts: { silenceMs: "900000" } }]
+    egress: [direct]
+    timeouts: { firstByteMs: 40000 }
   mistral: { credentials: ["\${ONE}"], egress: [direct] }
   sandbox: {}
 `,
@@ -247,6 +252,20 @@ providers:
   ])
   t.same(openai?.failover, { on: [], attemptsMax: 4 })
   t.same(openai?.limits, { connectionsMax: 7, waitingMax: 1024, waitMs: 10_000 })
+  t.same(openai?.timeouts, { connectMs: 5000, firstByteMs: 30_000, silenceMs: 600_000 })
+  t.same(
+    config.providers.get('anthropic')?.credentials,
+    [
+      { name: 'anthropic#1', value: 'one' },
+      {
+        name: 'anthropic#batch',
+        value: 'two',
+        weight: 1,
+        timeouts: { connectMs: 5000, firstByteMs: 40_000, silenceMs: 900_000 },
+      },
+    ],
+    "a credential's timeouts lie over its provider's",
+  )
   t.same(config.providers.get('mistral')?.failover, { on: [429, 503, 529], attemptsMax: 4 })
   t.same(config.providers.get('sandbox')?.egress, [{ name: 'direct', weight: 1 }], 'it never leaves the process')
   t.equal(config.egress.get('fi-1')?.url.password, 'p')
