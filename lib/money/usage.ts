@@ -47,6 +47,11 @@ export interface UsageLine {
   readonly tier?: string
   /** Refines unit meters: `1024x1024/high` prices `images/1024x1024/high` before `images`. */
   readonly variant?: string
+  /**
+   * How many requests of a batch the line sums up; 1 unless said. Their prompts are about equally long, so
+   * that one level of a price fits all of them.
+   */
+  readonly sumOf?: number
 }
 
 /** What is known of an object beside whose it is; measured once, when it is made. */
@@ -57,6 +62,9 @@ export interface ObjectFacts {
   /** Of sound and video. */
   readonly seconds?: number
   readonly pages?: number
+  /** Of a picture, in pixels. */
+  readonly width?: number
+  readonly height?: number
   /** Of JSON lines. */
   readonly lines?: number
 }
@@ -65,6 +73,8 @@ export interface ObjectFacts {
 export interface NamedObject {
   readonly kind: ObjectKind
   readonly id: string
+  /** Of a name that is an address: it is an object's only where this is the provider's own host. */
+  readonly host?: string
   readonly facts?: ObjectFacts
 }
 
@@ -84,12 +94,22 @@ export type ObjectKind =
   | 'conversation'
   | 'file'
   | 'upload'
+  | 'uploadPart'
   | 'batch'
   | 'video'
   | 'operation'
   | 'cachedContent'
   | 'interaction'
   | 'container'
+  /** One item of a stored response. */
+  | 'item'
+  /** An answer in sound that a chat can go on from. */
+  | 'audio'
+  /** Nobody makes these through the gateway, so they are the operator's own. */
+  | 'prompt'
+  | 'skill'
+  | 'vectorStore'
+  | 'fileSearchStore'
 
 /** What a usage reader learned from an answer's bytes. */
 export interface UsageReading {

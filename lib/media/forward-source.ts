@@ -1,0 +1,121 @@
+import { MediaUnreadableError, type MediaSource } from './media-source.ts'
+
+/** What a reader that is slower than the upload may fall behind before it loses its place. */
+const behindBytesMax = 4_194_304
+/** Kept whatever happens: types show at the beginning, and some lengths stand at the end only. */
+const headBytesMax = 65_536
+const tailBytesMax = 262_144
+
+interface PendingRead {
+  readonly position: number
+  readonly length: number
+  readonly resolve: (bytes: Buffer) => void
+  readonly reject: (error: Error) => void
+}
+
+/**
+ * An upload that passes by, for one reader that goes forward. What lies before the place it waits for is
+ * dropped, so memory does not grow with the upload, and the upload never waits for the reader.
+ */
+export class ForwardSource implements MediaSource {
+  readonly #size = Promise.withResolvers<number>()
+  #head = Buffer.alloc(0)
+  #chunks: Buffer[] = []
+  /** Where the first of the chunks begins. */
+  #keptFrom = 0
+  #received = 0
+  #hasEnded = false
+  #isAbandoned = false
+  #pending: PendingRead | undefined
+
+  constructor() {
+    // Whoever waits for the size hears of an abort; nobody has to.
+    this.#size.promise.catch(() => undefined)
+  }
+
+  get receivedBytes(): number {
+    return this.#received
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#received < headBytesMax && !this.#isAbandoned) {
+      this.#head = Buffer.concat([this.#head, chunk.subarray(0, headBytesMax - this.#received)])
+    }
+    this.#received += chunk.length
+    if (this.#isAbandoned) return
+    this.#chunks.push(chunk)
+    this.#settle()
+    this.#drop()
+  }
+
+  end(): void {
+    this.#hasEnded = true
+    this.#size.resolve(this.#received)
+    this.#settle()
+  }
+
+  abort(): void {
+    const error = new MediaUnreadableError('The upload was broken off.')
+    this.#size.reject(error)
+    this.#pending?.reject(error)
+    this.abandon()
+  }
+
+  /** Nobody reads any more: what comes is counted only. */
+  abandon(): void {
+    this.#isAbandoned = true
+    this.#pending = undefined
+    this.#chunks = []
+    this.#head = Buffer.alloc(0)
+  }
+
+  size(): Promise<number> {
+    return this.#size.promise
+  }
+
+  read(position: number, length: number): Promise<Buffer> {
+    if (this.#isAbandoned) return Promise.reject(new MediaUnreadableError('The upload is read no more.'))
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+    this.#pending = { position, length, resolve, reject }
+    this.#settle()
+    this.#drop()
+    return promise
+  }
+
+  #settle(): void {
+    const pending = this.#pending
+    if (pending === undefined) return
+    const end = pending.position + pending.length
+    if (end > this.#received && !this.#hasEnded) return
+    this.#pending = undefined
+    if (end <= this.#head.length) pending.resolve(this.#head.subarray(pending.position, end))
+    else if (pending.position < this.#keptFrom) {
+      pending.reject(new MediaUnreadableError('The upload has passed the place that was to be read.'))
+    } else pending.resolve(this.#copy(pending.position, Math.min(end, this.#received)))
+  }
+
+  #copy(start: number, end: number): Buffer {
+    const pieces: Buffer[] = []
+    let at = this.#keptFrom
+    for (const chunk of this.#chunks) {
+      if (at >= end) break
+      if (at + chunk.length > start) {
+        pieces.push(chunk.subarray(Math.max(0, start - at), Math.min(chunk.length, end - at)))
+      }
+      at += chunk.length
+    }
+    return Buffer.concat(pieces)
+  }
+
+  #drop(): void {
+    const behind = this.#pending?.position ?? this.#received - behindBytesMax
+    const wanted = Math.min(behind, this.#received - tailBytesMax)
+    let count = 0
+    for (const chunk of this.#chunks) {
+      if (this.#keptFrom + chunk.length > wanted) break
+      this.#keptFrom += chunk.length
+      count++
+    }
+    if (count > 0) this.#chunks.splice(0, count)
+  }
+}

@@ -1,0 +1,93 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { MediaUnreadableError, type MediaSource } from './media-source.ts'
+
+const hopBytes = 4096
+const windowBytesMax = 65_536
+/** How long one measurement may keep the event loop from others. */
+const sliceMs = 4
+
+/** What all measurements of one request together may take, so that hostile files cost no more than large ones. */
+export class MediaBudget {
+  #bytes: number
+  #steps: number
+  #sliceStart = performance.now()
+
+  constructor(bytesMax = 268_435_456, stepsMax = 400_000) {
+    this.#bytes = bytesMax
+    this.#steps = stepsMax
+  }
+
+  /**
+   * Called before work is done. Lets others have their turn from time to time.
+   * @throws MediaUnreadableError when the budget is spent
+   */
+  async spend(bytes: number): Promise<void> {
+    this.#bytes -= bytes
+    this.#steps -= 1
+    if (this.#bytes < 0 || this.#steps < 0) {
+      throw new MediaUnreadableError('Measuring it would take more work than a request may cause.')
+    }
+    if (performance.now() - this.#sliceStart < sliceMs) return
+    await nextTurn()
+    this.#sliceStart = performance.now()
+  }
+}
+
+/** Reads a source in windows, within a budget. */
+export class MediaReader {
+  readonly #source: MediaSource
+  readonly #budget: MediaBudget
+  #window: Buffer = Buffer.alloc(0)
+  #windowStart = 0
+
+  constructor(source: MediaSource, budget: MediaBudget) {
+    this.#source = source
+    this.#budget = budget
+  }
+
+  /**
+   * Up to `length` bytes, fewer only at the end.
+   * @throws MediaUnreadableError
+   */
+  async read(position: number, length: number): Promise<Buffer> {
+    const offset = position - this.#windowStart
+    const isInside = offset >= 0 && offset + length <= this.#window.length
+    if (!isInside) await this.#fill(position, length)
+    else await this.#budget.spend(0)
+    const from = position - this.#windowStart
+    return this.#window.subarray(from, from + length)
+  }
+
+  /** What the window holds from a place on, read if it holds nothing: for walks through all of a file. */
+  async window(position: number): Promise<Buffer> {
+    const offset = position - this.#windowStart
+    if (offset < 0 || offset >= this.#window.length) await this.#fill(position, windowBytesMax)
+    return this.#window.subarray(position - this.#windowStart)
+  }
+
+  size(): Promise<number> {
+    return this.#source.size()
+  }
+
+  /** The last bytes, at most `length` of them. */
+  async tail(length: number): Promise<Buffer> {
+    const size = await this.size()
+    return this.read(Math.max(0, size - length), Math.min(size, length))
+  }
+
+  async spend(bytes: number): Promise<void> {
+    await this.#budget.spend(bytes)
+  }
+
+  /** Walks read ahead; hops from header to header do not. */
+  async #fill(position: number, length: number): Promise<void> {
+    if (!Number.isSafeInteger(position) || position < 0) {
+      throw new MediaUnreadableError('A place is named that no file has.')
+    }
+    const isNext = position <= this.#windowStart + this.#window.length && position > this.#windowStart
+    const wanted = Math.max(length, isNext ? windowBytesMax : hopBytes)
+    await this.#budget.spend(wanted)
+    this.#window = await this.#source.read(position, wanted)
+    this.#windowStart = position
+  }
+}
