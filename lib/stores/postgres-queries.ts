@@ -4,7 +4,7 @@ import { StoreError } from './store-error.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 
 /** `?`, which SQLite takes as it is, as PostgreSQL's `$1`. */
-function numbered(sql: string): string {
+export function numbered(sql: string): string {
   let count = 0
   return sql.replaceAll('?', () => `$${(count += 1)}`)
 }

@@ -1,4 +1,5 @@
 import { applyOperations } from './postgres-apply.ts'
+import { postgresUsers } from './user-schema.ts'
 
 const tables = `
 CREATE TABLE users (
@@ -212,4 +213,5 @@ export const postgresMigrations: readonly string[] = [
   tables + applyOperations,
   rateCounts,
   jobs + applyOperations,
+  postgresUsers,
 ]

@@ -15,6 +15,7 @@ import type { PostgresOperation } from './postgres-operation.ts'
 import { PostgresOpenHolds } from './postgres-open-holds.ts'
 import { postgresQueries } from './postgres-queries.ts'
 import { postgresReports } from './postgres-reports.ts'
+import { postgresUsers } from './postgres-users.ts'
 import { PostgresWriter } from './postgres-writer.ts'
 import { StoreError } from './store-error.ts'
 import type { Store } from './store.ts'
@@ -102,6 +103,7 @@ async function assembleStore(
       ledger,
       accounts: new PostgresAccounts({ pool, keys, clock, owner }),
       keys,
+      users: postgresUsers(pool, clock),
       reports: postgresReports(pool, clock),
       recovery: { releasedHolds: await openHolds.endAbandoned() },
       isNew,

@@ -70,6 +70,14 @@ class SqliteQueries implements StoreQueries {
   }
 }
 
+/**
+ * Opens a file of this release for reading.
+ * @throws StoreError when it is missing, damaged or of another release
+ */
+export function openSqliteQueries(file: string): StoreQueries {
+  return new SqliteQueries(file)
+}
+
 /** What a file can have wrong below its rows. */
 async function verifyFile(queries: StoreQueries): Promise<readonly string[]> {
   const findings = await queries.all<{ readonly integrity_check: string }>('PRAGMA integrity_check')

@@ -1,3 +1,5 @@
+import { sqliteUsers } from './user-schema.ts'
+
 /** Marks a file as this program's store: "gtwy". */
 export const applicationId = 0x67747779
 
@@ -181,4 +183,4 @@ ALTER TABLE objects ADD COLUMN facts TEXT;
  * newer program is known by one number before a table of it is read. (Kysely's Migrator keeps its state in
  * tables of its own and is asynchronous, which the writer thread, where this runs, otherwise never is.)
  */
-export const migrations: readonly string[] = [first, jobs]
+export const migrations: readonly string[] = [first, jobs, sqliteUsers]

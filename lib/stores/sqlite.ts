@@ -15,7 +15,8 @@ import { openForReading } from './sqlite-database.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import { lockStore } from './sqlite-lock.ts'
 import type { StoreLock } from './sqlite-lock.ts'
-import { openSqliteReports } from './sqlite-reports.ts'
+import { openSqliteQueries, openSqliteReports } from './sqlite-reports.ts'
+import { sqliteUsers } from './sqlite-users.ts'
 import { StoreError, cannotOpen } from './store-error.ts'
 import type { StoreOperation, StoreSnapshot, WriterMessage, WriterOptions } from './store-operation.ts'
 import type { Store } from './store.ts'
@@ -143,6 +144,7 @@ function assembleStore(
   })
   const reader = openForReading(file)
   const reports = openSqliteReports(file, clock)
+  const queries = openSqliteQueries(file)
   const ledger = new SqliteLedger({
     queue,
     book,
@@ -161,6 +163,7 @@ function assembleStore(
     } finally {
       reader.close()
       await reports.close()
+      await queries.close()
       worker.postMessage(undefined)
       await exited
       lock.release()
@@ -170,6 +173,7 @@ function assembleStore(
     ledger,
     accounts: new SqliteAccounts({ queue, book, spending, keys, clock }),
     keys,
+    users: sqliteUsers({ queries, queue, clock, onAccount: accountId => book.add(accountId, 0) }),
     reports,
     recovery: { releasedHolds: snapshot.releasedHolds },
     isNew: snapshot.isNew,

@@ -1,4 +1,5 @@
 import type { Accounts, KeyDirectory } from '../accounts/accounts.ts'
+import type { UserRows } from '../accounts/user-rows.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
 
@@ -15,6 +16,7 @@ export interface Store {
   readonly ledger: Ledger
   readonly accounts: Accounts
   readonly keys: KeyDirectory
+  readonly users: UserRows
   readonly reports: Reports
   /** What a crash had left open and opening the store resolved. */
   readonly recovery: { readonly releasedHolds: readonly ReleasedHold[] }

@@ -1,0 +1,33 @@
+import type { UserRow, UserRows } from '../accounts/user-rows.ts'
+import type { Clock } from '../clock.ts'
+import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import { isStoreFailure, transaction } from './postgres-connection.ts'
+import type { PostgresPool } from './postgres-connection.ts'
+import { numbered, postgresQueries } from './postgres-queries.ts'
+import { StoreUserRows } from './store-user-rows.ts'
+import type { SqlStatement } from './user-tables.ts'
+
+async function change(pool: PostgresPool, statements: readonly SqlStatement[]): Promise<readonly UserRow[]> {
+  try {
+    return await transaction(pool, 'BEGIN', async queries => {
+      let rows: readonly UserRow[] = []
+      for (const { sql, values } of statements) {
+        rows = (await queries.query<Record<string, UserRow[string]>>(numbered(sql), [...values])).rows
+      }
+      return rows
+    })
+  } catch (cause) {
+    if (!isStoreFailure(cause)) throw cause
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new LedgerUnavailableError(`the store cannot be written: ${reason}`, { cause })
+  }
+}
+
+/** Users on PostgreSQL: each change is a transaction. */
+export function postgresUsers(pool: PostgresPool, clock: Clock): UserRows {
+  return new StoreUserRows({
+    queries: postgresQueries(pool),
+    change: statements => change(pool, statements),
+    clock,
+  })
+}
