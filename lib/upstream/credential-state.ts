@@ -18,15 +18,30 @@ export class CredentialState {
   readonly pools = new Map<EgressRoute, Pool>()
   readonly #coolingUntil = new Map<string, number>()
   #suspendedUntil = 0
+  /** 0 until it is suspended, and again when a request that was let through after that was served. */
   #suspendMs = 0
+  /** The one request that finds out whether the key is good again. */
+  #probe: object | undefined
 
   constructor(credential: Credential, limits: ProviderLimits) {
     this.credential = credential
     this.admission = new Admission(limits)
   }
 
+  /** When the time of a suspension is over, it goes on for all but one request until that one was served. */
   isSuspended(now: number): boolean {
-    return now < this.#suspendedUntil
+    return now < this.#suspendedUntil || this.#probe !== undefined
+  }
+
+  /** A request takes it, which it may while it is not suspended; `leave` must follow in the end. */
+  enter(request: object): void {
+    this.breaker.enter()
+    if (this.#suspendMs > 0) this.#probe = request
+  }
+
+  /** A request is over, or is tried elsewhere. If it was to find something out, another one may. */
+  leave(request: object): void {
+    if (this.#probe === request) this.#probe = undefined
   }
 
   isCooling(model: string, now: number): boolean {
@@ -39,14 +54,17 @@ export class CredentialState {
 
   /** The provider says that this key, or who pays for it, is no good. It is tried again after a while. */
   suspend(now: number): void {
-    if (this.isSuspended(now)) return
+    // What other requests that were on their way are told is no news.
+    if (now < this.#suspendedUntil) return
     this.#suspendMs = Math.min(suspendMsMax, Math.max(suspendMsMin, this.#suspendMs * 2))
     this.#suspendedUntil = now + this.#suspendMs
   }
 
-  /** The key was good for an answer. */
-  serve(): void {
+  /** The key was good for an answer. One that was on its way before a suspension says nothing of it. */
+  serve(request: object): void {
+    if (this.#probe !== request) return
     this.#suspendMs = 0
+    this.#probe = undefined
   }
 
   cool(model: string, until: number): void {

@@ -67,7 +67,7 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
 
   #enter(stop: Stop): void {
     this.#stop = stop
-    stop.credential.breaker.enter()
+    stop.credential.enter(this)
     const place = stop.credential.admission.enter(this)
     if (place === 'now') this.onAdmitted()
     else if (place === 'no') this.onWaitedTooLong()
@@ -111,7 +111,7 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
     credential.breaker.succeed()
     attempt.route.succeed()
     if (status >= 400 && (isJudged(status) || target.provider.failover.on.includes(status))) return 'collect'
-    if (status < 400) credential.serve()
+    if (status < 400) credential.serve(this)
     this.#relay(attempt)
     return 'relay'
   }
@@ -253,6 +253,7 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
   }
 
   #release(): void {
+    this.#stop?.credential.leave(this)
     if (!this.#hasPlace) return
     this.#hasPlace = false
     this.#stop?.credential.admission.leave()
@@ -280,7 +281,10 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
   abort(reason: Error): void {
     this.#isOver = true
     const credential = this.#stop?.credential
-    if (credential?.admission.giveUp(this) === true) credential.breaker.leave()
+    if (credential?.admission.giveUp(this) === true) {
+      credential.breaker.leave()
+      credential.leave(this)
+    }
     this.#attempt?.abort(reason)
   }
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t from 'tap'
 import { dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
-import { checkMoney, settled } from '../fixtures/exchange-ends.ts'
+import { checkMoney, exchangeEnds, settled } from '../fixtures/exchange-ends.ts'
 import { plainAnswer, startRawUpstream, type RawAnswer } from '../fixtures/raw-upstream.ts'
 import { askTwo, deadOrigin, startTwo } from '../fixtures/two-providers.ts'
 import { until } from '../fixtures/until.ts'
@@ -25,11 +25,12 @@ await t.test(
     const server = createServer().listen(Number(new URL(origin).port), '127.0.0.1')
     await once(server, 'listening')
     let connections = 0
+    let answer: (() => void) | undefined
     server.on('connection', socket => {
       connections += 1
       socket.on('data', () => {
         const { pieces } = served()
-        setTimeout(() => socket.write(pieces[0] as Buffer), 100)
+        answer = () => socket.write(pieces[0] as Buffer)
       })
       socket.on('error', () => socket.destroy())
       t.teardown(() => socket.destroy())
@@ -38,10 +39,19 @@ await t.test(
     t.equal((await askTwo(gateway)).status, 502, 'it is not asked yet')
     t.equal(connections, 0)
     await new Promise(resolve => setTimeout(resolve, 2100))
-    const probes = await Promise.all(Array.from({ length: 5 }, () => askTwo(gateway)))
-    t.equal(probes.filter(({ status }) => status === 200).length, 1, 'one request finds out')
+    const statuses: number[] = []
+    const probes = Array.from({ length: 5 }, async () => statuses.push((await askTwo(gateway)).status))
+    await until(() => statuses.length === 4 && answer !== undefined)
+    t.same(statuses, [502, 502, 502, 502], 'the others do not wait')
+    answer?.()
+    await Promise.all(probes)
+    t.equal(statuses.at(-1), 200, 'one request finds out')
     t.equal(connections, 1)
-    t.equal((await askTwo(gateway)).status, 200, 'and then all may go')
+    const next = askTwo(gateway)
+    answer = undefined
+    await until(() => answer !== undefined)
+    answer?.()
+    t.equal((await next).status, 200, 'and then all may go')
     await settled(gateway, 13)
     t.equal((await gateway.charges()).length, 2)
     await checkMoney(t, gateway)
@@ -71,16 +81,16 @@ await t.test(
       t,
       () => new Promise<RawAnswer>(resolve => waiting.push(() => resolve(served()))),
     )
-    const limits = { connectionsMax: 2, waitingMax: 3, waitMs: 500 }
+    const limits = { connectionsMax: 2, waitingMax: 3, waitMs: 2000 }
     const gateway = await startTwo(t, first.origin, await deadOrigin(), {
-      one: { limits, timeouts: { firstByteMs: 5000 } },
+      one: { limits },
       other: { dialects: { openai: null, anthropic: { baseUrl: 'http://127.0.0.1:9/v1' } } },
     })
 
-    const answers = Array.from({ length: 5 }, () => askTwo(gateway))
+    const asked = Array.from({ length: 6 }, () => askTwo(gateway))
+    // Two are with the provider and three wait when one is turned away.
+    const refused = await Promise.race(asked)
     await until(() => first.requests.length === 2)
-    await new Promise(resolve => setTimeout(resolve, 50))
-    const refused = await askTwo(gateway)
     t.equal(refused.status, 503)
     t.match(refused.body.toString(), /overloaded/)
     t.ok(Number(refused.headers['retry-after']) >= 1)
@@ -89,12 +99,12 @@ await t.test(
     waiting.shift()?.()
     await until(() => first.requests.length === 3)
     t.ok(first.openSockets.size <= 2)
-    await new Promise(resolve => setTimeout(resolve, 550))
+    await until(() => exchangeEnds(gateway).filter(({ outcome }) => outcome === 'refused').length === 3)
     for (const answer of waiting.splice(0)) answer()
-    const statuses = (await Promise.all(answers))
+    const statuses = (await Promise.all(asked))
       .map(({ status }) => status)
       .toSorted((one, other) => one - other)
-    t.same(statuses, [200, 200, 200, 503, 503], 'two waited too long')
+    t.same(statuses, [200, 200, 200, 503, 503, 503], 'two waited too long')
     t.equal(first.requests.length, 3)
     await settled(gateway, 6)
     t.equal((await gateway.charges()).length, 3)
