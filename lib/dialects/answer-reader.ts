@@ -2,6 +2,7 @@ import type { Interest } from '../http/json-scan.ts'
 import type { NamedObject, ObjectKind, UsageReading } from '../money/usage.ts'
 import { AnswerBytes } from './answer-bytes.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
+import { objectNamed } from './named-objects.ts'
 import { KeptUsages } from './kept-usages.ts'
 import type { AnswerMeasure } from './measure.ts'
 import { TextSample } from './text-sample.ts'
@@ -156,6 +157,10 @@ export abstract class AnswerReader implements UsageReader {
       this.#hasToldUsage = true
       this.onUsage(name, value)
       this.#usages.keep(name, value, source)
-    } else this.onValue(name, value)
+    } else {
+      const object = objectNamed(name, value)
+      if (object === undefined) this.onValue(name, value)
+      else this.nameObject(object.kind, object.id)
+    }
   }
 }

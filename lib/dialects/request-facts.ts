@@ -1,8 +1,8 @@
 import { GatewayError } from '../errors.ts'
 import type { ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
-import type { NamedObject } from '../money/usage.ts'
 import type { RequestFacts } from './dialect.ts'
+import { objectsIn } from './named-objects.ts'
 import { findField, readBoolean, readCount, textOf } from './read-field.ts'
 import { readMedia } from './read-media.ts'
 
@@ -17,7 +17,6 @@ const factNames = {
 
 /** What an operation reads beside what all requests have, or in another way. */
 export interface OwnFacts {
-  readonly objects?: readonly NamedObject[]
   readonly usageSplice?: RequestFacts['usageSplice']
   readonly units?: RequestFacts['units']
   readonly unitsVariant?: string | undefined
@@ -44,7 +43,7 @@ export function factsFrom(scan: ScanResult, body: Buffer, own: OwnFacts = {}): R
     ...(own.usageSplice !== undefined && { usageSplice: own.usageSplice }),
     textBytes: textBytesOf(body, media),
     media,
-    objects: own.objects ?? [],
+    objects: objectsIn(scan),
     ...(own.units !== undefined && { units: own.units }),
     ...(own.unitsVariant !== undefined && { unitsVariant: own.unitsVariant }),
   }

@@ -1,57 +1,101 @@
-import type { Config } from '../config/config.ts'
+import type { Config, ProviderConfig } from '../config/config.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
 import type { NamedObject } from '../money/usage.ts'
 import { withCredential, type ChosenProvider } from './choose-provider.ts'
 
+interface OwnerContext {
+  readonly config: Config
+  readonly ledger: Ledger
+}
+
+/** Where the objects are that a request names, and what is known of them. */
+export interface ObjectOwner {
+  /** Undefined when the request names none, or isolation is off and none is known. */
+  readonly chosen: ChosenProvider | undefined
+  readonly objects: readonly ProviderObject[]
+}
+
+/** Google's own, beside what the config names: files have this address also where a proxy stands before it. */
+const googleHost = 'generativelanguage.googleapis.com'
+
 /**
  * Where the objects a request refers to live. Only the account that made an object may name it, and the
  * request goes to the provider and credential that made it.
- * @returns undefined when the request refers to none, or isolation is off and none is known
- * @throws GatewayError object_not_found for another's object and for an unknown one alike
+ * @throws GatewayError object_not_found for another's object and for an unknown one alike; request_invalid
+ * when two of them cannot be had together
  */
-export async function providerOfObjects(
-  context: { readonly config: Config; readonly ledger: Ledger },
+export async function ownerOfObjects(
+  context: OwnerContext,
   accountId: string | undefined,
   dialectName: DialectName,
   referred: readonly NamedObject[],
   providerName: string | undefined,
-): Promise<ChosenProvider | undefined> {
-  let chosen: ChosenProvider | undefined
+): Promise<ObjectOwner> {
+  const providers = [...context.config.providers.values()].filter(
+    provider =>
+      provider.dialects[dialectName] !== undefined &&
+      (providerName === undefined || provider.name === providerName),
+  )
+  const own = referred.filter(({ host }) => host === undefined || isOwnHost(host, providers))
+  // All of them are looked for at every provider, so that it takes as long whoever owns what.
   const isStrict = context.config.isolation === 'strict'
-  for (const object of referred) {
-    const found = await findObject(context, dialectName, object, providerName)
-    if (found === undefined || found.accountId !== accountId) {
-      if (isStrict) throw notFound(object)
+  const found = await Promise.all(
+    own.map(async named => {
+      const known = await findEverywhere(context.ledger, named, providers)
+      return known.find(object => object.accountId === accountId) ?? (isStrict ? undefined : known[0])
+    }),
+  )
+  let chosen: ChosenProvider | undefined
+  for (const [index, object] of found.entries()) {
+    if (object === undefined) {
+      if (isStrict) throw notFound(own[index] as NamedObject)
       continue
     }
-    chosen = withCredential(context.config.providers.get(found.provider), dialectName, found.credential)
-    if (chosen === undefined) {
+    const next = withCredential(context.config.providers.get(object.provider), dialectName, object.credential)
+    if (next === undefined) {
       throw new GatewayError(
         'credentials_exhausted',
         `The credential that made ${object.id} is no longer configured.`,
       )
     }
+    if (chosen !== undefined && !isSame(chosen, next)) throw apart(object)
+    chosen = next
   }
-  return chosen
+  return { chosen, objects: found.filter(object => object !== undefined) }
+}
+
+function isOwnHost(host: string, providers: readonly ProviderConfig[]): boolean {
+  return (
+    host === googleHost ||
+    providers.some(({ dialects }) =>
+      Object.values(dialects).some(dialect => dialect?.baseUrl.hostname === host),
+    )
+  )
+}
+
+/** Two providers may have given the same name. */
+async function findEverywhere(
+  ledger: Ledger,
+  { kind, id }: NamedObject,
+  providers: readonly ProviderConfig[],
+): Promise<readonly ProviderObject[]> {
+  const found = await Promise.all(providers.map(({ name }) => ledger.findObject(name, kind, id)))
+  return found.filter(object => object !== undefined)
+}
+
+function isSame(one: ChosenProvider, other: ChosenProvider): boolean {
+  return one.provider.name === other.provider.name && one.credential.name === other.credential.name
 }
 
 function notFound(object: NamedObject): GatewayError {
   return new GatewayError('object_not_found', `No ${object.kind} with the id "${object.id}" was found.`)
 }
 
-async function findObject(
-  { config, ledger }: { readonly config: Config; readonly ledger: Ledger },
-  dialectName: DialectName,
-  object: NamedObject,
-  providerName: string | undefined,
-): Promise<ProviderObject | undefined> {
-  for (const provider of config.providers.values()) {
-    if (provider.dialects[dialectName] === undefined) continue
-    if (providerName !== undefined && provider.name !== providerName) continue
-    const found = await ledger.findObject(provider.name, object.kind, object.id)
-    if (found !== undefined) return found
-  }
-  return undefined
+function apart(object: ProviderObject): GatewayError {
+  return new GatewayError(
+    'request_invalid',
+    `The request names objects that were made in different places, and ${object.id} is not where the others are. Upload them again, one after the other.`,
+  )
 }

@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { chooseProviders, withCredential, type ChosenProvider } from './choose-provider.ts'
 import type { ResolvedModel } from './model-directory.ts'
-import { providerOfObjects } from './object-owner.ts'
+import { ownerOfObjects } from './object-owner.ts'
 
 /** Where a request may go. */
 interface ProviderRoute {
@@ -32,8 +32,8 @@ export async function routeProvider(
   const referred = match.object === undefined ? facts.objects : [match.object, ...facts.objects]
   if (referred.length > 0) {
     const accountId = exchange.find('key')?.accountId
-    const owner = await providerOfObjects(context, accountId, dialect.name, referred, providerName)
-    if (owner !== undefined) return { providers: [owner], isPinned: true }
+    const { chosen } = await ownerOfObjects(context, accountId, dialect.name, referred, providerName)
+    if (chosen !== undefined) return { providers: [chosen], isPinned: true }
   }
   const providers =
     model === undefined

@@ -1,8 +1,7 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
-import type { NamedObject } from '../../money/usage.ts'
 import type { RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
-import { findAllTexts } from '../read-field.ts'
+import { names } from '../named-objects.ts'
 import { factsFrom } from '../request-facts.ts'
 
 /**
@@ -15,12 +14,12 @@ function contentBlock(): Interest {
     ['media_type', value('mediaType')],
     ['data', base64('media')],
     ['url', base64('media')],
-    ['file_id', value('fileId')],
+    ['file_id', names('file')],
   ])
   const members = new Map<string, Interest>([
     ['type', value('blockType')],
     ['source', { members: source }],
-    ['file_id', value('fileId')],
+    ['file_id', names('file')],
   ])
   const block: Interest = { members }
   const blocks = anyOf(list(block), block)
@@ -38,14 +37,13 @@ export const messageRequest = object({
   max_tokens: value('cap'),
   system: content,
   messages: list(object({ content })),
-  container: anyOf(value('containerId'), object({ id: value('containerId') })),
+  container: anyOf(
+    names('container'),
+    object({ id: names('container'), skills: list(object({ skill_id: names('skill') })) }),
+  ),
 })
 
 /** @throws GatewayError body_invalid */
 export function messageFacts(scan: ScanResult, body: Buffer): RequestFacts {
-  const objects = [
-    ...findAllTexts(scan, 'fileId').map((id): NamedObject => ({ kind: 'file', id })),
-    ...findAllTexts(scan, 'containerId').map((id): NamedObject => ({ kind: 'container', id })),
-  ]
-  return factsFrom(scan, body, { objects })
+  return factsFrom(scan, body)
 }

@@ -1,17 +1,21 @@
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
-import { list, object, span, value } from '../interest.ts'
+import { anyOf, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
+import { names } from '../named-objects.ts'
 import { measureLines } from './message-lines.ts'
 import { messageFacts, messageRequest } from './message-request.ts'
 
-const container = object({ id: value('container') })
+const container = object({ id: names('container') })
+/** Files that code wrote stand in the results of its runs. */
+const result = object({ file_id: names('file'), content: list(object({ file_id: names('file') })) })
 const block = object({
   type: value('block'),
   text: span('text'),
   thinking: span('text'),
   input: span('text'),
+  content: anyOf(result, list(result)),
 })
 
 /** A document is the message itself; events have it, or changes of it, as members. */
@@ -42,8 +46,7 @@ class MessagesReader extends AnswerReader {
   }
 
   protected override onValue(name: string, value: unknown): void {
-    if (name === 'container') this.nameObject('container', value)
-    else if (name === 'stopReason') this.#isRefusal = value === 'refusal'
+    if (name === 'stopReason') this.#isRefusal = value === 'refusal'
     else if (name === 'type' && value === 'message_stop') this.markTerminal()
     else if (name === 'block' && value !== 'text' && value !== 'thinking') this.hasOutput = true
   }

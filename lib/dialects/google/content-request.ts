@@ -1,14 +1,12 @@
-import type { Interest, ScanResult } from '../../http/json-scan.ts'
-import type { NamedObject } from '../../money/usage.ts'
-import type { OwnFacts } from '../request-facts.ts'
+import type { Interest } from '../../http/json-scan.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
-import { findAllTexts } from '../read-field.ts'
+import { names, namesFile } from '../named-objects.ts'
 
 /** Keys are folded without underscores, since Google takes snake and camel case. */
 function contentPart(): Interest {
   const members = new Map<string, Interest>([
     ['inlinedata', object({ mimetype: value('mediaType'), data: base64('media') })],
-    ['filedata', object({ mimetype: value('mediaType'), fileuri: value('mediaUri') })],
+    ['filedata', object({ mimetype: value('mediaType'), fileuri: namesFile })],
   ])
   const part: Interest = { members }
   members.set('functionresponse', object({ parts: anyOf(list(part), part) }))
@@ -21,15 +19,7 @@ export const content = object({ parts: anyOf(list(part), part) })
 /** A conversation: a list of contents, or the only one without brackets. */
 export const contents = anyOf(list(content), content)
 
-const uploaded = /^(?:https:\/\/generativelanguage\.googleapis\.com\/(?:[^?#]*\/)?)?(files\/[\w-]+)/i
-
-/** Objects of the provider that a request refers to: uploaded files and cached contents. */
-export function namedObjects(scan: ScanResult): NonNullable<OwnFacts['objects']> {
-  const objects: NamedObject[] = []
-  for (const uri of findAllTexts(scan, 'mediaUri')) {
-    const file = uploaded.exec(uri)?.[1]
-    if (file !== undefined) objects.push({ kind: 'file', id: file })
-  }
-  for (const id of findAllTexts(scan, 'cachedContent')) objects.push({ kind: 'cachedContent', id })
-  return objects
-}
+/** Tools that look things up in what the provider keeps. */
+const stores = list(names('fileSearchStore'))
+const tool = object({ filesearchstorenames: stores, filesearch: object({ filesearchstorenames: stores }) })
+export const tools = anyOf(list(tool), tool)

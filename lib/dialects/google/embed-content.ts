@@ -3,7 +3,7 @@ import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { factsFrom } from '../request-facts.ts'
-import { content, namedObjects } from './content-request.ts'
+import { content } from './content-request.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 
 const request = object({ content, requests: list(object({ content })) })
@@ -37,7 +37,7 @@ export const embedContent: Operation = {
   isFree: false,
   mainMeter: 'input',
   interest: request,
-  factsFromJson: (scan, body) => factsFrom(scan, body, { objects: namedObjects(scan) }),
+  factsFromJson: (scan, body) => factsFrom(scan, body),
   readUsage: (head, context) => new EmbedContentReader(head, context),
 }
 

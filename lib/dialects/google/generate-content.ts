@@ -5,8 +5,9 @@ import { freeOperation } from '../free-operation.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
+import { names } from '../named-objects.ts'
 import { factsFrom } from '../request-facts.ts'
-import { content, contents, namedObjects } from './content-request.ts'
+import { content, contents, tools } from './content-request.ts'
 import { generateNames, measureMetadata, readTier } from './usage-metadata.ts'
 
 /** More different searches than any answer makes. */
@@ -15,7 +16,8 @@ const queriesMax = 1000
 const request = object({
   contents,
   systeminstruction: content,
-  cachedcontent: value('cachedContent'),
+  tools,
+  cachedcontent: names('cachedContent'),
   generationconfig: object({ maxoutputtokens: value('cap'), candidatecount: value('candidates') }),
 })
 
@@ -23,6 +25,7 @@ const request = object({
 const countRequest: Interest = object({
   contents,
   systeminstruction: content,
+  tools,
   generatecontentrequest: request,
 })
 
@@ -121,5 +124,5 @@ export const countTokens = freeOperation('count-tokens', {
 })
 
 function facts(scan: ScanResult, body: Buffer, isStreaming: boolean): RequestFacts {
-  return factsFrom(scan, body, { isStreaming, objects: namedObjects(scan) })
+  return factsFrom(scan, body, { isStreaming })
 }

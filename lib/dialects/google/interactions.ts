@@ -1,16 +1,16 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../errors.ts'
-import type { NamedObject } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { findAllTexts, findField, readBoolean } from '../read-field.ts'
+import { names, namesFile } from '../named-objects.ts'
+import { findField, readBoolean } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { UsageFields } from '../usage-fields.ts'
-import { namedObjects } from './content-request.ts'
+import { tools } from './content-request.ts'
 import { interactionNames, measureMetadata, readTier } from './usage-metadata.ts'
 
 /** Parts of the input, or turns made of parts, or results of functions made of parts. */
@@ -19,7 +19,7 @@ function inputPart(): Interest {
     ['type', value('blockType')],
     ['data', base64('media')],
     ['mimetype', value('mediaType')],
-    ['uri', value('mediaUri')],
+    ['uri', namesFile],
   ])
   const part: Interest = { members }
   members.set('content', anyOf(list(part), part))
@@ -33,7 +33,8 @@ const request = object({
   agent: value('agent'),
   stream: value('stream'),
   background: value('background'),
-  previousinteractionid: value('interactionId'),
+  previousinteractionid: names('interaction'),
+  tools,
   generationconfig: object({ maxoutputtokens: value('cap') }),
   input: anyOf(list(part), part),
 })
@@ -113,6 +114,5 @@ function interactionFacts(scan: ScanResult, body: Buffer): RequestFacts {
       param: findField(scan, 'agent') === undefined ? 'background' : 'agent',
     })
   }
-  const previous = findAllTexts(scan, 'interactionId').map((id): NamedObject => ({ kind: 'interaction', id }))
-  return factsFrom(scan, body, { objects: [...previous, ...namedObjects(scan)] })
+  return factsFrom(scan, body)
 }

@@ -1,8 +1,7 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { NamedObject } from '../../money/usage.ts'
 import type { Operation, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
-import { findAllTexts } from '../read-field.ts'
+import { names } from '../named-objects.ts'
 import { factsFrom } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
@@ -18,12 +17,12 @@ const contentPart = object({
   audio_url: anyOf(base64('audio'), object({ url: base64('audio') })),
   video_url: anyOf(base64('video'), object({ url: base64('video') })),
   document_url: base64('document'),
-  file: object({ file_data: base64('document'), file_id: value('fileId') }),
-  file_id: value('fileId'),
+  file: object({ file_data: base64('document'), file_id: names('file') }),
+  file_id: names('file'),
 })
 
 /** Gemini's own options, as its OpenAI endpoint takes them. */
-const geminiOptions = object({ cached_content: value('cachedContent') })
+const geminiOptions = object({ cached_content: names('cachedContent') })
 
 const request = object({
   model: value('model'),
@@ -32,7 +31,7 @@ const request = object({
   max_tokens: value('cap'),
   max_completion_tokens: value('otherCap'),
   n: value('candidates'),
-  messages: list(object({ content: list(contentPart) })),
+  messages: list(object({ content: list(contentPart), audio: object({ id: names('audio') }) })),
   google: geminiOptions,
   extra_body: object({ google: geminiOptions }),
 })
@@ -48,7 +47,7 @@ const generated = object({
     object({ function: object({ name: span('output'), arguments: span('text') }) }, span('output')),
   ),
   function_call: object({ arguments: span('text') }, span('output')),
-  audio: object({ transcript: span('text'), data: span('output') }),
+  audio: object({ id: names('audio'), transcript: span('text'), data: span('output') }),
 })
 
 /** Usage is read wherever it stands, whatever else the chunk holds: providers differ in where they put it. */
@@ -79,13 +78,10 @@ export const chat: Operation = {
   interest: request,
   factsFromJson: chatFacts,
   readUsage: (head, context) => new ChatReader(head, context, answer),
+  namesObjects: true,
 }
 
 function chatFacts(scan: ScanResult, body: Buffer): RequestFacts {
-  const objects = [
-    ...findAllTexts(scan, 'fileId').map((id): NamedObject => ({ kind: 'file', id })),
-    ...findAllTexts(scan, 'cachedContent').map((id): NamedObject => ({ kind: 'cachedContent', id })),
-  ]
   const splice = usageSplice(scan)
-  return factsFrom(scan, body, { objects, ...(splice !== undefined && { usageSplice: splice }) })
+  return factsFrom(scan, body, splice === undefined ? {} : { usageSplice: splice })
 }

@@ -5,6 +5,7 @@ import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import { factsFromForm, readFormCount, readFormField } from '../form-facts.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
+import { names } from '../named-objects.ts'
 import { readCount, readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
@@ -12,7 +13,7 @@ import { OpenaiReader } from './openai-reader.ts'
 /** xAI's edits send JSON with the picture in it. */
 const image = anyOf(
   base64('image'),
-  object({ url: base64('image'), image_url: base64('image'), file_id: value('fileId') }),
+  object({ url: base64('image'), image_url: base64('image'), file_id: names('file') }),
 )
 
 const request: Interest = object({

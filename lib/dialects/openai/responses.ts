@@ -1,18 +1,18 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../errors.ts'
-import type { NamedObject } from '../../money/usage.ts'
 import type { AnswerHead, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { addDetail, addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { findAllTexts, readBoolean } from '../read-field.ts'
+import { names } from '../named-objects.ts'
+import { readBoolean } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 const inputPart = object({
   image_url: anyOf(base64('image'), object({ url: base64('image') })),
-  file_id: value('fileId'),
+  file_id: names('file'),
   file_data: base64('document'),
   file_url: base64('document'),
   input_audio: object({ data: base64('audio') }),
@@ -20,14 +20,24 @@ const inputPart = object({
 
 /** Outputs of tools hold pictures too, and so do earlier answers that the client sends back. */
 const inputItem = object({
+  id: names('item'),
+  type: value('itemType'),
+  role: value('itemRole'),
+  container_id: names('container'),
+  environment: object({ container_id: names('container') }),
   content: list(inputPart),
   output: anyOf(list(inputPart), inputPart),
   result: base64('image'),
 })
 
+const skills = list(object({ skill_id: names('skill') }))
+const files = list(names('file'))
+
 const tool = object({
-  container: anyOf(value('containerId'), object({ file_ids: list(value('fileId')) })),
-  input_image_mask: object({ image_url: base64('image'), file_id: value('fileId') }),
+  container: anyOf(names('container'), object({ file_ids: files, skills })),
+  environment: object({ container_id: names('container'), file_ids: files, skills }),
+  input_image_mask: object({ image_url: base64('image'), file_id: names('file') }),
+  vector_store_ids: list(names('vectorStore')),
 })
 
 const responsesRequest = object({
@@ -35,15 +45,17 @@ const responsesRequest = object({
   stream: value('stream'),
   background: value('background'),
   max_output_tokens: value('cap'),
-  previous_response_id: value('responseId'),
-  conversation: anyOf(value('conversationId'), object({ id: value('conversationId') })),
+  previous_response_id: names('response'),
+  conversation: anyOf(names('conversation'), object({ id: names('conversation') })),
+  prompt: object({ id: names('prompt') }),
   input: list(inputItem),
   tools: list(tool),
 })
 
 const outputItem = object({
+  id: names('item'),
   type: span('output'),
-  container_id: value('container'),
+  container_id: names('container'),
   arguments: span('text'),
   input: span('text'),
   content: list(object({ text: span('text'), refusal: span('text') })),
@@ -67,7 +79,7 @@ const answer = object({
   type: value('type'),
   delta: span('text'),
   partial_image_b64: span('output'),
-  item: object({ type: span('output'), container_id: value('container') }),
+  item: object({ id: names('item'), type: span('output'), container_id: names('container') }),
   response: object(response),
 })
 
@@ -84,8 +96,7 @@ class ResponsesReader extends OpenaiReader {
   }
 
   protected override onValue(name: string, value: unknown): void {
-    if (name === 'container') this.nameObject('container', value)
-    else if (name === 'status') this.hasError ||= value === 'failed'
+    if (name === 'status') this.hasError ||= value === 'failed'
     else if (name === 'type') {
       if (value === 'error') this.hasError = true
       if (lastTypes.has(value)) this.markTerminal()
@@ -144,13 +155,28 @@ function responsesFacts(scan: ScanResult, body: Buffer): RequestFacts {
       param: 'background',
     })
   }
-  const named = (name: string, kind: NamedObject['kind']): readonly NamedObject[] =>
-    findAllTexts(scan, name).map(id => ({ kind, id }))
-  const objects = [
-    ...named('responseId', 'response'),
-    ...named('conversationId', 'conversation'),
-    ...named('fileId', 'file'),
-    ...named('containerId', 'container'),
-  ]
-  return factsFrom(scan, body, { objects })
+  return factsFrom({ findings: withoutEchoes(scan.findings) }, body)
+}
+
+/**
+ * Most items that a client sends back are whole, and their ids are labels. Those of these types, and those
+ * without a type or role, stand for what the provider has kept.
+ */
+const referenceTypes: ReadonlySet<unknown> = new Set(['item_reference', 'reasoning', 'image_generation_call'])
+
+/** The findings less the ids of items that stand there in full. */
+export function withoutEchoes(findings: ScanResult['findings']): ScanResult['findings'] {
+  const whole = new Set<string>()
+  for (const { name, path, raw } of findings) {
+    const isWhole = name === 'itemRole' || (name === 'itemType' && !referenceTypes.has(parsed(raw)))
+    if (isWhole) whole.add(path.slice(0, path.lastIndexOf('.')))
+  }
+  if (whole.size === 0) return findings
+  return findings.filter(
+    ({ name, path }) => name !== 'names:item' || !whole.has(path.slice(0, path.lastIndexOf('.'))),
+  )
+}
+
+function parsed(raw: Buffer | undefined): unknown {
+  return raw === undefined ? undefined : JSON.parse(raw.toString('utf8'))
 }

@@ -159,8 +159,8 @@ await t.test('facts of a request, with media in every place', async t => {
     ],
   )
   t.same(facts.objects, [
-    { kind: 'file', id: 'file_1' },
     { kind: 'container', id: 'container_1' },
+    { kind: 'file', id: 'file_1' },
   ])
   t.equal(countTokens.isFree, true)
   t.equal(factsOf(countTokens, { model: 'claude', messages: [] }).model, 'claude')

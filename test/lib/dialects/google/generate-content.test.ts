@@ -209,7 +209,8 @@ await t.test('facts of a request, in both spellings', async t => {
     )
     t.match(facts, { outputTokensCap: 64, candidates: 2, isStreaming: false })
     t.same(facts.objects, [
-      { kind: 'file', id: 'files/abc-1' },
+      { kind: 'file', id: 'files/abc-1', host: 'generativelanguage.googleapis.com' },
+      { kind: 'file', id: 'https://www.youtube.com/watch?v=1', host: 'www.youtube.com' },
       { kind: 'cachedContent', id: 'cachedContents/xyz' },
     ])
   }

@@ -137,8 +137,8 @@ await t.test('objects that a request refers to are named', async t => {
     { kind: 'response', id: 'resp_0' },
     { kind: 'conversation', id: 'conv_1' },
     { kind: 'file', id: 'file_1' },
-    { kind: 'file', id: 'file_2' },
     { kind: 'container', id: 'cntr_1' },
+    { kind: 'file', id: 'file_2' },
   ])
   t.same(
     facts.media.map(part => part.path),
