@@ -99,13 +99,32 @@ export interface Limits {
   readonly bodyMs: number
 }
 
+/** A text that customers agree to: its version, and a file for each language. */
+export interface LegalDocument {
+  readonly version: string
+  readonly ru: string
+  readonly en: string
+}
+
+/** The web pages for customers. */
+export interface AccountAreaConfig {
+  readonly listen: Listen
+  /** Its own address unless said. */
+  readonly publicUrl?: URL
+  readonly name: string
+  /** Absent: letters go to the log. */
+  readonly mail?: { readonly url: URL; readonly from: string }
+  readonly secret?: string
+  readonly documents: { readonly offer?: LegalDocument; readonly personalData?: LegalDocument }
+}
+
 /** The whole configuration: validated once, then frozen. */
 export interface Config {
   /** Absolute path of the main file; relative paths in it were resolved against its folder. */
   readonly file: string
   readonly listen: Listen
   readonly publicUrl: URL
-  readonly accountArea?: { readonly listen: Listen; readonly publicUrl: URL }
+  readonly accountArea?: AccountAreaConfig
   readonly admin?: { readonly listen: Listen }
   readonly store:
     { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }

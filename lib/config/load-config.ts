@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, resolve } from 'node:path'
+import { buildAccountArea } from './build-account-area.ts'
 import { buildModels } from './build-models.ts'
 import { buildPlugins, shippedPlugins } from './build-plugins.ts'
 import type { KnownPlugins } from './build-plugins.ts'
@@ -68,7 +69,9 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     file: main,
     listen,
     publicUrl: whole.publicUrl ?? ownUrl(listen, tls !== undefined),
-    ...(whole.accountArea === undefined ? {} : { accountArea: whole.accountArea }),
+    ...(whole.accountArea === undefined
+      ? {}
+      : { accountArea: buildAccountArea(whole.accountArea, fileOf(problems, 'accountArea'), problems) }),
     ...(whole.admin === undefined ? {} : { admin: whole.admin }),
     store: resolveStore(whole.store, fileOf(problems, 'store')),
     durability: whole.durability,

@@ -13,11 +13,6 @@ interface NotYet {
  */
 const notYet: readonly NotYet[] = [
   {
-    path: ['accountArea'],
-    message: 'the web account area is not built yet; leave it out and use the command line',
-    isAsked: config => config.accountArea !== undefined,
-  },
-  {
     path: ['workers'],
     message: 'more than one process is not built yet; use workers: 1',
     isAsked: config => config.workers !== 1,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { meters } from '../money/usage.ts'
+import { accountAreaSchema } from './account-area-schema.ts'
 import {
   addressRange,
   baseUrl,
@@ -152,7 +153,7 @@ export const pluginEntrySchema = z.union(
 export const configSchema = z.strictObject({
   listen: listen.extend({ port: listen.shape.port.default(8080) }).prefault({}),
   publicUrl: publicUrl.optional(),
-  accountArea: z.strictObject({ listen, publicUrl }).optional(),
+  accountArea: accountAreaSchema,
   admin: z.strictObject({ listen }).optional(),
   store: z
     .string()

@@ -62,7 +62,7 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['include: [gone.yaml]', '', /cannot be read/],
   ['include: [gateway.yaml]', 'include[0]', /includes itself/],
   ['unmetered: 1', 'unmetered', /true or false/],
-  ['accountArea: { listen: { port: 1 }, publicUrl: http://a.example }', 'accountArea', /not built yet/],
+  ['accountArea: { listen: { port: 1 }, publicUrl: https://a.example }', 'accountArea.mail', /is needed/],
   ['egress: { direct: { url: "http://203.0.113.7:3128" } }', 'egress', /way without a proxy/],
   ['egress: { fi: { url: "http://u:p%@203.0.113.7:3128" } }', 'egress.fi.url', /must be a proxy/],
   ['egress: { fi: { url: "socks4://203.0.113.7" } }', 'egress.fi.url', /must be a proxy/],

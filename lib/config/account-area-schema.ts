@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { listen, publicUrl } from './scalars.ts'
+
+const mailUrlError = 'must be a mail server such as smtps://user:password@mail.example.org'
+
+/** A mail server. Its value may hold a password and is never shown. */
+const mailUrl = z
+  .string()
+  .refine(text => URL.canParse(text) && /^smtps?:$/.test(new URL(text).protocol), mailUrlError)
+  .transform(text => new URL(text))
+
+const document = z.strictObject({
+  version: z.string().min(1).max(60),
+  ru: z.string().meta({ description: 'The text, a file of plain text in Russian.' }),
+  en: z.string().meta({ description: 'The same in English.' }),
+})
+
+/** The section `accountArea`. */
+export const accountAreaSchema = z
+  .strictObject({
+    listen,
+    publicUrl: publicUrl.optional().meta({
+      description: 'Where customers find it, for links in letters; its own address unless said.',
+    }),
+    name: z.string().min(1).max(60).default('Gateway').meta({ description: 'The name that pages show.' }),
+    mail: z
+      .strictObject({ url: mailUrl, from: z.string().min(3) })
+      .optional()
+      .meta({ description: 'Without it letters are written to the log, which is for trying things out only.' }),
+    secret: z
+      .string()
+      .min(32)
+      .optional()
+      .meta({ description: 'Signs cookies and letters; the store keeps one of its own unless said.' }),
+    documents: z
+      .strictObject({ offer: document.optional(), personalData: document.optional() })
+      .default({})
+      .meta({ description: 'What a customer agrees to. As shipped they are drafts, and say so.' }),
+  })
+  .optional()
+
+/** The section `accountArea` as it is parsed. */
+export type AccountAreaSettings = NonNullable<z.output<typeof accountAreaSchema>>
