@@ -56,6 +56,8 @@ export function priceCharge(request: ChargeRequest): PricedCharge {
       amountMicros,
     })
   }
+  // What was charged is not what the provider will bill, and nobody can tell what it will.
+  if (flags.includes('usage_invalid')) raise('ambiguous')
   return { lines, costMicros, flags }
 }
 

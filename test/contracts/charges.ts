@@ -78,6 +78,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
       'meter_unpriced',
       'tier_unpriced',
       'usage_invalid',
+      'ambiguous',
     ])
     t.strictSame(await store.verify(), [])
   })

@@ -36,15 +36,15 @@ const oddStreams: Readonly<Record<string, readonly [stream: string, paid: string
   'no usage': [`${text}${done}`, 'estimated usage_missing'],
   'a negative count': [
     `${text}${usage('{"prompt_tokens":12,"completion_tokens":-34}')}${done}`,
-    '0.012000 provider usage_invalid',
+    '0.012000 provider usage_invalid ambiguous',
   ],
   'counts as text': [
     `${text}${usage('{"prompt_tokens":"12","completion_tokens":"34"}')}${done}`,
-    'estimated usage_invalid usage_missing',
+    'estimated usage_invalid usage_missing ambiguous',
   ],
   'a count of 1e400': [
     `${text}${usage('{"prompt_tokens":12,"completion_tokens":1e400}')}${done}`,
-    '0.012000 provider usage_invalid',
+    '0.012000 provider usage_invalid ambiguous',
   ],
   'a missing count': [`${text}${usage('{"prompt_tokens":12}')}${done}`, '0.012000 provider'],
   'two usages, the later one larger': [
