@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { startLoader } from './bench/loader.ts'
+import { canPin, cores, measure, startNode } from './bench/process.ts'
+import { writeReport } from './bench/report.ts'
+import { runAll, type Effort } from './bench/run-all.ts'
+
+// The gateway beside nginx, a bare relay, http-proxy-3 and Portkey, by turns in the same run.
+//   --quick          two minutes instead of a quarter of an hour
+//   --out FOLDER     where report.md, its plots and results.json go; benchmarks/results unless said
+
+const quick: Effort = { rounds: 1, seconds: 2, turns: 1500, streams: 128, idleConnections: 2000 }
+const full: Effort = { rounds: 5, seconds: 8, turns: 10_000, streams: 512, idleConnections: 10_000 }
+
+const isQuick = process.argv.includes('--quick')
+const outIndex = process.argv.indexOf('--out')
+const out = outIndex === -1 ? join(import.meta.dirname, 'results') : String(process.argv[outIndex + 1])
+
+const built = spawnSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' })
+if (built.status !== 0) throw new Error('The build failed.')
+
+const upstream = await startNode(join(import.meta.dirname, 'bench/fast-upstream.ts'), [], cores.around)
+const loader = await startLoader(cores.around)
+try {
+  const results = await runAll({
+    loader,
+    upstreamPort: upstream.port,
+    upstream: { ...measure(upstream.child), name: 'direct', port: upstream.port, headers: [] },
+    effort: isQuick ? quick : full,
+    say: line => writeSync(1, `${line}\n`),
+  })
+  mkdirSync(out, { recursive: true })
+  writeFileSync(join(out, 'results.json'), `${JSON.stringify(results, null, 2)}\n`)
+  writeSync(1, `\n${writeReport(results, { folder: out, isPinned: canPin, isQuick })}\n\nWritten to ${out}\n`)
+} finally {
+  await loader.stop()
+  await upstream.stop()
+}

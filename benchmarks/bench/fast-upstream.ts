@@ -1,0 +1,132 @@
+import { createServer, type Socket } from 'node:net'
+import { hrtime } from 'node:process'
+
+// A provider that costs next to nothing: it reads as much of HTTP as it must and answers prepared bytes. What it
+// answers is asked for by a header, so that it takes the same road through every gateway:
+//   x-bench: delay=20                    waits 20 ms before it answers
+//   x-bench: frames=64,rate=48           an event stream of 64 frames, 48 a second; each frame says when it was sent
+
+const headEnd = Buffer.from('\r\n\r\n')
+const answerBody = Buffer.from(
+  JSON.stringify({
+    id: 'chatcmpl-bench',
+    object: 'chat.completion',
+    created: 1_780_000_000,
+    model: 'bench-model',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello there!' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 19, completion_tokens: 3, total_tokens: 22 },
+    note: 'x'.repeat(60),
+  }),
+)
+const answer = Buffer.concat([
+  Buffer.from(
+    `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nx-request-id: req_bench\r\nContent-Length: ${answerBody.length}\r\n\r\n`,
+  ),
+  answerBody,
+])
+const streamHead =
+  'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nx-request-id: req_bench\r\nTransfer-Encoding: chunked\r\n\r\n'
+
+/** One client connection; requests on it come one after another. */
+class Connection {
+  readonly #socket: Socket
+  #pending: Buffer = Buffer.alloc(0)
+  /** Bytes of a body that are still to come and of no interest. */
+  #bodyRest = 0
+  #ask = ''
+  #timers = new Set<NodeJS.Timeout>()
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    socket.setNoDelay(true)
+    socket.on('data', (chunk: Buffer) => this.#read(chunk))
+    // A client that goes away in the middle is a part of what is measured.
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => this.#timers.forEach(timer => clearInterval(timer)))
+  }
+
+  #read(chunk: Buffer): void {
+    let data = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk])
+    this.#pending = Buffer.alloc(0)
+    while (data.length > 0) {
+      if (this.#bodyRest > 0) {
+        const taken = Math.min(this.#bodyRest, data.length)
+        this.#bodyRest -= taken
+        data = data.subarray(taken)
+        if (this.#bodyRest === 0) this.#answer()
+        continue
+      }
+      const end = data.indexOf(headEnd)
+      if (end === -1) {
+        this.#pending = data
+        return
+      }
+      const head = data.toString('latin1', 0, end)
+      data = data.subarray(end + headEnd.length)
+      this.#ask = /\r\nx-bench: ([^\r]*)/i.exec(head)?.[1] ?? ''
+      this.#bodyRest = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
+      if (this.#bodyRest === 0) this.#answer()
+    }
+  }
+
+  #answer(): void {
+    if (this.#ask === '') {
+      this.#socket.write(answer)
+      return
+    }
+    const wishes = new Map(this.#ask.split(',').map(wish => wish.split('=') as [string, string]))
+    const frames = Number(wishes.get('frames') ?? 0)
+    if (frames > 0) this.#stream(frames, Number(wishes.get('rate')))
+    else this.#later(Number(wishes.get('delay')), () => this.#socket.write(answer))
+  }
+
+  #stream(frames: number, framesPerSecond: number): void {
+    this.#socket.write(streamHead + textFrame(0))
+    let sent = 1
+    const timer = setInterval(() => {
+      if (sent < frames) {
+        this.#socket.write(textFrame(sent))
+        sent += 1
+        return
+      }
+      clearInterval(timer)
+      this.#timers.delete(timer)
+      this.#socket.write(`${chunked(usageEvent)}${chunked('data: [DONE]\n\n')}0\r\n\r\n`)
+    }, 1000 / framesPerSecond)
+    this.#timers.add(timer)
+  }
+
+  #later(delayMs: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      act()
+    }, delayMs)
+    this.#timers.add(timer)
+  }
+}
+
+const usageEvent = `data: ${JSON.stringify({
+  id: 'chatcmpl-bench',
+  object: 'chat.completion.chunk',
+  created: 1_780_000_000,
+  model: 'bench-model',
+  choices: [],
+  usage: { prompt_tokens: 19, completion_tokens: 64, total_tokens: 83 },
+})}\n\n`
+
+/** The moment is that of the machine's steady clock, which all processes share. */
+function textFrame(index: number): string {
+  const moment = hrtime.bigint().toString().padStart(18, '0')
+  return chunked(
+    `data: {"id":"chatcmpl-bench","object":"chat.completion.chunk","created":1780000000,"model":"bench-model","choices":[{"index":0,"delta":{"content":"@${moment} ${index}"},"finish_reason":null}],"usage":null}\n\n`,
+  )
+}
+
+function chunked(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+}
+
+const server = createServer(socket => new Connection(socket))
+server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', 4096, () => {
+  process.send?.({ port: (server.address() as { port: number }).port })
+})

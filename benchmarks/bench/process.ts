@@ -1,0 +1,62 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+
+/** A process that the bench started, and what it has cost so far. */
+export interface Measured {
+  readonly child: ChildProcess
+  /** User and system time of all its threads, in microseconds. */
+  cpuMicros(): number
+  rssBytes(): number
+  stop(): Promise<void>
+}
+
+/** The two cores that things are pinned to: one for who asks and who answers, one for what is measured. */
+export const cores = { around: 0, measured: 1 } as const
+
+/** Whether `taskset` is here; without it nothing is pinned, and the report says so. */
+export const canPin = spawnSync('taskset', ['-V'], { stdio: 'ignore' }).status === 0
+
+/** A command with what pins it before it; of the measured process all threads share the one core. */
+export function pinned(core: number | undefined, command: readonly string[]): readonly string[] {
+  return core === undefined || !canPin ? command : ['taskset', '-c', String(core), ...command]
+}
+
+const ticksPerSecond = 100
+
+export function measure(child: ChildProcess): Measured {
+  const folder = `/proc/${child.pid}`
+  return {
+    child,
+    cpuMicros() {
+      const stat = readFileSync(`${folder}/stat`, 'utf8')
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      return ((Number(fields[11]) + Number(fields[12])) * 1e6) / ticksPerSecond
+    },
+    rssBytes: () => Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`${folder}/status`, 'utf8'))?.[1]) * 1024,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), 10_000)
+      await exited
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** A Node program of this folder that says its port over IPC. */
+export async function startNode(
+  program: string,
+  argv: readonly string[],
+  core: number | undefined,
+): Promise<Measured & { readonly port: number }> {
+  const [command = '', ...rest] = pinned(core, [process.execPath, program, ...argv])
+  const child = spawn(command, rest, {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    serialization: 'advanced',
+    env: { PATH: process.env['PATH'] ?? '' },
+  })
+  const [message] = (await once(child, 'message')) as [{ port: number }]
+  return { ...measure(child), port: message.port }
+}

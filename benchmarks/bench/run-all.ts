@@ -1,0 +1,136 @@
+import type { Loader } from './loader.ts'
+import {
+  atRate,
+  firstByte,
+  latencyAlone,
+  manyStreams,
+  memory,
+  saturate,
+  type Effort,
+  type Memory,
+  type Quantiles,
+  type Saturation,
+  type Streams,
+} from './scenarios.ts'
+import { gateway, nginx, portkey, relay, type Contender, type Target } from './targets.ts'
+
+export type { Effort }
+
+/** Everything that one run measured. */
+export interface Results {
+  readonly saturation: Readonly<Record<string, Saturation>>
+  readonly largePrompts: Readonly<Record<string, Saturation>>
+  readonly alone: Readonly<Record<string, Quantiles>>
+  readonly firstByte: Readonly<Record<string, Quantiles>>
+  /** By name, at 50 and at 80 percent of what each can do. */
+  readonly atRate: Readonly<Record<string, { readonly half: Quantiles; readonly most: Quantiles }>>
+  readonly streams: Readonly<Record<string, Streams>>
+  readonly memory: Readonly<Record<string, Memory>>
+  readonly startMs: Readonly<Record<string, number>>
+  readonly absent: readonly string[]
+}
+
+interface Run {
+  readonly loader: Loader
+  readonly upstreamPort: number
+  readonly upstream: Target
+  readonly effort: Effort
+  say(line: string): void
+}
+
+const allPlugins = [
+  'auth',
+  'model-router',
+  'size-limit',
+  {
+    'rate-limit': {
+      requestsPerMinute: 1_000_000_000,
+      tokensPerMinute: 1_000_000_000,
+      concurrentRequests: 100_000,
+    },
+  },
+  'upstream-proxy',
+  'usage-tap',
+]
+
+/** Whose memory and streams are looked at: what people would run, and ours. */
+const looksAt = (name: string): boolean => name.startsWith('gateway') || name === 'Portkey'
+
+function contenders(port: number): readonly Contender[] {
+  return [
+    nginx(port),
+    relay('bare relay', 'bare-relay.ts', port),
+    relay('http-proxy-3', 'http-proxy-relay.ts', port),
+    portkey(port),
+    gateway('gateway strict', port),
+    gateway('gateway relaxed', port, { durability: 'relaxed' }),
+    gateway('gateway all plugins', port, { plugins: allPlugins }),
+  ]
+}
+
+/** Starts everything, measures by turns, stops everything. */
+export async function runAll(run: Run): Promise<Results> {
+  const { loader, effort, say, upstream } = run
+  const targets: Target[] = []
+  const absent: string[] = []
+  try {
+    for (const contender of contenders(run.upstreamPort)) {
+      const started = await contender()
+      if (typeof started === 'string') absent.push(started)
+      else targets.push(started)
+    }
+    absent.forEach(reason => say(`left out: ${reason}`))
+    const idle = new Map(targets.map(target => [target.name, target.rssBytes()]))
+    const startMs = Object.fromEntries(
+      targets
+        .filter(({ startMs }) => startMs !== undefined)
+        .map(({ name, startMs }) => [name, startMs as number]),
+    )
+    const everybody = [upstream, ...targets]
+    say('one request at a time')
+    const alone = await latencyAlone(loader, everybody, effort)
+    say('the first byte of a stream')
+    const first = await firstByte(loader, everybody, effort)
+    say('as much as each can')
+    const saturation = await saturate(loader, everybody, effort)
+    say('prompts of 300 KB')
+    const largePrompts = await saturate(
+      loader,
+      everybody,
+      { ...effort, rounds: Math.ceil(effort.rounds / 2) },
+      300_000,
+    )
+    const rates: Record<string, { half: Quantiles; most: Quantiles }> = {}
+    for (const target of everybody) {
+      const most = saturation.get(target.name)?.requestsPerSecond ?? 0
+      say(`${target.name} at a half and at four fifths of its most`)
+      rates[target.name] = {
+        half: await atRate(loader, target, most * 0.5, effort),
+        most: await atRate(loader, target, most * 0.8, effort),
+      }
+    }
+    const streams: Record<string, Streams> = {}
+    for (const target of everybody) {
+      say(`${target.name}: ${effort.streams} streams`)
+      streams[target.name] = await manyStreams(loader, target, effort)
+    }
+    const memories: Record<string, Memory> = {}
+    for (const target of targets.filter(({ name }) => looksAt(name))) {
+      say(`${target.name}: memory`)
+      memories[target.name] = await memory(loader, target, idle.get(target.name) ?? 0, effort)
+    }
+    return {
+      saturation: Object.fromEntries(saturation),
+      largePrompts: Object.fromEntries(largePrompts),
+      alone: Object.fromEntries(alone),
+      firstByte: Object.fromEntries(first),
+      atRate: rates,
+      streams,
+      memory: memories,
+      startMs,
+      absent,
+    }
+  } finally {
+    for (const target of targets) await target.stop()
+  }
+}

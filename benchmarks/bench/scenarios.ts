@@ -1,0 +1,197 @@
+import { percentile } from '../percentile.ts'
+import type { LoadResult } from './load-job.ts'
+import type { Loader } from './loader.ts'
+import { requestTo } from './requests.ts'
+import type { Target } from './targets.ts'
+
+/** How long things are measured, and how often. */
+export interface Effort {
+  readonly rounds: number
+  readonly seconds: number
+  readonly turns: number
+  readonly streams: number
+  readonly idleConnections: number
+}
+
+/** Milliseconds at three places of a distribution. */
+export interface Quantiles {
+  readonly p50: number
+  readonly p99: number
+  readonly p999: number
+}
+
+export interface Saturation {
+  readonly requestsPerSecond: number
+  readonly cpuMicros: number
+  readonly p99Ms: number
+  readonly errors: number
+}
+
+const connections = 32
+
+export function quantiles(values: Float64Array | readonly number[]): Quantiles {
+  const sorted = Float64Array.from(values).sort()
+  return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99), p999: percentile(sorted, 0.999) }
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  )
+}
+
+/** As much as each can do, and what a request costs it; by turns, so that a bad minute is everybody's. */
+export async function saturate(
+  loader: Loader,
+  targets: readonly Target[],
+  effort: Effort,
+  promptBytes = 80,
+): Promise<ReadonlyMap<string, Saturation>> {
+  const measured = new Map<string, Saturation[]>()
+  for (let round = -1; round < effort.rounds; round++) {
+    for (const target of targets) {
+      const request = requestTo(target, { promptBytes })
+      const before = target.cpuMicros()
+      // The first round is for the compiler.
+      const seconds = round === -1 ? Math.min(2, effort.seconds) : effort.seconds
+      const result = await loader.run({ kind: 'closed', port: target.port, request, connections, seconds })
+      if (round === -1) continue
+      const count = result.ms.length
+      const list = measured.get(target.name) ?? []
+      list.push({
+        requestsPerSecond: count / result.seconds,
+        cpuMicros: (target.cpuMicros() - before) / count,
+        p99Ms: quantiles(result.ms).p99,
+        errors: result.errors,
+      })
+      measured.set(target.name, list)
+    }
+  }
+  return new Map([...measured].map(([name, list]) => [name, middle(list)]))
+}
+
+function middle(list: readonly Saturation[]): Saturation {
+  return {
+    requestsPerSecond: median(list.map(each => each.requestsPerSecond)),
+    cpuMicros: median(list.map(each => each.cpuMicros)),
+    p99Ms: median(list.map(each => each.p99Ms)),
+    errors: list.reduce((sum, each) => sum + each.errors, 0),
+  }
+}
+
+/** One request at a time to each by turns: what each adds to asking the upstream itself. */
+export async function latencyAlone(
+  loader: Loader,
+  targets: readonly Target[],
+  effort: Effort,
+): Promise<ReadonlyMap<string, Quantiles>> {
+  const lanes = targets.map(target => ({ port: target.port, request: requestTo(target) }))
+  const results = await loader.runTurns({ kind: 'turns', lanes, rounds: effort.turns, warmUp: 300 })
+  return byName(targets, results, result => result.ms)
+}
+
+/** The first byte of an event stream, one stream at a time by turns. */
+export async function firstByte(
+  loader: Loader,
+  targets: readonly Target[],
+  effort: Effort,
+): Promise<ReadonlyMap<string, Quantiles>> {
+  const lanes = targets.map(target => ({
+    port: target.port,
+    request: requestTo(target, { isStreaming: true, upstream: 'frames=2,rate=1000' }),
+  }))
+  const rounds = Math.ceil(effort.turns / 4)
+  const results = await loader.runTurns({ kind: 'turns', lanes, rounds, warmUp: 50 })
+  return byName(targets, results, result => result.firstByteMs)
+}
+
+function byName(
+  targets: readonly Target[],
+  results: readonly LoadResult[],
+  values: (result: LoadResult) => Float64Array,
+): ReadonlyMap<string, Quantiles> {
+  return new Map(targets.map(({ name }, index) => [name, quantiles(values(results[index] as LoadResult))]))
+}
+
+/** A constant rate: a share of what the target can do at most. */
+export async function atRate(
+  loader: Loader,
+  target: Target,
+  rate: number,
+  effort: Effort,
+): Promise<Quantiles> {
+  const result = await loader.run({
+    kind: 'open',
+    port: target.port,
+    request: requestTo(target),
+    connections: 128,
+    seconds: effort.seconds,
+    rate,
+  })
+  return quantiles(result.ms)
+}
+
+export interface Streams {
+  readonly count: number
+  /** From the moment the upstream sent a frame until it was read. */
+  readonly frameMs: Quantiles
+  readonly lostFrames: number
+  readonly errors: number
+  /** Of one core. */
+  readonly cpuShare: number
+}
+
+/** Many event streams at 48 frames a second each. */
+export async function manyStreams(loader: Loader, target: Target, effort: Effort): Promise<Streams> {
+  const frames = effort.seconds * 48
+  const request = requestTo(target, { isStreaming: true, upstream: `frames=${frames},rate=48` })
+  const before = target.cpuMicros()
+  const result = await loader.run({ kind: 'streams', port: target.port, request, count: effort.streams })
+  const frameMs = result.frameMs ?? new Float64Array()
+  return {
+    count: effort.streams,
+    frameMs: quantiles(frameMs),
+    lostFrames: effort.streams * frames - frameMs.length,
+    errors: result.errors,
+    cpuShare: (target.cpuMicros() - before) / (result.seconds * 1e6),
+  }
+}
+
+export interface Memory {
+  readonly idleBytes: number
+  readonly saturatedBytes: number
+  readonly connectionsBytes: number
+  readonly streamBytes: number
+  readonly connections: number
+  readonly streams: number
+}
+
+/** What it takes up after the load before, with many idle connections, and for each open stream. */
+export async function memory(
+  loader: Loader,
+  target: Target,
+  idleBytes: number,
+  effort: Effort,
+): Promise<Memory> {
+  const saturatedBytes = target.rssBytes()
+  const hold = { kind: 'hold', port: target.port, connections: effort.idleConnections } as const
+  await loader.run(hold)
+  const connectionsBytes = target.rssBytes()
+  await loader.run({ kind: 'let-go' })
+  const streams = effort.streams * 2
+  const request = requestTo(target, { isStreaming: true, upstream: 'frames=200,rate=10' })
+  const before = target.rssBytes()
+  const running = loader.run({ kind: 'streams', port: target.port, request, count: streams })
+  await new Promise(resolve => setTimeout(resolve, 5000))
+  const streamBytes = Math.max(0, target.rssBytes() - before) / streams
+  await running
+  return {
+    idleBytes,
+    saturatedBytes,
+    connectionsBytes,
+    streamBytes,
+    connections: effort.idleConnections,
+    streams,
+  }
+}

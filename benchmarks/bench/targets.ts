@@ -1,0 +1,175 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { createServer } from 'node:net'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startGatewayProcess } from '../gateway-process.ts'
+import { cores, measure, pinned, startNode, type Measured } from './process.ts'
+
+/** Something that stands between the load and the upstream, ready to be measured. */
+export interface Target extends Measured {
+  readonly name: string
+  readonly port: number
+  /** Headers it needs beside those of every request. */
+  readonly headers: readonly string[]
+  /** From its start until it listened; undefined where that is not asked for. */
+  readonly startMs?: number
+}
+
+/** What can be started, or why it cannot be here. */
+export type Contender = () => Promise<Target | string>
+
+const folder = import.meta.dirname
+const measuredCore = cores.measured
+
+export function nginx(upstreamPort: number): Contender {
+  return async () => {
+    if (spawnSync('nginx', ['-v'], { stdio: 'ignore' }).status !== 0) return 'nginx is not installed'
+    const port = await freePort()
+    const place = mkdtempSync(join(tmpdir(), 'bench-nginx-'))
+    writeFileSync(join(place, 'nginx.conf'), nginxConfig(port, upstreamPort, place))
+    const [command = '', ...argv] = pinned(measuredCore, [
+      'nginx',
+      '-c',
+      join(place, 'nginx.conf'),
+      '-p',
+      place,
+    ])
+    const child = spawn(command, argv, { stdio: 'ignore' })
+    await listens(port)
+    const measured = measure(child)
+    return {
+      ...measured,
+      name: 'nginx',
+      port,
+      headers: [],
+      async stop() {
+        await measured.stop()
+        rmSync(place, { recursive: true })
+      },
+    }
+  }
+}
+
+/** One process, no log, connections to the upstream kept alive: a plain reverse proxy at its best. */
+function nginxConfig(port: number, upstreamPort: number, place: string): string {
+  return `
+daemon off; master_process off; worker_processes 1; pid ${place}/pid; error_log ${place}/error.log crit;
+events { worker_connections 16384; }
+http {
+  access_log off; client_body_temp_path ${place}; proxy_temp_path ${place}; fastcgi_temp_path ${place};
+  uwsgi_temp_path ${place}; scgi_temp_path ${place}; keepalive_requests 1000000000; client_max_body_size 0;
+  upstream provider { server 127.0.0.1:${upstreamPort}; keepalive 1024; keepalive_requests 1000000000; }
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    location / { proxy_pass http://provider; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; }
+  }
+}`
+}
+
+export function relay(name: string, program: string, upstreamPort: number): Contender {
+  return async () => {
+    const origin = `http://127.0.0.1:${upstreamPort}`
+    return { ...(await startNode(join(folder, program), [origin], measuredCore)), name, headers: [] }
+  }
+}
+
+export function portkey(upstreamPort: number): Contender {
+  return async () => {
+    const port = await freePort()
+    const program = createRequire(import.meta.url).resolve('@portkey-ai/gateway/build/start-server.js')
+    const [command = '', ...argv] = pinned(measuredCore, [
+      process.execPath,
+      program,
+      `--port=${port}`,
+      '--headless',
+    ])
+    const child = spawn(command, argv, {
+      stdio: 'ignore',
+      env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', TRUSTED_CUSTOM_HOSTS: '127.0.0.1' },
+    })
+    await listens(port)
+    const headers = [
+      'x-portkey-provider: openai',
+      `x-portkey-custom-host: http://127.0.0.1:${upstreamPort}/v1`,
+      'x-portkey-forward-headers: x-bench',
+    ]
+    return { ...measure(child), name: 'Portkey', port, headers }
+  }
+}
+
+interface GatewayOptions {
+  readonly durability?: 'strict' | 'relaxed'
+  readonly plugins?: readonly unknown[]
+  readonly core?: number | undefined
+  readonly workers?: number
+}
+
+/** The compiled gateway, as it is installed. */
+export function gateway(name: string, upstreamPort: number, options: GatewayOptions = {}): Contender {
+  const { durability = 'strict', plugins, workers } = options
+  const core = 'core' in options ? options.core : measuredCore
+  return async () => {
+    const started = await startGatewayProcess({
+      program: join(folder, '../../dist/bin/gateway.js'),
+      prefix: command => pinned(core, command),
+      config: {
+        durability,
+        ...(plugins !== undefined && { plugins }),
+        ...(workers !== undefined && { workers }),
+        providers: {
+          openai: {
+            credentials: ['sk-bench'],
+            streamUsage: 'as-sent',
+            dialects: { openai: { baseUrl: `http://127.0.0.1:${upstreamPort}/v1` } },
+          },
+        },
+        models: {
+          'bench-model': {
+            provider: 'openai',
+            outputTokensMax: 64,
+            rubPerMillion: { input: '1', output: '2' },
+          },
+        },
+      },
+    })
+    return {
+      ...measure(started.child),
+      name,
+      port: Number(new URL(started.url).port),
+      headers: [`Authorization: Bearer ${started.key}`],
+      startMs: started.startMs,
+      async stop() {
+        await started.stop()
+        started.remove()
+      },
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+async function listens(port: number): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    const isOpen = await new Promise<boolean>(resolve => {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('connect', () => {
+        socket.destroy()
+        resolve(true)
+      })
+      socket.on('error', () => resolve(false))
+    })
+    if (isOpen) return
+    await delay(20)
+  }
+  throw new Error(`Nothing listens on port ${port} after 10 seconds.`)
+}

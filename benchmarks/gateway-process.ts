@@ -1,0 +1,83 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { ControlClient } from '../lib/control/control-client.ts'
+
+/** `gateway serve` in a process of its own, with an account that has money and a key. */
+export interface GatewayProcess {
+  readonly child: ChildProcess
+  readonly url: string
+  readonly storeFile: string
+  readonly accountId: string
+  readonly key: string
+  readonly creditMicros: number
+  /** From the start of the process until it listened. */
+  readonly startMs: number
+  /** Ends it as an operator would; the exit code. */
+  stop(): Promise<number | null>
+  remove(): void
+}
+
+interface GatewayProcessOptions {
+  /** All of the config but the store, which is a new one. */
+  readonly config: Readonly<Record<string, unknown>>
+  /** What to run; the program from its sources unless said. */
+  readonly program?: string
+  /** What stands before the command, such as `taskset -c 1`. */
+  readonly prefix?: (command: readonly string[]) => readonly string[]
+}
+
+const fromSources = join(import.meta.dirname, '../bin/gateway.ts')
+
+/** Starts it in a folder of its own. */
+export async function startGatewayProcess(options: GatewayProcessOptions): Promise<GatewayProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-gateway-'))
+  const file = join(folder, 'gateway.yaml')
+  const storeFile = join(folder, 'g.db')
+  writeFileSync(file, stringify({ listen: { port: 0 }, store: `sqlite:${storeFile}`, ...options.config }))
+  const logFile = join(folder, 'log')
+  const log = openSync(logFile, 'w')
+  const command = [process.execPath, options.program ?? fromSources, 'serve', '--config', file]
+  const [executable = '', ...argv] = options.prefix?.(command) ?? command
+  const beganMs = performance.now()
+  const child = spawn(executable, argv, {
+    env: { PATH: process.env['PATH'] ?? '' },
+    stdio: ['ignore', 'ignore', log],
+  })
+  closeSync(log)
+  const url = await listening(child, logFile)
+  const startMs = performance.now() - beganMs
+  const control = new ControlClient(`${storeFile}.sock`)
+  const { id: accountId } = await control.createAccount({ email: 'bench@example.org' })
+  const creditMicros = 1e12
+  await control.credit({ accountId, amountMicros: creditMicros, reason: 'benchmark' })
+  const { key } = await control.createKey({ accountId })
+  return {
+    child,
+    url,
+    storeFile,
+    accountId,
+    key,
+    creditMicros,
+    startMs,
+    async stop() {
+      child.kill('SIGTERM')
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      return child.exitCode
+    },
+    remove: () => rmSync(folder, { recursive: true }),
+  }
+}
+
+async function listening(child: ChildProcess, logFile: string): Promise<string> {
+  for (;;) {
+    const text = readFileSync(logFile, 'utf8')
+    const found = /"url":"([^"]+)"/.exec(text)
+    if (found?.[1] !== undefined) return found[1]
+    if (child.exitCode !== null) throw new Error(`The gateway ended before it listened:\n${text}`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
