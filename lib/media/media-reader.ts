@@ -58,10 +58,12 @@ export class MediaReader {
     return this.#window.subarray(from, from + length)
   }
 
-  /** What the window holds from a place on, read if it holds nothing: for walks through all of a file. */
-  async window(position: number): Promise<Buffer> {
+  /** What the window holds from a place on, `least` bytes unless there are fewer: for walks through all of a file. */
+  async window(position: number, least: number): Promise<Buffer> {
     const offset = position - this.#windowStart
-    if (offset < 0 || offset >= this.#window.length) await this.#fill(position, windowBytesMax)
+    const isInside = offset >= 0 && offset + least <= this.#window.length
+    if (isInside) await this.#budget.spend(0)
+    else await this.#fill(position, windowBytesMax)
     return this.#window.subarray(position - this.#windowStart)
   }
 
@@ -75,6 +77,7 @@ export class MediaReader {
     return this.read(Math.max(0, size - length), Math.min(size, length))
   }
 
+  /** For work on what was read. @throws MediaUnreadableError */
   async spend(bytes: number): Promise<void> {
     await this.#budget.spend(bytes)
   }

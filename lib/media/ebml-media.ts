@@ -1,0 +1,142 @@
+import type { Playtime } from './iso-media.ts'
+import type { MediaReader } from './media-reader.ts'
+
+const ids = {
+  segment: 0x18538067,
+  info: 0x1549a966,
+  timestampScale: 0x2ad7b1,
+  duration: 0x4489,
+  tracks: 0x1654ae6b,
+  trackEntry: 0xae,
+  trackType: 0x83,
+  cluster: 0x1f43b675,
+  timestamp: 0xe7,
+  simpleBlock: 0xa3,
+  blockGroup: 0xa0,
+  block: 0xa1,
+  blockDuration: 0x9b,
+} as const
+
+/** Walked through, not over: flat, so that no nesting can make it deep. */
+const entered: ReadonlySet<number> = new Set([
+  ids.segment,
+  ids.info,
+  ids.tracks,
+  ids.trackEntry,
+  ids.cluster,
+  ids.blockGroup,
+])
+const read: ReadonlySet<number> = new Set([
+  ids.timestampScale,
+  ids.duration,
+  ids.trackType,
+  ids.timestamp,
+  ids.simpleBlock,
+  ids.block,
+  ids.blockDuration,
+])
+
+interface EbmlState {
+  /** Nanoseconds a tick. */
+  scale: number
+  durationTicks: number
+  clusterTicks: number
+  blockTicks: number
+  lastTicks: number
+  hasVideo: boolean
+  hasSound: boolean
+}
+
+/**
+ * The length of a film or sound in Matroska or WebM: what its header tells or where its last block stands,
+ * whichever is later. What browsers record has no length in its header.
+ */
+export async function ebmlPlaytime(reader: MediaReader): Promise<Playtime> {
+  const state: EbmlState = {
+    scale: 1_000_000,
+    durationTicks: 0,
+    clusterTicks: 0,
+    blockTicks: 0,
+    lastTicks: 0,
+    hasVideo: false,
+    hasSound: false,
+  }
+  let position = 0
+  for (;;) {
+    const header = await reader.read(position, 12)
+    const idBytes = lengthOf(header[0], 4)
+    const sizeBytes = lengthOf(header[idBytes], 8)
+    if (idBytes === 0 || sizeBytes === 0 || header.length < idBytes + sizeBytes) break
+    const id = header.readUIntBE(0, idBytes)
+    const size = sizeIn(header, idBytes, sizeBytes)
+    position += idBytes + sizeBytes
+    if (entered.has(id)) continue
+    // Only what is entered may be of unknown size, as a live recording's segment and clusters are.
+    if (size === undefined) break
+    if (read.has(id)) {
+      const wanted = id === ids.simpleBlock || id === ids.block ? 12 : 8
+      readElement(id, await reader.read(position, Math.min(size, wanted)), state)
+    }
+    position += size
+  }
+  const seconds = (Math.max(state.durationTicks, state.lastTicks) * state.scale) / 1e9
+  return {
+    ...(seconds > 0 && Number.isFinite(seconds) && { seconds }),
+    ...((state.hasVideo || state.hasSound) && { hasVideo: state.hasVideo }),
+  }
+}
+
+function readElement(id: number, payload: Buffer, state: EbmlState): void {
+  switch (id) {
+    case ids.timestampScale:
+      state.scale = unsigned(payload) || 1_000_000
+      break
+    case ids.duration:
+      if (payload.length === 4) state.durationTicks = Math.max(0, payload.readFloatBE(0) || 0)
+      if (payload.length === 8) state.durationTicks = Math.max(0, payload.readDoubleBE(0) || 0)
+      break
+    case ids.trackType:
+      if (payload[0] === 1) state.hasVideo = true
+      if (payload[0] === 2) state.hasSound = true
+      break
+    case ids.timestamp:
+      state.clusterTicks = unsigned(payload)
+      state.lastTicks = Math.max(state.lastTicks, state.clusterTicks)
+      break
+    case ids.blockDuration:
+      state.lastTicks = Math.max(state.lastTicks, state.blockTicks + unsigned(payload))
+      break
+    default: {
+      // Track number, then 16 bits: ticks since the beginning of the cluster.
+      const trackBytes = lengthOf(payload[0], 8)
+      if (trackBytes === 0 || payload.length < trackBytes + 2) return
+      state.blockTicks = state.clusterTicks + payload.readInt16BE(trackBytes)
+      state.lastTicks = Math.max(state.lastTicks, state.blockTicks)
+    }
+  }
+}
+
+/** How many bytes a number of variable length takes, by its first; 0 when that is none. */
+function lengthOf(first: number | undefined, bytesMax: number): number {
+  if (first === undefined || first === 0) return 0
+  const length = Math.clz32(first) - 23
+  return length > bytesMax ? 0 : length
+}
+
+/** All ones: the size is not known. */
+function sizeIn(header: Buffer, start: number, length: number): number | undefined {
+  let value = (header[start] as number) & ((1 << (8 - length)) - 1)
+  let isUnknown = value === (1 << (8 - length)) - 1
+  for (let index = 1; index < length; index++) {
+    const byte = header[start + index] as number
+    if (byte !== 0xff) isUnknown = false
+    value = value * 256 + byte
+  }
+  return isUnknown ? undefined : value
+}
+
+function unsigned(payload: Buffer): number {
+  let value = 0
+  for (const byte of payload.subarray(0, 8)) value = value * 256 + byte
+  return value
+}

@@ -1,0 +1,120 @@
+import { BrokenMediaError } from './broken-media-error.ts'
+import { fragmentSeconds } from './iso-fragment.ts'
+import { trackOf, type IsoState } from './iso-state.ts'
+import type { MediaReader } from './media-reader.ts'
+
+/** How long a film or sound is; whether there are pictures in it, where that is said. */
+export interface Playtime {
+  readonly seconds?: number | undefined
+  readonly hasVideo?: boolean | undefined
+}
+
+/** Boxes that are walked through: the walk is flat, so no nesting can make it deep. */
+const entered = new Set(['moov', 'trak', 'mdia', 'mvex', 'moof', 'traf'])
+const payloadBytesMax = 1_048_576
+
+/**
+ * The length of a film in the ISO base media format (MP4, MOV, M4A), fragmented or not: the longest that
+ * any of its headers and fragments tell.
+ * @throws BrokenMediaError without an index, which no player can do without
+ */
+export async function isoPlaytime(reader: MediaReader): Promise<Playtime> {
+  const state: IsoState = {
+    longestSeconds: 0,
+    movieTimescale: 0,
+    track: 0,
+    hasVideo: false,
+    hasSound: false,
+    tracks: new Map(),
+  }
+  let hasIndex = false
+  let position = 0
+  for (;;) {
+    const header = await reader.read(position, 16)
+    if (header.length < 8) break
+    const type = header.toString('latin1', 4, 8)
+    const { size, headerBytes } = boxSize(header)
+    if (type === 'moov' || type === 'moof') hasIndex = true
+    if (entered.has(type)) {
+      position += headerBytes
+      continue
+    }
+    if (isRead(type)) {
+      const payload = await reader.read(position + headerBytes, Math.min(size - headerBytes, payloadBytesMax))
+      readBox(type, payload, state)
+    }
+    // A box that reaches to the end is the last.
+    if (size === Infinity) break
+    position += size
+  }
+  if (!hasIndex) throw new BrokenMediaError('it has no index (moov), so it is cut off or no film')
+  return {
+    ...(state.longestSeconds > 0 && { seconds: state.longestSeconds }),
+    ...((state.hasVideo || state.hasSound) && { hasVideo: state.hasVideo }),
+  }
+}
+
+function boxSize(header: Buffer): { readonly size: number; readonly headerBytes: number } {
+  const size = header.readUInt32BE(0)
+  if (size === 0) return { size: Infinity, headerBytes: 8 }
+  if (size === 1 && header.length === 16) {
+    const long = Number(header.readBigUInt64BE(8))
+    if (long >= 16) return { size: long, headerBytes: 16 }
+  }
+  if (size < 8) throw new BrokenMediaError('a box in it is smaller than its own header')
+  return { size, headerBytes: 8 }
+}
+
+function isRead(type: string): boolean {
+  return ['mvhd', 'tkhd', 'mdhd', 'hdlr', 'mehd', 'trex', 'tfhd', 'tfdt', 'trun'].includes(type)
+}
+
+/** Boxes that are too short for what they are say nothing. */
+function readBox(type: string, payload: Buffer, state: IsoState): void {
+  const isLong = payload[0] === 1
+  const times = payload.subarray(isLong ? 20 : 12)
+  switch (type) {
+    case 'mvhd':
+      if (times.length >= (isLong ? 12 : 8)) state.movieTimescale = times.readUInt32BE(0)
+      lengthen(state, durationIn(times, isLong))
+      break
+    case 'mdhd':
+      if (times.length >= 4) trackOf(state).timescale = times.readUInt32BE(0)
+      lengthen(state, durationIn(times, isLong))
+      break
+    case 'tkhd':
+      if (times.length >= 4) state.track = times.readUInt32BE(0)
+      break
+    case 'hdlr': {
+      const handler = payload.toString('latin1', 8, 12)
+      if (handler === 'vide') state.hasVideo = true
+      if (handler === 'soun') state.hasSound = true
+      break
+    }
+    case 'mehd':
+      if (payload.length >= (isLong ? 12 : 8) && state.movieTimescale > 0) {
+        const units = isLong ? Number(payload.readBigUInt64BE(4)) : payload.readUInt32BE(4)
+        lengthen(state, units / state.movieTimescale)
+      }
+      break
+    default:
+      lengthen(state, fragmentSeconds(type, payload, state))
+  }
+}
+
+function lengthen(state: IsoState, seconds: number | undefined): void {
+  if (seconds !== undefined && Number.isFinite(seconds)) {
+    state.longestSeconds = Math.max(state.longestSeconds, seconds)
+  }
+}
+
+/** All ones stand for a length that is not known. */
+function durationIn(times: Buffer, isLong: boolean): number | undefined {
+  if (times.length < (isLong ? 12 : 8)) return undefined
+  const timescale = times.readUInt32BE(0)
+  const isUnknown = isLong
+    ? times.readBigUInt64BE(4) === 0xffffffffffffffffn
+    : times.readUInt32BE(4) === 0xffffffff
+  if (isUnknown || timescale === 0) return undefined
+  return (isLong ? Number(times.readBigUInt64BE(4)) : times.readUInt32BE(4)) / timescale
+}

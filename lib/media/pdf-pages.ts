@@ -1,0 +1,154 @@
+import { promisify } from 'node:util'
+import { inflate } from 'node:zlib'
+import { BrokenMediaError } from './broken-media-error.ts'
+import type { MediaReader } from './media-reader.ts'
+import { MediaUnreadableError } from './media-source.ts'
+import { PdfObjects } from './pdf-objects.ts'
+
+const unpack = promisify(inflate)
+const objectWord = Buffer.from('obj')
+const endObject = Buffer.from('endobj')
+const streamWord = Buffer.from('stream')
+const endStream = Buffer.from('endstream')
+/** A page tree's list of thousands of pages is as long as this. */
+const dictionaryBytesMax = 262_144
+const packedBytesMax = 8_388_608
+/** Writers put some hundreds of objects into a stream, a few hundred kilobytes. */
+const unpackedBytesMax = 16_777_216
+const objectsMax = 200_000
+const overlapBytes = 32
+
+/**
+ * The pages of a PDF (ISO 32000), from its objects in the order in which they stand: files whose tables are
+ * broken, which readers repair, are counted as well, and uploads while they pass by.
+ * @throws BrokenMediaError when it unpacks to more than a document can need
+ */
+export async function pdfPages(reader: MediaReader): Promise<number | undefined> {
+  const objects = new PdfObjects()
+  let position = 0
+  for (;;) {
+    const window = await reader.window(position, overlapBytes * 2)
+    if (window.length < overlapBytes) break
+    const found = window.indexOf(objectWord)
+    if (found === -1) {
+      if (window.length < overlapBytes * 2) break
+      position += window.length - overlapBytes
+      continue
+    }
+    const number = numberBefore(window, found)
+    position += found + objectWord.length
+    if (number === undefined) continue
+    position = await readObject(reader, position, number, objects)
+    if (objects.size > objectsMax) throw new MediaUnreadableError('It has too many objects to be counted.')
+  }
+  return objects.pages()
+}
+
+/** `12 0 obj`: the object's number. */
+function numberBefore(window: Buffer, end: number): number | undefined {
+  const before = window.toString('latin1', Math.max(0, end - overlapBytes), end)
+  const number = /(\d{1,10})\s+\d{1,5}\s+$/.exec(before)?.[1]
+  return number === undefined ? undefined : Number(number)
+}
+
+/** Reads the object behind `12 0 obj`. Returns where to go on. */
+async function readObject(
+  reader: MediaReader,
+  start: number,
+  number: number,
+  objects: PdfObjects,
+): Promise<number> {
+  let bytes = await reader.window(start, overlapBytes)
+  let end = dictionaryEnd(bytes)
+  if (end === undefined) {
+    bytes = await reader.read(start, dictionaryBytesMax)
+    end = dictionaryEnd(bytes)
+  }
+  if (end === undefined) return start
+  const dictionary = bytes.toString('latin1', 0, Math.min(end.at, dictionaryBytesMax))
+  objects.add(number, dictionary)
+  if (!end.isStream) return start + end.at
+  const dataStart = start + end.at + streamWord.length + (bytes[end.at + streamWord.length] === 0x0d ? 2 : 1)
+  const dataEnd = await streamEnd(reader, dataStart, dictionary)
+  if (/\/Type\s*\/ObjStm/.test(dictionary)) {
+    await readObjectStream(reader, dataStart, dataEnd, dictionary, objects)
+  }
+  return dataEnd
+}
+
+function dictionaryEnd(bytes: Buffer): { readonly at: number; readonly isStream: boolean } | undefined {
+  const object = bytes.indexOf(endObject)
+  const limit = object === -1 ? bytes.length : object
+  let at = bytes.indexOf(streamWord)
+  while (at !== -1 && at < limit) {
+    const after = bytes[at + streamWord.length]
+    if (after === 0x0d || after === 0x0a) return { at, isStream: true }
+    at = bytes.indexOf(streamWord, at + 1)
+  }
+  return object === -1 ? undefined : { at: object, isStream: false }
+}
+
+/** By the length the dictionary tells, where that is right, or by searching. */
+async function streamEnd(reader: MediaReader, start: number, dictionary: string): Promise<number> {
+  const length = /\/Length\s+(\d{1,12})(\s+\d+\s+R)?/.exec(dictionary)
+  if (length !== null && length[2] === undefined) {
+    const end = start + Number(length[1])
+    if ((await reader.read(end, 16)).includes(endStream)) return end
+  }
+  let position = start
+  for (;;) {
+    const window = await reader.window(position, overlapBytes * 2)
+    const found = window.indexOf(endStream)
+    if (found !== -1) return position + found
+    if (window.length < overlapBytes * 2) return position + window.length
+    position += window.length - overlapBytes
+  }
+}
+
+async function readObjectStream(
+  reader: MediaReader,
+  start: number,
+  end: number,
+  dictionary: string,
+  objects: PdfObjects,
+): Promise<void> {
+  const packed = end - start > packedBytesMax ? undefined : await reader.read(start, end - start)
+  const text = packed === undefined ? undefined : await unpacked(packed, dictionary)
+  const count = Number(/\/N\s+(\d{1,7})/.exec(dictionary)?.[1] ?? 0)
+  const first = Number(/\/First\s+(\d{1,9})/.exec(dictionary)?.[1] ?? 0)
+  if (text === undefined || count === 0 || count > objectsMax) {
+    objects.hasUnreadable = true
+    return
+  }
+  await reader.spend(text.length)
+  // Pairs of an object's number and where it begins, counted from the first.
+  const pairs = text
+    .toString('latin1', 0, first)
+    .trim()
+    .split(/\s+/, count * 2)
+  for (let index = 0; index + 1 < pairs.length; index += 2) {
+    await reader.spend(0)
+    const from = first + Number(pairs[index + 1])
+    const next = pairs[index + 3]
+    const to = next === undefined ? text.length : first + Number(next)
+    const length = Math.max(0, Math.min(to - from, dictionaryBytesMax))
+    objects.add(Number(pairs[index]), text.toString('latin1', from, from + length))
+  }
+}
+
+async function unpacked(packed: Buffer, dictionary: string): Promise<Buffer | undefined> {
+  if (!/\/Filter\s*(?:\[\s*)?\/FlateDecode/.test(dictionary)) {
+    return dictionary.includes('/Filter') ? undefined : packed
+  }
+  try {
+    return await unpack(packed, { maxOutputLength: unpackedBytesMax, finishFlush: 2 })
+  } catch (error) {
+    if (error instanceof RangeError) {
+      throw new BrokenMediaError(`a part of it unpacks to more than ${unpackedBytesMax} bytes`, {
+        cause: error,
+      })
+    }
+    // Encrypted, or of another coding than it says.
+    return undefined
+  }
+}
