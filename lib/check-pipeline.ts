@@ -1,7 +1,6 @@
 import { systemClock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import { createPlugins, givenFacts } from './create-pipeline.ts'
-import { BodyBudget } from './http/read-body.ts'
 import { checkOrder } from './pipeline/check-order.ts'
 import { PipelineBus } from './pipeline/events.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
@@ -35,7 +34,7 @@ export function checkPipeline(config: Config, registry: PluginRegistry): void {
     clock: systemClock,
     bus,
     pools: new UpstreamPools(),
-    bodyBudget: new BodyBudget(0),
+    bodies: absent as PluginContext['bodies'],
   }
   checkOrder(createPlugins(config, context, registry), givenFacts)
 }

@@ -1,6 +1,10 @@
 import type { KeyRecord } from './accounts/accounts.ts'
+import type { OutgoingBody } from './bodies/outgoing-body.ts'
+import type { RequestBody } from './bodies/request-body.ts'
+import type { StreamedBody } from './bodies/streamed-body.ts'
 import type { ModelConfig, ProviderConfig, Credential } from './config/config.ts'
 import type { Dialect, DialectName, RequestFacts, RouteMatch } from './dialects/dialect.ts'
+import type { UploadWatcher } from './http/upload-watcher.ts'
 import type { AnswerMeter } from './metering/answer-meter.ts'
 import type { ChargeRequest, ChargeResult, Hold } from './ledger/ledger.ts'
 import type { OwnEndpoint } from './own-endpoints/own-endpoint.ts'
@@ -37,8 +41,8 @@ export interface Target {
   readonly price: Price | undefined
   /** Below the base URL, with an alias already replaced. */
   readonly upstreamPath: string
-  /** The bytes to send, splices done; undefined for requests without a body. */
-  readonly body: Buffer | undefined
+  /** What to send, splices done; undefined for requests without a body. */
+  readonly body: OutgoingBody | undefined
   /** The body goes out decoded, since a splice had to be made inside a compressed one. */
   readonly isBodyDecoded: boolean
   /** Usage was asked for on the client's behalf, so the answer must be restored. */
@@ -56,8 +60,16 @@ declare module './pipeline/facts.ts' {
     /** What the scan of the body found. */
     request: RequestFacts
     target: Target
-    /** The request's body as it came; its bytes count against the body budget. */
-    body: Buffer
+    /** Gives back what `body` and `content` take up. */
+    receivedBody: { close(): void }
+    /** The request's body as it came; absent where it streams through. */
+    body: RequestBody
+    /** The body with its content-encoding undone: the offsets of `request` are into it. The same where it has none. */
+    content: RequestBody
+    /** The body of an upload that streams through. */
+    upload: StreamedBody
+    /** What the operation had watch the upload. */
+    uploadWatcher: UploadWatcher
     hold: Hold
     /** What the exchange was charged, once it is durable. */
     charged: { readonly charge: ChargeRequest; readonly result: ChargeResult }

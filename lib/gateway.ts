@@ -1,11 +1,12 @@
 import type { AddressInfo } from 'node:net'
 import { AdminServer } from './admin-server.ts'
+import { Bodies } from './bodies/bodies.ts'
+import { SpoolFolder } from './bodies/spool-folder.ts'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import { openControlServer } from './control/control-server.ts'
 import { createPipeline } from './create-pipeline.ts'
 import { createDemoAccount, demoCommand, isFirstTry } from './demo-account.ts'
-import { BodyBudget } from './http/read-body.ts'
 import { logEvents } from './log-events.ts'
 import type { Log } from './log.ts'
 import { Metrics, type MetricSources } from './metrics.ts'
@@ -76,7 +77,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     closing.push(() => overload.close())
     const pools = new UpstreamPools()
     closing.push(() => pools.close())
-    const bodyBudget = new BodyBudget(bodyBytesMax(config))
+    const folder = new SpoolFolder(spoolPath(config))
+    closing.push(() => folder.close())
+    const bodies = new Bodies({ ...bodyBounds(config), folder, onFileFailed: error => tell(bus, error) })
 
     const build = async (next: Config): Promise<Pipeline> => {
       const { ledger, keys, reports } = store
@@ -85,7 +88,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       )
       const pipeline = createPipeline(
         next,
-        { config: next, ledger, keys, reports, clock, bus, pools, bodyBudget, overload },
+        { config: next, ledger, keys, reports, clock, bus, pools, bodies, overload },
         options.plugins,
       )
       await pipeline.start()
@@ -142,9 +145,19 @@ async function openControl(
   return () => control.close()
 }
 
-/** A body stands in memory twice while its pieces are joined, beside all else. */
-function bodyBytesMax({ limits }: Config): number {
-  return Math.min(limits.bodyBytesTotalMax, Math.floor(memoryLimit(limits.memoryBytesMax) / 4))
+/** In memory a body may stand twice while its pieces are joined, beside all else; what is more goes to files. */
+function bodyBounds({ limits }: Config): { readonly bytesMax: number; readonly memoryBytesMax: number } {
+  const bytesMax = limits.bodyBytesTotalMax
+  return { bytesMax, memoryBytesMax: Math.min(bytesMax, Math.floor(memoryLimit(limits.memoryBytesMax) / 4)) }
+}
+
+/** Long bodies stand beside the store, which this process alone writes, or where temporary files do. */
+function spoolPath({ store }: Config): string | undefined {
+  return store.kind === 'sqlite' ? `${store.file}-bodies` : undefined
+}
+
+function tell(bus: PipelineBus, error: Error): void {
+  bus.emit('alarm', 'body_file_failed', { error: error.message })
 }
 
 function watchLoad({ limits }: Config, store: Store, log: Log, openExchanges: () => number): Overload {

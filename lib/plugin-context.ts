@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { KeyDirectory } from './accounts/accounts.ts'
+import type { Bodies } from './bodies/bodies.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
-import type { BodyBudget } from './http/read-body.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Reports } from './ledger/reports.ts'
 import type { Overload } from './overload/overload.ts'
@@ -19,7 +19,7 @@ export interface PluginContext {
   readonly clock: Clock
   readonly bus: PipelineBus
   readonly pools: UpstreamPools
-  readonly bodyBudget: BodyBudget
+  readonly bodies: Bodies
   /** Asked before work is done for callers whose key is unknown. */
   readonly overload: Pick<Overload, 'admitUnknown'>
 }

@@ -1,100 +1,152 @@
 import type { IncomingMessage } from 'node:http'
+import type { BodyScan } from './bodies/body-scan.ts'
+import type { ReceivedBody } from './bodies/bodies.ts'
+import { memoryBody, type RequestBody } from './bodies/request-body.ts'
+import type { StreamedBody } from './bodies/streamed-body.ts'
 import type { Operation, RequestFacts } from './dialects/dialect.ts'
 import { GatewayError } from './errors.ts'
-import { decodeBody } from './http/decode-body.ts'
-import { JsonScanError, scanJson } from './http/json-scan.ts'
-import { multipartBoundary, MultipartError, scanMultipart } from './http/multipart-scan.ts'
+import { JsonScanError, JsonScanner } from './http/json-scan.ts'
+import { multipartBoundary, MultipartError, MultipartScanner } from './http/multipart-scan.ts'
 
 /** What a body says, and where in it. */
-export interface ScannedRequest {
-  readonly facts: RequestFacts
-  /** The body with its content-encoding removed; the facts' offsets are into it. */
-  readonly decoded: Buffer
-  readonly wasEncoded: boolean
+export interface ScannedRequest extends Found {
+  /** As it came, or as it will come. */
+  readonly body: RequestBody | StreamedBody
+  /** With its content-encoding undone; the facts' offsets are into it. */
+  readonly content: RequestBody
 }
 
-interface ScanRequestOptions {
-  readonly bodyBytesMax: number
+/** What the scan of a body found. */
+interface Found {
+  readonly facts: RequestFacts
+  readonly isForm: boolean
+}
+
+interface ScanOptions {
   /** Google takes `max_tokens` and `maxTokens` for one field. */
   readonly foldUnderscores: boolean
+  /** The body comes as one chunk, which outlives the facts. */
+  readonly isWhole: boolean
 }
 
 /**
- * Finds what the gates need in a request's body, without changing it.
- * @throws GatewayError body_invalid, field_ambiguous and the like, with the path of the part
+ * Finds what the gates need in a request's body, without changing it; undefined where it is forwarded unseen.
+ * @throws GatewayError body_invalid, field_ambiguous and the like, with the path of the part; so does the scan
  */
-export async function scanRequest(
+export function beginScan(
   operation: Operation,
-  request: IncomingMessage,
-  body: Buffer,
-  options: ScanRequestOptions,
-): Promise<ScannedRequest> {
-  const encoding = request.headers['content-encoding'] ?? 'identity'
-  const wasEncoded = encoding !== '' && encoding !== 'identity'
-  const decoded = wasEncoded ? await decodeBody(body, encoding, options.bodyBytesMax) : body
-  return {
-    facts: factsOf(operation, request.headers['content-type'] ?? '', decoded, options),
-    decoded,
-    wasEncoded,
-  }
-}
-
-function factsOf(
-  operation: Operation,
-  contentType: string,
-  body: Buffer,
-  options: ScanRequestOptions,
-): RequestFacts {
+  { headers, method }: IncomingMessage,
+  isEmpty: boolean,
+  options: ScanOptions,
+): BodyScan<Found> | undefined {
+  if (operation.body === 'none' || (isEmpty && method !== 'POST')) return undefined
+  const contentType = headers['content-type'] ?? ''
   const isMultipart = /^multipart\/form-data/i.test(contentType)
   if (operation.factsFromMultipart !== undefined && (isMultipart || operation.factsFromJson === undefined)) {
-    return multipartFacts(operation.factsFromMultipart.bind(operation), contentType, body)
+    return new MultipartScan(operation, contentType)
   }
   if (operation.factsFromJson !== undefined && operation.interest !== undefined && !isMultipart) {
-    try {
-      return operation.factsFromJson(
-        scanJson(body, operation.interest, { foldUnderscores: options.foldUnderscores }),
-        body,
-      )
-    } catch (error) {
-      throw error instanceof JsonScanError ? scanError(error) : error
-    }
+    return new JsonScan(operation, options)
   }
-  return unknownFacts(body.length)
+  return undefined
 }
 
-/** For bodies that are forwarded unseen. */
-export function nothingScanned(body: Buffer): ScannedRequest {
-  return { facts: unknownFacts(body.length), decoded: body, wasEncoded: false }
+/** A body and what was found in it; of one that nobody looked at, nothing is known. */
+export function scannedRequest({ body, content, found }: Omit<ReceivedBody<Found>, 'close'>): ScannedRequest {
+  return { facts: unknownFacts(content.length), isForm: false, ...found, body, content }
+}
+
+/** An upload that streams through: nothing is known of it before it has passed. */
+export function streamedRequest(body: StreamedBody): ScannedRequest {
+  return { facts: unknownFacts(0), isForm: false, body, content: memoryBody(Buffer.alloc(0)) }
 }
 
 function unknownFacts(textBytes: number): RequestFacts {
   return { isStreaming: false, candidates: 1, textBytes, media: [], objects: [] }
 }
 
-function scanError(error: JsonScanError): GatewayError {
-  const code = error.reason === 'duplicate' ? 'field_ambiguous' : 'body_invalid'
-  return new GatewayError(code, error.message, {
-    cause: error,
-    ...(error.path === '' ? {} : { param: error.path }),
-  })
+class JsonScan implements BodyScan<Found> {
+  readonly #operation: Operation
+  readonly #scanner: JsonScanner
+  #length = 0
+
+  constructor(operation: Operation, { foldUnderscores, isWhole }: ScanOptions) {
+    this.#operation = operation
+    this.#scanner = new JsonScanner(operation.interest ?? {}, { foldUnderscores }, isWhole)
+  }
+
+  push(chunk: Buffer): void {
+    this.#length += chunk.length
+    try {
+      this.#scanner.push(chunk)
+    } catch (error) {
+      throw refused(error)
+    }
+  }
+
+  end(): Found {
+    try {
+      const found = this.#scanner.end()
+      if (!this.#scanner.isObject) {
+        throw new GatewayError('body_invalid', 'The body must be a JSON object, {"model": ...}.')
+      }
+      const facts = this.#operation.factsFromJson?.(found, { length: this.#length })
+      return { facts: facts ?? unknownFacts(this.#length), isForm: false }
+    } catch (error) {
+      throw refused(error)
+    }
+  }
 }
 
-function multipartFacts(
-  facts: NonNullable<Operation['factsFromMultipart']>,
-  contentType: string,
-  body: Buffer,
-): RequestFacts {
-  const boundary = multipartBoundary(contentType)
-  if (boundary === undefined) {
-    throw new GatewayError('body_invalid', 'The content-type must be multipart/form-data with a boundary.', {
-      param: 'content-type',
+class MultipartScan implements BodyScan<Found> {
+  readonly #operation: Operation
+  readonly #scanner: MultipartScanner
+  #length = 0
+
+  constructor(operation: Operation, contentType: string) {
+    const boundary = multipartBoundary(contentType)
+    if (boundary === undefined) {
+      throw new GatewayError(
+        'body_invalid',
+        'The content-type must be multipart/form-data with a boundary.',
+        { param: 'content-type' },
+      )
+    }
+    this.#operation = operation
+    this.#scanner = new MultipartScanner(boundary)
+  }
+
+  push(chunk: Buffer): void {
+    this.#length += chunk.length
+    try {
+      this.#scanner.push(chunk)
+    } catch (error) {
+      throw refused(error)
+    }
+  }
+
+  end(): Found {
+    try {
+      const form = this.#scanner.end()
+      const facts = this.#operation.factsFromMultipart?.(form, { length: this.#length })
+      return { facts: facts ?? unknownFacts(this.#length), isForm: true }
+    } catch (error) {
+      throw refused(error)
+    }
+  }
+}
+
+/** What a scanner's error is to the caller. */
+function refused(error: unknown): unknown {
+  if (error instanceof JsonScanError) {
+    const code = error.reason === 'duplicate' ? 'field_ambiguous' : 'body_invalid'
+    return new GatewayError(code, error.message, {
+      cause: error,
+      ...(error.path === '' ? {} : { param: error.path }),
     })
   }
-  try {
-    return facts(scanMultipart(body, boundary), body)
-  } catch (error) {
-    if (error instanceof MultipartError)
-      throw new GatewayError('body_invalid', error.message, { cause: error })
-    throw error
+  if (error instanceof MultipartError) {
+    return new GatewayError('body_invalid', error.message, { cause: error })
   }
+  return error
 }

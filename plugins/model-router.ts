@@ -1,24 +1,16 @@
 import { GatewayError } from '../lib/errors.ts'
-import { readBody } from '../lib/http/read-body.ts'
 import { listModels } from '../lib/models/list-models.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
 import { routeRequest } from '../lib/models/route-request.ts'
 import { answerOwn } from '../lib/own-endpoints/answer-own.ts'
-import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
+import { receiveRequest } from '../lib/receive-request.ts'
 
 /** Reads the request and decides which provider and model it goes to, and at which price. */
 export function modelRouter(context: PluginContext): Plugin {
-  const { config, ledger, bodyBudget } = context
+  const { config, ledger, bodies } = context
   const directory = new ModelDirectory(config)
-
-  async function takeBody(exchange: Exchange): Promise<Buffer> {
-    const bytesMax = config.limits.bodyBytesMax
-    const body = await readBody(exchange.request, exchange.response, { bytesMax, budget: bodyBudget })
-    exchange.set('body', body)
-    return body
-  }
 
   return {
     name: 'model-router',
@@ -34,19 +26,19 @@ export function modelRouter(context: PluginContext): Plugin {
         exchange.localAnswer = listModels(config, directory, route, exchange.find('key')?.models)
         return
       }
-      const body = await takeBody(exchange)
+      const scanned = await receiveRequest(bodies, exchange, route, config.limits)
       if (route.ownEndpoint !== undefined) {
-        exchange.localAnswer = await answerOwn(route.ownEndpoint, { ...context, directory, exchange, body })
+        exchange.localAnswer = await answerOwn(route.ownEndpoint, { ...context, directory, exchange })
         return
       }
-      const { request, target } = await routeRequest({ config, ledger, directory }, exchange, route, body)
+      const { request, target } = await routeRequest({ config, ledger, directory }, exchange, route, scanned)
       exchange.set('request', request)
       exchange.set('target', target)
       exchange.onClientLeft = target.provider.onClientLeft
     },
 
     onEnd(exchange) {
-      bodyBudget.give(exchange.find('body')?.length ?? 0)
+      exchange.find('receivedBody')?.close()
     },
   }
 }

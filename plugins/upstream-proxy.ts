@@ -1,6 +1,7 @@
+import type { Readable } from 'node:stream'
 import { StreamRestorer } from '../lib/dialects/openai/restore-stream.ts'
 import type { Target } from '../lib/exchange-facts.ts'
-import { ShutDownError } from '../lib/errors.ts'
+import { GatewayError, ShutDownError } from '../lib/errors.ts'
 import { headerValue } from '../lib/http/headers.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
@@ -28,15 +29,10 @@ export function upstreamProxy(context: PluginContext): Plugin {
       if (!isPlainStream) return undefined
       if (exchange.get('target').isUsageInjected) exchange.rewriter = new StreamRestorer()
       const { dialect, match } = exchange.get('route')
-      exchange.cutNotice = reason =>
-        dialect.errorEvent(
-          'upstream_failed',
-          reason instanceof ShutDownError
-            ? reason.message
-            : 'The provider broke off in the middle of its answer.',
-          exchange.id,
-          match.operation.name,
-        )
+      exchange.cutNotice = reason => {
+        const { code, message } = cutBy(reason)
+        return dialect.errorEvent(code, message, exchange.id, match.operation.name)
+      }
       return undefined
     },
 
@@ -48,14 +44,29 @@ const requestFor: RequestFor = (exchange, target) => ({
   method: exchange.request.method ?? 'GET',
   path: upstreamPath(exchange, target),
   headers: upstreamHeaders(exchange.request.rawHeaders, target),
-  body: target.body ?? null,
+  body: bodyOf(target),
 })
+
+function bodyOf({ body }: Target): Buffer | Readable | null {
+  if (body === undefined) return null
+  return Buffer.isBuffer(body) ? body : body.open()
+}
 
 function upstreamPath(exchange: Exchange, { baseUrl, upstreamPath: path }: Target): string {
   const { match } = exchange.get('route')
   if (match.isAtOrigin === true) return path
   const basePath = baseUrl.pathname.replace(/\/$/, '')
   return (match.isStableVersion === true ? basePath.replace(/\/v1beta$/, '/v1') : basePath) + path
+}
+
+/** What the client is told of an answer that is not whole: our own reason, else that it is the provider's. */
+function cutBy(reason: Error | undefined): Pick<GatewayError, 'code' | 'message'> {
+  const isOwn =
+    reason instanceof ShutDownError ||
+    (reason instanceof GatewayError && reason.code === 'balance_insufficient')
+  return isOwn
+    ? reason
+    : { code: 'upstream_failed', message: 'The provider broke off in the middle of its answer.' }
 }
 
 function isEventStream(head: ResponseHead): boolean {

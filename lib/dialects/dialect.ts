@@ -2,6 +2,9 @@ import type { ErrorCode, GatewayError } from '../errors.ts'
 import type { Interest, ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { MultipartResult } from '../http/multipart-scan.ts'
+import type { UploadHead, UploadWatcher } from '../http/upload-watcher.ts'
+import type { RouteRow } from './route-table.ts'
+import type { BatchFacts } from '../money/batch-facts.ts'
 import type { Meter, Meters, NamedObject, ObjectKind, UsageReading } from '../money/usage.ts'
 
 /** The families of wire formats. */
@@ -40,6 +43,18 @@ export interface RequestFacts {
   readonly unitsVariant?: string
   /** The provider answers at once and works on: what it consumes is known later (see `JobKind`). */
   readonly startsJob?: boolean
+  /** The request is a batch of requests. */
+  readonly batch?: BatchedRequests
+}
+
+/** The requests of a batch: what they come to, or the uploaded file in which they stand. */
+export interface BatchedRequests {
+  readonly requests?: BatchFacts
+  readonly file?: NamedObject
+  /** Where all requests of the file must go. */
+  readonly endpoint?: string
+  /** The model that the body names beside the one in the path, and which must be the same. */
+  readonly model?: string
 }
 
 /** What a usage reader may know beside the answer. */
@@ -56,6 +71,8 @@ export interface UsageReader {
   takeObjects(): readonly NamedObject[]
   /** True once the dialect's last event has been seen: a client that leaves now has the whole answer. */
   readonly isTerminal: boolean
+  /** What `end` would answer if the answer ended here; absent where an answer is no work of its own. */
+  peek?(): UsageReading
   /** The reading so far. Called once, when the answer has ended or the client has left. */
   end(): UsageReading
 }
@@ -67,8 +84,16 @@ export interface AnswerHead {
   readonly contentType: string
 }
 
-/** How a request's body is read: scanned as JSON, scanned as multipart, forwarded unseen, or refused. */
-export type BodyKind = 'json' | 'multipart' | 'opaque' | 'none'
+/**
+ * How a request's body is read: scanned as JSON, scanned as multipart, held and forwarded unseen, streamed
+ * through without being held, or refused.
+ */
+export type BodyKind = 'json' | 'multipart' | 'opaque' | 'streamed' | 'none'
+
+/** A body of which only the length is at hand: the rest may stand in a file. */
+export interface BodyLength {
+  readonly length: number
+}
 
 /** One thing a client can ask of a dialect, such as `chat` or `embeddings`. */
 export interface Operation {
@@ -88,12 +113,20 @@ export interface Operation {
   readonly mainMeter: Meter
   /** JSON bodies: what the scan looks for, and how the findings become facts. */
   readonly interest?: Interest
-  factsFromJson?(scan: ScanResult, body: Buffer): RequestFacts
-  factsFromMultipart?(scan: MultipartResult, body: Buffer): RequestFacts
+  /** The most findings of one body, where it may have more than the usual number. */
+  readonly findingsMax?: number
+  factsFromJson?(scan: ScanResult, body: BodyLength): RequestFacts
+  factsFromMultipart?(scan: MultipartResult, body: BodyLength): RequestFacts
+  /** Bodies that stream through: who looks at the bytes as they pass; it becomes the fact `uploadWatcher`. */
+  watchUpload?(head: UploadHead): UploadWatcher
   /** Absent for operations whose answer has nothing to read. */
   readUsage?(head: AnswerHead, context: UsageReaderContext): UsageReader
   /** Answers of this operation name objects of the provider, so they are watched for ids. */
   readonly namesObjects?: boolean
+  /** Objects that an answer's headers name, flat as they came. */
+  objectsInHead?(headers: readonly string[]): readonly NamedObject[]
+  /** Whoever can name the object in the address is let in without a key: it is the account's that made it. */
+  readonly isOpenByObject?: boolean
   /**
    * The operation is about the job that the path names (`RouteMatch.object`): its answer may tell how the job
    * ended (`reads`), or its success ends the job (`ends`, a deletion), which is looked at once more before.
@@ -142,6 +175,8 @@ export interface Dialect {
    * @throws GatewayError route_not_found, method_not_allowed
    */
   match(method: string, pathAndQuery: string): RouteMatch
+  /** Everything that can be matched. */
+  readonly routes: readonly RouteRow[]
   /** An unknown operation under a provider's path: forwarded, its usage read generically. */
   readonly generic: Operation
   /** The kinds of jobs that requests of this dialect can start. */

@@ -4,7 +4,7 @@ import type { MediaPart } from '../http/media-part.ts'
 import { partsByName } from '../http/multipart-scan.ts'
 import type { MultipartPart, MultipartResult } from '../http/multipart-scan.ts'
 import type { Meters } from '../money/usage.ts'
-import type { RequestFacts } from './dialect.ts'
+import type { BodyLength, RequestFacts } from './dialect.ts'
 import { textBytesOf } from './request-facts.ts'
 
 /** Longer values of short fields are nobody's. */
@@ -14,14 +14,14 @@ const fieldBytesMax = 65_536
  * The text of a form's field; undefined when absent.
  * @throws GatewayError field_ambiguous when it stands there twice, body_invalid when it is too long
  */
-export function readFormField(form: MultipartResult, body: Buffer, name: string): string | undefined {
+export function readFormField(form: MultipartResult, name: string): string | undefined {
   const part = onePart(form, name)
-  return part === undefined ? undefined : textOfPart(part, body)
+  return part === undefined ? undefined : textOfPart(part)
 }
 
 /** @throws GatewayError field_ambiguous, body_invalid */
-export function readFormCount(form: MultipartResult, body: Buffer, name: string): number | undefined {
-  const text = readFormField(form, body, name)?.trim()
+export function readFormCount(form: MultipartResult, name: string): number | undefined {
+  const text = readFormField(form, name)?.trim()
   if (text === undefined || text === '') return undefined
   if (/^\d{1,15}$/.test(text)) return Number(text)
   throw new GatewayError('body_invalid', `${name} must be a whole number.`, { param: name })
@@ -34,20 +34,20 @@ export function readFormCount(form: MultipartResult, body: Buffer, name: string)
  */
 export function factsFromForm(
   form: MultipartResult,
-  body: Buffer,
+  body: BodyLength,
   fileKind: MediaPart['kind'],
   own: { readonly units?: Meters; readonly unitsVariant?: string | undefined } = {},
 ): RequestFacts {
   const model = onePart(form, 'model')
   const media = form.parts
     .filter(part => part.filename !== undefined)
-    .map(part => mediaPartFromMultipart(part, body, fileKind))
+    .map(part => mediaPartFromMultipart(part, fileKind))
   return {
     ...(model !== undefined && {
-      model: textOfPart(model, body),
+      model: textOfPart(model),
       modelSpan: { start: model.start, end: model.end },
     }),
-    isStreaming: isTrue(readFormField(form, body, 'stream')),
+    isStreaming: isTrue(readFormField(form, 'stream')),
     candidates: 1,
     textBytes: textBytesOf(body, media),
     media,
@@ -68,11 +68,12 @@ function onePart(form: MultipartResult, name: string): MultipartPart | undefined
   return partsByName(form, name)[0]
 }
 
-function textOfPart(part: MultipartPart, body: Buffer): string {
-  if (part.end - part.start > fieldBytesMax) {
+function textOfPart(part: MultipartPart): string {
+  const length = part.end - part.start
+  if (length > fieldBytesMax || part.head.length < length) {
     throw new GatewayError('body_invalid', `The field ${part.name} is too long.`, { param: part.name })
   }
-  return body.toString('utf8', part.start, part.end)
+  return part.head.toString()
 }
 
 /** What servers take for true in a form. */

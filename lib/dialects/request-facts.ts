@@ -1,7 +1,6 @@
-import { GatewayError } from '../errors.ts'
 import type { ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
-import type { RequestFacts } from './dialect.ts'
+import type { BodyLength, RequestFacts } from './dialect.ts'
 import { objectsIn } from './named-objects.ts'
 import { findField, readBoolean, readCount, textOf } from './read-field.ts'
 import { readMedia } from './read-media.ts'
@@ -27,8 +26,7 @@ export interface OwnFacts {
  * What a JSON request says, from the findings of its interest, plus what only its operation knows.
  * @throws GatewayError body_invalid, with the path of the field that has the wrong type
  */
-export function factsFrom(scan: ScanResult, body: Buffer, own: OwnFacts = {}): RequestFacts {
-  requireObject(body)
+export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}): RequestFacts {
   const model = findField(scan, factNames.model)
   const cap = largest(readCount(scan, factNames.cap), readCount(scan, factNames.otherCap))
   const media = readMedia(scan)
@@ -50,7 +48,7 @@ export function factsFrom(scan: ScanResult, body: Buffer, own: OwnFacts = {}): R
 }
 
 /** The body less its inline media. */
-export function textBytesOf(body: Buffer, media: readonly MediaPart[]): number {
+export function textBytesOf(body: BodyLength, media: readonly MediaPart[]): number {
   let bytes = body.length
   for (const part of media) bytes -= part.bodyBytes
   return Math.max(0, bytes)
@@ -60,12 +58,4 @@ export function textBytesOf(body: Buffer, media: readonly MediaPart[]): number {
 function largest(first: number | undefined, second: number | undefined): number | undefined {
   const cap = Math.max(first ?? 0, second ?? 0)
   return cap === 0 ? undefined : cap
-}
-
-function requireObject(body: Buffer): void {
-  for (const byte of body) {
-    if (byte === 0x7b) return
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break
-  }
-  throw new GatewayError('body_invalid', 'The body must be a JSON object, {"model": ...}.')
 }

@@ -43,6 +43,8 @@ export class JsonScanner {
   #scalar: OpenFinding | undefined
   #isKey = false
   #failure: JsonScanError | undefined
+  /** The document is an object, or has begun as one. */
+  isObject = false
 
   /** `areChunksKept`: the chunks outlive the result, so that raw values may be views of them. */
   constructor(interest: Interest, options: ScanOptions = {}, areChunksKept = false) {
@@ -146,6 +148,7 @@ export class JsonScanner {
       const what = `The body nests deeper than ${this.#depthMax} levels${this.#place()}. Flatten it.`
       throw this.#fail('too_deep', position, what)
     }
+    if (this.#frames.depth === 0) this.isObject = isObject
     this.#frames.open(isObject, plan, finding)
     this.#state = isObject ? keyOrCloseExpected : valueOrCloseExpected
   }

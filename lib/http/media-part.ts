@@ -20,7 +20,6 @@ export interface MediaPart {
   readonly bodyBytes: number
 }
 
-const sniffBytes = 4096
 /** Containers that hold sound alone as often as film: what the request calls them decides. */
 const soundOrFilm = new Set([
   'video/webm',
@@ -61,12 +60,11 @@ export function mediaPartFromBase64(
 /** A file field of a form. */
 export function mediaPartFromMultipart(
   part: MultipartPart,
-  body: Buffer,
   kindWhenUnknown: MediaPart['kind'] = 'other',
 ): MediaPart {
   const declared = typeOnly(part.contentType)
   const bytes = part.end - part.start
-  const detected = detectMediaType(body.subarray(part.start, Math.min(part.end, part.start + sniffBytes)))
+  const detected = detectMediaType(part.head)
   return {
     path: part.name,
     kind: kindOf(declared, detected, kindWhenUnknown),

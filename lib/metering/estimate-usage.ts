@@ -1,3 +1,4 @@
+import type { RequestBody } from '../bodies/request-body.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import type { Price } from '../money/price.ts'
 import { addMeters, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
@@ -16,7 +17,7 @@ export interface EstimatedRequest {
   readonly facts: RequestFacts
   readonly price: Price
   /** The body where it is JSON and not compressed. */
-  readonly json: Buffer | undefined
+  readonly json: RequestBody | undefined
   readonly providerKind: string
   /** The model writes an answer, so that the request is wrapped into a conversation. */
   readonly isGeneration: boolean
@@ -63,7 +64,7 @@ export async function estimateInput(
   counter: CountsTokens,
 ): Promise<Estimate> {
   if (json === undefined || json.length === 0) return byLength(facts.textBytes)
-  const sample = requestText(json, facts.media, promptBytesMax)
+  const sample = await requestText(json, facts.media, promptBytesMax)
   const count = await counter.count({ form: 'prompt', bytes: sample })
   if (count === undefined) return byLength(facts.textBytes)
   const { factor, perMessage, perRequest, forTools, definitions } = tokenizerOf(providerKind)

@@ -5,7 +5,7 @@ import type { Route, Target } from '../exchange-facts.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { priceInForce } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import { nothingScanned, scanRequest, type ScannedRequest } from '../scan-request.ts'
+import type { ScannedRequest } from '../scan-request.ts'
 import { isPriced } from './is-priced.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 import { requestedModel } from './requested-model.ts'
@@ -25,7 +25,7 @@ interface RoutedRequest {
 }
 
 /**
- * Reads a request's facts and decides on its model, price, provider and the bytes to send.
+ * Decides on a request's model, price, provider and the bytes to send.
  * @throws GatewayError body_invalid, field_ambiguous, model_not_found, model_not_allowed, object_not_found,
  * not_supported and the like
  */
@@ -33,11 +33,10 @@ export async function routeRequest(
   context: RoutingContext,
   exchange: Exchange,
   route: Route,
-  body: Buffer,
+  scanned: ScannedRequest,
 ): Promise<RoutedRequest> {
   const { config, directory } = context
   if (config.isolation === 'strict') refuseUnknownObjects(route, exchange)
-  const scanned = await scan(exchange, route, body, config.limits.bodyBytesMax)
   const model = requestedModel(exchange, route, scanned.facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
   const { providers, isPinned } = await routeProvider(context, exchange, route, scanned.facts, model)
@@ -52,7 +51,7 @@ export async function routeRequest(
       upstreamModelName: model?.upstreamName ?? '',
       // Of the model, whoever serves it: the hold is right for every provider that may come to.
       price,
-      ...spliceRequest(route, scanned, body, model?.upstreamName, chosen.provider),
+      ...spliceRequest(route, scanned, model?.upstreamName, chosen.provider),
       isPinned,
       ...(index + 1 < providers.length && { next: () => targetAt(index + 1) }),
     }
@@ -71,19 +70,6 @@ function refuseUnknownObjects({ match, dialect }: Route, exchange: Exchange): vo
     'not_supported',
     `${exchange.request.method} on a path that the gateway does not know is not forwarded: with "isolation: strict" nobody may read what others made.`,
   )
-}
-
-async function scan(
-  exchange: Exchange,
-  route: Route,
-  body: Buffer,
-  bodyBytesMax: number,
-): Promise<ScannedRequest> {
-  const { operation } = route.match
-  const isUnread = operation.body === 'none' || (body.length === 0 && exchange.request.method !== 'POST')
-  if (isUnread) return nothingScanned(body)
-  const foldUnderscores = route.dialect.name === 'google'
-  return scanRequest(operation, exchange.request, body, { bodyBytesMax, foldUnderscores })
 }
 
 /** @throws GatewayError model_not_found for a model without a price for what the operation consumes */

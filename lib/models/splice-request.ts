@@ -1,9 +1,10 @@
+import { outgoingBody } from '../bodies/outgoing-body.ts'
+import { StreamedBody } from '../bodies/streamed-body.ts'
 import type { ProviderConfig } from '../config/config.ts'
 import type { Route, Target } from '../exchange-facts.ts'
-import { jsonStringBytes, spliceBytes } from '../http/splice.ts'
+import { jsonStringBytes, type Splice } from '../http/splice.ts'
 import type { ScannedRequest } from '../scan-request.ts'
 
-type Splice = { readonly start: number; readonly end: number; readonly bytes: Buffer }
 type Sent = Pick<Target, 'body' | 'upstreamPath' | 'isBodyDecoded' | 'isUsageInjected'>
 
 /**
@@ -13,17 +14,15 @@ type Sent = Pick<Target, 'body' | 'upstreamPath' | 'isBodyDecoded' | 'isUsageInj
 export function spliceRequest(
   route: Route,
   scanned: ScannedRequest,
-  body: Buffer,
   upstreamModel: string | undefined,
   provider: ProviderConfig,
 ): Sent {
-  const { facts } = scanned
+  const { facts, body, content, isForm } = scanned
   const splices: Splice[] = []
   if (upstreamModel !== undefined && facts.modelSpan !== undefined && facts.model !== upstreamModel) {
-    splices.push({
-      ...facts.modelSpan,
-      bytes: modelBytes(scanned.decoded, facts.modelSpan.start, upstreamModel),
-    })
+    // In JSON the value stands in quotes, in a form's field it stands bare.
+    const bytes = isForm ? Buffer.from(upstreamModel) : jsonStringBytes(upstreamModel)
+    splices.push({ ...facts.modelSpan, bytes })
   }
   const isUsageInjected = provider.streamUsage === 'inject' && facts.usageSplice !== undefined
   if (isUsageInjected && facts.usageSplice !== undefined) {
@@ -31,15 +30,18 @@ export function spliceRequest(
   }
   return {
     upstreamPath: splicePath(route, upstreamModel),
-    body: body.length === 0 ? undefined : splices.length === 0 ? body : spliceBytes(scanned.decoded, splices),
-    isBodyDecoded: scanned.wasEncoded && splices.length > 0,
+    body: bodyToSend(scanned, splices),
+    isBodyDecoded: content !== body && splices.length > 0,
     isUsageInjected,
   }
 }
 
-/** In JSON the value stands in quotes, in a multipart field it stands bare. */
-function modelBytes(body: Buffer, start: number, model: string): Buffer {
-  return body[start] === 0x22 ? jsonStringBytes(model) : Buffer.from(model)
+function bodyToSend({ body, content }: ScannedRequest, splices: Splice[]): Target['body'] {
+  if (body instanceof StreamedBody) return body
+  if (body.length === 0) return undefined
+  if (splices.length === 0) return outgoingBody(body, splices)
+  splices.sort((one, other) => one.start - other.start)
+  return outgoingBody(content, splices)
 }
 
 function splicePath(route: Route, upstreamModel: string | undefined): string {

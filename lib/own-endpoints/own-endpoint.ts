@@ -1,4 +1,5 @@
 import type { KeyRecord } from '../accounts/accounts.ts'
+import type { Bodies } from '../bodies/bodies.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -25,5 +26,5 @@ export interface OwnRequest {
   readonly bus: PipelineBus
   readonly exchange: Exchange
   readonly key: KeyRecord
-  readonly body: Buffer
+  readonly bodies: Bodies
 }

@@ -3,6 +3,7 @@ import { findRoute } from '../find-route.ts'
 import { requestHold } from '../metering/request-hold.ts'
 import { routeRequest } from '../models/route-request.ts'
 import { formatRoubles } from '../money/amount.ts'
+import { scanAgain } from '../receive-request.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 
 /** What is priced when the caller does not say which path the body is meant for. */
@@ -14,14 +15,15 @@ const pathDefault = '/v1/chat/completions'
  * @throws GatewayError whatever the request itself would be refused with
  */
 export async function quote(own: OwnRequest, query: URLSearchParams): Promise<unknown> {
-  const { config, exchange, body } = own
+  const { config, exchange, bodies } = own
   const path = query.get('for') ?? pathDefault
   const route = findRoute('POST', path, exchange.request.rawHeaders, config.providers)
   const { operation } = route.match
   if (route.ownEndpoint !== undefined || operation.unsupported !== undefined) {
     throw new GatewayError('request_invalid', `${path} is nothing that can be priced.`, { param: 'for' })
   }
-  const { request, target } = await routeRequest(own, exchange, route, body)
+  const scanned = await scanAgain(bodies, exchange, route)
+  const { request, target } = await routeRequest(own, exchange, route, scanned)
   const { price } = target
   return {
     operation: operation.name,
@@ -29,7 +31,7 @@ export async function quote(own: OwnRequest, query: URLSearchParams): Promise<un
     model: target.modelName,
     hold: formatRoubles(requestHold(target, request, config.hold)),
     // What is fetched or kept at the provider, and what its tools add, shows only when it has answered.
-    isEstimate: request.objects.length > 0 || request.media.length > 0 || body.includes('"tools"'),
+    isEstimate: request.objects.length > 0 || request.media.length > 0 || scanned.content.head.includes('"tools"'),
     price:
       price === undefined
         ? null

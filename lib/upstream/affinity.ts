@@ -33,7 +33,8 @@ const keyTextMax = 512
  */
 export function affinityHash(exchange: Exchange): number {
   const account = exchange.find('key')?.accountId ?? ''
-  const body = exchange.find('body')
+  // Of a body in a file, its first bytes: what tells conversations apart stands there nearly always.
+  const body = exchange.find('body')?.head
   const { headers } = exchange.request
   const cacheKey = body === undefined ? undefined : stringMember(body, '"prompt_cache_key"')
   if (cacheKey !== undefined) return hashText(`${account} cache ${cacheKey}`)

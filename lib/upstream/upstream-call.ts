@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { isSpent } from '../bodies/outgoing-body.ts'
 import { GatewayError } from '../errors.ts'
 import type { Target } from '../exchange-facts.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -222,7 +223,8 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
     return (
       !this.#isOver &&
       !this.#exchange.hasClientLeft &&
-      this.attemptCount < target.provider.failover.attemptsMax
+      this.attemptCount < target.provider.failover.attemptsMax &&
+      !isSpent(target.body)
     )
   }
 

@@ -14,9 +14,16 @@ export function upstreamHeaders(rawHeaders: readonly string[], target: Target): 
   }
   if (target.isBodyDecoded) headers = withoutHeader(headers, 'content-encoding')
   if (target.dialectName === 'anthropic') headers = withAnthropicVersion(headers)
+  const length = announcedLength(target)
+  if (length !== undefined) headers.push('content-length', String(length))
   // A server that needs no key gets none.
   if (target.credential.value !== '') headers.push(...credentialHeader(target))
   return headers
+}
+
+/** A body that is sent piece by piece is announced here; undici measures one that is at hand. */
+function announcedLength({ body }: Target): number | undefined {
+  return body === undefined || Buffer.isBuffer(body) ? undefined : body.length
 }
 
 /** `provider-version` is the service's own name for the version header of the messages format. */

@@ -1,14 +1,14 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
-import type { RequestFacts } from '../dialect.ts'
+import type { BodyLength, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { factsFrom } from '../request-facts.ts'
 
 /**
  * A content block. Results of tools, and documents made of blocks, hold blocks again, so the tree refers
- * to itself.
+ * to itself. The type of every block is left out of batches, which have blocks by the hundred thousand.
  */
-function contentBlock(): Interest {
+function contentBlock(isTyped: boolean): Interest {
   const source = new Map<string, Interest>([
     ['type', value('sourceType')],
     ['media_type', value('mediaType')],
@@ -17,7 +17,7 @@ function contentBlock(): Interest {
     ['file_id', names('file')],
   ])
   const members = new Map<string, Interest>([
-    ['type', value('blockType')],
+    ...(isTyped ? [['type', value('blockType')] as const] : []),
     ['source', { members: source }],
     ['file_id', names('file')],
   ])
@@ -28,22 +28,27 @@ function contentBlock(): Interest {
   return block
 }
 
-const content = list(contentBlock())
+function messageInterest(content: Interest): Interest {
+  return object({
+    model: value('model'),
+    stream: value('stream'),
+    max_tokens: value('cap'),
+    system: content,
+    messages: list(object({ content })),
+    container: anyOf(
+      names('container'),
+      object({ id: names('container'), skills: list(object({ skill_id: names('skill') })) }),
+    ),
+  })
+}
 
 /** The body of `/messages` and of counting its tokens. */
-export const messageRequest = object({
-  model: value('model'),
-  stream: value('stream'),
-  max_tokens: value('cap'),
-  system: content,
-  messages: list(object({ content })),
-  container: anyOf(
-    names('container'),
-    object({ id: names('container'), skills: list(object({ skill_id: names('skill') })) }),
-  ),
-})
+export const messageRequest = messageInterest(list(contentBlock(true)))
+
+/** The same inside a batch. */
+export const batchedMessage = messageInterest(list(contentBlock(false)))
 
 /** @throws GatewayError body_invalid */
-export function messageFacts(scan: ScanResult, body: Buffer): RequestFacts {
+export function messageFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   return factsFrom(scan, body)
 }

@@ -1,6 +1,6 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
@@ -123,6 +123,6 @@ export const countTokens = freeOperation('count-tokens', {
   factsFromJson: (scan, body) => facts(scan, body, false),
 })
 
-function facts(scan: ScanResult, body: Buffer, isStreaming: boolean): RequestFacts {
+function facts(scan: ScanResult, body: BodyLength, isStreaming: boolean): RequestFacts {
   return factsFrom(scan, body, { isStreaming })
 }

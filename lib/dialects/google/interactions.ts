@@ -1,7 +1,7 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../errors.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
@@ -108,7 +108,7 @@ export const interactions: Operation = {
 /** `GET` and `DELETE /interactions/{id}`: the usage was charged when it was made. */
 export const storedInteraction = freeOperation('stored-interaction')
 
-function interactionFacts(scan: ScanResult, body: Buffer): RequestFacts {
+function interactionFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   if (readBoolean(scan, 'background') === true || findField(scan, 'agent') !== undefined) {
     throw new GatewayError('not_supported', 'Agents and background interactions are not in this release.', {
       param: findField(scan, 'agent') === undefined ? 'background' : 'agent',

@@ -1,5 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { Operation, RequestFacts } from '../dialect.ts'
+import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { factsFrom } from '../request-facts.ts'
@@ -81,7 +81,7 @@ export const chat: Operation = {
   namesObjects: true,
 }
 
-function chatFacts(scan: ScanResult, body: Buffer): RequestFacts {
+function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const splice = usageSplice(scan)
   return factsFrom(scan, body, splice === undefined ? {} : { usageSplice: splice })
 }

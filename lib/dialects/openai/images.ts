@@ -1,7 +1,7 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import type { MultipartResult } from '../../http/multipart-scan.ts'
 import type { UsageLine } from '../../money/usage.ts'
-import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import type { AnswerHead, BodyLength, Operation, UsageReaderContext } from '../dialect.ts'
 import { factsFromForm, readFormCount, readFormField } from '../form-facts.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
@@ -108,17 +108,17 @@ export const imageEdits: Operation = {
 /** `POST /images/variations` */
 export const imageVariations: Operation = { ...imageEdits, name: 'image-variations' }
 
-function imageFacts(scan: ScanResult, body: Buffer): ReturnType<typeof factsFrom> {
+function imageFacts(scan: ScanResult, body: BodyLength): ReturnType<typeof factsFrom> {
   return factsFrom(scan, body, {
     units: { images: readCount(scan, 'images') ?? 1 },
     unitsVariant: variantOf(readString(scan, 'size'), readString(scan, 'quality')),
   })
 }
 
-function imageFormFacts(form: MultipartResult, body: Buffer): ReturnType<typeof factsFrom> {
+function imageFormFacts(form: MultipartResult, body: BodyLength): ReturnType<typeof factsFrom> {
   return factsFromForm(form, body, 'image', {
-    units: { images: readFormCount(form, body, 'n') ?? 1 },
-    unitsVariant: variantOf(readFormField(form, body, 'size'), readFormField(form, body, 'quality')),
+    units: { images: readFormCount(form, 'n') ?? 1 },
+    unitsVariant: variantOf(readFormField(form, 'size'), readFormField(form, 'quality')),
   })
 }
 

@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../errors.ts'
-import type { AnswerHead, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { addDetail, addUsed } from '../measure.ts'
@@ -148,7 +148,7 @@ export const responsesInputTokens = freeOperation('responses-input-tokens', {
 /** `GET` and `DELETE /responses/{id}`, its input items, cancelling: the usage was charged when it was made. */
 export const storedResponse = freeOperation('stored-response')
 
-function responsesFacts(scan: ScanResult, body: Buffer): RequestFacts {
+function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   if (readBoolean(scan, 'background') === true) {
     // The answer comes at once and without usage; the client may never ask for the rest.
     throw new GatewayError('not_supported', 'Background responses are not in this release; leave it out.', {

@@ -1,5 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { AnswerHead, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { readString } from '../read-field.ts'
@@ -51,7 +51,7 @@ export const speech: Operation = {
   readUsage: (head, context) => new SpeechReader(head, context),
 }
 
-function speechFacts(scan: ScanResult, body: Buffer): RequestFacts {
+function speechFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const characters = countCharacters(readString(scan, 'input') ?? '')
   return factsFrom(scan, body, { units: { characters }, isStreaming: readString(scan, 'format') === 'sse' })
 }

@@ -4,6 +4,7 @@ import t from 'tap'
 import {
   multipartBoundary,
   MultipartError,
+  MultipartScanner,
   partsByName,
   scanMultipart,
 } from '../../../lib/http/multipart-scan.ts'
@@ -12,13 +13,25 @@ const form = (...lines: string[]) => Buffer.from(lines.join('\r\n'), 'latin1')
 const field = 'Content-Disposition: form-data; name="a"'
 
 function reasonOf(body: Buffer | string, partsMax = 1000): string {
+  const bytes = Buffer.from(body)
+  const whole = refusal(() => scanMultipart(bytes, 'b', { partsMax }))
+  const scanner = new MultipartScanner('b', { partsMax })
+  const inPieces = refusal(() => {
+    for (const byte of bytes) scanner.push(Buffer.from([byte]))
+    scanner.end()
+  })
+  assert.deepEqual(inPieces, whole, 'in pieces as whole')
+  return whole?.reason ?? 'none'
+}
+
+function refusal(scan: () => void): { reason: string; offset: number } | undefined {
   try {
-    scanMultipart(Buffer.from(body), 'b', { partsMax })
+    scan()
   } catch (error) {
-    if (error instanceof MultipartError) return error.reason
+    if (error instanceof MultipartError) return { reason: error.reason, offset: error.offset }
     throw error
   }
-  return 'none'
+  return undefined
 }
 
 await t.test('the boundary is read from the content type', async t => {
@@ -58,6 +71,11 @@ await t.test('forms made by FormData are read exactly', async t => {
       const boundary = multipartBoundary(response.headers.get('content-type') ?? '')
       const body = Buffer.from(await response.arrayBuffer())
       const { parts } = scanMultipart(body, boundary ?? '')
+      for (const size of [1, 2, 7, 100]) {
+        const scanner = new MultipartScanner(boundary ?? '')
+        for (let at = 0; at < body.length; at += size) scanner.push(body.subarray(at, at + size))
+        assert.deepEqual(scanner.end().parts, parts)
+      }
       assert.equal(parts.length, entries.length)
       for (const [index, item] of entries.entries()) {
         const part = parts[index]
@@ -97,14 +115,15 @@ await t.test('preamble, epilogue, padding, bare names and empty parts are as RFC
     '--b',
   )
   const result = scanMultipart(body, 'b')
-  const contents = result.parts.map(({ start, end, ...rest }) => ({
+  const contents = result.parts.map(({ start, end, head, ...rest }) => ({
     ...rest,
+    head: head.toString('latin1'),
     content: body.toString('latin1', start, end),
   }))
   t.strictSame(contents, [
-    { name: 'model', content: 'gpt-4o --b' },
-    { name: 'file', filename: 'C:\\dir\\a.wav', contentType: 'audio/wav; x=1', content: '' },
-    { name: 'image[]', filename: '€.png', content: '\x00\xff\r\n--' },
+    { name: 'model', head: 'gpt-4o --b', content: 'gpt-4o --b' },
+    { name: 'file', filename: 'C:\\dir\\a.wav', contentType: 'audio/wav; x=1', head: '', content: '' },
+    { name: 'image[]', filename: '€.png', head: '\x00\xff\r\n--', content: '\x00\xff\r\n--' },
   ])
   t.equal(partsByName(result, 'image[]').length, 1)
   t.same(scanMultipart(Buffer.from('--b--'), 'b').parts, [])

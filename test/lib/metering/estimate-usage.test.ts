@@ -1,4 +1,5 @@
 import t from 'tap'
+import { memoryBody } from '../../../lib/bodies/request-body.ts'
 import { openai } from '../../../lib/dialects/openai/openai.ts'
 import type { EstimatedRequest } from '../../../lib/metering/estimate-usage.ts'
 import { estimateInput, estimateOutput, estimateUsage } from '../../../lib/metering/estimate-usage.ts'
@@ -18,7 +19,7 @@ const { operation: chat } = openai.match('POST', '/chat/completions')
 function chatRequest(body: object): EstimatedRequest {
   return {
     facts: factsOf(chat, body),
-    json: Buffer.from(JSON.stringify(body)),
+    json: memoryBody(Buffer.from(JSON.stringify(body))),
     price,
     providerKind: 'openai',
     isGeneration: true,
@@ -62,13 +63,14 @@ await t.test('of a long request too, in a body that escapes every letter', async
   const content = 'Сегодня хорошая погода, и мы идём гулять. '.repeat(3000)
   const plain = chatRequest({ messages: [{ role: 'user', content }] })
   const escaped = Buffer.from(
-    (plain.json ?? Buffer.alloc(0))
-      .toString()
-      .replace(/[\u0400-\u04ff]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    JSON.stringify({ messages: [{ role: 'user', content }] }).replace(
+      /[\u0400-\u04ff]/g,
+      letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
   )
   const { tokens } = await estimateInput(plain, counter)
   const same = await estimateInput(
-    { ...plain, json: escaped, facts: { ...plain.facts, textBytes: escaped.length } },
+    { ...plain, json: memoryBody(escaped), facts: { ...plain.facts, textBytes: escaped.length } },
     counter,
   )
   t.ok(escaped.length > 262_144)
@@ -144,7 +146,7 @@ await t.test('recorded prompts', { skip: recorded.recordingsSkip }, async t => {
     const lines = readRecorded(recording, false)?.lines ?? []
     const truth = sumMeters({ lines }, ['input', 'cachedInput', 'cacheWrite5m', 'cacheWrite1h'])
     if (facts.media.length > 0 || facts.objects.length > 0 || truth === 0) return undefined
-    const request = { facts, price, json: Buffer.from(body), providerKind, isGeneration: true }
+    const request = { facts, price, json: memoryBody(Buffer.from(body)), providerKind, isGeneration: true }
     return Math.abs((await estimateInput(request, counter)).tokens / truth - 1)
   })
 

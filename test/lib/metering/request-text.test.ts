@@ -1,20 +1,22 @@
 import t from 'tap'
+import { memoryBody } from '../../../lib/bodies/request-body.ts'
 import { chat } from '../../../lib/dialects/openai/chat.ts'
 import { requestText } from '../../../lib/metering/request-text.ts'
 import { factsOf } from '../dialects/read-answer.ts'
 
 const picture = `data:image/png;base64,${Buffer.alloc(3000, 7).toString('base64')}`
 const image = { type: 'image_url', image_url: { url: picture } }
-const body = Buffer.from(
+const bytes = Buffer.from(
   JSON.stringify({
     model: 'm',
     messages: [{ role: 'user', content: [image, { type: 'text', text: 'What?' }, image] }],
   }),
 )
-const { media, textBytes } = factsOf(chat, body.toString())
+const { media, textBytes } = factsOf(chat, bytes.toString())
+const body = memoryBody(bytes)
 
 await t.test('inline media are left out, and the rest is JSON still', async t => {
-  const text = requestText(body, media, 100_000)
+  const text = await requestText(body, media, 100_000)
   const empty = { ...image, image_url: { url: '' } }
   t.same(JSON.parse(text.toString()), {
     model: 'm',
@@ -24,8 +26,8 @@ await t.test('inline media are left out, and the rest is JSON still', async t =>
 })
 
 await t.test('a sample is a copy of the beginning, as long as asked', async t => {
-  t.equal(requestText(body, media, 150).length, 150)
-  const plain = requestText(body, [], 10)
-  t.equal(plain.toString(), body.toString('utf8', 0, 10))
-  t.not(plain.buffer, body.buffer)
+  t.equal((await requestText(body, media, 150)).length, 150)
+  const plain = await requestText(body, [], 10)
+  t.equal(plain.toString(), bytes.toString('utf8', 0, 10))
+  t.not(plain.buffer, bytes.buffer)
 })

@@ -1,0 +1,183 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { GatewayError } from '../errors.ts'
+import { BodyBudget } from './body-budget.ts'
+import { pushInTurns, type BodyScan } from './body-scan.ts'
+import { BodyStore } from './body-store.ts'
+import { decodedPieces } from './decoded-pieces.ts'
+import { ClientLeftError, ignoreLateError, readShortBody } from './read-short-body.ts'
+import { bodyPieces, type RequestBody } from './request-body.ts'
+import type { SpoolFolder } from './spool-folder.ts'
+import { Turns } from './turns.ts'
+
+interface BodiesOptions {
+  /** All bodies together, in memory and in files. */
+  readonly bytesMax: number
+  /** All bodies together in memory. */
+  readonly memoryBytesMax: number
+  readonly folder: SpoolFolder
+  /** Told when a file of bodies cannot be written or read, as when the disk is full. */
+  onFileFailed(error: Error): void
+}
+
+interface ReceiveOptions<T> {
+  readonly bytesMax: number
+  /** What one body may take up in memory. */
+  readonly memoryBytesMax: number
+  /**
+   * Begins the scan, when there is something to scan or the body has ended; undefined: it is not looked at.
+   * `isWhole`: it will get the body as one chunk that is kept.
+   */
+  scan(isWhole: boolean, isEmpty: boolean): BodyScan<T> | undefined
+}
+
+/** A body that has been received whole. Whoever has it closes it. */
+export interface ReceivedBody<T> {
+  /** As it came. */
+  readonly body: RequestBody
+  /** With its content-encoding undone; the same as `body` where it has none. */
+  readonly content: RequestBody
+  /** What the scan of the content said. */
+  readonly found: T | undefined
+  close(): void
+}
+
+/** Shorter bodies are scanned in one piece when they are there. */
+const shortBytesMax = 65_536
+
+/** Receives request bodies: scans them as they come, keeps them in memory or in files, all within bounds. */
+export class Bodies {
+  readonly #options: BodiesOptions
+  readonly #budget: BodyBudget
+  readonly #turns = new Turns()
+
+  constructor(options: BodiesOptions) {
+    this.#options = options
+    this.#budget = new BodyBudget(options)
+  }
+
+  /** What all bodies take up now, in memory and in files. */
+  get bytes(): number {
+    return this.#budget.bytes
+  }
+
+  /**
+   * Receives a request's whole body. A client that waits for `100 Continue` gets it first: whoever calls this
+   * has let the headers pass.
+   * @throws GatewayError body_too_large, overloaded, and what the scan throws
+   * @throws ClientLeftError
+   */
+  async receive<T>(
+    request: IncomingMessage,
+    response: ServerResponse,
+    options: ReceiveOptions<T>,
+  ): Promise<ReceivedBody<T>> {
+    const { headers } = request
+    const announced = Number(headers['content-length'] ?? Number.NaN)
+    if (announced > options.bytesMax) throw tooLarge(announced, options.bytesMax)
+    if (headers.expect !== undefined) response.writeContinue()
+    const encoding = headers['content-encoding'] ?? ''
+    const isEncoded = encoding !== '' && encoding.toLowerCase() !== 'identity'
+    const raw = new BodyStore(this.#keeping(options))
+    const content = isEncoded && announced !== 0 ? new BodyStore(this.#keeping(options)) : raw
+    const close = (): void => {
+      raw.close()
+      content.close()
+    }
+    try {
+      const isShort = announced <= shortBytesMax && content === raw
+      const found = isShort
+        ? await this.#receiveShort(request, announced, raw, options)
+        : await this.#receiveLong(request, { raw, content, encoding }, options)
+      return { body: raw, content, found, close }
+    } catch (error) {
+      close()
+      throw error
+    }
+  }
+
+  /** Scans a body that was received before, as if it came now. */
+  async scan<T>(content: RequestBody, scan: BodyScan<T>): Promise<T> {
+    for await (const piece of bodyPieces(content)) {
+      const pending = pushInTurns(scan, piece, this.#turns)
+      if (pending !== undefined) await pending
+    }
+    return await this.#turns.take(() => scan.end())
+  }
+
+  #keeping({ memoryBytesMax }: ReceiveOptions<unknown>): ConstructorParameters<typeof BodyStore>[0] {
+    const { folder, onFileFailed } = this.#options
+    return { budget: this.#budget, memoryBytesMax, openFile: () => folder.openFile(), onFileFailed }
+  }
+
+  async #receiveShort<T>(
+    request: IncomingMessage,
+    announced: number,
+    store: BodyStore,
+    options: ReceiveOptions<T>,
+  ): Promise<T | undefined> {
+    if (announced > 0) {
+      // So few bytes are written, where memory is short, when all are there.
+      await readShortBody(request, chunk => void store.append(chunk))
+    }
+    const finished = store.finish()
+    if (finished !== undefined) await finished
+    const { bytes } = store
+    if (bytes === undefined) {
+      const scan = options.scan(false, false)
+      return scan === undefined ? undefined : await this.scan(store, scan)
+    }
+    return await this.#turns.take(() => {
+      const scan = options.scan(true, bytes.length === 0)
+      if (bytes.length > 0) scan?.push(bytes)
+      return scan?.end()
+    })
+  }
+
+  async #receiveLong<T>(
+    request: IncomingMessage,
+    stores: { readonly raw: BodyStore; readonly content: BodyStore; readonly encoding: string },
+    options: ReceiveOptions<T>,
+  ): Promise<T | undefined> {
+    const { raw, content, encoding } = stores
+    const received = receivedPieces(request, raw, options.bytesMax)
+    const pieces = content === raw ? received : decodedPieces(received, encoding, options.bytesMax)
+    let scan: BodyScan<T> | undefined
+    let isBegun = false
+    for await (const piece of pieces) {
+      if (!isBegun) scan = options.scan(false, false)
+      isBegun = true
+      if (content !== raw) await content.append(piece)
+      if (scan !== undefined) await pushInTurns(scan, piece, this.#turns)
+    }
+    await raw.finish()
+    if (content !== raw) await content.finish()
+    if (!isBegun) scan = options.scan(false, true)
+    return scan === undefined ? undefined : await this.#turns.take(() => scan.end())
+  }
+}
+
+/** The bytes of a request as they are put into its store. */
+async function* receivedPieces(
+  request: IncomingMessage,
+  store: BodyStore,
+  bytesMax: number,
+): AsyncGenerator<Buffer> {
+  request.on('error', ignoreLateError)
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      const bytes = chunk as Buffer
+      if (store.length + bytes.length > bytesMax) throw tooLarge(store.length + bytes.length, bytesMax)
+      await store.append(bytes)
+      yield bytes
+    }
+  } catch (error) {
+    throw error instanceof GatewayError ? error : new ClientLeftError(error)
+  }
+}
+
+function tooLarge(bytes: number, bytesMax: number): GatewayError {
+  return new GatewayError(
+    'body_too_large',
+    `The request body is ${bytes} bytes or more, and at most ${bytesMax} are accepted.`,
+  )
+}

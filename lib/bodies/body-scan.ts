@@ -1,0 +1,23 @@
+import type { Turns } from './turns.ts'
+
+/** Reads a body as it comes, and says at its end what it is. Both calls may refuse it by an error. */
+export interface BodyScan<T> {
+  push(chunk: Buffer): void
+  end(): T
+}
+
+/** How much is scanned without looking at the time: less than a millisecond of the densest JSON. */
+const sliceBytes = 16_384
+
+/** Has the scan take a chunk, in pieces that do not keep others waiting. */
+export function pushInTurns(scan: BodyScan<unknown>, chunk: Buffer, turns: Turns): Promise<void> | undefined {
+  if (chunk.length <= sliceBytes) return turns.take(() => scan.push(chunk)) ?? undefined
+  return pushSlices(scan, chunk, turns, 0)
+}
+
+async function pushSlices(scan: BodyScan<unknown>, chunk: Buffer, turns: Turns, from: number): Promise<void> {
+  for (let start = from; start < chunk.length; start += sliceBytes) {
+    const pending = turns.take(() => scan.push(chunk.subarray(start, start + sliceBytes)))
+    if (pending instanceof Promise) await pending
+  }
+}

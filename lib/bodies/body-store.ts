@@ -1,0 +1,156 @@
+import type { FileHandle } from 'node:fs/promises'
+import { GatewayError } from '../errors.ts'
+import type { BodyBudget } from './body-budget.ts'
+import type { RequestBody } from './request-body.ts'
+
+/** What a body's bytes are kept in, and within which bounds. */
+export interface BodyKeeping {
+  readonly budget: BodyBudget
+  /** The most that one body takes up in memory. */
+  readonly memoryBytesMax: number
+  openFile(): Promise<FileHandle>
+  /** A body could not be written to its file, as when the disk is full, or not be read from it. */
+  onFileFailed(error: Error): void
+}
+
+/** Bytes that gather before they are written to the file. */
+const writeBytes = 262_144
+/** What stays in memory of a body in a file. */
+const headBytesMax = 65_536
+
+/** A body that is being received, and then read. Its bytes count against the budget until it is closed. */
+export class BodyStore implements RequestBody {
+  readonly #keeping: BodyKeeping
+  #chunks: Buffer[] = []
+  #chunkBytes = 0
+  #length = 0
+  #bytes: Buffer | undefined
+  #head: Buffer | undefined
+  #handle: FileHandle | undefined
+  #isInFile = false
+  #memoryBytes = 0
+  #isClosed = false
+
+  constructor(keeping: BodyKeeping) {
+    this.#keeping = keeping
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  get bytes(): Buffer | undefined {
+    return this.#bytes
+  }
+
+  get head(): Buffer {
+    return this.#bytes ?? this.#head ?? Buffer.alloc(0)
+  }
+
+  /**
+   * Takes the next bytes; returns a promise when they have to be waited for.
+   * @throws GatewayError overloaded when all bodies together are too large, or the disk cannot take it
+   */
+  append(chunk: Buffer): Promise<void> | undefined {
+    const { budget, memoryBytesMax } = this.#keeping
+    budget.take(chunk.length)
+    this.#length += chunk.length
+    this.#chunks.push(chunk)
+    this.#chunkBytes += chunk.length
+    if (!this.#isInFile) {
+      if (this.#length <= memoryBytesMax && budget.takeMemory(chunk.length)) {
+        this.#memoryBytes += chunk.length
+        return undefined
+      }
+      this.#isInFile = true
+    }
+    return this.#chunkBytes >= writeBytes ? this.#write() : undefined
+  }
+
+  /** All bytes were taken: the body can be read. */
+  finish(): Promise<void> | undefined {
+    if (this.#isInFile) return this.#write()
+    const [only] = this.#chunks
+    this.#bytes =
+      this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks, this.#length)
+    this.#chunks = []
+    return undefined
+  }
+
+  async read(position: number, length: number): Promise<Buffer> {
+    if (this.#bytes !== undefined) return this.#bytes.subarray(position, position + length)
+    if (this.#handle === undefined || this.#isClosed) throw new Error('A body was read that is closed.')
+    const wanted = Math.max(0, Math.min(length, this.#length - position))
+    const buffer = Buffer.allocUnsafe(wanted)
+    try {
+      const { bytesRead } = await this.#handle.read(buffer, 0, wanted, position)
+      return buffer.subarray(0, bytesRead)
+    } catch (error) {
+      if (!this.#isClosed) this.#keeping.onFileFailed(error as Error)
+      throw error
+    }
+  }
+
+  /** Gives everything back. What still reads is told that the body is closed. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#chunks = []
+    this.#bytes = undefined
+    this.#keeping.budget.give(this.#length)
+    this.#keeping.budget.giveMemory(this.#memoryBytes)
+    // It waits for reads that are under way, and only then is the descriptor free for another file.
+    this.#handle?.close().catch((error: unknown) => this.#keeping.onFileFailed(error as Error))
+    this.#handle = undefined
+  }
+
+  /** Moves what has gathered to the file. */
+  async #write(): Promise<void> {
+    const chunks = this.#chunks
+    const bytes = this.#chunkBytes
+    const position = this.#length - bytes
+    this.#chunks = []
+    this.#chunkBytes = 0
+    if (bytes === 0) return
+    this.#head ??= Buffer.concat(chunks).subarray(0, headBytesMax)
+    try {
+      this.#handle ??= await this.#keeping.openFile()
+      await writeAll(this.#handle, chunks, bytes, position)
+    } catch (error) {
+      this.#keeping.onFileFailed(error as Error)
+      throw new GatewayError('overloaded', 'The gateway cannot store so large a body now. Try again soon.', {
+        cause: error,
+        retryAfterSeconds: 5,
+      })
+    }
+    this.#keeping.budget.giveMemory(this.#memoryBytes)
+    this.#memoryBytes = 0
+  }
+}
+
+/** A full disk takes a part of the bytes first, and says so with the next write. */
+async function writeAll(
+  handle: FileHandle,
+  chunks: readonly Buffer[],
+  bytes: number,
+  position: number,
+): Promise<void> {
+  let rest = [...chunks]
+  let written = 0
+  while (written < bytes) {
+    const { bytesWritten } = await handle.writev(rest, position + written)
+    written += bytesWritten
+    rest = withoutFirst(rest, bytesWritten)
+  }
+}
+
+function withoutFirst(chunks: readonly Buffer[], bytes: number): Buffer[] {
+  let skipped = 0
+  const rest: Buffer[] = []
+  for (const chunk of chunks) {
+    const start = Math.max(0, Math.min(chunk.length, bytes - skipped))
+    if (start < chunk.length) rest.push(chunk.subarray(start))
+    skipped += chunk.length
+  }
+  return rest
+}

@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http'
+
+/** The client closed its connection while its request was being read. Nobody is left to be told. */
+export class ClientLeftError extends Error {
+  constructor(cause?: unknown) {
+    super('The client left while its request was being read.', cause === undefined ? undefined : { cause })
+    this.name = 'ClientLeftError'
+  }
+}
+
+/**
+ * Reads a body that is so short that its chunks are simply kept, which is how nearly all requests come: as
+ * one chunk, with their head.
+ * @param keep takes every chunk; what it throws ends the reading
+ * @throws ClientLeftError
+ */
+export function readShortBody(request: IncomingMessage, keep: (chunk: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onData = (chunk: Buffer): void => {
+      try {
+        keep(chunk)
+      } catch (error) {
+        detach()
+        reject(error as Error)
+      }
+    }
+    const detach = (): void => {
+      request.off('data', onData)
+      request.off('end', onEnd)
+      request.off('close', onGone)
+      // 'error' stays listened to: a late one must not become an uncaught exception.
+      request.off('error', onGone)
+      request.on('error', ignoreLateError)
+    }
+    const onEnd = (): void => {
+      detach()
+      resolve()
+    }
+    const onGone = (): void => {
+      detach()
+      reject(new ClientLeftError())
+    }
+    request.on('data', onData)
+    request.once('end', onEnd)
+    request.once('error', onGone)
+    request.once('close', onGone)
+  })
+}
+
+/** The exchange has been told already; node:http emits once more when the socket goes. */
+export function ignoreLateError(): void {
+  return undefined
+}

@@ -1,0 +1,72 @@
+import type { Bodies } from './bodies/bodies.ts'
+import { StreamedBody } from './bodies/streamed-body.ts'
+import type { Limits } from './config/config.ts'
+import type { Route } from './exchange-facts.ts'
+import type { Exchange } from './pipeline/exchange.ts'
+import { beginScan, scannedRequest, streamedRequest, type ScannedRequest } from './scan-request.ts'
+
+/**
+ * Takes in a request's body: scanned while it comes and held within the limits, or, where its operation needs
+ * nothing from it, left with the client until the provider takes it. Sets the facts of the body.
+ * @throws GatewayError body_too_large, overloaded, body_invalid, field_ambiguous and the like
+ */
+export async function receiveRequest(
+  bodies: Bodies,
+  exchange: Exchange,
+  route: Route,
+  limits: Limits,
+): Promise<ScannedRequest> {
+  const { request, response } = exchange
+  const { operation } = route.match
+  if (operation.body === 'streamed' && hasBody(exchange)) return stream(exchange, route)
+  const foldUnderscores = route.dialect.name === 'google'
+  const isScanned = route.ownEndpoint === undefined
+  const received = await bodies.receive(request, response, {
+    bytesMax: limits.bodyBytesMax,
+    memoryBytesMax: limits.bodyMemoryBytes,
+    scan: (isWhole, isEmpty) =>
+      isScanned ? beginScan(operation, request, isEmpty, { foldUnderscores, isWhole }) : undefined,
+  })
+  exchange.set('receivedBody', received)
+  exchange.set('body', received.body)
+  exchange.set('content', received.content)
+  return scannedRequest(received)
+}
+
+/**
+ * Scans a body that was received before as one for another route.
+ * @throws GatewayError as `receiveRequest`
+ */
+export async function scanAgain(bodies: Bodies, exchange: Exchange, route: Route): Promise<ScannedRequest> {
+  const body = exchange.get('body')
+  const content = exchange.get('content')
+  const foldUnderscores = route.dialect.name === 'google'
+  const scan = beginScan(route.match.operation, exchange.request, content.length === 0, {
+    foldUnderscores,
+    isWhole: false,
+  })
+  const found = scan === undefined ? undefined : await bodies.scan(content, scan)
+  return scannedRequest({ body, content, found })
+}
+
+function stream(exchange: Exchange, route: Route): ScannedRequest {
+  const { request, response } = exchange
+  const { headers, rawHeaders } = request
+  const upload = new StreamedBody(request, response)
+  const watcher = route.match.operation.watchUpload?.({
+    contentType: headers['content-type'] ?? '',
+    contentEncoding: headers['content-encoding'] ?? '',
+    contentLength: upload.length,
+    headers: rawHeaders,
+  })
+  if (watcher !== undefined) {
+    upload.watch(watcher)
+    exchange.set('uploadWatcher', watcher)
+  }
+  exchange.set('upload', upload)
+  return streamedRequest(upload)
+}
+
+function hasBody({ request: { headers } }: Exchange): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
