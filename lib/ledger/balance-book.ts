@@ -35,6 +35,11 @@ export class BalanceBook {
     money.heldMicros += amountMicros
   }
 
+  /** What was set aside before the process began. */
+  restoreHold(accountId: string, amountMicros: Micros): void {
+    this.#money(accountId).heldMicros += amountMicros
+  }
+
   unhold(accountId: string, amountMicros: Micros): void {
     this.#money(accountId).heldMicros -= amountMicros
   }

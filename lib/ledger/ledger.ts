@@ -1,6 +1,7 @@
 import type { ObjectFacts, ObjectKind, UsageLine } from '../money/usage.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
+import type { JobLedger } from './job-ledger.ts'
 import type { KeyBudget } from './key-spending.ts'
 
 export type { Micros }
@@ -120,7 +121,7 @@ export class HoldResolvedError extends Error {
  * The one interface through which exchanges move money. Calls made in the same moment share one
  * transaction of the store.
  */
-export interface Ledger {
+export interface Ledger extends JobLedger {
   /**
    * @throws BalanceInsufficientError when less than the amount is available
    * @throws KeyBudgetExceededError when the key may not spend as much in this period

@@ -6,7 +6,9 @@
  * (4) A hold is open, or resolved in one way, for good. (5) A hold has one charge. (6) What was charged is what
  * was entered; what the account could not pay is entered as `overrun` and flagged. (7) Money is an integer, and
  * a charge is what its meters cost by the price that it names. (8) The provider's usage is kept as it came.
- * (9) No hold is open beyond its expiry.
+ * (9) No hold is open beyond its expiry. (10) A job that is
+ * open has the one open hold of its exchange, and no hold waits for a job that is not open; a job that was
+ * charged has its charge.
  *
  * Elsewhere: types, keys and references are the file's own (`integrity_check`, `foreign_key_check`); prices
  * and recomputed charges stand in `verify-ledger.ts`. Not checked, since it cannot be broken or does not
@@ -92,7 +94,24 @@ export const invariants: readonly (readonly [sentence: string, query: string])[]
     // By the store's own time, so that an old backup is no breach; a sweep and a set clock have two hours.
     'a hold is open long after its expiry',
     `SELECT exchange_id || '/' || sequence AS name FROM holds
-     WHERE state = 'open' AND expires_at + 7200000 < (SELECT max(created_at) FROM holds)`,
+     WHERE state = 'open' AND owner <> 'jobs' AND expires_at + 7200000 < (SELECT max(created_at) FROM holds)`,
+  ],
+  [
+    'a job is open, but has no open hold of its account and key',
+    `SELECT provider || ' ' || kind || ' ' || id AS name FROM jobs WHERE state = 'open' AND NOT EXISTS
+       (SELECT 1 FROM holds WHERE exchange_id = jobs.exchange_id AND sequence = jobs.sequence
+          AND account_id = jobs.account_id AND key_id = jobs.key_id AND state = 'open' AND owner = 'jobs')`,
+  ],
+  [
+    'an open hold waits for a job that is not open',
+    `SELECT exchange_id || '/' || sequence AS name FROM holds WHERE state = 'open' AND owner = 'jobs' AND NOT EXISTS
+       (SELECT 1 FROM jobs WHERE exchange_id = holds.exchange_id AND sequence = holds.sequence AND state = 'open')`,
+  ],
+  [
+    'a job has ended, but its hold has not ended in the same way',
+    `SELECT provider || ' ' || kind || ' ' || id AS name FROM jobs WHERE state <> 'open' AND NOT EXISTS
+       (SELECT 1 FROM holds WHERE exchange_id = jobs.exchange_id AND sequence = jobs.sequence
+          AND holds.state = jobs.state)`,
   ],
   [
     'an amount is larger than can be counted exactly',

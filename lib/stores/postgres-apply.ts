@@ -29,7 +29,8 @@ BEGIN
       i INTEGER, kind TEXT, exchange TEXT, sequence INTEGER, account TEXT, key TEXT, amount BIGINT, at BIGINT,
       owner TEXT, expires BIGINT, budget BIGINT, from_day INTEGER, until_day INTEGER, state TEXT, day INTEGER,
       provider TEXT, model TEXT, dialect TEXT, operation TEXT, outcome TEXT, source TEXT, lines TEXT, raw TEXT,
-      details TEXT, flags TEXT)
+      details TEXT, flags TEXT, job_kind TEXT, job TEXT, due BIGINT,
+      ended_by TEXT)
     ORDER BY given.account COLLATE "C", given.i
   LOOP
     IF account IS DISTINCT FROM o.account THEN
@@ -60,9 +61,42 @@ BEGIN
       two := held;
 
     ELSIF o.kind = 'object' THEN
-      INSERT INTO objects (provider, kind, id, account_id, credential, exchange_id, created_at)
-        VALUES (o.provider, o.operation, o.lines, account, o.owner, o.exchange, o.at) ON CONFLICT DO NOTHING;
+      INSERT INTO objects (provider, kind, id, account_id, credential, exchange_id, facts, created_at)
+        VALUES (o.provider, o.operation, o.lines, account, o.owner, o.exchange, o.details, o.at)
+        ON CONFLICT DO NOTHING;
       ending := 'done';
+
+    ELSIF o.kind = 'job' THEN
+      INSERT INTO jobs (provider, kind, id, exchange_id, sequence, account_id, key_id, credential, dialect,
+          operation, model, facts, next_poll_at, deadline_at, created_at)
+        VALUES (o.provider, o.job_kind, o.job, o.exchange, o.sequence, account, o.key, o.owner, o.dialect,
+          o.operation, o.model, o.details, o.due, o.expires, o.at)
+        ON CONFLICT DO NOTHING;
+      IF FOUND THEN
+        ending := 'job_opened';
+        SELECT holds.state, amount_micros INTO hold_state, hold_amount FROM holds
+          WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account;
+        IF hold_state = 'expired' THEN
+          -- A lease that ran out gave the money back: as much of it as is free is set aside anew.
+          hold_amount := least(hold_amount, balance - held);
+          held := held + hold_amount;
+        ELSIF hold_state IS DISTINCT FROM 'open' THEN
+          RAISE EXCEPTION 'the hold %/% is not open', o.exchange, o.sequence;
+        END IF;
+        UPDATE holds SET state = 'open', resolved_at = NULL, owner = 'jobs', expires_at = o.expires,
+            amount_micros = hold_amount
+          WHERE exchange_id = o.exchange AND holds.sequence = o.sequence;
+      ELSIF EXISTS (SELECT 1 FROM jobs WHERE jobs.provider = o.provider AND jobs.kind = o.job_kind
+          AND jobs.id = o.job AND exchange_id = o.exchange) THEN
+        ending := 'job_opened';
+      ELSE
+        ending := 'job_known';
+        UPDATE holds SET state = 'released', resolved_at = o.at
+          WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account
+            AND holds.state = 'open'
+          RETURNING amount_micros INTO hold_amount;
+        IF FOUND THEN held := held - hold_amount; END IF;
+      END IF;
 
     ELSIF o.kind = 'hold' THEN
       ending := 'held';
@@ -94,8 +128,22 @@ BEGIN
         END IF;
       END IF;
 
+    ELSIF o.job IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.provider = o.provider
+        AND jobs.kind = o.job_kind AND jobs.id = o.job AND account_id = account AND jobs.state = 'open') THEN
+      -- Whoever ended it did so for all. Only what is sent again is answered as it was done.
+      SELECT CASE jobs.state WHEN 'charged' THEN 'charged' ELSE o.state END, charges.amount_micros, overrun_micros
+        INTO ending, one, two
+        FROM jobs LEFT JOIN charges ON charges.exchange_id = o.exchange AND charges.sequence = o.sequence
+          AND revision = 0
+        WHERE jobs.provider = o.provider AND jobs.kind = o.job_kind AND jobs.id = o.job AND resolved_by = o.ended_by;
+      ending := coalesce(ending, 'job_ended');
+
     ELSIF o.kind = 'charge' THEN
       hold_state := 'open';
+      IF o.job IS NOT NULL THEN
+        UPDATE jobs SET state = 'charged', resolved_at = o.at, resolved_by = o.ended_by
+          WHERE jobs.provider = o.provider AND jobs.kind = o.job_kind AND jobs.id = o.job;
+      END IF;
       UPDATE holds SET state = 'charged', resolved_at = o.at
         WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account
           AND holds.state = 'open'
@@ -145,6 +193,10 @@ BEGIN
       END IF;
 
     ELSE
+      IF o.job IS NOT NULL THEN
+        UPDATE jobs SET state = 'released', resolved_at = o.at, resolved_by = o.ended_by
+          WHERE jobs.provider = o.provider AND jobs.kind = o.job_kind AND jobs.id = o.job;
+      END IF;
       UPDATE holds SET state = o.state, resolved_at = o.at
         WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account
           AND holds.state = 'open'

@@ -11,7 +11,7 @@ export class PostgresHold implements Hold {
   readonly amountMicros: Micros
   readonly durable = done
   readonly isDurable = true
-  state: 'open' | 'charged' | 'released' = 'open'
+  state: 'open' | 'charged' | 'released' | 'job' = 'open'
 
   constructor({ exchangeId, sequence, accountId, keyId, amountMicros }: HoldRequest) {
     this.exchangeId = exchangeId

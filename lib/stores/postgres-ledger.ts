@@ -1,6 +1,7 @@
 import { AccountError } from '../accounts/accounts.ts'
 import type { Clock } from '../clock.ts'
-import { budgetDay, budgetDays, keyBudget } from '../ledger/key-spending.ts'
+import type { Job, JobName, NewJob } from '../jobs/job.ts'
+import { budgetDays, keyBudget } from '../ledger/key-spending.ts'
 import {
   BalanceInsufficientError,
   HoldResolvedError,
@@ -20,10 +21,15 @@ import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
 import { canonicalPrice } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
 import type { ObjectKind } from '../money/usage.ts'
+import { objectRecord, selectObject } from './object-record.ts'
+import type { ObjectRow } from './object-record.ts'
+import { postgresCharge } from './postgres-charge.ts'
 import { PostgresHold } from './postgres-hold.ts'
+import { PostgresJobs } from './postgres-jobs.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import { storable } from './storable-text.ts'
 import type { StoreQueries } from './store-queries.ts'
+import { storedPricesOf } from './stored-prices.ts'
 import { writtenWithin } from './write-queue.ts'
 import type { OperationOwner, Ticket, WriteQueue } from './write-queue.ts'
 
@@ -47,11 +53,13 @@ interface PostgresLedgerOptions {
 export class PostgresLedger implements Ledger {
   readonly #options: PostgresLedgerOptions
   readonly #queue: WriteQueue<PostgresOperation>
+  readonly #jobs: PostgresJobs
   readonly #knownPrices = new Set<string>()
 
   constructor(options: PostgresLedgerOptions) {
     this.#options = options
     this.#queue = options.queue
+    this.#jobs = new PostgresJobs({ ...options, durable: ticket => this.#durable(ticket) })
   }
 
   async placeHold(request: HoldRequest): Promise<Hold> {
@@ -85,29 +93,7 @@ export class PostgresLedger implements Ledger {
     open.state = 'charged'
     this.#addPrices(request.lines.map(({ price }) => price))
     const at = this.#options.clock.now()
-    const ticket = this.#queue.add(
-      {
-        kind: 'charge',
-        account: open.accountId,
-        exchange: open.exchangeId,
-        sequence: open.sequence,
-        key: open.keyId,
-        amount: costMicros,
-        at,
-        day: budgetDay(at),
-        provider: request.provider,
-        model: storable(request.model),
-        dialect: request.dialect,
-        operation: request.operation,
-        outcome: request.outcome,
-        source: request.usageSource,
-        lines: JSON.stringify(lines),
-        raw: request.rawUsage === undefined ? null : storable(request.rawUsage),
-        details: request.details === undefined ? null : JSON.stringify(request.details),
-        flags: JSON.stringify(flags),
-      },
-      kept,
-    )
+    const ticket = this.#queue.add(postgresCharge(open, at, request, { lines, costMicros, flags }), kept)
     const { ending, one, two } = await this.#durable(ticket)
     if (ending !== 'charged') throw refusal(ending, hold)
     const overrunMicros = two ?? 0
@@ -120,8 +106,39 @@ export class PostgresLedger implements Ledger {
     this.#release(open, 'released')
   }
 
+  async openJob(hold: Hold, job: NewJob): Promise<boolean> {
+    const open = openHold(hold)
+    open.state = 'job'
+    return this.#jobs.open(open, job)
+  }
+
+  findJob(name: JobName): Promise<Job | undefined> {
+    return this.#jobs.find(name)
+  }
+
+  dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]> {
+    return this.#jobs.due(limit, leaseMs)
+  }
+
+  chargeJob(job: Job, charge: ChargeRequest): Promise<ChargeResult | undefined> {
+    this.#addPrices(charge.lines.map(({ price }) => price))
+    return this.#jobs.charge(job, charge)
+  }
+
+  releaseJob(job: Job): Promise<boolean> {
+    return this.#jobs.release(job)
+  }
+
+  postponeJob(job: Job, nextPollAt: number): Promise<void> {
+    return this.#jobs.postpone(job, nextPollAt)
+  }
+
+  findPrices(hashes: readonly string[]): Promise<ReadonlyMap<string, Price>> {
+    return storedPricesOf(this.#options.queries, hashes)
+  }
+
   async recordObject(object: ProviderObject): Promise<void> {
-    const { provider, kind, id, accountId, credential, exchangeId } = object
+    const { provider, kind, id, accountId, credential, exchangeId, facts } = object
     // Whoever polls a job names the same object again and again; that needs no write.
     if ((await this.findObject(provider, kind, id)) !== undefined) return
     const ticket = this.#queue.add(
@@ -134,6 +151,7 @@ export class PostgresLedger implements Ledger {
         operation: kind,
         lines: id,
         owner: credential,
+        details: facts === undefined ? null : JSON.stringify(facts),
       },
       kept,
     )
@@ -142,12 +160,8 @@ export class PostgresLedger implements Ledger {
   }
 
   async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
-    const [object] = await this.#options.queries.all<ProviderObject>(
-      `SELECT provider, kind, id, account_id AS "accountId", credential, exchange_id AS "exchangeId"
-       FROM objects WHERE provider = ? AND kind = ? AND id = ?`,
-      [provider, kind, storable(id)],
-    )
-    return object
+    const [row] = await this.#options.queries.all<ObjectRow>(selectObject, [provider, kind, storable(id)])
+    return objectRecord(row)
   }
 
   async balance(accountId: string): Promise<Balance> {

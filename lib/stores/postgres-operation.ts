@@ -3,7 +3,7 @@
  * other members are what each kind takes.
  */
 export interface PostgresOperation {
-  readonly kind: 'hold' | 'charge' | 'release' | 'abandon' | 'object' | 'price' | 'balance'
+  readonly kind: 'hold' | 'charge' | 'release' | 'abandon' | 'object' | 'job' | 'price' | 'balance'
   readonly account: string
   /** The exchange's id; of a price its hash. */
   readonly exchange?: string
@@ -14,7 +14,15 @@ export interface PostgresOperation {
   readonly at?: number
   /** The node that placed the hold; of an object its credential. */
   readonly owner?: string
+  /** Of a job its deadline. */
   readonly expires?: number
+  /** The kind and id of the job that is opened, charged or released with the operation. */
+  readonly job_kind?: string
+  readonly job?: string
+  /** Of the end of a job: a name of its own, by which it is known when it is sent again. */
+  readonly ended_by?: string
+  /** When a job is asked after first. */
+  readonly due?: number
   readonly budget?: number
   readonly from_day?: number
   readonly until_day?: number
@@ -24,13 +32,14 @@ export interface PostgresOperation {
   readonly provider?: string
   readonly model?: string
   readonly dialect?: string
-  /** Of an object its kind. */
+  /** Of an object its kind, of a job what submitted it. */
   readonly operation?: string
   readonly outcome?: string
   readonly source?: string
   /** Of a price its body, of an object its id. */
   readonly lines?: string
   readonly raw?: string | null
+  /** Of objects and jobs their facts. */
   readonly details?: string | null
   readonly flags?: string
 }
@@ -46,6 +55,9 @@ export interface PostgresAnswer {
     | 'released'
     | 'expired'
     | 'hold_not_open'
+    | 'job_opened'
+    | 'job_known'
+    | 'job_ended'
     | 'done'
     | 'account_not_found'
   readonly one: number | null

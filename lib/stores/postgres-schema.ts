@@ -171,7 +171,10 @@ CREATE UNLOGGED TABLE rate_counts (
 );
 `
 
-/** As on SQLite. The function is made anew, since it opens and ends jobs too. */
+/**
+ * As on SQLite, and which operation ended a job, so that one that is sent again is answered as it was done. The
+ * function is made anew, since it opens and ends jobs too.
+ */
 const jobs = `
 CREATE TABLE jobs (
   provider TEXT NOT NULL,
@@ -192,6 +195,7 @@ CREATE TABLE jobs (
   deadline_at BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   resolved_at BIGINT,
+  resolved_by TEXT,
   PRIMARY KEY (provider, kind, id),
   UNIQUE (exchange_id, sequence),
   CHECK ((state = 'open') = (resolved_at IS NULL))

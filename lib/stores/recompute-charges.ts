@@ -1,17 +1,11 @@
 import type { ChargeLine } from '../ledger/price-charge.ts'
 import { recomputeCharge } from '../ledger/recompute-charge.ts'
 import type { RecomputedCharge } from '../ledger/reports.ts'
-import { priceHash } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
 import type { StoreQueries } from './store-queries.ts'
+import { storedPrices } from './stored-prices.ts'
 
 const pageRows = 2000
-
-interface PriceRow {
-  readonly hash: string
-  /** The price's canonical text, of which `hash` is the hash. */
-  readonly body: string
-}
 
 interface Row {
   readonly id: number
@@ -22,19 +16,6 @@ interface Row {
   readonly lines: string
   readonly raw: string | null
   readonly cost: number
-}
-
-/** Prices as they were when they were in force, and the versions whose text is not what they say. */
-export async function storedPrices(
-  queries: StoreQueries,
-): Promise<{ readonly prices: ReadonlyMap<string, Price>; readonly damaged: readonly string[] }> {
-  const prices = new Map<string, Price>()
-  const damaged: string[] = []
-  for (const { hash, body } of await queries.all<PriceRow>('SELECT hash, body FROM prices')) {
-    if (priceHash(body) === hash) prices.set(hash, { hash, ...JSON.parse(body) })
-    else damaged.push(hash)
-  }
-  return { prices, damaged }
 }
 
 /** Undefined when the text is no JSON, which nothing here ever writes. */

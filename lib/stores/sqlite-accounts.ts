@@ -7,7 +7,7 @@ import type { Micros } from '../ledger/ledger.ts'
 import { newId } from '../new-id.ts'
 import { accountEmail, checkCredit, newKeyRow } from './account-rules.ts'
 import { keyRecord } from './key-record.ts'
-import { written } from './sqlite-ledger.ts'
+import { written } from './write-queue.ts'
 import type { OperationOwner, WriteQueue } from './write-queue.ts'
 
 // Whoever asked is told that it failed, and must not find later that it was done after all.

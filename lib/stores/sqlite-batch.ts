@@ -1,26 +1,18 @@
-import { budgetDay } from '../ledger/key-spending.ts'
+import { OperationRefusedError } from './operation-refused-error.ts'
 import { sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
+import { RareStatements } from './rare-statements.ts'
+import { SqliteEntries } from './sqlite-entries.ts'
+import { SqliteJobRows } from './sqlite-job-rows.ts'
 import { prepareStatements } from './sqlite-statements.ts'
 import type { Statements } from './sqlite-statements.ts'
 import type {
   AccountOperation,
   BatchReport,
-  ChargeOperation,
   CreditOperation,
   KeyOperation,
   StoreOperation,
 } from './store-operation.ts'
-
-/** One operation is refused for what it asks, while others of its batch may stand. */
-class OperationRefusedError extends Error {
-  readonly code: string
-
-  constructor(code: string, message: string) {
-    super(message)
-    this.code = code
-  }
-}
 
 /** Errors of the disk or the file: no operation of the batch can do anything about them. */
 const storeFailures =
@@ -30,13 +22,16 @@ const storeFailures =
 export class SqliteBatch {
   readonly #database: SqliteDatabase
   readonly #statements: Statements
-  /** Sums by account and by key and day: a row that many charges share is updated once a batch. */
-  readonly #balanceChanges = new Map<string, number>()
-  readonly #spendingChanges = new Map<string, Map<number, number>>()
+  readonly #rare: RareStatements
+  readonly #entries: SqliteEntries
+  readonly #jobs: SqliteJobRows
 
   constructor(database: SqliteDatabase) {
     this.#database = database
     this.#statements = prepareStatements(database)
+    this.#entries = new SqliteEntries(this.#statements)
+    this.#jobs = new SqliteJobRows(this.#statements, this.#entries)
+    this.#rare = new RareStatements(database)
   }
 
   /** Never throws: what went wrong is in the report. */
@@ -65,7 +60,7 @@ export class SqliteBatch {
       const answer = this.#apply(operation)
       if (answer !== undefined) answers.push([index, answer])
     }
-    this.#writeSums()
+    this.#entries.writeSums()
     this.#statements.commit.run()
     return { answers, refusals: [] }
   }
@@ -78,11 +73,11 @@ export class SqliteBatch {
       this.#statements.savepoint.run()
       try {
         const answer = this.#apply(operation)
-        this.#writeSums()
+        this.#entries.writeSums()
         if (answer !== undefined) answers.push([index, answer])
       } catch (error) {
         if (isStoreFailure(error)) throw error
-        this.#forgetSums()
+        this.#entries.forgetSums()
         this.#statements.undo.run()
         const code = error instanceof OperationRefusedError ? error.code : 'operation_failed'
         refusals.push([index, code, error instanceof Error ? error.message : String(error)])
@@ -94,7 +89,7 @@ export class SqliteBatch {
   }
 
   #abandon(): void {
-    this.#forgetSums()
+    this.#entries.forgetSums()
     // After some failures SQLite has rolled back by itself.
     if (this.#database.inTransaction) this.#statements.rollback.run()
   }
@@ -115,10 +110,10 @@ export class SqliteBatch {
         )
         return undefined
       case 'charge':
-        this.#charge(operation)
+        this.#entries.charge(operation)
         return undefined
       case 'release':
-        this.#resolve(operation[1], operation[2], operation[3], operation[4])
+        this.#entries.resolve(operation[1], operation[2], operation[3], operation[4])
         return undefined
       case 'price':
         statements.price.run(operation.slice(1))
@@ -134,82 +129,17 @@ export class SqliteBatch {
         return this.#key(operation)
       case 'revoke':
         return this.#revoke(operation[1], operation[2])
+      case 'open-job':
+        return this.#jobs.open(operation)
+      case 'end-job':
+        return this.#jobs.end(operation)
+      case 'due-jobs':
+        return this.#jobs.due(operation[1], operation[2], operation[3])
+      case 'postpone-job':
+        return this.#jobs.postpone(operation[1], operation[2], operation[3], operation[4])
+      case 'statements':
+        return this.#rare.run(operation[1])
     }
-  }
-
-  #resolve(exchangeId: string, sequence: number, state: string, at: number): void {
-    if (this.#statements.resolve.run(state, at, exchangeId, sequence).changes !== 1) {
-      throw new OperationRefusedError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
-    }
-  }
-
-  #charge(charge: ChargeOperation): void {
-    const [, exchangeId, sequence, accountId, keyId, at] = charge
-    const amountMicros = charge[16]
-    const overrunMicros = charge[17]
-    this.#resolve(exchangeId, sequence, 'charged', at)
-    this.#statements.charge.run(
-      exchangeId,
-      sequence,
-      accountId,
-      keyId,
-      at,
-      charge[6],
-      charge[7],
-      charge[8],
-      charge[9],
-      charge[10],
-      charge[11],
-      charge[12],
-      charge[13],
-      charge[14],
-      charge[15],
-      amountMicros,
-      overrunMicros,
-    )
-    if (amountMicros > 0) this.#addSpending(keyId, budgetDay(at), amountMicros)
-    if (overrunMicros > 0) this.#enterOverrun(charge)
-    else if (amountMicros > 0) {
-      this.#statements.chargeEntries.run(
-        exchangeId,
-        sequence,
-        accountId,
-        -amountMicros,
-        at,
-        exchangeId,
-        sequence,
-        amountMicros,
-        at,
-      )
-      this.#addBalance(accountId, -amountMicros)
-    }
-  }
-
-  /** The account pays what it has, the house the rest; sales are what was used. */
-  #enterOverrun(charge: ChargeOperation): void {
-    const [, exchangeId, sequence, accountId, , at] = charge
-    const paid = charge[16]
-    const rest = charge[17]
-    if (paid > 0) this.#enter(exchangeId, sequence, 'charge', accountId, -paid, at, null)
-    this.#enter(exchangeId, sequence, 'overrun', 'house:overrun', -rest, at, null)
-    this.#enter(exchangeId, sequence, 'revenue', 'house:revenue', paid + rest, at, null)
-  }
-
-  #enter(
-    exchangeId: string,
-    sequence: number,
-    kind: string,
-    accountId: string,
-    amountMicros: number,
-    at: number,
-    reason: string | null,
-  ): void {
-    this.#statements.entry.run(exchangeId, sequence, kind, accountId, amountMicros, at, reason)
-    if (!accountId.startsWith('house:')) this.#addBalance(accountId, amountMicros)
-  }
-
-  #addBalance(accountId: string, amountMicros: number): void {
-    this.#balanceChanges.set(accountId, (this.#balanceChanges.get(accountId) ?? 0) + amountMicros)
   }
 
   #account([, id, userId, email, name, at]: AccountOperation): undefined {
@@ -232,8 +162,8 @@ export class SqliteBatch {
       )
     }
     this.#requireCustomer(accountId)
-    this.#enter(id, 0, 'credit', accountId, amountMicros, at, reason)
-    this.#enter(id, 0, 'cash', 'house:cash', -amountMicros, at, reason)
+    this.#entries.enter(id, 0, 'credit', accountId, amountMicros, at, reason)
+    this.#entries.enter(id, 0, 'cash', 'house:cash', -amountMicros, at, reason)
     return true
   }
 
@@ -254,25 +184,6 @@ export class SqliteBatch {
     if (this.#statements.accountKind.get(accountId) !== 'customer') {
       throw new OperationRefusedError('account_not_found', `there is no account ${accountId}`)
     }
-  }
-
-  #addSpending(keyId: string, day: number, amountMicros: number): void {
-    let days = this.#spendingChanges.get(keyId)
-    if (days === undefined) this.#spendingChanges.set(keyId, (days = new Map()))
-    days.set(day, (days.get(day) ?? 0) + amountMicros)
-  }
-
-  #writeSums(): void {
-    for (const [accountId, change] of this.#balanceChanges) this.#statements.balance.run(change, accountId)
-    for (const [keyId, days] of this.#spendingChanges) {
-      for (const [day, spentMicros] of days) this.#statements.spending.run(keyId, day, spentMicros)
-    }
-    this.#forgetSums()
-  }
-
-  #forgetSums(): void {
-    this.#balanceChanges.clear()
-    this.#spendingChanges.clear()
   }
 }
 

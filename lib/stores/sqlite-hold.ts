@@ -3,7 +3,7 @@ import { writtenWithin } from './write-queue.ts'
 import type { Batch, OperationOwner, Ticket } from './write-queue.ts'
 
 /** What may have become of a hold. */
-export type HoldState = 'open' | 'charged' | 'released' | 'expired' | 'failed'
+export type HoldState = 'open' | 'charged' | 'released' | 'expired' | 'failed' | 'job'
 
 /** What a hold needs of its ledger when it could not be written. */
 export interface HoldKeeper {
@@ -12,6 +12,8 @@ export interface HoldKeeper {
   readonly patienceMs: number
   /** The store refused the hold for good. */
   dropHold(hold: SqliteHold): void
+  /** The store refused for good to make the hold a job's. */
+  dropJob(hold: SqliteHold): void
   /** The store refused the charge for good: the money goes back. */
   undoCharge(hold: SqliteHold): void
   /** The store is out of order for longer than one waits; the hold's caller is told that it failed. */
@@ -77,5 +79,6 @@ export class SqliteHold implements Hold, OperationOwner {
     this.failure = error
     if (this.state === 'open') this.#keeper.dropHold(this)
     else if (this.state === 'charged') this.#keeper.undoCharge(this)
+    else if (this.state === 'job') this.#keeper.dropJob(this)
   }
 }

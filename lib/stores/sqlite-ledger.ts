@@ -1,5 +1,7 @@
 import type { Clock } from '../clock.ts'
+import type { Job, JobName, NewJob } from '../jobs/job.ts'
 import type { BalanceBook } from '../ledger/balance-book.ts'
+import type { KeySpending } from '../ledger/key-spending.ts'
 import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type {
   Balance,
@@ -14,11 +16,17 @@ import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
 import { canonicalPrice } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
 import type { ObjectKind } from '../money/usage.ts'
+import { chargeOperation } from './charge-operation.ts'
+import { objectRecord, selectObject } from './object-record.ts'
+import type { ObjectRow } from './object-record.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import { SqliteHold } from './sqlite-hold.ts'
 import type { HoldKeeper, HoldState } from './sqlite-hold.ts'
-import type { KeySpending } from '../ledger/key-spending.ts'
-import { writtenWithin } from './write-queue.ts'
+import { SqliteJobs } from './sqlite-jobs.ts'
+import type { JobHold } from './store-operation.ts'
+import type { QueryValue } from './store-queries.ts'
+import { storedPricesOf } from './stored-prices.ts'
+import { written, writtenWithin } from './write-queue.ts'
 import type { OperationOwner, Ticket, WriteQueue } from './write-queue.ts'
 
 /** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
@@ -32,6 +40,8 @@ interface SqliteLedgerOptions {
   readonly spending: KeySpending
   readonly reader: SqliteDatabase
   readonly priceHashes: Iterable<string>
+  /** What open jobs hold, of processes before. */
+  readonly jobHolds: readonly JobHold[]
   readonly isStrict: boolean
   readonly clock: Clock
   /** Time that nobody can set, by which holds expire. */
@@ -52,6 +62,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   readonly #knownPrices: Set<string>
   readonly #openHolds = new Set<SqliteHold>()
   readonly #findObject: SqliteStatement
+  readonly #jobs: SqliteJobs
 
   constructor(options: SqliteLedgerOptions) {
     this.isStrict = options.isStrict
@@ -60,10 +71,12 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     this.#queue = options.queue
     this.#book = options.book
     this.#knownPrices = new Set(options.priceHashes)
-    this.#findObject = options.reader.prepare(
-      `SELECT provider, kind, id, account_id AS accountId, credential, exchange_id AS exchangeId
-       FROM objects WHERE provider = ? AND kind = ? AND id = ?`,
-    )
+    this.#findObject = options.reader.prepare(selectObject)
+    this.#jobs = new SqliteJobs({
+      ...options,
+      holds: options.jobHolds,
+      durable: ticket => this.#durable(ticket),
+    })
   }
 
   async placeHold(request: HoldRequest): Promise<Hold> {
@@ -93,36 +106,14 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     const { lines, costMicros, flags } = priceCharge(request)
     this.#end(open, 'charged')
     const { amountMicros, overrunMicros } = this.#book.settle(open.accountId, open.amountMicros, costMicros)
-    const raised = paidFlags(flags, overrunMicros)
+    const result = { amountMicros, overrunMicros, flags: paidFlags(flags, overrunMicros) }
     const at = this.#options.clock.now()
     open.paid = { amountMicros, at }
     this.#options.spending.spend(open.keyId, amountMicros, at)
-    for (const { price } of request.lines) if (!this.#knownPrices.has(price.hash)) this.#addPrice(price, kept)
-    const ticket = this.#queue.add(
-      [
-        'charge',
-        open.exchangeId,
-        open.sequence,
-        open.accountId,
-        open.keyId,
-        at,
-        request.provider,
-        request.model,
-        request.dialect,
-        request.operation,
-        request.outcome,
-        request.usageSource,
-        JSON.stringify(lines),
-        request.rawUsage ?? null,
-        request.details === undefined ? null : JSON.stringify(request.details),
-        raised.length === 0 ? '[]' : JSON.stringify(raised),
-        amountMicros,
-        overrunMicros,
-      ],
-      open,
-    )
+    this.#addPrices(request)
+    const ticket = this.#queue.add(chargeOperation(open, at, request, lines, result), open)
     if (this.isStrict) await this.#durable(ticket)
-    return { amountMicros, overrunMicros, flags: raised }
+    return result
   }
 
   async release(hold: Hold): Promise<void> {
@@ -130,19 +121,58 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     this.#release(openHold(hold), 'released')
   }
 
+  async openJob(hold: Hold, job: NewJob): Promise<boolean> {
+    const open = openHold(hold)
+    if (this.#jobs.has(job)) {
+      this.#release(open, 'released')
+      return false
+    }
+    open.state = 'job'
+    this.#openHolds.delete(open)
+    return this.#jobs.open(open, open, job)
+  }
+
+  findJob(name: JobName): Promise<Job | undefined> {
+    return this.#jobs.find(name)
+  }
+
+  dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]> {
+    return this.#jobs.due(limit, leaseMs)
+  }
+
+  chargeJob(job: Job, charge: ChargeRequest): Promise<ChargeResult | undefined> {
+    this.#addPrices(charge)
+    return this.#jobs.charge(job, charge)
+  }
+
+  releaseJob(job: Job): Promise<boolean> {
+    return this.#jobs.release(job)
+  }
+
+  postponeJob(job: Job, nextPollAt: number): Promise<void> {
+    return this.#jobs.postpone(job, nextPollAt)
+  }
+
+  findPrices(hashes: readonly string[]): Promise<ReadonlyMap<string, Price>> {
+    const { reader } = this.#options
+    const all = async <Row extends object>(sql: string, values: readonly QueryValue[] = []) =>
+      reader.prepare(sql).all(...values) as Row[]
+    return storedPricesOf({ all }, hashes)
+  }
+
   async recordObject(object: ProviderObject): Promise<void> {
     const { provider, kind, id, accountId, credential, exchangeId } = object
+    const facts = object.facts === undefined ? null : JSON.stringify(object.facts)
     // Whoever polls a job names the same object again and again; that needs no write.
     if (this.#findObject.get(provider, kind, id) !== undefined) return
     const at = this.#options.clock.now()
     await this.#durable(
-      this.#queue.add(['object', provider, kind, id, accountId, credential, exchangeId, at], kept),
+      this.#queue.add(['object', provider, kind, id, accountId, credential, exchangeId, facts, at], kept),
     )
   }
 
   async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
-    // The columns are named as the interface names them.
-    return this.#findObject.get(provider, kind, id) as ProviderObject | undefined
+    return objectRecord(this.#findObject.get(provider, kind, id) as ObjectRow | undefined)
   }
 
   async balance(accountId: string): Promise<Balance> {
@@ -181,6 +211,11 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     this.#queue.add(['release', hold.exchangeId, hold.sequence, 'released', at], kept)
   }
 
+  dropJob(hold: SqliteHold): void {
+    hold.state = 'failed'
+    this.#jobs.drop(hold)
+  }
+
   undoCharge(hold: SqliteHold): void {
     hold.state = 'failed'
     if (hold.paid === undefined) return
@@ -208,6 +243,10 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     this.#options.spending.unhold(hold.keyId, hold.amountMicros)
   }
 
+  #addPrices({ lines }: ChargeRequest): void {
+    for (const { price } of lines) if (!this.#knownPrices.has(price.hash)) this.#addPrice(price, kept)
+  }
+
   #addPrice(price: Price, owner: OperationOwner): Ticket {
     this.#knownPrices.add(price.hash)
     const at = this.#options.clock.now()
@@ -224,13 +263,4 @@ function openHold(hold: Hold): SqliteHold {
 
 function unavailable(cause: Error): LedgerUnavailableError {
   return new LedgerUnavailableError(cause.message, { cause })
-}
-
-/** Resolves when an operation is on the disk, with the writer's answer to it. */
-export async function written(ticket: Ticket): Promise<unknown> {
-  const error = await ticket.batch.ended
-  if (error !== undefined) throw error
-  const refusal = ticket.batch.refusalAt(ticket.index)
-  if (refusal !== undefined) throw refusal
-  return ticket.batch.answerAt(ticket.index)
 }

@@ -3,7 +3,7 @@ import { openForWriting, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { applicationId, migrations } from './sqlite-schema.ts'
 import { StoreError, cannotOpen } from './store-error.ts'
-import type { KeyRow, ReleasedHold, StoreSnapshot, WriterOptions } from './store-operation.ts'
+import type { JobHold, KeyRow, ReleasedHold, StoreSnapshot, WriterOptions } from './store-operation.ts'
 
 /** Up to this size the whole file is checked at the start; `gateway verify` checks larger ones. */
 const checkedBytesMax = 64 * 1024 * 1024
@@ -52,15 +52,15 @@ export function migrate(database: SqliteDatabase, steps: readonly string[] = mig
   }
 }
 
-/** Releases what the last process left open: nobody is waiting for those exchanges any more. */
+/** Releases what the last process left open: nobody is waiting for those exchanges any more. Jobs go on. */
 function recover(database: SqliteDatabase, now: number): ReleasedHold[] {
   const open = database.prepare<[], ReleasedHold>(
     `SELECT exchange_id AS exchangeId, sequence, account_id AS accountId, key_id AS keyId,
        amount_micros AS amountMicros, created_at AS createdAt
-     FROM holds WHERE state = 'open' ORDER BY created_at, exchange_id, sequence`,
+     FROM holds WHERE state = 'open' AND owner <> 'jobs' ORDER BY created_at, exchange_id, sequence`,
   )
   const release = database.prepare<[number]>(
-    `UPDATE holds SET state = 'released', resolved_at = ? WHERE state = 'open'`,
+    `UPDATE holds SET state = 'released', resolved_at = ? WHERE state = 'open' AND owner <> 'jobs'`,
   )
   return database.transaction(() => {
     const holds = open.all()
@@ -90,6 +90,14 @@ function snapshot(
       .all(),
     priceHashes: database.prepare<[], string>('SELECT hash FROM prices').pluck().all(),
     releasedHolds,
+    jobHolds: database
+      .prepare<[], JobHold>(
+        `SELECT provider, kind, id, jobs.exchange_id, jobs.sequence, jobs.account_id, jobs.key_id, amount_micros
+         FROM jobs JOIN holds ON holds.exchange_id = jobs.exchange_id AND holds.sequence = jobs.sequence
+         WHERE jobs.state = 'open'`,
+      )
+      .raw()
+      .all() as unknown as readonly JobHold[],
   }
 }
 

@@ -1,8 +1,8 @@
 import type { UserRow, UserRows } from '../accounts/user-rows.ts'
 import type { Clock } from '../clock.ts'
-import { written } from './sqlite-ledger.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { StoreUserRows } from './store-user-rows.ts'
+import { written } from './write-queue.ts'
 import type { WriteQueue } from './write-queue.ts'
 
 interface SqliteUsersOptions {

@@ -151,6 +151,7 @@ function assembleStore(
     spending,
     reader,
     priceHashes: snapshot.priceHashes,
+    jobHolds: snapshot.jobHolds,
     isStrict: durability === 'strict',
     clock,
     steadyClock: options.steadyClock ?? steadyClock,

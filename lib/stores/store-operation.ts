@@ -1,3 +1,5 @@
+import type { SqlStatement } from './user-tables.ts'
+
 /**
  * What the writer is asked to do: plain arrays, since they cross to another thread by the thousand. The
  * first member names the operation, the others are its values in the order of the statement's parameters.
@@ -12,6 +14,11 @@ export type StoreOperation =
   | CreditOperation
   | KeyOperation
   | RevokeOperation
+  | OpenJobOperation
+  | EndJobOperation
+  | DueJobsOperation
+  | PostponeJobOperation
+  | StatementsOperation
 
 /** A hold, as a tuple: it crosses to the writer without the names of its fields. */
 export type HoldOperation = readonly [
@@ -48,7 +55,8 @@ export type ChargeOperation = readonly [
   overrunMicros: number,
 ]
 
-type ReleaseOperation = readonly [
+/** The end of a hold that is not charged, as a tuple. */
+export type ReleaseOperation = readonly [
   kind: 'release',
   exchangeId: string,
   sequence: number,
@@ -66,7 +74,48 @@ type ObjectOperation = readonly [
   accountId: string,
   credential: string,
   exchangeId: string,
+  facts: string | null,
   at: number,
+]
+
+/** A job and its exchange's hold, which becomes its own; answers false when the job is known already. */
+export type OpenJobOperation = readonly [
+  kind: 'open-job',
+  provider: string,
+  jobKind: string,
+  id: string,
+  exchangeId: string,
+  sequence: number,
+  accountId: string,
+  keyId: string,
+  credential: string,
+  dialect: string,
+  operation: string,
+  model: string,
+  facts: string,
+  nextPollAt: number,
+  deadlineAt: number,
+  at: number,
+]
+
+/** The end of a job and of its hold, as one step. */
+export type EndJobOperation = readonly [
+  kind: 'end-job',
+  provider: string,
+  jobKind: string,
+  id: string,
+  ending: ChargeOperation | ReleaseOperation,
+]
+
+/** Answers jobs that are due, and lends them until then. */
+type DueJobsOperation = readonly [kind: 'due-jobs', until: number, now: number, limit: number]
+
+type PostponeJobOperation = readonly [
+  kind: 'postpone-job',
+  nextPollAt: number,
+  provider: string,
+  jobKind: string,
+  id: string,
 ]
 
 /** A new account, as a tuple. */
@@ -107,6 +156,9 @@ export type KeyOperation = readonly [
 
 type RevokeOperation = readonly [kind: 'revoke', id: string, at: number]
 
+/** Statements that are rare and need no form of their own; answers the rows of the last one. */
+type StatementsOperation = readonly [kind: 'statements', statements: readonly SqlStatement[]]
+
 /** How a batch ended: as a whole, and for the operations that had an answer or were refused by themselves. */
 export interface BatchReport {
   /** Nothing of the batch was written: the disk is full, or worse. */
@@ -141,6 +193,18 @@ export interface KeyRow {
   readonly created_at: number
 }
 
+/** What an open job holds. */
+export type JobHold = readonly [
+  provider: string,
+  jobKind: string,
+  id: string,
+  exchangeId: string,
+  sequence: number,
+  accountId: string,
+  keyId: string,
+  amountMicros: number,
+]
+
 /** What a writer knows when it begins, for the memory of the thread that decides. */
 export interface StoreSnapshot {
   /** Whether the store was made just now. */
@@ -150,6 +214,7 @@ export interface StoreSnapshot {
   readonly spending: readonly (readonly [keyId: string, day: number, spentMicros: number])[]
   readonly priceHashes: readonly string[]
   readonly releasedHolds: readonly ReleasedHold[]
+  readonly jobHolds: readonly JobHold[]
 }
 
 /** What the writing thread is started with. */

@@ -1,6 +1,7 @@
 import { invariants } from './ledger-invariants.ts'
-import { recomputeCharges, storedPrices } from './recompute-charges.ts'
+import { recomputeCharges } from './recompute-charges.ts'
 import type { StoreQueries } from './store-queries.ts'
+import { storedPrices } from './stored-prices.ts'
 
 /** At most so many breaches of one kind are told one by one. */
 const examplesMax = 20

@@ -277,3 +277,12 @@ export async function writtenWithin(
     clearTimeout(timer)
   }
 }
+
+/** Resolves when an operation is on the disk, with the writer's answer to it. */
+export async function written(ticket: Ticket): Promise<unknown> {
+  const error = await ticket.batch.ended
+  if (error !== undefined) throw error
+  const refusal = ticket.batch.refusalAt(ticket.index)
+  if (refusal !== undefined) throw refusal
+  return ticket.batch.answerAt(ticket.index)
+}

@@ -3,6 +3,7 @@ import { accountsContract, keysContract } from './accounts.ts'
 import { budgetsContract } from './budgets.ts'
 import { chargesContract } from './charges.ts'
 import { holdsContract } from './holds.ts'
+import { jobsContract } from './jobs.ts'
 import { objectsContract } from './objects.ts'
 import type { OpenStore } from './store-under-test.ts'
 
@@ -14,4 +15,5 @@ export async function ledgerContract(t: Test, open: OpenStore): Promise<void> {
   await accountsContract(t, open)
   await keysContract(t, open)
   await objectsContract(t, open)
+  await jobsContract(t, open)
 }

@@ -25,6 +25,9 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
       t.strictSame(await store.ledger.findObject('openai', 'file', 'file-1'), object)
       await store.ledger.recordObject({ ...object, accountId: other })
       t.strictSame(await store.ledger.findObject('openai', 'file', 'file-1'), object)
+      const measured = { ...object, id: 'file-2', facts: { bytes: 12, mediaType: 'image/png' } }
+      await store.ledger.recordObject(measured)
+      t.strictSame(await store.ledger.findObject('openai', 'file', 'file-2'), measured)
       t.equal(await store.ledger.findObject('openai', 'batch', 'file-1'), undefined)
       t.equal(await store.ledger.findObject('azure', 'file', 'file-1'), undefined)
     },

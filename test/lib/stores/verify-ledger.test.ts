@@ -25,6 +25,12 @@ const openHold = (values: string): string =>
   `INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, state, owner, created_at, expires_at, resolved_at)
    SELECT 'x', 0, id, 'key', ${values} FROM accounts WHERE kind = 'customer'`
 
+const openJob = (exchange: string, state: string, resolvedAt: string): string =>
+  `INSERT INTO jobs (provider, kind, id, exchange_id, sequence, account_id, key_id, credential, dialect, operation,
+     model, facts, state, next_poll_at, deadline_at, created_at, resolved_at)
+   SELECT 'openai', 'batch', 'b', ${exchange}, 0, id, 'key', 'c', 'openai', 'batches', 'm', '{}', ${state}, 0, 0, 0,
+     ${resolvedAt} FROM accounts WHERE kind = 'customer'`
+
 const breaches: readonly (readonly [sql: string, expected: RegExp])[] = [
   ["UPDATE entries SET amount_micros = amount_micros - 1 WHERE kind = 'charge'", /do not add up to zero/],
   ["DELETE FROM entries WHERE kind = 'cash'", /do not add up to zero/],
@@ -38,6 +44,12 @@ const breaches: readonly (readonly [sql: string, expected: RegExp])[] = [
   [openHold(`1, 'open', 'test', 0, 1e15, 5`), /neither open nor resolved/],
   [openHold(`1, 'forgotten', 'test', 0, 1e15, 5`), /neither open nor resolved/],
   ["UPDATE holds SET state = 'released', resolved_at = NULL", /neither open nor resolved/],
+  [openHold(`1, 'open', 'jobs', 0, 1e15, NULL`), /waits for a job that is not open/],
+  [openJob("'x'", "'open'", 'NULL'), /job is open, but has no open hold/],
+  [
+    `${openHold(`1, 'released', 'jobs', 0, 1e15, 5`)}; ${openJob("'x'", "'charged'", '5')}`,
+    /job has ended, but its hold has not/,
+  ],
   ['DELETE FROM charges', /is charged, but has no charge/],
   ['DELETE FROM charges', /entry of a charge has no charge/],
   ["UPDATE holds SET state = 'released'", /no hold of the same account that was charged/],

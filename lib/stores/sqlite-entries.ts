@@ -1,0 +1,114 @@
+import { budgetDay } from '../ledger/key-spending.ts'
+import { OperationRefusedError } from './operation-refused-error.ts'
+import type { Statements } from './sqlite-statements.ts'
+import type { ChargeOperation } from './store-operation.ts'
+
+/** Moves money within the writer's transaction. */
+export class SqliteEntries {
+  readonly #statements: Statements
+  /** Sums by account and by key and day: a row that many charges share is updated once a batch. */
+  readonly #balanceChanges = new Map<string, number>()
+  readonly #spendingChanges = new Map<string, Map<number, number>>()
+
+  constructor(statements: Statements) {
+    this.#statements = statements
+  }
+
+  /** @throws OperationRefusedError hold_not_open */
+  resolve(exchangeId: string, sequence: number, state: string, at: number): void {
+    if (this.#statements.resolve.run(state, at, exchangeId, sequence).changes !== 1) {
+      throw new OperationRefusedError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
+    }
+  }
+
+  /** @throws OperationRefusedError hold_not_open */
+  charge(charge: ChargeOperation): void {
+    const [, exchangeId, sequence, accountId, keyId, at] = charge
+    const amountMicros = charge[16]
+    const overrunMicros = charge[17]
+    this.resolve(exchangeId, sequence, 'charged', at)
+    this.#statements.charge.run(
+      exchangeId,
+      sequence,
+      accountId,
+      keyId,
+      at,
+      charge[6],
+      charge[7],
+      charge[8],
+      charge[9],
+      charge[10],
+      charge[11],
+      charge[12],
+      charge[13],
+      charge[14],
+      charge[15],
+      amountMicros,
+      overrunMicros,
+    )
+    if (amountMicros > 0) this.#addSpending(keyId, budgetDay(at), amountMicros)
+    if (overrunMicros > 0) this.#enterOverrun(charge)
+    else if (amountMicros > 0) {
+      this.#statements.chargeEntries.run(
+        exchangeId,
+        sequence,
+        accountId,
+        -amountMicros,
+        at,
+        exchangeId,
+        sequence,
+        amountMicros,
+        at,
+      )
+      this.#addBalance(accountId, -amountMicros)
+    }
+  }
+
+  /** One side of a transaction. */
+  enter(
+    exchangeId: string,
+    sequence: number,
+    kind: string,
+    accountId: string,
+    amountMicros: number,
+    at: number,
+    reason: string | null,
+  ): void {
+    this.#statements.entry.run(exchangeId, sequence, kind, accountId, amountMicros, at, reason)
+    if (!accountId.startsWith('house:')) this.#addBalance(accountId, amountMicros)
+  }
+
+  /** Writes what the entries of a batch come to. */
+  writeSums(): void {
+    for (const [accountId, change] of this.#balanceChanges) this.#statements.balance.run(change, accountId)
+    for (const [keyId, days] of this.#spendingChanges) {
+      for (const [day, spentMicros] of days) this.#statements.spending.run(keyId, day, spentMicros)
+    }
+    this.forgetSums()
+  }
+
+  forgetSums(): void {
+    this.#balanceChanges.clear()
+    this.#spendingChanges.clear()
+  }
+
+  /** The account pays what it has, the house the rest; sales are what was used. */
+  #enterOverrun(charge: ChargeOperation): void {
+    const [, exchangeId, sequence, accountId, , at] = charge
+    const paid = charge[16]
+    const rest = charge[17]
+    if (paid > 0) this.enter(exchangeId, sequence, 'charge', accountId, -paid, at, null)
+    this.enter(exchangeId, sequence, 'overrun', 'house:overrun', -rest, at, null)
+    this.enter(exchangeId, sequence, 'revenue', 'house:revenue', paid + rest, at, null)
+  }
+
+  #addBalance(accountId: string, amountMicros: number): void {
+    this.#balanceChanges.set(accountId, (this.#balanceChanges.get(accountId) ?? 0) + amountMicros)
+  }
+
+  #addSpending(keyId: string, day: number, amountMicros: number): void {
+    let days = this.#spendingChanges.get(keyId)
+    if (days === undefined) this.#spendingChanges.set(keyId, (days = new Map()))
+    days.set(day, (days.get(day) ?? 0) + amountMicros)
+  }
+}

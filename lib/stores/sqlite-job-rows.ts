@@ -1,0 +1,50 @@
+import type { JobRow } from './job-record.ts'
+import { OperationRefusedError } from './operation-refused-error.ts'
+import type { SqliteEntries } from './sqlite-entries.ts'
+import type { Statements } from './sqlite-statements.ts'
+import type { EndJobOperation, OpenJobOperation } from './store-operation.ts'
+
+/** Writes jobs within the writer's transaction. */
+export class SqliteJobRows {
+  readonly #statements: Statements
+  readonly #entries: SqliteEntries
+
+  constructor(statements: Statements, entries: SqliteEntries) {
+    this.#statements = statements
+    this.#entries = entries
+  }
+
+  /** Answers false for a job that is known already, and releases the hold. */
+  open(job: OpenJobOperation): boolean {
+    const [, , , , exchangeId, sequence] = job
+    const deadlineAt = job[14]
+    const at = job[15]
+    if (this.#statements.job.run(job.slice(1)).changes === 0) {
+      this.#entries.resolve(exchangeId, sequence, 'released', at)
+      return false
+    }
+    if (this.#statements.handOver.run(deadlineAt, exchangeId, sequence).changes !== 1) {
+      throw new OperationRefusedError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
+    }
+    return true
+  }
+
+  /** @throws OperationRefusedError job_not_open, hold_not_open */
+  end([, provider, kind, id, ending]: EndJobOperation): undefined {
+    const [state, at] =
+      ending[0] === 'charge' ? (['charged', ending[5]] as const) : (['released', ending[4]] as const)
+    if (this.#statements.endJob.run(state, at, provider, kind, id).changes !== 1) {
+      throw new OperationRefusedError('job_not_open', `the ${kind} ${id} is not open`)
+    }
+    if (ending[0] === 'charge') this.#entries.charge(ending)
+    else this.#entries.resolve(ending[1], ending[2], ending[3], at)
+  }
+
+  due(until: number, now: number, limit: number): readonly JobRow[] {
+    return this.#statements.dueJobs.all(until, now, limit)
+  }
+
+  postpone(nextPollAt: number, provider: string, kind: string, id: string): undefined {
+    this.#statements.postponeJob.run(nextPollAt, provider, kind, id)
+  }
+}
