@@ -19,12 +19,16 @@ const refusedByGoogle = ['callback', '$callback', '$alt', '$key', 'access_token'
 
 const refusedHeaders = ['x-goog-fieldmask', 'x-http-method-override', 'x-http-method', 'x-method-override']
 
+/** Where the bytes of Google's files travel: beside its API, with us at the same paths. */
+const besideApi = /^(?:\/([a-z0-9][a-z0-9._-]*))?(\/(?:upload|download)\/v1(?:beta)?(?:\/.*)?)$/s
+
 /** Which dialect an error is told in when the path fits none. */
 export function guessDialect(url: string, rawHeaders: readonly string[]): Dialect {
   const path = url.slice(0, 512)
-  if (/\/(?:upload\/|download\/)?v1beta(?:\/|$)/.test(path) || path.startsWith('/ws/')) return google
+  if (/\/v1beta(?:\/|$)/.test(path) || path.startsWith('/ws/') || besideApi.test(path)) return google
   if (/\/v1\/messages(?:[/?]|$)/.test(path) || path.startsWith('/api/hello')) return anthropic
-  if (/\/v1\/models(?:[/?]|$)/.test(path) && isGoogleClient(path, rawHeaders)) return google
+  if (/^\/v1\/(?:models|files|cachedContents)(?:[/?]|$)/.test(path) && isGoogleClient(path, rawHeaders))
+    return google
   return /\/v1\/(?:models|files)(?:[/?]|$)/.test(path) && isAnthropicClient(rawHeaders) ? anthropic : openai
 }
 
@@ -48,68 +52,90 @@ export function findRoute(
   const { values: queryKeys, rest: target } = cutQueryParameter(url, 'key')
   const lookup = method === 'HEAD' ? 'GET' : method
   if (isOwnPath(target)) return matchOwn(lookup, target, queryKeys)
-  // Newer versions of Google's SDKs ask for /v1 unless they are told otherwise.
-  if (/^\/v1\/models\/[^/?]+:[a-zA-Z]+(?:\?|$)/.test(target)) {
-    const match = { ...matchBelow('/v1', google, lookup, target), isStableVersion: true }
-    return { dialect: google, match, prefix: '/v1', providerName: undefined, queryKeys }
-  }
   if (target.startsWith('/v1/')) {
     const dialect = guessDialect(target, rawHeaders)
     const match = matchBelow('/v1', dialect, lookup, target)
-    return { dialect, match, prefix: '/v1', providerName: undefined, queryKeys }
+    // Newer versions of Google's SDKs ask for /v1 unless they are told otherwise.
+    const own = dialect === google ? { ...match, isStableVersion: true } : match
+    return { dialect, match: own, prefix: '/v1', providerName: undefined, queryKeys }
   }
   if (target.startsWith('/v1beta/')) {
     const match = matchBelow('/v1beta', google, lookup, target)
     return { dialect: google, match, prefix: '/v1beta', providerName: undefined, queryKeys }
   }
-  if (/^\/(?:upload|download)\/v1beta\/|^\/ws\//.test(target)) {
-    throw new GatewayError(
-      'not_supported',
-      'File uploads, downloads and Live sessions are not in this release.',
-    )
-  }
+  const beside = besideApi.exec(target)
+  if (beside !== null) return besideRoute(lookup, target, providers, beside[1], queryKeys)
   if (/^\/api\/hello(?:\?|$)/.test(target)) {
     const match = anthropic.match(method, target)
     return { dialect: anthropic, match, prefix: '/v1', providerName: undefined, queryKeys }
   }
-  return providerRoute(lookup, target, providers, queryKeys)
+  return providerRoute(lookup, target, rawHeaders, providers, queryKeys)
+}
+
+/** `/upload/v1beta/...`, which stands at the provider's origin; a provider's name may stand before it. */
+function besideRoute(
+  method: string,
+  target: string,
+  providers: ReadonlyMap<string, ProviderConfig>,
+  providerName: string | undefined,
+  queryKeys: readonly string[],
+): Route {
+  const before = providerName === undefined ? '' : `/${providerName}`
+  if (providerName !== undefined) {
+    const provider = providers.get(providerName)
+    if (provider === undefined) throw nothingAt(target)
+    requireDialect(provider, 'google')
+  }
+  const match = matchBelow(before, google, method, target)
+  return { dialect: google, match, prefix: `${before}/v1beta`, providerName, queryKeys }
 }
 
 /** `/<provider>/v1/...`: that provider and no other; operations we do not know are forwarded too. */
 function providerRoute(
   method: string,
   target: string,
+  rawHeaders: readonly string[],
   providers: ReadonlyMap<string, ProviderConfig>,
   queryKeys: readonly string[],
 ): Route {
   const found = /^\/([a-z0-9][a-z0-9._-]*)\/(v1|v1beta)(\/.*)$/s.exec(target)
-  const provider = found === null ? undefined : providers.get(String(found[1]))
-  if (found === null || provider === undefined) {
-    const path = target.split('?', 1)[0]
-    throw new GatewayError(
-      'route_not_found',
-      `There is nothing at ${path}. Use /v1 (OpenAI, Anthropic), /v1beta (Google) or /<provider>/v1.`,
-    )
-  }
-  const rest = String(found[3])
-  const name: DialectName =
-    found[2] === 'v1beta' ? 'google' : /^\/messages(?:[/?]|$)/.test(rest) ? 'anthropic' : 'openai'
-  if (provider.dialects[name] === undefined) {
-    const spoken = Object.keys(provider.dialects).join(', ')
-    throw new GatewayError(
-      'route_not_found',
-      `${provider.name} does not speak the ${name} format here, only: ${spoken}.`,
-    )
-  }
-  const dialect = dialects[name]
+  const provider = providers.get(String(found?.[1]))
+  if (found === null || provider === undefined) throw nothingAt(target)
+  const [, , version, rest = ''] = found
+  const guessed = version === 'v1beta' ? google : guessDialect(`/v1${rest}`, rawHeaders)
+  // Headers alone decide between formats that the provider speaks.
+  const isHint =
+    version === 'v1' && !rest.startsWith('/messages') && provider.dialects[guessed.name] === undefined
+  const dialect = isHint ? openai : guessed
+  requireDialect(provider, dialect.name)
   const prefix = target.slice(0, target.length - rest.length)
+  const match = matchOrForward(prefix, dialect, method, target)
+  const isStableVersion = version === 'v1' && dialect === google
   return {
     dialect,
-    match: matchOrForward(prefix, dialect, method, target),
+    match: isStableVersion ? { ...match, isStableVersion } : match,
     prefix,
     providerName: provider.name,
     queryKeys,
   }
+}
+
+function nothingAt(target: string): GatewayError {
+  const path = target.split('?', 1)[0]
+  return new GatewayError(
+    'route_not_found',
+    `There is nothing at ${path}. Use /v1 (OpenAI, Anthropic), /v1beta (Google) or /<provider>/v1.`,
+  )
+}
+
+/** @throws GatewayError route_not_found */
+function requireDialect(provider: ProviderConfig, name: DialectName): void {
+  if (provider.dialects[name] !== undefined) return
+  const spoken = Object.keys(provider.dialects).join(', ')
+  throw new GatewayError(
+    'route_not_found',
+    `${provider.name} does not speak the ${name} format here, only: ${spoken}.`,
+  )
 }
 
 /** Matches what stands below a prefix; errors name the path as the client wrote it. */

@@ -3,7 +3,7 @@ import type { BodyKind, Operation } from './dialect.ts'
 /** An operation that costs nothing and reports nothing: no hold, no charge. */
 export function freeOperation(
   name: string,
-  options: Partial<Pick<Operation, 'body' | 'modelIn' | 'interest' | 'factsFromJson' | 'isModelList'>> = {},
+  options: Partial<Omit<Operation, 'name' | 'isFree' | 'mainMeter'>> = {},
 ): Operation {
   const body: BodyKind = options.body ?? 'none'
   return { modelIn: 'none', ...options, name, body, isFree: true, mainMeter: 'requests' }

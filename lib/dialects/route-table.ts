@@ -2,13 +2,20 @@ import { GatewayError } from '../errors.ts'
 import type { ObjectKind } from '../money/usage.ts'
 import type { Operation, RouteMatch } from './dialect.ts'
 
-/** One route: `POST /responses/{id}/cancel`. `{id}` stands for one segment, `{rest}` for all that follow. */
+/**
+ * One route: `POST /responses/{id}/cancel`. `{id}` stands for one segment, as any other name in braces does,
+ * `{rest}` for all that follow, and `{id}:download` for a segment with that ending.
+ */
 export interface RouteRow {
   readonly methods: readonly string[]
   readonly path: string
   readonly operation: Operation
   /** What the `{id}` names, where it names an object of the provider. */
   readonly object?: ObjectKind
+  /** The object's id begins at this segment and goes down to the `{id}`: `files/abc`, as Google names things. */
+  readonly idFrom?: string
+  /** The object's id stands in the query, under this name; requests without it are another route's. */
+  readonly idParameter?: string
   /** The `{id}` or `{rest}` is a model's name. */
   readonly isModel?: boolean
   /** The path is one of the provider's origin, not below the base URL. */
@@ -21,10 +28,12 @@ interface CompiledRow extends RouteRow {
 
 /** The routes of a dialect, matched on the path alone: clients add queries such as `?beta=true`. */
 export class RouteTable {
-  readonly #rows: readonly CompiledRow[]
+  readonly rows: readonly RouteRow[]
+  readonly #compiled: readonly CompiledRow[]
 
   constructor(rows: readonly RouteRow[]) {
-    this.#rows = rows.map(row => ({ ...row, segments: row.path.slice(1).split('/') }))
+    this.rows = rows
+    this.#compiled = rows.map(row => ({ ...row, segments: row.path.slice(1).split('/') }))
   }
 
   /** @throws GatewayError route_not_found, method_not_allowed, request_invalid */
@@ -32,8 +41,9 @@ export class RouteTable {
     const path = pathOf(pathAndQuery)
     const segments = path.slice(1).split('/')
     const allowed = new Set<string>()
-    for (const row of this.#rows) {
+    for (const row of this.#compiled) {
       if (!fits(row.segments, segments)) continue
+      if (row.idParameter !== undefined && !hasParameter(pathAndQuery, row.idParameter)) continue
       if (row.methods.includes(method)) return found(row, segments, pathAndQuery)
       for (const other of row.methods) allowed.add(other)
     }
@@ -52,7 +62,7 @@ export function pathOf(pathAndQuery: string): string {
  * A path segment as the provider will read it.
  * @throws GatewayError request_invalid
  */
-export function decodeSegment(segment: string): string {
+function decodeSegment(segment: string): string {
   let decoded: string
   try {
     decoded = decodeURIComponent(segment)
@@ -66,12 +76,12 @@ export function decodeSegment(segment: string): string {
 }
 
 /** The refusal of a path that is none of the dialect's. */
-export function routeNotFound(path: string): GatewayError {
+function routeNotFound(path: string): GatewayError {
   return new GatewayError('route_not_found', `There is no route ${path} here.`)
 }
 
 /** The refusal of a method, with those that are allowed. */
-export function methodNotAllowed(method: string, path: string, allowed: readonly string[]): GatewayError {
+function methodNotAllowed(method: string, path: string, allowed: readonly string[]): GatewayError {
   const allow = allowed.join(', ')
   return new GatewayError('method_not_allowed', `${method} is not possible on ${path}; ${allow} is.`, {
     details: { allow },
@@ -79,30 +89,72 @@ export function methodNotAllowed(method: string, path: string, allowed: readonly
 }
 
 function fits(pattern: readonly string[], segments: readonly string[]): boolean {
-  const takesRest = pattern.at(-1) === '{rest}'
+  const takesRest = pattern.at(-1)?.startsWith('{rest}') === true
   if (takesRest ? segments.length < pattern.length : segments.length !== pattern.length) return false
-  return pattern.every(
-    (part, index) =>
-      part === segments[index] || part === '{rest}' || (part === '{id}' && segments[index] !== ''),
-  )
+  return pattern.every((part, index) => {
+    if (!part.startsWith('{')) return part === segments[index]
+    const segment = part.startsWith('{rest}') ? segments.at(-1) : segments[index]
+    const ending = endingOf(part)
+    const isEmpty = segment === ending && segments.length === pattern.length
+    return segment?.endsWith(ending) === true && !isEmpty
+  })
+}
+
+/** What follows the braces. */
+function endingOf(part: string): string {
+  return part.slice(part.indexOf('}') + 1)
 }
 
 function found(row: CompiledRow, segments: readonly string[], upstreamPath: string): RouteMatch {
-  const index = row.segments.findIndex(part => part.startsWith('{'))
-  if (index === -1) {
-    return { operation: row.operation, upstreamPath, ...(row.isAtOrigin === true && { isAtOrigin: true }) }
+  const { operation, object } = row
+  const place = row.isAtOrigin === true && { isAtOrigin: true }
+  if (object !== undefined && row.idParameter !== undefined) {
+    const id = onlyParameter(upstreamPath, row.idParameter)
+    return { operation, upstreamPath, ...place, object: { kind: object, id } }
   }
+  const index = row.segments.findIndex(part => part.startsWith('{id}') || part.startsWith('{rest}'))
+  if (index === -1) return { operation, upstreamPath, ...place }
+  const part = row.segments[index] ?? ''
   // Names of models may have slashes of their own.
-  const raw = row.segments[index] === '{rest}' ? segments.slice(index) : segments.slice(index, index + 1)
-  const id = raw.map(decodeSegment).join('/')
-  if (row.object !== undefined) {
-    return { operation: row.operation, upstreamPath, object: { kind: row.object, id } }
+  const raw = part.startsWith('{rest}') ? segments.slice(index) : segments.slice(index, index + 1)
+  const written = raw.join('/')
+  const name = written.slice(0, written.length - endingOf(part).length)
+  const id = name.split('/').map(decodeSegment).join('/')
+  if (object !== undefined) {
+    const from = row.idFrom === undefined ? index : row.segments.indexOf(row.idFrom)
+    const before = segments.slice(from, index).map(decodeSegment)
+    return { operation, upstreamPath, ...place, object: { kind: object, id: [...before, id].join('/') } }
   }
-  if (row.isModel !== true) return { operation: row.operation, upstreamPath }
+  if (row.isModel !== true) return { operation, upstreamPath, ...place }
   let start = 1
   for (const segment of segments.slice(0, index)) start += segment.length + 1
-  const end = start + raw.join('/').length
-  return { operation: row.operation, upstreamPath, pathModel: id, pathModelSpan: { start, end } }
+  return { operation, upstreamPath, pathModel: id, pathModelSpan: { start, end: start + name.length } }
+}
+
+/** The values of a parameter in any spelling that a server might take for it. */
+function parameters(pathAndQuery: string, name: string): readonly string[] {
+  const query = pathAndQuery.indexOf('?')
+  if (query === -1) return []
+  const found: string[] = []
+  for (const [key, value] of new URLSearchParams(pathAndQuery.slice(query + 1))) {
+    if (plain(key) === plain(name)) found.push(value)
+  }
+  return found
+}
+
+function plain(key: string): string {
+  return key.toLowerCase().replaceAll(/[_$]/g, '')
+}
+
+function hasParameter(pathAndQuery: string, name: string): boolean {
+  return parameters(pathAndQuery, name).length > 0
+}
+
+/** @throws GatewayError request_invalid when it is there twice */
+function onlyParameter(pathAndQuery: string, name: string): string {
+  const values = parameters(pathAndQuery, name)
+  if (values.length === 1) return String(values[0])
+  throw new GatewayError('request_invalid', `The query names ${name} twice; send it once.`, { param: name })
 }
 
 /** What servers take as a separator once it is decoded, and control characters. */

@@ -233,9 +233,9 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
     this.#isOver = true
     this.#exchange.set('target', attempt.stop.target)
     if (this.attemptCount > 1) this.#report(attempt, 'relayed')
-    const { prefix } = this.#exchange.get('route')
+    const route = this.#exchange.get('route')
     const { publicUrl } = this.#upstreams
-    attempt.relay(this, ({ headers }) => ownAddresses(headers, attempt.stop.target, publicUrl, prefix))
+    attempt.relay(this, ({ headers }) => ownAddresses(headers, attempt.stop.target, publicUrl, route))
   }
 
   #relayWhole(attempt: Attempt): void {

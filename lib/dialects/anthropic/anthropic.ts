@@ -3,12 +3,12 @@ import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { genericOperation } from '../generic.ts'
 import { RouteTable } from '../route-table.ts'
 import { anthropicErrorBody, anthropicErrorEvent } from './error-shape.ts'
+import { anthropicFileRows } from './files.ts'
 import { countTokens, messages } from './messages.ts'
 import { anthropicModelList } from './model-list.ts'
 
 const models = freeOperation('models', { isModelList: true })
 const batches = unsupportedOperation('batches', 'Batches are not in this release; send messages one by one.')
-const files = unsupportedOperation('files', 'Files are not in this release; send their content inline.')
 const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 const routes = new RouteTable([
@@ -16,8 +16,7 @@ const routes = new RouteTable([
   { methods: ['POST'], path: '/messages/count_tokens', operation: countTokens },
   { methods: everyMethod, path: '/messages/batches', operation: batches },
   { methods: everyMethod, path: '/messages/batches/{rest}', operation: batches },
-  { methods: everyMethod, path: '/files', operation: files },
-  { methods: everyMethod, path: '/files/{rest}', operation: files },
+  ...anthropicFileRows,
   { methods: ['GET'], path: '/models', operation: models },
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
   // Claude Code asks at the origin whether there is somebody, not below the base URL.
@@ -28,6 +27,7 @@ const routes = new RouteTable([
 export const anthropic: Dialect = {
   name: 'anthropic',
   match: (method, pathAndQuery) => routes.match(method, pathAndQuery),
+  routes: routes.rows,
   generic: genericOperation,
   jobKinds: [],
   requestIdHeader: 'request-id',

@@ -2,12 +2,13 @@ import type { Dialect } from '../dialect.ts'
 import { genericOperation } from '../generic.ts'
 import { googleErrorBody, googleErrorEvent } from './error-shape.ts'
 import { googleModelList } from './model-list.ts'
-import { matchGoogle } from './routes.ts'
+import { googleRoutes, matchGoogle } from './routes.ts'
 
 /** The format of the Gemini API. */
 export const google: Dialect = {
   name: 'google',
   match: matchGoogle,
+  routes: googleRoutes,
   generic: genericOperation,
   jobKinds: [],
   requestIdHeader: 'x-request-id',

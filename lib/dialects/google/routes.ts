@@ -1,8 +1,10 @@
 import { GatewayError } from '../../errors.ts'
 import type { Operation, RouteMatch } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
-import { decodeSegment, methodNotAllowed, pathOf, routeNotFound, RouteTable } from '../route-table.ts'
+import { pathOf, RouteTable } from '../route-table.ts'
+import type { RouteRow } from '../route-table.ts'
 import { batchEmbedContents, embedContent } from './embed-content.ts'
+import { googleFileRows } from './files.ts'
 import { countTokens, generateContent, streamGenerateContent } from './generate-content.ts'
 import { interactions, storedInteraction } from './interactions.ts'
 import { predict } from './predict.ts'
@@ -12,7 +14,6 @@ const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 const unsupported: readonly (readonly [string, string])[] = [
   ['operations', 'Long-running operations are not in this release.'],
-  ['files', 'Files are not in this release; send their content inline.'],
   ['fileSearchStores', 'File search stores are not in this release.'],
   ['cachedContents', 'Cached contents are not in this release.'],
   ['batches', 'Batches are not in this release; send the requests one by one.'],
@@ -22,7 +23,7 @@ const unsupported: readonly (readonly [string, string])[] = [
 ]
 
 /** The methods of a model, by what follows the colon. */
-const modelMethods: ReadonlyMap<string, Operation> = new Map([
+const modelMethods: readonly (readonly [string, Operation])[] = [
   ['generateContent', generateContent],
   ['streamGenerateContent', streamGenerateContent],
   ['countTokens', countTokens],
@@ -38,7 +39,7 @@ const modelMethods: ReadonlyMap<string, Operation> = new Map([
     'asyncBatchEmbedContent',
     unsupportedOperation('async-batch-embed-content', 'Batches are not in this release.'),
   ],
-])
+]
 
 const table = new RouteTable([
   { methods: ['POST'], path: '/interactions', operation: interactions },
@@ -61,30 +62,33 @@ const table = new RouteTable([
     operation: unsupportedOperation('operations', 'Long-running operations are not in this release.'),
   },
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
+  ...googleFileRows,
   ...unsupported.flatMap(([name, reason]) => {
     const operation = unsupportedOperation(name, reason)
     return [`/${name}`, `/${name}/{rest}`].map(path => ({ methods: everyMethod, path, operation }))
   }),
 ])
 
-const modelsPrefix = '/models/'
+const modelTable = new RouteTable(
+  modelMethods.map(([method, operation]) => ({
+    methods: ['POST'],
+    path: `/models/{rest}:${method}`,
+    operation,
+    isModel: true,
+  })),
+)
+
+/** Everything that is served in Google's format, and what is refused in words. */
+export const googleRoutes: readonly RouteRow[] = [...modelTable.rows, ...table.rows]
 
 /** @throws GatewayError route_not_found, method_not_allowed, request_invalid */
 export function matchGoogle(method: string, pathAndQuery: string): RouteMatch {
   const path = pathOf(pathAndQuery)
-  const colon = path.lastIndexOf(':')
-  if (!path.startsWith(modelsPrefix) || colon === -1) return table.match(method, pathAndQuery)
-  const raw = path.slice(modelsPrefix.length, colon)
-  const operation = modelMethods.get(path.slice(colon + 1))
-  if (operation === undefined || raw === '') throw routeNotFound(path)
-  if (method !== 'POST') throw methodNotAllowed(method, path, ['POST'])
+  const isMethod = path.startsWith('/models/') && path.includes(':')
+  if (!isMethod) return table.match(method, pathAndQuery)
+  const match = modelTable.match(method, pathAndQuery)
   requireReadableAnswer(pathAndQuery)
-  return {
-    operation,
-    upstreamPath: pathAndQuery,
-    pathModel: raw.split('/').map(decodeSegment).join('/'),
-    pathModelSpan: { start: modelsPrefix.length, end: colon },
-  }
+  return match
 }
 
 /**

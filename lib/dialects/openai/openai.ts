@@ -8,6 +8,7 @@ import { openaiRoutes } from './routes.ts'
 export const openai: Dialect = {
   name: 'openai',
   match: (method, pathAndQuery) => openaiRoutes.match(method, pathAndQuery),
+  routes: openaiRoutes.rows,
   generic: genericOperation,
   jobKinds: [],
   requestIdHeader: 'x-request-id',

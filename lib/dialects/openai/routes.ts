@@ -5,6 +5,7 @@ import type { RouteRow } from '../route-table.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'
 import { embeddings } from './embeddings.ts'
+import { openaiFileRows } from './files.ts'
 import { imageEdits, imageGenerations, imageVariations } from './images.ts'
 import { moderations } from './moderations.ts'
 import { rerank } from './rerank.ts'
@@ -21,8 +22,6 @@ function post(path: string, operation: Operation): RouteRow {
 
 /** What lives on at the provider, is billed later, or goes around the gateway. */
 const unsupported: readonly (readonly [string, string])[] = [
-  ['files', 'Files are not in this release; send their content inline.'],
-  ['uploads', 'Uploads are not in this release; send the content inline.'],
   ['batches', 'Batches are not in this release; send the requests one by one.'],
   ['videos', 'Videos are not in this release.'],
   ['realtime', 'Realtime sessions are not in this release.'],
@@ -61,5 +60,6 @@ export const openaiRoutes = new RouteTable([
   post('/rerank', rerank),
   { methods: ['GET'], path: '/models', operation: models },
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
+  ...openaiFileRows,
   ...unsupported.flatMap(unsupportedRows),
 ])

@@ -27,9 +27,15 @@ const openaiRows: readonly Row[] = [
   ['POST', '/rerank', 'rerank', 'charged'],
   ['GET', '/models', 'models', 'free'],
   ['GET', '/models/gpt-4', 'models', 'free'],
-  ['POST', '/files', 'files', 'refused'],
-  ['GET', '/files/file-1/content', 'files', 'refused'],
-  ['POST', '/uploads', 'uploads', 'refused'],
+  ['POST', '/files', 'file-upload', 'free'],
+  ['GET', '/files', 'file-list', 'refused'],
+  ['GET', '/files/file-1', 'stored-file', 'free'],
+  ['DELETE', '/files/file-1', 'stored-file', 'free'],
+  ['GET', '/files/file-1/content', 'stored-file', 'free'],
+  ['POST', '/uploads', 'upload-start', 'free'],
+  ['POST', '/uploads/upload_1/parts', 'upload-part', 'free'],
+  ['POST', '/uploads/upload_1/complete', 'upload-complete', 'free'],
+  ['POST', '/uploads/upload_1/cancel', 'upload-cancel', 'free'],
   ['POST', '/batches', 'batches', 'refused'],
   ['POST', '/videos', 'videos', 'refused'],
   ['POST', '/realtime/client_secrets', 'realtime', 'refused'],
@@ -47,7 +53,10 @@ const anthropicRows: readonly Row[] = [
   ['POST', '/messages/count_tokens', 'count-tokens', 'free'],
   ['POST', '/messages/batches', 'batches', 'refused'],
   ['GET', '/messages/batches/b/results', 'batches', 'refused'],
-  ['POST', '/files', 'files', 'refused'],
+  ['POST', '/files', 'file-upload', 'free'],
+  ['GET', '/files', 'file-list', 'refused'],
+  ['GET', '/files/file_1', 'stored-file', 'free'],
+  ['GET', '/files/file_1/content', 'stored-file', 'free'],
   ['GET', '/models', 'models', 'free'],
   ['GET', '/models/claude', 'models', 'free'],
   ['HEAD', '/api/hello', 'hello', 'free'],
@@ -69,7 +78,12 @@ const googleRows: readonly Row[] = [
   ['POST', '/models/gemini:batchGenerateContent', 'batch-generate-content', 'refused'],
   ['GET', '/models/veo/operations/x', 'operations', 'refused'],
   ['GET', '/operations/x', 'operations', 'refused'],
-  ['POST', '/files', 'files', 'refused'],
+  ['POST', '/upload/v1beta/files', 'file-upload', 'free'],
+  ['GET', '/files', 'file-list', 'refused'],
+  ['GET', '/files/abc', 'stored-file', 'free'],
+  ['DELETE', '/files/abc', 'stored-file', 'free'],
+  ['GET', '/files/abc:download', 'file-download', 'free'],
+  ['GET', '/download/v1beta/files/abc:download', 'file-download', 'free'],
   ['POST', '/cachedContents', 'cachedContents', 'refused'],
   ['GET', '/batches/b', 'batches', 'refused'],
   ['POST', '/auth_tokens', 'auth_tokens', 'refused'],
@@ -146,6 +160,9 @@ await t.test('names that servers could read differently are refused', async t =>
 await t.test('objects and models in the path are named, and the place of the model is known', async t => {
   t.same(openai.match('GET', '/responses/resp_1?stream=true').object, { kind: 'response', id: 'resp_1' })
   t.same(google.match('GET', '/interactions/v1_a').object, { kind: 'interaction', id: 'v1_a' })
+  for (const place of ['/files/a-b', '/files/a-b:download?alt=media', '/download/v1/files/a-b:download']) {
+    t.same(google.match('GET', place).object, { kind: 'file', id: 'files/a-b' }, place)
+  }
   t.equal(openai.match('GET', '/models/groq/llama').pathModel, 'groq/llama')
   const path = '/models/gemini%2D2.5:streamGenerateContent?alt=sse'
   const match = google.match('POST', path)
@@ -186,4 +203,18 @@ await t.test('lists of models have the shape of their dialect', async t => {
   t.match(google.modelList(['a'], undefined), { models: [{ name: 'models/a' }] })
   t.match(google.modelList(['a'], 'a'), { name: 'models/a' })
   for (const [dialect] of tables) t.throws(() => dialect.modelList(['a'], 'b'), { code: 'model_not_found' })
+})
+
+await t.test("the bytes of Google's uploads go where their address says", async t => {
+  const path = '/upload/v1beta/files?upload_id=a%2Bb&upload_protocol=resumable'
+  for (const method of ['POST', 'PUT']) {
+    t.match(google.match(method, path), {
+      operation: { name: 'upload-chunk', isOpenByObject: true },
+      object: { kind: 'upload', id: 'a+b' },
+      isAtOrigin: true,
+      upstreamPath: path,
+    })
+  }
+  const twice = '/upload/v1beta/files?upload_id=mine&%75pload_ID=theirs'
+  t.throws(() => google.match('POST', twice), { code: 'request_invalid', param: 'upload_id' })
 })

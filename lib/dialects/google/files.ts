@@ -1,0 +1,83 @@
+import { headerValues } from '../../http/headers.ts'
+import type { NamedObject } from '../../money/usage.ts'
+import type { Operation } from '../dialect.ts'
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { object } from '../interest.ts'
+import { names } from '../named-objects.ts'
+import { objectOperation } from '../object-operation.ts'
+import type { RouteRow } from '../route-table.ts'
+
+const uploadId = 'upload_id'
+const uploaded = object({ file: object({ name: names('file') }) })
+
+/**
+ * The first request of an upload, or the only one where the bytes come with it (`X-Goog-Upload-Protocol:
+ * multipart`). Its answer tells by headers where the others go.
+ */
+const fileUpload: Operation = {
+  ...objectOperation('file-upload', uploaded, { body: 'streamed' }),
+  objectsInHead: uploadsInHead,
+}
+/** The bytes of an upload that was started, or a question how far it came. SDKs send no key with it. */
+const uploadChunk: Operation = {
+  ...objectOperation('upload-chunk', uploaded, { body: 'streamed' }),
+  isOpenByObject: true,
+}
+/** What a file is, and its end. */
+const storedFile = freeOperation('stored-file')
+/** Its bytes: an answer that sends on to where they are, or the bytes. */
+const fileDownload = freeOperation('file-download')
+const fileList = unsupportedOperation(
+  'file-list',
+  'Lists of files are not in this release; keep the names of those that you upload.',
+)
+
+const storeUpload = unsupportedOperation('store-upload', 'File search stores are not in this release.')
+
+const versions = ['v1beta', 'v1']
+
+/** Files: below `/v1beta`, and beside it at the origin where their bytes travel. */
+export const googleFileRows: readonly RouteRow[] = [
+  ...versions.flatMap((version): readonly RouteRow[] => [
+    {
+      methods: ['POST', 'PUT'],
+      path: `/upload/${version}/files`,
+      operation: uploadChunk,
+      object: 'upload',
+      idParameter: uploadId,
+      isAtOrigin: true,
+    },
+    { methods: ['POST'], path: `/upload/${version}/files`, operation: fileUpload, isAtOrigin: true },
+    {
+      methods: ['GET'],
+      path: `/download/${version}/files/{id}:download`,
+      operation: fileDownload,
+      object: 'file',
+      idFrom: 'files',
+      isAtOrigin: true,
+    },
+    { methods: ['POST', 'PUT'], path: `/upload/${version}/{rest}`, operation: storeUpload, isAtOrigin: true },
+  ]),
+  { methods: ['GET'], path: '/files', operation: fileList },
+  {
+    methods: ['GET'],
+    path: '/files/{id}:download',
+    operation: fileDownload,
+    object: 'file',
+    idFrom: 'files',
+  },
+  { methods: ['GET', 'DELETE'], path: '/files/{id}', operation: storedFile, object: 'file', idFrom: 'files' },
+]
+
+const addressHeaders = ['x-goog-upload-url', 'x-goog-upload-control-url', 'location']
+
+/** The uploads that an answer's addresses name: who has such an address may go on with it. */
+function uploadsInHead(headers: readonly string[]): readonly NamedObject[] {
+  const ids = new Set<string>()
+  for (const address of addressHeaders.flatMap(name => headerValues(headers, name))) {
+    if (!URL.canParse(address, 'https://relative.invalid')) continue
+    const id = new URL(address, 'https://relative.invalid').searchParams.get(uploadId)
+    if (id !== null && id !== '') ids.add(id)
+  }
+  return [...ids].map(id => ({ kind: 'upload', id }))
+}

@@ -1,0 +1,38 @@
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { list, object } from '../interest.ts'
+import { names } from '../named-objects.ts'
+import { objectOperation } from '../object-operation.ts'
+import type { RouteRow } from '../route-table.ts'
+
+const file = object({ id: names('file') })
+
+/** `POST /files`, a form with the file in it. */
+const fileUpload = objectOperation('file-upload', file, { body: 'streamed' })
+/** What a file is, its content, and its end. */
+const storedFile = freeOperation('stored-file')
+
+/** `POST /uploads`: a large file comes in parts. */
+const uploadStart = objectOperation('upload-start', object({ id: names('upload') }), { body: 'opaque' })
+const uploadPart = objectOperation('upload-part', object({ id: names('uploadPart') }), { body: 'streamed' })
+const uploadComplete = objectOperation('upload-complete', object({ file }), {
+  body: 'json',
+  interest: object({ part_ids: list(names('uploadPart')) }),
+})
+const uploadCancel = freeOperation('upload-cancel', { body: 'opaque' })
+
+const fileList = unsupportedOperation(
+  'file-list',
+  'Lists of files are not in this release; keep the ids of those that you upload.',
+)
+
+/** Files and uploads, below `/v1`. */
+export const openaiFileRows: readonly RouteRow[] = [
+  { methods: ['POST'], path: '/files', operation: fileUpload },
+  { methods: ['GET'], path: '/files', operation: fileList },
+  { methods: ['GET', 'DELETE'], path: '/files/{id}', operation: storedFile, object: 'file' },
+  { methods: ['GET'], path: '/files/{id}/content', operation: storedFile, object: 'file' },
+  { methods: ['POST'], path: '/uploads', operation: uploadStart },
+  { methods: ['POST'], path: '/uploads/{id}/parts', operation: uploadPart, object: 'upload' },
+  { methods: ['POST'], path: '/uploads/{id}/complete', operation: uploadComplete, object: 'upload' },
+  { methods: ['POST'], path: '/uploads/{id}/cancel', operation: uploadCancel, object: 'upload' },
+]
