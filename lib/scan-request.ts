@@ -72,7 +72,9 @@ class JsonScan implements BodyScan<Found> {
 
   constructor(operation: Operation, { foldUnderscores, isWhole }: ScanOptions) {
     this.#operation = operation
-    this.#scanner = new JsonScanner(operation.interest ?? {}, { foldUnderscores }, isWhole)
+    const { interest = {}, findingsMax } = operation
+    const options = { foldUnderscores, ...(findingsMax !== undefined && { findingsMax }) }
+    this.#scanner = new JsonScanner(interest, options, isWhole)
   }
 
   push(chunk: Buffer): void {

@@ -9,6 +9,7 @@ export interface ChargeLine {
   readonly meters: Meters
   readonly tier?: string
   readonly variant?: string
+  readonly sumOf?: number
   readonly priceVersion: string
   readonly amountMicros: Micros
 }
@@ -52,6 +53,7 @@ export function priceCharge(request: ChargeRequest): PricedCharge {
       meters: countable(usage.meters),
       ...(usage.tier === undefined ? {} : { tier: usage.tier }),
       ...(usage.variant === undefined ? {} : { variant: usage.variant }),
+      ...(usage.sumOf === undefined ? {} : { sumOf: usage.sumOf }),
       priceVersion: price.hash,
       amountMicros,
     })

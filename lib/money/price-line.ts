@@ -47,13 +47,19 @@ function scaledUnits(units: number): bigint {
   return BigInt(units.toFixed(6).replace('.', ''))
 }
 
-function promptTokens(units: Readonly<Meters>): number {
+/** The length of a prompt: all input meters together. */
+export function promptTokens(units: Readonly<Meters>): number {
   let tokens = 0
   for (const meter of inputOrder) {
     const count = units[meter]
     if (count !== undefined && isCount(count)) tokens += count
   }
   return tokens
+}
+
+/** A count that stands in a store or came by another way must not price anything at nothing. */
+function sumOf(line: UsageLine): number {
+  return Math.max(1, line.sumOf ?? 1)
 }
 
 /** The levels a prompt reaches, from the last `whole` one on: each prices what lies above its threshold. */
@@ -68,13 +74,22 @@ function reachedLevels(rates: Rates, tokens: number): readonly RateLevel[] {
   return reached
 }
 
-/** Prices the units of one input meter, which stand in the prompt from `start` on, level by level. */
-function levelledCost(levels: readonly RateLevel[], meter: Meter, start: number, units: number): bigint {
+/**
+ * Prices the units of one input meter, which stand in the prompt from `start` on, level by level. A sum of
+ * requests is one prompt as long as all of theirs, with thresholds as far up.
+ */
+function levelledCost(
+  levels: readonly RateLevel[],
+  meter: Meter,
+  start: number,
+  units: number,
+  sumOf: number,
+): bigint {
   let cost = 0n
   for (const [index, level] of levels.entries()) {
-    const from = index === 0 ? start : Math.max(start, level.above)
+    const from = index === 0 ? start : Math.max(start, level.above * sumOf)
     const next = levels[index + 1]
-    const to = Math.min(start + units, next === undefined ? Infinity : next.above)
+    const to = Math.min(start + units, next === undefined ? Infinity : next.above * sumOf)
     if (to > from) cost += scaledUnits(to - from) * (level.rates[meter] ?? 0n)
   }
   return cost
@@ -111,7 +126,7 @@ function exactCost(
     else if (perUnit !== undefined || levels.length === 1 || !inputMeters.has(meter)) {
       // Output stands behind the whole prompt, so it lies above every threshold that the prompt reaches.
       cost += scaledUnits(units) * rate
-    } else cost += levelledCost(levels, meter, start, units)
+    } else cost += levelledCost(levels, meter, start, units, sumOf(line))
     if (inputMeters.has(meter)) start += units
   }
   return cost
@@ -124,7 +139,7 @@ function exactCost(
 export function priceLine(price: Price, line: UsageLine): LineAmount {
   const rates = ratesOf(price)
   const found: { unpriced: Meter[]; isInvalid: boolean } = { unpriced: [], isInvalid: false }
-  let cost = exactCost(rates, line, promptTokens(line.meters), found)
+  let cost = exactCost(rates, line, promptTokens(line.meters) / sumOf(line), found)
   let scale = rateUnit * unitScale
   let unpricedTier: string | undefined
   if (line.tier !== undefined) {
@@ -152,7 +167,7 @@ export function priceLine(price: Price, line: UsageLine): LineAmount {
 export function priceAtMost(price: Price, line: UsageLine): Micros {
   const rates = ratesOf(price)
   const found: { unpriced: Meter[]; isInvalid: boolean } = { unpriced: [], isInvalid: false }
-  const tokens = promptTokens(line.meters)
+  const tokens = promptTokens(line.meters) / sumOf(line)
   const [first, ...others] = rates.levels
   const levels: [RateLevel, ...RateLevel[]] = [first]
   let dearest = exactCost({ ...rates, levels }, line, tokens, found)

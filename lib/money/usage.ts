@@ -1,3 +1,5 @@
+import type { BatchFacts } from './batch-facts.ts'
+
 const tokenMeters = [
   'input',
   'cachedInput',
@@ -67,6 +69,8 @@ export interface ObjectFacts {
   readonly height?: number
   /** Of JSON lines. */
   readonly lines?: number
+  /** What a batch of its lines would ask for. */
+  readonly batch?: BatchFacts
 }
 
 /** An object of the provider that an answer names, such as a stored response. */

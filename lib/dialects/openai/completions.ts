@@ -44,7 +44,7 @@ export const completions: Operation = {
 }
 
 /** A list of prompts is answered one by one; a list of numbers is one prompt in tokens. */
-function countPrompts(scan: ScanResult): number {
+export function countPrompts(scan: ScanResult): number {
   let count = 0
   for (const { name, type } of scan.findings) {
     if (name === 'prompt' && (type === 'string' || type === 'array')) count += 1

@@ -1,0 +1,119 @@
+import type { ScanResult } from '../../http/json-scan.ts'
+import type { JobSighting, UsageReading } from '../../money/usage.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import { batchedRequest, batchFindingsMax, inlineBatch } from '../batch-requests.ts'
+import type { AnswerHead, JobKind, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import { freeOperation } from '../free-operation.ts'
+import { list, object, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { BatchMessagesReader } from './batch-messages.ts'
+import { batchedMessage } from './message-request.ts'
+
+const request = object({ requests: list(batchedRequest(object({ params: batchedMessage }))) })
+const requestsMax = 100_000
+
+const batch = object({
+  id: value('id'),
+  processing_status: value('status'),
+  request_counts: object({ succeeded: value('succeeded') }),
+})
+
+/** Reads the batch object, which tells how many requests succeeded and nothing of what they used. */
+class BatchReader extends AnswerReader {
+  #id = ''
+  #status = ''
+  #succeeded = 0
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, batch, 'batch')
+  }
+
+  override end(): UsageReading {
+    const reading = super.end()
+    return this.#id === '' ? reading : { ...reading, job: this.#sighting() }
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'status' && typeof value === 'string') this.#status = value
+    if (name === 'succeeded' && typeof value === 'number') this.#succeeded = value
+  }
+
+  protected override nameObject(kind: 'batch', id: unknown): void {
+    super.nameObject(kind, id)
+    if (typeof id === 'string') this.#id = id
+  }
+
+  protected override measure(): AnswerMeasure {
+    return { lines: [], details: {} }
+  }
+
+  #sighting(): JobSighting {
+    const name = { kind: 'batch', id: this.#id } as const
+    if (this.#status !== 'ended') return { ...name, state: 'running' }
+    // Requests that errored, were cancelled or expired are not billed.
+    if (this.#succeeded === 0) return { ...name, state: 'failed' }
+    return { ...name, state: 'done', resultsPath: `${pathOf(this.#id)}/results` }
+  }
+}
+
+function pathOf(id: string): string {
+  return `/messages/batches/${encodeURIComponent(id)}`
+}
+
+const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new BatchReader(head, context)
+
+/** `POST /messages/batches` */
+export const createBatch: Operation = {
+  name: 'batch',
+  body: 'json',
+  modelIn: 'none',
+  isFree: false,
+  mainMeter: 'output',
+  interest: request,
+  findingsMax: batchFindingsMax,
+  factsFromJson: batchFacts,
+  readUsage,
+  namesObjects: true,
+}
+
+/** `GET /messages/batches/{id}` and `POST /messages/batches/{id}/cancel` */
+export const storedBatch: Operation = {
+  ...freeOperation('stored-batch'),
+  body: 'opaque',
+  readUsage,
+  namesObjects: true,
+  job: 'reads',
+}
+
+/** `DELETE /messages/batches/{id}`: of a batch that has ended, and its results with it. */
+export const deletedBatch: Operation = { ...freeOperation('deleted-batch'), body: 'opaque', job: 'ends' }
+
+/** `GET /messages/batches/{id}/results` */
+export const batchResults: Operation = {
+  ...freeOperation('batch-results'),
+  readUsage: (_head, context) => new BatchMessagesReader(context),
+  job: 'reads',
+}
+
+/** Batches end within a day; their results are there for 29. */
+export const batchJobs: JobKind = {
+  kind: 'batch',
+  retrieval: storedBatch,
+  results: batchResults,
+  path: pathOf,
+  durationMsMax: 3 * 86_400_000,
+}
+
+/** Text and media are those of the requests, whose places and sizes stand in the batch. */
+function batchFacts(scan: ScanResult, body: { readonly length: number }): RequestFacts {
+  const requests = inlineBatch(scan, { requestsMax, endpoint: '/v1/messages' })
+  return {
+    isStreaming: false,
+    candidates: 1,
+    textBytes: body.length,
+    media: [],
+    objects: [],
+    startsJob: true,
+    batch: { requests },
+  }
+}

@@ -1,0 +1,86 @@
+import { JsonLines } from '../http/json-lines.ts'
+import type { JsonLine } from '../http/json-lines.ts'
+import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
+import type { JobSighting, NamedObject, UsageReading } from '../money/usage.ts'
+import { BatchSum } from './batch-sum.ts'
+import type { UsageReader, UsageReaderContext } from './dialect.ts'
+import { UsageFields } from './usage-fields.ts'
+
+const lineOptions = { valueBytesMax: 262_144, findingsMax: 20_000, rejectDuplicates: false }
+
+/** A reading of a batch: what its requests consumed, in sums. */
+export function batchReading(
+  sum: BatchSum,
+  flags: ReadonlySet<string>,
+  rest: { readonly isTerminal: boolean; readonly job?: JobSighting },
+): UsageReading {
+  const lines = sum.lines()
+  return {
+    lines,
+    ...(Object.keys(sum.details).length > 0 && { details: sum.details }),
+    isTerminal: rest.isTerminal,
+    hasError: false,
+    hasOutput: lines.length > 0,
+    outputTextBytes: 0,
+    unmeteredTextBytes: 0,
+    flags: [...flags],
+    ...(rest.job !== undefined && { job: rest.job }),
+  }
+}
+
+/** The parsed value of the last finding of a name; undefined where there is none. */
+export function lastValue(findings: readonly Finding[], name: string): unknown {
+  const raw = findings.findLast(finding => finding.name === name)?.raw
+  return raw === undefined ? undefined : JSON.parse(raw.toString('utf8'))
+}
+
+/** The numbers of the last usage object of a name; undefined where there is none. */
+export function lastUsage(
+  findings: readonly Finding[],
+  name: string,
+  flags: Set<string>,
+): UsageFields | undefined {
+  const value = lastValue(findings, name)
+  return typeof value === 'object' && value !== null ? new UsageFields(value, flags) : undefined
+}
+
+/**
+ * Reads the results of a batch: JSON lines, one for each request, of any number and length. Only the sums
+ * of what was used are kept.
+ */
+export abstract class BatchResultsReader implements UsageReader {
+  readonly isTerminal = false
+  protected readonly context: UsageReaderContext
+  protected readonly sum = new BatchSum()
+  protected readonly flags = new Set<string>()
+  readonly #lines: JsonLines
+  #isLastWhole = true
+
+  constructor(context: UsageReaderContext, interest: Interest) {
+    this.context = context
+    this.#lines = new JsonLines(interest, lineOptions, line => this.#take(line))
+  }
+
+  push(chunk: Buffer): void {
+    this.#lines.push(chunk)
+  }
+
+  takeObjects(): readonly NamedObject[] {
+    return []
+  }
+
+  end(): UsageReading {
+    this.#lines.end()
+    return batchReading(this.sum, this.flags, { isTerminal: this.#isLastWhole })
+  }
+
+  /** The result of one request, to be added to the sum. */
+  protected abstract takeResult(scan: ScanResult): void
+
+  #take({ error, findings }: JsonLine): void {
+    this.#isLastWhole = error === undefined
+    // What a line says before the place where it cannot be read still counts.
+    if (error !== undefined) this.flags.add('answer_unreadable')
+    this.takeResult({ findings })
+  }
+}

@@ -1,0 +1,119 @@
+import type { MediaPart } from '../http/media-part.ts'
+import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
+import type { Meter, NamedObject } from '../money/usage.ts'
+
+/** One request inside a batch. */
+export interface BatchRequest {
+  /** Its place: `line 3`, `requests[2]`. */
+  readonly at: string
+  readonly model: string
+  readonly endpoint: string
+  readonly mainMeter?: Meter
+  readonly textBytes: number
+  readonly outputTokensCap?: number
+  readonly candidates: number
+  readonly media: readonly MediaPart[]
+  readonly objects: readonly NamedObject[]
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+/** More different models, or objects, than anybody's batch names; they are kept, so they are bounded. */
+const sharesMax = 200
+const objectsMax = 2000
+const mediaBytesUnknown = 1_048_576
+
+/** Adds the requests of a batch up as they are read. */
+export class BatchTally {
+  readonly #requestsMax: number
+  readonly #shares = new Map<string, Mutable<BatchShare>>()
+  readonly #objects = new Map<string, NamedObject & { readonly at: string }>()
+  #requests = 0
+  #problem: BatchFacts['problem']
+
+  constructor(requestsMax: number) {
+    this.#requestsMax = requestsMax
+  }
+
+  add(request: BatchRequest): void {
+    this.#requests += 1
+    if (this.#requests > this.#requestsMax) {
+      this.fail(request.at, `A batch may have at most ${this.#requestsMax} requests, and this is one more.`)
+      return
+    }
+    const share = this.#shareOf(request)
+    if (share === undefined) return
+    share.requests += 1
+    share.textBytes += request.textBytes
+    share.textBytesLongest = Math.max(share.textBytesLongest, request.textBytes)
+    if (request.outputTokensCap === undefined) share.candidatesUncapped += request.candidates
+    else {
+      share.candidatesCapped += request.candidates
+      share.outputTokensCapped += request.outputTokensCap * request.candidates
+    }
+    for (const part of request.media) share.media = withPart(share.media, part)
+    for (const object of request.objects) this.#refer(object, request.at)
+  }
+
+  /** No batch can be made of these requests, whatever else there is. */
+  get hasFailed(): boolean {
+    return this.#problem !== undefined
+  }
+
+  /** Only the first problem is told. */
+  fail(at: string, message: string): void {
+    this.#problem ??= { at, message }
+  }
+
+  facts(): BatchFacts {
+    return {
+      requests: this.#requests,
+      shares: [...this.#shares.values()],
+      objects: [...this.#objects.values()],
+      ...(this.#problem !== undefined && { problem: this.#problem }),
+    }
+  }
+
+  #shareOf({ at, model, endpoint, mainMeter }: BatchRequest): Mutable<BatchShare> | undefined {
+    const key = `${endpoint} ${model}`
+    let share = this.#shares.get(key)
+    if (share !== undefined) return share
+    if (this.#shares.size === sharesMax) {
+      this.fail(at, `A batch may name at most ${sharesMax} models.`)
+      return undefined
+    }
+    share = {
+      model,
+      endpoint,
+      ...(mainMeter !== undefined && { mainMeter }),
+      firstAt: at,
+      requests: 0,
+      textBytes: 0,
+      textBytesLongest: 0,
+      outputTokensCapped: 0,
+      candidatesCapped: 0,
+      candidatesUncapped: 0,
+      media: {},
+    }
+    this.#shares.set(key, share)
+    return share
+  }
+
+  #refer(object: NamedObject, at: string): void {
+    const key = `${object.kind} ${object.id}`
+    if (this.#objects.has(key)) return
+    if (this.#objects.size === objectsMax) {
+      this.fail(at, `A batch may refer to at most ${objectsMax} files and the like.`)
+      return
+    }
+    this.#objects.set(key, { ...object, at })
+  }
+}
+
+function withPart(media: BatchShare['media'], part: MediaPart): BatchShare['media'] {
+  const sum = media[part.kind] ?? { count: 0, bytes: 0 }
+  return {
+    ...media,
+    [part.kind]: { count: sum.count + 1, bytes: sum.bytes + (part.bytes ?? mediaBytesUnknown) },
+  }
+}

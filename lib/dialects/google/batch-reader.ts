@@ -1,0 +1,127 @@
+import type { ScanResult } from '../../http/json-scan.ts'
+import type { JobSighting, ObjectKind, UsageReading } from '../../money/usage.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import { BatchSum } from '../batch-sum.ts'
+import { batchReading, BatchResultsReader, lastValue } from '../batch-results.ts'
+import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
+import { list, object, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { addAnswer, addSearches, answerInterest, countQueries } from './batch-answers.ts'
+
+/** What came of the requests; it may stand at two places, or at both. */
+function output(place: string): ReturnType<typeof object> {
+  const answers = object({
+    inlinedresponses: list(object({ response: answerInterest(`${place}:`) })),
+  })
+  return object({
+    responsesfile: value(`${place}:file`),
+    inlinedresponses: answers,
+    inlinedembedcontentresponses: answers,
+  })
+}
+
+const operation = object({
+  name: value('id'),
+  done: value('done'),
+  metadata: object({ model: value('model'), state: value('state'), output: output('metadata') }),
+  response: output('response'),
+})
+
+const finalStates: ReadonlySet<string> = new Set(
+  ['SUCCEEDED', 'PARTIALLY_SUCCEEDED', 'FAILED', 'CANCELLED', 'EXPIRED'].map(state => `BATCH_STATE_${state}`),
+)
+
+/** The answers at one place. */
+class Output {
+  readonly sum = new BatchSum()
+  file = ''
+  searches = 0
+
+  get isEmpty(): boolean {
+    return this.file === '' && this.sum.lines().length === 0
+  }
+}
+
+/** Reads the operation of a batch, in which the answers stand unless they are in a file. */
+export class GoogleBatchReader extends AnswerReader {
+  readonly #outputs = new Map([
+    ['response', new Output()],
+    ['metadata', new Output()],
+  ])
+  #id = ''
+  #isOver = false
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, operation, 'batch')
+  }
+
+  override end(): UsageReading {
+    const { isTerminal } = super.end()
+    const output = [...this.#outputs.values()].find(({ isEmpty }) => !isEmpty) ?? new Output()
+    const job = this.#id === '' ? undefined : this.#sighting(output)
+    addSearches(output.sum, output.searches)
+    const sum = job?.state === 'done' && job.resultsPath === undefined ? output.sum : new BatchSum()
+    return batchReading(sum, this.flags, { isTerminal, ...(job !== undefined && { job }) })
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'done') this.#isOver ||= value === true
+    else if (name === 'state') this.#isOver ||= finalStates.has(String(value))
+    const [place = '', what = ''] = name.split(':')
+    const output = this.#outputs.get(place)
+    if (output === undefined) return
+    if (what === 'queries') output.searches += countQueries(value, this.model)
+    else if (what === 'file' && typeof value === 'string') {
+      output.file = value
+      this.nameObject('file', value)
+    } else addAnswer(output.sum, what, value, this.flags)
+  }
+
+  protected override nameObject(kind: ObjectKind, id: unknown): void {
+    super.nameObject(kind, id)
+    if (kind === 'batch' && typeof id === 'string') this.#id = id
+  }
+
+  protected override measure(): AnswerMeasure {
+    return { lines: [], details: {} }
+  }
+
+  #sighting({ file, isEmpty }: Output): JobSighting {
+    const name = { kind: 'batch', id: this.#id } as const
+    if (!this.#isOver) return { ...name, state: 'running' }
+    // What failed, or was cancelled before anything was done, has no output.
+    if (isEmpty) return { ...name, state: 'failed' }
+    if (file === '') return { ...name, state: 'done' }
+    return { ...name, state: 'done', resultsPath: `/${file}:download?alt=media` }
+  }
+}
+
+const line = object({ response: answerInterest() })
+
+/** Reads the file of answers: JSON lines of `{key, response}`, and `{key, error}` for what is not billed. */
+export class GoogleBatchFileReader extends BatchResultsReader {
+  #searches = 0
+
+  constructor(context: UsageReaderContext) {
+    super(context, line)
+  }
+
+  override end(): UsageReading {
+    addSearches(this.sum, this.#searches)
+    return super.end()
+  }
+
+  protected override takeResult({ findings }: ScanResult): void {
+    const version = lastValue(findings, 'version')
+    for (const { name } of findings) {
+      if (name !== 'queries') continue
+      this.#searches += countQueries(
+        lastValue(findings, name),
+        typeof version === 'string' ? version : undefined,
+      )
+      break
+    }
+    const name = findings.some(finding => finding.name === 'tokens') ? 'tokens' : 'count'
+    addAnswer(this.sum, name, lastValue(findings, name), this.flags)
+  }
+}

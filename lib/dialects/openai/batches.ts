@@ -1,0 +1,144 @@
+import type { ScanResult } from '../../http/json-scan.ts'
+import { GatewayError } from '../../errors.ts'
+import type { JobSighting, UsageReading } from '../../money/usage.ts'
+import type { AnswerHead, JobKind, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import { freeOperation } from '../free-operation.ts'
+import { object, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { names } from '../named-objects.ts'
+import { readString } from '../read-field.ts'
+import { factsFrom } from '../request-facts.ts'
+import { batchEndpoints } from './batch-input.ts'
+import { BatchOutputReader } from './batch-output.ts'
+import { OpenaiReader } from './openai-reader.ts'
+import { measureTokens } from './token-usage.ts'
+
+const request = object({ input_file_id: names('file'), endpoint: value('endpoint') })
+
+const batch = object({
+  id: value('id'),
+  status: value('status'),
+  usage: value('usage'),
+  output_file_id: value('outputFile'),
+  error_file_id: value('errorFile'),
+  request_counts: object({ completed: value('completed') }),
+})
+
+/** Batches that were cancelled or not done in time are billed for what was done. */
+const finalStatuses: ReadonlySet<string> = new Set(['completed', 'cancelled', 'expired'])
+
+/**
+ * Reads the batch object. Its `usage` counts zeros while the batch runs; totals of several models, or of
+ * prompts that differ in price, say too little, and then the output file is read.
+ */
+class BatchReader extends OpenaiReader {
+  #id = ''
+  #status = ''
+  #outputFile = ''
+  #completed = 0
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, batch, 'batch')
+  }
+
+  override end(): UsageReading {
+    const reading = super.end()
+    return this.#id === '' ? reading : { ...reading, job: this.#sighting(reading.lines.length > 0) }
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'completed') this.#completed = typeof value === 'number' ? value : 0
+    if (typeof value !== 'string') return
+    if (name === 'status') this.#status = value
+    else if (name === 'errorFile') this.nameObject('file', value)
+    else if (name === 'outputFile') {
+      this.nameObject('file', value)
+      this.#outputFile = value
+    }
+  }
+
+  protected override nameObject(kind: 'batch' | 'file', id: unknown): void {
+    super.nameObject(kind, id)
+    if (kind === 'batch' && typeof id === 'string') this.#id = id
+  }
+
+  protected override measure(): AnswerMeasure {
+    const usage = this.usage()
+    // A job without one model, or whose prompts may differ in price, names none.
+    const isTotal = finalStatuses.has(this.#status) && (this.context.facts.model ?? '') !== ''
+    const measure = isTotal && usage ? measureTokens(usage, this.context.providerKind) : undefined
+    if (measure === undefined || isNothing(measure.meters)) return { lines: [], details: {} }
+    const line = { meters: measure.meters, tier: 'batch', sumOf: Math.max(1, this.#completed) }
+    return { lines: [line], details: measure.details }
+  }
+
+  #sighting(hasTotals: boolean): JobSighting {
+    const name = { kind: 'batch', id: this.#id } as const
+    if (this.#status === 'failed') return { ...name, state: 'failed' }
+    if (!finalStatuses.has(this.#status)) return { ...name, state: 'running' }
+    if (hasTotals) return { ...name, state: 'done' }
+    // Without an output file no request came to anything.
+    if (this.#outputFile === '') return { ...name, state: 'failed' }
+    return { ...name, state: 'done', resultsPath: `/files/${encodeURIComponent(this.#outputFile)}/content` }
+  }
+}
+
+function isNothing(meters: AnswerMeasure['lines'][number]['meters']): boolean {
+  return Object.values(meters).every(units => units === 0)
+}
+
+const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new BatchReader(head, context)
+
+/** `POST /batches` */
+export const createBatch: Operation = {
+  name: 'batch',
+  body: 'json',
+  modelIn: 'none',
+  isFree: false,
+  mainMeter: 'output',
+  interest: request,
+  factsFromJson: batchFacts,
+  readUsage,
+  namesObjects: true,
+}
+
+/** `GET /batches/{id}` and `POST /batches/{id}/cancel` */
+export const storedBatch: Operation = {
+  ...freeOperation('stored-batch'),
+  body: 'opaque',
+  readUsage,
+  namesObjects: true,
+  job: 'reads',
+}
+
+/** Batches run for a day; the provider takes its time to end those that are late. */
+export const batchJobs: JobKind = {
+  kind: 'batch',
+  retrieval: storedBatch,
+  results: {
+    ...freeOperation('batch-output'),
+    readUsage: (_head, context) => new BatchOutputReader(context),
+  },
+  path: id => `/batches/${encodeURIComponent(id)}`,
+  durationMsMax: 3 * 86_400_000,
+}
+
+/** @throws GatewayError body_invalid, not_supported */
+function batchFacts(scan: ScanResult, body: { readonly length: number }): RequestFacts {
+  const facts = factsFrom(scan, body)
+  const file = facts.objects.find(({ kind }) => kind === 'file')
+  const endpoint = readString(scan, 'endpoint')
+  if (file === undefined) {
+    throw new GatewayError('body_invalid', 'The request names no input_file_id. Upload the requests first.', {
+      param: 'input_file_id',
+    })
+  }
+  if (endpoint === undefined || !batchEndpoints.has(endpoint)) {
+    throw new GatewayError(
+      'not_supported',
+      `Batches are for ${[...batchEndpoints.keys()].join(', ')} here, not for ${endpoint ?? 'nothing'}.`,
+      { param: 'endpoint' },
+    )
+  }
+  return { ...facts, startsJob: true, batch: { file, endpoint } }
+}

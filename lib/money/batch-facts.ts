@@ -1,0 +1,40 @@
+import type { Meter, NamedObject } from './usage.ts'
+
+/** Media of one kind: how many, and their bytes, each of an unknown size taken for 1 MiB. */
+interface MediaSum {
+  readonly count: number
+  readonly bytes: number
+}
+
+/** What the requests of a batch to one model at one endpoint ask for, together. */
+export interface BatchShare {
+  /** As the requests spell it; `*` where they name none and the path does. */
+  readonly model: string
+  /** Where each of them goes: `/v1/chat/completions`; empty where the batch says that of all. */
+  readonly endpoint: string
+  /** What a model must have a price for to be asked; that of the batch's operation unless said. */
+  readonly mainMeter?: Meter
+  /** The first of them: `line 3` of a file, `requests[2]` of a body. */
+  readonly firstAt: string
+  readonly requests: number
+  readonly textBytes: number
+  /** The longest of them, which says what levels of a price they can reach. */
+  readonly textBytesLongest: number
+  /** Sum of the caps on output that requests name, over all their candidates. */
+  readonly outputTokensCapped: number
+  /** Candidates of the requests that name a cap, and of those that name none. */
+  readonly candidatesCapped: number
+  readonly candidatesUncapped: number
+  /** By kind: `image`, `audio`. */
+  readonly media: Readonly<Record<string, MediaSum>>
+}
+
+/** What is known of a batch's requests before they are sent; plain data, kept with an uploaded file. */
+export interface BatchFacts {
+  readonly requests: number
+  readonly shares: readonly BatchShare[]
+  /** Objects of the provider that requests refer to, each with the first place. */
+  readonly objects: readonly (NamedObject & { readonly at: string })[]
+  /** Why no batch can be made of it: the first thing that is wrong, and where. */
+  readonly problem?: { readonly at: string; readonly message: string }
+}
