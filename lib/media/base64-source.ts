@@ -1,4 +1,5 @@
 import { JsonTextReader } from './json-text-reader.ts'
+import type { MediaBudget } from './media-reader.ts'
 import { MediaUnreadableError, type BodyReader, type MediaSource } from './media-source.ts'
 
 const prefixCharactersMax = 4096
@@ -15,19 +16,28 @@ export interface Base64Place {
   readonly isDataUrl: boolean
 }
 
+/** Where the characters of the data are. */
+interface Layout {
+  /** Characters before the data: `data:image/png;base64,`. */
+  readonly prefix: number
+  /** Every character is one byte of the body, so that one offset is the other. */
+  readonly isPlain: boolean
+}
+
 /**
  * What a base64 string decodes to, decoded where it is read and nowhere else. Groups of four characters are
  * found by arithmetic, whatever escapes the string is written with.
  */
 export class Base64Source implements MediaSource {
-  readonly #text: JsonTextReader
+  readonly #body: BodyReader
   readonly #place: Base64Place
-  /** Characters before the data: `data:image/png;base64,`. */
-  #prefix: number | undefined
+  readonly #text: JsonTextReader
+  #layout: Layout | undefined
 
-  constructor(body: BodyReader, place: Base64Place) {
-    this.#text = new JsonTextReader(body, place.start + 1, place.end - 1)
+  constructor(body: BodyReader, place: Base64Place, budget: MediaBudget) {
+    this.#body = body
     this.#place = place
+    this.#text = new JsonTextReader(body, place.start + 1, place.end - 1, budget)
   }
 
   size(): Promise<number> {
@@ -37,17 +47,29 @@ export class Base64Source implements MediaSource {
   async read(position: number, length: number): Promise<Buffer> {
     const end = Math.min(position + length, this.#place.bytes)
     if (position >= end) return Buffer.alloc(0)
-    this.#prefix ??= this.#place.isDataUrl ? await this.#findPrefix() : 0
+    this.#layout ??= await this.#findLayout()
+    const { prefix, isPlain } = this.#layout
     const firstGroup = Math.floor(position / 3)
-    const groups = Math.ceil(end / 3) - firstGroup
-    const text = await this.#text.read(this.#prefix + firstGroup * 4, groups * 4)
+    const from = prefix + firstGroup * 4
+    const count = (Math.ceil(end / 3) - firstGroup) * 4
+    const textStart = this.#place.start + 1
+    const wanted = Math.min(count, this.#place.end - 1 - textStart - from)
+    const text = isPlain
+      ? await this.#body.read(textStart + from, wanted)
+      : await this.#text.read(from, count)
     const skipped = position - firstGroup * 3
     return Buffer.from(text.toString('latin1'), 'base64').subarray(skipped, skipped + end - position)
   }
 
-  async #findPrefix(): Promise<number> {
-    const found = (await this.#text.read(0, prefixCharactersMax)).indexOf(comma)
+  async #findLayout(): Promise<Layout> {
+    const { start, end, bytes, isDataUrl } = this.#place
+    const head = isDataUrl ? await this.#text.read(0, prefixCharactersMax) : Buffer.from(',')
+    const found = head.indexOf(comma)
     if (found === -1) throw new MediaUnreadableError('The type in its data URL is too long.')
-    return found + 1
+    const prefix = isDataUrl ? found + 1 : 0
+    const ending = (await this.#body.read(Math.max(start + 1, end - 3), 2)).toString('latin1')
+    const padding = /=*$/.exec(ending)?.[0].length ?? 0
+    const isPlain = end - start - 2 === prefix + Math.ceil((bytes * 4) / 3) + padding
+    return { prefix, isPlain }
   }
 }

@@ -1,3 +1,4 @@
+import type { MediaBudget } from './media-reader.ts'
 import type { BodyReader } from './media-source.ts'
 
 const pieceBytes = 65_536
@@ -20,16 +21,21 @@ interface Mark {
 export class JsonTextReader {
   readonly #body: BodyReader
   readonly #end: number
+  readonly #budget: MediaBudget
   /** In order; the first is the beginning. */
   readonly #marks: Mark[]
 
-  constructor(body: BodyReader, start: number, end: number) {
+  constructor(body: BodyReader, start: number, end: number, budget: MediaBudget) {
     this.#body = body
     this.#end = end
+    this.#budget = budget
     this.#marks = [{ characters: 0, position: start }]
   }
 
-  /** Characters from `from` on, `count` of them or up to the end, as bytes; what is not ASCII becomes 0xff. */
+  /**
+   * Characters from `from` on, `count` of them or up to the end, as bytes; what is not ASCII becomes 0xff.
+   * @throws MediaUnreadableError when the budget is spent
+   */
   async read(from: number, count: number): Promise<Buffer> {
     const result = Buffer.allocUnsafe(count)
     let filled = 0
@@ -37,7 +43,7 @@ export class JsonTextReader {
     while (filled < count && position < this.#end) {
       const wanted = Math.min(pieceBytes, this.#end - position)
       const piece = await this.#body.read(position, wanted)
-      if (piece.length === 0) break
+      await this.#budget.spend(wanted)
       let at = 0
       while (at < piece.length && filled < count) {
         const escape = piece.indexOf(backslash, at)
@@ -59,7 +65,8 @@ export class JsonTextReader {
         characters++
         at += escaped.bytes
       }
-      position += Math.max(1, at)
+      if (at === 0) break
+      position += at
       this.#remember({ characters, position })
     }
     return result.subarray(0, filled)

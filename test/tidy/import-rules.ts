@@ -15,6 +15,9 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   commander: ['bin/', 'lib/cli/'],
   tiktoken: ['lib/metering/token-counter-worker.ts'],
   'rate-limiter-flexible': ['lib/rate-limits/'],
+  'music-metadata': ['lib/media/header-audio.ts'],
+  'image-size': ['lib/media/image-pixels.ts'],
+  'file-type': ['lib/media/known-type.ts'],
 }
 
 const pureFolders = ['lib/dialects/', 'lib/money/', 'lib/http/']

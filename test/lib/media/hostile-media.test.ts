@@ -1,0 +1,143 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { MediaBudget } from '../../../lib/media/media-reader.ts'
+import { measureMedia } from '../../../lib/media/measure-media.ts'
+import { bodyInMemory, spanSource, type MediaSource } from '../../../lib/media/media-source.ts'
+import { measureUpload } from '../../../lib/media/measure-upload.ts'
+import { fragmentedMp4, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
+import { pdf } from '../../fixtures/media/pdf-files.ts'
+import { adts, aiff, flac, mp3, ogg, taggedMp3, wav } from '../../fixtures/media/sound-files.ts'
+import { gifOfSides, jpegOfSides, pngOfSides, webpOfSides } from '../../fixtures/small-images.ts'
+
+const seeds = [
+  wav(1),
+  aiff(1),
+  flac(1),
+  ogg(5),
+  mp3(2),
+  taggedMp3(1, 300),
+  adts(2),
+  mp4(5),
+  fragmentedMp4(8),
+  webm(40),
+  webm(40, { isLive: true }),
+  mpeg(5),
+  pdf(3),
+  pdf(3, { isPacked: true }),
+  pngOfSides(3, 3),
+  gifOfSides(3, 3),
+  jpegOfSides(3, 3),
+  webpOfSides(3, 3),
+  Buffer.from('0000001866747970686569630000000068656963', 'hex'),
+  Buffer.from('38425053000100000000000000030000000100000001', 'hex'),
+]
+const readBytesMax = 2_000_000
+const stepsMax = 5000
+
+/** A file, changed in some places, cut off and with something behind it. */
+const changed = fc
+  .record({
+    seed: fc.constantFrom(...seeds),
+    changes: fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 12 }),
+    cut: fc.option(fc.nat(), { nil: undefined }),
+    after: fc.uint8Array({ maxLength: 40 }),
+  })
+  .map(({ seed, changes, cut, after }) => {
+    const file = Buffer.from(seed)
+    for (const [at, byte] of changes) file[at % Math.min(file.length, 400)] = byte
+    return Buffer.concat([file.subarray(0, cut === undefined ? file.length : cut % file.length), after])
+  })
+
+/** Counts what is read, and refuses what lies beyond the end. */
+function counted(file: Buffer): { readonly source: MediaSource; readBytes: number; reads: number } {
+  const inner = spanSource(bodyInMemory(file), 0, file.length)
+  const seen = {
+    readBytes: 0,
+    reads: 0,
+    source: {
+      size: () => inner.size(),
+      read(position: number, length: number) {
+        seen.reads += 1
+        seen.readBytes += Math.max(0, Math.min(length, file.length - position))
+        return inner.read(position, length)
+      },
+    },
+  }
+  return seen
+}
+
+await t.test('a file that was tampered with is measured or not, within the bounds', async () => {
+  await fc.assert(
+    fc.asyncProperty(changed, async file => {
+      const seen = counted(file)
+      const { facts } = await measureMedia(seen.source, new MediaBudget(readBytesMax, stepsMax))
+      for (const value of [facts.seconds, facts.pages, facts.width, facts.height]) {
+        if (value !== undefined && !(Number.isFinite(value) && value >= 0)) return false
+      }
+      return facts.bytes === file.length && seen.reads <= stepsMax && seen.readBytes <= readBytesMax
+    }),
+    { numRuns: 1500 },
+  )
+})
+
+await t.test('noise behind a signature is measured or not, within the bounds', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...seeds),
+      fc.nat(64),
+      fc.uint8Array({ maxLength: 3000 }),
+      async (seed, kept, noise) => {
+        const seen = counted(Buffer.concat([seed.subarray(0, kept), noise]))
+        await measureMedia(seen.source, new MediaBudget(readBytesMax, stepsMax))
+        return seen.reads <= stepsMax && seen.readBytes <= readBytesMax
+      },
+    ),
+    { numRuns: 800 },
+  )
+})
+
+await t.test('an upload that was tampered with has facts all the same', async () => {
+  await fc.assert(
+    fc.asyncProperty(changed, fc.integer({ min: 1, max: 500 }), async (file, pieceBytes) => {
+      const meter = measureUpload()
+      for (let at = 0; at < file.length; at += pieceBytes) meter.write(file.subarray(at, at + pieceBytes))
+      return (await meter.end()).bytes === file.length
+    }),
+    { numRuns: 400 },
+  )
+})
+
+await t.test('an upload that breaks off leaves nothing behind', async t => {
+  const meter = measureUpload()
+  meter.write(mp4(10).subarray(0, 20))
+  meter.abort()
+  await t.rejects(meter.end())
+})
+
+const repeated: Readonly<Record<string, Buffer>> = {
+  'boxes without content': Buffer.alloc(4_000_000, Buffer.from('000000086672656500000008', 'hex')),
+  'boxes in boxes': Buffer.alloc(4_000_000, Buffer.from('7fffffff6d6f6f76', 'hex')),
+  'elements in elements': Buffer.alloc(4_000_000, Buffer.from('a088', 'hex')),
+  'pages without content': Buffer.alloc(4_000_000, Buffer.concat([Buffer.from('OggS'), Buffer.alloc(23)])),
+  'objects without content': Buffer.alloc(4_000_000, '1 0 obj '),
+  'types without a name': Buffer.alloc(4_000_000, '1 0 obj /Type '),
+  'streams that do not end': Buffer.alloc(4_000_000, '1 0 obj<</Length 9>>stream\n'),
+  'bytes that could begin a frame': Buffer.alloc(4_000_000, 0xff),
+}
+const heads: Readonly<Record<string, Buffer>> = {
+  film: Buffer.from('0000000c6674797069736f6d', 'hex'),
+  Matroska: Buffer.from('1a45dfa380', 'hex'),
+  Ogg: Buffer.alloc(0),
+  PDF: Buffer.from('%PDF-1.7\n'),
+  MP3: Buffer.from([0xff, 0xe3, 0x18, 0xc4]),
+}
+
+for (const [what, filler] of Object.entries(repeated)) {
+  await t.test(`millions of ${what} end with the budget`, async t => {
+    for (const head of Object.values(heads)) {
+      const seen = counted(Buffer.concat([head, filler]))
+      await measureMedia(seen.source, new MediaBudget(readBytesMax * 4, 20_000))
+      t.ok(seen.reads <= 20_000)
+    }
+  })
+}

@@ -1,0 +1,117 @@
+import t from 'tap'
+import { MediaBudget } from '../../../lib/media/media-reader.ts'
+import { measureMedia } from '../../../lib/media/measure-media.ts'
+import { bodyInMemory, spanSource } from '../../../lib/media/media-source.ts'
+import { measureUpload } from '../../../lib/media/measure-upload.ts'
+import { fragmentedMp4, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
+import { pdf, pdfBomb, shortenedPdf } from '../../fixtures/media/pdf-files.ts'
+import { adts, aiff, flac, mp3, ogg, taggedMp3, wav } from '../../fixtures/media/sound-files.ts'
+import { gifOfSides, jpegOfSides, png, pngOfSides, webpOfSides } from '../../fixtures/small-images.ts'
+
+interface Expected {
+  readonly mediaType: string
+  readonly seconds?: number
+  readonly pages?: number
+  readonly width?: number
+  readonly height?: number
+}
+
+const files: readonly (readonly [what: string, file: Buffer, expected: Expected])[] = [
+  ['a WAV', wav(3), { mediaType: 'audio/wav', seconds: 3 }],
+  [
+    'a WAV from a pipe, which does not know its length',
+    wav(3, 0xffffffff - 36),
+    { mediaType: 'audio/wav', seconds: 3 },
+  ],
+  ['an AIFF', aiff(70), { mediaType: 'audio/aiff', seconds: 70 }],
+  ['a FLAC', flac(700), { mediaType: 'audio/flac', seconds: 700 }],
+  ['an Ogg', ogg(90), { mediaType: 'audio/ogg', seconds: 90 }],
+  ['two Oggs in a row', Buffer.concat([ogg(90), ogg(30, 8)]), { mediaType: 'audio/ogg', seconds: 120 }],
+  ['an MP3', mp3(72), { mediaType: 'audio/mpeg', seconds: 72 }],
+  ['an MP3 behind its picture', taggedMp3(72, 200_000), { mediaType: 'audio/mpeg', seconds: 72 }],
+  ['an AAC', adts(128), { mediaType: 'audio/aac', seconds: 128 }],
+  ['an M4A', mp4(600, { brand: 'M4A ', handler: 'soun' }), { mediaType: 'audio/mp4', seconds: 600 }],
+  ['an MP4 that is only sound', mp4(600, { handler: 'soun' }), { mediaType: 'audio/mp4', seconds: 600 }],
+  ['an MP4', mp4(3600), { mediaType: 'video/mp4', seconds: 3600 }],
+  [
+    'an MP4 with its index last',
+    mp4(3600, { dataBytes: 3_000_000, isIndexLast: true }),
+    { mediaType: 'video/mp4', seconds: 3600 },
+  ],
+  ['an MP4 in fragments', fragmentedMp4(7200), { mediaType: 'video/mp4', seconds: 7200 }],
+  ['a MOV', mp4(61, { brand: 'qt  ' }), { mediaType: 'video/quicktime', seconds: 61 }],
+  ['a WebM', webm(3600), { mediaType: 'video/webm', seconds: 3600 }],
+  ['a WebM as browsers record it', webm(90, { isLive: true }), { mediaType: 'video/webm', seconds: 90 }],
+  ['a WebM that is only sound', webm(90, { isSound: true }), { mediaType: 'audio/webm', seconds: 90 }],
+  ['a Matroska', webm(3610, { docType: 'matroska' }), { mediaType: 'video/x-matroska', seconds: 3610 }],
+  ['an MPEG', mpeg(100), { mediaType: 'video/mpeg', seconds: 100 }],
+  ['a PNG', pngOfSides(8000, 3), { mediaType: 'image/png', width: 8000, height: 3 }],
+  ['a GIF', gifOfSides(500, 60), { mediaType: 'image/gif', width: 500, height: 60 }],
+  ['a WEBP', webpOfSides(2001, 7), { mediaType: 'image/webp', width: 2001, height: 7 }],
+  ['a JPEG', jpegOfSides(4000, 3000), { mediaType: 'image/jpeg', width: 4000, height: 3000 }],
+  [
+    'a JPEG behind a megabyte of notes',
+    jpegOfSides(4000, 3000, 1_000_000),
+    { mediaType: 'image/jpeg', width: 4000, height: 3000 },
+  ],
+  ['a PDF', pdf(12), { mediaType: 'application/pdf', pages: 12 }],
+  ['a PDF with a picture', pdf(3, { pictureBytes: 300_000 }), { mediaType: 'application/pdf', pages: 3 }],
+  ['a PDF of packed objects', pdf(601, { isPacked: true }), { mediaType: 'application/pdf', pages: 601 }],
+  ['a PDF that counts too few', pdf(30, { count: 1 }), { mediaType: 'application/pdf', pages: 30 }],
+  ['a PDF that was shortened', shortenedPdf(30), { mediaType: 'application/pdf', pages: 1 }],
+]
+
+for (const [what, file, expected] of files) {
+  await t.test(`${what} is measured`, async t => {
+    const { facts, ...problems } = await measureMedia(inMemory(file), new MediaBudget())
+    t.same(problems, {})
+    const seconds = facts.seconds === undefined ? {} : { seconds: Math.round(facts.seconds) }
+    t.same({ ...facts, ...seconds }, { ...expected, bytes: file.length })
+  })
+
+  for (const pieceBytes of [1000, 65_536]) {
+    await t.test(`${what} is measured while it passes by in pieces of ${pieceBytes}`, async t => {
+      const meter = measureUpload()
+      for (let at = 0; at < file.length; at += pieceBytes) meter.write(file.subarray(at, at + pieceBytes))
+      const facts = await meter.end()
+      const seconds = facts.seconds === undefined ? {} : { seconds: Math.round(facts.seconds) }
+      t.same({ ...facts, ...seconds }, { ...expected, bytes: file.length })
+    })
+  }
+}
+
+const broken: readonly (readonly [what: string, file: Buffer, because: RegExp])[] = [
+  ['a PNG that is cut off', png(40, 40).subarray(0, 900), /cut off/],
+  ['a PNG without pixels', pngOfSides(0, 5), /no pixels/],
+  ['a JPEG that ends early', jpegOfSides(10, 10).subarray(0, 40), /ends before|no frame header/],
+  ['a WEBP that is cut off', webpOfSides(10, 10).subarray(0, 32), /cut off/],
+  ['a film without an index', mp4(10, { isIndexLast: true }).subarray(0, 100), /no index/],
+  [
+    'a film of boxes smaller than themselves',
+    Buffer.from('00000010667479706d703432000000000000000100000000', 'hex'),
+    /smaller than/,
+  ],
+  ['a PDF that is a bomb', pdfBomb(20_000_000), /unpacks to more than/],
+]
+for (const [what, file, because] of broken) {
+  await t.test(`${what} is told to be broken`, async t => {
+    const { brokenBecause } = await measureMedia(inMemory(file), new MediaBudget())
+    t.match(brokenBecause, because)
+  })
+}
+
+await t.test('types that only file-type knows have a name', async t => {
+  const rar = Buffer.concat([Buffer.from('526172211a0700', 'hex'), Buffer.alloc(100)])
+  const { facts } = await measureMedia(inMemory(rar), new MediaBudget())
+  t.equal(facts.mediaType, 'application/x-rar-compressed')
+})
+
+await t.test('more work than the budget leaves a file unmeasured', async t => {
+  const { facts, unmeasuredBecause } = await measureMedia(inMemory(mp3(7200)), new MediaBudget(200_000))
+  t.equal(facts.seconds, undefined)
+  t.match(unmeasuredBecause, /more work than a request may cause/)
+})
+
+function inMemory(file: Buffer): ReturnType<typeof spanSource> {
+  return spanSource(bodyInMemory(file), 0, file.length)
+}
