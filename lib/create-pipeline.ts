@@ -6,12 +6,8 @@ import type { Plugin } from './pipeline/plugin.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 
-/** Longer and larger than any answer of a model, and what reading on without a client may cost. */
-const limits = {
-  answer: { timeMs: 3 * 3_600_000, bytesMax: 2048 * 1_048_576 },
-  drain: { timeMs: 120_000, bytesMax: 64 * 1_048_576 },
-  stallMs: 600_000,
-}
+/** What reading on without a client may cost. */
+const drainLimits = { timeMs: 120_000, bytesMax: 64 * 1_048_576 }
 
 /** What is there before the first gate. */
 export const givenFacts: readonly Fact[] = ['route']
@@ -39,10 +35,11 @@ export function createPlugins(config: Config, context: PluginContext, registry: 
  * @throws PipelineOrderError when they cannot work together
  */
 export function createPipeline(config: Config, context: PluginContext, registry: PluginRegistry): Pipeline {
+  const { answerMs, answerBytesMax, stallMs } = config.limits
   return new Pipeline(createPlugins(config, context, registry), {
     given: givenFacts,
     bus: context.bus,
-    limits,
+    limits: { answer: { timeMs: answerMs, bytesMax: answerBytesMax }, drain: drainLimits, stallMs },
     writeError(exchange, error) {
       const { dialect } = exchange.get('route')
       answerError(exchange.response, dialect, asGatewayError(error), exchange.id, exchange.extraHeaders)

@@ -2,9 +2,10 @@ import { headerValue } from '../lib/http/headers.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { decideCharge } from '../lib/metering/decide-charge.ts'
 import { placeHold } from '../lib/metering/place-hold.ts'
+import { SpendingWatch } from '../lib/metering/spending-watch.ts'
 import { TokenCounter } from '../lib/metering/token-counter.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
-import type { NamedObject } from '../lib/money/usage.ts'
+import type { NamedObject, UsageReading } from '../lib/money/usage.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
@@ -61,6 +62,9 @@ export function usageTap(context: PluginContext): Plugin {
         }),
       )
       if (meter === undefined) return undefined
+      // An answer of a known length has been made and paid for when it comes.
+      if (head.contentLength === undefined)
+        meter.onProgress = watchSpending(exchange, context, { directory, counter })
       exchange.set('meter', meter)
       exchange.isAnswerTerminal = () => meter.isTerminal
       return meter
@@ -73,6 +77,28 @@ export function usageTap(context: PluginContext): Plugin {
 
     stop: () => counter.close(),
   }
+}
+
+/** What cuts the answer when it has cost all the money there is; undefined where it costs nothing. */
+function watchSpending(
+  exchange: Exchange,
+  { ledger, bus }: PluginContext,
+  chargeContext: Parameters<typeof decideCharge>[3],
+): ((reading: UsageReading) => void) | undefined {
+  const hold = exchange.find('hold')
+  const { price } = exchange.get('target')
+  if (hold === undefined || price === undefined) return undefined
+  const error = new Error('The money of the account is spent.')
+  const watch = new SpendingWatch({
+    hold,
+    price,
+    facts: exchange.get('request'),
+    ledger,
+    owed: reading => decideCharge(exchange, { kind: 'broken', error }, reading, chargeContext),
+    onSpent: reason => exchange.answerEnd?.cutAtEvent(reason),
+    onFailure: failure => bus.emit('plugin-error', 'usage-tap', 'onData', failure, exchange),
+  })
+  return reading => watch.onProgress(reading)
 }
 
 /** The tap for a success that its operation can read; undefined for everything else. */

@@ -97,6 +97,11 @@ export interface Limits {
   readonly memoryBytesMax?: number | undefined
   readonly headersMs: number
   readonly bodyMs: number
+  /** Of an answer without an announced length: one that never ends must not be paid for ever. */
+  readonly answerMs: number
+  readonly answerBytesMax: number
+  /** How long a client may take nothing of its answer before it counts as gone. */
+  readonly stallMs: number
 }
 
 /** A text that customers agree to: its version, and a file for each language. */

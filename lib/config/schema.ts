@@ -189,6 +189,13 @@ export const configSchema = z.strictObject({
       memoryBytesMax: bytes.optional(),
       headersMs: milliseconds.default(10_000),
       bodyMs: milliseconds.default(300_000),
+      answerMs: milliseconds.default(10_800_000).meta({
+        description: 'An answer without an announced length that goes on for longer is cut.',
+      }),
+      answerBytesMax: bytes.default(2 * 1024 ** 3),
+      stallMs: milliseconds
+        .default(600_000)
+        .meta({ description: 'A client that takes nothing of its answer for so long counts as gone.' }),
     })
     .prefault({}),
   hold: z

@@ -68,8 +68,21 @@ export abstract class AnswerReader implements UsageReader {
     return objects
   }
 
+  peek(): UsageReading {
+    const flags = [...this.flags]
+    const reading = this.#read()
+    // What is odd in the middle of an answer may be right at its end.
+    this.flags.clear()
+    for (const flag of flags) this.flags.add(flag)
+    return reading
+  }
+
   end(): UsageReading {
     if (this.#bytes.end()) this.#isTerminal = true
+    return this.#read()
+  }
+
+  #read(): UsageReading {
     const { lines, details } = this.measure()
     const isZero = lines.every(line => Object.values(line.meters).every(units => units === 0))
     const isOdd = isZero && lines.length > 0 && this.#isTerminal && !this.hasError && !this.isFree
@@ -91,7 +104,7 @@ export abstract class AnswerReader implements UsageReader {
     }
   }
 
-  /** What the usage comes to. Called once, at the end. */
+  /** What the usage comes to so far. */
   protected abstract measure(): AnswerMeasure
 
   /** A value under a name that is the operation's own. */

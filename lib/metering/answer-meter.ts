@@ -13,6 +13,9 @@ interface AnswerMeterOptions {
   readonly namesObjects: boolean
 }
 
+/** So seldom that it costs nothing, and often enough for money to be looked after. */
+const progressBytes = 16_384
+
 /** The tap on one answer: decodes its own copy where the answer is compressed, and feeds the usage reader. */
 export class AnswerMeter implements Tap {
   readonly #exchange: Exchange
@@ -20,7 +23,10 @@ export class AnswerMeter implements Tap {
   readonly #options: AnswerMeterOptions
   readonly #decoder: Decoder | undefined
   readonly #isReadable: boolean
+  #bytesToProgress = progressBytes
   #reading: UsageReading | undefined
+  /** Told what was read so far, as often as so much more of the answer has come. */
+  onProgress: ((reading: UsageReading) => void) | undefined
 
   constructor(
     exchange: Exchange,
@@ -62,8 +68,18 @@ export class AnswerMeter implements Tap {
     if (this.#isReadable) this.#reading = this.#reader.end()
   }
 
+  #report(): void {
+    const reading = this.onProgress === undefined ? undefined : this.#reader.peek?.()
+    if (reading !== undefined) this.onProgress?.(reading)
+  }
+
   #push(chunk: Buffer): void {
     this.#reader.push(chunk)
+    this.#bytesToProgress -= chunk.length
+    if (this.#bytesToProgress <= 0) {
+      this.#bytesToProgress = progressBytes
+      this.#report()
+    }
     if (!this.#options.namesObjects) return
     for (const object of this.#reader.takeObjects())
       this.#exchange.holdBack(this.#options.recordObject(object))

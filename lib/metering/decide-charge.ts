@@ -53,6 +53,7 @@ export async function decideCharge(
   if (owed === undefined) return undefined
   const details = { ...reading?.details, ...owed.details }
   const flags = new Set([...(reading?.flags ?? []), ...owed.flags])
+  if (outcome.kind === 'broken' && isSpent(outcome.error)) flags.add('balance_exhausted')
   if (reading?.model !== undefined && !isSameModel(reading.model, upstreamModelName))
     flags.add('model_mismatch')
   return {
@@ -67,6 +68,11 @@ export async function decideCharge(
     ...(Object.keys(details).length > 0 && { details }),
     flags: [...flags],
   }
+}
+
+/** The gateway cut the answer itself, since all the money was spent on it. */
+function isSpent(error: Error): boolean {
+  return error instanceof GatewayError && error.code === 'balance_insufficient'
 }
 
 /** An exchange that has a price, and what counts its tokens where its provider did not. */

@@ -50,6 +50,11 @@ export class AnswerWriter {
     return this.#isHeldBack || this.#isClientFull
   }
 
+  /** An error event may only follow a whole event, or the client would read both as one. */
+  get isAtEventBoundary(): boolean {
+    return this.#tail.length === 0 || this.#tail.subarray(-2).equals(lineFeeds) || this.#tail.equals(crlfs)
+  }
+
   begin(head: ResponseHead): void {
     this.#head = head
     if (head.contentLength !== undefined && this.#exchange.rewriter === undefined)
@@ -100,10 +105,7 @@ export class AnswerWriter {
   /** Ends an answer that is not whole, such that it cannot pass for a whole one. */
   cut(reason: Error | undefined): void {
     this.#writeHead()
-    cutOff(
-      this.#exchange.response,
-      this.#isAtEventBoundary() ? this.#exchange.cutNotice?.(reason) : undefined,
-    )
+    cutOff(this.#exchange.response, this.isAtEventBoundary ? this.#exchange.cutNotice?.(reason) : undefined)
   }
 
   #waitForClient(): void {
@@ -162,10 +164,5 @@ export class AnswerWriter {
   #writeHead(): void {
     if (!this.#exchange.response.headersSent && this.#head !== undefined)
       writeAnswerHead(this.#exchange, this.#head)
-  }
-
-  /** An error event may only follow a whole event, or the client would read both as one. */
-  #isAtEventBoundary(): boolean {
-    return this.#tail.length === 0 || this.#tail.subarray(-2).equals(lineFeeds) || this.#tail.equals(crlfs)
   }
 }

@@ -15,6 +15,11 @@ interface AnswerRewriter {
   end(): Buffer
 }
 
+/** Ends an answer that may not go on, and says so where its format can. */
+interface AnswerEnd {
+  cutAtEvent(reason: Error): void
+}
+
 /** When an exchange came how far, by `performance.now()`; undefined for what has not happened. */
 interface Moments {
   readonly begunMs: number
@@ -51,6 +56,8 @@ export class Exchange {
   wasSent = false
   /** The status of the upstream's answer, from its head on; the client may not have seen it yet. */
   answerStatus: number | undefined
+  /** How a plugin cuts the answer while it is relayed; there before the first gate. */
+  answerEnd: AnswerEnd | undefined
   /** Set by a gate to answer without an upstream. */
   localAnswer: LocalAnswer | undefined
   rewriter: AnswerRewriter | undefined

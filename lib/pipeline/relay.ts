@@ -33,6 +33,9 @@ export interface RelayLimits {
 
 type Phase = 'gates' | 'forwarding' | 'relaying' | 'settling' | 'closing' | 'ended'
 
+/** What is still relayed of an event whose end is waited for. */
+const partingLimits: ReadLimits = { timeMs: 1000, bytesMax: 1_048_576 }
+
 const noTaps: readonly Tap[] = []
 
 /**
@@ -52,6 +55,8 @@ export class Relay implements AnswerSink, AnswerFlow {
   #readTimer: NodeJS.Timeout | undefined
   /** Bytes that may still be read. */
   #readableBytes = Number.POSITIVE_INFINITY
+  /** Why the answer is to be cut where its next event ends. */
+  #partingReason: Error | undefined
   /** Why the exchange is to end as soon as the gate at work is done. */
   cutReason: Error | undefined
 
@@ -60,6 +65,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.#steps = steps
     this.#limits = limits
     this.#writer = new AnswerWriter(exchange, this, limits.stallMs)
+    exchange.answerEnd = this
     exchange.response.once('close', () => this.#onClose())
   }
 
@@ -92,13 +98,12 @@ export class Relay implements AnswerSink, AnswerFlow {
     if (this.#phase !== 'relaying') return
     for (const tap of this.#taps) this.#feed(tap, chunk)
     this.#readableBytes -= chunk.length
-    if (this.#readableBytes < 0) {
-      this.cut(new Error('The answer was too long.'))
-      return
-    }
+    if (this.#readableBytes < 0) this.cutAtEvent(new Error('The answer was too long.'))
+    if (this.#phase !== 'relaying') return
     if (this.#exchange.hasClientLeft) return
     const bytes = this.#exchange.rewriter === undefined ? chunk : this.#exchange.rewriter.push(chunk)
     if (bytes.length > 0) this.#writer.write(bytes)
+    if (this.#partingReason !== undefined && this.#writer.isAtEventBoundary) this.cut(this.#partingReason)
   }
 
   onEnd(): void {
@@ -130,6 +135,17 @@ export class Relay implements AnswerSink, AnswerFlow {
     else this.onError(error)
     // After the exchange is settled: the upstream says so at once by an error that is no news then.
     this.#controls?.abort(error)
+  }
+
+  /** Cuts the answer where its client can be told why: between two events, which are not long. */
+  cutAtEvent(reason: Error): void {
+    if (this.#phase !== 'relaying' || this.#hasUpstreamEnded) return
+    const isTold = !this.#exchange.hasClientLeft && this.#exchange.cutNotice !== undefined
+    if (!isTold || this.#partingReason !== undefined || this.#writer.isAtEventBoundary) this.cut(reason)
+    else {
+      this.#partingReason = reason
+      this.#limit(partingLimits)
+    }
   }
 
   /** A gate cannot be stopped: what it begins, such as a hold, must be there when the exchange is settled. */
@@ -235,7 +251,7 @@ export class Relay implements AnswerSink, AnswerFlow {
 
   #limit({ timeMs, bytesMax }: ReadLimits): void {
     clearTimeout(this.#readTimer)
-    this.#readTimer = setTimeout(() => this.cut(new Error('The answer went on for too long.')), timeMs)
+    this.#readTimer = setTimeout(() => this.cutAtEvent(new Error('The answer went on for too long.')), timeMs)
     this.#readTimer.unref()
     this.#readableBytes = bytesMax
   }

@@ -7,6 +7,7 @@ import { operationsProcess } from './operations-process.ts'
 import { operationsSockets } from './operations-sockets.ts'
 import { operations } from './operations.ts'
 import { upstreamBeforeHeaders } from './upstream-before-headers.ts'
+import { upstreamEndless } from './upstream-endless.ts'
 import { upstreamFailover } from './upstream-failover.ts'
 import { upstreamInTheBody } from './upstream-in-the-body.ts'
 import { upstreamInterim } from './upstream-interim.ts'
@@ -19,6 +20,7 @@ export const allFaults: readonly Fault[] = [
   ...upstreamInterim,
   ...upstreamInTheBody,
   ...upstreamUsage,
+  ...upstreamEndless,
   ...clientLeaves,
   ...clientHostile,
   ...clientSlow,

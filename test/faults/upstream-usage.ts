@@ -1,19 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { connectRaw, parseAnswers } from '../fixtures/raw-client.ts'
 import { chunked, headLines, plainAnswer } from '../fixtures/raw-upstream.ts'
-import { until } from '../fixtures/test-gateway.ts'
 import type { Fault, FaultContext } from './fault.ts'
-import {
-  alike,
-  ask,
-  eachDialect,
-  json,
-  openai,
-  requestBytes,
-  sentence,
-  streamAnswer,
-  streamHead,
-} from './observe.ts'
+import { alike, ask, eachDialect, json, openai, sentence, streamAnswer, streamHead } from './observe.ts'
 
 const chunk = (fields: string): string =>
   `data: {"id":"c-1","object":"chat.completion.chunk","model":"test-model",${fields}}\n\n`
@@ -218,12 +206,6 @@ const oddAnswers: readonly Fault[] = [
       'openai, google: 200 whole, bytes equal; completed; estimated usage_missing / anthropic: 200 whole, bytes equal; completed; 0.013000 provider usage_partial',
     run: context => eachDialect(call => askErrorEvent(context, call, call.eventsUntilText)),
   },
-  {
-    number: 25,
-    title: 'a stream that does not end, until its client leaves',
-    expected: 'all bytes equal; aborted; estimated; the provider is stopped',
-    run: askForever,
-  },
 ]
 
 const errorEvents = {
@@ -242,26 +224,6 @@ async function askErrorEvent(
   context.upstream.answer = () => ({ ...streamAnswer({ ...call, events: [stream] }) })
   const received = await ask(context, call, { isStreaming: true })
   return `${sentence(received, call, stream)}; ${await context.nextEnd()}`
-}
-
-async function askForever(context: FaultContext): Promise<string> {
-  const client = await connectRaw(context.t, context.gateway.url)
-  context.upstream.answer = async () => {
-    const [socket] = context.upstream.openSockets
-    socket?.write(streamHead)
-    while (socket?.destroyed === false) {
-      socket.write(chunked([Buffer.from(text)])[0] ?? '')
-      await new Promise(resolve => setImmediate(resolve))
-    }
-    return { pieces: [] }
-  }
-  client.socket.write(requestBytes(context, openai, { isStreaming: true }))
-  await until(() => client.received().length > 500_000)
-  client.socket.destroy()
-  await until(() => context.upstream.openSockets.size === 0, 1000)
-  const body = parseAnswers(client.received())[0]?.body.toString() ?? ''
-  const isEqual = body.length > 400_000 && text.repeat(Math.ceil(body.length / text.length)).startsWith(body)
-  return `${isEqual ? 'all bytes equal' : 'OTHER BYTES'}; ${await context.nextEnd()}; the provider is stopped`
 }
 
 export const upstreamUsage: readonly Fault[] = [...odd, ...encodings, ...oddAnswers]

@@ -35,7 +35,8 @@ await t.test(
         ...chunked(events),
       ],
     }))
-    const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
+    // As much text would cost more than most accounts have.
+    const gateway = await startTestGateway(t, { config: callConfig(upstream.origin), rub: 100_000 })
     const rssBefore = process.memoryUsage.rss()
     const request = httpRequest(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
