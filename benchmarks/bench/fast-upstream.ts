@@ -2,9 +2,9 @@ import { createServer, type Socket } from 'node:net'
 import { hrtime } from 'node:process'
 
 // A provider that costs next to nothing: it reads as much of HTTP as it must and answers prepared bytes. What it
-// answers is asked for by a header, so that it takes the same road through every gateway:
-//   x-bench: delay=20                    waits 20 ms before it answers
-//   x-bench: frames=64,rate=48           an event stream of 64 frames, 48 a second; each frame says when it was sent
+// answers is asked for by the first member of the request, which every gateway passes on:
+//   {"user":"bench:delay=20"             waits 20 ms before it answers
+//   {"user":"bench:frames=64,rate=48"    an event stream of 64 frames, 48 a second; each frame says when it was sent
 
 const headEnd = Buffer.from('\r\n\r\n')
 const answerBody = Buffer.from(
@@ -33,6 +33,7 @@ class Connection {
   #pending: Buffer = Buffer.alloc(0)
   /** Bytes of a body that are still to come and of no interest. */
   #bodyRest = 0
+  #isBodyBegin = false
   #ask = ''
   #timers = new Set<NodeJS.Timeout>()
 
@@ -50,6 +51,9 @@ class Connection {
     this.#pending = Buffer.alloc(0)
     while (data.length > 0) {
       if (this.#bodyRest > 0) {
+        if (this.#isBodyBegin)
+          this.#ask = /^\{"user":"bench:([^"]*)"/.exec(data.toString('latin1', 0, 80))?.[1] ?? ''
+        this.#isBodyBegin = false
         const taken = Math.min(this.#bodyRest, data.length)
         this.#bodyRest -= taken
         data = data.subarray(taken)
@@ -63,7 +67,8 @@ class Connection {
       }
       const head = data.toString('latin1', 0, end)
       data = data.subarray(end + headEnd.length)
-      this.#ask = /\r\nx-bench: ([^\r]*)/i.exec(head)?.[1] ?? ''
+      this.#ask = ''
+      this.#isBodyBegin = true
       this.#bodyRest = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
       if (this.#bodyRest === 0) this.#answer()
     }

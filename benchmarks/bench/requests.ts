@@ -17,6 +17,7 @@ export function requestTo(
 ): string {
   const { upstream, isStreaming = false, promptBytes = 80 } = wishes
   const body = JSON.stringify({
+    ...(upstream !== undefined && { user: `bench:${upstream}` }),
     model: 'bench-model',
     ...(isStreaming && { stream: true, stream_options: { include_usage: true } }),
     max_tokens: 64,
@@ -34,7 +35,6 @@ export function requestTo(
     'X-Stainless-Lang: js',
     ...headers,
     ...(headers.some(header => header.startsWith('Authorization')) ? [] : ['Authorization: Bearer sk-bench']),
-    ...(upstream === undefined ? [] : [`x-bench: ${upstream}`]),
     `Content-Length: ${Buffer.byteLength(body)}`,
     '',
     body,

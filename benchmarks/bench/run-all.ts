@@ -1,6 +1,7 @@
 import type { Loader } from './loader.ts'
 import {
   atRate,
+  bytesPerStream,
   firstByte,
   latencyAlone,
   manyStreams,
@@ -87,6 +88,11 @@ export async function runAll(run: Run): Promise<Results> {
         .map(({ name, startMs }) => [name, startMs as number]),
     )
     const everybody = [upstream, ...targets]
+    const streamBytes: Record<string, number> = {}
+    for (const target of targets.filter(({ name }) => looksAt(name))) {
+      say(`${target.name}: memory of open streams`)
+      streamBytes[target.name] = await bytesPerStream(loader, target, effort.streams * 2)
+    }
     say('one request at a time')
     const alone = await latencyAlone(loader, everybody, effort)
     say('the first byte of a stream')
@@ -117,7 +123,8 @@ export async function runAll(run: Run): Promise<Results> {
     const memories: Record<string, Memory> = {}
     for (const target of targets.filter(({ name }) => looksAt(name))) {
       say(`${target.name}: memory`)
-      memories[target.name] = await memory(loader, target, idle.get(target.name) ?? 0, effort)
+      const before = { idleBytes: idle.get(target.name) ?? 0, streamBytes: streamBytes[target.name] ?? 0 }
+      memories[target.name] = await memory(loader, target, before, effort)
     }
     return {
       saturation: Object.fromEntries(saturation),

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { percentile } from '../percentile.ts'
 import type { LoadResult } from './load-job.ts'
 import type { Loader } from './loader.ts'
@@ -160,38 +161,37 @@ export async function manyStreams(loader: Loader, target: Target, effort: Effort
 
 export interface Memory {
   readonly idleBytes: number
+  readonly streamBytes: number
   readonly saturatedBytes: number
   readonly connectionsBytes: number
-  readonly streamBytes: number
   readonly connections: number
-  readonly streams: number
 }
 
-/** What it takes up after the load before, with many idle connections, and for each open stream. */
+/** What an open stream takes up, before anything else has made the heap large. */
+export async function bytesPerStream(loader: Loader, target: Target, count: number): Promise<number> {
+  const stream = { isStreaming: true, upstream: 'frames=60,rate=10' }
+  const request = requestTo(target, stream)
+  // A few first, so that what is made once does not count as theirs.
+  await loader.run({ kind: 'streams', port: target.port, request, count: 32 })
+  const before = target.rssBytes()
+  const running = loader.run({ kind: 'streams', port: target.port, request, count })
+  await delay(4000)
+  const grown = target.rssBytes() - before
+  await running
+  return Math.max(0, grown) / count
+}
+
+/** What it takes up after all the load before, and with many connections that say nothing. */
 export async function memory(
   loader: Loader,
   target: Target,
-  idleBytes: number,
+  before: Pick<Memory, 'idleBytes' | 'streamBytes'>,
   effort: Effort,
 ): Promise<Memory> {
   const saturatedBytes = target.rssBytes()
-  const hold = { kind: 'hold', port: target.port, connections: effort.idleConnections } as const
-  await loader.run(hold)
+  const connections = effort.idleConnections
+  await loader.run({ kind: 'hold', port: target.port, connections })
   const connectionsBytes = target.rssBytes()
   await loader.run({ kind: 'let-go' })
-  const streams = effort.streams * 2
-  const request = requestTo(target, { isStreaming: true, upstream: 'frames=200,rate=10' })
-  const before = target.rssBytes()
-  const running = loader.run({ kind: 'streams', port: target.port, request, count: streams })
-  await new Promise(resolve => setTimeout(resolve, 5000))
-  const streamBytes = Math.max(0, target.rssBytes() - before) / streams
-  await running
-  return {
-    idleBytes,
-    saturatedBytes,
-    connectionsBytes,
-    streamBytes,
-    connections: effort.idleConnections,
-    streams,
-  }
+  return { ...before, saturatedBytes, connectionsBytes, connections }
 }

@@ -95,7 +95,6 @@ export function portkey(upstreamPort: number): Contender {
     const headers = [
       'x-portkey-provider: openai',
       `x-portkey-custom-host: http://127.0.0.1:${upstreamPort}/v1`,
-      'x-portkey-forward-headers: x-bench',
     ]
     return { ...measure(child), name: 'Portkey', port, headers }
   }
