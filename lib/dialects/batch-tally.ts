@@ -27,7 +27,7 @@ const mediaBytesUnknown = 1_048_576
 export class BatchTally {
   readonly #requestsMax: number
   readonly #shares = new Map<string, Mutable<BatchShare>>()
-  readonly #objects = new Map<string, NamedObject & { readonly at: string }>()
+  readonly #objects = new Map<string, NamedObject>()
   #requests = 0
   #problem: BatchFacts['problem']
 

@@ -30,6 +30,7 @@ export function requestTokens(target: Target, facts: RequestFacts, hold: Config[
  * millionth of a rouble, so that an account without money sends nothing that has a price.
  */
 export function requestHold(target: Target, facts: RequestFacts, hold: Config['hold']): Micros {
+  if (target.batch !== undefined) return target.price === undefined ? 0 : target.batch.holdMicros
   return holdFor(target, facts, hold, outputTokens(target, facts, hold))
 }
 
@@ -58,6 +59,8 @@ export function outputTokensThatFit(
   hold: Config['hold'],
   availableMicros: Micros,
 ): number {
+  // No cap of the request's own makes a batch cheaper.
+  if (target.batch !== undefined) return 0
   let fits = 0
   let exceeds = outputTokens(target, facts, hold)
   if (holdFor(target, facts, hold, 0) > availableMicros) return 0

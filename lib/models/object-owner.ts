@@ -33,11 +33,7 @@ export async function ownerOfObjects(
   referred: readonly NamedObject[],
   providerName: string | undefined,
 ): Promise<ObjectOwner> {
-  const providers = [...context.config.providers.values()].filter(
-    provider =>
-      provider.dialects[dialectName] !== undefined &&
-      (providerName === undefined || provider.name === providerName),
-  )
+  const providers = providersFor(context.config, dialectName, providerName)
   const own = referred.filter(({ host }) => host === undefined || isOwnHost(host, providers))
   // All of them are looked for at every provider, so that it takes as long whoever owns what.
   const isStrict = context.config.isolation === 'strict'
@@ -50,7 +46,7 @@ export async function ownerOfObjects(
   let chosen: ChosenProvider | undefined
   for (const [index, object] of found.entries()) {
     if (object === undefined) {
-      if (isStrict) throw notFound(own[index] as NamedObject)
+      if (isStrict) throw objectNotFound(own[index] as NamedObject)
       continue
     }
     const next = withCredential(context.config.providers.get(object.provider), dialectName, object.credential)
@@ -64,6 +60,35 @@ export async function ownerOfObjects(
     chosen = next
   }
   return { chosen, objects: found.filter(object => object !== undefined) }
+}
+
+/** The key that began an upload, for those who go on with it by its address alone; undefined for an unknown one. */
+export async function keyOfUpload(
+  context: OwnerContext,
+  dialectName: DialectName,
+  upload: NamedObject,
+  providerName: string | undefined,
+): Promise<string | undefined> {
+  const providers = providersFor(context.config, dialectName, providerName)
+  const known = await findEverywhere(context.ledger, upload, providers)
+  return known.find(({ facts }) => facts?.keyId !== undefined)?.facts?.keyId
+}
+
+/** The refusal of another's object and of an unknown one, which nobody can tell apart. */
+export function objectNotFound({ kind, id }: NamedObject): GatewayError {
+  return new GatewayError('object_not_found', `No ${kind} with the id "${id}" was found.`)
+}
+
+function providersFor(
+  config: Config,
+  dialectName: DialectName,
+  providerName: string | undefined,
+): readonly ProviderConfig[] {
+  return [...config.providers.values()].filter(
+    provider =>
+      provider.dialects[dialectName] !== undefined &&
+      (providerName === undefined || provider.name === providerName),
+  )
 }
 
 function isOwnHost(host: string, providers: readonly ProviderConfig[]): boolean {
@@ -89,8 +114,9 @@ function isSame(one: ChosenProvider, other: ChosenProvider): boolean {
   return one.provider.name === other.provider.name && one.credential.name === other.credential.name
 }
 
-function notFound(object: NamedObject): GatewayError {
-  return new GatewayError('object_not_found', `No ${object.kind} with the id "${object.id}" was found.`)
+function notFound({ kind, id, at }: NamedObject): GatewayError {
+  const place = at === undefined ? '' : `${at}: `
+  return new GatewayError('object_not_found', `${place}No ${kind} with the id "${id}" was found.`)
 }
 
 function apart(object: ProviderObject): GatewayError {

@@ -27,6 +27,19 @@ export function requestedModel(
     }
     throw new GatewayError('body_invalid', 'The request names no model. Send "model".', { param: 'model' })
   }
+  return namedModel(exchange, route, name, directory)
+}
+
+/**
+ * A model by the name that a client gave it, if the client's key may use it.
+ * @throws GatewayError model_not_found, model_not_allowed
+ */
+export function namedModel(
+  exchange: Exchange,
+  route: Route,
+  name: string,
+  directory: ModelDirectory,
+): ResolvedModel {
   const model = directory.resolve(name, route.providerName)
   if (model === undefined) {
     throw new GatewayError('model_not_found', `The model "${name}" does not exist here.`, { param: 'model' })

@@ -8,6 +8,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../scan-request.ts'
 import { isPriced } from './is-priced.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
+import { planBatch, type BatchPlan } from './plan-batch.ts'
 import { requestedModel } from './requested-model.ts'
 import { routeProvider } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
@@ -39,7 +40,9 @@ export async function routeRequest(
   if (config.isolation === 'strict') refuseUnknownObjects(route, exchange)
   const model = requestedModel(exchange, route, scanned.facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
-  const { providers, isPinned } = await routeProvider(context, exchange, route, scanned.facts, model)
+  const plan = await planIfBatch(context, exchange, route, scanned.facts)
+  const { providers, isPinned } =
+    plan ?? (await routeProvider(context, exchange, route, scanned.facts, model))
   const targetAt = (index: number): Target | undefined => {
     const chosen = providers[index]
     if (chosen === undefined) return undefined
@@ -51,6 +54,7 @@ export async function routeRequest(
       upstreamModelName: model?.upstreamName ?? '',
       // Of the model, whoever serves it: the hold is right for every provider that may come to.
       price,
+      ...plan?.model,
       ...spliceRequest(route, scanned, model?.upstreamName, chosen.provider),
       isPinned,
       ...(index + 1 < providers.length && { next: () => targetAt(index + 1) }),
@@ -58,6 +62,16 @@ export async function routeRequest(
   }
   const target = targetAt(0) as Target
   return { request: scanned.facts, target }
+}
+
+/** A batch has no model of its own: those of its requests decide. */
+async function planIfBatch(
+  context: RoutingContext,
+  exchange: Exchange,
+  route: Route,
+  facts: RequestFacts,
+): Promise<BatchPlan | undefined> {
+  return facts.batch === undefined ? undefined : planBatch(context, exchange, route, facts)
 }
 
 /**

@@ -34,7 +34,7 @@ export interface BatchFacts {
   readonly requests: number
   readonly shares: readonly BatchShare[]
   /** Objects of the provider that requests refer to, each with the first place. */
-  readonly objects: readonly (NamedObject & { readonly at: string })[]
+  readonly objects: readonly NamedObject[]
   /** Why no batch can be made of it: the first thing that is wrong, and where. */
   readonly problem?: { readonly at: string; readonly message: string }
 }

@@ -69,6 +69,8 @@ export interface ObjectFacts {
   readonly height?: number
   /** Of JSON lines. */
   readonly lines?: number
+  /** Of an upload under way: the key that began it. Those who go on with it by its address send none. */
+  readonly keyId?: string
   /** What a batch of its lines would ask for. */
   readonly batch?: BatchFacts
 }
@@ -80,6 +82,8 @@ export interface NamedObject {
   /** Of a name that is an address: it is an object's only where this is the provider's own host. */
   readonly host?: string
   readonly facts?: ObjectFacts
+  /** Its place in a batch: `line 3`. */
+  readonly at?: string
 }
 
 /** What an answer says of work that its provider goes on with: a batch, a video, a background response. */

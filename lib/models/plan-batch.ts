@@ -1,0 +1,176 @@
+import type { Config } from '../config/config.ts'
+import type { RequestFacts } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import type { Route, Target } from '../exchange-facts.ts'
+import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
+import { batchShareHold, hasOneLevel } from '../metering/batch-hold.ts'
+import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
+import { priceInForce, type Price } from '../money/price.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import { chooseProviders, type ChosenProvider } from './choose-provider.ts'
+import { isPriced } from './is-priced.ts'
+import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
+import { ownerOfObjects } from './object-owner.ts'
+import { namedModel } from './requested-model.ts'
+
+interface BatchContext {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly directory: ModelDirectory
+}
+
+/** Where a batch goes and what it may cost. */
+export interface BatchPlan {
+  readonly providers: readonly ChosenProvider[]
+  readonly isPinned: boolean
+  readonly model: Pick<Target, 'model' | 'modelName' | 'upstreamModelName' | 'price' | 'batch'>
+}
+
+/** One share of a batch, its model found and priced. */
+interface PricedShare {
+  readonly share: BatchShare
+  readonly model: ResolvedModel
+  readonly price: Price
+}
+
+/**
+ * Decides on the models of all requests in a batch: each must be priced, allowed, and served by the one
+ * provider that gets the batch, under the very name the request gives, since nothing is replaced inside.
+ * @throws GatewayError with the place of the first request that is refused
+ */
+export async function planBatch(
+  context: BatchContext,
+  exchange: Exchange,
+  route: Route,
+  facts: RequestFacts,
+): Promise<BatchPlan> {
+  const { batch = {} } = facts
+  const { chosen, objects } = await ownerOf(context, exchange, route, facts.objects)
+  const requests = batch.requests ?? requestsOfFile(objects, batch.file?.id)
+  if (requests.problem !== undefined) throw badRequest(requests.problem.at, requests.problem.message)
+  if (requests.requests === 0) throw new GatewayError('body_invalid', 'The batch has no requests.')
+  const inside = await ownerOf(context, exchange, route, [...facts.objects, ...requests.objects])
+  const shares = requests.shares.map(share => priceShare(context, exchange, route, { share, batch }))
+  const pinned = chosen ?? inside.chosen
+  const providers = commonProviders(context, route, shares, pinned)
+  return { providers, isPinned: pinned !== undefined, model: modelOf(shares, context) }
+}
+
+async function ownerOf(
+  context: BatchContext,
+  exchange: Exchange,
+  { dialect, providerName }: Route,
+  referred: RequestFacts['objects'],
+): ReturnType<typeof ownerOfObjects> {
+  return ownerOfObjects(context, exchange.find('key')?.accountId, dialect.name, referred, providerName)
+}
+
+function requestsOfFile(objects: readonly ProviderObject[], id: string | undefined): BatchFacts {
+  const batch = objects.find(object => object.kind === 'file' && object.id === id)?.facts?.batch
+  if (batch !== undefined) return batch
+  throw new GatewayError(
+    'body_invalid',
+    `The requests in the file ${id ?? ''} are not known here. Upload it through the gateway as a file of JSON lines whose name ends with .jsonl.`,
+  )
+}
+
+function priceShare(
+  { directory, config }: BatchContext,
+  exchange: Exchange,
+  route: Route,
+  { share, batch }: { readonly share: BatchShare; readonly batch: NonNullable<RequestFacts['batch']> },
+): PricedShare {
+  const { firstAt, endpoint } = share
+  if (batch.endpoint !== undefined && endpoint !== '' && endpoint !== batch.endpoint) {
+    throw badRequest(firstAt, `It goes to ${endpoint}, and the batch is for ${batch.endpoint}.`)
+  }
+  const name = nameOf(share, route, batch.model)
+  const model = at(firstAt, () => namedModel(exchange, route, name, directory))
+  const isInside = share.model !== '*' || batch.model !== undefined
+  if (isInside && model.upstreamName !== name) {
+    throw badRequest(
+      firstAt,
+      `The model "${name}" is called "${model.upstreamName}" by its provider, and names inside a batch are not replaced. Name that.`,
+    )
+  }
+  const price = priceInForce(model.entry.prices, exchange.startedAt)
+  const mainMeter = share.mainMeter ?? route.match.operation.mainMeter
+  if (price !== undefined && (config.unmetered || isPriced(price, mainMeter))) return { share, model, price }
+  throw new GatewayError(
+    'model_not_found',
+    `${firstAt}: The model "${model.canonicalName}" has no price for batches here, so it is not served.`,
+    { param: firstAt },
+  )
+}
+
+/** The model that a share's requests are for: named by them, by the body beside the path, or by the path. */
+function nameOf({ model, firstAt }: BatchShare, { match }: Route, beside: string | undefined): string {
+  const path = match.pathModel
+  if (path === undefined) return model
+  for (const named of [model, beside ?? '*']) {
+    if (named === '*' || named.replace(/^models\//, '') === path) continue
+    throw badRequest(firstAt, `It names the model "${named}", and the path names "${path}".`)
+  }
+  return path
+}
+
+/** Providers that serve all models, in the first one's order; the only one where objects are named. */
+function commonProviders(
+  { config }: BatchContext,
+  { dialect, providerName }: Route,
+  shares: readonly PricedShare[],
+  pinned: ChosenProvider | undefined,
+): readonly ChosenProvider[] {
+  let common: readonly ChosenProvider[] | undefined = pinned === undefined ? undefined : [pinned]
+  for (const { share, model } of shares) {
+    const own = at(share.firstAt, () => chooseProviders(config, model, dialect.name, providerName))
+    const names = new Set(own.map(({ provider }) => provider.name))
+    const left: readonly ChosenProvider[] = common?.filter(({ provider }) => names.has(provider.name)) ?? own
+    if (left.length === 0) {
+      const others = common?.map(({ provider }) => provider.name).join(', ') ?? ''
+      throw badRequest(
+        share.firstAt,
+        `The model "${share.model}" is not served by ${others}, where the rest of the batch goes.`,
+      )
+    }
+    common = left
+  }
+  return common ?? []
+}
+
+function modelOf(shares: readonly PricedShare[], { config }: BatchContext): BatchPlan['model'] {
+  const [first] = shares
+  if (first === undefined) throw new GatewayError('body_invalid', 'The batch has no requests.')
+  const prices = new Map(shares.map(({ model, price }) => [model.upstreamName, price]))
+  let holdMicros = 0
+  for (const { share, model, price } of shares) {
+    const known = [model.entry.outputTokensMax, config.hold.outputTokens].filter(
+      tokens => tokens !== undefined,
+    )
+    const outputTokensMax = known.length === 0 ? 4096 : Math.min(...known)
+    holdMicros += batchShareHold(share, price, outputTokensMax, config.hold)
+  }
+  const isUniform =
+    prices.size === 1 && shares.every(({ share, price }) => hasOneLevel(share, price, config.hold))
+  return {
+    model: prices.size === 1 ? first.model.entry : undefined,
+    modelName: first.model.canonicalName,
+    upstreamModelName: isUniform ? first.model.upstreamName : '',
+    price: config.unmetered ? undefined : first.price,
+    batch: { holdMicros, prices },
+  }
+}
+
+/** Names the request that an error is about. */
+function at<T>(place: string, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    throw new GatewayError(error.code, `${place}: ${error.message}`, { cause: error, param: place })
+  }
+}
+
+function badRequest(place: string, message: string): GatewayError {
+  return new GatewayError('body_invalid', `${place}: ${message}`, { param: place })
+}
