@@ -1,21 +1,19 @@
 import type { Dialect } from '../dialect.ts'
-import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { freeOperation } from '../free-operation.ts'
 import { genericOperation } from '../generic.ts'
 import { RouteTable } from '../route-table.ts'
+import { anthropicBatchRows, batchJobs } from './batches.ts'
 import { anthropicErrorBody, anthropicErrorEvent } from './error-shape.ts'
 import { anthropicFileRows } from './files.ts'
 import { countTokens, messages } from './messages.ts'
 import { anthropicModelList } from './model-list.ts'
 
 const models = freeOperation('models', { isModelList: true })
-const batches = unsupportedOperation('batches', 'Batches are not in this release; send messages one by one.')
-const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 const routes = new RouteTable([
   { methods: ['POST'], path: '/messages', operation: messages },
   { methods: ['POST'], path: '/messages/count_tokens', operation: countTokens },
-  { methods: everyMethod, path: '/messages/batches', operation: batches },
-  { methods: everyMethod, path: '/messages/batches/{rest}', operation: batches },
+  ...anthropicBatchRows,
   ...anthropicFileRows,
   { methods: ['GET'], path: '/models', operation: models },
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
@@ -29,7 +27,7 @@ export const anthropic: Dialect = {
   match: (method, pathAndQuery) => routes.match(method, pathAndQuery),
   routes: routes.rows,
   generic: genericOperation,
-  jobKinds: [],
+  jobKinds: [batchJobs],
   requestIdHeader: 'request-id',
   errorBody: anthropicErrorBody,
   errorEvent: anthropicErrorEvent,

@@ -3,14 +3,16 @@ import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import { batchedRequest, batchFindingsMax, inlineBatch } from '../batch-requests.ts'
 import type { AnswerHead, JobKind, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
+import type { RouteRow } from '../route-table.ts'
 import { BatchMessagesReader } from './batch-messages.ts'
 import { batchedMessage } from './message-request.ts'
 
 const request = object({ requests: list(batchedRequest(object({ params: batchedMessage }))) })
 const requestsMax = 100_000
+const root = '/messages/batches'
 
 const batch = object({
   id: value('id'),
@@ -57,13 +59,13 @@ class BatchReader extends AnswerReader {
 }
 
 function pathOf(id: string): string {
-  return `/messages/batches/${encodeURIComponent(id)}`
+  return `${root}/${encodeURIComponent(id)}`
 }
 
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new BatchReader(head, context)
 
 /** `POST /messages/batches` */
-export const createBatch: Operation = {
+const createBatch: Operation = {
   name: 'batch',
   body: 'json',
   modelIn: 'none',
@@ -77,7 +79,7 @@ export const createBatch: Operation = {
 }
 
 /** `GET /messages/batches/{id}` and `POST /messages/batches/{id}/cancel` */
-export const storedBatch: Operation = {
+const storedBatch: Operation = {
   ...freeOperation('stored-batch'),
   body: 'opaque',
   readUsage,
@@ -86,14 +88,29 @@ export const storedBatch: Operation = {
 }
 
 /** `DELETE /messages/batches/{id}`: of a batch that has ended, and its results with it. */
-export const deletedBatch: Operation = { ...freeOperation('deleted-batch'), body: 'opaque', job: 'ends' }
+const deletedBatch: Operation = { ...freeOperation('deleted-batch'), body: 'opaque', job: 'ends' }
 
 /** `GET /messages/batches/{id}/results` */
-export const batchResults: Operation = {
+const batchResults: Operation = {
   ...freeOperation('batch-results'),
   readUsage: (_head, context) => new BatchMessagesReader(context),
   job: 'reads',
 }
+
+const batchList = unsupportedOperation(
+  'batch-list',
+  'Lists of batches are not in this release; keep the ids of those that you make.',
+)
+
+/** Batches, below `/v1`. */
+export const anthropicBatchRows: readonly RouteRow[] = [
+  { methods: ['POST'], path: root, operation: createBatch },
+  { methods: ['GET'], path: root, operation: batchList },
+  { methods: ['GET'], path: `${root}/{id}`, operation: storedBatch, object: 'batch' },
+  { methods: ['DELETE'], path: `${root}/{id}`, operation: deletedBatch, object: 'batch' },
+  { methods: ['POST'], path: `${root}/{id}/cancel`, operation: storedBatch, object: 'batch' },
+  { methods: ['GET'], path: `${root}/{id}/results`, operation: batchResults, object: 'batch' },
+]
 
 /** Batches end within a day; their results are there for 29. */
 export const batchJobs: JobKind = {

@@ -3,9 +3,10 @@ import { GatewayError } from '../../errors.ts'
 import type { NamedObject } from '../../money/usage.ts'
 import { batchFindingsMax, inlineBatch } from '../batch-requests.ts'
 import type { JobKind, Operation, RequestFacts } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
 import { readString } from '../read-field.ts'
+import type { RouteRow } from '../route-table.ts'
 import { batchRequestsMax, googleBatchedRequest } from './batch-input.ts'
 import { GoogleBatchFileReader, GoogleBatchReader } from './batch-reader.ts'
 
@@ -42,7 +43,7 @@ export const asyncBatchEmbedContent: Operation = {
 }
 
 /** `GET /batches/{id}` */
-export const storedBatch: Operation = {
+const storedBatch: Operation = {
   ...freeOperation('stored-batch'),
   readUsage,
   namesObjects: true,
@@ -50,10 +51,29 @@ export const storedBatch: Operation = {
 }
 
 /** `POST /batches/{id}:cancel`, whose answer is empty. */
-export const cancelledBatch: Operation = freeOperation('cancelled-batch', { body: 'opaque' })
+const cancelledBatch: Operation = freeOperation('cancelled-batch', { body: 'opaque' })
 
 /** `DELETE /batches/{id}` */
-export const deletedBatch: Operation = { ...freeOperation('deleted-batch', { body: 'opaque' }), job: 'ends' }
+const deletedBatch: Operation = { ...freeOperation('deleted-batch', { body: 'opaque' }), job: 'ends' }
+
+const batchList = unsupportedOperation(
+  'batch-list',
+  'Lists of batches are not in this release; keep the names of those that you make.',
+)
+
+/** Batches, below `/v1beta`; they are made by a method of their model. */
+export const googleBatchRows: readonly RouteRow[] = [
+  { methods: ['GET'], path: '/batches', operation: batchList },
+  {
+    methods: ['POST'],
+    path: '/batches/{id}:cancel',
+    operation: cancelledBatch,
+    object: 'batch',
+    idFrom: 'batches',
+  },
+  { methods: ['GET'], path: '/batches/{id}', operation: storedBatch, object: 'batch', idFrom: 'batches' },
+  { methods: ['DELETE'], path: '/batches/{id}', operation: deletedBatch, object: 'batch', idFrom: 'batches' },
+]
 
 /** Batches are to end within a day, and expire after two. */
 export const batchJobs: JobKind = {

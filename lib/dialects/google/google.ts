@@ -1,5 +1,6 @@
 import type { Dialect } from '../dialect.ts'
 import { genericOperation } from '../generic.ts'
+import { batchJobs } from './batches.ts'
 import { googleErrorBody, googleErrorEvent } from './error-shape.ts'
 import { googleModelList } from './model-list.ts'
 import { googleRoutes, matchGoogle } from './routes.ts'
@@ -10,7 +11,7 @@ export const google: Dialect = {
   match: matchGoogle,
   routes: googleRoutes,
   generic: genericOperation,
-  jobKinds: [],
+  jobKinds: [batchJobs],
   requestIdHeader: 'x-request-id',
   errorBody: error => googleErrorBody(error),
   errorEvent: (code, message) => googleErrorEvent(code, message),

@@ -3,6 +3,7 @@ import type { Operation, RouteMatch } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { pathOf, RouteTable } from '../route-table.ts'
 import type { RouteRow } from '../route-table.ts'
+import { asyncBatchEmbedContent, batchGenerateContent, googleBatchRows } from './batches.ts'
 import { batchEmbedContents, embedContent } from './embed-content.ts'
 import { googleFileRows } from './files.ts'
 import { countTokens, generateContent, streamGenerateContent } from './generate-content.ts'
@@ -16,7 +17,6 @@ const unsupported: readonly (readonly [string, string])[] = [
   ['operations', 'Long-running operations are not in this release.'],
   ['fileSearchStores', 'File search stores are not in this release.'],
   ['cachedContents', 'Cached contents are not in this release.'],
-  ['batches', 'Batches are not in this release; send the requests one by one.'],
   ['auth_tokens', 'Ephemeral tokens would go around the gateway.'],
   ['tunedModels', 'Tuned models are not in this release.'],
   ['corpora', 'Corpora are not in this release.'],
@@ -31,14 +31,8 @@ const modelMethods: readonly (readonly [string, Operation])[] = [
   ['batchEmbedContents', batchEmbedContents],
   ['predict', predict],
   ['predictLongRunning', unsupportedOperation('predict-long-running', 'Videos are not in this release.')],
-  [
-    'batchGenerateContent',
-    unsupportedOperation('batch-generate-content', 'Batches are not in this release.'),
-  ],
-  [
-    'asyncBatchEmbedContent',
-    unsupportedOperation('async-batch-embed-content', 'Batches are not in this release.'),
-  ],
+  ['batchGenerateContent', batchGenerateContent],
+  ['asyncBatchEmbedContent', asyncBatchEmbedContent],
 ]
 
 const table = new RouteTable([
@@ -63,6 +57,7 @@ const table = new RouteTable([
   },
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
   ...googleFileRows,
+  ...googleBatchRows,
   ...unsupported.flatMap(([name, reason]) => {
     const operation = unsupportedOperation(name, reason)
     return [`/${name}`, `/${name}/{rest}`].map(path => ({ methods: everyMethod, path, operation }))

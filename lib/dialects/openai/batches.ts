@@ -2,12 +2,13 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../errors.ts'
 import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import type { AnswerHead, JobKind, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
+import type { RouteRow } from '../route-table.ts'
 import { batchEndpoints } from './batch-input.ts'
 import { BatchOutputReader } from './batch-output.ts'
 import { OpenaiReader } from './openai-reader.ts'
@@ -90,7 +91,7 @@ function isNothing(meters: AnswerMeasure['lines'][number]['meters']): boolean {
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new BatchReader(head, context)
 
 /** `POST /batches` */
-export const createBatch: Operation = {
+const createBatch: Operation = {
   name: 'batch',
   body: 'json',
   modelIn: 'none',
@@ -103,13 +104,26 @@ export const createBatch: Operation = {
 }
 
 /** `GET /batches/{id}` and `POST /batches/{id}/cancel` */
-export const storedBatch: Operation = {
+const storedBatch: Operation = {
   ...freeOperation('stored-batch'),
   body: 'opaque',
   readUsage,
   namesObjects: true,
   job: 'reads',
 }
+
+const batchList = unsupportedOperation(
+  'batch-list',
+  'Lists of batches are not in this release; keep the ids of those that you make.',
+)
+
+/** Batches, below `/v1`. */
+export const openaiBatchRows: readonly RouteRow[] = [
+  { methods: ['POST'], path: '/batches', operation: createBatch },
+  { methods: ['GET'], path: '/batches', operation: batchList },
+  { methods: ['GET'], path: '/batches/{id}', operation: storedBatch, object: 'batch' },
+  { methods: ['POST'], path: '/batches/{id}/cancel', operation: storedBatch, object: 'batch' },
+]
 
 /** Batches run for a day; the provider takes its time to end those that are late. */
 export const batchJobs: JobKind = {

@@ -2,6 +2,7 @@ import type { Dialect } from '../dialect.ts'
 import { genericOperation } from '../generic.ts'
 import { openaiErrorBody, openaiErrorEvent } from './error-shape.ts'
 import { openaiModelList } from './model-list.ts'
+import { batchJobs } from './batches.ts'
 import { openaiRoutes } from './routes.ts'
 
 /** The format of OpenAI's API, which most providers offer beside or instead of their own. */
@@ -10,7 +11,7 @@ export const openai: Dialect = {
   match: (method, pathAndQuery) => openaiRoutes.match(method, pathAndQuery),
   routes: openaiRoutes.rows,
   generic: genericOperation,
-  jobKinds: [],
+  jobKinds: [batchJobs],
   requestIdHeader: 'x-request-id',
   errorBody: error => openaiErrorBody(error),
   errorEvent: (code, message, _exchangeId, operationName) => openaiErrorEvent(code, message, operationName),

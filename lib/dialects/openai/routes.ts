@@ -2,6 +2,7 @@ import type { Operation } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { RouteTable } from '../route-table.ts'
 import type { RouteRow } from '../route-table.ts'
+import { openaiBatchRows } from './batches.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'
 import { embeddings } from './embeddings.ts'
@@ -22,7 +23,6 @@ function post(path: string, operation: Operation): RouteRow {
 
 /** What lives on at the provider, is billed later, or goes around the gateway. */
 const unsupported: readonly (readonly [string, string])[] = [
-  ['batches', 'Batches are not in this release; send the requests one by one.'],
   ['videos', 'Videos are not in this release.'],
   ['realtime', 'Realtime sessions are not in this release.'],
   ['vector_stores', 'Vector stores are not in this release.'],
@@ -61,5 +61,6 @@ export const openaiRoutes = new RouteTable([
   { methods: ['GET'], path: '/models', operation: models },
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
   ...openaiFileRows,
+  ...openaiBatchRows,
   ...unsupported.flatMap(unsupportedRows),
 ])
