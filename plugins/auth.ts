@@ -3,6 +3,7 @@ import type { KeyRecord } from '../lib/accounts/accounts.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { addressList, clientAddress, isListed } from '../lib/http/client-address.ts'
 import { headerValues } from '../lib/http/headers.ts'
+import { keyOfUpload, objectNotFound } from '../lib/models/object-owner.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
@@ -18,19 +19,36 @@ export function auth(context: PluginContext): Plugin {
 
     onRequest(exchange) {
       const value = presentedKey(exchange)
-      if (value === undefined) {
-        throw new GatewayError(
-          'key_missing',
-          'No API key was sent. Send it as "Authorization: Bearer gw-...", x-api-key, x-goog-api-key or ?key=.',
-        )
-      }
+      if (value === undefined) return admitByUpload(exchange)
       // The digest is made for every key, known or not: a miss costs what a hit costs.
-      const key = context.keys.findByDigest(hash('sha256', value, 'base64url'))
-      if (key === undefined) turnAway(context, exchange)
-      checkKey(key, context.clock.now())
-      checkAddress(key, exchange, trusted)
-      exchange.set('key', key)
+      admit(exchange, context.keys.findByDigest(hash('sha256', value, 'base64url')))
+      return undefined
     },
+  }
+
+  function admit(exchange: Exchange, key: KeyRecord | undefined): void {
+    if (key === undefined) turnAway(context, exchange)
+    checkKey(key, context.clock.now())
+    checkAddress(key, exchange, trusted)
+    exchange.set('key', key)
+  }
+
+  /** Most SDKs of Google's send no key with the bytes of an upload: its address is what they were given. */
+  async function admitByUpload(exchange: Exchange): Promise<void> {
+    const { match, dialect, providerName } = exchange.get('route')
+    const { object, operation } = match
+    if (operation.isOpenByObject !== true || object === undefined) {
+      throw new GatewayError(
+        'key_missing',
+        'No API key was sent. Send it as "Authorization: Bearer gw-...", x-api-key, x-goog-api-key or ?key=.',
+      )
+    }
+    const keyId = await keyOfUpload(context, dialect.name, object, providerName)
+    if (keyId === undefined) {
+      turnAway(context, exchange)
+      throw objectNotFound(object)
+    }
+    admit(exchange, context.keys.findById(keyId))
   }
 }
 

@@ -1,6 +1,7 @@
 import { headerValue } from '../lib/http/headers.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { decideCharge } from '../lib/metering/decide-charge.ts'
+import { objectRecorder } from '../lib/metering/object-recorder.ts'
 import { placeHold } from '../lib/metering/place-hold.ts'
 import { SpendingWatch } from '../lib/metering/spending-watch.ts'
 import { TokenCounter } from '../lib/metering/token-counter.ts'
@@ -9,6 +10,7 @@ import type { NamedObject, UsageReading } from '../lib/money/usage.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
+import { UploadFacts } from '../lib/uploads/upload-facts.ts'
 
 /** Places the hold, reads the usage out of the answer in flight, and settles: charge or release. */
 export function usageTap(context: PluginContext): Plugin {
@@ -17,6 +19,8 @@ export function usageTap(context: PluginContext): Plugin {
   const counter = new TokenCounter({
     onFailure: error => bus.emit('alarm', 'token_counter_failed', { error: error.message }),
   })
+
+  const uploads = new UploadFacts(() => performance.now())
 
   async function settle(exchange: Exchange, outcome: Parameters<typeof decideCharge>[1]): Promise<void> {
     const meter = exchange.find('meter')
@@ -44,6 +48,7 @@ export function usageTap(context: PluginContext): Plugin {
     provides: ['hold', 'meter', 'usage'],
 
     async onRequest(exchange) {
+      uploads.watch(exchange)
       if (exchange.get('target').price === undefined) return
       const hold = await placeHold(exchange, context)
       exchange.set('hold', hold)
@@ -52,15 +57,9 @@ export function usageTap(context: PluginContext): Plugin {
     },
 
     onResponse(exchange, head) {
-      const meter = meterFor(exchange, head, object =>
-        ledger.recordObject({
-          ...object,
-          provider: exchange.get('target').provider.name,
-          accountId: exchange.get('key').accountId,
-          credential: exchange.get('target').credential.name,
-          exchangeId: exchange.id,
-        }),
-      )
+      const recordObject = objectRecorder(exchange, ledger, object => uploads.of(exchange, object))
+      for (const object of objectsInHead(exchange, head)) exchange.holdBack(recordObject(object))
+      const meter = meterFor(exchange, head, recordObject)
       if (meter === undefined) return undefined
       // An answer of a known length has been made and paid for when it comes.
       if (head.contentLength === undefined)
@@ -74,6 +73,8 @@ export function usageTap(context: PluginContext): Plugin {
       if (exchange.find('hold') === undefined && exchange.find('meter') === undefined) return undefined
       return settle(exchange, outcome)
     },
+
+    onEnd: exchange => uploads.end(exchange),
 
     stop: () => counter.close(),
   }
@@ -99,6 +100,12 @@ function watchSpending(
     onFailure: failure => bus.emit('plugin-error', 'usage-tap', 'onData', failure, exchange),
   })
   return reading => watch.onProgress(reading)
+}
+
+/** Objects that a success names before its first byte. */
+function objectsInHead(exchange: Exchange, { status, headers }: ResponseHead): readonly NamedObject[] {
+  const { operation } = exchange.get('route').match
+  return status < 400 ? (operation.objectsInHead?.(headers) ?? []) : []
 }
 
 /** The tap for a success that its operation can read; undefined for everything else. */

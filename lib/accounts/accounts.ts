@@ -51,6 +51,7 @@ export interface Accounts {
 export interface KeyDirectory {
   /** @param digest SHA-256 of the whole key, as base64url */
   findByDigest(digest: string): KeyRecord | undefined
+  findById(id: string): KeyRecord | undefined
 }
 
 /** A change of an account or key that is refused. The message is for the operator. */

@@ -9,6 +9,11 @@ export class MemoryKeyDirectory implements KeyDirectory {
     return this.#byDigest.get(digest)
   }
 
+  findById(id: string): KeyRecord | undefined {
+    const digest = this.#digestById.get(id)
+    return digest === undefined ? undefined : this.#byDigest.get(digest)
+  }
+
   put(digest: string, key: KeyRecord): void {
     this.#byDigest.set(digest, Object.freeze(key))
     this.#digestById.set(key.id, digest)

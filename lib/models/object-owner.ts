@@ -75,8 +75,9 @@ export async function keyOfUpload(
 }
 
 /** The refusal of another's object and of an unknown one, which nobody can tell apart. */
-export function objectNotFound({ kind, id }: NamedObject): GatewayError {
-  return new GatewayError('object_not_found', `No ${kind} with the id "${id}" was found.`)
+export function objectNotFound({ kind, id, at }: NamedObject): GatewayError {
+  const place = at === undefined ? '' : `${at}: `
+  return new GatewayError('object_not_found', `${place}No ${kind} with the id "${id}" was found.`)
 }
 
 function providersFor(
@@ -112,11 +113,6 @@ async function findEverywhere(
 
 function isSame(one: ChosenProvider, other: ChosenProvider): boolean {
   return one.provider.name === other.provider.name && one.credential.name === other.credential.name
-}
-
-function notFound({ kind, id, at }: NamedObject): GatewayError {
-  const place = at === undefined ? '' : `${at}: `
-  return new GatewayError('object_not_found', `${place}No ${kind} with the id "${id}" was found.`)
 }
 
 function apart(object: ProviderObject): GatewayError {

@@ -5,7 +5,10 @@ import { objectOperation } from '../object-operation.ts'
 import type { RouteRow } from '../route-table.ts'
 
 /** `POST /files`, a form with the file in it. */
-const fileUpload = objectOperation('file-upload', object({ id: names('file') }), { body: 'streamed' })
+const fileUpload = objectOperation('file-upload', object({ id: names('file') }), {
+  body: 'streamed',
+  carriesFile: 'form',
+})
 /** What a file is, its content, and its end. */
 const storedFile = freeOperation('stored-file')
 const fileList = unsupportedOperation(

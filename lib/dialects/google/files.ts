@@ -22,6 +22,7 @@ const fileUpload: Operation = {
 const uploadChunk: Operation = {
   ...objectOperation('upload-chunk', uploaded, { body: 'streamed' }),
   isOpenByObject: true,
+  carriesFile: 'bytes',
 }
 /** What a file is, and its end. */
 const storedFile = freeOperation('stored-file')

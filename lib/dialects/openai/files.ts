@@ -7,13 +7,16 @@ import type { RouteRow } from '../route-table.ts'
 const file = object({ id: names('file') })
 
 /** `POST /files`, a form with the file in it. */
-const fileUpload = objectOperation('file-upload', file, { body: 'streamed' })
+const fileUpload = objectOperation('file-upload', file, { body: 'streamed', carriesFile: 'form' })
 /** What a file is, its content, and its end. */
 const storedFile = freeOperation('stored-file')
 
 /** `POST /uploads`: a large file comes in parts. */
 const uploadStart = objectOperation('upload-start', object({ id: names('upload') }), { body: 'opaque' })
-const uploadPart = objectOperation('upload-part', object({ id: names('uploadPart') }), { body: 'streamed' })
+const uploadPart = objectOperation('upload-part', object({ id: names('uploadPart') }), {
+  body: 'streamed',
+  carriesFile: 'form',
+})
 const uploadComplete = objectOperation('upload-complete', object({ file }), {
   body: 'json',
   interest: object({ part_ids: list(names('uploadPart')) }),

@@ -1,0 +1,81 @@
+import { BatchInputReader } from '../dialects/openai/batch-input.ts'
+import { GatewayError } from '../errors.ts'
+import { multipartBoundary, MultipartError, MultipartScanner } from '../http/multipart-scan.ts'
+import type { UploadWatcher } from '../http/upload-watcher.ts'
+import { measureUpload, type UploadMeter } from '../media/measure-upload.ts'
+import type { ObjectFacts } from '../money/usage.ts'
+import type { WatchedFile } from './watched-file.ts'
+
+const fieldBytesMax = 256
+
+/**
+ * Measures the file in a form on its way to the provider. A form that breaks off in the middle is refused
+ * before the provider has seen its end.
+ */
+export class FormFileWatcher implements UploadWatcher, WatchedFile {
+  readonly #scanner: MultipartScanner
+  readonly #meter: UploadMeter = measureUpload()
+  readonly #batch = new BatchInputReader()
+  #purpose = ''
+  #facts: Promise<ObjectFacts> | undefined
+  /** Where the first part that is a file begins: others are not looked at. */
+  #fileStart: number | undefined
+
+  /** @throws GatewayError body_invalid for a form without a boundary */
+  constructor(contentType: string) {
+    const boundary = multipartBoundary(contentType)
+    if (boundary === undefined) {
+      throw new GatewayError(
+        'body_invalid',
+        'The content-type must be multipart/form-data with a boundary.',
+        { param: 'content-type' },
+      )
+    }
+    this.#scanner = new MultipartScanner(boundary, {
+      onContent: (part, bytes) => {
+        if (part.filename === undefined) {
+          const isPurpose = part.name.toLowerCase() === 'purpose' && this.#purpose.length < fieldBytesMax
+          if (isPurpose) this.#purpose += bytes.toString('latin1', 0, fieldBytesMax)
+          return
+        }
+        this.#fileStart ??= part.start
+        if (part.start !== this.#fileStart) return
+        this.#meter.write(bytes)
+        this.#batch.push(bytes)
+      },
+    })
+  }
+
+  /** What the file is; undefined while it has not come whole. */
+  get facts(): Promise<ObjectFacts> | undefined {
+    return this.#facts
+  }
+
+  onData(chunk: Buffer): void {
+    this.#scan(() => this.#scanner.push(chunk))
+  }
+
+  onEnd(): void {
+    this.#scan(() => this.#scanner.end())
+    this.#facts = this.#measure()
+  }
+
+  abort(): void {
+    if (this.#facts === undefined) this.#meter.abort()
+  }
+
+  async #measure(): Promise<ObjectFacts> {
+    const batch = this.#purpose.trim() === 'batch' ? { batch: this.#batch.end() } : undefined
+    return { ...(await this.#meter.end()), ...batch }
+  }
+
+  #scan(read: () => unknown): void {
+    try {
+      read()
+    } catch (error) {
+      this.#meter.abort()
+      if (!(error instanceof MultipartError)) throw error
+      throw new GatewayError('body_invalid', error.message, { cause: error })
+    }
+  }
+}

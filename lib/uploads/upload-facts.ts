@@ -1,0 +1,46 @@
+import type { NamedObject, ObjectFacts } from '../money/usage.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import { ChunkedFiles } from './chunked-files.ts'
+import { FormFileWatcher } from './form-file-watcher.ts'
+import type { WatchedFile } from './watched-file.ts'
+
+/** Measures files while they are uploaded, so that they count where they are used. */
+export class UploadFacts {
+  readonly #chunked: ChunkedFiles
+  readonly #watched = new WeakMap<Exchange, WatchedFile>()
+
+  /** @param now milliseconds of a clock that never goes back */
+  constructor(now: () => number) {
+    this.#chunked = new ChunkedFiles(now)
+  }
+
+  /**
+   * Before the upload is sent.
+   * @throws GatewayError body_invalid
+   */
+  watch(exchange: Exchange): void {
+    const upload = exchange.find('upload')
+    const { operation, object } = exchange.get('route').match
+    if (upload === undefined || operation.carriesFile === undefined) return
+    const { headers, rawHeaders } = exchange.request
+    // What is compressed on the way is not what the provider will keep.
+    if ((headers['content-encoding'] ?? 'identity') !== 'identity') return
+    const file =
+      operation.carriesFile === 'form'
+        ? new FormFileWatcher(headers['content-type'] ?? '')
+        : this.#chunked.watch(object?.id ?? '', rawHeaders)
+    if (file === undefined) return
+    upload.watch(file)
+    this.#watched.set(exchange, file)
+  }
+
+  /** What was measured of an object that the answer names; undefined where nothing was. */
+  of(exchange: Exchange, { kind }: NamedObject): Promise<ObjectFacts> | undefined {
+    return kind === 'file' || kind === 'uploadPart' ? this.#watched.get(exchange)?.facts : undefined
+  }
+
+  /** The exchange is over. */
+  end(exchange: Exchange): void {
+    this.#watched.get(exchange)?.abort()
+  }
+}

@@ -1,0 +1,10 @@
+import type { UploadWatcher } from '../http/upload-watcher.ts'
+import type { ObjectFacts } from '../money/usage.ts'
+
+/** A file that is measured while it is uploaded. */
+export interface WatchedFile extends UploadWatcher {
+  /** What the file is; undefined while it has not come whole. Never rejects. */
+  readonly facts: Promise<ObjectFacts> | undefined
+  /** The upload broke off. */
+  abort(): void
+}
