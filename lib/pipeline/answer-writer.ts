@@ -36,6 +36,8 @@ export class AnswerWriter {
   #remaining = Number.POSITIVE_INFINITY
   /** The chunk that completes the length: it leaves when the exchange is settled. */
   #withheld: Buffer | undefined
+  /** What follows the last chunk; flat. */
+  trailers: readonly string[] | undefined
   /** The last bytes written, as many as the end of an event takes. */
   #tail: Buffer = noBytes
 
@@ -98,6 +100,7 @@ export class AnswerWriter {
   /** The exchange is settled: the last byte may leave. */
   end(): void {
     this.#writeHead()
+    if (this.trailers !== undefined) addTrailers(this.#exchange, this.trailers)
     if (this.#withheld === undefined) this.#exchange.response.end()
     else this.#exchange.response.end(this.#withheld)
   }
@@ -165,4 +168,12 @@ export class AnswerWriter {
     if (!this.#exchange.response.headersSent && this.#head !== undefined)
       writeAnswerHead(this.#exchange, this.#head)
   }
+}
+
+/** node:http writes them behind the last chunk, and nowhere when the answer is not chunked. */
+function addTrailers({ response }: Exchange, trailers: readonly string[]): void {
+  const fields: [string, string][] = []
+  for (let index = 0; index + 1 < trailers.length; index += 2)
+    fields.push([trailers[index] as string, trailers[index + 1] as string])
+  response.addTrailers(fields)
 }

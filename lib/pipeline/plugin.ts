@@ -27,7 +27,8 @@ export interface UpstreamControls {
 export interface AnswerSink {
   onHead(head: ResponseHead, controls: UpstreamControls): void
   onData(chunk: Buffer): void
-  onEnd(): void
+  /** @param trailers what came behind the body, fit to be passed on; flat */
+  onEnd(trailers?: readonly string[]): void
   onError(error: Error): void
 }
 

@@ -106,8 +106,10 @@ export class Relay implements AnswerSink, AnswerFlow {
     if (this.#partingReason !== undefined && this.#writer.isAtEventBoundary) this.cut(this.#partingReason)
   }
 
-  onEnd(): void {
+  onEnd(trailers?: readonly string[]): void {
     if (this.#phase !== 'relaying') return
+    // What is rewritten is no longer what a trailer may be the checksum of.
+    if (trailers !== undefined && this.#exchange.rewriter === undefined) this.#writer.trailers = trailers
     this.#hasUpstreamEnded = true
     const rest = this.#exchange.rewriter?.end()
     if (rest !== undefined && rest.length > 0) this.#writer.write(rest)

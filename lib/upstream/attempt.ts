@@ -34,6 +34,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #timer: NodeJS.Timeout | undefined
   /** Bytes of the body still to come. */
   #remaining = Number.POSITIVE_INFINITY
+  #trailers: readonly Buffer[] | undefined
   /** A byte of the request may have reached the provider. */
   wasStarted = false
 
@@ -52,6 +53,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.stop = way.stop
     this.route = way.route
     this.startedAt = way.startedAt
+  }
+
+  /** What came behind the body, as it came. */
+  get trailers(): readonly Buffer[] | undefined {
+    return this.#trailers
   }
 
   get head(): ResponseHead | undefined {
@@ -108,7 +114,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#owner.onCollected(this, false)
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    this.#trailers = (controller.rawTrailers as readonly Buffer[] | null) ?? undefined
     clearTimeout(this.#timer)
     if (this.#collected === undefined) this.#owner.onEnd(this)
     else this.#owner.onCollected(this, true)

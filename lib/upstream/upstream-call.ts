@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import { isSpent } from '../bodies/outgoing-body.ts'
 import { GatewayError } from '../errors.ts'
 import type { Target } from '../exchange-facts.ts'
+import { answerTrailers } from '../http/trailers.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
 import type { Waiting } from './admission.ts'
@@ -173,9 +174,9 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
     return true
   }
 
-  onEnd(): void {
+  onEnd(attempt: Attempt): void {
     this.#release()
-    this.#sink.onEnd()
+    this.#sink.onEnd(answerTrailers(attempt.trailers, this.#exchange.request.rawHeaders))
   }
 
   onError(attempt: Attempt, error: Error): void {
@@ -240,7 +241,7 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
 
   #relayWhole(attempt: Attempt): void {
     this.#relay(attempt)
-    this.#sink.onEnd()
+    this.#sink.onEnd(answerTrailers(attempt.trailers, this.#exchange.request.rawHeaders))
   }
 
   /** Nothing more is tried: the client gets an answer that was passed over, else the error. */

@@ -140,20 +140,16 @@ function zerosInGzip(gibibytes: number): Buffer {
 const oddAnswers: readonly Fault[] = [
   {
     number: 22,
-    title: 'trailers behind the last chunk',
-    expected: '200 whole, bytes equal; completed; 0.046000 provider; not among the headers',
-    run: context =>
-      eachDialect(async call => {
-        const [...framed] = chunked(call.events.map(event => Buffer.from(event)))
-        framed.pop()
-        context.upstream.answer = () => ({
-          pieces: [streamHead, ...framed, Buffer.from('0\r\nx-checksum: abc\r\n\r\n')],
-        })
-        const received = await ask(context, call, { isStreaming: true, lines: 'te: trailers\r\n' })
-        const headers = received.answer?.headers
-        const isMerged = headers?.has('x-checksum') === true
-        return `${sentence(received, call, call.events.join(''))}; ${await context.nextEnd()}; ${isMerged ? 'AMONG' : 'not among'} the headers`
-      }),
+    title: 'trailers behind the last chunk, for a client that reads them',
+    expected:
+      '200 whole, bytes equal; completed; 0.046000 provider; trailers: X-Checksum: abc, server-timing: a;dur=1; not among the headers',
+    run: context => askTrailers(context, 'te: trailers\r\n'),
+  },
+  {
+    number: 22,
+    title: 'trailers behind the last chunk, for a client that does not read them',
+    expected: '200 whole, bytes equal; completed; 0.046000 provider; trailers: none; not among the headers',
+    run: context => askTrailers(context, 'te: gzip\r\n'),
   },
   {
     number: 23,
@@ -207,6 +203,24 @@ const oddAnswers: readonly Fault[] = [
     run: context => eachDialect(call => askErrorEvent(context, call, call.eventsUntilText)),
   },
 ]
+
+/** Of what stands there, how to keep it, a cookie and the provider's account have no business in a trailer. */
+const trailers =
+  'X-Checksum: abc\r\ncache-control: no-store\r\nset-cookie: a=b\r\nopenai-organization: o\r\nserver-timing: a;dur=1\r\n'
+
+function askTrailers(context: FaultContext, lines: string): Promise<string> {
+  return eachDialect(async call => {
+    const framed = chunked(call.events.map(event => Buffer.from(event))).slice(0, -1)
+    context.upstream.answer = () => ({
+      pieces: [streamHead, ...framed, Buffer.from(`0\r\n${trailers}\r\n`)],
+    })
+    const received = await ask(context, call, { isStreaming: true, lines })
+    const { headers, trailers: passed = [] } = received.answer ?? {}
+    const isMerged = ['x-checksum', 'server-timing'].some(name => headers?.has(name) === true)
+    const seen = `${sentence(received, call, call.events.join(''))}; ${await context.nextEnd()}`
+    return `${seen}; trailers: ${passed.join(', ') || 'none'}; ${isMerged ? 'AMONG' : 'not among'} the headers`
+  })
+}
 
 const errorEvents = {
   openai: 'data: {"error":{"message":"Busy","type":"server_error","code":"busy"}}\n\n',
