@@ -1,11 +1,17 @@
 import type { Target } from '../exchange-facts.ts'
 import { headerValue, requestHeaders } from '../http/headers.ts'
 
+/** What of a target decides on headers. */
+type HeaderTarget = Pick<
+  Target,
+  'provider' | 'credential' | 'dialectName' | 'isUsageInjected' | 'isBodyDecoded' | 'body'
+>
+
 /**
  * The headers a provider gets: the client's less its credentials and what belongs to the connection, plus
  * the provider's credential. Names, order and duplicates stay as they came.
  */
-export function upstreamHeaders(rawHeaders: readonly string[], target: Target): string[] {
+export function upstreamHeaders(rawHeaders: readonly string[], target: HeaderTarget): string[] {
   let headers = requestHeaders(rawHeaders)
   if (target.isUsageInjected) {
     // The answer will be restored byte by byte, which compression would hide.
@@ -22,7 +28,7 @@ export function upstreamHeaders(rawHeaders: readonly string[], target: Target): 
 }
 
 /** A body that is sent piece by piece is announced here; undici measures one that is at hand. */
-function announcedLength({ body }: Target): number | undefined {
+function announcedLength({ body }: HeaderTarget): number | undefined {
   return body === undefined || Buffer.isBuffer(body) ? undefined : body.length
 }
 
@@ -35,7 +41,7 @@ function withAnthropicVersion(headers: string[]): string[] {
   return rest
 }
 
-function credentialHeader({ dialectName, credential, provider }: Target): [string, string] {
+function credentialHeader({ dialectName, credential, provider }: HeaderTarget): [string, string] {
   if (dialectName === 'google') return ['x-goog-api-key', credential.value]
   // OpenRouter speaks the messages format with its own form of key.
   if (dialectName === 'anthropic' && provider.kind !== 'openrouter') return ['x-api-key', credential.value]

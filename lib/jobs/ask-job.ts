@@ -1,0 +1,62 @@
+import type { Config } from '../config/config.ts'
+import type { UsageReader } from '../dialects/dialect.ts'
+import { dialects } from '../find-route.ts'
+import { withCredential } from '../models/choose-provider.ts'
+import type { UsageReading } from '../money/usage.ts'
+import { askProvider } from '../upstream/ask-provider.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import { createDecoder, type Decoder } from '../http/decode.ts'
+import { jobRequestFacts } from './job-request-facts.ts'
+import type { Job } from './job.ts'
+import { findJobKind } from './submitted-job.ts'
+
+/** What a provider says of a job: `gone` when it knows nothing of it. */
+export type JobAnswer = { readonly reading: UsageReading } | 'gone' | 'unknown'
+
+/** Results of batches are large. */
+const decodeCaps = { outputBytesMax: 4 * 1024 ** 3, ratioMax: 1000 }
+
+interface AskContext {
+  readonly config: Config
+  readonly upstreams: Upstreams
+  readonly signal: AbortSignal
+}
+
+/**
+ * Asks after a job with the credential that made it.
+ * @param resultsPath of the document to read in place of the job itself
+ * @throws Error when the provider cannot be reached
+ */
+export async function askJob(context: AskContext, job: Job, resultsPath?: string): Promise<JobAnswer> {
+  const { config, upstreams, signal } = context
+  const kind = findJobKind(dialects[job.dialect].jobKinds, job.kind)
+  const chosen = withCredential(config.providers.get(job.provider), job.dialect, job.credential)
+  const operation = resultsPath === undefined ? kind?.retrieval : kind?.results
+  // The config has changed since; another node, or a later config, may know.
+  if (kind === undefined || chosen === undefined || operation?.readUsage === undefined) return 'unknown'
+  let reader: UsageReader | undefined
+  let decoder: Decoder | undefined
+  let answer: JobAnswer = 'unknown'
+  await askProvider(
+    upstreams,
+    { chosen, dialectName: job.dialect, path: resultsPath ?? kind.path(job.id), signal },
+    {
+      onHead(head) {
+        if (head.status === 404 || head.status === 410) answer = 'gone'
+        if (head.status < 200 || head.status > 299) return false
+        const providerKind = chosen.provider.kind
+        reader = operation.readUsage?.(head, { providerKind, facts: jobRequestFacts(job) })
+        const isEncoded = head.contentEncoding !== '' && head.contentEncoding !== 'identity'
+        if (isEncoded) decoder = createDecoder(head.contentEncoding, chunk => reader?.push(chunk), decodeCaps)
+        return true
+      },
+      onData(chunk) {
+        if (decoder !== undefined) return decoder.write(chunk)
+        reader?.push(chunk)
+        return undefined
+      },
+    },
+  )
+  await (decoder as Decoder | undefined)?.end()
+  return reader === undefined ? answer : { reading: (reader as UsageReader).end() }
+}

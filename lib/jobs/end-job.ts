@@ -1,0 +1,55 @@
+import type { JobLedger } from '../ledger/job-ledger.ts'
+import type { ChargeRequest, ChargeResult } from '../ledger/ledger.ts'
+import type { UsageReading } from '../money/usage.ts'
+import type { Job } from './job.ts'
+import { ambiguousCharge, jobCharge } from './job-charge.ts'
+
+/** How a job ended just now, for the log and the metrics. */
+export interface JobEnd {
+  readonly job: Job
+  /** Absent for one that was released. */
+  readonly charged?: { readonly charge: ChargeRequest; readonly result: ChargeResult }
+}
+
+interface EndJobContext {
+  readonly ledger: JobLedger
+  /** Told when it was this call that ended the job. */
+  readonly onEnd: (end: JobEnd) => void
+}
+
+/** What is known of a job after an answer about it was read. */
+export type JobState = 'running' | 'ended' | { readonly resultsPath: string }
+
+/**
+ * Ends a job as an answer about it says: charges what it used, or releases its hold when it failed. Durable
+ * when it resolves. Whoever comes second changes nothing.
+ */
+export async function endJob(context: EndJobContext, job: Job, reading: UsageReading): Promise<JobState> {
+  const sighting = reading.job
+  if (sighting === undefined || sighting.id !== job.id || sighting.state === 'running') return 'running'
+  if (sighting.state === 'done' && sighting.resultsPath !== undefined && reading.lines.length === 0) {
+    return { resultsPath: sighting.resultsPath }
+  }
+  // One that was cancelled may have used something until then.
+  if (sighting.state === 'failed' && reading.lines.length === 0) await releaseJob(context, job)
+  else {
+    const prices = await context.ledger.findPrices(Object.values(job.facts.priceVersions))
+    await charge(context, job, jobCharge(job, reading, prices))
+  }
+  return 'ended'
+}
+
+/** Ends a job of which nothing more will be known. */
+export function giveUpJob(context: EndJobContext, job: Job): Promise<void> {
+  return charge(context, job, ambiguousCharge(job))
+}
+
+/** Ends a job that used nothing. */
+export async function releaseJob({ ledger, onEnd }: EndJobContext, job: Job): Promise<void> {
+  if (await ledger.releaseJob(job)) onEnd({ job })
+}
+
+async function charge({ ledger, onEnd }: EndJobContext, job: Job, request: ChargeRequest): Promise<void> {
+  const result = await ledger.chargeJob(job, request)
+  if (result !== undefined) onEnd({ job, charged: { charge: request, result } })
+}

@@ -1,0 +1,129 @@
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import type { JobLedger } from '../ledger/job-ledger.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import { askJob } from './ask-job.ts'
+import type { JobAnswer } from './ask-job.ts'
+import { endJob, giveUpJob } from './end-job.ts'
+import type { JobEnd } from './end-job.ts'
+import type { Job } from './job.ts'
+
+/** How often jobs are asked after, in milliseconds. */
+export interface PollTimes {
+  /** The wait after the first question; it doubles with each. */
+  readonly pollMs: number
+  readonly pollMsMax: number
+}
+
+interface JobPollerOptions extends PollTimes {
+  readonly config: Config
+  readonly ledger: JobLedger
+  readonly upstreams: Upstreams
+  readonly clock: Clock
+  readonly onEnd: (end: JobEnd) => void
+  /** A question failed; the job is asked after again. */
+  readonly onFailure: (job: Job | undefined, error: unknown) => void
+}
+
+/** Between looks for jobs that are due. */
+const tickMsMax = 1000
+const questionsAtOnce = 8
+/** The longest that one question takes, results of a large batch included. */
+const questionMs = 15 * 60_000
+/** A job may be unknown to its provider for a while after it was made; after so long it is gone. */
+const goneMs = 60 * 60_000
+
+/**
+ * Asks after jobs whose clients may never do so, and charges each when its end is seen. Jobs are lent by the
+ * ledger, so that of several nodes one asks.
+ */
+export class JobPoller {
+  readonly #options: JobPollerOptions
+  readonly #stop = new AbortController()
+  readonly #asking = new Set<Promise<void>>()
+  #timer: NodeJS.Timeout | undefined
+  #looking: Promise<void> | undefined
+
+  constructor(options: JobPollerOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#schedule()
+  }
+
+  /** Breaks off what is being asked; the jobs stay open, for the next start. */
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('the gateway stops'))
+    clearTimeout(this.#timer)
+    await this.#looking
+    await Promise.all(this.#asking)
+  }
+
+  /** Asks after one job now, whether it is due or not. Never throws: what fails is asked again later. */
+  async look(job: Job): Promise<void> {
+    let answer: JobAnswer | 'ended'
+    try {
+      answer = await this.#ask(job)
+    } catch (error) {
+      if (this.#stop.signal.aborted) return
+      this.#options.onFailure(job, error)
+      answer = 'unknown'
+    }
+    try {
+      if (answer !== 'ended') await this.#goOn(job, answer)
+    } catch (error) {
+      // The loan ends by itself.
+      this.#options.onFailure(job, error)
+    }
+  }
+
+  #schedule(): void {
+    if (this.#stop.signal.aborted) return
+    const tickMs = Math.min(tickMsMax, this.#options.pollMs)
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#lookAround().finally(() => this.#schedule())
+    }, tickMs)
+    this.#timer.unref()
+  }
+
+  async #lookAround(): Promise<void> {
+    const free = questionsAtOnce - this.#asking.size
+    if (free === 0) return
+    try {
+      const jobs = await this.#options.ledger.dueJobs(free, questionMs + this.#options.pollMsMax)
+      for (const job of jobs) {
+        const asking = this.look(job).finally(() => this.#asking.delete(asking))
+        this.#asking.add(asking)
+      }
+    } catch (error) {
+      this.#options.onFailure(undefined, error)
+    }
+  }
+
+  async #ask(job: Job): Promise<JobAnswer | 'ended'> {
+    const { config, upstreams, ledger, onEnd } = this.#options
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(questionMs)])
+    const context = { config, upstreams, signal }
+    const answer = await askJob(context, job)
+    if (typeof answer === 'string') return answer
+    const state = await endJob({ ledger, onEnd }, job, answer.reading)
+    if (typeof state === 'string') return state === 'ended' ? state : answer
+    const results = await askJob(context, job, state.resultsPath)
+    if (typeof results === 'string') return results
+    return (await endJob({ ledger, onEnd }, job, results.reading)) === 'ended' ? 'ended' : results
+  }
+
+  /** Gives up on a job that must have ended by now, or that its provider has forgotten; else asks again later. */
+  async #goOn(job: Job, answer: JobAnswer): Promise<void> {
+    const { ledger, clock, onEnd, pollMs, pollMsMax } = this.#options
+    const now = clock.now()
+    if (now >= job.deadlineAt || (answer === 'gone' && now - job.createdAt > goneMs)) {
+      await giveUpJob({ ledger, onEnd }, job)
+      return
+    }
+    // Each time twice as long, less or more by a fifth, so that jobs of one moment spread.
+    const waitMs = Math.min(pollMsMax, pollMs * 2 ** Math.min(job.polls, 20)) * (0.8 + 0.4 * Math.random())
+    await ledger.postponeJob(job, Math.min(now + Math.round(waitMs), job.deadlineAt))
+  }
+}

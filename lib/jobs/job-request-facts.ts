@@ -1,0 +1,18 @@
+import type { RequestFacts } from '../dialects/dialect.ts'
+import type { Job } from './job.ts'
+
+/** What a reader of a job's answers knows of the request that submitted it. */
+export function jobRequestFacts({ facts }: Job): RequestFacts {
+  const { upstreamModel, units, variant } = facts
+  return {
+    ...(upstreamModel !== '' && { model: upstreamModel }),
+    isStreaming: false,
+    candidates: 1,
+    textBytes: 0,
+    media: [],
+    objects: [],
+    ...(units !== undefined && { units }),
+    ...(variant !== undefined && { unitsVariant: variant }),
+    startsJob: true,
+  }
+}

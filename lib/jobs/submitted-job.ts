@@ -1,0 +1,46 @@
+import type { JobKind } from '../dialects/dialect.ts'
+import type { JobSighting } from '../money/usage.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { JobFacts, NewJob } from './job.ts'
+
+/** When a job is asked after for the first time. */
+export const firstPollMs = 5000
+
+/**
+ * The job that an exchange has submitted; undefined for kinds that nobody could ask after.
+ * @param now milliseconds since the epoch
+ */
+export function submittedJob(exchange: Exchange, { kind, id }: JobSighting, now: number): NewJob | undefined {
+  const { dialect, match } = exchange.get('route')
+  const jobKind = findJobKind(dialect.jobKinds, kind)
+  if (jobKind === undefined) return undefined
+  const { provider, credential, modelName } = exchange.get('target')
+  return {
+    provider: provider.name,
+    kind,
+    id,
+    credential: credential.name,
+    dialect: dialect.name,
+    operation: match.operation.name,
+    model: modelName,
+    facts: factsOf(exchange),
+    nextPollAt: now + firstPollMs,
+    deadlineAt: now + jobKind.durationMsMax,
+  }
+}
+
+/** How a kind of job is asked after in a dialect. */
+export function findJobKind(kinds: readonly JobKind[], kind: string): JobKind | undefined {
+  return kinds.find(candidate => candidate.kind === kind)
+}
+
+function factsOf(exchange: Exchange): JobFacts {
+  const { upstreamModelName, price } = exchange.get('target')
+  const { units, unitsVariant } = exchange.get('request')
+  return {
+    upstreamModel: upstreamModelName,
+    priceVersions: price === undefined ? {} : { '': price.hash },
+    ...(units !== undefined && { units }),
+    ...(unitsVariant !== undefined && { variant: unitsVariant }),
+  }
+}
