@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import type { AccountArea } from './account-area/account-area.ts'
 import { AdminServer } from './admin-server.ts'
 import { Bodies } from './bodies/bodies.ts'
 import { SpoolFolder } from './bodies/spool-folder.ts'
@@ -38,6 +39,7 @@ export interface Gateway {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string
   readonly adminUrl: string | undefined
+  readonly accountAreaUrl: string | undefined
   /** Acts by another config from the next request on. On a throw the old config stays. */
   reload(config: Config): Promise<void>
   /**
@@ -104,8 +106,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         : new AdminServer(metricsOf(store, bus, { overload, openExchanges, droppedLogLines }))
     const adminUrl = config.admin === undefined ? undefined : await admin?.listen(config.admin.listen)
     closing.push(() => admin?.close())
+    const accountArea = await openAccountPages(config, store, { log, clock })
+    closing.push(() => accountArea?.close())
+    const accountAreaUrl = accountArea?.url
     const url = urlOf(await server.listen(), config)
-    log.info({ url, adminUrl, store: storeName(config.store) }, 'listening')
+    log.info({ url, adminUrl, accountAreaUrl, store: storeName(config.store) }, 'listening')
     if (isFirstTry(config, store.isNew))
       options.onDemo?.(demoCommand(url, await createDemoAccount(store.accounts)))
 
@@ -113,12 +118,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return {
       url,
       adminUrl,
+      accountAreaUrl,
       async reload(next) {
         const own = withSandbox(next, sandbox)
         server.replace({ config: own, pipeline: await build(own) })
       },
       close(drainMs = drainMsDefault, waitMs = 0) {
         admin?.drain()
+        void accountArea?.close(waitMs)
         const drained = server.close({ drainMs, waitMs })
         return (closed ??= drained.then(closeAll))
       },
@@ -207,4 +214,16 @@ async function openWatchedStore(
       return store.close()
     },
   }
+}
+
+/** The pages for customers; their modules are loaded only where the config has them. */
+async function openAccountPages(
+  config: Config,
+  store: Store,
+  options: { readonly log: Log; readonly clock: Clock },
+): Promise<AccountArea | undefined> {
+  const { accountArea: settings } = config
+  if (settings === undefined) return undefined
+  const { openAccountArea } = await import('./account-area/account-area.ts')
+  return openAccountArea({ config, settings, store, ...options })
 }

@@ -16,7 +16,9 @@ export function buildAccountArea(
     problems.add(['accountArea', 'mail'], 'is needed where publicUrl is not this machine: nobody could sign up')
   }
   const resolved: Record<string, LegalDocument> = {}
-  for (const [kind, document] of Object.entries(documents)) {
+  for (const kind of ['offer', 'personalData'] as const) {
+    const document = documents[kind]
+    if (document === undefined) continue
     const found = {
       version: document.version,
       ru: resolve(dirname(file), document.ru),

@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto'
+import { getRequestListener } from '@hono/node-server'
+import type { Clock } from '../clock.ts'
+import type { AccountAreaConfig, Config } from '../config/config.ts'
+import { addressList } from '../http/client-address.ts'
+import type { Log } from '../log.ts'
+import type { Store } from '../stores/store.ts'
+import { readLegalTexts } from './documents/legal-texts.ts'
+import { Listener } from './listener.ts'
+import { openMailer } from './mail/mailer.ts'
+import type { Mailer } from './mail/mailer.ts'
+import { signInLetters } from './mail/sign-in-letters.ts'
+import type { Site } from './page.ts'
+import { createRouter } from './router.ts'
+import { Attempts } from './sign-in/attempts.ts'
+import { createAuth } from './sign-in/auth.ts'
+import { Identity } from './sign-in/identity.ts'
+import { SecondFactor } from './sign-in/second-factor.ts'
+import { Sessions } from './sign-in/sessions.ts'
+import { assets } from './view/assets.ts'
+
+interface AccountAreaOptions {
+  readonly config: Config
+  readonly settings: AccountAreaConfig
+  readonly store: Pick<Store, 'users' | 'accounts' | 'reports'>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** The web pages for customers, as they run. */
+export interface AccountArea {
+  /** Where it listens. */
+  readonly url: string
+  /** Serves on for `waitMs`, then ends; letters on their way are waited for. May be called again. */
+  close(waitMs?: number): Promise<void>
+}
+
+const minute = 60_000
+/** Ten wrong passwords lock a user for a quarter of an hour; an address may belong to an office. */
+const limits = {
+  byEmail: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
+  byAddress: { slowFrom: 20, lockFrom: 50, forgetMs: 15 * minute },
+  letters: { slowFrom: 1000, lockFrom: 10, forgetMs: 60 * minute },
+}
+
+async function openSite(options: AccountAreaOptions, publicUrl: URL, mailer: Mailer): Promise<Site> {
+  const { config, settings, store, clock, log } = options
+  const { users, accounts, reports } = store
+  const { name } = settings
+  const secret =
+    settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
+  const letters = signInLetters({ mailer, publicUrl, name })
+  const auth = createAuth({ users, publicUrl, secret, name, letters, log })
+  return {
+    config,
+    name,
+    publicUrl,
+    secret,
+    identity: new Identity({
+      auth,
+      attempts: {
+        byEmail: new Attempts({ clock, limits: limits.byEmail }),
+        byAddress: new Attempts({ clock, limits: limits.byAddress }),
+        letters: new Attempts({ clock, limits: limits.letters }),
+      },
+    }),
+    sessions: new Sessions(auth),
+    secondFactor: new SecondFactor(auth),
+    users,
+    accounts,
+    reports,
+    legal: await readLegalTexts(settings),
+    assets,
+    clock,
+    log,
+  }
+}
+
+/** Opens the account area on a port of its own. */
+export async function openAccountArea(options: AccountAreaOptions): Promise<AccountArea> {
+  const { config, settings, log } = options
+  const mailer = openMailer(settings.mail, log)
+  const running: { listener?: ReturnType<typeof getRequestListener> } = {}
+  const listener = new Listener(config.tls, (request, response) => {
+    // Until there are pages, which is a moment, nobody knows of this port.
+    if (running.listener === undefined) response.writeHead(503).end()
+    else void running.listener(request, response)
+  })
+  const url = await listener.listen(settings.listen)
+  const close = async (waitMs = 0): Promise<void> => {
+    await listener.close(waitMs)
+    await mailer.close()
+  }
+  try {
+    const site = await openSite(options, settings.publicUrl ?? url, mailer)
+    const router = createRouter(site, addressList(config.trustedProxies))
+    running.listener = getRequestListener(router.fetch, { overrideGlobalObjects: false })
+    return { url: url.origin, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,81 @@
+import type { BlockList } from 'node:net'
+import { getCookie } from 'hono/cookie'
+import { createMiddleware } from 'hono/factory'
+import { clientAddress } from '../../http/client-address.ts'
+import { newId } from '../../new-id.ts'
+import type { OwnPage, Page, PageContext, PageEnv, ShowOwnPage, ShowPage, Site, Theme } from '../page.ts'
+import { chooseLanguage, textsOf } from '../texts/texts.ts'
+import { showFailure } from '../pages/failure.ts'
+import { formToken, isOwnOrigin, isSameToken, visitorMark } from './form-token.ts'
+import { lookCookies } from './look-cookies.ts'
+import { toSignIn } from './redirect.ts'
+
+function themeOf(text: string | undefined): Theme {
+  return text === 'light' || text === 'dark' ? text : 'system'
+}
+
+/** The page of a request: who asks, in which language, with which session. */
+export function pageMiddleware(site: Site, trusted: BlockList) {
+  return createMiddleware<PageEnv>(async (context, next) => {
+    const { req } = context
+    const requestId = newId()
+    context.header('x-request-id', requestId)
+    const remote = context.env.incoming.socket.remoteAddress ?? ''
+    const caller = {
+      address: clientAddress(remote, req.header('x-forwarded-for'), trusted),
+      cookie: req.header('cookie') ?? '',
+      userAgent: (req.header('user-agent') ?? '').slice(0, 400),
+    }
+    const cookieLanguage = getCookie(context, lookCookies.language)
+    const acceptLanguage = req.header('accept-language')
+    const url = new URL(req.url)
+    const withoutSession: Page = {
+      site,
+      texts: textsOf(chooseLanguage(undefined, cookieLanguage, acceptLanguage)),
+      language: chooseLanguage(undefined, cookieLanguage, acceptLanguage),
+      theme: themeOf(getCookie(context, lookCookies.theme)),
+      csrf: '',
+      requestId,
+      caller,
+      path: `${url.pathname}${url.search}`,
+      session: undefined,
+    }
+    // Should the store fail now, there is a page to say so on.
+    context.set('page', withoutSession)
+    const session = await site.sessions.find(caller)
+    for (const cookie of session?.cookies ?? []) context.header('set-cookie', cookie, { append: true })
+    const language = chooseLanguage(session?.user.language, cookieLanguage, acceptLanguage)
+    const csrf = formToken(site.secret, visitorMark(context, site), session?.token)
+    context.set('page', { ...withoutSession, language, texts: textsOf(language), csrf, session })
+    await next()
+  })
+}
+
+/** Refuses what was not sent by a form of ours: both the browser and the form's token must say so. */
+export const ownFormsOnly = createMiddleware<PageEnv>(async (context, next) => {
+  const page = context.get('page')
+  if (context.req.method === 'GET' || context.req.method === 'HEAD') return next()
+  const { csrf } = await context.req.parseBody()
+  if (!isOwnOrigin(context, page.site) || typeof csrf !== 'string' || !isSameToken(csrf, page.csrf)) {
+    return showFailure(context, page, 'forbidden')
+  }
+  return next()
+})
+
+/** A page that anybody may see. */
+export function open(show: ShowPage) {
+  return (context: PageContext) => show(context, context.get('page'))
+}
+
+/** A page for who is signed in and has agreed to what must be agreed to; others are sent to do so. */
+export function own(show: ShowOwnPage) {
+  return async (context: PageContext) => {
+    const page = context.get('page')
+    const { session } = page
+    if (session === undefined) return toSignIn(context, page)
+    const [account] = await page.site.users.memberships(session.user.id)
+    if (account === undefined) return showFailure(context, page, 'notFound')
+    const ownPage: OwnPage = { ...page, session, account }
+    return show(context, ownPage)
+  }
+}

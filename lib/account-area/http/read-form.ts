@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import type { Page, PageContext } from '../page.ts'
+import { passwordLength } from '../sign-in/auth.ts'
+import type { Texts } from '../texts/texts.ts'
+import type { FormState } from '../view/form.ts'
+
+/** What is said of a field that is wrong: a key of the texts. */
+export type FieldErrorKey = keyof Texts['fieldErrors']
+
+/** Names of fields whose values are never sent back. */
+const secretName = /password|code|secret|csrf/i
+
+function errorText(texts: Texts, key: string): string {
+  const { fieldErrors } = texts
+  return Object.hasOwn(fieldErrors, key) ? fieldErrors[key as FieldErrorKey] : fieldErrors.invalid
+}
+
+/** A message of a schema: its key in the texts. */
+export function says(key: FieldErrorKey): { readonly error: FieldErrorKey } {
+  return { error: key }
+}
+
+/** Schemas of fields that several forms have. */
+export const fieldSchemas = {
+  email: z
+    .string(says('required'))
+    .trim()
+    .toLowerCase()
+    .min(1, says('required'))
+    .max(254, says('tooLong'))
+    .pipe(z.email(says('emailInvalid'))),
+  password: z.string(says('required')).min(1, says('required')).max(passwordLength.max, says('passwordLong')),
+  newPassword: z
+    .string(says('required'))
+    .min(1, says('required'))
+    .min(passwordLength.min, says('passwordShort'))
+    .max(passwordLength.max, says('passwordLong')),
+  code: z
+    .string(says('required'))
+    .transform(text => text.replaceAll(/\s/g, ''))
+    .pipe(z.string().min(1, says('required')).max(40, says('codeWrong'))),
+}
+
+/** A form that was sent: its values, or what to show again. */
+export type SentForm<T> =
+  | { readonly isValid: true; readonly value: T; readonly state: FormState }
+  | { readonly isValid: false; readonly state: FormState }
+
+/**
+ * Reads the fields that a schema names and nothing else of the request. A field that was sent twice counts
+ * as its last value.
+ */
+export async function readForm<Schema extends z.ZodObject>(
+  context: PageContext,
+  page: Page,
+  schema: Schema,
+): Promise<SentForm<z.output<Schema>>> {
+  const body = await context.req.parseBody()
+  const sent: Record<string, string> = {}
+  for (const name of Object.keys(schema.shape)) {
+    const value = body[name]
+    if (typeof value === 'string') sent[name] = value
+  }
+  const typed = Object.fromEntries(Object.entries(sent).filter(([name]) => !secretName.test(name)))
+  const result = schema.safeParse(sent)
+  if (result.success) return { isValid: true, value: result.data, state: { typed, errors: {} } }
+  const errors: Record<string, string> = {}
+  for (const { path, message } of result.error.issues) {
+    const name = String(path[0] ?? '')
+    errors[name] ??= errorText(page.texts, message)
+  }
+  return { isValid: false, state: { typed, errors } }
+}
+
+/** A form that was in order by itself and is refused after all. */
+export function withError(page: Page, state: FormState, name: string, key: FieldErrorKey): FormState {
+  return { ...state, errors: { ...state.errors, [name]: errorText(page.texts, key) } }
+}

@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { createTransport } from 'nodemailer'
+import type { AccountAreaConfig } from '../../config/config.ts'
+import type { Log } from '../../log.ts'
+
+/** A letter of plain text. */
+export interface Letter {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+}
+
+/** Sends letters behind the answers that caused them, so that nobody learns from the time they take. */
+export interface Mailer {
+  send(letter: Letter): void
+  /** Waits for letters on their way, for some seconds at most. */
+  close(): Promise<void>
+}
+
+const attemptsMax = 3
+const retryMs = 2000
+const closeMs = 5000
+const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 }
+
+/** Writes letters to the log: for trying things out on one's own machine. */
+function logMailer(log: Log): Mailer {
+  return {
+    send: ({ to, subject, text }) =>
+      log.info({ to, subject, text }, 'a letter, not sent: no mail is configured'),
+    close: () => Promise.resolve(),
+  }
+}
+
+/** Sends letters by SMTP, or writes them to the log where no server is configured. */
+export function openMailer(mail: AccountAreaConfig['mail'], log: Log): Mailer {
+  if (mail === undefined) return logMailer(log)
+  const transport = createTransport({ url: mail.url.href, ...timeouts })
+  const closing = new AbortController()
+  const sending = new Set<Promise<void>>()
+
+  const deliver = async (letter: Letter): Promise<void> => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await transport.sendMail({ from: mail.from, ...letter })
+        return
+      } catch (error) {
+        if (attempt === attemptsMax || closing.signal.aborted) {
+          log.error({ error, to: letter.to, subject: letter.subject }, 'a letter could not be sent')
+          return
+        }
+        log.warn({ error }, 'a letter could not be sent yet')
+      }
+      await delay(retryMs * attempt, undefined, { signal: closing.signal }).catch(() => undefined)
+    }
+  }
+  return {
+    send(letter) {
+      const one = deliver(letter).finally(() => sending.delete(one))
+      sending.add(one)
+    },
+    async close() {
+      closing.abort()
+      await Promise.race([Promise.all(sending), delay(closeMs, undefined, { ref: false })])
+      transport.close()
+    },
+  }
+}

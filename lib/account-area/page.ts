@@ -1,0 +1,79 @@
+import type { HttpBindings } from '@hono/node-server'
+import type { Context } from 'hono'
+import type { html } from 'hono/html'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { Membership, UserRows } from '../accounts/user-rows.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import type { Reports } from '../ledger/reports.ts'
+import type { Log } from '../log.ts'
+import type { LegalTexts } from './documents/legal-texts.ts'
+import type { Caller } from './sign-in/caller.ts'
+import type { Identity } from './sign-in/identity.ts'
+import type { SecondFactor } from './sign-in/second-factor.ts'
+import type { OpenSession, Sessions } from './sign-in/sessions.ts'
+import type { Language, Texts } from './texts/texts.ts'
+import type { Asset } from './view/assets.ts'
+
+/** Markup whose values are escaped. */
+export type Html = ReturnType<typeof html>
+
+/** Light, dark, or as the system has it. */
+export type Theme = 'system' | 'light' | 'dark'
+
+/** What all pages work with, made once at the start. */
+export interface Site {
+  readonly config: Config
+  /** The name that pages show. */
+  readonly name: string
+  /** Where customers find it. */
+  readonly publicUrl: URL
+  /** Signs the tokens of forms. */
+  readonly secret: string
+  readonly identity: Identity
+  readonly sessions: Sessions
+  readonly secondFactor: SecondFactor
+  readonly users: UserRows
+  readonly accounts: Accounts
+  readonly reports: Reports
+  readonly legal: LegalTexts
+  readonly assets: { readonly style: Asset; readonly script: Asset }
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** A request as a page meets it. */
+export interface Page {
+  readonly site: Site
+  readonly texts: Texts
+  readonly language: Language
+  readonly theme: Theme
+  /** For the hidden field of every form; `form` puts it there. */
+  readonly csrf: string
+  readonly requestId: string
+  readonly caller: Caller
+  /** The page's own path with its query, for coming back. */
+  readonly path: string
+  readonly session: OpenSession | undefined
+}
+
+/** A page of somebody who is signed in, and the account they act for. Look things up by `account.accountId`. */
+export interface OwnPage extends Page {
+  readonly session: OpenSession
+  readonly account: Membership
+}
+
+/** What hono carries for us. */
+export interface PageEnv {
+  readonly Bindings: HttpBindings
+  readonly Variables: { page: Page }
+}
+
+/** A request and its answer, as hono has them. */
+export type PageContext = Context<PageEnv>
+
+/** Answers a request for a page that anybody may see. */
+export type ShowPage = (context: PageContext, page: Page) => Response | Promise<Response>
+
+/** Answers a request for a page of one's own. */
+export type ShowOwnPage = (context: PageContext, page: OwnPage) => Response | Promise<Response>

@@ -1,0 +1,36 @@
+import { setCookie } from 'hono/cookie'
+import { z } from 'zod'
+import { lookCookies } from '../http/look-cookies.ts'
+import { readForm } from '../http/read-form.ts'
+import { ownPath, seeOther } from '../http/redirect.ts'
+import type { Page, PageContext } from '../page.ts'
+
+const schema = z.object({
+  language: z.enum(['ru', 'en']),
+  theme: z.enum(['system', 'light', 'dark']),
+  next: z.string().max(2000),
+})
+
+const year = 365 * 24 * 60 * 60
+
+/** Keeps language and theme in cookies; for who is signed in the language is a setting as well. */
+export async function submitAppearance(context: PageContext, page: Page): Promise<Response> {
+  const sent = await readForm(context, page, schema)
+  if (!sent.isValid) return seeOther(context, '/')
+  const { language, theme, next } = sent.value
+  const { publicUrl, users } = page.site
+  const options = {
+    httpOnly: true,
+    sameSite: 'Lax',
+    secure: publicUrl.protocol === 'https:',
+    path: '/',
+    maxAge: year,
+  } as const
+  setCookie(context, lookCookies.language, language, options)
+  setCookie(context, lookCookies.theme, theme, options)
+  if (page.session !== undefined && page.session.user.language !== language) {
+    const own = { column: 'id', operator: '=', value: page.session.user.id } as const
+    await users.update('users', [own], { set: { language } })
+  }
+  return seeOther(context, ownPath(next))
+}

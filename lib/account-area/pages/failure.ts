@@ -1,0 +1,33 @@
+import { html } from 'hono/html'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { Page, PageContext } from '../page.ts'
+import { layout } from '../view/layout.ts'
+
+const statuses = {
+  notFound: 404,
+  forbidden: 403,
+  tooLarge: 413,
+  unavailable: 503,
+  internal: 500,
+} satisfies Record<string, ContentfulStatusCode>
+
+/** A page that cannot be shown, in style, with the request's id. */
+export async function showFailure(
+  context: PageContext,
+  page: Page,
+  kind: keyof typeof statuses,
+): Promise<Response> {
+  const { failures, shell } = page.texts
+  const { title, text } = failures[kind]
+  return context.html(
+    layout(
+      page,
+      { title, isNarrow: true },
+      html`<h1>${title}</h1>
+        <p>${text}</p>
+        <p class="quiet small">${shell.request}: <code>${page.requestId}</code></p>
+        <p><a class="button" href="/">${failures.home}</a></p>`,
+    ),
+    statuses[kind],
+  )
+}

@@ -1,0 +1,107 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { fieldSchemas, readForm } from '../http/read-form.ts'
+import { seeOther } from '../http/redirect.ts'
+import type { Html, Page, PageContext } from '../page.ts'
+import { emptyForm, field, form, formProblems } from '../view/form.ts'
+import type { FormState } from '../view/form.ts'
+import { layout } from '../view/layout.ts'
+
+const forgotSchema = z.object({ email: fieldSchemas.email })
+const resetSchema = z.object({ token: z.string().max(200), newPassword: fieldSchemas.newPassword })
+
+function forgotView(page: Page, state: FormState): Html {
+  const { fields, forgotPassword } = page.texts
+  return layout(
+    page,
+    { title: forgotPassword.title, isNarrow: true },
+    html`<h1>${forgotPassword.title}</h1>
+      ${formProblems(page, state)}
+      <p>${forgotPassword.text}</p>
+      <div class="card">
+        ${form(
+          page,
+          '/forgot-password',
+          html`${field(state, { name: 'email', label: fields.email, type: 'email', autocomplete: 'username' })}
+            <button>${forgotPassword.submit}</button>`,
+        )}
+      </div>`,
+  )
+}
+
+/** The form of who has forgotten the password. */
+export function showForgotPassword(context: PageContext, page: Page): Response | Promise<Response> {
+  return context.html(forgotView(page, emptyForm))
+}
+
+/** Sends a letter where there is such a user, and says the same where there is none. */
+export async function submitForgotPassword(context: PageContext, page: Page): Promise<Response> {
+  const sent = await readForm(context, page, forgotSchema)
+  if (!sent.isValid) return context.html(forgotView(page, sent.state), 422)
+  await page.site.identity.forgotPassword(sent.value.email, page.caller)
+  return seeOther(context, '/forgot-password/sent')
+}
+
+/** Says that a letter may be on its way. */
+export function showForgotPasswordSent(context: PageContext, page: Page): Response | Promise<Response> {
+  const { checkMail, forgotPassword, shell } = page.texts
+  return context.html(
+    layout(
+      page,
+      { title: forgotPassword.title, isNarrow: true },
+      html`<h1>${checkMail.title}</h1>
+        <p role="status">${forgotPassword.sent}</p>
+        <p><a class="button plain" href="/sign-in">${shell.signIn}</a></p>`,
+    ),
+  )
+}
+
+function resetView(page: Page, token: string, state: FormState): Html {
+  const { fields, resetPassword } = page.texts
+  return layout(
+    page,
+    { title: resetPassword.title, isNarrow: true },
+    html`<h1>${resetPassword.title}</h1>
+      ${formProblems(page, state)}
+      <div class="card">
+        ${form(
+          page,
+          '/reset-password',
+          html`<input type="hidden" name="token" value="${token}" />
+            ${field(state, {
+              name: 'newPassword',
+              label: fields.newPassword,
+              type: 'password',
+              hint: fields.passwordHint,
+              autocomplete: 'new-password',
+            })}
+            <button>${resetPassword.submit}</button>`,
+        )}
+      </div>`,
+  )
+}
+
+function deadLink(page: Page): Html {
+  const { forgotPassword, resetPassword } = page.texts
+  return layout(
+    page,
+    { title: resetPassword.title, isNarrow: true },
+    html`<h1>${resetPassword.title}</h1>
+      <p>${resetPassword.dead}</p>
+      <p><a class="button" href="/forgot-password">${forgotPassword.submit}</a></p>`,
+  )
+}
+
+/** Where the letter's link leads: the form for a new password. */
+export function showResetPassword(context: PageContext, page: Page): Response | Promise<Response> {
+  return context.html(resetView(page, context.req.query('token') ?? '', emptyForm))
+}
+
+/** Sets the new password; all sessions end, and one signs in with it. */
+export async function submitResetPassword(context: PageContext, page: Page): Promise<Response> {
+  const sent = await readForm(context, page, resetSchema)
+  const token = sent.state.typed['token'] ?? ''
+  if (!sent.isValid) return context.html(resetView(page, token, sent.state), 422)
+  const isSet = await page.site.identity.resetPassword(token, sent.value.newPassword)
+  return isSet ? seeOther(context, '/sign-in?notice=password-reset') : context.html(deadLink(page), 410)
+}

@@ -1,0 +1,73 @@
+import type { BlockList } from 'node:net'
+import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import { open, own, ownFormsOnly, pageMiddleware } from './http/open-page.ts'
+import { securityHeaders } from './http/security-headers.ts'
+import type { PageEnv, Site } from './page.ts'
+import { submitAppearance } from './pages/appearance.ts'
+import { showCheckMail, submitCheckMail } from './pages/check-mail.ts'
+import { showConfirm, submitConfirm } from './pages/confirm.ts'
+import { showFailure } from './pages/failure.ts'
+import { showOffer, showPersonalData } from './pages/legal-text.ts'
+import { showOverview } from './pages/overview.ts'
+import {
+  showForgotPassword,
+  showForgotPasswordSent,
+  showResetPassword,
+  submitForgotPassword,
+  submitResetPassword,
+} from './pages/password-reset.ts'
+import { showSecondStep, submitSecondStep } from './pages/second-step.ts'
+import { showSignIn, submitSignIn, submitSignOut } from './pages/sign-in.ts'
+import { showSignUp, submitSignUp } from './pages/sign-up.ts'
+
+/** No form of ours is longer. */
+const formBytesMax = 64 * 1024
+
+/** The map of the account area: every page and form there is. */
+export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
+  const router = new Hono<PageEnv>()
+  router.use(securityHeaders(site.publicUrl.protocol === 'https:'))
+  for (const asset of Object.values(site.assets)) {
+    router.get(asset.path, context =>
+      context.body(asset.body, 200, {
+        'content-type': asset.type,
+        'cache-control': 'public, max-age=31536000, immutable',
+      }),
+    )
+  }
+  router.use(pageMiddleware(site, trusted))
+  router.use(
+    bodyLimit({
+      maxSize: formBytesMax,
+      onError: context => showFailure(context, context.get('page'), 'tooLarge'),
+    }),
+  )
+  router.use(ownFormsOnly)
+
+  // Anybody
+  router.get('/sign-up', open(showSignUp)).post(open(submitSignUp))
+  router.get('/check-mail', open(showCheckMail)).post(open(submitCheckMail))
+  router.get('/confirm', open(showConfirm)).post(open(submitConfirm))
+  router.get('/sign-in', open(showSignIn)).post(open(submitSignIn))
+  router.get('/sign-in/code', open(showSecondStep)).post(open(submitSecondStep))
+  router.get('/forgot-password', open(showForgotPassword)).post(open(submitForgotPassword))
+  router.get('/forgot-password/sent', open(showForgotPasswordSent))
+  router.get('/reset-password', open(showResetPassword)).post(open(submitResetPassword))
+  router.post('/sign-out', open(submitSignOut))
+  router.post('/appearance', open(submitAppearance))
+  router.get('/documents/offer', open(showOffer))
+  router.get('/documents/personal-data', open(showPersonalData))
+
+  // Who is signed in
+  router.get('/', own(showOverview))
+
+  router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
+  router.onError((error, context) => {
+    const page = context.get('page')
+    site.log.error({ error, requestId: page.requestId }, 'a page failed')
+    return showFailure(context, page, error instanceof LedgerUnavailableError ? 'unavailable' : 'internal')
+  })
+  return router
+}

@@ -1,0 +1,102 @@
+import { betterAuth } from 'better-auth'
+import { twoFactor } from 'better-auth/plugins/two-factor'
+import type { UserRows } from '../../accounts/user-rows.ts'
+import type { Log } from '../../log.ts'
+import { newId } from '../../new-id.ts'
+import { userRowsAdapter } from './user-rows-adapter.ts'
+
+/** To whom a letter goes. */
+export interface Recipient {
+  readonly email: string
+  readonly language: string | undefined
+}
+
+/** Letters that signing up and in needs; each is sent behind the answer. */
+export interface SignInLetters {
+  confirm(to: Recipient, token: string): void
+  /** Somebody signed up with an address that has a user. */
+  alreadySignedUp(to: Recipient): void
+  resetPassword(to: Recipient, token: string): void
+  passwordChanged(to: Recipient): void
+}
+
+interface AuthOptions {
+  readonly users: UserRows
+  readonly publicUrl: URL
+  readonly secret: string
+  /** Shown by authenticator apps. */
+  readonly name: string
+  readonly letters: SignInLetters
+  readonly log: Pick<Log, 'debug' | 'error'>
+}
+
+/** Bounds of a password: NIST SP 800-63B asks for length, not for kinds of characters. */
+export const passwordLength = { min: 10, max: 128 }
+
+/** The client's address reaches better-auth under this name, set by us and never by a client. */
+export const addressHeader = 'x-gateway-client-address'
+
+const day = 24 * 60 * 60
+
+function recipient(user: { readonly email: string; readonly language?: unknown }): Recipient {
+  return { email: user.email, language: typeof user.language === 'string' ? user.language : undefined }
+}
+
+/**
+ * Users, passwords, sessions and second factors by better-auth, asked by our own pages: none of its routes is
+ * served.
+ */
+export function createAuth({ users, publicUrl, secret, name, letters, log }: AuthOptions) {
+  return betterAuth({
+    appName: name,
+    baseURL: publicUrl.origin,
+    secret,
+    database: userRowsAdapter(users),
+    telemetry: { enabled: false },
+    rateLimit: { enabled: false },
+    logger: {
+      log(level, message, ...more) {
+        if (level === 'error') log.error({ more }, `better-auth: ${message}`)
+        else log.debug({}, `better-auth: ${message}`)
+      },
+    },
+    emailAndPassword: {
+      enabled: true,
+      autoSignIn: false,
+      requireEmailVerification: true,
+      minPasswordLength: passwordLength.min,
+      maxPasswordLength: passwordLength.max,
+      revokeSessionsOnPasswordReset: true,
+      resetPasswordTokenExpiresIn: 60 * 60,
+      sendResetPassword: async ({ user, token }) => letters.resetPassword(recipient(user), token),
+      onExistingUserSignUp: async ({ user }) => letters.alreadySignedUp(recipient(user)),
+      async onPasswordReset({ user }) {
+        // Whoever followed the link has shown that the address is theirs.
+        await users.update('users', [{ column: 'id', operator: '=', value: user.id }], {
+          set: { email_verified: 1 },
+        })
+        letters.passwordChanged(recipient(user))
+      },
+    },
+    emailVerification: {
+      expiresIn: day,
+      autoSignInAfterVerification: false,
+      sendVerificationEmail: async ({ user, token }) => letters.confirm(recipient(user), token),
+    },
+    user: { modelName: 'users', additionalFields: { language: { type: 'string', required: false } } },
+    session: { modelName: 'user_sessions', expiresIn: 30 * day, updateAge: day, freshAge: 0 },
+    account: { modelName: 'user_passwords' },
+    verification: { modelName: 'user_verifications' },
+    plugins: [twoFactor({ issuer: name, schema: { twoFactor: { modelName: 'user_two_factors' } } })],
+    advanced: {
+      cookiePrefix: 'account',
+      useSecureCookies: publicUrl.protocol === 'https:',
+      defaultCookieAttributes: { httpOnly: true, sameSite: 'lax', path: '/' },
+      database: { generateId: () => newId() },
+      ipAddress: { ipAddressHeaders: [addressHeader] },
+    },
+  })
+}
+
+/** Better-auth as it is set up here. */
+export type Auth = ReturnType<typeof createAuth>

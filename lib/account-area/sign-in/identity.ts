@@ -1,0 +1,138 @@
+import { APIError } from 'better-auth/api'
+import type { Consent } from '../../accounts/user-rows.ts'
+import type { Attempts } from './attempts.ts'
+import type { Auth } from './auth.ts'
+import { callerHeaders } from './caller.ts'
+import type { Caller } from './caller.ts'
+import { confirmedEmail } from './confirmed-email.ts'
+import { consentsOfSignUp } from './user-rows-adapter.ts'
+
+/** How a sign-in ended. `cookies` are `set-cookie` values for the answer. */
+export type SignInResult =
+  | { readonly kind: 'signed-in'; readonly cookies: readonly string[] }
+  /** The password is right, a code is still to be shown. */
+  | { readonly kind: 'code-needed'; readonly cookies: readonly string[] }
+  /** The password is right, the e-mail was never confirmed. */
+  | { readonly kind: 'unconfirmed' }
+  /** Wrong, or locked out: which of the two is not said. */
+  | { readonly kind: 'refused' }
+
+interface NewUser {
+  readonly email: string
+  readonly password: string
+  readonly language: string
+  readonly consents: readonly Consent[]
+}
+
+interface IdentityOptions {
+  readonly auth: Auth
+  readonly attempts: { readonly byEmail: Attempts; readonly byAddress: Attempts; readonly letters: Attempts }
+}
+
+/** The code of an error that better-auth answers with; anything else is thrown on. */
+export function refusalCode(error: unknown): string {
+  if (error instanceof APIError) return error.body?.code ?? String(error.status)
+  throw error
+}
+
+/** Who somebody is: signing up, confirming, signing in, and a password that was forgotten. */
+export class Identity {
+  readonly #auth: Auth
+  readonly #attempts: IdentityOptions['attempts']
+
+  constructor({ auth, attempts }: IdentityOptions) {
+    this.#auth = auth
+    this.#attempts = attempts
+  }
+
+  /**
+   * Makes a user with an account, and sends a letter to confirm. Where there is one by this e-mail, its owner
+   * gets another letter and nothing else happens. Answers false when too many letters were asked for.
+   */
+  async signUp(user: NewUser, caller: Caller): Promise<boolean> {
+    const { email, password, language, consents } = user
+    if (!(await this.#mayWrite(email, caller))) return false
+    try {
+      await consentsOfSignUp.run(consents, () =>
+        this.#auth.api.signUpEmail({
+          body: { email, password, name: '', language },
+          headers: callerHeaders(caller),
+        }),
+      )
+    } catch (error) {
+      // Two sign-ups at once with one address: the other one made it, and its letter is on the way.
+      if (refusalCode(error) !== 'FAILED_TO_CREATE_USER') throw error
+    }
+    return true
+  }
+
+  async signIn(email: string, password: string, caller: Caller): Promise<SignInResult> {
+    const mayByAddress = await this.#attempts.byAddress.begin(caller.address)
+    const mayByEmail = await this.#attempts.byEmail.begin(email)
+    // A right password must not be told from a wrong one while the door is locked.
+    if (!mayByAddress || !mayByEmail) return { kind: 'refused' }
+    try {
+      const { headers, response } = await this.#auth.api.signInEmail({
+        body: { email, password },
+        headers: callerHeaders(caller),
+        returnHeaders: true,
+      })
+      this.#succeed(email, caller)
+      const cookies = headers.getSetCookie()
+      return { kind: 'twoFactorRedirect' in response ? 'code-needed' : 'signed-in', cookies }
+    } catch (error) {
+      if (refusalCode(error) !== 'EMAIL_NOT_VERIFIED') return { kind: 'refused' }
+      this.#succeed(email, caller)
+      return { kind: 'unconfirmed' }
+    }
+  }
+
+  /**
+   * Confirms the e-mail of a letter's link and signs in. It takes the password too: otherwise whoever signs up
+   * with another's address would only need that other to follow a link. Undefined: the link is of no use.
+   */
+  async confirm(token: string, password: string, caller: Caller): Promise<SignInResult | undefined> {
+    const email = await confirmedEmail(token, (await this.#auth.$context).secret)
+    if (email === undefined) return undefined
+    const before = await this.signIn(email, password, caller)
+    if (before.kind !== 'unconfirmed') return before
+    await this.#auth.api.verifyEmail({ query: { token } })
+    return this.signIn(email, password, caller)
+  }
+
+  /** Sends the letter to confirm once more, where there is something to confirm. */
+  async resendConfirmation(email: string, caller: Caller): Promise<void> {
+    if (!(await this.#mayWrite(email, caller))) return
+    await this.#auth.api.sendVerificationEmail({ body: { email } })
+  }
+
+  /** Sends a letter to set a new password, where there is such a user; which is not said. */
+  async forgotPassword(email: string, caller: Caller): Promise<void> {
+    if (!(await this.#mayWrite(email, caller))) return
+    await this.#auth.api.requestPasswordReset({ body: { email } })
+  }
+
+  /** Sets a new password and ends all sessions. Answers false when the link is of no use. */
+  async resetPassword(token: string, newPassword: string): Promise<boolean> {
+    try {
+      await this.#auth.api.resetPassword({ body: { token, newPassword } })
+      return true
+    } catch (error) {
+      if (refusalCode(error) !== 'INVALID_TOKEN') throw error
+      return false
+    }
+  }
+
+  #succeed(email: string, caller: Caller): void {
+    this.#attempts.byEmail.succeed(email)
+    // Who guesses others' passwords may well have one account of their own.
+    this.#attempts.byAddress.takeBack(caller.address)
+  }
+
+  /** Nobody's mailbox is to be filled from here. */
+  async #mayWrite(email: string, caller: Caller): Promise<boolean> {
+    const mayByEmail = await this.#attempts.letters.begin(`to:${email}`)
+    const mayByAddress = await this.#attempts.letters.begin(`from:${caller.address}`)
+    return mayByEmail && mayByAddress
+  }
+}

@@ -1,0 +1,90 @@
+import type { Auth } from './auth.ts'
+import { callerHeaders } from './caller.ts'
+import type { Caller } from './caller.ts'
+import { refusalCode } from './identity.ts'
+
+/** What an authenticator app is told, and codes for the day it is lost; both are shown once. */
+export interface FactorSetup {
+  /** `otpauth://totp/...` */
+  readonly uri: string
+  /** The secret in that address, to be typed. */
+  readonly secret: string
+  readonly backupCodes: readonly string[]
+}
+
+/** How the second step of signing in ended. */
+export type CodeResult =
+  | { readonly kind: 'signed-in'; readonly cookies: readonly string[] }
+  | { readonly kind: 'wrong' }
+  /** Too late, or too many attempts: the password is asked for again. */
+  | { readonly kind: 'over' }
+
+const wrongCodes: ReadonlySet<string> = new Set(['INVALID_CODE', 'INVALID_BACKUP_CODE', 'INVALID_PASSWORD'])
+
+/** Codes from an authenticator app (RFC 6238). */
+export class SecondFactor {
+  readonly #auth: Auth
+
+  constructor(auth: Auth) {
+    this.#auth = auth
+  }
+
+  /** Shows the code of an app, or one of the backup codes, which then is used up. */
+  async signIn(caller: Caller, code: string): Promise<CodeResult> {
+    const call = { body: { code }, headers: callerHeaders(caller), returnHeaders: true } as const
+    try {
+      const { headers } = /^\d{6}$/.test(code)
+        ? await this.#auth.api.verifyTOTP(call)
+        : await this.#auth.api.verifyBackupCode(call)
+      return { kind: 'signed-in', cookies: headers.getSetCookie() }
+    } catch (error) {
+      return { kind: wrongCodes.has(refusalCode(error)) ? 'wrong' : 'over' }
+    }
+  }
+
+  /** Begins to set it up; undefined when the password is wrong. It is on only when `confirm` has seen a code. */
+  async setUp(caller: Caller, password: string): Promise<FactorSetup | undefined> {
+    try {
+      const answer = await this.#auth.api.enableTwoFactor({
+        body: { password, method: 'totp' },
+        headers: callerHeaders(caller),
+      })
+      if (!('totpURI' in answer)) throw new Error('better-auth answered without a secret')
+      const { totpURI: uri, backupCodes } = answer
+      return { uri, secret: new URL(uri).searchParams.get('secret') ?? '', backupCodes }
+    } catch (error) {
+      if (refusalCode(error) !== 'INVALID_PASSWORD') throw error
+      return undefined
+    }
+  }
+
+  /** Switches it on by a first code; undefined when that is wrong. Answers the cookies of a new session. */
+  async confirm(caller: Caller, code: string): Promise<readonly string[] | undefined> {
+    try {
+      const { headers } = await this.#auth.api.verifyTOTP({
+        body: { code },
+        headers: callerHeaders(caller),
+        returnHeaders: true,
+      })
+      return headers.getSetCookie()
+    } catch (error) {
+      refusalCode(error)
+      return undefined
+    }
+  }
+
+  /** Switches it off; undefined when the password is wrong. */
+  async remove(caller: Caller, password: string): Promise<readonly string[] | undefined> {
+    try {
+      const { headers } = await this.#auth.api.disableTwoFactor({
+        body: { password },
+        headers: callerHeaders(caller),
+        returnHeaders: true,
+      })
+      return headers.getSetCookie()
+    } catch (error) {
+      if (refusalCode(error) !== 'INVALID_PASSWORD') throw error
+      return undefined
+    }
+  }
+}

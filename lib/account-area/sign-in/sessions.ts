@@ -1,0 +1,117 @@
+import type { Auth } from './auth.ts'
+import { callerHeaders } from './caller.ts'
+import type { Caller } from './caller.ts'
+import { refusalCode } from './identity.ts'
+
+/** A user who is signed in. */
+export interface SignedInUser {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+  readonly isEmailConfirmed: boolean
+  readonly hasTwoFactor: boolean
+  /** The language of their settings, when they chose one. */
+  readonly language: string | undefined
+}
+
+/** The session of a request. */
+export interface OpenSession {
+  readonly id: string
+  /** Known to the user's browser and to nobody else; never shown. */
+  readonly token: string
+  readonly user: SignedInUser
+  /** To be set by the answer, when the session was prolonged. */
+  readonly cookies: readonly string[]
+}
+
+/** A session as its user sees it in a list. Times in milliseconds since the epoch. */
+export interface ListedSession {
+  readonly id: string
+  readonly address: string
+  readonly userAgent: string
+  readonly createdAt: number
+  readonly lastSeenAt: number
+}
+
+/** Sessions of users, and the password that opens them. */
+export class Sessions {
+  readonly #auth: Auth
+
+  constructor(auth: Auth) {
+    this.#auth = auth
+  }
+
+  async find(caller: Caller): Promise<OpenSession | undefined> {
+    if (caller.cookie === '') return undefined
+    const { response, headers } = await this.#auth.api.getSession({
+      headers: callerHeaders(caller),
+      returnHeaders: true,
+    })
+    if (response === null) return undefined
+    const { session, user } = response
+    return {
+      id: session.id,
+      token: session.token,
+      user: {
+        id: user.id,
+        email: user.email,
+        name: user.name ?? '',
+        isEmailConfirmed: user.emailVerified,
+        hasTwoFactor: user.twoFactorEnabled === true,
+        language: user.language ?? undefined,
+      },
+      cookies: headers.getSetCookie(),
+    }
+  }
+
+  /** Ends the caller's session; answers the cookies that forget it. */
+  async end(caller: Caller): Promise<readonly string[]> {
+    const { headers } = await this.#auth.api.signOut({ headers: callerHeaders(caller), returnHeaders: true })
+    return headers.getSetCookie()
+  }
+
+  /** The newest first. */
+  async list(caller: Caller): Promise<readonly ListedSession[]> {
+    const sessions = await this.#auth.api.listSessions({ headers: callerHeaders(caller) })
+    return sessions
+      .map(({ id, ipAddress, userAgent, createdAt, updatedAt }) => ({
+        id,
+        address: ipAddress ?? '',
+        userAgent: userAgent ?? '',
+        createdAt: createdAt.getTime(),
+        lastSeenAt: updatedAt.getTime(),
+      }))
+      .toSorted((one, other) => other.lastSeenAt - one.lastSeenAt)
+  }
+
+  /** Ends one session of the caller's user; another user's id does nothing. */
+  async endOne(caller: Caller, id: string): Promise<void> {
+    const headers = callerHeaders(caller)
+    const sessions = await this.#auth.api.listSessions({ headers })
+    const found = sessions.find(session => session.id === id)
+    if (found !== undefined) await this.#auth.api.revokeSession({ body: { token: found.token }, headers })
+  }
+
+  async endOthers(caller: Caller): Promise<void> {
+    await this.#auth.api.revokeOtherSessions({ headers: callerHeaders(caller) })
+  }
+
+  /** Changes the password and ends every session but a new one; undefined when the current one is wrong. */
+  async changePassword(
+    caller: Caller,
+    currentPassword: string,
+    newPassword: string,
+  ): Promise<readonly string[] | undefined> {
+    try {
+      const { headers } = await this.#auth.api.changePassword({
+        body: { currentPassword, newPassword, revokeOtherSessions: true },
+        headers: callerHeaders(caller),
+        returnHeaders: true,
+      })
+      return headers.getSetCookie()
+    } catch (error) {
+      if (refusalCode(error) !== 'INVALID_PASSWORD') throw error
+      return undefined
+    }
+  }
+}

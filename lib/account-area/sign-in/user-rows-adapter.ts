@@ -1,0 +1,133 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createAdapterFactory } from 'better-auth/adapters'
+import type { CleanedWhere, CustomAdapter } from 'better-auth/adapters'
+import type {
+  Consent,
+  RowCondition,
+  RowValue,
+  UserRow,
+  UserRows,
+  UserTable,
+} from '../../accounts/user-rows.ts'
+
+/** Consents of the sign-up that runs, so that they are written in one transaction with the user. */
+export const consentsOfSignUp = new AsyncLocalStorage<readonly Consent[]>()
+
+const operators: Readonly<Record<string, RowCondition['operator']>> = {
+  eq: '=',
+  ne: '<>',
+  lt: '<',
+  lte: '<=',
+  gt: '>',
+  gte: '>=',
+  in: 'in',
+  not_in: 'not in',
+}
+
+/** `userId` is the column `user_id`. */
+function columnOf(field: string): string {
+  return field.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+}
+
+function fieldOf(column: string): string {
+  return column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function rowOf(data: Readonly<Record<string, unknown>>): UserRow {
+  const row: Record<string, RowValue> = {}
+  for (const [field, value] of Object.entries(data)) {
+    if (value !== undefined) row[columnOf(field)] = value as RowValue
+  }
+  return row
+}
+
+// The library names the type of what it gets; here it is a row of the table it asked for.
+function dataOf<T>(row: UserRow | undefined): T | null {
+  if (row === undefined) return null
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [fieldOf(column), value])) as T
+}
+
+function conditionsOf(where: readonly CleanedWhere[] = []): readonly RowCondition[] {
+  return where.map(({ field, operator, value, connector }) => {
+    const known = operators[operator ?? 'eq']
+    if (known === undefined) throw new TypeError(`users are not searched by ${operator}`)
+    return {
+      column: columnOf(field),
+      operator: known,
+      value: (Array.isArray(value) ? value : value instanceof Date ? value.getTime() : value) as RowValue,
+      isOr: connector === 'OR',
+    }
+  })
+}
+
+function adapterOn(users: UserRows): CustomAdapter {
+  const table = (model: string): UserTable => model as UserTable
+  return {
+    async create({ model, data }) {
+      const row = rowOf(data)
+      if (model === 'users') await users.createUser(row, consentsOfSignUp.getStore() ?? [])
+      else await users.insert(table(model), row)
+      return data
+    },
+    async findOne<T>({ model, where }: { model: string; where: CleanedWhere[] }) {
+      const [row] = await users.find(table(model), { where: conditionsOf(where), limit: 1 })
+      return dataOf<T>(row)
+    },
+    async findMany<T>({ model, where, limit, sortBy, offset }: Parameters<CustomAdapter['findMany']>[0]) {
+      const rows = await users.find(table(model), {
+        where: conditionsOf(where),
+        limit,
+        ...(offset !== undefined && { offset }),
+        ...(sortBy !== undefined && {
+          orderBy: { column: columnOf(sortBy.field), isDescending: sortBy.direction === 'desc' },
+        }),
+      })
+      return rows.map(row => dataOf<T>(row) as T)
+    },
+    count: ({ model, where }) => users.count(table(model), conditionsOf(where)),
+    async update<T>({ model, where, update }: { model: string; where: CleanedWhere[]; update: T }) {
+      const set = rowOf(update as Record<string, unknown>)
+      const [row] = await users.update(table(model), conditionsOf(where), { set })
+      return dataOf<T>(row)
+    },
+    async updateMany({ model, where, update }) {
+      return (await users.update(table(model), conditionsOf(where), { set: rowOf(update) })).length
+    },
+    async delete({ model, where }) {
+      await users.delete(table(model), conditionsOf(where))
+    },
+    async deleteMany({ model, where }) {
+      return (await users.delete(table(model), conditionsOf(where))).length
+    },
+    async consumeOne<T>({ model, where }: { model: string; where: CleanedWhere[] }) {
+      const [row] = await users.delete(table(model), conditionsOf(where), 1)
+      return dataOf<T>(row)
+    },
+    async incrementOne<T>({ model, where, increment, set = {} }: IncrementOne) {
+      const add = Object.fromEntries(Object.entries(increment).map(([field, by]) => [columnOf(field), by]))
+      const [row] = await users.update(table(model), conditionsOf(where), { set: rowOf(set), add })
+      return dataOf<T>(row)
+    },
+  }
+}
+
+type IncrementOne = Parameters<NonNullable<CustomAdapter['incrementOne']>>[0]
+
+/**
+ * What better-auth keeps, kept by the store: on SQLite by the one writer. A user is made together with an
+ * account. Times are numbers in the store and dates to the library.
+ */
+export function userRowsAdapter(users: UserRows) {
+  return createAdapterFactory({
+    config: {
+      adapterId: 'gateway-store',
+      supportsBooleans: false,
+      supportsDates: true,
+      transaction: false,
+      customTransformInput: ({ data }) => (data instanceof Date ? data.getTime() : (data as unknown)),
+      customTransformOutput: ({ data, fieldAttributes }) =>
+        fieldAttributes.type === 'date' && typeof data === 'number' ? new Date(data) : (data as unknown),
+    },
+    adapter: () => adapterOn(users),
+  })
+}

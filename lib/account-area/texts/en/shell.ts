@@ -1,0 +1,78 @@
+import type * as russian from '../ru/shell.ts'
+
+/** What stands around every page, and what fields and errors say. */
+export const shell: typeof russian.shell = {
+  skip: 'Skip to content',
+  navigation: 'Sections',
+  overview: 'Overview',
+  security: 'Security',
+  signIn: 'Sign in',
+  signUp: 'Sign up',
+  signOut: 'Sign out',
+  language: 'Language',
+  theme: 'Appearance',
+  themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
+  apply: 'Apply',
+  offer: 'Offer',
+  personalData: 'Personal data',
+  request: 'Request',
+  copy: 'Copy',
+  copied: 'Copied',
+  opensApp: 'Open in the app',
+}
+
+/** Names of fields, and hints under them. */
+export const fields: typeof russian.fields = {
+  email: 'E-mail',
+  password: 'Password',
+  currentPassword: 'Current password',
+  newPassword: 'New password',
+  passwordHint: 'At least 10 characters. A long phrase is better than a complicated word.',
+  code: 'Code',
+}
+
+/** What is wrong with a field. */
+export const fieldErrors: typeof russian.fieldErrors = {
+  required: 'Fill in this field.',
+  invalid: 'Check this field.',
+  tooLong: 'Too long.',
+  emailInvalid: 'This does not look like an e-mail address. An example: name@example.com',
+  passwordShort: 'The password is shorter than 10 characters.',
+  passwordLong: 'The password is longer than 128 characters.',
+  passwordWrong: 'The password is wrong.',
+  codeWrong: 'The code is wrong or too old. Enter a new one.',
+  offerMissing: 'You cannot sign up without agreeing to the offer.',
+  personalDataMissing: 'You cannot sign up without consent to the processing of personal data.',
+}
+
+/** Pages shown when something went wrong. */
+export const failures: typeof russian.failures = {
+  summary: 'Check these fields:',
+  notFound: { title: 'Page not found', text: 'There is no such page, or the link is out of date.' },
+  forbidden: {
+    title: 'The form is out of date',
+    text: 'The page was opened too long ago or in another window. Open it again and repeat.',
+  },
+  tooLarge: { title: 'Too much data', text: 'The form is larger than we accept.' },
+  unavailable: {
+    title: 'Not available for the moment',
+    text: 'The store does not answer. Nothing is lost; try again in a minute.',
+  },
+  internal: {
+    title: 'Something broke on our side',
+    text: 'The error was recorded. If it happens again, send us the number of the request.',
+  },
+  home: 'To the start page',
+}
+
+/** What was done, said once on the next page. */
+export const notices: typeof russian.notices = {
+  'signed-out': 'You are signed out.',
+  'password-reset': 'The password is changed and all sessions are ended. Sign in with the new password.',
+  'password-changed': 'The password is changed and the other sessions are ended.',
+  'session-ended': 'The session is ended.',
+  'sessions-ended': 'The other sessions are ended.',
+  'two-factor-on': 'Signing in by code is on.',
+  'two-factor-off': 'Signing in by code is off.',
+  'letter-sent': 'If a letter could be sent, it is on its way.',
+}

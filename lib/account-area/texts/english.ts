@@ -1,0 +1,34 @@
+import { letters } from './en/letters.ts'
+import { overview, security } from './en/own-pages.ts'
+import { failures, fieldErrors, fields, notices, shell } from './en/shell.ts'
+import {
+  checkMail,
+  confirm,
+  consents,
+  forgotPassword,
+  resetPassword,
+  secondStep,
+  signIn,
+  signUp,
+} from './en/sign-in.ts'
+import type { russian } from './russian.ts'
+
+/** Every text of the account area in English. */
+export const english: typeof russian = {
+  shell,
+  fields,
+  fieldErrors,
+  failures,
+  notices,
+  letters,
+  signUp,
+  checkMail,
+  confirm,
+  signIn,
+  secondStep,
+  forgotPassword,
+  resetPassword,
+  consents,
+  overview,
+  security,
+}

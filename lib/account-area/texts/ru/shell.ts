@@ -1,0 +1,76 @@
+/** What stands around every page, and what fields and errors say. */
+export const shell = {
+  skip: 'К содержанию',
+  navigation: 'Разделы',
+  overview: 'Обзор',
+  security: 'Безопасность',
+  signIn: 'Войти',
+  signUp: 'Регистрация',
+  signOut: 'Выйти',
+  language: 'Язык',
+  theme: 'Оформление',
+  themes: { system: 'Как в системе', light: 'Светлое', dark: 'Тёмное' },
+  apply: 'Применить',
+  offer: 'Оферта',
+  personalData: 'Персональные данные',
+  request: 'Запрос',
+  copy: 'Скопировать',
+  copied: 'Скопировано',
+  opensApp: 'Открыть в приложении',
+}
+
+/** Names of fields, and hints under them. */
+export const fields = {
+  email: 'Электронная почта',
+  password: 'Пароль',
+  currentPassword: 'Текущий пароль',
+  newPassword: 'Новый пароль',
+  passwordHint: 'Не короче 10 знаков. Лучше длинная фраза, чем сложное слово.',
+  code: 'Код',
+}
+
+/** What is wrong with a field. */
+export const fieldErrors = {
+  required: 'Заполните это поле.',
+  invalid: 'Проверьте это поле.',
+  tooLong: 'Слишком длинно.',
+  emailInvalid: 'Это не похоже на адрес электронной почты. Пример: name@example.ru',
+  passwordShort: 'Пароль короче 10 знаков.',
+  passwordLong: 'Пароль длиннее 128 знаков.',
+  passwordWrong: 'Пароль неверен.',
+  codeWrong: 'Код неверен или устарел. Введите новый.',
+  offerMissing: 'Без согласия с офертой зарегистрироваться нельзя.',
+  personalDataMissing: 'Без согласия на обработку персональных данных зарегистрироваться нельзя.',
+}
+
+/** Pages shown when something went wrong. */
+export const failures = {
+  summary: 'Проверьте поля:',
+  notFound: { title: 'Страница не найдена', text: 'Такой страницы нет, или ссылка устарела.' },
+  forbidden: {
+    title: 'Форма устарела',
+    text: 'Страница была открыта слишком давно или в другом окне. Откройте её снова и повторите.',
+  },
+  tooLarge: { title: 'Слишком много данных', text: 'Форма больше, чем мы принимаем.' },
+  unavailable: {
+    title: 'Временно недоступно',
+    text: 'Хранилище не отвечает. Ничего не потеряно; повторите через минуту.',
+  },
+  internal: {
+    title: 'Что-то сломалось у нас',
+    text: 'Ошибка записана. Если она повторится, пришлите нам номер запроса.',
+  },
+  home: 'На главную',
+}
+
+/** What was done, said once on the next page. */
+export const notices = {
+  'signed-out': 'Вы вышли.',
+  'password-reset': 'Пароль изменён, все сеансы завершены. Войдите с новым паролем.',
+  'password-changed': 'Пароль изменён, остальные сеансы завершены.',
+  'session-ended': 'Сеанс завершён.',
+  'sessions-ended': 'Остальные сеансы завершены.',
+  'two-factor-on': 'Вход по коду включён.',
+  'two-factor-off': 'Вход по коду выключен.',
+  'letter-sent': 'Если письмо можно было отправить, оно уже в пути.',
+}

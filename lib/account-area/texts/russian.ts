@@ -1,0 +1,33 @@
+import { letters } from './ru/letters.ts'
+import { overview, security } from './ru/own-pages.ts'
+import { failures, fieldErrors, fields, notices, shell } from './ru/shell.ts'
+import {
+  checkMail,
+  confirm,
+  consents,
+  forgotPassword,
+  resetPassword,
+  secondStep,
+  signIn,
+  signUp,
+} from './ru/sign-in.ts'
+
+/** Every text of the account area in Russian; its shape is the catalogue of all languages. */
+export const russian = {
+  shell,
+  fields,
+  fieldErrors,
+  failures,
+  notices,
+  letters,
+  signUp,
+  checkMail,
+  confirm,
+  signIn,
+  secondStep,
+  forgotPassword,
+  resetPassword,
+  consents,
+  overview,
+  security,
+}

@@ -1,0 +1,15 @@
+import type { Texts } from '../texts/texts.ts'
+
+interface Section {
+  readonly path: string
+  label(texts: Texts): string
+}
+
+/**
+ * The navigation, in its order. After the quick start there is room for payments, documents and the
+ * organisation; a section stands here when its page does.
+ */
+export const sections: readonly Section[] = [
+  { path: '/', label: texts => texts.shell.overview },
+  { path: '/security', label: texts => texts.shell.security },
+]

@@ -1,0 +1,5 @@
+import { baseStyle } from './style-base.ts'
+import { partsStyle } from './style-parts.ts'
+
+/** The stylesheet of all pages: one request, kept by browsers until it changes. */
+export const style = [baseStyle, partsStyle].join('\n')
