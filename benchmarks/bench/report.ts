@@ -125,6 +125,8 @@ function streamTable({ firstByte, streams }: Results): string {
       'of a core',
     ],
     Object.entries(streams).map(([name, each]) => {
+      // Who answers no stream at all has no times to show.
+      if (each.errors >= each.count) return [name, '-', '-', String(each.count), '-', '-', 'all', '-']
       const first = firstByte[name] ?? direct
       const base = name === 'direct' ? { p50: 0, p99: 0 } : direct
       return [
