@@ -11,9 +11,9 @@ export function objectRecorder(
   ledger: Ledger,
   factsOf: (object: NamedObject) => Promise<ObjectFacts | undefined> | undefined,
 ): (object: NamedObject) => Promise<void> {
-  const { provider, credential } = exchange.get('target')
-  const key = exchange.get('key')
   return async ({ kind, id, facts: told }) => {
+    const { provider, credential } = exchange.get('target')
+    const key = exchange.get('key')
     const measured = await factsOf({ kind, id })
     const own = kind === 'upload' ? { keyId: key.id } : undefined
     const facts = { ...told, ...measured, ...own }
