@@ -18,6 +18,11 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
   bus.on('upstream-attempt', (exchange, attempt) => {
     log.info({ requestId: exchange.id, ...attempt }, 'attempt')
   })
+  bus.on('job-end', ({ job, charged }) => {
+    const { exchangeId: requestId, keyId: key, provider, kind, operation, model, polls } = job
+    const amount = charged === undefined ? undefined : formatRoubles(charged.result.amountMicros)
+    log.info({ requestId, key, provider, kind, operation, model, polls, amount }, 'job')
+  })
   bus.on('plugin-error', (plugin, hook, error, exchange) => {
     log.error({ plugin, hook, error, requestId: exchange.id }, 'a plugin failed')
   })
@@ -41,10 +46,19 @@ function exchangeFacts(exchange: Exchange, outcome: Outcome, nowMs: number): obj
     egress: exchange.find('upstream')?.egressName,
     attempts: exchange.find('upstream')?.attemptCount,
     model: target?.modelName,
+    ...unmeasuredFacts(exchange),
     ...(charged !== undefined && { amount: formatRoubles(charged.result.amountMicros) }),
     durationMs: nowMs - exchange.startedAt,
     timings: timingsOf(exchange),
   }
+}
+
+/** Media that passed although nobody knows how long they are. */
+function unmeasuredFacts(exchange: Exchange): object {
+  const parts = exchange.find('unmeasured')
+  if (parts === undefined) return {}
+  const shown = parts.slice(0, 10).map(({ path, unmeasuredBecause }) => `${path}: ${unmeasuredBecause}`)
+  return { mediaUnmeasured: parts.length, mediaUnmeasuredBecause: shown }
 }
 
 /** A refusal is what it says; only what is behind it, or was not foreseen, shows where it happened. */

@@ -3,6 +3,7 @@ import { errorTable, GatewayError } from './errors.ts'
 import type { ShedClass } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import type { Exchange } from './pipeline/exchange.ts'
+import type { Facts } from './pipeline/facts.ts'
 import type { Outcome } from './pipeline/outcome.ts'
 
 /** What is read when somebody asks. */
@@ -94,6 +95,9 @@ export class Metrics {
         this.#attempts.inc({ provider: String(provider), result: resultName(status, result) })
     })
     bus.on('alarm', code => this.#alarms.inc({ code }))
+    bus.on('job-end', ({ job, charged }) => {
+      if (charged !== undefined) this.#onCharged(charged, job.provider, job.model === '' ? 'none' : job.model)
+    })
     bus.on('plugin-error', (plugin, hook) => this.#pluginErrors.inc({ plugin, hook }))
   }
 
@@ -121,14 +125,12 @@ export class Metrics {
       const code = 'error' in outcome ? codeOf(outcome.error) : outcome.kind
       this.#attempts.inc({ provider, result: resultName(exchange.answerStatus, code) })
     }
-    this.#onCharged(exchange, provider)
-  }
-
-  #onCharged(exchange: Exchange, provider: string): void {
     const charged = exchange.find('charged')
     if (charged === undefined) return
-    const { charge, result } = charged
-    const model = exchange.find('target')?.model?.name ?? 'none'
+    this.#onCharged(charged, provider, exchange.find('target')?.model?.name ?? 'none')
+  }
+
+  #onCharged({ charge, result }: Facts['charged'], provider: string, model: string): void {
     this.#charges.inc({ source: charge.usageSource })
     this.#roubles.inc({ provider, model }, result.amountMicros / microsPerRouble)
     if (result.overrunMicros > 0) this.#overrun.inc({}, result.overrunMicros / microsPerRouble)

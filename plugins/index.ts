@@ -1,6 +1,7 @@
 import { rateLimitOptions } from '../lib/config/rate-limit-options.ts'
 import { sizeLimitOptions } from '../lib/config/size-limit-options.ts'
 import type { PluginRegistry } from '../lib/plugin-context.ts'
+import { usageTapOptions } from '../lib/config/usage-tap-options.ts'
 import { auth } from './auth.ts'
 import { modelRouter } from './model-router.ts'
 import { rateLimit } from './rate-limit.ts'
@@ -15,5 +16,5 @@ export const plugins: PluginRegistry = {
   'rate-limit': { create: rateLimit, options: rateLimitOptions },
   'size-limit': { create: sizeLimit, options: sizeLimitOptions },
   'upstream-proxy': { create: upstreamProxy },
-  'usage-tap': { create: usageTap },
+  'usage-tap': { create: usageTap, options: usageTapOptions },
 }

@@ -1,4 +1,7 @@
+import { usageTapOptions } from '../lib/config/usage-tap-options.ts'
 import { headerValue } from '../lib/http/headers.ts'
+import { jobRequestFacts } from '../lib/jobs/job-request-facts.ts'
+import { JobWatch } from '../lib/jobs/job-watch.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { decideCharge } from '../lib/metering/decide-charge.ts'
 import { objectRecorder } from '../lib/metering/object-recorder.ts'
@@ -13,8 +16,9 @@ import type { PluginContext } from '../lib/plugin-context.ts'
 import { UploadFacts } from '../lib/uploads/upload-facts.ts'
 
 /** Places the hold, reads the usage out of the answer in flight, and settles: charge or release. */
-export function usageTap(context: PluginContext): Plugin {
+export function usageTap(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
   const { config, ledger, bus } = context
+  const jobs = new JobWatch(context, usageTapOptions.parse(options))
   const directory = new ModelDirectory(config)
   const counter = new TokenCounter({
     onFailure: error => bus.emit('alarm', 'token_counter_failed', { error: error.message }),
@@ -25,8 +29,9 @@ export function usageTap(context: PluginContext): Plugin {
   async function settle(exchange: Exchange, outcome: Parameters<typeof decideCharge>[1]): Promise<void> {
     const meter = exchange.find('meter')
     if (meter !== undefined) await meter.end()
+    const isSettled = await jobs.settle(exchange, outcome, meter?.reading)
     const hold = exchange.find('hold')
-    if (hold === undefined) return
+    if (hold === undefined || isSettled) return
     const decision = await decideCharge(exchange, outcome, meter?.reading, { directory, counter })
     if (decision === undefined) {
       await ledger.release(hold)
@@ -49,6 +54,7 @@ export function usageTap(context: PluginContext): Plugin {
 
     async onRequest(exchange) {
       uploads.watch(exchange)
+      await jobs.onRequest(exchange)
       if (exchange.get('target').price === undefined) return
       const hold = await placeHold(exchange, context)
       exchange.set('hold', hold)
@@ -70,13 +76,19 @@ export function usageTap(context: PluginContext): Plugin {
     },
 
     onSettle(exchange, outcome) {
-      if (exchange.find('hold') === undefined && exchange.find('meter') === undefined) return undefined
+      const isOfInterest = (['hold', 'meter', 'job'] as const).some(fact => exchange.find(fact) !== undefined)
+      if (!isOfInterest) return undefined
       return settle(exchange, outcome)
     },
 
     onEnd: exchange => uploads.end(exchange),
 
-    stop: () => counter.close(),
+    start: () => jobs.start(),
+
+    async stop() {
+      await jobs.stop()
+      await counter.close()
+    },
   }
 }
 
@@ -119,10 +131,12 @@ function meterFor(
   if (target === undefined || operation.readUsage === undefined || head.status < 200 || head.status > 299) {
     return undefined
   }
+  const job = exchange.find('job')
+  const request = exchange.get('request')
   const contentType = headerValue(head.headers, 'content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const reader = operation.readUsage(
     { status: head.status, contentType },
-    { providerKind: target.provider.kind, facts: exchange.get('request') },
+    { providerKind: target.provider.kind, facts: job === undefined ? request : jobRequestFacts(job) },
   )
   return new AnswerMeter(exchange, reader, headerValue(head.headers, 'content-encoding'), {
     recordObject,

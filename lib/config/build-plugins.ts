@@ -6,6 +6,7 @@ import type { Problems } from './problems.ts'
 import { configSchema, pluginEntrySchema } from './schema.ts'
 import { rateLimitOptions } from './rate-limit-options.ts'
 import { sizeLimitOptions } from './size-limit-options.ts'
+import { usageTapOptions } from './usage-tap-options.ts'
 
 /** The plugins there are, with what their options may be; absent: they take none. */
 export type KnownPlugins = Readonly<Record<string, { readonly options?: z.ZodType }>>
@@ -17,7 +18,7 @@ export const shippedPlugins: KnownPlugins = {
   'rate-limit': { options: rateLimitOptions },
   'size-limit': { options: sizeLimitOptions },
   'upstream-proxy': {},
-  'usage-tap': {},
+  'usage-tap': { options: usageTapOptions },
 }
 
 /** The enabled plugins in order. Options have passed the plugin's schema. */

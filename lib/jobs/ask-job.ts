@@ -58,5 +58,9 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
     },
   )
   await (decoder as Decoder | undefined)?.end()
-  return reader === undefined ? answer : { reading: (reader as UsageReader).end() }
+  if (reader === undefined) return answer
+  const reading = (reader as UsageReader).end()
+  if (resultsPath === undefined) return { reading }
+  // Results do not say whose they are, and are there when the job is done.
+  return { reading: { ...reading, job: { kind: job.kind, id: job.id, state: 'done' } } }
 }

@@ -3,14 +3,15 @@ import type { JobSighting } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { JobFacts, NewJob } from './job.ts'
 
-/** When a job is asked after for the first time. */
-export const firstPollMs = 5000
-
 /**
  * The job that an exchange has submitted; undefined for kinds that nobody could ask after.
- * @param now milliseconds since the epoch
+ * @param times now, in milliseconds since the epoch, and how long to wait before the first question
  */
-export function submittedJob(exchange: Exchange, { kind, id }: JobSighting, now: number): NewJob | undefined {
+export function submittedJob(
+  exchange: Exchange,
+  { kind, id }: JobSighting,
+  { now, pollMs }: { readonly now: number; readonly pollMs: number },
+): NewJob | undefined {
   const { dialect, match } = exchange.get('route')
   const jobKind = findJobKind(dialect.jobKinds, kind)
   if (jobKind === undefined) return undefined
@@ -24,7 +25,7 @@ export function submittedJob(exchange: Exchange, { kind, id }: JobSighting, now:
     operation: match.operation.name,
     model: modelName,
     facts: factsOf(exchange),
-    nextPollAt: now + firstPollMs,
+    nextPollAt: now + pollMs,
     deadlineAt: now + jobKind.durationMsMax,
   }
 }
@@ -35,11 +36,14 @@ export function findJobKind(kinds: readonly JobKind[], kind: string): JobKind | 
 }
 
 function factsOf(exchange: Exchange): JobFacts {
-  const { upstreamModelName, price } = exchange.get('target')
+  const { upstreamModelName, price, batch } = exchange.get('target')
   const { units, unitsVariant } = exchange.get('request')
   return {
     upstreamModel: upstreamModelName,
-    priceVersions: price === undefined ? {} : { '': price.hash },
+    priceVersions: {
+      ...Object.fromEntries([...(batch?.prices ?? [])].map(([model, { hash }]) => [model, hash])),
+      ...(price !== undefined && { '': price.hash }),
+    },
     ...(units !== undefined && { units }),
     ...(unitsVariant !== undefined && { variant: unitsVariant }),
   }

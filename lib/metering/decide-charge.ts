@@ -8,6 +8,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import { estimateOutput, estimateUsage } from './estimate-usage.ts'
 import type { CountsTokens, Estimate, EstimatedRequest } from './estimate-usage.ts'
+import { isSameModel } from './is-same-model.ts'
 
 interface ChargeContext {
   readonly directory: ModelDirectory
@@ -157,6 +158,9 @@ async function owedUnread(priced: Priced, outcome: Outcome): Promise<Owed | unde
 
 /** The client left before the provider answered: it has read the request, and may have written an answer. */
 async function owedUnanswered(priced: Priced): Promise<Owed | undefined> {
+  // A job that may run, but whose name nobody knows, cannot be asked after.
+  if (priced.exchange.get('request').startsJob === true)
+    return { lines: [], source: 'provider', flags: ['ambiguous'] }
   if (freeAborts.has(priced.exchange.get('target').provider.kind)) return undefined
   const { line, estimates } = await estimateUsage(estimatedRequest(priced), nothingRead, priced.counter)
   return estimated([line], estimates, ['ambiguous'])
@@ -204,21 +208,4 @@ function priceOf(
   const own = entry === undefined ? undefined : priceInForce(entry.prices, exchange.startedAt)
   if (own === undefined) flags.add('model_unpriced')
   return own ?? price
-}
-
-/** What may follow a model's name in the name of one of its snapshots. */
-const snapshotEnding =
-  /^(?:[-@](?:\d{3,4}|\d{4}-?\d{2}-?\d{2}|\d{2}-\d{2}|latest|preview|exp|\d{3}))*(?::[a-z0-9]+)?$/
-
-/** Answers name a dated snapshot (`gpt-5-2025-08-07`) or a path (`models/gemini-...`) of the model asked for. */
-function isSameModel(answered: string, asked: string): boolean {
-  const plain = lastSegment(answered)
-  const wanted = lastSegment(asked)
-  if (plain.startsWith(wanted)) return snapshotEnding.test(plain.slice(wanted.length))
-  return wanted.startsWith(plain) && snapshotEnding.test(wanted.slice(plain.length))
-}
-
-/** Vendors and folders before the name differ between a provider and its resellers. */
-function lastSegment(name: string): string {
-  return name.slice(name.lastIndexOf('/') + 1).toLowerCase()
 }

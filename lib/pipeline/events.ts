@@ -4,7 +4,7 @@ import type { Outcome } from './outcome.ts'
 import type { ResponseHead } from './plugin.ts'
 
 /** The moments of an exchange, for logs and metrics. Listeners observe; they decide nothing. */
-interface PipelineEvents {
+export interface PipelineEvents {
   'exchange-start': (exchange: Exchange) => void
   'response-start': (exchange: Exchange, head: ResponseHead) => void
   'exchange-end': (exchange: Exchange, outcome: Outcome) => void

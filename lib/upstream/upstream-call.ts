@@ -89,7 +89,9 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
   #send(stop: Stop): void {
     const { target, provider, credential } = stop
     this.#exchange.set('target', target)
-    this.#exchange.onClientLeft = target.provider.onClientLeft
+    // Work that its provider goes on with must be known by its name, whoever is still there to hear it.
+    const { startsJob } = this.#exchange.get('request')
+    this.#exchange.onClientLeft = startsJob === true ? 'drain' : target.provider.onClientLeft
     this.#exchange.wasSent = false
     this.attemptCount += 1
     const route = this.#itinerary.route(stop)

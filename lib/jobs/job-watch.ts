@@ -1,0 +1,123 @@
+import type { PluginContext } from '../plugin-context.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { Outcome } from '../pipeline/outcome.ts'
+import type { UsageReading } from '../money/usage.ts'
+import { Upstreams } from '../upstream/upstreams.ts'
+import { endJob, giveUpJob } from './end-job.ts'
+import type { JobEnd } from './end-job.ts'
+import type { Job } from './job.ts'
+import { JobPoller } from './job-poller.ts'
+import type { PollTimes } from './job-poller.ts'
+import { submittedJob } from './submitted-job.ts'
+
+declare module '../pipeline/facts.ts' {
+  interface Facts {
+    /** The open job that the request is about. */
+    job: Job
+  }
+}
+
+declare module '../pipeline/events.ts' {
+  interface PipelineEvents {
+    /** A job has ended, whoever saw it first. */
+    'job-end': (end: JobEnd) => void
+  }
+}
+
+/** Sees to it that every job is charged once: what clients are told of it on the way, and what they never ask. */
+export class JobWatch {
+  readonly #context: PluginContext
+  readonly #upstreams: Upstreams
+  readonly #poller: JobPoller
+  readonly #pollMs: number
+
+  constructor(context: PluginContext, times: PollTimes) {
+    this.#context = context
+    this.#pollMs = times.pollMs
+    this.#upstreams = new Upstreams(context.config, context)
+    this.#poller = new JobPoller({
+      ...context,
+      ...times,
+      upstreams: this.#upstreams,
+      onEnd: end => this.#told(end),
+      onFailure: (job, error) =>
+        context.bus.emit('alarm', 'job_unanswered', {
+          ...(job !== undefined && { requestId: job.exchangeId, provider: job.provider, kind: job.kind }),
+          error: error instanceof Error ? error.message : String(error),
+        }),
+    })
+  }
+
+  start(): void {
+    this.#poller.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#poller.stop()
+    this.#upstreams.close()
+  }
+
+  /** Finds the open job that a request is about. One that is about to be deleted is looked at before. */
+  async onRequest(exchange: Exchange): Promise<void> {
+    const { operation, object } = exchange.get('route').match
+    if (operation.job === undefined || object === undefined) return
+    const name = { ...object, provider: exchange.get('target').provider.name }
+    let job = await this.#context.ledger.findJob(name)
+    if (job?.state === 'open' && operation.job === 'ends') {
+      await this.#poller.look(job)
+      job = await this.#context.ledger.findJob(name)
+    }
+    if (job?.state === 'open') exchange.set('job', job)
+  }
+
+  /**
+   * Settles an exchange that has submitted a job, or is about one.
+   * @returns whether its hold, where it has one, is settled with that
+   */
+  async settle(exchange: Exchange, outcome: Outcome, reading: UsageReading | undefined): Promise<boolean> {
+    const job = exchange.find('job')
+    if (job === undefined) return this.#submit(exchange, reading)
+    const { answerStatus = 0 } = exchange
+    if (answerStatus < 200 || answerStatus > 299) return false
+    if (exchange.get('route').match.operation.job === 'ends') {
+      await giveUpJob(this.#endContext, job)
+    } else if (reading !== undefined && (outcome.kind === 'completed' || reading.isTerminal)) {
+      const state = await endJob(this.#endContext, job, reading)
+      if (typeof state === 'object') {
+        const { ledger, clock } = this.#context
+        await ledger.postponeJob(job, clock.now())
+      }
+    }
+    return false
+  }
+
+  /** The work goes on: the hold does too, until its end is seen. */
+  async #submit(exchange: Exchange, reading: UsageReading | undefined): Promise<boolean> {
+    const hold = exchange.find('hold')
+    const sighting = reading?.job
+    if (hold === undefined || sighting === undefined || exchange.get('request').startsJob !== true)
+      return false
+    if (reading?.lines.length !== 0 && sighting.state !== 'running') return false
+    const { ledger, clock } = this.#context
+    if (sighting.state === 'failed') {
+      await ledger.release(hold)
+      return true
+    }
+    if (sighting.state === 'done' && sighting.resultsPath === undefined) return false
+    const job = submittedJob(exchange, sighting, { now: clock.now(), pollMs: this.#pollMs })
+    if (job === undefined) return false
+    await ledger.openJob(hold, job)
+    return true
+  }
+
+  get #endContext() {
+    return { ledger: this.#context.ledger, onEnd: (end: JobEnd) => this.#told(end) }
+  }
+
+  #told(end: JobEnd): void {
+    const { bus } = this.#context
+    bus.emit('job-end', end)
+    for (const flag of end.charged?.result.flags ?? [])
+      bus.emit('alarm', flag, { requestId: end.job.exchangeId, model: end.job.model })
+  }
+}
