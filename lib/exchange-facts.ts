@@ -8,6 +8,7 @@ import type { UploadWatcher } from './http/upload-watcher.ts'
 import type { AnswerMeter } from './metering/answer-meter.ts'
 import type { ChargeRequest, ChargeResult, Hold, Micros } from './ledger/ledger.ts'
 import type { OwnEndpoint } from './own-endpoints/own-endpoint.ts'
+import type { MeasuredPart } from './media/measure-parts.ts'
 import type { Price } from './money/price.ts'
 import type { UsageLine } from './money/usage.ts'
 
@@ -62,6 +63,8 @@ declare module './pipeline/facts.ts' {
     /** What the scan of the body found. */
     request: RequestFacts
     target: Target
+    /** Media of which the gateway could not find out how long or large they are. */
+    unmeasured: readonly MeasuredPart[]
     /** Gives back what `body` and `content` take up. */
     receivedBody: { close(): void }
     /** The request's body as it came; absent where it streams through. */

@@ -1,68 +1,96 @@
-import { sizeLimitOptions, type DialectLimits } from '../lib/config/size-limit-options.ts'
+import { limitsFor, sizeLimitOptions, type MediaLimits } from '../lib/config/size-limit-options.ts'
 import { GatewayError } from '../lib/errors.ts'
 import type { MediaPart } from '../lib/http/media-part.ts'
+import { checkDocuments } from '../lib/media/check-documents.ts'
+import { checkImages, checkPixels } from '../lib/media/check-images.ts'
+import { checkLabel } from '../lib/media/check-labels.ts'
+import { checkPlaytime } from '../lib/media/check-playtime.ts'
+import { measureParts, withUploaded, type MeasuredPart } from '../lib/media/measure-parts.ts'
+import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
 
-/** Refuses what a provider would refuse or should not be sent: pictures by their content, bytes and number. */
-export function sizeLimit(_context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
+/**
+ * Refuses what a provider would refuse or should not be sent: pictures, sound, films and documents by their
+ * content, whatever they are called; and has holds and estimates go by what was measured.
+ */
+export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
   const limitsByDialect = sizeLimitOptions.parse(options)
+
+  async function measured(exchange: Exchange, limits: MediaLimits): Promise<readonly MeasuredPart[]> {
+    const { provider } = exchange.get('target')
+    const parts = await withUploaded(
+      exchange.get('request').media,
+      async ({ kind, id }) => (await ledger.findObject(provider.name, kind, id))?.facts,
+    )
+    // What shows without reading the body once more is refused without.
+    for (const request of byRequest(parts)) checkAtSight(request, limits)
+    return measureParts(parts, exchange.get('content'))
+  }
 
   return {
     name: 'size-limit',
     needs: ['route', 'request', 'target'],
+    provides: ['unmeasured'],
 
-    onRequest(exchange) {
-      const limits = limitsByDialect[exchange.get('route').dialect.name]
-      const bodyBytes = exchange.get('target').body?.length ?? 0
-      if (limits.requestBytesMax !== undefined && bodyBytes > limits.requestBytesMax) {
-        throw new GatewayError(
-          'body_too_large',
-          `The request body is ${bodyBytes} bytes, and at most ${limits.requestBytesMax} are accepted in this format.`,
-        )
+    async onRequest(exchange) {
+      const { modelName, upstreamModelName } = exchange.get('target')
+      const dialectLimits = limitsByDialect[exchange.get('route').dialect.name]
+      const limits = limitsFor(dialectLimits, [modelName, upstreamModelName])
+      checkRequestBytes(exchange, limits)
+      if (exchange.get('request').media.length === 0) return
+      const media = await measured(exchange, limits)
+      for (const request of byRequest(media)) {
+        const warning = checkMeasured(request, limits)
+        if (warning !== undefined) exchange.extraHeaders.push('x-gateway-warning', warning)
       }
-      const { media } = exchange.get('request')
-      if (media.length > 0) checkMedia(media, limits)
+      exchange.set('request', { ...exchange.get('request'), media })
+      const unmeasured = media.filter(part => part.unmeasuredBecause !== undefined)
+      if (unmeasured.length > 0) exchange.set('unmeasured', unmeasured)
     },
   }
 }
 
-function checkMedia(media: readonly MediaPart[], limits: DialectLimits): void {
-  let images = 0
-  for (const part of media) {
+function checkRequestBytes(exchange: Exchange, limits: MediaLimits): void {
+  const { operation } = exchange.get('route').match
+  if (operation.body === 'streamed') return
+  const isBatch = operation.name === 'batch' || operation.name === 'batch-embed'
+  const bytesMax = isBatch ? limits.batchBytesMax : limits.requestBytesMax
+  const bytes = exchange.get('target').body?.length ?? 0
+  if (bytesMax === undefined || bytes <= bytesMax) return
+  throw new GatewayError(
+    'body_too_large',
+    `The request body is ${bytes} bytes, and at most ${bytesMax} are accepted in this format.`,
+  )
+}
+
+/** The parts of each request: a batch holds many, `requests[7]`, and the limits are of one. */
+function byRequest<P extends MediaPart>(media: readonly P[]): Iterable<readonly P[]> {
+  return Map.groupBy(media, part => /(?:^|\.)requests\[\d+\]/.exec(part.path)?.[0] ?? '').values()
+}
+
+function checkAtSight(parts: readonly MediaPart[], limits: MediaLimits): void {
+  for (const part of parts) {
     if (part.isInvalid === true) {
       throw new GatewayError('media_invalid', `${part.path} is not valid base64.`, { param: part.path })
     }
-    if (part.kind !== 'image') continue
-    images += 1
-    if (limits.imagesMax !== undefined && images > limits.imagesMax) {
-      throw new GatewayError(
-        'media_too_many',
-        `The request has ${media.filter(other => other.kind === 'image').length} images, and at most ${limits.imagesMax} are accepted; the first too many is ${part.path}.`,
-        { param: part.path },
-      )
-    }
-    checkImage(part, limits)
   }
+  checkImages(parts, limits)
 }
 
-/** A picture given by URL has no bytes here: the provider fetches it, and the gateway never does. */
-function checkImage(part: MediaPart, limits: DialectLimits): void {
-  if (part.bytes === undefined) return
-  if (limits.imageBytesMax !== undefined && part.bytes > limits.imageBytesMax) {
+/** Returns what the client is to be warned of. */
+function checkMeasured(parts: readonly MeasuredPart[], limits: MediaLimits): string | undefined {
+  for (const part of parts) {
+    checkLabel(part)
+    if (part.brokenBecause === undefined) continue
     throw new GatewayError(
-      'media_too_large',
-      `The image at ${part.path} is ${part.bytes} bytes, and at most ${limits.imageBytesMax} are accepted.`,
+      'media_invalid',
+      `The ${part.detectedType ?? part.kind} at ${part.path} cannot be read: ${part.brokenBecause} (${part.bytes ?? 0} bytes).`,
       { param: part.path },
     )
   }
-  if (limits.imageTypes === undefined) return
-  const found = part.detectedType
-  if (found === undefined || !(limits.imageTypes as readonly string[]).includes(found)) {
-    throw new GatewayError(
-      'media_type',
-      `The image at ${part.path} is ${found ?? 'of no known type'} by its content; accepted are ${limits.imageTypes.join(', ')}.`,
-      { param: part.path },
-    )
-  }
+  checkImages(parts, limits)
+  checkPixels(parts, limits)
+  checkDocuments(parts, limits)
+  return checkPlaytime(parts, limits)
 }

@@ -1,36 +1,94 @@
 import { z } from 'zod'
 import type { DialectName } from '../dialects/dialect.ts'
+import { matchesPattern } from './matches-pattern.ts'
 import { bytes, integer } from './scalars.ts'
 
 const imageType = z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/heic', 'image/heif'])
+const seconds = integer(0, 1_000_000)
+const pages = integer(0, 1_000_000)
+const sidePixels = integer(1, 1_000_000)
 
-/** What one dialect's requests may carry. Absent means no limit of ours. */
-const dialectLimits = z.strictObject({
+/** What one request may carry; of a batch, each request in it. Absent means no limit of ours. */
+const mediaLimits = z.strictObject({
   requestBytesMax: bytes.optional(),
+  /** In place of `requestBytesMax`, of a batch that holds its requests itself. */
+  batchBytesMax: bytes.optional(),
   imagesMax: integer(0, 100_000).optional(),
+  /** Of one image, decoded from base64. */
   imageBytesMax: bytes.optional(),
   imageTypes: z.array(imageType).min(1).optional(),
+  /** The longer side of an image, in pixels. */
+  imageSideMax: sidePixels.optional(),
+  /** Width times height. */
+  imagePixelsMax: integer(1, 1_000_000_000_000).optional(),
+  /** A lower `imageSideMax` of requests with more images than so many. */
+  manyImages: z.strictObject({ above: integer(0, 100_000), imageSideMax: sidePixels }).optional(),
+  videosMax: integer(0, 100_000).optional(),
+  /** All videos of a request together. */
+  videoSecondsMax: seconds.optional(),
+  /** All sound of a request together. */
+  audioSecondsMax: seconds.optional(),
+  /** From here on the answer says in `x-gateway-warning` that accuracy suffers. */
+  audioSecondsWarn: seconds.optional(),
+  /** Of one PDF, and of all of a request together. */
+  pdfBytesMax: bytes.optional(),
+  pdfBytesTotalMax: bytes.optional(),
+  pdfPagesMax: pages.optional(),
+  pdfPagesTotalMax: pages.optional(),
 })
 
-/** What one dialect's requests may hold at most; sizes in bytes, absent means no limit. */
+const dialectLimits = mediaLimits.extend({
+  /** Other limits for models by their name, `*` for any letters; later ones win over earlier. */
+  models: z.array(mediaLimits.extend({ names: z.array(z.string().min(1)).min(1) })).optional(),
+})
+
+/** What one request may carry at most; sizes in bytes, absent means no limit. */
+export type MediaLimits = z.infer<typeof mediaLimits>
+/** The limits of one dialect, with those of classes of models. */
 export type DialectLimits = z.infer<typeof dialectLimits>
 
 const megabyte = 1_048_576
-const commonTypes: DialectLimits['imageTypes'] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
+const commonTypes: MediaLimits['imageTypes'] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
+/** Where Pillow, which providers decode with, takes a picture for a decompression bomb. */
+const bombPixels = 178_956_970
 
 /** Of the service's specification for messages; of the providers' documentation for the others. */
 const defaults: Readonly<Record<DialectName, DialectLimits>> = {
   anthropic: {
     requestBytesMax: 32 * megabyte,
+    batchBytesMax: 256 * megabyte,
     imagesMax: 100,
     imageBytesMax: 5 * megabyte,
     imageTypes: commonTypes,
+    imageSideMax: 8000,
+    imagePixelsMax: bombPixels,
+    manyImages: { above: 20, imageSideMax: 2000 },
+    pdfBytesMax: 32 * megabyte,
+    pdfPagesTotalMax: 600,
+    // Models that read 200,000 tokens and no more.
+    models: [{ names: ['claude-3*', '*haiku*', 'claude-opus-4-0*', 'claude-opus-4-1*'], pdfPagesTotalMax: 100 }],
   },
-  openai: { imagesMax: 1500, imageBytesMax: 50 * megabyte, imageTypes: commonTypes },
+  openai: {
+    imagesMax: 1500,
+    imageBytesMax: 50 * megabyte,
+    imageTypes: commonTypes,
+    imagePixelsMax: bombPixels,
+    pdfBytesMax: 50 * megabyte,
+    pdfBytesTotalMax: 50 * megabyte,
+  },
   google: {
     imagesMax: 3600,
     imageBytesMax: 100 * megabyte,
     imageTypes: ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/heic', 'image/heif'],
+    imagePixelsMax: bombPixels,
+    videosMax: 10,
+    // Three hours at low resolution, in models that read a million tokens.
+    videoSecondsMax: 10_800,
+    audioSecondsMax: 34_200,
+    audioSecondsWarn: 570,
+    pdfBytesMax: 50 * megabyte,
+    pdfPagesMax: 1000,
+    models: [{ names: ['*-pro', '*-pro-*'], videoSecondsMax: 3600 }],
   },
 }
 
@@ -46,3 +104,11 @@ export const sizeLimitOptions = z
     anthropic: { ...defaults.anthropic, ...given.anthropic },
     google: { ...defaults.google, ...given.google },
   }))
+
+/** The limits for a model that is called by one of these names. */
+export function limitsFor({ models = [], ...limits }: DialectLimits, modelNames: readonly string[]): MediaLimits {
+  const own = models.filter(({ names }) =>
+    names.some(pattern => modelNames.some(name => matchesPattern(pattern, name.toLowerCase()))),
+  )
+  return own.reduce<MediaLimits>((merged, { names: _names, ...others }) => ({ ...merged, ...others }), limits)
+}

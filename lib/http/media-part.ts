@@ -1,6 +1,7 @@
 import type { Finding } from './json-scan.ts'
 import { detectMediaType, mediaKind } from './media-sniff.ts'
 import type { MultipartPart } from './multipart-scan.ts'
+import type { NamedObject } from '../money/usage.ts'
 
 /** A picture, sound, film or document inside a request body, measured without keeping it. */
 export interface MediaPart {
@@ -15,6 +16,19 @@ export interface MediaPart {
   readonly bytes?: number
   /** Base64 that does not decode. */
   readonly isInvalid?: boolean
+  /** Base64 in a JSON string, bare or in a data URL; a form has the bytes themselves. */
+  readonly encoding?: 'base64' | 'dataUrl'
+  /** What the field that holds it is for, where it is for one kind only. */
+  readonly fieldKind?: MediaPart['kind']
+  /** It was uploaded before, and is named here. */
+  readonly object?: NamedObject
+  /** Of sound and video, by the content. */
+  readonly seconds?: number
+  /** Of a PDF. */
+  readonly pages?: number
+  /** Of a picture, in pixels. */
+  readonly width?: number
+  readonly height?: number
   /** Where it begins in the body, and how many bytes of it it takes up. */
   readonly bodyStart: number
   readonly bodyBytes: number
@@ -50,8 +64,9 @@ export function mediaPartFromBase64(
     kind: kindOf(declared, detected, kindWhenUnknown),
     ...(declared !== undefined && { declaredType: declared }),
     ...(detected !== undefined && { detectedType: detected }),
-    ...(isMeasured && { bytes: base64.bytes }),
+    ...(isMeasured && { bytes: base64.bytes, encoding: base64.isDataUrl === true ? 'dataUrl' : 'base64' }),
     ...(base64?.isValid !== true && { isInvalid: true }),
+    ...(kindWhenUnknown !== 'other' && { fieldKind: kindWhenUnknown }),
     bodyStart: finding.start,
     bodyBytes,
   }
@@ -71,6 +86,7 @@ export function mediaPartFromMultipart(
     ...(declared !== undefined && { declaredType: declared }),
     ...(detected !== undefined && { detectedType: detected }),
     bytes,
+    ...(kindWhenUnknown !== 'other' && { fieldKind: kindWhenUnknown }),
     bodyStart: part.start,
     bodyBytes: bytes,
   }
@@ -86,6 +102,8 @@ function kindOf(
   if (detected !== undefined) {
     const isEither = declaredKind === 'audio' || declaredKind === 'video'
     if (isEither && soundOrFilm.has(detected)) return declaredKind
+    // An SVG is a text, and may be sent as one.
+    if (declaredKind === 'document' && detected === 'image/svg+xml') return declaredKind
     return mediaKind(detected)
   }
   return declaredKind === 'other' ? kindWhenUnknown : declaredKind

@@ -2,9 +2,12 @@ import type { MediaPart } from '../http/media-part.ts'
 import type { Price } from '../money/price.ts'
 import type { Meters } from '../money/usage.ts'
 
-/** Tokens of a picture as the providers scale it: about 1568 px a side, 28 px a token (wire.md 2.7). */
-const imageTokens = 1600
-/** Sound that is compressed for speech; nothing but the sound itself says how long it is. */
+/** The most tokens of a picture as the providers scale it: about 1568 px a side, 28 px a token (wire.md 2.7). */
+const imageTokensMax = 1600
+/** What Google counts for the smallest. */
+const imageTokensMin = 258
+const pixelsPerToken = 28
+/** Sound that is compressed for speech, where its length could not be measured. */
 const audioBytesPerSecond = 8000
 /** Google counts 32 tokens a second of sound and 300 a second of film (wire.md 3.5); others are near. */
 const audioTokensPerSecond = 32
@@ -33,17 +36,28 @@ function allowanceOf(part: MediaPart, price: Price): [meter: keyof Meters, units
   const bytes = part.bytes ?? unknownBytes
   switch (part.kind) {
     case 'image':
-      return ['imageInput', imageTokens]
+      return ['imageInput', imageTokens(part)]
     case 'audio': {
-      const seconds = Math.ceil(bytes / audioBytesPerSecond)
+      const seconds = part.seconds ?? Math.ceil(bytes / audioBytesPerSecond)
       const isBySecond =
         price.rubPerUnit['audioSeconds'] !== undefined || price.rubPerMillion.audioSeconds !== undefined
-      return isBySecond ? ['audioSeconds', seconds] : ['audioInput', seconds * audioTokensPerSecond]
+      return isBySecond
+        ? ['audioSeconds', seconds]
+        : ['audioInput', Math.ceil(seconds * audioTokensPerSecond)]
     }
     case 'video':
-      return ['imageInput', Math.ceil(bytes / videoBytesPerSecond) * videoTokensPerSecond]
+      return [
+        'imageInput',
+        Math.ceil((part.seconds ?? Math.ceil(bytes / videoBytesPerSecond)) * videoTokensPerSecond),
+      ]
     case 'document':
     case 'other':
-      return ['input', Math.ceil(bytes / pageBytes) * pageTokens]
+      return ['input', (part.pages ?? Math.ceil(bytes / pageBytes)) * pageTokens]
   }
+}
+
+function imageTokens({ width, height }: MediaPart): number {
+  if (width === undefined || height === undefined) return imageTokensMax
+  const tokens = Math.ceil(width / pixelsPerToken) * Math.ceil(height / pixelsPerToken)
+  return Math.min(imageTokensMax, Math.max(imageTokensMin, tokens))
 }

@@ -21,6 +21,7 @@ await t.test('a picture in base64 says what it is, whatever the request calls it
     declaredType: 'image/jpeg',
     detectedType: 'image/png',
     bytes: 28,
+    encoding: 'base64',
     bodyStart: 8,
     bodyBytes: 42,
   })
@@ -30,6 +31,7 @@ await t.test('a picture in base64 says what it is, whatever the request calls it
     declaredType: 'image/png',
     detectedType: 'image/png',
     bytes: 28,
+    encoding: 'dataUrl',
     bodyStart: 8,
     bodyBytes: 64,
   })
@@ -40,6 +42,7 @@ await t.test('an address has no size, and the kind of its field', async t => {
   t.strictSame(mediaPartFromBase64(found('https://a.b/c'), undefined, 'image'), {
     path: 'data',
     kind: 'image',
+    fieldKind: 'image',
     bodyStart: 8,
     bodyBytes: 15,
   })

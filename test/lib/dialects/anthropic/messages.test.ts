@@ -142,6 +142,8 @@ await t.test('facts of a request, with media in every place', async t => {
           { type: 'document', source: { type: 'content', content: [image('AAAA')] } },
           { type: 'tool_result', content: [{ type: 'text', text: 'x' }, image('AAAA')] },
           { type: 'document', source: { type: 'file', file_id: 'file_1' } },
+          // Goes to a container and not to the model.
+          { type: 'container_upload', file_id: 'file_2' },
         ],
       },
     ],
@@ -156,11 +158,13 @@ await t.test('facts of a request, with media in every place', async t => {
       ['messages[1].content[2].source', 'document', 5, undefined],
       ['messages[1].content[4].source.content[0].source', 'image', 3, undefined],
       ['messages[1].content[5].content[1].source', 'image', 3, undefined],
+      ['messages[1].content[6].source.file_id', 'document', undefined, undefined],
     ],
   )
   t.same(facts.objects, [
     { kind: 'container', id: 'container_1' },
     { kind: 'file', id: 'file_1' },
+    { kind: 'file', id: 'file_2' },
   ])
   t.equal(countTokens.isFree, true)
   t.equal(factsOf(countTokens, { model: 'claude', messages: [] }).model, 'claude')

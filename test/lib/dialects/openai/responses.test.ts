@@ -143,6 +143,7 @@ await t.test('objects that a request refers to are named', async t => {
   t.same(
     facts.media.map(part => part.path),
     [
+      'input[0].content[0].file_id',
       'input[0].content[1].image_url',
       'input[1].output[0].image_url',
       'input[2].output.image_url',
