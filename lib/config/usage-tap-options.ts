@@ -1,8 +1,6 @@
 import { z } from 'zod'
 import { milliseconds } from './scalars.ts'
 
-const milliseconds = integer(10, 86_400_000)
-
 /** How often the gateway asks after jobs: first after `pollMs`, then ever more seldom. */
 export const usageTapOptions = z.strictObject({
   pollMs: milliseconds.default(5000),
