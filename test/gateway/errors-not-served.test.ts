@@ -11,17 +11,10 @@ const openai = openaiClient(gateway)
 const anthropic = anthropicClient(gateway)
 const google = googleClient(gateway)
 const model = 'some-model'
-const file = new File(['words'], 'words.txt', { type: 'text/plain' })
 
 /** What is not in this release, by the SDKs' own methods, and what the caller is told instead. */
 const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
-  ['openai: files', /inline/, () => openai.files.create({ file, purpose: 'user_data' })],
-  ['openai: a list of files', /inline/, async () => openai.files.list()],
-  [
-    'openai: uploads',
-    /inline/,
-    () => openai.uploads.create({ bytes: 1, filename: 'a', mime_type: 'a/b', purpose: 'vision' }),
-  ],
+  ['openai: a list of files', /Lists of files/, async () => openai.files.list()],
   [
     'openai: batches',
     /one by one/,
@@ -33,13 +26,8 @@ const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
   ['openai: conversations', /previous_response_id/, () => openai.conversations.create({})],
   ['openai: fine-tuning', /Fine-tuning/, async () => openai.fineTuning.jobs.list()],
   ['anthropic: batches', /one by one/, () => anthropic.messages.batches.create({ requests: [] })],
-  ['anthropic: files', /inline/, () => anthropic.beta.files.upload({ file })],
-  [
-    'google: files',
-    /not in this release/,
-    () => google.files.upload({ file, config: { mimeType: 'text/plain' } }),
-  ],
-  ['google: a list of files', /inline/, () => google.files.list()],
+  ['anthropic: a list of files', /Lists of files/, async () => anthropic.beta.files.list()],
+  ['google: a list of files', /Lists of files/, () => google.files.list()],
   ['google: caches', /Cached contents/, () => google.caches.create({ model, config: {} })],
   ['google: batches', /Batches/, () => google.batches.create({ model, src: [] })],
 ]
