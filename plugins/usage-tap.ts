@@ -127,7 +127,7 @@ function meterFor(
   recordObject: (object: NamedObject) => Promise<void>,
 ): AnswerMeter | undefined {
   const target = exchange.find('target')
-  const { operation } = exchange.get('route').match
+  const { operation, object } = exchange.get('route').match
   if (target === undefined || operation.readUsage === undefined || head.status < 200 || head.status > 299) {
     return undefined
   }
@@ -136,7 +136,11 @@ function meterFor(
   const contentType = headerValue(head.headers, 'content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const reader = operation.readUsage(
     { status: head.status, contentType },
-    { providerKind: target.provider.kind, facts: job === undefined ? request : jobRequestFacts(job) },
+    {
+      providerKind: target.provider.kind,
+      facts: job === undefined ? request : jobRequestFacts(job),
+      ...(object !== undefined && { object }),
+    },
   )
   return new AnswerMeter(exchange, reader, headerValue(head.headers, 'content-encoding'), {
     recordObject,

@@ -54,7 +54,6 @@ export abstract class BatchResultsReader implements UsageReader {
   protected readonly sum = new BatchSum()
   protected readonly flags = new Set<string>()
   readonly #lines: JsonLines
-  #isLastWhole = true
 
   constructor(context: UsageReaderContext, interest: Interest) {
     this.context = context
@@ -71,14 +70,19 @@ export abstract class BatchResultsReader implements UsageReader {
 
   end(): UsageReading {
     this.#lines.end()
-    return batchReading(this.sum, this.flags, { isTerminal: this.#isLastWhole })
+    const { object } = this.context
+    // Nothing in the lines says that they are all.
+    const reading = batchReading(this.sum, this.flags, { isTerminal: false })
+    if (object?.kind !== 'batch') return reading
+    // There are results of what has ended only; a batch in which nothing came to anything is not billed.
+    const state = reading.lines.length === 0 && reading.flags.length === 0 ? 'failed' : 'done'
+    return { ...reading, job: { kind: object.kind, id: object.id, state } }
   }
 
   /** The result of one request, to be added to the sum. */
   protected abstract takeResult(scan: ScanResult): void
 
   #take({ error, findings }: JsonLine): void {
-    this.#isLastWhole = error === undefined
     // What a line says before the place where it cannot be read still counts.
     if (error !== undefined) this.flags.add('answer_unreadable')
     this.takeResult({ findings })

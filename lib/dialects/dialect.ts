@@ -62,6 +62,8 @@ export interface UsageReaderContext {
   /** The provider's config name or what it is `like`: peculiarities hang on it (wire.md section 4). */
   readonly providerKind: string
   readonly facts: RequestFacts
+  /** The object that the path names, which the answer may not name again. */
+  readonly object?: NamedObject
 }
 
 /** Reads usage out of an answer in flight. Gets every decoded byte once, in order; never throws. */

@@ -45,7 +45,8 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
         if (head.status === 404 || head.status === 410) answer = 'gone'
         if (head.status < 200 || head.status > 299) return false
         const providerKind = chosen.provider.kind
-        reader = operation.readUsage?.(head, { providerKind, facts: jobRequestFacts(job) })
+        const object = { kind: job.kind, id: job.id }
+        reader = operation.readUsage?.(head, { providerKind, facts: jobRequestFacts(job), object })
         const isEncoded = head.contentEncoding !== '' && head.contentEncoding !== 'identity'
         if (isEncoded) decoder = createDecoder(head.contentEncoding, chunk => reader?.push(chunk), decodeCaps)
         return true
@@ -58,9 +59,5 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
     },
   )
   await (decoder as Decoder | undefined)?.end()
-  if (reader === undefined) return answer
-  const reading = (reader as UsageReader).end()
-  if (resultsPath === undefined) return { reading }
-  // Results do not say whose they are, and are there when the job is done.
-  return { reading: { ...reading, job: { kind: job.kind, id: job.id, state: 'done' } } }
+  return reader === undefined ? answer : { reading: (reader as UsageReader).end() }
 }

@@ -1,3 +1,4 @@
+import { GoogleBatchInputReader } from '../dialects/google/batch-input.ts'
 import { headerValue } from '../http/headers.ts'
 import { measureUpload, type UploadMeter } from '../media/measure-upload.ts'
 import type { ObjectFacts } from '../money/usage.ts'
@@ -9,6 +10,7 @@ const idleMs = 600_000
 
 interface OpenFile {
   readonly meter: UploadMeter
+  readonly batch: GoogleBatchInputReader
   bytes: number
   touchedAt: number
 }
@@ -48,7 +50,8 @@ export class ChunkedFiles {
     this.#drop(id)
     this.#dropIdle()
     if (this.#open.size >= openMax) return undefined
-    const file = { meter: measureUpload(), bytes: 0, touchedAt: this.#now() }
+    const batch = new GoogleBatchInputReader()
+    const file = { meter: measureUpload(), batch, bytes: 0, touchedAt: this.#now() }
     this.#open.set(id, file)
     return file
   }
@@ -87,13 +90,14 @@ class FileChunk implements WatchedFile {
   onData(chunk: Buffer): void {
     this.#file.bytes += chunk.length
     this.#file.meter.write(chunk)
+    this.#file.batch.push(chunk)
   }
 
   onEnd(): void {
     this.#isWhole = true
     if (!this.#isLast) return
     this.#onOver()
-    this.#facts = this.#file.meter.end()
+    this.#facts = factsOf(this.#file)
   }
 
   /** The client may go on from where the provider says: what was seen twice cannot be measured. */
@@ -102,4 +106,10 @@ class FileChunk implements WatchedFile {
     this.#onOver()
     this.#file.meter.abort()
   }
+}
+
+/** No purpose is told of Google's files: what holds requests by the line may become a batch. */
+async function factsOf({ meter, batch }: OpenFile): Promise<ObjectFacts> {
+  const requests = batch.end()
+  return { ...(await meter.end()), ...(requests.requests > 0 && { batch: requests }) }
 }

@@ -7,6 +7,7 @@ import type { ObjectFacts } from '../money/usage.ts'
 import type { WatchedFile } from './watched-file.ts'
 
 const fieldBytesMax = 256
+const fileField = 'file'
 
 /**
  * Measures the file in a form on its way to the provider. A form that breaks off in the middle is refused
@@ -17,6 +18,8 @@ export class FormFileWatcher implements UploadWatcher, WatchedFile {
   readonly #meter: UploadMeter = measureUpload()
   readonly #batch = new BatchInputReader()
   #purpose = ''
+  /** Nothing else in the form could be taken for the file. */
+  #isSure = true
   #facts: Promise<ObjectFacts> | undefined
   /** Where the first part that is a file begins: others are not looked at. */
   #fileStart: number | undefined
@@ -36,9 +39,11 @@ export class FormFileWatcher implements UploadWatcher, WatchedFile {
         if (part.filename === undefined) {
           const isPurpose = part.name.toLowerCase() === 'purpose' && this.#purpose.length < fieldBytesMax
           if (isPurpose) this.#purpose += bytes.toString('latin1', 0, fieldBytesMax)
+          if (part.name.toLowerCase() === fileField) this.#isSure = false
           return
         }
         this.#fileStart ??= part.start
+        this.#isSure &&= part.start === this.#fileStart && part.name === fileField
         if (part.start !== this.#fileStart) return
         this.#meter.write(bytes)
         this.#batch.push(bytes)
@@ -65,7 +70,8 @@ export class FormFileWatcher implements UploadWatcher, WatchedFile {
   }
 
   async #measure(): Promise<ObjectFacts> {
-    const batch = this.#purpose.trim() === 'batch' ? { batch: this.#batch.end() } : undefined
+    const isBatch = this.#isSure && this.#purpose.trim() === 'batch'
+    const batch = isBatch ? { batch: this.#batch.end() } : undefined
     return { ...(await this.#meter.end()), ...batch }
   }
 
