@@ -66,6 +66,7 @@ async function openSite(options: AccountAreaOptions, publicUrl: URL, mailer: Mai
     }),
     sessions: new Sessions(auth),
     secondFactor: new SecondFactor(auth),
+    passwordAttempts: new Attempts({ clock, limits: limits.byEmail }),
     users,
     accounts,
     reports,

@@ -8,6 +8,7 @@ import type { Config } from '../config/config.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { Log } from '../log.ts'
 import type { LegalTexts } from './documents/legal-texts.ts'
+import type { Attempts } from './sign-in/attempts.ts'
 import type { Caller } from './sign-in/caller.ts'
 import type { Identity } from './sign-in/identity.ts'
 import type { SecondFactor } from './sign-in/second-factor.ts'
@@ -33,6 +34,8 @@ export interface Site {
   readonly identity: Identity
   readonly sessions: Sessions
   readonly secondFactor: SecondFactor
+  /** Passwords asked for again inside, by user. */
+  readonly passwordAttempts: Attempts
   readonly users: UserRows
   readonly accounts: Accounts
   readonly reports: Reports

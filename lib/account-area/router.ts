@@ -2,12 +2,13 @@ import type { BlockList } from 'node:net'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
-import { open, own, ownFormsOnly, pageMiddleware } from './http/open-page.ts'
+import { open, own, ownFormsOnly, ownUnasked, pageMiddleware } from './http/open-page.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import type { PageEnv, Site } from './page.ts'
 import { submitAppearance } from './pages/appearance.ts'
 import { showCheckMail, submitCheckMail } from './pages/check-mail.ts'
 import { showConfirm, submitConfirm } from './pages/confirm.ts'
+import { showConsents, submitConsents } from './pages/consents.ts'
 import { showFailure } from './pages/failure.ts'
 import { showOffer, showPersonalData } from './pages/legal-text.ts'
 import { showOverview } from './pages/overview.ts'
@@ -19,6 +20,10 @@ import {
   submitResetPassword,
 } from './pages/password-reset.ts'
 import { showSecondStep, submitSecondStep } from './pages/second-step.ts'
+import { submitPassword } from './pages/security/password.ts'
+import { showSecurity } from './pages/security/security.ts'
+import { submitEndOtherSessions, submitEndSession } from './pages/security/sessions.ts'
+import { submitRemoveTwoFactor, submitTwoFactor, submitTwoFactorCode } from './pages/security/two-factor.ts'
 import { showSignIn, submitSignIn, submitSignOut } from './pages/sign-in.ts'
 import { showSignUp, submitSignUp } from './pages/sign-up.ts'
 
@@ -61,7 +66,15 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.get('/documents/personal-data', open(showPersonalData))
 
   // Who is signed in
+  router.get('/consents', ownUnasked(showConsents)).post(ownUnasked(submitConsents))
   router.get('/', own(showOverview))
+  router.get('/security', own(showSecurity))
+  router.post('/security/password', own(submitPassword))
+  router.post('/security/sessions/end', own(submitEndSession))
+  router.post('/security/sessions/end-others', own(submitEndOtherSessions))
+  router.post('/security/two-factor', own(submitTwoFactor))
+  router.post('/security/two-factor/confirm', own(submitTwoFactorCode))
+  router.post('/security/two-factor/remove', own(submitRemoveTwoFactor))
 
   router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
   router.onError((error, context) => {

@@ -3,12 +3,13 @@ import { getCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
 import { clientAddress } from '../../http/client-address.ts'
 import { newId } from '../../new-id.ts'
-import type { OwnPage, Page, PageContext, PageEnv, ShowOwnPage, ShowPage, Site, Theme } from '../page.ts'
+import type { Page, PageContext, PageEnv, ShowOwnPage, ShowPage, Site, Theme } from '../page.ts'
 import { chooseLanguage, textsOf } from '../texts/texts.ts'
+import { hasConsented } from '../pages/consents.ts'
 import { showFailure } from '../pages/failure.ts'
 import { formToken, isOwnOrigin, isSameToken, visitorMark } from './form-token.ts'
 import { lookCookies } from './look-cookies.ts'
-import { toSignIn } from './redirect.ts'
+import { seeOther, toSignIn } from './redirect.ts'
 
 function themeOf(text: string | undefined): Theme {
   return text === 'light' || text === 'dark' ? text : 'system'
@@ -67,15 +68,21 @@ export function open(show: ShowPage) {
   return (context: PageContext) => show(context, context.get('page'))
 }
 
-/** A page for who is signed in and has agreed to what must be agreed to; others are sent to do so. */
-export function own(show: ShowOwnPage) {
+/** A page for who is signed in; others are sent to sign in first. */
+export function ownUnasked(show: ShowOwnPage) {
   return async (context: PageContext) => {
     const page = context.get('page')
     const { session } = page
     if (session === undefined) return toSignIn(context, page)
     const [account] = await page.site.users.memberships(session.user.id)
     if (account === undefined) return showFailure(context, page, 'notFound')
-    const ownPage: OwnPage = { ...page, session, account }
-    return show(context, ownPage)
+    return show(context, { ...page, session, account })
   }
+}
+
+/** A page for who is signed in and has agreed to what must be agreed to; others are sent to do so. */
+export function own(show: ShowOwnPage) {
+  return ownUnasked(async (context, page) =>
+    (await hasConsented(page)) ? show(context, page) : seeOther(context, '/consents'),
+  )
 }

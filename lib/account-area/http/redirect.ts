@@ -5,7 +5,7 @@ import type { Page, PageContext } from '../page.ts'
  * `/\host` as other sites, and drop tabs and line ends before they look.
  */
 export function ownPath(text: string | undefined): string {
-  if (text === undefined || !/^\/(?![/\\])[^\u0000-\u0020\\\u007f]*$/.test(text)) return '/'
+  if (text === undefined || !/^\/(?![/\\])[!-[\]-~]*$/.test(text)) return '/'
   const here = 'http://here.invalid'
   if (!URL.canParse(text, here)) return '/'
   const url = new URL(text, here)

@@ -42,9 +42,9 @@ function rowOf(data: Readonly<Record<string, unknown>>): UserRow {
 }
 
 // The library names the type of what it gets; here it is a row of the table it asked for.
-function dataOf<T>(row: UserRow | undefined): T | null {
+function dataOf(row: UserRow | undefined): Record<string, RowValue> | null {
   if (row === undefined) return null
-  return Object.fromEntries(Object.entries(row).map(([column, value]) => [fieldOf(column), value])) as T
+  return Object.fromEntries(Object.entries(row).map(([column, value]) => [fieldOf(column), value]))
 }
 
 function conditionsOf(where: readonly CleanedWhere[] = []): readonly RowCondition[] {
@@ -71,7 +71,7 @@ function adapterOn(users: UserRows): CustomAdapter {
     },
     async findOne<T>({ model, where }: { model: string; where: CleanedWhere[] }) {
       const [row] = await users.find(table(model), { where: conditionsOf(where), limit: 1 })
-      return dataOf<T>(row)
+      return dataOf(row) as T | null
     },
     async findMany<T>({ model, where, limit, sortBy, offset }: Parameters<CustomAdapter['findMany']>[0]) {
       const rows = await users.find(table(model), {
@@ -82,13 +82,13 @@ function adapterOn(users: UserRows): CustomAdapter {
           orderBy: { column: columnOf(sortBy.field), isDescending: sortBy.direction === 'desc' },
         }),
       })
-      return rows.map(row => dataOf<T>(row) as T)
+      return rows.map(row => dataOf(row) as T)
     },
     count: ({ model, where }) => users.count(table(model), conditionsOf(where)),
     async update<T>({ model, where, update }: { model: string; where: CleanedWhere[]; update: T }) {
       const set = rowOf(update as Record<string, unknown>)
       const [row] = await users.update(table(model), conditionsOf(where), { set })
-      return dataOf<T>(row)
+      return dataOf(row) as T | null
     },
     async updateMany({ model, where, update }) {
       return (await users.update(table(model), conditionsOf(where), { set: rowOf(update) })).length
@@ -101,12 +101,12 @@ function adapterOn(users: UserRows): CustomAdapter {
     },
     async consumeOne<T>({ model, where }: { model: string; where: CleanedWhere[] }) {
       const [row] = await users.delete(table(model), conditionsOf(where), 1)
-      return dataOf<T>(row)
+      return dataOf(row) as T | null
     },
     async incrementOne<T>({ model, where, increment, set = {} }: IncrementOne) {
       const add = Object.fromEntries(Object.entries(increment).map(([field, by]) => [columnOf(field), by]))
       const [row] = await users.update(table(model), conditionsOf(where), { set: rowOf(set), add })
-      return dataOf<T>(row)
+      return dataOf(row) as T | null
     },
   }
 }

@@ -27,9 +27,11 @@ function navigation(page: Page): Html {
   return html`<nav aria-label="${shell.navigation}">
       <ul>
         ${sections.map(
-          ({ path, label }) =>
+          section =>
             html`<li>
-              <a href="${path}" ${isCurrent(path) ? html`aria-current="page"` : ''}>${label(page.texts)}</a>
+              <a href="${section.path}" ${isCurrent(section.path) ? html`aria-current="page"` : ''}
+                >${section.label(page.texts)}</a
+              >
             </li>`,
         )}
       </ul>

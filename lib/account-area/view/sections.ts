@@ -2,7 +2,7 @@ import type { Texts } from '../texts/texts.ts'
 
 interface Section {
   readonly path: string
-  label(texts: Texts): string
+  readonly label: (texts: Texts) => string
 }
 
 /**

@@ -23,6 +23,7 @@ export const security: typeof russian.security = {
   endSessionOf: (device: string) => `End the session: ${device}`,
   endOthers: 'End the other sessions',
   twoFactor: 'Signing in by code',
+  on: 'on',
   twoFactorOn: 'On: besides the password, a code from your app is needed.',
   twoFactorOff: 'Off. With it, a stolen password alone does not open your account.',
   setUp: 'Switch on',

@@ -21,6 +21,7 @@ export const security = {
   endSessionOf: (device: string) => `Завершить сеанс: ${device}`,
   endOthers: 'Завершить остальные сеансы',
   twoFactor: 'Вход по коду',
+  on: 'включён',
   twoFactorOn: 'Включён: кроме пароля нужен код из приложения.',
   twoFactorOff: 'Выключен. С ним одного украденного пароля мало, чтобы войти.',
   setUp: 'Включить',

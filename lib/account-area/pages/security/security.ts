@@ -1,0 +1,161 @@
+import { html } from 'hono/html'
+import { time } from '../../format.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { ListedSession } from '../../sign-in/sessions.ts'
+import { emptyForm, field, form, formProblems, notice } from '../../view/form.ts'
+import type { FormState } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+
+/** The forms of the page, each with what was typed into it. */
+export interface SecurityForms {
+  readonly password?: FormState
+  readonly twoFactor?: FormState
+}
+
+function passwordForm(page: OwnPage, state: FormState): Html {
+  const { fields, security } = page.texts
+  return html`<section class="card">
+    <h2>${security.password}</h2>
+    ${form(
+      page,
+      '/security/password',
+      html`<input type="hidden" name="username" autocomplete="username" value="${page.session.user.email}" />
+        ${field(state, {
+          name: 'currentPassword',
+          label: fields.currentPassword,
+          type: 'password',
+          autocomplete: 'current-password',
+        })}
+        ${field(state, {
+          name: 'newPassword',
+          label: fields.newPassword,
+          type: 'password',
+          hint: fields.passwordHint,
+          autocomplete: 'new-password',
+        })}
+        <div><button>${security.changePassword}</button></div>`,
+    )}
+  </section>`
+}
+
+function twoFactorForm(page: OwnPage, state: FormState): Html {
+  const { fields, security } = page.texts
+  const { hasTwoFactor } = page.session.user
+  return html`<section class="card">
+    <div class="row between">
+      <h2>${security.twoFactor}</h2>
+      ${hasTwoFactor ? html`<span class="badge good">${security.on}</span>` : ''}
+    </div>
+    <p class="quiet">${hasTwoFactor ? security.twoFactorOn : security.twoFactorOff}</p>
+    ${form(
+      page,
+      hasTwoFactor ? '/security/two-factor/remove' : '/security/two-factor',
+      html`${field(state, {
+          name: 'password',
+          label: fields.currentPassword,
+          type: 'password',
+          autocomplete: 'current-password',
+        })}
+        <div>
+          ${
+            hasTwoFactor
+              ? html`<button class="danger">${security.remove}</button>`
+              : html`<button>${security.setUp}</button>`
+          }
+        </div>`,
+    )}
+  </section>`
+}
+
+/** `Firefox, Linux` of what a browser says of itself; the whole where that is not understood. */
+export function deviceName(userAgent: string, unknown: string): string {
+  const browser = /(YaBrowser|Edg|OPR|Firefox|Chrome|Safari)/.exec(
+    userAgent.replace(/Chrome(?=.*(YaBrowser|Edg|OPR))/, ''),
+  )?.[1]
+  const system = /(iPhone|iPad|Android|Windows|Mac OS X|Linux)/.exec(userAgent)?.[1]
+  const names: Readonly<Record<string, string>> = {
+    YaBrowser: 'Яндекс Браузер',
+    Edg: 'Edge',
+    OPR: 'Opera',
+    'Mac OS X': 'macOS',
+  }
+  const parts = [browser, system].filter(part => part !== undefined).map(part => names[part] ?? part)
+  if (parts.length > 0) return parts.join(', ')
+  return userAgent === '' ? unknown : userAgent.slice(0, 80)
+}
+
+function sessionRow(page: OwnPage, session: ListedSession): Html {
+  const { security } = page.texts
+  const device = deviceName(session.userAgent, security.unknownDevice)
+  return html`<tr>
+    <td>${device}</td>
+    <td class="mono">${session.address}</td>
+    <td>${time(session.lastSeenAt, page.language)}</td>
+    <td>
+      ${
+        session.id === page.session.id
+          ? html`<span class="badge good">${security.thisSession}</span>`
+          : form(
+              page,
+              '/security/sessions/end',
+              html`<input type="hidden" name="id" value="${session.id}" />
+                <button class="link" aria-label="${security.endSessionOf(device)}">
+                  ${security.endSession}
+                </button>`,
+              { className: '' },
+            )
+      }
+    </td>
+  </tr>`
+}
+
+function sessionTable(page: OwnPage, sessions: readonly ListedSession[]): Html {
+  const { security } = page.texts
+  return html`<section class="card">
+    <h2>${security.sessions}</h2>
+    <div class="table" tabindex="0" role="region" aria-label="${security.sessions}">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${security.device}</th>
+            <th scope="col">${security.address}</th>
+            <th scope="col">${security.lastSeen}</th>
+            <td></td>
+          </tr>
+        </thead>
+        <tbody>
+          ${sessions.map(session => sessionRow(page, session))}
+        </tbody>
+      </table>
+    </div>
+    ${
+      sessions.length > 1
+        ? form(
+            page,
+            '/security/sessions/end-others',
+            html`<button class="plain">${security.endOthers}</button>`,
+          )
+        : ''
+    }
+  </section>`
+}
+
+/** The page with its forms, also after one was sent and refused. */
+export async function securityView(page: OwnPage, forms: SecurityForms = {}): Promise<Html> {
+  const { security } = page.texts
+  const { password = emptyForm, twoFactor = emptyForm } = forms
+  const sessions = await page.site.sessions.list(page.caller)
+  const view = await layout(
+    page,
+    { title: security.title },
+    html`<h1>${security.title}</h1>
+      ${notice(page)}${formProblems(page, password)}${formProblems(page, twoFactor)}
+      ${passwordForm(page, password)}${twoFactorForm(page, twoFactor)}${sessionTable(page, sessions)}`,
+  )
+  return view
+}
+
+/** Password, code and sessions. */
+export async function showSecurity(context: PageContext, page: OwnPage): Promise<Response> {
+  return context.html(await securityView(page))
+}

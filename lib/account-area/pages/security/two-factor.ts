@@ -1,0 +1,96 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { fieldSchemas, readForm, withError } from '../../http/read-form.ts'
+import { seeOther } from '../../http/redirect.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { FactorSetup } from '../../sign-in/second-factor.ts'
+import { copyButton } from '../../view/copy-button.ts'
+import { emptyForm, field, form, formProblems } from '../../view/form.ts'
+import type { FormState } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { securityView } from './security.ts'
+
+const passwordSchema = z.object({ password: fieldSchemas.password })
+const codeSchema = z.object({ code: fieldSchemas.code })
+
+function secrets(page: OwnPage, setup: FactorSetup): Html {
+  const { security, shell } = page.texts
+  return html`<section class="card">
+      <p>${security.setUpApp}</p>
+      <h2>${security.secret}</h2>
+      <p class="secret" id="factor-secret">${setup.secret}</p>
+      <div class="row">
+        ${copyButton(page, 'factor-secret')}
+        <a class="button plain" href="${setup.uri}">${shell.opensApp}</a>
+      </div>
+    </section>
+    <section class="card">
+      <h2>${security.backupCodes}</h2>
+      <p class="quiet">${security.backupHint}</p>
+      <pre class="secret" id="backup-codes">${setup.backupCodes.join('\n')}</pre>
+      <div>${copyButton(page, 'backup-codes')}</div>
+    </section>`
+}
+
+function setUpView(page: OwnPage, setup: FactorSetup | undefined, state: FormState): Html {
+  const { fields, security } = page.texts
+  return layout(
+    page,
+    { title: security.setUpTitle },
+    html`<h1>${security.setUpTitle}</h1>
+      ${formProblems(page, state)} ${setup === undefined ? '' : secrets(page, setup)}
+      <section class="card">
+        <p>${security.confirmHint}</p>
+        ${form(
+          page,
+          '/security/two-factor/confirm',
+          html`${field(state, {
+              name: 'code',
+              label: fields.code,
+              autocomplete: 'one-time-code',
+              inputmode: 'numeric',
+            })}
+            <div><button>${security.confirm}</button></div>`,
+        )}
+      </section>`,
+  )
+}
+
+/** Takes the password and shows the secret and the backup codes, once. */
+export async function submitTwoFactor(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, session, caller } = page
+  const sent = await readForm(context, page, passwordSchema)
+  if (!sent.isValid) return context.html(await securityView(page, { twoFactor: sent.state }), 422)
+  const mayTry = await site.passwordAttempts.begin(session.user.id)
+  const setup = mayTry ? await site.secondFactor.setUp(caller, sent.value.password) : undefined
+  if (setup === undefined) return wrongPassword(context, page, sent.state)
+  site.passwordAttempts.succeed(session.user.id)
+  return context.html(setUpView(page, setup, emptyForm))
+}
+
+/** Switches it on by a first code. */
+export async function submitTwoFactorCode(context: PageContext, page: OwnPage): Promise<Response> {
+  const sent = await readForm(context, page, codeSchema)
+  if (!sent.isValid) return context.html(setUpView(page, undefined, sent.state), 422)
+  const cookies = await page.site.secondFactor.confirm(page.caller, sent.value.code)
+  if (cookies !== undefined) return seeOther(context, '/security?notice=two-factor-on', cookies)
+  const state = withError(page, sent.state, 'code', 'codeWrong')
+  return context.html(setUpView(page, undefined, state), 422)
+}
+
+/** Takes the password and switches it off. */
+export async function submitRemoveTwoFactor(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, session, caller } = page
+  const sent = await readForm(context, page, passwordSchema)
+  if (!sent.isValid) return context.html(await securityView(page, { twoFactor: sent.state }), 422)
+  const mayTry = await site.passwordAttempts.begin(session.user.id)
+  const cookies = mayTry ? await site.secondFactor.remove(caller, sent.value.password) : undefined
+  if (cookies === undefined) return wrongPassword(context, page, sent.state)
+  site.passwordAttempts.succeed(session.user.id)
+  return seeOther(context, '/security?notice=two-factor-off', cookies)
+}
+
+async function wrongPassword(context: PageContext, page: OwnPage, state: FormState): Promise<Response> {
+  const twoFactor = withError(page, state, 'password', 'passwordWrong')
+  return context.html(await securityView(page, { twoFactor }), 422)
+}
