@@ -90,16 +90,13 @@ export function checkbox(
   </div>`
 }
 
-/** Says above a form what is wrong with it, also to who does not see it. */
+/** Says above a form that something is wrong with it, and leads to the first such field. */
 export function formProblems(page: Page, { errors }: FormState): Html {
-  const found = Object.entries(errors)
-  if (found.length === 0) return html``
-  return html`<div class="notice bad" role="alert">
-    <p>${page.texts.failures.summary}</p>
-    <ul>
-      ${found.map(([name, error]) => html`<li><a href="#${name}">${error}</a></li>`)}
-    </ul>
-  </div>`
+  const [first] = Object.keys(errors)
+  if (first === undefined) return html``
+  return html`<p class="notice bad" role="alert">
+    <a href="#${first}">${page.texts.failures.summary}</a>
+  </p>`
 }
 
 /** Says what was done on the page before, by `?notice=`; an unknown word says nothing. */

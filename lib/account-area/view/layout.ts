@@ -16,9 +16,7 @@ const themes = ['system', 'light', 'dark'] as const
 function navigation(page: Page): Html {
   const { shell } = page.texts
   if (page.session === undefined) {
-    return html`<nav aria-label="${shell.navigation}">
-        <ul></ul>
-      </nav>
+    return html`<div class="gap"></div>
       <div class="who"><a href="/sign-in">${shell.signIn}</a><a href="/sign-up">${shell.signUp}</a></div>`
   }
   const path = page.path.split('?')[0] ?? ''

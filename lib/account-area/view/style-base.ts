@@ -41,7 +41,6 @@ export const baseStyle = css`
   }
   html {
     -webkit-text-size-adjust: 100%;
-    scrollbar-gutter: stable;
   }
   body {
     margin: 0;
@@ -133,7 +132,8 @@ export const baseStyle = css`
     text-decoration: none;
     padding: 0.4rem 0;
   }
-  .top nav {
+  .top nav,
+  .gap {
     flex: 1 1 auto;
     min-width: 0;
   }
@@ -234,6 +234,9 @@ export const baseStyle = css`
     }
     .brand {
       flex: 1;
+    }
+    .gap {
+      display: none;
     }
   }
   @media (prefers-reduced-motion: no-preference) {

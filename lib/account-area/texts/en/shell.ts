@@ -47,7 +47,7 @@ export const fieldErrors: typeof russian.fieldErrors = {
 
 /** Pages shown when something went wrong. */
 export const failures: typeof russian.failures = {
-  summary: 'Check these fields:',
+  summary: 'Check the marked fields',
   notFound: { title: 'Page not found', text: 'There is no such page, or the link is out of date.' },
   forbidden: {
     title: 'The form is out of date',

@@ -45,7 +45,7 @@ export const fieldErrors = {
 
 /** Pages shown when something went wrong. */
 export const failures = {
-  summary: 'Проверьте поля:',
+  summary: 'Проверьте отмеченные поля',
   notFound: { title: 'Страница не найдена', text: 'Такой страницы нет, или ссылка устарела.' },
   forbidden: {
     title: 'Форма устарела',
