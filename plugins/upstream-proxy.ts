@@ -1,11 +1,15 @@
 import type { Readable } from 'node:stream'
+import { answerAddresses } from '../lib/dialects/answer-addresses.ts'
 import { StreamRestorer } from '../lib/dialects/openai/restore-stream.ts'
+import { AddressRewriter } from '../lib/dialects/rewrite-addresses.ts'
 import type { Target } from '../lib/exchange-facts.ts'
 import { GatewayError, ShutDownError } from '../lib/errors.ts'
 import { headerValue } from '../lib/http/headers.ts'
+import type { Interest } from '../lib/http/json-scan.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
+import { ownAddress } from '../lib/upstream/own-addresses.ts'
 import { UpstreamCall, type RequestFor } from '../lib/upstream/upstream-call.ts'
 import { upstreamHeaders } from '../lib/upstream/upstream-headers.ts'
 import { Upstreams } from '../lib/upstream/upstreams.ts'
@@ -25,8 +29,16 @@ export function upstreamProxy(context: PluginContext): Plugin {
     },
 
     onResponse(exchange, head) {
-      const isPlainStream = isEventStream(head) && headerValue(head.headers, 'content-encoding') === undefined
-      if (!isPlainStream) return undefined
+      if (headerValue(head.headers, 'content-encoding') !== undefined) return undefined
+      const addresses = addressesIn(exchange)
+      if (addresses !== undefined && head.status < 300) {
+        const { baseUrl } = exchange.get('target')
+        const route = exchange.get('route')
+        exchange.rewriter = new AddressRewriter(addresses, address =>
+          ownAddress(address, baseUrl, context.config.publicUrl, route),
+        )
+      }
+      if (!isEventStream(head)) return undefined
       if (exchange.get('target').isUsageInjected) exchange.rewriter = new StreamRestorer()
       const { dialect, match } = exchange.get('route')
       exchange.cutNotice = reason => {
@@ -40,10 +52,16 @@ export function upstreamProxy(context: PluginContext): Plugin {
   }
 }
 
+/** Where the answer may have addresses that are to become ours. */
+function addressesIn(exchange: Exchange): Interest | undefined {
+  const { dialect, match } = exchange.get('route')
+  return answerAddresses(dialect.name, match)
+}
+
 const requestFor: RequestFor = (exchange, target) => ({
   method: exchange.request.method ?? 'GET',
   path: upstreamPath(exchange, target),
-  headers: upstreamHeaders(exchange.request.rawHeaders, target),
+  headers: upstreamHeaders(exchange.request.rawHeaders, target, addressesIn(exchange) !== undefined),
   body: bodyOf(target),
 })
 

@@ -11,10 +11,14 @@ type HeaderTarget = Pick<
  * The headers a provider gets: the client's less its credentials and what belongs to the connection, plus
  * the provider's credential. Names, order and duplicates stay as they came.
  */
-export function upstreamHeaders(rawHeaders: readonly string[], target: HeaderTarget): string[] {
+export function upstreamHeaders(
+  rawHeaders: readonly string[],
+  target: HeaderTarget,
+  isAnswerRewritten = false,
+): string[] {
   let headers = requestHeaders(rawHeaders)
-  if (target.isUsageInjected) {
-    // The answer will be restored byte by byte, which compression would hide.
+  if (target.isUsageInjected || isAnswerRewritten) {
+    // The answer will be changed in places that compression would hide.
     headers = withoutHeader(headers, 'accept-encoding')
     headers.push('accept-encoding', 'identity')
   }
