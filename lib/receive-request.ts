@@ -18,12 +18,13 @@ export async function receiveRequest(
 ): Promise<ScannedRequest> {
   const { request, response } = exchange
   const { operation } = route.match
-  if (operation.body === 'streamed' && hasBody(exchange)) return stream(exchange, route)
+  if (operation.body === 'streamed' && hasBody(exchange)) return stream(exchange, route, limits)
   const foldUnderscores = route.dialect.name === 'google'
   const isScanned = route.ownEndpoint === undefined
   const received = await bodies.receive(request, response, {
     bytesMax: limits.bodyBytesMax,
     memoryBytesMax: limits.bodyMemoryBytes,
+    timeMs: limits.bodyMs,
     scan: (isWhole, isEmpty) =>
       isScanned ? beginScan(operation, request, isEmpty, { foldUnderscores, isWhole }) : undefined,
   })
@@ -49,10 +50,10 @@ export async function scanAgain(bodies: Bodies, exchange: Exchange, route: Route
   return scannedRequest({ body, content, found })
 }
 
-function stream(exchange: Exchange, route: Route): ScannedRequest {
+function stream(exchange: Exchange, route: Route, { bodyMs }: Limits): ScannedRequest {
   const { request, response } = exchange
   const { headers, rawHeaders } = request
-  const upload = new StreamedBody(request, response)
+  const upload = new StreamedBody(request, response, bodyMs)
   const watcher = route.match.operation.watchUpload?.({
     contentType: headers['content-type'] ?? '',
     contentEncoding: headers['content-encoding'] ?? '',

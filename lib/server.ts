@@ -25,6 +25,8 @@ import { answerBrokenRequest, refuseConnect, refuseUpgrade } from './raw-answer.
 
 /** How long an idle connection is kept: longer than the balancers in front of us keep theirs. */
 const keepAliveMs = 75_000
+/** How long an upload that streams through may take in all. */
+const uploadMsMax = 3_600_000
 /** One alarm tells of as many connections as failed in this time. */
 const acceptErrorsApartMs = 10_000
 const methodsWithoutBody: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
@@ -189,7 +191,8 @@ function createServer(config: Config): Server {
   const options = {
     keepAliveTimeout: keepAliveMs,
     headersTimeout: limits.headersMs,
-    requestTimeout: limits.headersMs + limits.bodyMs,
+    // Bodies have their own time where they are read; this bounds uploads, and bodies that nobody reads.
+    requestTimeout: limits.headersMs + Math.max(limits.bodyMs, uploadMsMax),
     connectionsCheckingInterval: 1000,
     // Its own answer to a request without a Host has no body and leaves the connection open.
     requireHostHeader: false,

@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
 import { BodyBudget } from './body-budget.ts'
+import { BodyFailedError } from './body-failed-error.ts'
 import { pushInTurns, type BodyScan } from './body-scan.ts'
 import { BodyStore } from './body-store.ts'
+import { ClientStream } from './client-stream.ts'
 import { decodedPieces } from './decoded-pieces.ts'
-import { ClientLeftError, ignoreLateError, readShortBody } from './read-short-body.ts'
+import { readShortBody } from './read-short-body.ts'
 import { bodyPieces, type RequestBody } from './request-body.ts'
 import type { SpoolFolder } from './spool-folder.ts'
 import { Turns } from './turns.ts'
@@ -16,13 +18,15 @@ interface BodiesOptions {
   readonly memoryBytesMax: number
   readonly folder: SpoolFolder
   /** Told when a file of bodies cannot be written or read, as when the disk is full. */
-  onFileFailed(error: Error): void
+  readonly onFileFailed: (error: Error) => void
 }
 
 interface ReceiveOptions<T> {
   readonly bytesMax: number
   /** What one body may take up in memory. */
   readonly memoryBytesMax: number
+  /** How long it may take to come. */
+  readonly timeMs: number
   /**
    * Begins the scan, when there is something to scan or the body has ended; undefined: it is not looked at.
    * `isWhole`: it will get the body as one chunk that is kept.
@@ -117,7 +121,7 @@ export class Bodies {
   ): Promise<T | undefined> {
     if (announced > 0) {
       // So few bytes are written, where memory is short, when all are there.
-      await readShortBody(request, chunk => void store.append(chunk))
+      await readShortBody(request, options.timeMs, chunk => void store.append(chunk))
     }
     const finished = store.finish()
     if (finished !== undefined) await finished
@@ -139,7 +143,7 @@ export class Bodies {
     options: ReceiveOptions<T>,
   ): Promise<T | undefined> {
     const { raw, content, encoding } = stores
-    const received = receivedPieces(request, raw, options.bytesMax)
+    const received = receivedPieces(request, raw, options)
     const pieces = content === raw ? received : decodedPieces(received, encoding, options.bytesMax)
     let scan: BodyScan<T> | undefined
     let isBegun = false
@@ -160,18 +164,17 @@ export class Bodies {
 async function* receivedPieces(
   request: IncomingMessage,
   store: BodyStore,
-  bytesMax: number,
+  { bytesMax, timeMs }: ReceiveOptions<unknown>,
 ): AsyncGenerator<Buffer> {
-  request.on('error', ignoreLateError)
   try {
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    for await (const chunk of new ClientStream({ request, timeMs })) {
       const bytes = chunk as Buffer
       if (store.length + bytes.length > bytesMax) throw tooLarge(store.length + bytes.length, bytesMax)
       await store.append(bytes)
       yield bytes
     }
   } catch (error) {
-    throw error instanceof GatewayError ? error : new ClientLeftError(error)
+    throw error instanceof BodyFailedError ? error.cause : error
   }
 }
 

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { spliceBytes, splicedLength, spliceStream, type Splice } from '../http/splice.ts'
+import { BodyFailedError } from './body-failed-error.ts'
 import { bodyPieces, type RequestBody } from './request-body.ts'
 import type { StreamedBody } from './streamed-body.ts'
 
@@ -22,7 +23,15 @@ class SplicedBody {
   open(): Readable {
     const body = this.#body
     const pieces = spliceStream(body.length, this.#splices, (start, end) => bodyPieces(body, start, end))
-    return Readable.from(pieces, { objectMode: false, highWaterMark: 65_536 })
+    return Readable.from(failingAsBody(pieces), { objectMode: false, highWaterMark: 65_536 })
+  }
+}
+
+async function* failingAsBody(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* pieces
+  } catch (error) {
+    throw new BodyFailedError(error as Error)
   }
 }
 

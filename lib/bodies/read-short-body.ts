@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../errors.ts'
 
 /** The client closed its connection while its request was being read. Nobody is left to be told. */
 export class ClientLeftError extends Error {
@@ -12,19 +13,24 @@ export class ClientLeftError extends Error {
  * Reads a body that is so short that its chunks are simply kept, which is how nearly all requests come: as
  * one chunk, with their head.
  * @param keep takes every chunk; what it throws ends the reading
- * @throws ClientLeftError
+ * @throws ClientLeftError, GatewayError request_timeout
  */
-export function readShortBody(request: IncomingMessage, keep: (chunk: Buffer) => void): Promise<void> {
+export function readShortBody(
+  request: IncomingMessage,
+  timeMs: number,
+  keep: (chunk: Buffer) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const onData = (chunk: Buffer): void => {
       try {
         keep(chunk)
       } catch (error) {
         detach()
-        reject(error as Error)
+        reject(error)
       }
     }
     const detach = (): void => {
+      clearTimeout(timer)
       request.off('data', onData)
       request.off('end', onEnd)
       request.off('close', onGone)
@@ -40,11 +46,20 @@ export function readShortBody(request: IncomingMessage, keep: (chunk: Buffer) =>
       detach()
       reject(new ClientLeftError())
     }
+    const timer = setTimeout(() => {
+      detach()
+      reject(tooSlow(timeMs))
+    }, timeMs)
     request.on('data', onData)
     request.once('end', onEnd)
     request.once('error', onGone)
     request.once('close', onGone)
   })
+}
+
+/** The body did not come in time. */
+export function tooSlow(timeMs: number): GatewayError {
+  return new GatewayError('request_timeout', `The body of the request did not come in ${timeMs} ms.`)
 }
 
 /** The exchange has been told already; node:http emits once more when the socket goes. */

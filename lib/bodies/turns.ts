@@ -18,7 +18,7 @@ export class Turns {
         try {
           resolve(this.#run(work) as Awaited<T>)
         } catch (error) {
-          reject(error as Error)
+          reject(error)
         }
       })
       this.#count()

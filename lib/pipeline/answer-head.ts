@@ -1,3 +1,4 @@
+import { isBodyComing } from './end-after-body.ts'
 import type { Exchange } from './exchange.ts'
 import type { ResponseHead } from './plugin.ts'
 
@@ -10,5 +11,7 @@ export function writeAnswerHead(exchange: Exchange, head: ResponseHead): void {
   if (head.contentLength !== undefined && exchange.rewriter === undefined) {
     headers.push('content-length', String(head.contentLength))
   }
+  // Behind a body that was not wanted to its end the connection cannot be used again.
+  if (isBodyComing(exchange.request)) exchange.response.shouldKeepAlive = false
   exchange.response.writeHead(head.status, headers)
 }

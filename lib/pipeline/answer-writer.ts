@@ -1,5 +1,6 @@
 import { writeAnswerHead } from './answer-head.ts'
 import { cutOff } from './cut-off.ts'
+import { endAfterBody, isBodyComing } from './end-after-body.ts'
 import type { Exchange } from './exchange.ts'
 import type { ResponseHead } from './plugin.ts'
 
@@ -101,8 +102,10 @@ export class AnswerWriter {
   end(): void {
     this.#writeHead()
     if (this.trailers !== undefined) addTrailers(this.#exchange, this.trailers)
-    if (this.#withheld === undefined) this.#exchange.response.end()
-    else this.#exchange.response.end(this.#withheld)
+    const { request, response } = this.#exchange
+    if (isBodyComing(request)) endAfterBody(response, this.#withheld)
+    else if (this.#withheld === undefined) response.end()
+    else response.end(this.#withheld)
   }
 
   /** Ends an answer that is not whole, such that it cannot pass for a whole one. */
@@ -115,8 +118,8 @@ export class AnswerWriter {
     this.#isClientFull = true
     this.#flow.pause()
     const { response } = this.#exchange
-    // Its connection is closed, and the exchange ends as with any client that leaves.
-    this.#stallTimer = setTimeout(() => response.destroy(), this.#stallMs)
+    // Its connection is reset, and the exchange ends as with any client that leaves.
+    this.#stallTimer = setTimeout(() => cutOff(response, undefined), this.#stallMs)
     this.#stallTimer.unref()
     response.once('drain', () => {
       clearTimeout(this.#stallTimer)

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { BodyFailedError } from '../bodies/body-failed-error.ts'
 import { isSpent } from '../bodies/outgoing-body.ts'
 import { GatewayError } from '../errors.ts'
 import type { Target } from '../exchange-facts.ts'
@@ -11,7 +12,7 @@ import { Itinerary, type Stop } from './itinerary.ts'
 import { isJudged, judgeRefusal, type Verdict } from './judge-refusal.ts'
 import { exhausted, overloaded } from './provider-state.ts'
 import { ownAddresses } from './own-addresses.ts'
-import { isConnectionFailure, upstreamError } from './upstream-error.ts'
+import { bodyError, isConnectionFailure, upstreamError } from './upstream-error.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /** How an exchange went out, for the log. */
@@ -184,7 +185,10 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
   onError(attempt: Attempt, error: Error): void {
     const { credential, target } = attempt.stop
     const failure = upstreamError(error, attempt.wasStarted, target.provider.name)
-    if (attempt.head !== undefined) {
+    if (error instanceof BodyFailedError && attempt.head === undefined) {
+      credential.breaker.leave()
+      this.#failBody(bodyError(error))
+    } else if (attempt.head !== undefined) {
       // The answer was cut, in what was passed on of it or in what was looked at first.
       this.#release()
       if (!this.#isOver) this.#relay(attempt)
@@ -200,6 +204,13 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
     } else {
       this.#goOnUnconnected(attempt, error, failure)
     }
+  }
+
+  /** The request broke off in its body; no answer that was passed over fits it any more. */
+  #failBody(failure: GatewayError | undefined): void {
+    this.#kept = undefined
+    if (failure === undefined) this.#release()
+    else this.#fail(failure)
   }
 
   /** Nothing was sent: the next way out, else the next provider. */

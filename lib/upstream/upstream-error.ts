@@ -1,3 +1,5 @@
+import type { BodyFailedError } from '../bodies/body-failed-error.ts'
+import { ClientLeftError } from '../bodies/read-short-body.ts'
 import { GatewayError } from '../errors.ts'
 
 /**
@@ -40,6 +42,18 @@ export function upstreamError(error: Error, wasStarted: boolean, providerName: s
     `The connection to ${providerName} failed after the request was sent. It may have been worked on, so it was not repeated.`,
     { cause: error },
   )
+}
+
+/**
+ * What it means to the caller that its request broke off in its body; undefined when it has left, of which
+ * the exchange hears by itself.
+ */
+export function bodyError({ cause }: BodyFailedError): GatewayError | undefined {
+  if (cause instanceof GatewayError) return cause
+  if (cause instanceof ClientLeftError) return undefined
+  return new GatewayError('internal', 'The gateway could not send the body of the request to its end.', {
+    cause,
+  })
 }
 
 /** Errors that are of our own making and say nothing of whether a provider can be reached. */

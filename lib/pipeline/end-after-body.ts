@@ -1,15 +1,23 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** For how long, and how much of, a body that nobody wants is read. */
 const lingerMs = 2000
 const lingerBytesMax = 256 * 1_048_576
 
+/** The request has a body of which some has not come yet. */
+export function isBodyComing({ complete, headers }: IncomingMessage): boolean {
+  // A request without a body is not complete either while its own event is on.
+  return (
+    !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
+  )
+}
+
 /**
- * Writes the whole of an answer, and ends it when the rest of its request's body has come or after a while.
+ * Writes the rest of an answer, and ends it when the rest of its request's body has come or after a while.
  * Closing a connection on which bytes are unread sends a reset, which takes the answer away from a client
  * that is still sending (RFC 9112 section 9.6).
  */
-export function endAfterBody(response: ServerResponse, answer: Buffer): void {
+export function endAfterBody(response: ServerResponse, answer: Buffer | undefined): void {
   const { req: request } = response
   let byteCount = 0
   const onData = (chunk: Buffer): void => {
@@ -27,5 +35,7 @@ export function endAfterBody(response: ServerResponse, answer: Buffer): void {
   request.on('data', onData)
   request.once('end', end)
   request.once('close', end)
-  response.write(answer)
+  // Whoever read it before may have paused it.
+  request.resume()
+  if (answer !== undefined) response.write(answer)
 }

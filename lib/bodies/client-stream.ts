@@ -1,0 +1,119 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { GatewayError } from '../errors.ts'
+import type { UploadWatcher } from '../http/upload-watcher.ts'
+import { BodyFailedError } from './body-failed-error.ts'
+import { ClientLeftError, ignoreLateError, tooSlow } from './read-short-body.ts'
+
+interface ClientStreamOptions {
+  readonly request: IncomingMessage
+  readonly watchers?: readonly UploadWatcher[]
+  /** How long the body may take to come; any time unless said. */
+  readonly timeMs?: number
+  /** How long the client may send nothing while it is asked to; any time unless said. */
+  readonly silenceMs?: number
+  /** Nothing was asked of the client yet, and now it is. */
+  readonly onBegin?: () => void
+}
+
+/**
+ * The bytes of a body as its client sends them, not faster than they are read. It ends with a BodyFailedError
+ * when the client leaves or is too slow, or a watcher refuses what it sees. The request itself is not
+ * destroyed with it, so that an answer can still be written.
+ */
+export class ClientStream extends Readable {
+  readonly #options: ClientStreamOptions
+  #isBegun = false
+  #silenceTimer: NodeJS.Timeout | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: ClientStreamOptions) {
+    super({ highWaterMark: 65_536 })
+    this.#options = options
+  }
+
+  override _read(): void {
+    if (!this.#isBegun) this.#begin()
+    this.#expect()
+    this.#options.request.resume()
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    const { request } = this.#options
+    this.#stopTimers()
+    if (this.#isBegun) {
+      request.off('data', this.#onData)
+      request.off('end', this.#onEnd)
+      request.off('error', this.#onGone)
+      request.off('close', this.#onGone)
+      request.on('error', ignoreLateError)
+      // What still comes is nobody's; whoever answers decides how much of it is read.
+      if (!request.complete) request.pause()
+    }
+    callback(error)
+  }
+
+  #begin(): void {
+    this.#isBegun = true
+    const { request, timeMs, onBegin } = this.#options
+    onBegin?.()
+    request.on('data', this.#onData)
+    request.once('end', this.#onEnd)
+    request.once('error', this.#onGone)
+    request.once('close', this.#onGone)
+    if (timeMs !== undefined) this.#timer = setTimeout(() => this.#fail(tooSlow(timeMs)), timeMs)
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    try {
+      for (const watcher of this.#options.watchers ?? []) watcher.onData(chunk)
+    } catch (error) {
+      this.#fail(error as Error)
+      return
+    }
+    if (this.push(chunk)) {
+      this.#expect()
+      return
+    }
+    clearTimeout(this.#silenceTimer)
+    this.#silenceTimer = undefined
+    this.#options.request.pause()
+  }
+
+  readonly #onEnd = (): void => {
+    this.#stopTimers()
+    this.#options.request.off('close', this.#onGone)
+    try {
+      for (const watcher of this.#options.watchers ?? []) watcher.onEnd?.()
+    } catch (error) {
+      this.#fail(error as Error)
+      return
+    }
+    this.push(null)
+  }
+
+  readonly #onGone = (): void => this.#fail(new ClientLeftError())
+
+  /** From now on the client has so long to send something. */
+  #expect(): void {
+    const { silenceMs } = this.#options
+    if (silenceMs === undefined) return
+    if (this.#silenceTimer !== undefined) {
+      this.#silenceTimer.refresh()
+      return
+    }
+    this.#silenceTimer = setTimeout(() => {
+      const message = `Nothing of the request's body came for ${silenceMs} ms.`
+      this.#fail(new GatewayError('request_timeout', message))
+    }, silenceMs)
+  }
+
+  #stopTimers(): void {
+    clearTimeout(this.#timer)
+    clearTimeout(this.#silenceTimer)
+  }
+
+  #fail(cause: Error): void {
+    this.destroy(new BodyFailedError(cause))
+  }
+}
