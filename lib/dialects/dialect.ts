@@ -101,8 +101,11 @@ export interface BodyLength {
 export interface Operation {
   readonly name: string
   readonly body: BodyKind
-  /** Where the model's name stands; `none` for operations without one. */
-  readonly modelIn: 'body' | 'path' | 'none'
+  /**
+   * Where the model's name stands; `none` for operations without one, `job` where it is that of the job which
+   * the path names, as its length and size are.
+   */
+  readonly modelIn: 'body' | 'path' | 'job' | 'none'
   /** The model that the provider takes when a request names none. */
   readonly defaultModel?: string
   /** Free operations place no hold and leave no charge. */

@@ -7,6 +7,7 @@ import { priceInForce } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../scan-request.ts'
 import { isPriced } from './is-priced.ts'
+import { factsOfSource } from './job-source.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 import { planBatch, type BatchPlan } from './plan-batch.ts'
 import { requestedModel } from './requested-model.ts'
@@ -38,11 +39,11 @@ export async function routeRequest(
 ): Promise<RoutedRequest> {
   const { config, directory } = context
   if (config.isolation === 'strict') refuseUnknownObjects(route, exchange)
-  const model = requestedModel(exchange, route, scanned.facts, directory)
+  const facts = await factsOfSource(context, exchange.find('key')?.accountId, route, scanned.facts)
+  const model = requestedModel(exchange, route, facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
-  const plan = await planIfBatch(context, exchange, route, scanned.facts)
-  const { providers, isPinned } =
-    plan ?? (await routeProvider(context, exchange, route, scanned.facts, model))
+  const plan = await planIfBatch(context, exchange, route, facts)
+  const { providers, isPinned } = plan ?? (await routeProvider(context, exchange, route, facts, model))
   const targetAt = (index: number): Target | undefined => {
     const chosen = providers[index]
     if (chosen === undefined) return undefined
@@ -61,7 +62,7 @@ export async function routeRequest(
     }
   }
   const target = targetAt(0) as Target
-  return { request: scanned.facts, target }
+  return { request: facts, target }
 }
 
 /** A batch has no model of its own: those of its requests decide. */

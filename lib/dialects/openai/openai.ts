@@ -3,7 +3,9 @@ import { genericOperation } from '../generic.ts'
 import { openaiErrorBody, openaiErrorEvent } from './error-shape.ts'
 import { openaiModelList } from './model-list.ts'
 import { batchJobs } from './batches.ts'
+import { responseJobs } from './responses.ts'
 import { openaiRoutes } from './routes.ts'
+import { videoJobs } from './videos.ts'
 
 /** The format of OpenAI's API, which most providers offer beside or instead of their own. */
 export const openai: Dialect = {
@@ -11,7 +13,7 @@ export const openai: Dialect = {
   match: (method, pathAndQuery) => openaiRoutes.match(method, pathAndQuery),
   routes: openaiRoutes.rows,
   generic: genericOperation,
-  jobKinds: [batchJobs],
+  jobKinds: [batchJobs, videoJobs, responseJobs],
   requestIdHeader: 'x-request-id',
   errorBody: error => openaiErrorBody(error),
   errorEvent: (code, message, _exchangeId, operationName) => openaiErrorEvent(code, message, operationName),

@@ -1,6 +1,13 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import { GatewayError } from '../../errors.ts'
-import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { JobSighting, ObjectKind, UsageReading } from '../../money/usage.ts'
+import type {
+  AnswerHead,
+  BodyLength,
+  JobKind,
+  Operation,
+  RequestFacts,
+  UsageReaderContext,
+} from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { addDetail, addUsed } from '../measure.ts'
@@ -91,16 +98,37 @@ const lastTypes: ReadonlySet<unknown> = new Set([
 ])
 
 class ResponsesReader extends OpenaiReader {
+  #id = ''
+  #status: unknown
+
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, answer, 'response')
   }
 
+  override end(): UsageReading {
+    const reading = super.end()
+    const isJob = this.context.facts.startsJob === true && this.#id !== ''
+    return isJob ? { ...reading, job: { kind: 'response', id: this.#id, state: this.#state() } } : reading
+  }
+
+  protected override nameObject(kind: ObjectKind, id: unknown): void {
+    super.nameObject(kind, id)
+    if (kind === 'response' && typeof id === 'string') this.#id = id
+  }
+
   protected override onValue(name: string, value: unknown): void {
-    if (name === 'status') this.hasError ||= value === 'failed'
-    else if (name === 'type') {
+    if (name === 'status') {
+      this.#status = value
+      this.hasError ||= value === 'failed'
+    } else if (name === 'type') {
       if (value === 'error') this.hasError = true
       if (lastTypes.has(value)) this.markTerminal()
     }
+  }
+
+  #state(): JobSighting['state'] {
+    if (this.#status === 'completed' || this.#status === 'incomplete') return 'done'
+    return this.#status === 'failed' || this.#status === 'cancelled' ? 'failed' : 'running'
   }
 
   /** Searches have a counter of their own; tokens of pictures drawn by a tool are kept beside. */
@@ -121,6 +149,8 @@ class ResponsesReader extends OpenaiReader {
   }
 }
 
+const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new ResponsesReader(head, context)
+
 /** `POST /responses` */
 export const responses: Operation = {
   name: 'responses',
@@ -130,7 +160,7 @@ export const responses: Operation = {
   mainMeter: 'output',
   interest: responsesRequest,
   factsFromJson: responsesFacts,
-  readUsage: (head, context) => new ResponsesReader(head, context),
+  readUsage,
   namesObjects: true,
 }
 
@@ -145,17 +175,38 @@ export const responsesInputTokens = freeOperation('responses-input-tokens', {
   factsFromJson: responsesFacts,
 })
 
-/** `GET` and `DELETE /responses/{id}`, its input items, cancelling: the usage was charged when it was made. */
-export const storedResponse = freeOperation('stored-response')
+/** `GET /responses/{id}`, as a document or as the events of one that is made in the background. */
+export const storedResponse: Operation = {
+  ...freeOperation('stored-response'),
+  readUsage,
+  namesObjects: true,
+  job: 'reads',
+}
+
+/** `POST /responses/{id}/cancel` */
+export const cancelledResponse: Operation = { ...storedResponse, body: 'opaque' }
+
+/** `DELETE /responses/{id}` */
+export const deletedResponse: Operation = {
+  ...freeOperation('deleted-response', { body: 'opaque' }),
+  job: 'ends',
+}
+
+/** `GET /responses/{id}/input_items` */
+export const responseInputItems = freeOperation('response-input-items')
+
+/** Background responses, which take minutes. */
+export const responseJobs: JobKind = {
+  kind: 'response',
+  retrieval: storedResponse,
+  path: id => `/responses/${encodeURIComponent(id)}`,
+  durationMsMax: 86_400_000,
+}
 
 function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts {
-  if (readBoolean(scan, 'background') === true) {
-    // The answer comes at once and without usage; the client may never ask for the rest.
-    throw new GatewayError('not_supported', 'Background responses are not in this release; leave it out.', {
-      param: 'background',
-    })
-  }
-  return factsFrom({ findings: withoutEchoes(scan.findings) }, body)
+  const facts = factsFrom({ findings: withoutEchoes(scan.findings) }, body)
+  // The answer comes at once and without usage; the client may never ask for the rest.
+  return readBoolean(scan, 'background') === true ? { ...facts, startsJob: true } : facts
 }
 
 /**

@@ -10,9 +10,18 @@ import { openaiFileRows } from './files.ts'
 import { imageEdits, imageGenerations, imageVariations } from './images.ts'
 import { moderations } from './moderations.ts'
 import { rerank } from './rerank.ts'
-import { responses, responsesCompact, responsesInputTokens, storedResponse } from './responses.ts'
+import {
+  cancelledResponse,
+  deletedResponse,
+  responseInputItems,
+  responses,
+  responsesCompact,
+  responsesInputTokens,
+  storedResponse,
+} from './responses.ts'
 import { speech } from './speech.ts'
 import { transcriptions, translations } from './transcriptions.ts'
+import { openaiVideoRows } from './videos.ts'
 
 const models = freeOperation('models', { isModelList: true })
 const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
@@ -23,7 +32,7 @@ function post(path: string, operation: Operation): RouteRow {
 
 /** What lives on at the provider, is billed later, or goes around the gateway. */
 const unsupported: readonly (readonly [string, string])[] = [
-  ['videos', 'Videos are not in this release.'],
+  ['videos', 'This is not in this release; videos are made, remixed, read and deleted one by one.'],
   ['realtime', 'Realtime sessions are not in this release.'],
   ['vector_stores', 'Vector stores are not in this release.'],
   ['containers', 'Containers are not in this release.'],
@@ -46,9 +55,15 @@ export const openaiRoutes = new RouteTable([
   post('/responses', responses),
   post('/responses/input_tokens', responsesInputTokens),
   post('/responses/compact', responsesCompact),
-  { methods: ['GET', 'DELETE'], path: '/responses/{id}', operation: storedResponse, object: 'response' },
-  { methods: ['POST'], path: '/responses/{id}/cancel', operation: storedResponse, object: 'response' },
-  { methods: ['GET'], path: '/responses/{id}/input_items', operation: storedResponse, object: 'response' },
+  { methods: ['GET'], path: '/responses/{id}', operation: storedResponse, object: 'response' },
+  { methods: ['DELETE'], path: '/responses/{id}', operation: deletedResponse, object: 'response' },
+  { methods: ['POST'], path: '/responses/{id}/cancel', operation: cancelledResponse, object: 'response' },
+  {
+    methods: ['GET'],
+    path: '/responses/{id}/input_items',
+    operation: responseInputItems,
+    object: 'response',
+  },
   post('/embeddings', embeddings),
   post('/images/generations', imageGenerations),
   post('/images/edits', imageEdits),
@@ -62,5 +77,6 @@ export const openaiRoutes = new RouteTable([
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
   ...openaiFileRows,
   ...openaiBatchRows,
+  ...openaiVideoRows,
   ...unsupported.flatMap(unsupportedRows),
 ])

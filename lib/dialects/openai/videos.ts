@@ -1,0 +1,221 @@
+import type { ScanResult } from '../../http/json-scan.ts'
+import type { JobSighting, Meters, UsageReading } from '../../money/usage.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import type {
+  AnswerHead,
+  JobKind,
+  Operation,
+  RequestFacts,
+  UsageReader,
+  UsageReaderContext,
+} from '../dialect.ts'
+import { factsFromForm, readFormField } from '../form-facts.ts'
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { anyOf, base64, object, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { names } from '../named-objects.ts'
+import { findField, readCount, readString, textOf, wrongType } from '../read-field.ts'
+import { factsFrom } from '../request-facts.ts'
+import type { RouteRow } from '../route-table.ts'
+
+/** https://platform.openai.com/docs/api-reference/videos/create: what it is unless the request says. */
+const secondsUnlessSaid = 4
+const sizeUnlessSaid = '720x1280'
+
+const request = object({
+  model: value('model'),
+  seconds: value('seconds'),
+  size: value('size'),
+  input_reference: anyOf(
+    base64('image'),
+    object({ image_url: base64('image'), file_id: names('file'), url: base64('image') }),
+  ),
+})
+
+const answer = object({
+  id: value('id'),
+  object: value('object'),
+  model: value('model'),
+  status: value('status'),
+  seconds: value('seconds'),
+  size: value('size'),
+  error: value('error'),
+})
+
+/** Reads a video job. What it bills is its length and size, as it names them itself. */
+class VideoReader extends AnswerReader {
+  #id = ''
+  #status = ''
+  #seconds: number | undefined
+  #size: string | undefined
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, answer, 'video')
+  }
+
+  override end(): UsageReading {
+    const reading = super.end()
+    return this.#id === '' ? reading : { ...reading, job: this.#sighting() }
+  }
+
+  protected override nameObject(kind: 'video', id: unknown): void {
+    super.nameObject(kind, id)
+    if (typeof id === 'string') this.#id = id
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'status' && typeof value === 'string') this.#status = value
+    if (name === 'seconds') this.#seconds = secondsOf(value)
+    if (name === 'size' && typeof value === 'string') this.#size = value
+  }
+
+  protected override measure(): AnswerMeasure {
+    if (this.#status !== 'completed') return { lines: [], details: {} }
+    const { units, unitsVariant } = this.context.facts
+    const meters: Meters = this.#seconds === undefined ? { ...units } : { videoSeconds: this.#seconds }
+    const variant = this.#size ?? unitsVariant
+    return { lines: [variant === undefined ? { meters } : { meters, variant }], details: {} }
+  }
+
+  #sighting(): JobSighting {
+    const ended = this.#status === 'completed' ? 'done' : this.#status === 'failed' ? 'failed' : 'running'
+    return { kind: 'video', id: this.#id, state: ended }
+  }
+}
+
+/** Whoever gets the film itself has a video that is done, as long and large as was asked for. */
+class VideoContentReader implements UsageReader {
+  readonly isTerminal = false
+  readonly #context: UsageReaderContext
+
+  constructor(context: UsageReaderContext) {
+    this.#context = context
+  }
+
+  push(): void {}
+
+  takeObjects(): readonly [] {
+    return []
+  }
+
+  end(): UsageReading {
+    const { facts, object: video } = this.#context
+    const { units: meters = {}, unitsVariant: variant } = facts
+    return {
+      lines: video === undefined ? [] : [variant === undefined ? { meters } : { meters, variant }],
+      isTerminal: this.isTerminal,
+      hasError: false,
+      hasOutput: true,
+      outputTextBytes: 0,
+      unmeteredTextBytes: 0,
+      flags: [],
+      ...(video !== undefined && { job: { kind: 'video', id: video.id, state: 'done' } }),
+    }
+  }
+}
+
+const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new VideoReader(head, context)
+
+/** `POST /videos`, as JSON or as a form with a picture to begin from. */
+const createVideo: Operation = {
+  name: 'videos',
+  body: 'multipart',
+  modelIn: 'body',
+  // https://platform.openai.com/docs/api-reference/videos/create
+  defaultModel: 'sora-2',
+  isFree: false,
+  mainMeter: 'videoSeconds',
+  interest: request,
+  readUsage,
+  namesObjects: true,
+  factsFromJson: (scan, body) =>
+    videoFacts(factsFrom(scan, body), jsonSeconds(scan), readString(scan, 'size')),
+  factsFromMultipart: (form, body) =>
+    videoFacts(
+      factsFromForm(form, body, 'image'),
+      secondsOf(readFormField(form, 'seconds')),
+      readFormField(form, 'size'),
+    ),
+}
+
+/** `POST /videos/{id}/remix`: the model, length and size are those of the video that it begins from. */
+const remixVideo: Operation = {
+  name: 'video-remix',
+  body: 'json',
+  modelIn: 'job',
+  isFree: false,
+  mainMeter: 'videoSeconds',
+  interest: object({}),
+  factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), startsJob: true }),
+  readUsage,
+  namesObjects: true,
+}
+
+/** `GET /videos/{id}` */
+const storedVideo: Operation = {
+  ...freeOperation('stored-video'),
+  readUsage,
+  namesObjects: true,
+  job: 'reads',
+}
+
+/** `GET /videos/{id}/content` */
+const videoContent: Operation = {
+  ...freeOperation('video-content'),
+  readUsage: (_head, context) => new VideoContentReader(context),
+  job: 'reads',
+}
+
+/** `DELETE /videos/{id}` */
+const deletedVideo: Operation = { ...freeOperation('deleted-video', { body: 'opaque' }), job: 'ends' }
+
+const videoList = unsupportedOperation(
+  'video-list',
+  'Lists of videos are not in this release; keep the ids of those that you make.',
+)
+
+/** Videos, below `/v1`. */
+export const openaiVideoRows: readonly RouteRow[] = [
+  { methods: ['POST'], path: '/videos', operation: createVideo },
+  { methods: ['GET'], path: '/videos', operation: videoList },
+  { methods: ['GET'], path: '/videos/{id}', operation: storedVideo, object: 'video' },
+  { methods: ['DELETE'], path: '/videos/{id}', operation: deletedVideo, object: 'video' },
+  { methods: ['GET'], path: '/videos/{id}/content', operation: videoContent, object: 'video' },
+  { methods: ['POST'], path: '/videos/{id}/remix', operation: remixVideo, object: 'video' },
+]
+
+/** Videos are made within minutes. */
+export const videoJobs: JobKind = {
+  kind: 'video',
+  retrieval: storedVideo,
+  path: id => `/videos/${encodeURIComponent(id)}`,
+  durationMsMax: 86_400_000,
+}
+
+function videoFacts(
+  facts: RequestFacts,
+  seconds: number | undefined,
+  size: string | undefined,
+): RequestFacts {
+  return {
+    ...facts,
+    units: { videoSeconds: seconds ?? secondsUnlessSaid },
+    unitsVariant: size === undefined || size === '' ? sizeUnlessSaid : size,
+    startsJob: true,
+  }
+}
+
+/** The SDKs send a string of digits; a number means the same. */
+function secondsOf(given: unknown): number | undefined {
+  const seconds = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
+  return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds : undefined
+}
+
+/** @throws GatewayError body_invalid */
+function jsonSeconds(scan: ScanResult): number | undefined {
+  const finding = findField(scan, 'seconds')
+  if (finding === undefined) return undefined
+  const seconds = secondsOf(finding.type === 'string' ? textOf(finding) : readCount(scan, 'seconds'))
+  if (seconds === undefined) throw wrongType(finding, 'a number of seconds')
+  return seconds
+}
