@@ -14,6 +14,7 @@ import type { Site } from './page.ts'
 import { createRouter } from './router.ts'
 import { Attempts } from './sign-in/attempts.ts'
 import { createAuth } from './sign-in/auth.ts'
+import { deleteExpired } from './sign-in/expired-rows.ts'
 import { Identity } from './sign-in/identity.ts'
 import { SecondFactor } from './sign-in/second-factor.ts'
 import { Sessions } from './sign-in/sessions.ts'
@@ -88,7 +89,14 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
     else void running.listener(request, response)
   })
   const url = await listener.listen(settings.listen)
+  const timer = setInterval(() => {
+    deleteExpired(options.store.users, options.clock).catch((error: unknown) =>
+      log.error({ error }, 'sessions that are over could not be deleted'),
+    )
+  }, 60 * minute)
+  timer.unref()
   const close = async (waitMs = 0): Promise<void> => {
+    clearInterval(timer)
     await listener.close(waitMs)
     await mailer.close()
   }

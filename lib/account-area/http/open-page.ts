@@ -9,10 +9,21 @@ import { hasConsented } from '../pages/consents.ts'
 import { showFailure } from '../pages/failure.ts'
 import { formToken, isOwnOrigin, isSameToken, visitorMark } from './form-token.ts'
 import { lookCookies } from './look-cookies.ts'
-import { seeOther, toSignIn } from './redirect.ts'
+import { ownPath, seeOther, toSignIn } from './redirect.ts'
 
 function themeOf(text: string | undefined): Theme {
   return text === 'light' || text === 'dark' ? text : 'system'
+}
+
+/** The path of a page; of a form that was sent, the page that it stood on. */
+function shownPath({ req }: PageContext, site: Site): string {
+  const url = new URL(req.url)
+  const referer = req.header('referer')
+  const isForm = req.method === 'POST' && referer !== undefined && URL.canParse(referer)
+  const from = isForm ? new URL(referer) : url
+  return isForm && from.origin !== site.publicUrl.origin
+    ? url.pathname
+    : ownPath(`${from.pathname}${from.search}`)
 }
 
 /** The page of a request: who asks, in which language, with which session. */
@@ -29,7 +40,6 @@ export function pageMiddleware(site: Site, trusted: BlockList) {
     }
     const cookieLanguage = getCookie(context, lookCookies.language)
     const acceptLanguage = req.header('accept-language')
-    const url = new URL(req.url)
     const withoutSession: Page = {
       site,
       texts: textsOf(chooseLanguage(undefined, cookieLanguage, acceptLanguage)),
@@ -38,7 +48,7 @@ export function pageMiddleware(site: Site, trusted: BlockList) {
       csrf: '',
       requestId,
       caller,
-      path: `${url.pathname}${url.search}`,
+      path: shownPath(context, site),
       session: undefined,
     }
     // Should the store fail now, there is a page to say so on.

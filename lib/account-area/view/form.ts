@@ -99,6 +99,14 @@ export function formProblems(page: Page, { errors }: FormState): Html {
   </p>`
 }
 
+/** A page's path without what was said on it once. */
+export function pathWithoutNotice(path: string): string {
+  const [pathname = '', search = ''] = path.split('?')
+  const parameters = new URLSearchParams(search)
+  parameters.delete('notice')
+  return parameters.size === 0 ? pathname : `${pathname}?${parameters.toString()}`
+}
+
 /** Says what was done on the page before, by `?notice=`; an unknown word says nothing. */
 export function notice(page: Page): Html {
   const word = new URLSearchParams(page.path.split('?')[1]).get('notice')

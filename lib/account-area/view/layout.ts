@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Html, Page } from '../page.ts'
 import { languages } from '../texts/texts.ts'
-import { form } from './form.ts'
+import { form, pathWithoutNotice } from './form.ts'
 import { sections } from './sections.ts'
 
 interface LayoutOptions {
@@ -47,7 +47,7 @@ function appearance(page: Page): Html {
   return form(
     page,
     '/appearance',
-    html`<input type="hidden" name="next" value="${page.path}" />
+    html`<input type="hidden" name="next" value="${pathWithoutNotice(page.path)}" />
       <label class="unseen" for="language">${shell.language}</label>
       <select id="language" name="language">
         ${Object.entries(languages).map(([value, label]) => option(value, label, page.language))}

@@ -1,0 +1,23 @@
+import t from 'tap'
+import { chooseLanguage, textsOf } from '../../../lib/account-area/texts/texts.ts'
+
+await t.test('the language is that of the settings, else the cookie, else the browser, else Russian', t => {
+  t.equal(chooseLanguage('en', 'ru', 'ru'), 'en')
+  t.equal(chooseLanguage(undefined, 'en', 'ru'), 'en')
+  t.equal(chooseLanguage(undefined, undefined, 'de, en-GB;q=0.8, ru;q=0.5'), 'en')
+  t.equal(chooseLanguage(undefined, undefined, 'ru;q=0, en'), 'en')
+  t.equal(chooseLanguage(undefined, 'xx', undefined), 'ru')
+  t.equal(chooseLanguage('constructor', '__proto__', 'toString, *'), 'ru')
+  t.end()
+})
+
+await t.test('no text of either language is empty', t => {
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value === 'string') t.not(value.trim(), '', path)
+    else if (typeof value === 'object' && value !== null)
+      for (const [key, item] of Object.entries(value)) walk(item, `${path}.${key}`)
+  }
+  walk(textsOf('ru'), 'ru')
+  walk(textsOf('en'), 'en')
+  t.end()
+})
