@@ -3,11 +3,11 @@ import type { Job } from './job.ts'
 
 /** What a reader of a job's answers knows of the request that submitted it. */
 export function jobRequestFacts({ facts }: Job): RequestFacts {
-  const { upstreamModel, units, variant } = facts
+  const { upstreamModel, units, variant, candidates = 1 } = facts
   return {
     ...(upstreamModel !== '' && { model: upstreamModel }),
     isStreaming: false,
-    candidates: 1,
+    candidates,
     textBytes: 0,
     media: [],
     objects: [],

@@ -14,6 +14,8 @@ export interface JobFacts {
   /** Units known from the request, such as seconds of video, and the variant they are priced by. */
   readonly units?: Meters
   readonly variant?: string
+  /** How many of what it makes those units are of; 1 unless said. */
+  readonly candidates?: number
 }
 
 /** Which job: ids are unique within a kind of one provider. */

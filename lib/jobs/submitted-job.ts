@@ -37,7 +37,7 @@ export function findJobKind(kinds: readonly JobKind[], kind: string): JobKind | 
 
 function factsOf(exchange: Exchange): JobFacts {
   const { upstreamModelName, price, batch } = exchange.get('target')
-  const { units, unitsVariant } = exchange.get('request')
+  const { units, unitsVariant, candidates } = exchange.get('request')
   return {
     upstreamModel: upstreamModelName,
     priceVersions: {
@@ -46,5 +46,6 @@ function factsOf(exchange: Exchange): JobFacts {
     },
     ...(units !== undefined && { units }),
     ...(unitsVariant !== undefined && { variant: unitsVariant }),
+    ...(candidates > 1 && { candidates }),
   }
 }

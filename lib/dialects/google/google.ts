@@ -2,6 +2,8 @@ import type { Dialect } from '../dialect.ts'
 import { genericOperation } from '../generic.ts'
 import { batchJobs } from './batches.ts'
 import { googleErrorBody, googleErrorEvent } from './error-shape.ts'
+import { interactionJobs } from './interactions.ts'
+import { operationJobs } from './long-running.ts'
 import { googleModelList } from './model-list.ts'
 import { googleRoutes, matchGoogle } from './routes.ts'
 
@@ -11,7 +13,7 @@ export const google: Dialect = {
   match: matchGoogle,
   routes: googleRoutes,
   generic: genericOperation,
-  jobKinds: [batchJobs],
+  jobKinds: [batchJobs, operationJobs, interactionJobs],
   requestIdHeader: 'x-request-id',
   errorBody: error => googleErrorBody(error),
   errorEvent: (code, message) => googleErrorEvent(code, message),

@@ -1,13 +1,20 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
-import { GatewayError } from '../../errors.ts'
+import type { JobSighting, ObjectKind, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type {
+  AnswerHead,
+  BodyLength,
+  JobKind,
+  Operation,
+  RequestFacts,
+  UsageReaderContext,
+} from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names, namesFile } from '../named-objects.ts'
-import { findField, readBoolean } from '../read-field.ts'
+import { findField, readBoolean, textOf } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { UsageFields } from '../usage-fields.ts'
 import { tools } from './content-request.ts'
@@ -58,8 +65,22 @@ const answer = object({
 })
 
 class InteractionsReader extends AnswerReader {
+  #id = ''
+  #status: unknown
+
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, answer, 'interaction')
+  }
+
+  override end(): UsageReading {
+    const reading = super.end()
+    const isJob = this.context.facts.startsJob === true && this.#id !== ''
+    return isJob ? { ...reading, job: { kind: 'interaction', id: this.#id, state: this.#state() } } : reading
+  }
+
+  protected override nameObject(kind: ObjectKind, id: unknown): void {
+    super.nameObject(kind, id)
+    if (kind === 'interaction' && typeof id === 'string') this.#id = id
   }
 
   protected override isLastEvent(event: string): boolean {
@@ -68,7 +89,15 @@ class InteractionsReader extends AnswerReader {
 
   protected override onValue(name: string, value: unknown): void {
     if (name === 'eventType' && value === 'interaction.completed') this.markTerminal()
-    if (name === 'status' && value === 'failed') this.hasError = true
+    if (name !== 'status') return
+    this.#status = value
+    if (value === 'failed') this.hasError = true
+  }
+
+  /** One that asks for a tool's result has ended: the result begins another one. */
+  #state(): JobSighting['state'] {
+    if (this.#status === 'failed' || this.#status === 'cancelled') return 'failed'
+    return this.#status === 'in_progress' || this.#status === undefined ? 'running' : 'done'
   }
 
   protected override measure(): AnswerMeasure {
@@ -92,7 +121,10 @@ function countSearches(usage: UsageFields): number {
   return searches
 }
 
-/** `POST /interactions` */
+const readUsage: NonNullable<Operation['readUsage']> = (head, context) =>
+  new InteractionsReader(head, context)
+
+/** `POST /interactions`. An agent has a price under its own name, as a model has. */
 export const interactions: Operation = {
   name: 'interactions',
   body: 'json',
@@ -101,18 +133,44 @@ export const interactions: Operation = {
   mainMeter: 'output',
   interest: request,
   factsFromJson: interactionFacts,
-  readUsage: (head, context) => new InteractionsReader(head, context),
+  readUsage,
   namesObjects: true,
 }
 
-/** `GET` and `DELETE /interactions/{id}`: the usage was charged when it was made. */
-export const storedInteraction = freeOperation('stored-interaction')
+/** `GET /interactions/{id}` */
+export const storedInteraction: Operation = {
+  ...freeOperation('stored-interaction'),
+  readUsage,
+  namesObjects: true,
+  job: 'reads',
+}
 
+/** `POST /interactions/{id}/cancel` */
+export const cancelledInteraction: Operation = { ...storedInteraction, body: 'opaque' }
+
+/** `DELETE /interactions/{id}` */
+export const deletedInteraction: Operation = {
+  ...freeOperation('deleted-interaction', { body: 'opaque' }),
+  job: 'ends',
+}
+
+/** Agents may work for an hour. */
+export const interactionJobs: JobKind = {
+  kind: 'interaction',
+  retrieval: storedInteraction,
+  path: id => `/interactions/${encodeURIComponent(id)}`,
+  durationMsMax: 86_400_000,
+}
+
+/** @throws GatewayError body_invalid */
 function interactionFacts(scan: ScanResult, body: BodyLength): RequestFacts {
-  if (readBoolean(scan, 'background') === true || findField(scan, 'agent') !== undefined) {
-    throw new GatewayError('not_supported', 'Agents and background interactions are not in this release.', {
-      param: findField(scan, 'agent') === undefined ? 'background' : 'agent',
-    })
+  const facts = factsFrom(scan, body)
+  const agent = findField(scan, 'agent')
+  // Agents work in the background, whatever is asked for.
+  const startsJob = agent !== undefined || readBoolean(scan, 'background') === true
+  return {
+    ...(agent !== undefined && { model: textOf(agent), modelSpan: { start: agent.start, end: agent.end } }),
+    ...facts,
+    ...(startsJob && { startsJob }),
   }
-  return factsFrom(scan, body)
 }

@@ -7,14 +7,15 @@ import { asyncBatchEmbedContent, batchGenerateContent, googleBatchRows } from '.
 import { batchEmbedContents, embedContent } from './embed-content.ts'
 import { googleFileRows } from './files.ts'
 import { countTokens, generateContent, streamGenerateContent } from './generate-content.ts'
-import { interactions, storedInteraction } from './interactions.ts'
+import { cancelledInteraction, deletedInteraction, interactions, storedInteraction } from './interactions.ts'
+import { googleOperationRows, predictLongRunning } from './long-running.ts'
 import { predict } from './predict.ts'
 
 const models = freeOperation('models', { isModelList: true })
 const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 const unsupported: readonly (readonly [string, string])[] = [
-  ['operations', 'Long-running operations are not in this release.'],
+  ['operations', 'Lists of operations are not in this release; keep the names of those that you begin.'],
   ['fileSearchStores', 'File search stores are not in this release.'],
   ['cachedContents', 'Cached contents are not in this release.'],
   ['auth_tokens', 'Ephemeral tokens would go around the gateway.'],
@@ -30,31 +31,23 @@ const modelMethods: readonly (readonly [string, Operation])[] = [
   ['embedContent', embedContent],
   ['batchEmbedContents', batchEmbedContents],
   ['predict', predict],
-  ['predictLongRunning', unsupportedOperation('predict-long-running', 'Videos are not in this release.')],
+  ['predictLongRunning', predictLongRunning],
   ['batchGenerateContent', batchGenerateContent],
   ['asyncBatchEmbedContent', asyncBatchEmbedContent],
 ]
 
 const table = new RouteTable([
   { methods: ['POST'], path: '/interactions', operation: interactions },
-  {
-    methods: ['GET', 'DELETE'],
-    path: '/interactions/{id}',
-    operation: storedInteraction,
-    object: 'interaction',
-  },
+  { methods: ['GET'], path: '/interactions/{id}', operation: storedInteraction, object: 'interaction' },
+  { methods: ['DELETE'], path: '/interactions/{id}', operation: deletedInteraction, object: 'interaction' },
   {
     methods: ['POST'],
     path: '/interactions/{id}/cancel',
-    operation: storedInteraction,
+    operation: cancelledInteraction,
     object: 'interaction',
   },
   { methods: ['GET'], path: '/models', operation: models },
-  {
-    methods: everyMethod,
-    path: '/models/{id}/operations/{rest}',
-    operation: unsupportedOperation('operations', 'Long-running operations are not in this release.'),
-  },
+  ...googleOperationRows,
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
   ...googleFileRows,
   ...googleBatchRows,
@@ -79,7 +72,7 @@ export const googleRoutes: readonly RouteRow[] = [...modelTable.rows, ...table.r
 /** @throws GatewayError route_not_found, method_not_allowed, request_invalid */
 export function matchGoogle(method: string, pathAndQuery: string): RouteMatch {
   const path = pathOf(pathAndQuery)
-  const isMethod = path.startsWith('/models/') && path.includes(':')
+  const isMethod = path.startsWith('/models/') && path.includes(':') && !path.includes('/operations/')
   if (!isMethod) return table.match(method, pathAndQuery)
   const match = modelTable.match(method, pathAndQuery)
   requireReadableAnswer(pathAndQuery)

@@ -1,0 +1,179 @@
+import type { ScanResult } from '../../http/json-scan.ts'
+import type { JobSighting, UsageReading } from '../../money/usage.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import type {
+  AnswerHead,
+  BodyLength,
+  JobKind,
+  Operation,
+  RequestFacts,
+  UsageReaderContext,
+} from '../dialect.ts'
+import { freeOperation } from '../free-operation.ts'
+import { base64, list, object, span, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { namesFile } from '../named-objects.ts'
+import { findField, readCount, readString, textOf, wrongType } from '../read-field.ts'
+import { factsFrom } from '../request-facts.ts'
+import type { RouteRow } from '../route-table.ts'
+
+/** https://ai.google.dev/gemini-api/docs/video: what a film is unless the request says. */
+const secondsUnlessSaid = 8
+
+const picture = object({
+  bytesbase64encoded: base64('image'),
+  mimetype: value('mediaType'),
+  inlinedata: object({ data: base64('image'), mimetype: value('mediaType') }),
+})
+const film = object({
+  bytesbase64encoded: base64('video'),
+  encodedvideo: base64('video'),
+  mimetype: value('mediaType'),
+  uri: namesFile,
+})
+
+const request = object({
+  instances: list(
+    object({
+      image: picture,
+      lastframe: picture,
+      referenceimages: list(object({ image: picture })),
+      video: film,
+    }),
+  ),
+  parameters: object({
+    durationseconds: value('seconds'),
+    samplecount: value('samples'),
+    numberofvideos: value('samples'),
+    resolution: value('resolution'),
+  }),
+})
+
+const sample = object({ uri: span('sample'), video: object({ uri: span('sample') }) })
+
+const answer = object({
+  name: value('operation'),
+  done: value('done'),
+  error: value('error'),
+  response: object({
+    generatevideoresponse: object({ generatedsamples: list(sample) }),
+    generatedvideos: list(sample),
+  }),
+})
+
+/**
+ * Reads a long-running operation. Nothing in it tells what it consumed: the films that came are counted, each
+ * as long as was asked for. Those that were filtered do not come, and are not billed.
+ */
+class OperationReader extends AnswerReader {
+  #name = ''
+  #isDone = false
+  #samples = 0
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, answer)
+  }
+
+  override end(): UsageReading {
+    const reading = super.end()
+    return this.#name === '' ? reading : { ...reading, job: this.#sighting() }
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'operation' && typeof value === 'string') {
+      this.#name = value
+      this.nameObject('operation', value)
+    }
+    if (name === 'done') this.#isDone = value === true
+    if (name === 'sample') {
+      this.#samples += 1
+      this.hasOutput = true
+    }
+  }
+
+  protected override measure(): AnswerMeasure {
+    const { units = {}, unitsVariant: variant, candidates } = this.context.facts
+    if (this.#samples === 0) return { lines: [], details: {} }
+    const videoSeconds = ((units.videoSeconds ?? 0) / candidates) * this.#samples
+    const meters = { videoSeconds }
+    return { lines: [variant === undefined ? { meters } : { meters, variant }], details: {} }
+  }
+
+  #sighting(): JobSighting {
+    const name = { kind: 'operation', id: this.#name } as const
+    if (!this.#isDone) return { ...name, state: 'running' }
+    return { ...name, state: this.#samples > 0 ? 'done' : 'failed' }
+  }
+}
+
+const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new OperationReader(head, context)
+
+/** `POST /models/{model}:predictLongRunning`, Veo's. */
+export const predictLongRunning: Operation = {
+  name: 'predict-long-running',
+  body: 'json',
+  modelIn: 'path',
+  isFree: false,
+  mainMeter: 'videoSeconds',
+  interest: request,
+  factsFromJson: videoFacts,
+  readUsage,
+  namesObjects: true,
+}
+
+/** `GET` of an operation, below its model or not. */
+const storedOperation: Operation = {
+  ...freeOperation('stored-operation'),
+  readUsage,
+  namesObjects: true,
+  job: 'reads',
+}
+
+const cancelledOperation: Operation = { ...storedOperation, body: 'opaque' }
+const deletedOperation: Operation = {
+  ...freeOperation('deleted-operation', { body: 'opaque' }),
+  job: 'ends',
+}
+
+/** Operations by their whole name, below `/v1beta`. */
+export const googleOperationRows: readonly RouteRow[] = ['/models/{model}/operations', '/operations'].flatMap(
+  folder => {
+    const named = { object: 'operation', idFrom: folder.split('/')[1] ?? '' } as const
+    return [
+      { ...named, methods: ['POST'], path: `${folder}/{id}:cancel`, operation: cancelledOperation },
+      { ...named, methods: ['GET'], path: `${folder}/{id}`, operation: storedOperation },
+      { ...named, methods: ['DELETE'], path: `${folder}/{id}`, operation: deletedOperation },
+    ]
+  },
+)
+
+/** Films are made within minutes, and kept for two days. */
+export const operationJobs: JobKind = {
+  kind: 'operation',
+  retrieval: storedOperation,
+  path: name => `/${name}`,
+  durationMsMax: 86_400_000,
+}
+
+/** @throws GatewayError body_invalid */
+function videoFacts(scan: ScanResult, body: BodyLength): RequestFacts {
+  const samples = Math.max(1, readCount(scan, 'samples') ?? 1)
+  const resolution = readString(scan, 'resolution')
+  return {
+    ...factsFrom(scan, body, {
+      units: { videoSeconds: (readSeconds(scan) ?? secondsUnlessSaid) * samples },
+      unitsVariant: resolution,
+    }),
+    candidates: samples,
+    startsJob: true,
+  }
+}
+
+/** A number, or a string of one. */
+function readSeconds(scan: ScanResult): number | undefined {
+  const finding = findField(scan, 'seconds')
+  if (finding === undefined) return undefined
+  const seconds = finding.type === 'string' ? Number(textOf(finding)) : readCount(scan, 'seconds')
+  if (seconds === undefined || !(seconds > 0)) throw wrongType(finding, 'a number of seconds')
+  return seconds
+}
