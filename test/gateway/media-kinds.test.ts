@@ -1,0 +1,149 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { checkNoTrace, startCountingGateway } from '../fixtures/counting-gateway.ts'
+import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import { fragmentedMp4, mp4, mpeg, webm } from '../fixtures/media/film-files.ts'
+import { mediaPlace, mediaQuestion, type MediaFile } from '../fixtures/media/media-question.ts'
+import { adts, aiff, flac, mp3, ogg, taggedMp3, wav } from '../fixtures/media/sound-files.ts'
+import { ask, checkError } from '../fixtures/sdk-errors.ts'
+import { jpegOfSides } from '../fixtures/small-images.ts'
+import { until } from '../fixtures/until.ts'
+
+const limits = { videoSecondsMax: 60, audioSecondsMax: 60, audioSecondsWarn: 30, imageSideMax: 100 }
+const gateway = await startCountingGateway(t, {
+  sections: {
+    limits: { bodyMemoryBytes: '64KB' },
+    plugins: [
+      'auth',
+      'model-router',
+      { 'size-limit': { openai: limits, google: { ...limits, models: [] } } },
+      'upstream-proxy',
+      'usage-tap',
+    ],
+  },
+})
+
+const sounds: Readonly<Record<string, (seconds: number) => Buffer>> = {
+  'audio/wav': wav,
+  'audio/aiff': aiff,
+  'audio/flac': flac,
+  'audio/ogg': ogg,
+  'audio/mp3': mp3,
+  'audio/mpeg': seconds => taggedMp3(seconds, 70_000),
+  'audio/aac': adts,
+  'audio/mp4': seconds => mp4(seconds, { brand: 'M4A ', handler: 'soun' }),
+  'audio/webm': seconds => webm(seconds, { isSound: true }),
+}
+const films: Readonly<Record<string, (seconds: number) => Buffer>> = {
+  'video/mp4': mp4,
+  'video/mp4; codecs=avc1': seconds => fragmentedMp4(seconds, 2),
+  'video/quicktime': seconds => mp4(seconds, { brand: 'qt  ', dataBytes: 200_000, isIndexLast: true }),
+  'video/webm': webm,
+  'video/x-matroska': seconds => webm(seconds, { docType: 'matroska' }),
+  'video/mpeg': mpeg,
+}
+const kinds = { audio: sounds, video: films }
+
+for (const dialect of ['openai', 'google'] as const) {
+  for (const [kind, files] of Object.entries(kinds)) {
+    for (const [type, make] of Object.entries(files)) {
+      await t.test(`${dialect}: ${type} of a minute passes, longer is refused`, async t => {
+        const shortest: MediaFile = { type, data: make(60) }
+        const answer = await ask(dialect, gateway, { content: mediaQuestion(dialect, [shortest]) })
+        t.notOk(answer instanceof Error, String(answer))
+        t.ok(gateway.upstream.requests.at(-1)?.body.includes(shortest.data.toString('base64')), 'as it was')
+        const longer: MediaFile = { type, data: make(61) }
+        await checkNoTrace(t, gateway, dialect, async () => {
+          const error = await ask(dialect, gateway, { content: mediaQuestion(dialect, [longer]) })
+          const message = new RegExp(
+            `The ${kind} at .* is 6[01][0-9.]* seconds long, and at most 60 are accepted`,
+          )
+          checkError(t, dialect, error, 'media_too_long', message, mediaPlace(dialect, longer, 1))
+        })
+      })
+    }
+  }
+}
+
+function post(body: Buffer | string, headers: readonly string[] = []): Promise<ClientAnswer> {
+  return send(`${gateway.url}/v1beta/models/some-model:generateContent`, {
+    headers: ['x-goog-api-key', gateway.key, 'content-type', 'application/json', ...headers],
+    body,
+  })
+}
+
+function google(files: readonly MediaFile[]): string {
+  return JSON.stringify({
+    contents: mediaQuestion('google', files),
+    generationConfig: { maxOutputTokens: 9 },
+  })
+}
+
+await t.test('more sound than is heard without loss passes with a warning', async t => {
+  const short = await post(google([{ type: 'audio/flac', data: flac(30) }]))
+  t.equal(short.headers['x-gateway-warning'], undefined)
+  const long = await post(
+    google([
+      { type: 'audio/flac', data: flac(20) },
+      { type: 'audio/aiff', data: aiff(11) },
+    ]),
+  )
+  t.equal(long.status, 200)
+  t.match(long.headers['x-gateway-warning'], /^audio_long; seconds=31; limit=30/)
+})
+
+const long = google([
+  { type: 'image/jpeg', data: jpegOfSides(90, 90, 100_000) },
+  { type: 'image/jpeg', data: jpegOfSides(101, 90, 100_000) },
+])
+const spellings: Readonly<Record<string, readonly [body: Buffer | string, headers?: readonly string[]]>> = {
+  'longer than memory takes': [long],
+  'with every slash escaped': [long.replaceAll('/', '\\/')],
+  'that is compressed': [gzipSync(long), ['content-encoding', 'gzip']],
+}
+for (const [what, [body, headers]] of Object.entries(spellings)) {
+  await t.test(`media are measured in a body ${what}`, async t => {
+    const answer = await post(body, headers)
+    t.equal(answer.status, 413)
+    t.match(answer.body.toString(), /contents\[0\]\.parts\[2\]\.inlineData is 101 x 90 pixels/)
+  })
+}
+
+await t.test('an address passes, and the gateway does not go there', async t => {
+  let visits = 0
+  const site = createServer((_request, response) => {
+    visits += 1
+    response.end()
+  })
+  // By another name than the provider's, whose own addresses name its files.
+  site.listen(0, 'localhost')
+  await once(site, 'listening')
+  t.teardown(() => site.close())
+  const url = `http://localhost:${(site.address() as AddressInfo).port}/a.png`
+  const questions = {
+    openai: [{ type: 'image_url', image_url: { url } }],
+    anthropic: [{ type: 'image', source: { type: 'url', url } }],
+    google: [{ role: 'user', parts: [{ fileData: { fileUri: url, mimeType: 'image/png' } }] }],
+  }
+  for (const [dialect, content] of Object.entries(questions)) {
+    const answer = await ask(dialect as keyof typeof questions, gateway, { content })
+    t.notOk(answer instanceof Error, `${dialect}: ${String(answer)}`)
+    t.ok(gateway.upstream.requests.at(-1)?.body.includes(url))
+  }
+  t.equal(visits, 0)
+})
+
+await t.test('what cannot be measured passes, and the log says so', async t => {
+  const noise = { type: 'audio/wav', data: Buffer.concat([wav(1).subarray(0, 30), Buffer.alloc(400, 1)]) }
+  const { status, requestId } = await post(google([noise]))
+  t.equal(status, 200)
+  const line = (): string | undefined => gateway.logLines.find(text => text.includes(requestId))
+  await until(() => line() !== undefined)
+  t.match(JSON.parse(line() ?? '{}'), {
+    mediaUnmeasured: 1,
+    mediaUnmeasuredBecause: [/^contents\[0\]\.parts\[1\]\.inlineData: /],
+  })
+})

@@ -1,0 +1,116 @@
+import t, { type Test } from 'tap'
+import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import { mp4 } from '../fixtures/media/film-files.ts'
+import { mediaQuestion } from '../fixtures/media/media-question.ts'
+import { pdf } from '../fixtures/media/pdf-files.ts'
+import { mp3, wav } from '../fixtures/media/sound-files.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
+
+const boundary = 'form'
+
+function transcription(file: Buffer, format: string): Buffer {
+  const field = (name: string, value: string): string =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n`
+  return Buffer.concat([
+    Buffer.from(field('model', 'whisper') + field('response_format', format) + head),
+    file,
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ])
+}
+
+interface Started {
+  readonly gateway: TestGateway
+  sent(): number
+  transcribe(file: Buffer, format: string): Promise<ClientAnswer>
+  /** What a question about a file sets aside, in roubles: it is refused for want of them. */
+  held(type: string, data: Buffer): Promise<number>
+}
+
+async function start(t: Test, rub: number): Promise<Started> {
+  const upstream = await startRawUpstream(t, ({ body }) =>
+    body.includes('verbose_json')
+      ? plainAnswer(200, ['content-type', 'application/json'], '{"duration":5.5,"text":"Words."}')
+      : plainAnswer(200, ['content-type', 'text/plain'], 'Words that were said.'),
+  )
+  const baseUrl = (version: string): object => ({ baseUrl: `${upstream.origin}/${version}` })
+  const gateway = await startTestGateway(t, {
+    rub,
+    config: {
+      providers: {
+        somebody: { credentials: ['c'], dialects: { openai: baseUrl('v1'), google: baseUrl('v1beta') } },
+      },
+      models: {
+        whisper: { provider: 'somebody', rubPerUnit: { audioSeconds: '0.5' } },
+        // A rouble a thousand tokens, and none for the answer.
+        reader: { provider: 'somebody', outputTokensMax: 1, rubPerMillion: { input: '1000', output: '0' } },
+      },
+    },
+  })
+  return {
+    gateway,
+    sent: () => upstream.requests.length,
+    transcribe: (file, format) =>
+      send(`${gateway.url}/v1/audio/transcriptions`, {
+        headers: [
+          ...['authorization', `Bearer ${gateway.key}`],
+          ...['content-type', `multipart/form-data; boundary=${boundary}`],
+        ],
+        body: transcription(file, format),
+      }),
+    async held(type, data) {
+      const { status, body } = await send(`${gateway.url}/v1beta/models/reader:generateContent`, {
+        headers: ['x-goog-api-key', gateway.key, 'content-type', 'application/json'],
+        body: JSON.stringify({ contents: mediaQuestion('google', [{ type, data }]) }),
+      })
+      t.equal(status, 402)
+      return Number(/may cost up to ([0-9.]+) roubles/.exec(body.toString())?.[1])
+    },
+  }
+}
+
+await t.test('a transcription without a usage is charged by the length of its sound', async t => {
+  const { gateway, transcribe } = await start(t, 100)
+  for (const [file, seconds] of [
+    [wav(7), 7],
+    [mp3(36), 36],
+  ] as const) {
+    const { status, requestId } = await transcribe(file, 'text')
+    t.equal(status, 200)
+    const charge = await gateway.chargeOf(requestId)
+    t.equal(charge?.usageSource, 'estimated')
+    const metered = charge?.usage.audioSeconds ?? 0
+    t.equal(Math.round(metered * 1000) / 1000, seconds)
+    t.equal(charge?.amount, `${(seconds / 2).toFixed(6)}`)
+  }
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('what the provider says of the length counts before what was measured', async t => {
+  const { gateway, transcribe } = await start(t, 100)
+  const { requestId } = await transcribe(wav(7), 'verbose_json')
+  const charge = await gateway.chargeOf(requestId)
+  t.equal(charge?.usageSource, 'provider')
+  t.equal(charge?.amount, '2.750000')
+})
+
+await t.test('sound is not sent when the account cannot pay for its length', async t => {
+  const { gateway, sent, transcribe } = await start(t, 20)
+  t.equal((await transcribe(mp3(36), 'text')).status, 200)
+  t.equal((await gateway.balance()).balanceMicros < 3_000_000, true)
+  // Some kilobytes, which could be a second of better sound.
+  t.equal((await transcribe(mp3(36), 'text')).status, 402)
+  t.equal(sent(), 1)
+})
+
+await t.test('what is set aside for media goes by what is in them, not by their bytes', async t => {
+  const { held, sent } = await start(t, 0.01)
+  const hour = await held('video/mp4', mp4(3600))
+  t.ok(hour > 1080 && hour < 1081, `300 tokens a second: ${hour}`)
+  const longer = await held('video/mp4', mp4(3600, { dataBytes: 3_000_000 }))
+  t.ok(Math.abs(longer - hour) < 0.1, `${longer}`)
+  const pages = await held('application/pdf', pdf(40))
+  t.ok(pages > 100 && pages < 101, `2,500 tokens a page: ${pages}`)
+  t.equal(sent(), 0)
+})
