@@ -66,6 +66,9 @@ export function answerError(
   const body = Buffer.from(dialect.errorBody(error, exchangeId))
   const headers = errorHeaders(dialect, error, exchangeId)
   headers.push('content-length', String(body.length), ...extraHeaders)
+  // RFC 9110 section 15.5.22: a 426 says what to upgrade to.
+  if (error.code === 'upgrade_refused') headers.push('connection', 'upgrade, close', 'upgrade', 'HTTP/1.1')
+  if (error.code === 'upgrade_required') headers.push('connection', 'upgrade', 'upgrade', 'websocket')
   const isUnread = hasUnreadBody(response)
   if (isUnread) headers.push('connection', 'close')
   response.writeHead(error.status, headers)

@@ -2,6 +2,7 @@ import { answerError, asGatewayError } from './answer-error.ts'
 import type { Config } from './config/config.ts'
 import { PipelineOrderError } from './pipeline/check-order.ts'
 import type { Fact } from './pipeline/facts.ts'
+import { errorText } from './websocket/session-call.ts'
 import type { Plugin } from './pipeline/plugin.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
@@ -42,6 +43,8 @@ export function createPipeline(config: Config, context: PluginContext, registry:
     limits: { answer: { timeMs: answerMs, bytesMax: answerBytesMax }, drain: drainLimits, stallMs },
     writeError(exchange, error) {
       const { dialect } = exchange.get('route')
+      const client = exchange.find('client')
+      if (client?.isAccepted === true) return client.refuse(error, errorText(exchange, error))
       answerError(exchange.response, dialect, asGatewayError(error), exchange.id, exchange.extraHeaders)
     },
   })

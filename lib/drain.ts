@@ -5,6 +5,8 @@ import { steadyClock } from './clock.ts'
 /** The exchanges that a drain waits for. */
 interface OpenExchanges {
   count(): number
+  /** Lets those that could go on for ever, such as sessions, end by themselves. */
+  windUp(): void
   /** Ends them without a clean end; what each owes is charged before it is over. */
   cutAll(): void
 }
@@ -60,6 +62,7 @@ export class Drain {
     while (steadyClock.now() < this.#waitUntilMs) await delay(tickMs)
     this.#phase = 'closing'
     const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
+    this.#exchanges.windUp()
     await this.#exchangesEnd(() => this.#deadlineMs)
     if (this.#exchanges.count() > 0) {
       this.#exchanges.cutAll()

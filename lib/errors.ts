@@ -62,6 +62,7 @@ export const errorTable = {
   media_too_large: row(413, invalid, 'media_too_large', 'request_too_large', 'INVALID_ARGUMENT'),
   media_too_many: row(413, invalid, 'media_too_many', 'request_too_large', 'INVALID_ARGUMENT'),
   media_too_long: row(413, invalid, 'media_too_long', 'request_too_large', 'INVALID_ARGUMENT'),
+  upgrade_required: row(426, invalid, 'upgrade_required', invalid, 'INVALID_ARGUMENT'),
   upgrade_refused: row(426, invalid, 'upgrade_refused', invalid, 'UNIMPLEMENTED'),
   rate_limited: row(
     429,

@@ -60,6 +60,8 @@ declare module './pipeline/facts.ts' {
   interface Facts {
     route: Route
     key: KeyRecord
+    /** Makes sure that the key may still be used; set for sessions. Throws a GatewayError. */
+    checkKey: () => void
     /** What the scan of the body found. */
     request: RequestFacts
     target: Target

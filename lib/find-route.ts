@@ -2,6 +2,7 @@ import type { ProviderConfig } from './config/config.ts'
 import { anthropic } from './dialects/anthropic/anthropic.ts'
 import type { Dialect, DialectName, RouteMatch } from './dialects/dialect.ts'
 import { google } from './dialects/google/google.ts'
+import { matchLive } from './dialects/google/live-route.ts'
 import { openai } from './dialects/openai/openai.ts'
 import { GatewayError } from './errors.ts'
 import type { Route } from './exchange-facts.ts'
@@ -22,10 +23,13 @@ const refusedHeaders = ['x-goog-fieldmask', 'x-http-method-override', 'x-http-me
 /** Where the bytes of Google's files travel: beside its API, with us at the same paths. */
 const besideApi = /^(?:\/([a-z0-9][a-z0-9._-]*))?(\/(?:upload|download)\/v1(?:beta)?(?:\/.*)?)$/s
 
+/** Live sessions, and the version that Google makes tokens for them in. */
+const liveOrAlpha = /^(?:\/[^/]*)?\/ws\/|^\/v1alpha\//
+
 /** Which dialect an error is told in when the path fits none. */
 export function guessDialect(url: string, rawHeaders: readonly string[]): Dialect {
   const path = url.slice(0, 512)
-  if (/\/v1beta(?:\/|$)/.test(path) || path.startsWith('/ws/') || besideApi.test(path)) return google
+  if (/\/v1beta(?:\/|$)/.test(path) || liveOrAlpha.test(path) || besideApi.test(path)) return google
   if (/\/v1\/messages(?:[/?]|$)/.test(path) || path.startsWith('/api/hello')) return anthropic
   if (/^\/v1\/(?:models|files|cachedContents)(?:[/?]|$)/.test(path) && isGoogleClient(path, rawHeaders))
     return google
@@ -63,6 +67,12 @@ export function findRoute(
     const match = matchBelow('/v1beta', google, lookup, target)
     return { dialect: google, match, prefix: '/v1beta', providerName: undefined, queryKeys }
   }
+  if (/^(?:\/[a-z0-9][a-z0-9._-]*)?\/ws\//.test(target)) return liveRoute(target, providers, queryKeys)
+  if (/^\/v1alpha\/auth_tokens(?:\?|$)/.test(target)) {
+    const match = google.match(lookup, target.slice('/v1alpha'.length))
+    const own = { ...match, upstreamPath: target, isAtOrigin: true }
+    return { dialect: google, match: own, prefix: '/v1alpha', providerName: undefined, queryKeys }
+  }
   const beside = besideApi.exec(target)
   if (beside !== null) return besideRoute(lookup, target, providers, beside[1], queryKeys)
   if (/^\/api\/hello(?:\?|$)/.test(target)) {
@@ -88,6 +98,21 @@ function besideRoute(
   }
   const match = matchBelow(before, google, method, target)
   return { dialect: google, match, prefix: `${before}/v1beta`, providerName, queryKeys }
+}
+
+/** Gemini Live, with a provider before it or not. */
+function liveRoute(
+  target: string,
+  providers: ReadonlyMap<string, ProviderConfig>,
+  queryKeys: readonly string[],
+): Route {
+  const prefix = target.slice(0, target.indexOf('/ws/'))
+  const match = matchLive(target.slice(prefix.length))
+  const provider = prefix === '' ? undefined : providers.get(prefix.slice(1))
+  if (match === undefined || (prefix !== '' && provider?.dialects.google === undefined)) {
+    throw new GatewayError('route_not_found', `There is no WebSocket at ${target.split('?', 1)[0]}.`)
+  }
+  return { dialect: google, match, prefix, providerName: provider?.name, queryKeys }
 }
 
 /** `/<provider>/v1/...`: that provider and no other; operations we do not know are forwarded too. */

@@ -97,7 +97,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       return pipeline
     }
 
-    const server = new GatewayServer({ config, pipeline: await build(config) }, { clock, bus, overload })
+    const server = new GatewayServer(
+      { config, pipeline: await build(config) },
+      { clock, bus, overload, holdBytes: bytes => bodies.holdMessage(bytes) },
+    )
     running.server = server
     closing.push(await openControl(config, store, log))
     const admin =

@@ -3,20 +3,8 @@ import type { Duplex } from 'node:stream'
 import { errorHeaders } from './answer-error.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { GatewayError } from './errors.ts'
-import { dialects, guessDialect } from './find-route.ts'
+import { dialects } from './find-route.ts'
 import { newId } from './new-id.ts'
-
-/** Codex falls back to POST at once on 426 and on nothing else. */
-export function refuseUpgrade(request: IncomingMessage, socket: Duplex): void {
-  const url = request.url ?? ''
-  const error = /\/v1\/responses(?:[/?]|$)/.test(url)
-    ? new GatewayError(
-        'upgrade_refused',
-        'Responses are not served over WebSocket here. Use POST /v1/responses.',
-      )
-    : new GatewayError('not_supported', 'WebSocket sessions are not in this release.')
-  writeError(socket, guessDialect(url, request.rawHeaders), error)
-}
 
 /** The gateway is no proxy for other hosts. */
 export function refuseConnect(_request: IncomingMessage, socket: Duplex): void {
@@ -50,9 +38,7 @@ function writeError(socket: Duplex, dialect: Dialect, error: GatewayError, statu
   const body = dialect.errorBody(error, exchangeId)
   const headers = errorHeaders(dialect, error, exchangeId)
   headers.push('content-length', String(Buffer.byteLength(body)))
-  // RFC 9110 section 15.5.22: a 426 says what to upgrade to, and here that is nothing but plain HTTP.
-  if (status === 426) headers.push('connection', 'upgrade, close', 'upgrade', 'HTTP/1.1')
-  else headers.push('connection', 'close')
+  headers.push('connection', 'close')
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
   for (let index = 0; index < headers.length; index += 2)
     head += `${headers[index]}: ${headers[index + 1]}\r\n`

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import {
   createServer as createHttpServer,
+  ServerResponse,
   type IncomingMessage,
   type Server,
-  type ServerResponse,
 } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { answerError, asGatewayError } from './answer-error.ts'
 import type { Config } from './config/config.ts'
@@ -21,7 +21,8 @@ import type { Overload } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import { Exchange } from './pipeline/exchange.ts'
 import type { Pipeline } from './pipeline/pipeline.ts'
-import { answerBrokenRequest, refuseConnect, refuseUpgrade } from './raw-answer.ts'
+import { answerBrokenRequest, refuseConnect } from './raw-answer.ts'
+import { ClientSocket } from './websocket/client-socket.ts'
 
 /** How long an idle connection is kept: longer than the balancers in front of us keep theirs. */
 const keepAliveMs = 75_000
@@ -31,7 +32,8 @@ const uploadMsMax = 3_600_000
 const acceptErrorsApartMs = 10_000
 const methodsWithoutBody: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
 /** Paths on which a WebSocket may be asked for; everything else that says `Upgrade` is a plain request. */
-const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/v1\/(?:responses|realtime)(?:[/?]|$)|^\/ws\//
+const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/(?:v1\/(?:responses|realtime)(?:[/?]|$)|ws\/)/
+const responsesPath = /\/v1\/responses(?:[/?]|$)/
 
 /** What answers requests now; a reload puts another in its place while old exchanges finish on theirs. */
 export interface Serving {
@@ -43,6 +45,8 @@ export interface GatewayServerOptions {
   readonly clock: Clock
   readonly overload: Pick<Overload, 'admit'>
   readonly bus: PipelineBus
+  /** Counts what sessions hold of half-read messages: more bytes, or fewer. May throw. */
+  readonly holdBytes: (bytes: number) => void
 }
 
 /** The raw HTTP face: checks what no plugin should ever see, and makes an exchange of every request. */
@@ -69,11 +73,16 @@ export class GatewayServer {
       const error = new GatewayError('request_invalid', 'Only "Expect: 100-continue" is understood.')
       answerError(response, guessDialect(request.url ?? '', request.rawHeaders), error, newId())
     })
-    this.#server.on('upgrade', refuseUpgrade)
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.#upgrade(request, socket, head),
+    )
     this.#server.on('connect', refuseConnect)
     this.#server.on('clientError', answerBrokenRequest)
     this.#drain = new Drain(this.#server, {
       count: () => this.openExchangeCount,
+      windUp: () => {
+        for (const pipeline of this.#pipelines()) pipeline.windUpSessions(shutDown)
+      },
       cutAll: () => {
         for (const pipeline of this.#pipelines()) pipeline.cutAll(shutDown)
       },
@@ -132,27 +141,66 @@ export class GatewayServer {
   #accept(request: IncomingMessage, response: ServerResponse): void {
     // It may be the hidden half of the one before it; the connection closes with that one's answer.
     if (this.#distrusted.has(request.socket)) return
-    const { clock, bus } = this.#options
+    const { clock } = this.#options
     const { config, pipeline } = this.#serving
     const exchange = new Exchange(newId(), request, response, clock.now())
     if (this.#drain.phase !== 'serving') exchange.response.shouldKeepAlive = false
     try {
-      if (this.#drain.phase === 'closing') throw shutDown(exchange)
-      this.#options.overload.admit()
-      this.#checkRequest(request, response)
+      this.#admit(exchange)
       const cors = corsHeaders(request, config.cors.origins)
       exchange.extraHeaders.push(...cors)
       if (request.method === 'OPTIONS') return answerPreflight(response, cors, exchange.id)
-      const route = findRoute(request.method ?? '', request.url ?? '', request.rawHeaders, config.providers)
-      exchange.set('route', route)
+      this.#route(exchange, config)
     } catch (error) {
-      bus.emit('exchange-start', exchange)
-      const dialect = guessDialect(request.url ?? '', request.rawHeaders)
-      answerError(response, dialect, asGatewayError(error), exchange.id, exchange.extraHeaders)
-      bus.emit('exchange-end', exchange, { kind: 'refused', error: asGatewayError(error) })
+      this.#refuse(exchange, error)
       return
     }
     void pipeline.run(exchange)
+  }
+
+  /** An upgrade has the socket in place of a response, so that one is made for what is said before it. */
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { config, pipeline } = this.#serving
+    const response = new ServerResponse(request)
+    response.assignSocket(socket as Socket)
+    response.shouldKeepAlive = false
+    socket.on('error', () => undefined) // The close that follows is what counts.
+    response.once('finish', () => (socket as Socket).destroySoon())
+    const exchange = new Exchange(newId(), request, response, this.#options.clock.now())
+    try {
+      this.#admit(exchange)
+      // Codex falls back to POST at once on 426 and on nothing else.
+      if (responsesPath.test(request.url ?? '')) throw noResponses()
+      this.#route(exchange, config)
+      const { messageBytesMax } = config.limits.session
+      const onHeld = (bytes: number): void => this.#options.holdBytes(bytes)
+      exchange.set('client', new ClientSocket(request, socket, head, { messageBytesMax, onHeld }))
+    } catch (error) {
+      this.#refuse(exchange, error)
+      return
+    }
+    void pipeline.runSession(exchange)
+  }
+
+  /** @throws GatewayError overloaded, request_invalid */
+  #admit(exchange: Exchange): void {
+    if (this.#drain.phase === 'closing') throw shutDown(exchange)
+    this.#options.overload.admit()
+    this.#checkRequest(exchange.request, exchange.response)
+  }
+
+  #route(exchange: Exchange, { providers }: Config): void {
+    const { method = '', url = '', rawHeaders } = exchange.request
+    exchange.set('route', findRoute(method, url, rawHeaders, providers))
+  }
+
+  #refuse(exchange: Exchange, error: unknown): void {
+    const { bus } = this.#options
+    const { request, response } = exchange
+    bus.emit('exchange-start', exchange)
+    const dialect = guessDialect(request.url ?? '', request.rawHeaders)
+    answerError(response, dialect, asGatewayError(error), exchange.id, exchange.extraHeaders)
+    bus.emit('exchange-end', exchange, { kind: 'refused', error: asGatewayError(error) })
   }
 
   /** @throws GatewayError request_invalid for a request that two servers could read in two ways */
@@ -172,6 +220,13 @@ function shutDown(exchange: Exchange): GatewayError {
     : new GatewayError('overloaded', 'The gateway is shutting down. Try again soon.', {
         retryAfterSeconds: 2,
       })
+}
+
+function noResponses(): GatewayError {
+  return new GatewayError(
+    'upgrade_refused',
+    'Responses are not served over WebSocket here. Use POST /v1/responses.',
+  )
 }
 
 function ambiguity(request: IncomingMessage): string | undefined {

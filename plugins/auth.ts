@@ -6,6 +6,7 @@ import { headerValues } from '../lib/http/headers.ts'
 import { keyOfUpload, objectNotFound } from '../lib/models/object-owner.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
+import { protocolKeys } from '../lib/websocket/subprotocols.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
 
 /** Finds the key a request carries, in any of the forms that SDKs send, and refuses what may not pass. */
@@ -21,7 +22,12 @@ export function auth(context: PluginContext): Plugin {
       const value = presentedKey(exchange)
       if (value === undefined) return admitByUpload(exchange)
       // The digest is made for every key, known or not: a miss costs what a hit costs.
-      admit(exchange, context.keys.findByDigest(hash('sha256', value, 'base64url')))
+      const digest = hash('sha256', value, 'base64url')
+      admit(exchange, context.keys.findByDigest(digest))
+      // A session outlives many keys, so it asks again before each turn.
+      if (exchange.find('client') !== undefined) {
+        exchange.set('checkKey', () => checkKey(context.keys.findByDigest(digest), context.clock.now()))
+      }
       return undefined
     },
   }
@@ -70,6 +76,7 @@ function presentedKey(exchange: Exchange): string | undefined {
     ...headerValues(rawHeaders, 'x-api-key'),
     ...headerValues(rawHeaders, 'x-goog-api-key'),
     ...exchange.get('route').queryKeys,
+    ...(exchange.find('client') === undefined ? [] : protocolKeys(rawHeaders)),
   ].filter(value => value !== undefined && value !== '')
   return values.find(value => value?.startsWith('gw-')) ?? values[0]
 }

@@ -1,3 +1,4 @@
+import { modelRouterOptions } from '../lib/config/model-router-options.ts'
 import { rateLimitOptions } from '../lib/config/rate-limit-options.ts'
 import { sizeLimitOptions } from '../lib/config/size-limit-options.ts'
 import type { PluginRegistry } from '../lib/plugin-context.ts'
@@ -12,7 +13,7 @@ import { usageTap } from './usage-tap.ts'
 /** Every plugin that a config can name, in the order in which a request meets them by default. */
 export const plugins: PluginRegistry = {
   auth: { create: auth },
-  'model-router': { create: modelRouter },
+  'model-router': { create: modelRouter, options: modelRouterOptions },
   'rate-limit': { create: rateLimit, options: rateLimitOptions },
   'size-limit': { create: sizeLimit, options: sizeLimitOptions },
   'upstream-proxy': { create: upstreamProxy },

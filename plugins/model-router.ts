@@ -1,16 +1,25 @@
+import { modelRouterOptions } from '../lib/config/model-router-options.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { listModels } from '../lib/models/list-models.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
 import { routeRequest } from '../lib/models/route-request.ts'
 import { answerOwn } from '../lib/own-endpoints/answer-own.ts'
+import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
 import { receiveRequest } from '../lib/receive-request.ts'
+import { receiveSetup } from '../lib/websocket/receive-setup.ts'
 
 /** Reads the request and decides which provider and model it goes to, and at which price. */
-export function modelRouter(context: PluginContext): Plugin {
-  const { config, ledger, bodies } = context
+export function modelRouter(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
+  const { config, ledger, bodies, bus } = context
+  const { mintedKeys } = modelRouterOptions.parse(options)
   const directory = new ModelDirectory(config)
+
+  function checkMinting(exchange: Exchange, reason: string): void {
+    if (mintedKeys === 'refuse') throw new GatewayError('not_supported', reason)
+    bus.emit('alarm', 'unmetered_session', { requestId: exchange.id, key: exchange.find('key')?.id })
+  }
 
   return {
     name: 'model-router',
@@ -22,11 +31,15 @@ export function modelRouter(context: PluginContext): Plugin {
       const route = exchange.get('route')
       const { operation } = route.match
       if (operation.unsupported !== undefined) throw new GatewayError('not_supported', operation.unsupported)
+      if (operation.mintsKeys !== undefined) checkMinting(exchange, operation.mintsKeys)
       if (operation.isModelList === true) {
         exchange.localAnswer = listModels(config, directory, route, exchange.find('key')?.models)
         return
       }
-      const scanned = await receiveRequest(bodies, exchange, route, config.limits)
+      const scanned =
+        operation.session === undefined
+          ? await receiveRequest(bodies, exchange, route, config.limits)
+          : await receiveSetup(exchange, route, config.limits.headersMs)
       if (route.ownEndpoint !== undefined) {
         exchange.localAnswer = await answerOwn(route.ownEndpoint, { ...context, directory, exchange })
         return

@@ -11,18 +11,38 @@ import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
 import { ownAddress } from '../lib/upstream/own-addresses.ts'
 import { UpstreamCall, type RequestFor } from '../lib/upstream/upstream-call.ts'
+import { SessionCall } from '../lib/websocket/session-call.ts'
+import type { UpgradeFor } from '../lib/websocket/open-upstream.ts'
+import { forwardedProtocols, withoutHandshake } from '../lib/websocket/subprotocols.ts'
 import { upstreamHeaders } from '../lib/upstream/upstream-headers.ts'
 import { Upstreams } from '../lib/upstream/upstreams.ts'
 
 /** Sends the request to its provider and pushes the answer into the relay. */
 export function upstreamProxy(context: PluginContext): Plugin {
-  const upstreams = new Upstreams(context.config, context)
+  const { config, bodies } = context
+  const upstreams = new Upstreams(config, context)
   return {
     name: 'upstream-proxy',
     needs: ['route', 'target'],
 
     forward(exchange, sink) {
       const call = new UpstreamCall(exchange, sink, upstreams, requestFor)
+      exchange.set('upstream', call)
+      call.start()
+      return call
+    },
+
+    forwardSession(exchange, sink) {
+      const { messageBytesMax, sessionMs, idleMs } = config.limits.session
+      const onHeld = (bytes: number): void => bodies.holdMessage(bytes)
+      const call = new SessionCall(exchange, sink, {
+        upstreams,
+        upgradeFor,
+        messageBytesMax,
+        onHeld,
+        sessionMs,
+        idleMs,
+      })
       exchange.set('upstream', call)
       call.start()
       return call
@@ -64,6 +84,14 @@ const requestFor: RequestFor = (exchange, target) => ({
   headers: upstreamHeaders(exchange.request.rawHeaders, target, addressesIn(exchange) !== undefined),
   body: bodyOf(target),
 })
+
+const upgradeFor: UpgradeFor = (exchange, target) => {
+  const { rawHeaders } = exchange.request
+  const protocols = forwardedProtocols(rawHeaders)
+  const headers = withoutHandshake(upstreamHeaders(rawHeaders, target))
+  if (protocols !== undefined) headers.push('sec-websocket-protocol', protocols)
+  return { path: upstreamPath(exchange, target), headers: [...headers, 'host', target.baseUrl.host] }
+}
 
 function bodyOf({ body }: Target): Buffer | Readable | null {
   if (body === undefined) return null

@@ -6,6 +6,7 @@ import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { decideCharge } from '../lib/metering/decide-charge.ts'
 import { objectRecorder } from '../lib/metering/object-recorder.ts'
 import { placeHold } from '../lib/metering/place-hold.ts'
+import { meterSession } from '../lib/metering/meter-session.ts'
 import { SpendingWatch } from '../lib/metering/spending-watch.ts'
 import { TokenCounter } from '../lib/metering/token-counter.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
@@ -55,7 +56,8 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     async onRequest(exchange) {
       uploads.watch(exchange)
       await jobs.onRequest(exchange)
-      if (exchange.get('target').price === undefined) return
+      // A session is held for turn by turn.
+      if (exchange.get('target').price === undefined || exchange.find('client') !== undefined) return
       const hold = await placeHold(exchange, context)
       exchange.set('hold', hold)
       // No byte of an answer reaches the client before its hold is durable.
@@ -75,7 +77,15 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       return meter
     },
 
+    onSession(exchange) {
+      const tap = meterSession(exchange, { config, ledger, bus, directory })
+      if (tap !== undefined) exchange.set('sessionMeter', tap)
+      return tap
+    },
+
     onSettle(exchange, outcome) {
+      const sessionMeter = exchange.find('sessionMeter')
+      if (sessionMeter !== undefined) return sessionMeter.settle(outcome)
       const isOfInterest = (['hold', 'meter', 'job'] as const).some(fact => exchange.find(fact) !== undefined)
       if (!isOfInterest) return undefined
       return settle(exchange, outcome)

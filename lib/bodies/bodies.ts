@@ -99,6 +99,24 @@ export class Bodies {
     }
   }
 
+  /**
+   * Counts what stands in memory of half-read messages of sessions: bytes more, or fewer.
+   * @throws GatewayError overloaded
+   */
+  holdMessage(bytes: number): void {
+    if (bytes < 0) {
+      this.#budget.giveMemory(-bytes)
+      this.#budget.give(-bytes)
+      return
+    }
+    this.#budget.take(bytes)
+    if (this.#budget.takeMemory(bytes)) return
+    this.#budget.give(bytes)
+    throw new GatewayError('overloaded', 'The gateway holds as many messages as it may. Try again soon.', {
+      retryAfterSeconds: 1,
+    })
+  }
+
   /** Scans a body that was received before, as if it came now. */
   async scan<T>(content: RequestBody, scan: BodyScan<T>): Promise<T> {
     for await (const piece of bodyPieces(content)) {

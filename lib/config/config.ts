@@ -102,6 +102,8 @@ export interface Limits {
   readonly answerBytesMax: number
   /** How long a client may take nothing of its answer before it counts as gone. */
   readonly stallMs: number
+  /** WebSocket sessions: how long, how long silent, and the longest message. */
+  readonly session: { readonly sessionMs: number; readonly idleMs: number; readonly messageBytesMax: number }
 }
 
 /** A text that customers agree to: its version, and a file for each language. */

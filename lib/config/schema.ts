@@ -196,6 +196,14 @@ export const configSchema = z.strictObject({
       stallMs: milliseconds
         .default(600_000)
         .meta({ description: 'A client that takes nothing of its answer for so long counts as gone.' }),
+      session: z
+        .strictObject({
+          sessionMs: milliseconds.default(3_600_000),
+          idleMs: milliseconds.default(600_000),
+          messageBytesMax: bytes.default(16 * 1024 ** 2),
+        })
+        .prefault({})
+        .meta({ description: 'WebSocket sessions: how long, how long silent, and the longest message.' }),
     })
     .prefault({}),
   hold: z

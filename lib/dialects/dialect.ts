@@ -6,6 +6,7 @@ import type { UploadHead, UploadWatcher } from '../http/upload-watcher.ts'
 import type { RouteRow } from './route-table.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
 import type { Meter, Meters, NamedObject, ObjectKind, UsageReading } from '../money/usage.ts'
+import type { SessionProtocol } from './session.ts'
 
 /** The families of wire formats. */
 export type DialectName = 'openai' | 'anthropic' | 'google'
@@ -112,6 +113,10 @@ export interface Operation {
   readonly isFree: boolean
   /** Refused with 501 `not_supported` and this reason. */
   readonly unsupported?: string
+  /** It makes keys that work without the gateway: refused for this reason, unless the operator allows it. */
+  readonly mintsKeys?: string
+  /** It is a WebSocket: turns are read from its messages, and plain requests are told to upgrade. */
+  readonly session?: SessionProtocol
   /** Answered by the gateway itself, from its own list of models. */
   readonly isModelList?: boolean
   /** The meter a model must have a price for, or the request is refused. */

@@ -62,7 +62,7 @@ export function pathOf(pathAndQuery: string): string {
  * A path segment as the provider will read it.
  * @throws GatewayError request_invalid
  */
-function decodeSegment(segment: string): string {
+export function decodeSegment(segment: string): string {
   let decoded: string
   try {
     decoded = decodeURIComponent(segment)

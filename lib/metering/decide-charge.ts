@@ -37,6 +37,11 @@ const nothingRead: UsageReading = {
 /** Providers that are known not to bill a request whose client left before anything was delivered. */
 const freeAborts: ReadonlySet<string> = new Set(['openai', 'anthropic', 'deepseek', 'xai', 'sandbox'])
 
+/** Whether a provider, by its kind, bills nothing when nothing was delivered to a client that left. */
+export function isFreeAbort(providerKind: string): boolean {
+  return freeAborts.has(providerKind)
+}
+
 /**
  * What an exchange owes, now that it is over; undefined when its hold is to be released.
  * @param reading what the tap read; undefined when the provider refused or nothing could be read

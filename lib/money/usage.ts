@@ -118,6 +118,8 @@ export type ObjectKind =
   | 'skill'
   | 'vectorStore'
   | 'fileSearchStore'
+  /** What a Live session can be resumed by. */
+  | 'session'
 
 /** What a usage reader learned from an answer's bytes. */
 export interface UsageReading {

@@ -31,7 +31,8 @@ export async function quote(own: OwnRequest, query: URLSearchParams): Promise<un
     model: target.modelName,
     hold: formatRoubles(requestHold(target, request, config.hold)),
     // What is fetched or kept at the provider, and what its tools add, shows only when it has answered.
-    isEstimate: request.objects.length > 0 || request.media.length > 0 || scanned.content.head.includes('"tools"'),
+    isEstimate:
+      request.objects.length > 0 || request.media.length > 0 || scanned.content.head.includes('"tools"'),
     price:
       price === undefined
         ? null

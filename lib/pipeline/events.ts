@@ -11,6 +11,8 @@ export interface PipelineEvents {
   'plugin-error': (plugin: string, hook: string, error: unknown, exchange: Exchange) => void
   /** One of several attempts at an upstream, when it is known what became of it. */
   'upstream-attempt': (exchange: Exchange, attempt: Readonly<Record<string, unknown>>) => void
+  /** A turn of a session was charged. */
+  'session-charge': (exchange: Exchange, charge: Readonly<Record<string, unknown>>) => void
   /** Something an operator should look at: a flag of a charge, an unpriced meter. */
   alarm: (code: string, details: Readonly<Record<string, unknown>>) => void
 }

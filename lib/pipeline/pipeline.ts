@@ -3,8 +3,9 @@ import type { PipelineBus } from './events.ts'
 import type { Exchange } from './exchange.ts'
 import type { Fact } from './facts.ts'
 import type { Outcome } from './outcome.ts'
-import type { Plugin, ResponseHead, Tap } from './plugin.ts'
+import type { Plugin, ResponseHead, SessionTap, Tap } from './plugin.ts'
 import { Relay, type RelayLimits, type RelaySteps } from './relay.ts'
+import { SessionRelay, type SessionSteps } from './session-relay.ts'
 
 interface PipelineOptions {
   /** Facts that are set before the first gate. */
@@ -19,11 +20,11 @@ interface PipelineOptions {
  * Runs exchanges through the plugins: onRequest, forward, onResponse, Tap.onData, onSettle, onEnd. The steps
  * stand here in the order in which ARCHITECTURE.md draws them.
  */
-export class Pipeline implements RelaySteps {
+export class Pipeline implements RelaySteps, SessionSteps {
   readonly #options: PipelineOptions
   readonly #plugins: readonly Plugin[]
   readonly #forwarding: Plugin
-  readonly #openExchanges = new Map<Exchange, Relay>()
+  readonly #openExchanges = new Map<Exchange, Relay | SessionRelay>()
   #onIdle: (() => void) | undefined
   #stopped: Promise<void> | undefined
 
@@ -59,9 +60,33 @@ export class Pipeline implements RelaySteps {
     for (const [exchange, relay] of this.#openExchanges) relay.cut(reason(exchange))
   }
 
+  /** Lets the sessions come to their end: the turns that run, and no others. */
+  windUpSessions(reason: (exchange: Exchange) => Error): void {
+    for (const [exchange, relay] of this.#openExchanges) {
+      if (relay instanceof SessionRelay) relay.windUp(reason(exchange))
+    }
+  }
+
   /** Takes an exchange from its first gate to its end. Never rejects. */
   async run(exchange: Exchange): Promise<void> {
     const relay = new Relay(exchange, this, this.#options.limits)
+    await this.#runGates(exchange, relay, () => {
+      if (exchange.localAnswer === undefined) relay.attach(this.#forward(exchange, relay))
+      else answerLocally(exchange, relay)
+    })
+  }
+
+  /** The same for a request to upgrade to a WebSocket: its end is the end of the session. */
+  async runSession(exchange: Exchange): Promise<void> {
+    const relay = new SessionRelay(exchange, this)
+    await this.#runGates(exchange, relay, () => {
+      const controls = this.#forwarding.forwardSession?.(exchange, relay)
+      if (controls === undefined) throw new Error(`${this.#forwarding.name} forwards no sessions.`)
+      relay.attach(controls)
+    })
+  }
+
+  async #runGates(exchange: Exchange, relay: Relay | SessionRelay, forward: () => void): Promise<void> {
     this.#openExchanges.set(exchange, relay)
     this.#options.bus.emit('exchange-start', exchange)
     try {
@@ -73,12 +98,15 @@ export class Pipeline implements RelaySteps {
         if (relay.cutReason !== undefined) throw relay.cutReason
       }
       relay.open()
-      if (exchange.localAnswer === undefined) relay.attach(this.#forward(exchange, relay))
-      else answerLocally(exchange, relay)
+      forward()
     } catch (error) {
       if (exchange.hasClientLeft) relay.abandon()
       else relay.onError(error instanceof Error ? error : new Error(String(error)))
     }
+  }
+
+  openTaps(exchange: Exchange): readonly SessionTap[] {
+    return this.#plugins.map(plugin => plugin.onSession?.(exchange)).filter(tap => tap !== undefined)
   }
 
   #forward(exchange: Exchange, relay: Relay): ReturnType<NonNullable<Plugin['forward']>> {

@@ -33,6 +33,39 @@ export interface AnswerSink {
 }
 
 /**
+ * Watches the messages of a session in both directions, each before it goes on. A promise keeps it back until
+ * it is fulfilled.
+ */
+export interface SessionTap {
+  /** Returns other bytes for the message to say. A rejection refuses the message. */
+  onClientMessage(data: Buffer): Promise<Buffer | undefined> | Buffer | undefined
+  onProviderMessage(data: Buffer): Promise<void> | undefined
+  /** A turn runs. */
+  readonly isBusy: boolean
+  /** No turn is to begin any more. */
+  windUp(reason: Error): void
+  /** Why the session may not go on after the turn that runs. */
+  readonly endReason: Error | undefined
+}
+
+/** How a session is ended from outside. */
+export interface SessionControls {
+  /** Lets a turn that runs come to its end, and ends the session then. */
+  windUp(reason: Error): void
+  /** Ends it at once. */
+  cut(reason: Error): void
+}
+
+/** Where `forwardSession` reports: a session came about and ended, or none did. */
+export interface SessionSink {
+  /** The provider agreed, and the client has not been told yet. */
+  onOpen(): readonly SessionTap[]
+  onEnd(outcome: Outcome): void
+  /** No session came about. */
+  onError(error: Error): void
+}
+
+/**
  * One stage of the pipeline. The pipeline calls these hooks; plugins never call each other. A plugin reads
  * and writes facts on the exchange, and declares which, so that the order is checked at boot.
  */
@@ -54,6 +87,12 @@ export interface Plugin {
 
   /** The one exclusive hook: exactly one plugin sends the request and pushes the answer into the sink. */
   forward?(exchange: Exchange, sink: AnswerSink): UpstreamControls
+
+  /** As `forward`, for a request that was upgraded to a WebSocket; by the same plugin. */
+  forwardSession?(exchange: Exchange, sink: SessionSink): SessionControls
+
+  /** A session is about to begin. Return a tap to watch its messages. */
+  onSession?(exchange: Exchange): SessionTap | undefined
 
   /** The upstream's head is here and no byte has been relayed. Return a tap to watch the body. */
   onResponse?(exchange: Exchange, head: ResponseHead): Tap | undefined

@@ -4,6 +4,8 @@ import type { Source } from './sources.ts'
 /** Where each package may be imported in the source. Tests may import what they like. */
 const doors: Readonly<Record<string, readonly string[]>> = {
   undici: ['lib/upstream/'],
+  'http-proxy-3': ['lib/websocket/web-socket-proxy.ts'],
+  ws: ['lib/websocket/web-socket-frames.ts'],
   'better-sqlite3': ['lib/stores/'],
   pg: ['lib/stores/postgres-connection.ts'],
   pino: ['lib/log.ts'],

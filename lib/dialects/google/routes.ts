@@ -18,7 +18,6 @@ const unsupported: readonly (readonly [string, string])[] = [
   ['operations', 'Lists of operations are not in this release; keep the names of those that you begin.'],
   ['fileSearchStores', 'File search stores are not in this release.'],
   ['cachedContents', 'Cached contents are not in this release.'],
-  ['auth_tokens', 'Ephemeral tokens would go around the gateway.'],
   ['tunedModels', 'Tuned models are not in this release.'],
   ['corpora', 'Corpora are not in this release.'],
 ]
@@ -36,7 +35,14 @@ const modelMethods: readonly (readonly [string, Operation])[] = [
   ['asyncBatchEmbedContent', asyncBatchEmbedContent],
 ]
 
+const authTokens = freeOperation('auth-tokens', {
+  body: 'opaque',
+  mintsKeys:
+    'It makes a token that goes around the gateway, which could not charge what is done with it. Use your own key.',
+})
+
 const table = new RouteTable([
+  { methods: ['POST'], path: '/auth_tokens', operation: authTokens },
   { methods: ['POST'], path: '/interactions', operation: interactions },
   { methods: ['GET'], path: '/interactions/{id}', operation: storedInteraction, object: 'interaction' },
   { methods: ['DELETE'], path: '/interactions/{id}', operation: deletedInteraction, object: 'interaction' },

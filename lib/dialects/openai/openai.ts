@@ -3,6 +3,7 @@ import { genericOperation } from '../generic.ts'
 import { openaiErrorBody, openaiErrorEvent } from './error-shape.ts'
 import { openaiModelList } from './model-list.ts'
 import { batchJobs } from './batches.ts'
+import { withQueryModel } from './realtime.ts'
 import { responseJobs } from './responses.ts'
 import { openaiRoutes } from './routes.ts'
 import { videoJobs } from './videos.ts'
@@ -10,7 +11,7 @@ import { videoJobs } from './videos.ts'
 /** The format of OpenAI's API, which most providers offer beside or instead of their own. */
 export const openai: Dialect = {
   name: 'openai',
-  match: (method, pathAndQuery) => openaiRoutes.match(method, pathAndQuery),
+  match: (method, pathAndQuery) => withQueryModel(openaiRoutes.match(method, pathAndQuery)),
   routes: openaiRoutes.rows,
   generic: genericOperation,
   jobKinds: [batchJobs, videoJobs, responseJobs],

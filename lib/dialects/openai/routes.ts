@@ -9,6 +9,7 @@ import { embeddings } from './embeddings.ts'
 import { openaiFileRows } from './files.ts'
 import { imageEdits, imageGenerations, imageVariations } from './images.ts'
 import { moderations } from './moderations.ts'
+import { realtime, realtimeKeys } from './realtime.ts'
 import { rerank } from './rerank.ts'
 import {
   cancelledResponse,
@@ -33,7 +34,6 @@ function post(path: string, operation: Operation): RouteRow {
 /** What lives on at the provider, is billed later, or goes around the gateway. */
 const unsupported: readonly (readonly [string, string])[] = [
   ['videos', 'This is not in this release; videos are made, remixed, read and deleted one by one.'],
-  ['realtime', 'Realtime sessions are not in this release.'],
   ['vector_stores', 'Vector stores are not in this release.'],
   ['containers', 'Containers are not in this release.'],
   ['assistants', 'Assistants are not in this release; use /v1/responses.'],
@@ -73,6 +73,10 @@ export const openaiRoutes = new RouteTable([
   post('/audio/translations', translations),
   post('/moderations', moderations),
   post('/rerank', rerank),
+  { methods: ['GET'], path: '/realtime', operation: realtime },
+  ...['client_secrets', 'sessions', 'transcription_sessions', 'calls', 'calls/{rest}'].map(path =>
+    post(`/realtime/${path}`, realtimeKeys),
+  ),
   { methods: ['GET'], path: '/models', operation: models },
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
   ...openaiFileRows,

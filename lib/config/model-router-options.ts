@@ -1,0 +1,9 @@
+import { z } from 'zod'
+
+/** The options of the plugin model-router. */
+export const modelRouterOptions = z.strictObject({
+  mintedKeys: z.enum(['refuse', 'allow']).default('refuse').meta({
+    description:
+      'Keys and calls that clients may have a provider make for sessions that go around the gateway, uncharged.',
+  }),
+})

@@ -1,0 +1,113 @@
+import { scanJson } from '../../http/json-scan.ts'
+import { GatewayError } from '../../errors.ts'
+import { list, object, span } from '../interest.ts'
+import { findField } from '../read-field.ts'
+import {
+  decodedLength,
+  encodedLength,
+  fieldsOf,
+  lengthOf,
+  parseMessage,
+  scannedMessage,
+  type Fields,
+} from '../session-message.ts'
+import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../session.ts'
+import { UsageFields } from '../usage-fields.ts'
+import { generateNames, measureMetadata } from './usage-metadata.ts'
+
+const blob = object({ data: span('sound') })
+
+const clientInterest = object({
+  setup: span('setup'),
+  clientcontent: span('content'),
+  realtimeinput: object(
+    { audio: blob, video: object({ data: span('picture') }), mediachunks: list(blob) },
+    span('input'),
+  ),
+  toolresponse: span('toolResponse'),
+})
+
+/** `total` is looked at here: thoughts may be outside of it. */
+const liveNames = { ...generateNames, output: 'responseTokenCount', total: '' }
+
+/** Reads Gemini Live: turns have no ids, and one runs at a time. */
+export class LiveReader implements SessionReader {
+  readonly startsByItself = true
+  readonly isSpoken = true
+  #isInTurn = false
+
+  onClient(message: Buffer): ClientEvent {
+    const scan = scannedMessage(() => scanJson(message, clientInterest, { foldUnderscores: true }))
+    if (findField(scan, 'setup') !== undefined) {
+      throw new GatewayError('body_invalid', 'A session is set up once, by its first message.', {
+        param: 'setup',
+      })
+    }
+    const starts = ['content', 'input', 'toolResponse'].some(name => findField(scan, name) !== undefined)
+    const sound = encodedLength(scan, 'sound')
+    return {
+      ...(starts && { starts: 'input' }),
+      audioBytes: decodedLength(sound),
+      textBytes: message.length - sound - encodedLength(scan, 'picture'),
+    }
+  }
+
+  onServer(message: Buffer): readonly ServerEvent[] {
+    const event = parseMessage(message)
+    const content = fieldsOf(event['serverContent'])
+    const events: ServerEvent[] = []
+    const handle = fieldsOf(event['sessionResumptionUpdate'])['newHandle']
+    if (typeof handle === 'string' && handle !== '') {
+      events.push({ kind: 'named', object: { kind: 'session', id: handle } })
+    }
+    if (
+      !this.#isInTurn &&
+      ('modelTurn' in content || 'toolCall' in event || 'outputTranscription' in content)
+    ) {
+      this.#isInTurn = true
+      events.push({ kind: 'started' })
+    }
+    const output = outputOf(content)
+    if (output.textBytes + output.audioBytes > 0) events.push({ kind: 'output', ...output })
+    const usage = usageOf(event['usageMetadata'])
+    if (usage !== undefined) events.push({ kind: 'usage', usage })
+    if (content['turnComplete'] === true) {
+      this.#isInTurn = false
+      events.push({ kind: 'finished' })
+    }
+    return events
+  }
+}
+
+function outputOf(content: Fields): { textBytes: number; audioBytes: number } {
+  let textBytes = lengthOf(fieldsOf(content['outputTranscription'])['text'])
+  let audioBytes = 0
+  const parts = fieldsOf(content['modelTurn'])['parts']
+  for (const part of Array.isArray(parts) ? (parts as readonly unknown[]) : []) {
+    const { text, inlineData } = fieldsOf(part)
+    textBytes += lengthOf(text)
+    audioBytes += decodedLength(lengthOf(fieldsOf(inlineData)['data']))
+  }
+  return { textBytes, audioBytes }
+}
+
+function usageOf(usage: unknown): TurnUsage | undefined {
+  if (typeof usage !== 'object' || usage === null) return undefined
+  const flags = new Set<string>()
+  const fields = new UsageFields(usage, flags)
+  const measured = measureMetadata(fields, liveNames)
+  if (measured === undefined) return undefined
+  const total = fields.count('totalTokenCount')
+  const spoken =
+    (fields.count('promptTokenCount') ?? 0) +
+    (fields.count('responseTokenCount') ?? 0) +
+    (fields.count('toolUsePromptTokenCount') ?? 0)
+  const withThoughts = spoken + (fields.count('thoughtsTokenCount') ?? 0)
+  if (total !== undefined && total !== spoken && total !== withThoughts) fields.flag('usage_inconsistent')
+  return {
+    lines: [{ meters: measured.meters }],
+    raw: JSON.stringify(usage),
+    details: measured.details,
+    flags: [...flags],
+  }
+}

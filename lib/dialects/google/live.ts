@@ -1,0 +1,59 @@
+import { GatewayError } from '../../errors.ts'
+import type { ScanResult } from '../../http/json-scan.ts'
+import type { Operation, RequestFacts } from '../dialect.ts'
+import { object, value } from '../interest.ts'
+import { findField, readString, textOf } from '../read-field.ts'
+import { LiveReader } from './live-reader.ts'
+
+const prefix = 'models/'
+
+/** The model as other paths name it, and the bytes of its name without `models/`. */
+function modelOf(scan: ScanResult): Pick<RequestFacts, 'model' | 'modelSpan'> {
+  const found = findField(scan, 'model')
+  if (found === undefined) {
+    throw new GatewayError(
+      'body_invalid',
+      'The first message of a session must be its setup, with a model.',
+      {
+        param: 'setup.model',
+      },
+    )
+  }
+  const text = textOf(found)
+  // Only its own bytes are ever replaced, so they must be the name itself.
+  if (found.end - found.start !== Buffer.byteLength(text) + 2 || !text.startsWith(prefix)) {
+    throw new GatewayError('body_invalid', 'setup.model must be "models/" and a name, without escapes.', {
+      param: 'setup.model',
+    })
+  }
+  return {
+    model: text.slice(prefix.length),
+    modelSpan: { start: found.start + 1 + prefix.length, end: found.end - 1 },
+  }
+}
+
+function factsFromSetup(scan: ScanResult, body: { readonly length: number }): RequestFacts {
+  const handle = readString(scan, 'handle')
+  return {
+    ...modelOf(scan),
+    isStreaming: true,
+    candidates: 1,
+    textBytes: body.length,
+    media: [],
+    objects: handle === undefined ? [] : [{ kind: 'session', id: handle }],
+  }
+}
+
+/** Gemini Live, whose first message names the model. */
+export const live: Operation = {
+  name: 'live',
+  body: 'json',
+  modelIn: 'body',
+  isFree: false,
+  mainMeter: 'audioOutput',
+  interest: object({
+    setup: object({ model: value('model'), sessionresumption: object({ handle: value('handle') }) }),
+  }),
+  factsFromJson: factsFromSetup,
+  session: { beginsWithMessage: true, createReader: () => new LiveReader() },
+}

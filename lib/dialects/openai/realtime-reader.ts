@@ -1,0 +1,200 @@
+import { scanJson, type ScanResult } from '../../http/json-scan.ts'
+import type { UsageLine } from '../../money/usage.ts'
+import { list, object, span, value } from '../interest.ts'
+import { addUsed } from '../measure.ts'
+import { findField, readString } from '../read-field.ts'
+import {
+  decodedLength,
+  encodedLength,
+  fieldsOf,
+  lengthOf,
+  parseMessage,
+  scannedMessage,
+  type Fields,
+} from '../session-message.ts'
+import type { ClientEvent, ServerEvent, SessionContext, SessionReader, TurnUsage } from '../session.ts'
+import { UsageFields } from '../usage-fields.ts'
+import { measureTokens } from './token-usage.ts'
+
+const clientInterest = object({
+  type: value('type'),
+  event_id: value('id'),
+  audio: span('audio'),
+  item: object({ content: list(object({ audio: span('audio'), image_url: span('picture') })) }),
+  session: object({
+    model: value('model'),
+    max_output_tokens: value('sessionCap'),
+    max_response_output_tokens: value('sessionCap'),
+  }),
+  response: object({ max_output_tokens: value('cap'), max_response_output_tokens: value('cap') }),
+})
+
+/** Events that carry generated text, in the names of the beta and of what came after it. */
+const textDeltas =
+  /^response\.(?:output_)?(?:text|audio_transcript)\.delta$|^response\.function_call_arguments\.delta$/
+const audioDeltas = /^response\.(?:output_)?audio\.delta$/
+
+/** Reads OpenAI's Realtime events, and those of xAI, which copies them. */
+export class RealtimeReader implements SessionReader {
+  readonly #context: SessionContext
+  /** Until the server says otherwise it listens, and answers when the speaker pauses. */
+  #startsByItself = true
+  #isSpoken = true
+  #sessionCap: number | undefined
+  #transcriptionModel: string | undefined
+
+  constructor(context: SessionContext) {
+    this.#context = context
+  }
+
+  get startsByItself(): boolean {
+    return this.#startsByItself
+  }
+
+  get isSpoken(): boolean {
+    return this.#isSpoken
+  }
+
+  onClient(message: Buffer): ClientEvent {
+    const scan = scannedMessage(() => scanJson(message, clientInterest))
+    const type = readString(scan, 'type') ?? ''
+    const id = readString(scan, 'id')
+    const sound = encodedLength(scan, 'audio')
+    const event = {
+      ...(id !== undefined && { id }),
+      audioBytes: decodedLength(sound),
+      textBytes: message.length - sound - encodedLength(scan, 'picture'),
+    }
+    if (type === 'response.create') return { ...event, starts: 'response', ...this.#cap(capOf(scan, 'cap')) }
+    if (type === 'input_audio_buffer.append' || type === 'input_audio_buffer.commit') {
+      // Without voice detection sound is only gathered, until a response is asked for.
+      return this.#startsByItself ? { ...event, starts: 'input', ...this.#cap(undefined) } : event
+    }
+    if (type === 'session.update') return { ...event, ...this.#updated(scan) }
+    return event
+  }
+
+  #updated(scan: ScanResult): Pick<ClientEvent, 'model'> {
+    // What it changes is told by the server, and until then anything may be.
+    this.#startsByItself = true
+    this.#sessionCap = capOf(scan, 'sessionCap') ?? this.#sessionCap
+    const name = readString(scan, 'model')
+    const found = findField(scan, 'model')
+    return name === undefined || found === undefined
+      ? {}
+      : { model: { name, start: found.start, end: found.end } }
+  }
+
+  #cap(own: number | undefined): Pick<ClientEvent, 'outputTokensCap'> {
+    const cap = own ?? this.#sessionCap
+    return cap === undefined ? {} : { outputTokensCap: cap }
+  }
+
+  onServer(message: Buffer): readonly ServerEvent[] {
+    const event = parseMessage(message)
+    const type = typeof event['type'] === 'string' ? event['type'] : ''
+    const turn = turnOf(event)
+    if (audioDeltas.test(type)) {
+      return [{ kind: 'output', ...turn, textBytes: 0, audioBytes: decodedLength(lengthOf(event['delta'])) }]
+    }
+    if (textDeltas.test(type)) {
+      return [{ kind: 'output', ...turn, textBytes: lengthOf(event['delta']), audioBytes: 0 }]
+    }
+    switch (type) {
+      case 'session.created':
+      case 'session.updated':
+        this.#session(fieldsOf(event['session']))
+        return []
+      case 'response.created':
+        return [{ kind: 'started', ...turn }]
+      case 'response.done': {
+        const { usage, status } = fieldsOf(event['response'])
+        const isFailed = status === 'failed' || status === 'cancelled'
+        // xAI puts it beside the response.
+        return [
+          {
+            kind: 'finished',
+            ...turn,
+            ...this.#usageOf(isEmpty(usage) ? event['usage'] : usage, undefined),
+            isFailed,
+          },
+        ]
+      }
+      case 'conversation.item.input_audio_transcription.completed': {
+        const { usage } = this.#usageOf(event['usage'], this.#transcriptionModel)
+        return usage === undefined ? [] : [{ kind: 'side', usage }]
+      }
+      case 'error': {
+        const id = fieldsOf(event['error'])['event_id']
+        return [{ kind: 'refused', ...(typeof id === 'string' && { id }) }]
+      }
+      default:
+        return []
+    }
+  }
+
+  /** The session as the server has it: in OpenAI's form, or in the older one that xAI and others keep. */
+  #session(session: Fields): void {
+    const input = fieldsOf(fieldsOf(session['audio'])['input'])
+    const detection = 'turn_detection' in session ? session['turn_detection'] : input['turn_detection']
+    if ('turn_detection' in session || 'turn_detection' in input) {
+      const { type, create_response: isAnswered } = fieldsOf(detection)
+      this.#startsByItself = typeof type === 'string' && isAnswered !== false
+    }
+    const modalities = session['output_modalities'] ?? session['modalities']
+    if (Array.isArray(modalities)) this.#isSpoken = modalities.includes('audio')
+    const transcription = fieldsOf(input['transcription'] ?? session['input_audio_transcription'])
+    if (typeof transcription['model'] === 'string') this.#transcriptionModel = transcription['model']
+  }
+
+  #usageOf(usage: unknown, model: string | undefined): { usage?: TurnUsage } {
+    if (typeof usage !== 'object' || usage === null) return {}
+    const flags = new Set<string>()
+    const fields = new UsageFields(usage, flags)
+    const { line, details } = this.#measure(fields, model)
+    const lines = line === undefined ? [] : [line]
+    return { usage: { lines, raw: JSON.stringify(usage), details, flags: [...flags] } }
+  }
+
+  #measure(
+    fields: UsageFields,
+    model: string | undefined,
+  ): { line: UsageLine | undefined; details: Record<string, number> } {
+    const named = model === undefined ? {} : { model }
+    // A transcription is billed by its length or by its tokens, as its model is.
+    const seconds = fields.text('type') === 'duration' ? fields.quantity('seconds') : undefined
+    if (seconds !== undefined) {
+      const line: UsageLine = { ...named, meters: {} }
+      addUsed(line.meters, 'audioSeconds', seconds)
+      return { line, details: {} }
+    }
+    const measured = measureTokens(fields, this.#context.providerKind)
+    const billable = fields.quantity('billable_audio_seconds')
+    if (measured === undefined) return { line: undefined, details: {} }
+    const details = { ...measured.details }
+    if (billable === undefined) return { line: { ...named, meters: measured.meters }, details }
+    // xAI bills its sessions by seconds, and counts tokens beside.
+    if (this.#context.isPricedBySecond)
+      return { line: { ...named, meters: { audioSeconds: billable } }, details }
+    return {
+      line: { ...named, meters: measured.meters },
+      details: { ...details, billableAudioSeconds: billable },
+    }
+  }
+}
+
+function capOf(scan: ScanResult, name: string): number | undefined {
+  const found = findField(scan, name)
+  // "inf" is no limit.
+  const cap = found?.type === 'number' ? Number(found.raw?.toString('latin1')) : Number.NaN
+  return Number.isSafeInteger(cap) && cap >= 0 ? cap : undefined
+}
+
+function turnOf(event: Fields): { turn?: string } {
+  const id = event['response_id'] ?? fieldsOf(event['response'])['id']
+  return typeof id === 'string' ? { turn: id } : {}
+}
+
+function isEmpty(value: unknown): boolean {
+  return Object.keys(fieldsOf(value)).length === 0
+}

@@ -1,0 +1,84 @@
+import type { GatewayError } from '../errors.ts'
+import type { NamedObject, UsageLine } from '../money/usage.ts'
+
+/** What a message from the client means for the turns of a session. */
+export interface ClientEvent {
+  /**
+   * `response`: a response begins by this message. `input`: one may begin by itself with it, or one that
+   * runs goes on. Absent: it costs nothing by itself.
+   */
+  readonly starts?: 'response' | 'input'
+  /** The client's own id of the message, which errors name. */
+  readonly id?: string
+  /** Text in it, as the provider will read it. */
+  readonly textBytes: number
+  /** Sound in it, decoded. */
+  readonly audioBytes: number
+  /** The most output tokens the response may have. */
+  readonly outputTokensCap?: number
+  /** The model it names, and where its value stands, with its quotes. */
+  readonly model?: { readonly name: string; readonly start: number; readonly end: number }
+}
+
+/** What was consumed, as the provider reported it in one message. */
+export interface TurnUsage {
+  /** A line without a model is of the session's model. */
+  readonly lines: readonly UsageLine[]
+  /** The provider's usage object as JSON text. */
+  readonly raw: string
+  readonly details: Readonly<Record<string, number>>
+  readonly flags: readonly string[]
+}
+
+/** What a message from the provider means for the turns of a session. */
+export type ServerEvent =
+  | { readonly kind: 'started'; readonly turn?: string }
+  | {
+      readonly kind: 'output'
+      readonly turn?: string
+      readonly textBytes: number
+      readonly audioBytes: number
+    }
+  /** What the turn has consumed so far; a later one takes its place. */
+  | { readonly kind: 'usage'; readonly usage: TurnUsage }
+  /** A turn is over; without a usage none was reported with it. */
+  | {
+      readonly kind: 'finished'
+      readonly turn?: string
+      readonly usage?: TurnUsage
+      readonly isFailed?: boolean
+    }
+  /** Something beside the turns that is billed, such as the transcript of what was said. */
+  | { readonly kind: 'side'; readonly usage: TurnUsage }
+  /** Something that the provider keeps and that a later request may name. */
+  | { readonly kind: 'named'; readonly object: NamedObject }
+  /** The provider refused a message; by its id, where it had one. */
+  | { readonly kind: 'refused'; readonly id?: string }
+
+/** What a session's reader may know. */
+export interface SessionContext {
+  /** The provider's config name or what it is `like`. */
+  readonly providerKind: string
+  /** The model's price counts seconds of sound, so usage is told in them where the provider does. */
+  readonly isPricedBySecond: boolean
+}
+
+/** Reads the messages of one session in both directions. */
+export interface SessionReader {
+  /** A response may begin without being asked for, when the speaker pauses. */
+  readonly startsByItself: boolean
+  /** Responses are spoken, as far as is known. */
+  readonly isSpoken: boolean
+  /** @throws GatewayError body_invalid, field_ambiguous */
+  onClient(message: Buffer): ClientEvent
+  onServer(message: Buffer): readonly ServerEvent[]
+}
+
+/** A wire format of sessions over WebSocket. */
+export interface SessionProtocol {
+  /** The model and more stand in the client's first message, which therefore comes before the provider's. */
+  readonly beginsWithMessage: boolean
+  createReader(context: SessionContext): SessionReader
+  /** An error as a message of the protocol; undefined where it has none and errors close the session. */
+  errorMessage?(error: GatewayError, eventId: string): string
+}

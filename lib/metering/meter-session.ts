@@ -1,0 +1,42 @@
+import type { Config } from '../config/config.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { ModelDirectory } from '../models/model-directory.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import { Conversation } from './conversation.ts'
+import { SessionMeter } from './session-meter.ts'
+import { SessionMoney } from './session-money.ts'
+
+declare module '../pipeline/facts.ts' {
+  interface Facts {
+    sessionMeter: SessionMeter
+  }
+}
+
+interface SessionContext {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly bus: PipelineBus
+  readonly directory: ModelDirectory
+}
+
+/** The tap that charges a session; undefined where nothing has a price. */
+export function meterSession(exchange: Exchange, context: SessionContext): SessionMeter | undefined {
+  const { provider, price, modelName, upstreamModelName } = exchange.get('target')
+  const { match } = exchange.get('route')
+  const protocol = match.operation.session
+  if (price === undefined || protocol === undefined) return undefined
+  const isPricedBySecond =
+    price.rubPerUnit['audioSeconds'] !== undefined || price.rubPerMillion.audioSeconds !== undefined
+  return new SessionMeter({
+    reader: protocol.createReader({ providerKind: provider.kind, isPricedBySecond }),
+    money: new SessionMoney(exchange, { ...context, price }),
+    conversation: new Conversation(context.config.hold.bytesPerToken, exchange.get('request').textBytes),
+    model: {
+      asked: match.pathModel ?? exchange.get('request').model ?? '',
+      canonical: modelName,
+      upstream: upstreamModelName,
+    },
+    checkKey: exchange.get('checkKey'),
+  })
+}

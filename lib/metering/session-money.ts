@@ -1,0 +1,262 @@
+import type { Config } from '../config/config.ts'
+import type { TurnUsage } from '../dialects/session.ts'
+import { GatewayError } from '../errors.ts'
+import type { Target } from '../exchange-facts.ts'
+import { BalanceInsufficientError, KeyBudgetExceededError, LedgerUnavailableError } from '../ledger/ledger.ts'
+import type { ChargeRequest, Hold, Ledger, Micros } from '../ledger/ledger.ts'
+import type { ModelDirectory } from '../models/model-directory.ts'
+import { formatRoubles } from '../money/amount.ts'
+import { priceInForce, type Price } from '../money/price.ts'
+import { addMeters, type Meters, type NamedObject, type UsageLine } from '../money/usage.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { Outcome } from '../pipeline/outcome.ts'
+import { isFreeAbort } from './decide-charge.ts'
+import { audioTokens, turnHold } from './turn-hold.ts'
+
+/** A turn of a session from its hold to its charge. */
+export interface Turn {
+  readonly hold: Hold
+  /** The provider's id of the response. */
+  id: string | undefined
+  /** The client's id of the message that asked for it. */
+  eventId: string | undefined
+  isAskedFor: boolean
+  isStarted: boolean
+  /** What was generated so far. */
+  textBytes: number
+  audioBytes: number
+  /** What the provider told of it so far. */
+  usage: TurnUsage | undefined
+}
+
+interface TurnEnd {
+  readonly usage: TurnUsage | undefined
+  readonly isFailed: boolean
+  /** What it is taken to have read, where nobody counted. */
+  readonly input: Meters
+}
+
+interface SessionMoneyContext {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly bus: PipelineBus
+  readonly directory: ModelDirectory
+  readonly price: Price
+}
+
+type Owed = Pick<ChargeRequest, 'usageSource' | 'flags'> & {
+  readonly lines: readonly UsageLine[]
+  readonly usage?: TurnUsage
+}
+
+/** Moves the money of a session's turns: holds and charges of one exchange, by their sequence. */
+export class SessionMoney {
+  readonly #exchange: Exchange
+  readonly #context: SessionMoneyContext
+  readonly #lines: UsageLine[] = []
+  #sequence = 0
+
+  constructor(exchange: Exchange, context: SessionMoneyContext) {
+    this.#exchange = exchange
+    this.#context = context
+  }
+
+  /** @throws GatewayError balance_insufficient, key_budget_exceeded, overloaded */
+  async open(turn: Parameters<typeof turnHold>[2]): Promise<Turn> {
+    const amount = turnHold(this.#target, this.#context.config.hold, turn)
+    try {
+      return newTurn(await this.#hold(amount))
+    } catch (error) {
+      throw holdError(error)
+    }
+  }
+
+  /** A hold of nothing, for what was not held for before it was consumed. */
+  async openEmpty(): Promise<Turn> {
+    return newTurn(await this.#hold(0))
+  }
+
+  async release({ hold }: Turn): Promise<void> {
+    await this.#context.ledger.release(hold)
+  }
+
+  /** Charges a turn that came to its end; returns what was counted. */
+  async finish(turn: Turn, end: TurnEnd): Promise<Meters | undefined> {
+    const usage = end.usage ?? turn.usage
+    const isDrained = this.#exchange.hasClientLeft
+    if (usage === undefined || usage.lines.length === 0) {
+      // Without output there is nothing that a provider would bill and not count.
+      if (turn.textBytes + turn.audioBytes === 0) {
+        if (end.isFailed) await this.release(turn)
+        else
+          await this.#charge(
+            turn,
+            { lines: [], usageSource: 'provider', flags: ['usage_missing'] },
+            'completed',
+          )
+        return undefined
+      }
+      await this.#charge(turn, estimate(turn, end.input, ['usage_missing']), 'completed')
+      return undefined
+    }
+    const usageSource = isDrained ? 'drained' : 'provider'
+    await this.#charge(turn, { lines: usage.lines, usageSource, flags: usage.flags, usage }, 'completed')
+    return usage.lines.reduce((sum, line) => addMeters(sum, line.meters), {})
+  }
+
+  /** Charges what is billed beside the turns. */
+  async chargeAside(usage: TurnUsage): Promise<void> {
+    const turn = await this.openEmpty()
+    await this.#charge(
+      turn,
+      { lines: usage.lines, usageSource: 'provider', flags: usage.flags, usage },
+      'completed',
+    )
+  }
+
+  /** A turn that the end of the session cut off. */
+  async settle(turn: Turn, outcome: Outcome, input: Meters): Promise<void> {
+    const { kind } = outcome.kind === 'completed' ? { kind: 'aborted' as const } : outcome
+    const hasOutput = turn.textBytes + turn.audioBytes > 0
+    if (turn.usage !== undefined && turn.usage.lines.length > 0) {
+      const { lines, flags } = turn.usage
+      await this.#charge(turn, { lines, usageSource: 'provider', flags, usage: turn.usage }, kind)
+      return
+    }
+    const isBegun = turn.isStarted || turn.isAskedFor
+    const isFree = kind === 'broken' || isFreeAbort(this.#target.provider.kind)
+    if (!isBegun || (!hasOutput && isFree)) await this.release(turn)
+    else await this.#charge(turn, estimate(turn, input, hasOutput ? [] : ['ambiguous']), kind)
+  }
+
+  async record(object: NamedObject): Promise<void> {
+    const { provider, credential } = this.#target
+    await this.#context.ledger.recordObject({
+      ...object,
+      provider: provider.name,
+      accountId: this.#exchange.get('key').accountId,
+      credential: credential.name,
+      exchangeId: this.#exchange.id,
+    })
+  }
+
+  alarm(code: string): void {
+    this.#context.bus.emit('alarm', code, { requestId: this.#exchange.id, model: this.#target.modelName })
+  }
+
+  get #target(): Target {
+    return this.#exchange.get('target')
+  }
+
+  async #hold(amountMicros: Micros): Promise<Hold> {
+    const key = this.#exchange.get('key')
+    const { budgetMicros, budgetPeriod: period = 'total' } = key
+    return await this.#context.ledger.placeHold({
+      exchangeId: this.#exchange.id,
+      sequence: this.#sequence++,
+      accountId: key.accountId,
+      keyId: key.id,
+      amountMicros,
+      ...(budgetMicros === undefined ? {} : { budget: { budgetMicros, period } }),
+    })
+  }
+
+  async #charge({ hold }: Turn, owed: Owed, outcome: ChargeRequest['outcome']): Promise<void> {
+    const { provider, modelName } = this.#target
+    const route = this.#exchange.get('route')
+    const flags = new Set(owed.flags)
+    const charge: ChargeRequest = {
+      provider: provider.name,
+      model: modelName,
+      dialect: route.dialect.name,
+      operation: route.match.operation.name,
+      outcome,
+      usageSource: owed.usageSource,
+      lines: owed.lines.map(usage => ({ usage, price: this.#priceOf(usage, flags) })),
+      ...(owed.usage !== undefined && { rawUsage: owed.usage.raw }),
+      ...(owed.usage !== undefined && { details: owed.usage.details }),
+      flags: [...flags],
+    }
+    this.#lines.push(...owed.lines)
+    this.#exchange.set('usage', this.#lines)
+    const result = await this.#context.ledger.charge(hold, charge)
+    this.#context.bus.emit('session-charge', this.#exchange, { charge, result, sequence: hold.sequence })
+    for (const flag of result.flags) this.alarm(flag)
+  }
+
+  /** A line of another model, such as the one that writes down what was said, has that model's price. */
+  #priceOf({ model }: UsageLine, flags: Set<string>): Price {
+    const { price, directory } = this.#context
+    if (model === undefined) return price
+    const entry = directory.resolve(model, undefined)?.entry
+    const own = entry === undefined ? undefined : priceInForce(entry.prices, this.#exchange.startedAt)
+    if (own === undefined) flags.add('model_unpriced')
+    return own ?? price
+  }
+}
+
+function newTurn(hold: Hold): Turn {
+  return {
+    hold,
+    id: undefined,
+    eventId: undefined,
+    isAskedFor: false,
+    isStarted: false,
+    textBytes: 0,
+    audioBytes: 0,
+    usage: undefined,
+  }
+}
+
+/** Four bytes of text are about a token; that is all that is known without the provider's count. */
+function estimate(turn: Turn, input: Meters, flags: readonly string[]): Owed {
+  const meters: Meters = { ...input }
+  const spoken = audioTokens(turn.audioBytes, 'spoken')
+  meters.output = Math.ceil(turn.textBytes / 4)
+  if (spoken > 0) meters.audioOutput = spoken
+  return { lines: [{ meters }], usageSource: 'estimated', flags: [...flags, 'estimate_rough'] }
+}
+
+function holdError(error: unknown): unknown {
+  if (error instanceof LedgerUnavailableError) {
+    return new GatewayError('overloaded', 'The ledger cannot take new turns now. Try again soon.', {
+      cause: error,
+      retryAfterSeconds: 1,
+    })
+  }
+  if (error instanceof KeyBudgetExceededError) {
+    const { requiredMicros, budget } = error
+    return wanting(
+      'key_budget_exceeded',
+      "the key's budget has",
+      requiredMicros,
+      budget.availableMicros,
+      error,
+    )
+  }
+  if (error instanceof BalanceInsufficientError) {
+    const { requiredMicros, availableMicros } = error
+    return wanting('balance_insufficient', 'the account has', requiredMicros, availableMicros, error)
+  }
+  return error
+}
+
+function wanting(
+  code: 'key_budget_exceeded' | 'balance_insufficient',
+  whose: string,
+  requiredMicros: Micros,
+  availableMicros: Micros,
+  cause: Error,
+): GatewayError {
+  const required = formatRoubles(requiredMicros)
+  const available = formatRoubles(availableMicros)
+  return new GatewayError(
+    code,
+    `The next turn may cost up to ${required} roubles and ${whose} ${available}. Top up.`,
+    {
+      cause,
+      details: { required, available },
+    },
+  )
+}

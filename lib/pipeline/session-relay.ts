@@ -1,0 +1,105 @@
+import type { Exchange } from './exchange.ts'
+import type { Outcome } from './outcome.ts'
+import type { SessionControls, SessionSink, SessionTap } from './plugin.ts'
+
+/** What the relay of a session asks of the pipeline at each step. */
+export interface SessionSteps {
+  openTaps(exchange: Exchange): readonly SessionTap[]
+  settle(exchange: Exchange, outcome: Outcome): Promise<void> | undefined
+  /** Answers with an error in the caller's dialect: by HTTP, or by the WebSocket once that is open. */
+  refuse(exchange: Exchange, error: Error): void
+  end(exchange: Exchange, outcome: Outcome): void
+}
+
+type Phase = 'gates' | 'forwarding' | 'open' | 'settling' | 'ended'
+
+/**
+ * The course of a session behind its gates. Its turns are charged while it runs; what is open at its end is
+ * settled then, once.
+ */
+export class SessionRelay implements SessionSink {
+  readonly #exchange: Exchange
+  readonly #steps: SessionSteps
+  #phase: Phase = 'gates'
+  #controls: SessionControls | undefined
+  cutReason: Error | undefined
+
+  constructor(exchange: Exchange, steps: SessionSteps) {
+    this.#exchange = exchange
+    this.#steps = steps
+    exchange.response.once('close', () => {
+      exchange.hasClientLeft = true
+      if (this.#phase === 'forwarding') this.#controls?.cut(new Error('The client left.'))
+    })
+  }
+
+  open(): void {
+    this.#phase = 'forwarding'
+    this.#exchange.moments.admittedMs = performance.now()
+  }
+
+  attach(controls: SessionControls): void {
+    this.#controls = controls
+  }
+
+  onOpen(): readonly SessionTap[] {
+    this.#phase = 'open'
+    this.#exchange.moments.firstByteMs = performance.now()
+    return this.#steps.openTaps(this.#exchange)
+  }
+
+  /** No session came about. */
+  onError(error: Error): void {
+    if (this.#phase === 'gates' || this.#phase === 'forwarding') {
+      this.#settle(this.#exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'refused', error })
+    } else if (this.#phase === 'open') {
+      this.#settle({ kind: 'broken', error })
+    }
+  }
+
+  onEnd(outcome: Outcome): void {
+    if (this.#phase === 'forwarding' || this.#phase === 'open') this.#settle(outcome)
+  }
+
+  abandon(): void {
+    if (this.#phase === 'gates') this.#settle({ kind: 'aborted' })
+  }
+
+  /** Lets a turn that runs come to its end, and ends the session then. */
+  windUp(reason: Error): void {
+    if (this.#phase === 'gates') this.#cutInGates(reason)
+    else this.#controls?.windUp(reason)
+  }
+
+  cut(reason: Error): void {
+    if (this.#phase === 'gates') this.#cutInGates(reason)
+    else this.#controls?.cut(reason)
+  }
+
+  /** A gate that waits for the client's first message would wait on. */
+  #cutInGates(reason: Error): void {
+    this.cutReason = reason
+    this.#exchange.response.socket?.destroy()
+  }
+
+  #settle(outcome: Outcome): void {
+    this.#phase = 'settling'
+    const pending = this.#steps.settle(this.#exchange, outcome)
+    if (pending === undefined) this.#finish(outcome)
+    else {
+      pending.then(
+        () => this.#finish(outcome),
+        // The plugin's failure is reported; what is owed stays owed.
+        () => this.#finish(outcome),
+      )
+    }
+  }
+
+  #finish(outcome: Outcome): void {
+    this.#phase = 'ended'
+    if (outcome.kind === 'refused' && !this.#exchange.hasClientLeft) {
+      this.#steps.refuse(this.#exchange, outcome.error)
+    }
+    this.#steps.end(this.#exchange, outcome)
+  }
+}

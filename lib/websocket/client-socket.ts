@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { GatewayError } from '../errors.ts'
+import { headerValue, headerValues } from '../http/headers.ts'
+import { closeCodeOf, closeReasonOf } from './close-codes.ts'
+import type { Message, MessageLimits } from './message-reader.ts'
+import { Peer } from './peer.ts'
+import { SessionError } from './session-error.ts'
+import { answeredProtocol } from './subprotocols.ts'
+
+declare module '../pipeline/facts.ts' {
+  interface Facts {
+    /** The client's end of a session; absent for plain requests. */
+    client: ClientSocket
+  }
+}
+
+/** How long a client may take to answer a goodbye. */
+const lingerMs = 2_000
+/** RFC 6455 section 1.3. */
+const acceptSuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+
+/** The client's end of a session, from its request to upgrade on. */
+export class ClientSocket {
+  readonly peer: Peer
+  readonly #request: IncomingMessage
+  readonly #socket: Duplex
+  #isAccepted = false
+  #first: Message | undefined
+
+  /** @throws GatewayError request_invalid for a request that is no handshake of RFC 6455 */
+  constructor(request: IncomingMessage, socket: Duplex, head: Buffer, limits: Omit<MessageLimits, 'from'>) {
+    this.#request = request
+    this.#socket = socket
+    checkHandshake(request)
+    if (head.length > 0) socket.unshift(head)
+    this.peer = new Peer(socket, { ...limits, from: 'client' })
+  }
+
+  /** The WebSocket stands: errors are told over it from now on. */
+  get isAccepted(): boolean {
+    return this.#isAccepted
+  }
+
+  /**
+   * Agrees to the upgrade.
+   * @param headers more to say, flat; what belongs to the handshake is made here
+   * @param providerProtocol the subprotocol that the provider chose
+   */
+  accept(headers: readonly string[], providerProtocol: string | undefined): void {
+    const key = headerValue(this.#request.rawHeaders, 'sec-websocket-key') ?? ''
+    const accept = createHash('sha1')
+      .update(key + acceptSuffix)
+      .digest('base64')
+    const lines = ['HTTP/1.1 101 Switching Protocols', 'Upgrade: websocket', 'Connection: Upgrade']
+    lines.push(`Sec-WebSocket-Accept: ${accept}`)
+    const protocol = answeredProtocol(this.#request.rawHeaders, providerProtocol)
+    if (protocol !== undefined) lines.push(`Sec-WebSocket-Protocol: ${protocol}`)
+    for (let index = 0; index + 1 < headers.length; index += 2) {
+      if (!(headers[index] as string).toLowerCase().startsWith('sec-websocket-')) {
+        lines.push(`${headers[index]}: ${headers[index + 1]}`)
+      }
+    }
+    this.#isAccepted = true
+    this.#socket.write(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'))
+  }
+
+  /** Ends an open WebSocket before its session has begun. */
+  refuse(error: Error, text: string | undefined): void {
+    if (text !== undefined) void this.peer.writeText(Buffer.from(text))
+    this.peer.close(closeCodeOf(error), closeReasonOf(error))
+    this.peer.discard()
+    const timer = setTimeout(() => this.peer.destroy(), lingerMs)
+    timer.unref()
+  }
+
+  /**
+   * The message that a session begins with; it is kept for who sends it on.
+   * @throws GatewayError request_timeout, request_invalid, and what reading throws
+   */
+  async firstMessage(timeoutMs: number): Promise<Message> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(
+        () => reject(new GatewayError('request_timeout', `No setup came within ${timeoutMs} ms.`)),
+        timeoutMs,
+      )
+    })
+    try {
+      this.#first = await Promise.race([this.#nextData(), late])
+      return this.#first
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #nextData(): Promise<Message> {
+    for (;;) {
+      const { value, done } = await this.peer.messages.next()
+      if (done === true || value.kind === 'close')
+        throw new SessionError(1000, 'The client left before its setup.')
+      if (value.kind === 'data') return value
+    }
+  }
+
+  /** The first message, where it was waited for. */
+  get first(): Message | undefined {
+    return this.#first
+  }
+}
+
+/** @throws GatewayError request_invalid */
+function checkHandshake({ rawHeaders }: IncomingMessage): void {
+  const keys = headerValues(rawHeaders, 'sec-websocket-key')
+  const versions = headerValues(rawHeaders, 'sec-websocket-version')
+  if (keys.length !== 1 || !/^[+/0-9A-Za-z]{22}==$/.test(keys[0] ?? '')) {
+    throw new GatewayError('request_invalid', 'Sec-WebSocket-Key must be there once, 16 bytes in base64.')
+  }
+  if (versions.length !== 1 || versions[0] !== '13') {
+    throw new GatewayError('request_invalid', 'Only version 13 of WebSocket is spoken here.')
+  }
+}

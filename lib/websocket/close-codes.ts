@@ -1,0 +1,42 @@
+import { ShutDownError, GatewayError, type ErrorCode } from '../errors.ts'
+import { SessionError } from './session-error.ts'
+
+/** RFC 6455 section 7.4.1: 1008 is a breach of policy, 1013 means to try again later. */
+const codes: { readonly [C in ErrorCode]?: number } = {
+  body_invalid: 1007,
+  field_ambiguous: 1007,
+  body_too_large: 1009,
+  request_timeout: 1001,
+  overloaded: 1013,
+  rate_limited: 1013,
+  internal: 1011,
+  upstream_unreachable: 1014,
+  upstream_failed: 1014,
+  upstream_timeout: 1014,
+  credentials_exhausted: 1014,
+}
+
+/** The close code that an error ends a session with. */
+export function closeCodeOf(error: Error): number {
+  if (error instanceof SessionError) return error.closeCode
+  if (error instanceof ShutDownError) return 1001
+  return error instanceof GatewayError ? (codes[error.code] ?? 1008) : 1011
+}
+
+const passing: ReadonlySet<ErrorCode> = new Set([
+  'body_invalid',
+  'field_ambiguous',
+  'model_not_allowed',
+  'model_not_found',
+])
+
+/** Whether no further message could fare better. */
+export function endsSession(error: Error): boolean {
+  return !(error instanceof GatewayError) || !passing.has(error.code)
+}
+
+/** What a close frame says of an error: nothing of the gateway's inside. */
+export function closeReasonOf(error: Error): string {
+  const isToldApart = error instanceof GatewayError || error instanceof SessionError
+  return isToldApart ? error.message : 'The gateway failed.'
+}

@@ -1,0 +1,49 @@
+import { memoryBody } from '../bodies/request-body.ts'
+import { scannedMessage } from '../dialects/session-message.ts'
+import { GatewayError } from '../errors.ts'
+import type { Route } from '../exchange-facts.ts'
+import { scanJson } from '../http/json-scan.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { ScannedRequest } from '../scan-request.ts'
+
+const nothing: ScannedRequest = {
+  facts: { isStreaming: true, candidates: 1, textBytes: 0, media: [], objects: [] },
+  isForm: false,
+  body: memoryBody(Buffer.alloc(0)),
+  content: memoryBody(Buffer.alloc(0)),
+}
+
+/**
+ * What a session's setup says. Where that stands in the client's first message, the WebSocket is agreed to and
+ * the message waited for: it takes the place of a body.
+ * @throws GatewayError upgrade_required, request_timeout, body_invalid, field_ambiguous
+ */
+export async function receiveSetup(
+  exchange: Exchange,
+  route: Route,
+  timeoutMs: number,
+): Promise<ScannedRequest> {
+  const client = exchange.find('client')
+  if (client === undefined) {
+    throw new GatewayError('upgrade_required', 'This is a WebSocket: ask for an upgrade to "websocket".')
+  }
+  const { operation } = route.match
+  const { interest, factsFromJson } = operation
+  if (
+    operation.session?.beginsWithMessage !== true ||
+    interest === undefined ||
+    factsFromJson === undefined
+  ) {
+    return nothing
+  }
+  client.accept(['x-gateway-request-id', exchange.id], undefined)
+  const { data } = await client.firstMessage(timeoutMs)
+  const facts = scannedMessage(() =>
+    factsFromJson.call(operation, scanJson(data, interest, { foldUnderscores: true }), {
+      length: data.length,
+    }),
+  )
+  const body = memoryBody(data)
+  // The span of the model is its bare name, as in a form.
+  return { facts, isForm: true, body, content: body }
+}

@@ -1,0 +1,147 @@
+import { asGatewayError } from '../answer-error.ts'
+import { GatewayError } from '../errors.ts'
+import { answerHeaders, headerValue } from '../http/headers.ts'
+import { newId } from '../new-id.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { SessionControls, SessionSink } from '../pipeline/plugin.ts'
+import type { UpstreamFacts } from '../upstream/upstream-call.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import { OpenUpstream, type UpgradeFor, type UpstreamSession } from './open-upstream.ts'
+import { Peer } from './peer.ts'
+import { SessionError } from './session-error.ts'
+import { Session } from './session.ts'
+
+export interface SessionCallOptions {
+  readonly upstreams: Upstreams
+  readonly upgradeFor: UpgradeFor
+  readonly messageBytesMax: number
+  readonly onHeld: (bytes: number) => void
+  readonly sessionMs: number
+  readonly idleMs: number
+}
+
+/** How long a turn is read on for its usage when the client has left. */
+const drainMs = 120_000
+
+/** Brings a session about, and runs it. */
+export class SessionCall implements SessionControls, UpstreamFacts {
+  readonly #exchange: Exchange
+  readonly #sink: SessionSink
+  readonly #options: SessionCallOptions
+  readonly #upstream: OpenUpstream
+  #session: Session | undefined
+  #cutReason: Error | undefined
+  egressName: string | undefined
+
+  constructor(exchange: Exchange, sink: SessionSink, options: SessionCallOptions) {
+    this.#exchange = exchange
+    this.#sink = sink
+    this.#options = options
+    this.#upstream = new OpenUpstream(exchange, options.upstreams, options.upgradeFor)
+  }
+
+  get attemptCount(): number {
+    return this.#upstream.attemptCount
+  }
+
+  start(): void {
+    this.#run().catch((error: unknown) =>
+      this.#sink.onError(error instanceof Error ? error : new Error(String(error))),
+    )
+  }
+
+  windUp(reason: Error): void {
+    if (this.#session === undefined) this.cut(reason)
+    else this.#session.windUp(reason)
+  }
+
+  cut(reason: Error): void {
+    this.#cutReason ??= reason
+    if (this.#session === undefined) this.#upstream.abort()
+    else this.#session.cut(reason)
+  }
+
+  async #run(): Promise<void> {
+    const upstream = await this.#upstream.open()
+    this.egressName = upstream.egressName
+    try {
+      if (this.#cutReason !== undefined) throw this.#cutReason
+      if (upstream.answer.head.status === 101) await this.#converse(upstream)
+      else await this.#passRefusalOn(upstream)
+    } finally {
+      upstream.stream.destroy()
+      upstream.leave()
+    }
+  }
+
+  async #converse({ answer, stream }: UpstreamSession): Promise<void> {
+    const { messageBytesMax, onHeld, sessionMs, idleMs } = this.#options
+    const exchange = this.#exchange
+    const client = exchange.get('client')
+    const taps = this.#sink.onOpen()
+    exchange.answerStatus = 101
+    exchange.wasSent = true
+    if (!client.isAccepted) {
+      const headers = [...answerHeaders(answer.head.headers), 'x-gateway-request-id', exchange.id]
+      client.accept(headers, headerValue(answer.head.headers, 'sec-websocket-protocol'))
+      exchange.response.statusCode = 101
+    }
+    const provider = new Peer(stream, { from: 'provider', messageBytesMax, onHeld })
+    this.#session = new Session({
+      client: client.peer,
+      provider,
+      taps,
+      limits: { sessionMs, idleMs, drainMs },
+      onClientLeft: () => exchange.onClientLeft,
+      errorText: error => errorText(exchange, error),
+      onEnd: outcome => this.#sink.onEnd(outcome),
+    })
+    await this.#sendFirst(provider)
+    await this.#session.run()
+  }
+
+  /** The message that a session begins with was read already; another model's name may stand in it now. */
+  async #sendFirst(provider: Peer): Promise<void> {
+    const { first } = this.#exchange.get('client')
+    const { body } = this.#exchange.get('target')
+    if (first === undefined || !Buffer.isBuffer(body)) return
+    if (body.equals(first.data)) await provider.write(first.frames)
+    else await provider.writeText(body)
+  }
+
+  /** What the provider says of a request that only its sender can mend, as it came. */
+  async #passRefusalOn({ answer }: UpstreamSession): Promise<void> {
+    const { head, body } = answer
+    const { response } = this.#exchange
+    const target = this.#exchange.get('target')
+    if (this.#exchange.get('client').isAccepted) {
+      throw new GatewayError(
+        'upstream_failed',
+        `${target.provider.name} refused the session with ${head.status}.`,
+      )
+    }
+    this.#exchange.answerStatus = head.status
+    const headers = [...answerHeaders(head.headers), 'x-gateway-request-id', this.#exchange.id]
+    headers.push('content-length', String(body.length), 'connection', 'close')
+    response.writeHead(head.status, headers)
+    await new Promise<void>(resolve => {
+      response.once('close', resolve)
+      response.end(body)
+    })
+    this.#sink.onEnd({ kind: 'completed' })
+  }
+}
+
+/** An error as a message of the session's protocol, where it has one. */
+export function errorText(exchange: Exchange, error: Error): string | undefined {
+  const { session } = exchange.get('route').match.operation
+  return session?.errorMessage?.(asGatewayError(toldError(error)), `event_${newId()}`)
+}
+
+/** A breach of RFC 6455 as the dialect would call it. */
+function toldError(error: Error): Error {
+  if (!(error instanceof SessionError)) return error
+  const code =
+    error.closeCode === 1009 ? 'body_too_large' : error.closeCode === 1013 ? 'overloaded' : 'request_invalid'
+  return new GatewayError(code, error.message, { cause: error })
+}
