@@ -1,0 +1,152 @@
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { dialects } from '../../lib/find-route.ts'
+import type { ObjectKind } from '../../lib/money/usage.ts'
+import { callConfig } from '../fixtures/dialect-call.ts'
+import { send } from '../fixtures/http-client.ts'
+import { hasName, isServed, namingRequests, type NamingRequest } from '../fixtures/object-places.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway } from '../fixtures/test-gateway.ts'
+
+const upstream = await startRawUpstream(t, () =>
+  plainAnswer(200, ['content-type', 'application/json'], '{"id":"resp_1"}'),
+)
+const everyMeter = Object.fromEntries(
+  ['videoSeconds', 'images', 'characters', 'audioSeconds'].map(name => [name, '1']),
+)
+const models = {
+  '*': {
+    provider: ['openai', 'anthropic', 'google'],
+    rubPerMillion: { input: '1', output: '1' },
+    rubPerUnit: everyMeter,
+  },
+}
+const gateway = await startTestGateway(t, { config: callConfig(upstream.origin, {}, { models }) })
+const other = await gateway.accounts.createAccount({ email: 'other@example.org' })
+
+const collections: Partial<Record<ObjectKind, string>> = {
+  cachedContent: 'cachedContents/',
+  operation: 'models/some-model/operations/',
+}
+
+function idOf(whose: string, dialectName: string, kind: ObjectKind): string {
+  const isGoogle = dialectName === 'google'
+  const collection = isGoogle ? { file: 'files/', batch: 'batches/', ...collections }[kind as string] : ''
+  // Skills without this beginning are the provider's own.
+  return `${collection ?? ''}${kind === 'skill' ? 'skill_' : ''}${whose}-1`
+}
+
+const kinds = new Set<ObjectKind>()
+for (const dialect of Object.values(dialects)) {
+  for (const row of dialect.routes) {
+    for (const { kind } of namingRequests(dialect, row, () => 'x')) kinds.add(kind)
+  }
+}
+
+const database = new Database(gateway.storeFile)
+const insert = database.prepare(
+  `INSERT INTO objects (provider, kind, id, account_id, credential, exchange_id, created_at)
+   VALUES (?, ?, ?, ?, ?, 'x', 0)`,
+)
+for (const name of ['openai', 'anthropic', 'google']) {
+  for (const kind of kinds) {
+    insert.run(name, kind, idOf('theirs', name, kind), other.id, `${name}#1`)
+    insert.run(name, kind, idOf('own', name, kind), gateway.accountId, `${name}#1`)
+  }
+}
+database.close()
+
+await t.test('every route with a name in its path says of what', t => {
+  for (const dialect of Object.values(dialects)) {
+    for (const row of dialect.routes) {
+      if (!isServed(row) || !hasName(row) || row.operation.mintsKeys !== undefined) continue
+      t.not(row.object, undefined, `${dialect.name}: ${row.methods.join(', ')} ${row.path}`)
+    }
+  }
+  t.end()
+})
+
+for (const dialect of Object.values(dialects)) {
+  for (const row of dialect.routes) {
+    const naming = (whose: string): readonly NamingRequest[] =>
+      namingRequests(dialect, row, (kind, part) => idOf(part === 'own' ? part : whose, dialect.name, kind))
+    const theirs = naming('theirs')
+    const nobodys = naming('nobody')
+    for (const [index, request] of theirs.entries()) {
+      await t.test(
+        `${dialect.name}: ${request.title}: another's is not found, as an unknown one is`,
+        async t => {
+          const ask = async (asked: typeof request) =>
+            send(gateway.url + asked.path, {
+              method: asked.method,
+              headers: [
+                ...asked.headers,
+                ...(dialect.name === 'google' ? ['x-goog-api-key', gateway.key] : []),
+                ...(dialect.name === 'google' ? [] : ['authorization', `Bearer ${gateway.key}`]),
+                ...(asked.body === undefined ? [] : ['content-type', 'application/json']),
+              ],
+              ...(asked.body !== undefined && { body: JSON.stringify(asked.body) }),
+            })
+          const foreign = await ask(request)
+          const unknown = await ask(nobodys[index] as typeof request)
+          t.equal(foreign.status, 404, foreign.body.toString())
+          t.match(foreign.body.toString(), /not_found|NOT_FOUND/)
+          t.match(foreign.body.toString(), /theirs-1/, 'the name as it was sent')
+          const plain = ({ body, requestId }: typeof foreign): string =>
+            body
+              .toString()
+              .replaceAll(/theirs|nobody/g, 'whose')
+              .replaceAll(requestId, 'request')
+          t.equal(plain(unknown), plain(foreign), 'nobody can tell the two apart')
+          t.strictSame(unknown.rawHeaders.filter(isName), foreign.rawHeaders.filter(isName))
+          t.equal(upstream.requests.length, 0, 'nothing is forwarded')
+        },
+      )
+    }
+  }
+}
+
+await t.test("an address of the provider's own files is a name, other addresses pass", async t => {
+  const port = new URL(upstream.origin).port
+  const ask = (uri: string) =>
+    send(`${gateway.url}/v1beta/models/some-model:countTokens`, {
+      headers: ['x-goog-api-key', gateway.key, 'content-type', 'application/json'],
+      body: JSON.stringify({ contents: [{ parts: [{ file_data: { file_uri: uri } }] }] }),
+    })
+  for (const name of ['theirs-1', 'nobody-1']) {
+    for (const uri of [
+      `https://generativelanguage.googleapis.com/v1beta/files/${name}`,
+      `HTTPS://GenerativeLanguage.GoogleAPIs.com.:443/v1beta/files/${name}?alt=media`,
+      `https://x@generativelanguage.googleapis.com/v1/%66iles/${name}:download`,
+      `http://127.0.0.1:${port}/v1beta/files/${name}`,
+      `${upstream.origin}/v1beta/../v1/files/${name}`,
+      ` https://generativelanguage.googleapis.com/v1beta/files/${name}`,
+      `files/${name}`,
+      `v1beta/files/${name}`,
+      name,
+    ]) {
+      const answer = await ask(uri)
+      t.equal(answer.status, 404, uri)
+    }
+  }
+  t.equal(upstream.requests.length, 0)
+  for (const uri of [
+    'https://generativelanguage.googleapis.com/v1beta/files/own-1',
+    'files/own-1',
+    'https://www.youtube.com/watch?v=1',
+    'https://example.org/files/theirs-1',
+  ]) {
+    t.equal((await ask(uri)).status, 200, uri)
+  }
+  t.equal(upstream.requests.length, 4)
+})
+
+await t.test('nothing of it cost anything', async t => {
+  t.same(await gateway.charges(), [])
+  t.equal((await gateway.balance()).heldMicros, 0)
+  t.same(await gateway.breaches(), [])
+})
+
+function isName(_text: string, index: number): boolean {
+  return index % 2 === 0
+}
