@@ -62,9 +62,14 @@ function recover(database: SqliteDatabase, now: number): ReleasedHold[] {
   const release = database.prepare<[number]>(
     `UPDATE holds SET state = 'released', resolved_at = ? WHERE state = 'open' AND owner <> 'jobs'`,
   )
+  // A process that is gone may have been asking after jobs, which it had lent itself for a long time.
+  const takeBack = database.prepare<[number, number]>(
+    `UPDATE jobs SET next_poll_at = ? WHERE state = 'open' AND next_poll_at > ?`,
+  )
   return database.transaction(() => {
     const holds = open.all()
     if (holds.length > 0) release.run(now)
+    takeBack.run(now, now)
     return holds
   })()
 }
