@@ -2,6 +2,7 @@ import { clientHostile } from './client-hostile.ts'
 import { clientLeaves } from './client-leaves.ts'
 import { clientRequests } from './client-requests.ts'
 import { clientSlow } from './client-slow.ts'
+import { clientStalls } from './client-stalls.ts'
 import type { Fault } from './fault.ts'
 import { operationsProcess } from './operations-process.ts'
 import { operationsSockets } from './operations-sockets.ts'
@@ -24,6 +25,7 @@ export const allFaults: readonly Fault[] = [
   ...clientLeaves,
   ...clientHostile,
   ...clientSlow,
+  ...clientStalls,
   ...clientRequests,
   ...operations,
   ...operationsProcess,

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connectRaw, parseAnswers, type RawClient } from '../fixtures/raw-client.ts'
 import { chunked } from '../fixtures/raw-upstream.ts'
-import { until } from '../fixtures/test-gateway.ts'
 import type { Fault, FaultContext } from './fault.ts'
+import { stalledAt } from './client-stalls.ts'
 import { memoryInUse } from './memory-in-use.ts'
 import { openai, requestBytes, serves, streamHead } from './observe.ts'
 
@@ -11,20 +11,6 @@ const mebibyte = 1_048_576
 /** Of both sides: this process is the provider and the client, too. */
 const keptBytesMax = 2 * mebibyte
 const event = Buffer.from(`data: {"choices":[{"delta":{"content":"${'a'.repeat(65_000)}"}}]}\n\n`)
-
-/** Waits until no more bytes leave the provider for a while; how many have. */
-async function stalled(context: FaultContext): Promise<number> {
-  let sent = -1
-  let since = performance.now()
-  await until(() => {
-    let now = 0
-    for (const socket of context.upstream.openSockets) now += socket.bytesWritten - socket.writableLength
-    if (now !== sent) since = performance.now()
-    sent = now
-    return sent > 0 && performance.now() - since > 200
-  }, 20_000)
-  return sent
-}
 
 /** Clients that read nothing until all of them are full, and then everything. */
 async function readSlowly(context: FaultContext, clientCount: number, eventCount: number): Promise<string> {
@@ -45,7 +31,7 @@ async function readSlowly(context: FaultContext, clientCount: number, eventCount
     client.socket.write(requestBytes(context, openai, { isStreaming: true }))
     clients.push(client)
   }
-  const sent = await stalled(context)
+  const sent = await stalledAt(context.upstream)
   const keptBytes = (memoryInUse() - memoryBefore) / clientCount
   const isPaused = sent < 0.6 * clientCount * eventCount * event.length
   let equal = 0

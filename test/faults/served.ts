@@ -21,13 +21,19 @@ export function endStreams({ upstream }: FaultContext): void {
   for (const socket of upstream.openSockets) socket.write(Buffer.concat(pieces.slice(2)))
 }
 
-export async function openStream(context: FaultContext, served: ServedProcess): Promise<RawClient> {
+/** Asks for a stream, and waits for nothing. */
+export async function requestStream(context: FaultContext, served: ServedProcess): Promise<RawClient> {
   const body = openai.body(true)
   const client = await connectRaw(context.t, served.url)
   client.socket.write(
     `POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${served.key}\r\n` +
       `content-length: ${body.length}\r\n\r\n${body}`,
   )
+  return client
+}
+
+export async function openStream(context: FaultContext, served: ServedProcess): Promise<RawClient> {
+  const client = await requestStream(context, served)
   await client.waitFor('upon a time')
   return client
 }

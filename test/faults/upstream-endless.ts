@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { callConfig, type DialectCall } from '../fixtures/dialect-call.ts'
 import { connectRaw, parseAnswers } from '../fixtures/raw-client.ts'
-import { chunked } from '../fixtures/raw-upstream.ts'
+import { chunked, drained } from '../fixtures/raw-upstream.ts'
 import { until, type TestGateway } from '../fixtures/test-gateway.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import { ask, eachDialect, openai, requestBytes, sentence, streamHead } from './observe.ts'
@@ -10,14 +9,14 @@ import { ask, eachDialect, openai, requestBytes, sentence, streamHead } from './
 const textOf = (call: DialectCall): string => call.events[call.eventsUntilText - 1] as string
 
 /** The provider answers by a stream that does not end, as fast as it is read. */
-function answerForever({ upstream }: FaultContext, call: DialectCall): void {
+export function answerForever({ upstream }: FaultContext, call: DialectCall): void {
   const before = call.events.slice(0, call.eventsUntilText - 1).map(event => Buffer.from(event))
   const framed = Buffer.concat(chunked([Buffer.from(textOf(call).repeat(20))]).slice(0, 1))
   upstream.answer = async () => {
     const [socket] = upstream.openSockets
     socket?.write(Buffer.concat([streamHead, ...chunked(before).slice(0, -1)]))
     while (socket?.destroyed === false) {
-      if (!socket.write(framed)) await Promise.race([once(socket, 'drain'), once(socket, 'close')])
+      if (!socket.write(framed)) await drained(socket)
       await new Promise(resolve => setImmediate(resolve))
     }
     return { pieces: [] }
