@@ -16,15 +16,18 @@ export interface UploadMeter {
 /** A meter for one file. It keeps a few megabytes at most, however large the file is. */
 export function measureUpload(): UploadMeter {
   const source = new ForwardSource()
-  const measured = measureMedia(source, new MediaBudget()).finally(() => source.abandon())
-  // A broken upload rejects; nobody may be waiting for it.
-  measured.catch(() => undefined)
+  const measured = measureMedia(source, new MediaBudget())
+    .then(
+      ({ facts }) => facts,
+      // It broke off: what has come of it says nothing.
+      () => undefined,
+    )
+    .finally(() => source.abandon())
   return {
     write: chunk => source.push(chunk),
     async end() {
       source.end()
-      const { facts } = await measured
-      return { ...facts, bytes: source.receivedBytes }
+      return { ...(await measured), bytes: source.receivedBytes }
     },
     abort: () => source.abort(),
   }
