@@ -18,14 +18,20 @@ export class FormFileWatcher implements UploadWatcher, WatchedFile {
   readonly #meter: UploadMeter = measureUpload()
   readonly #batch = new BatchInputReader()
   #purpose = ''
+  /** Bytes of the form that are still to come. */
+  #left: number
   /** Nothing else in the form could be taken for the file. */
   #isSure = true
   #facts: Promise<ObjectFacts> | undefined
   /** Where the first part that is a file begins: others are not looked at. */
   #fileStart: number | undefined
 
-  /** @throws GatewayError body_invalid for a form without a boundary */
-  constructor(contentType: string) {
+  /**
+   * @param length the form's, where it was announced
+   * @throws GatewayError body_invalid for a form without a boundary
+   */
+  constructor(contentType: string, length: number | undefined) {
+    this.#left = length ?? Number.POSITIVE_INFINITY
     const boundary = multipartBoundary(contentType)
     if (boundary === undefined) {
       throw new GatewayError(
@@ -57,11 +63,16 @@ export class FormFileWatcher implements UploadWatcher, WatchedFile {
   }
 
   onData(chunk: Buffer): void {
-    this.#scan(() => this.#scanner.push(chunk))
+    this.#left -= chunk.length
+    this.#scan(() => {
+      this.#scanner.push(chunk)
+      // Of a form of a known length the provider has everything when it has the last byte.
+      if (this.#left <= 0) this.#scanner.end()
+    })
   }
 
   onEnd(): void {
-    this.#scan(() => this.#scanner.end())
+    if (this.#left > 0) this.#scan(() => this.#scanner.end())
     this.#facts = this.#measure()
   }
 

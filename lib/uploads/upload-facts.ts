@@ -27,7 +27,7 @@ export class UploadFacts {
     if ((headers['content-encoding'] ?? 'identity') !== 'identity') return
     const file =
       operation.carriesFile === 'form'
-        ? new FormFileWatcher(headers['content-type'] ?? '')
+        ? new FormFileWatcher(headers['content-type'] ?? '', upload.length)
         : this.#chunked.watch(object?.id ?? '', rawHeaders)
     if (file === undefined) return
     upload.watch(file)

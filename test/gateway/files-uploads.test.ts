@@ -1,0 +1,186 @@
+import t, { type Test } from 'tap'
+import { callConfig } from '../fixtures/dialect-call.ts'
+import { startFilesProvider } from '../fixtures/files-provider.ts'
+import { send } from '../fixtures/http-client.ts'
+import { connectRaw } from '../fixtures/raw-client.ts'
+import { openForReading } from '../../lib/stores/sqlite-database.ts'
+import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
+
+/** What the world calls the gateway. */
+const publicUrl = 'https://ai.example.org'
+
+async function start(t: Test) {
+  const provider = await startFilesProvider(t)
+  const gateway = await startTestGateway(t, { config: callConfig(provider.origin, {}, { publicUrl }) })
+  return { provider, gateway }
+}
+
+function begin(gateway: TestGateway, prefix = '', headers = ['x-goog-api-key', gateway.key]) {
+  return send(`${gateway.url}${prefix}/upload/v1beta/files`, {
+    headers: [
+      ...headers,
+      ...['x-goog-upload-protocol', 'resumable', 'x-goog-upload-command', 'start'],
+      ...['x-goog-upload-header-content-type', 'text/plain', 'content-type', 'application/json'],
+    ],
+    body: '{"file":{"display_name":"a.txt"}}',
+  })
+}
+
+/** An address that the client was given, as it is reached from here. */
+function here(gateway: TestGateway, address: string): string {
+  return address.replace(publicUrl, gateway.url)
+}
+
+async function addressOf(gateway: TestGateway): Promise<string> {
+  return here(gateway, String((await begin(gateway)).headers['x-goog-upload-url']))
+}
+
+function go(address: string, command: string, body = '', headers: readonly string[] = []) {
+  return send(address, {
+    headers: [...headers, 'x-goog-upload-command', command, 'x-goog-upload-offset', '0'],
+    ...(body !== '' && { body }),
+  })
+}
+
+/** What the store knows of an object: the account, and what was measured. */
+function recorded(gateway: TestGateway, kind: string, id: string): Record<string, unknown> | undefined {
+  const database = openForReading(gateway.storeFile)
+  const row = database
+    .prepare('SELECT account_id, facts FROM objects WHERE kind = ? AND id = ?')
+    .get(kind, id)
+  database.close()
+  return row as Record<string, unknown> | undefined
+}
+
+for (const prefix of ['', '/google']) {
+  await t.test(`an upload of Google's goes on without a key, below ${prefix}/`, async t => {
+    const { provider, gateway } = await start(t)
+    const begun = await begin(gateway, prefix)
+    t.equal(begun.status, 200)
+    const told = String(begun.headers['x-goog-upload-url'])
+    t.match(told, `${publicUrl}${prefix}/upload/v1beta/files?upload_id=`)
+    t.equal(begun.headers['x-goog-upload-control-url'], told)
+    const address = here(gateway, told)
+    const id = new URL(address).searchParams.get('upload_id') ?? ''
+    t.match(
+      recorded(gateway, 'upload', id),
+      { account_id: gateway.accountId },
+      'known when its address is out',
+    )
+
+    const asked = await go(address, 'query')
+    t.equal(asked.headers['x-goog-upload-status'], 'active')
+    const sent = await go(address, 'upload, finalize', 'Words.')
+    t.equal(sent.status, 200, sent.body.toString())
+    const { file } = JSON.parse(sent.body.toString()) as { file: { name: string; uri: string } }
+    t.equal(provider.files.get(file.name)?.bytes.toString(), 'Words.')
+    t.match(file.uri, provider.origin, 'the name of the file is not touched')
+    t.match(recorded(gateway, 'file', file.name), { account_id: gateway.accountId, facts: /"bytes":6/ })
+    t.ok(
+      provider.requests.every(
+        ({ headers }) => headers['x-goog-api-key'] === 'sk-provider-credential-0123456789',
+      ),
+    )
+
+    const download = await send(`${gateway.url}${prefix}/v1beta/${file.name}:download?alt=media`, {
+      method: 'GET',
+      headers: ['x-goog-api-key', gateway.key],
+    })
+    t.equal(download.status, 302)
+    const location = String(download.headers['location'])
+    t.equal(location, `${publicUrl}${prefix}/download/v1beta/${file.name}:download?alt=media`)
+    const bytes = await send(here(gateway, location), {
+      method: 'GET',
+      headers: ['x-goog-api-key', gateway.key],
+    })
+    t.equal(bytes.body.toString(), 'Words.')
+    t.same(await gateway.charges(), [])
+  })
+}
+
+await t.test('who goes on with an upload is who began it', async t => {
+  const { provider, gateway } = await start(t)
+  const other = await gateway.accounts.createAccount({ email: 'other@example.org' })
+  const { key } = await gateway.accounts.createKey({ accountId: other.id })
+  const address = await addressOf(gateway)
+  const sent = provider.requests.length
+
+  t.equal((await go(address, 'upload, finalize', 'x', ['x-goog-api-key', key])).status, 404, 'another key')
+  const unknown = await go(address.replace(/upload_id=[^&]*/, 'upload_id=up-99'), 'upload, finalize', 'x')
+  t.equal(unknown.status, 404, 'an address that nobody was given')
+  t.equal(
+    (await go(address, 'upload', 'x', ['x-goog-api-key', 'gw-wrong'])).status,
+    401,
+    'a wrong key is no key',
+  )
+  t.equal((await begin(gateway, '', [])).status, 401, 'a beginning needs a key')
+  await gateway.accounts.revokeKey(gateway.keyId)
+  t.equal((await go(address, 'cancel')).status, 401, 'the key that began it is gone')
+  t.equal(provider.requests.length, sent, 'nothing is forwarded')
+})
+
+await t.test('the bytes of a file may come in pieces, and it can be cancelled', async t => {
+  const { provider, gateway } = await start(t)
+  const address = await addressOf(gateway)
+  const at = (offset: number, command: string, body: string) =>
+    send(address, {
+      headers: ['x-goog-upload-command', command, 'x-goog-upload-offset', String(offset)],
+      body,
+    })
+  t.equal((await at(0, 'upload', 'One ')).headers['x-goog-upload-status'], 'active')
+  const last = await at(4, 'upload, finalize', 'two.')
+  const { file } = JSON.parse(last.body.toString()) as { file: { name: string } }
+  t.equal(provider.files.get(file.name)?.bytes.toString(), 'One two.')
+  t.match(recorded(gateway, 'file', file.name), { facts: /"bytes":8/ })
+
+  const next = await addressOf(gateway)
+  t.equal((await go(next, 'cancel')).headers['x-goog-upload-status'], 'cancelled')
+})
+
+const boundary = 'limit'
+const part = (text: string): string =>
+  `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\ncontent-type: text/plain\r\n\r\n${text}`
+
+for (const [dialect, version] of [
+  ['openai', []],
+  ['anthropic', ['anthropic-version', '2023-06-01']],
+] as const) {
+  await t.test(`${dialect}: a form without a boundary, or cut in the middle, is refused`, async t => {
+    const { provider, gateway } = await start(t)
+    const upload = (type: string, body: string) =>
+      send(`${gateway.url}/v1/files`, {
+        headers: ['authorization', `Bearer ${gateway.key}`, ...version, 'content-type', type],
+        body,
+      })
+    const without = await upload('multipart/form-data', part('x'))
+    t.equal(without.status, 400)
+    t.match(without.body.toString(), /boundary/)
+    t.equal(provider.requests.length, 0)
+    const cut = await upload(`multipart/form-data; boundary=${boundary}`, part('Half of'))
+    t.equal(cut.status, 400, cut.body.toString())
+    t.equal(provider.requests.length, 0, 'the provider never saw the end of it')
+    const whole = await upload(
+      `multipart/form-data; boundary=${boundary}`,
+      `${part('All of it')}\r\n--${boundary}--\r\n`,
+    )
+    t.equal(whole.status, 200, 'the next one is served')
+    t.same(await gateway.charges(), [])
+  })
+}
+
+await t.test("an upload that stops half way ends at the provider too, and is nobody's file", async t => {
+  const { provider, gateway } = await start(t)
+  const { socket } = await connectRaw(t, gateway.url)
+  socket.write(
+    `POST /v1/files HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${gateway.key}\r\n` +
+      `content-type: multipart/form-data; boundary=${boundary}\r\ncontent-length: 1000000\r\n\r\n${part('x'.repeat(5000))}`,
+  )
+  await until(() => provider.begunCount === 1)
+  socket.destroy()
+  await until(() => provider.brokenCount === 1)
+  await until(() => gateway.logLines.some(line => line.includes('"outcome":"aborted"')))
+  t.equal(provider.requests.length, 0)
+  t.equal(provider.files.size, 0)
+  t.same(await gateway.charges(), [])
+  t.same(await gateway.breaches(), [])
+})
