@@ -175,6 +175,8 @@ function watchLoad({ limits }: Config, store: Store, log: Log, openExchanges: ()
     {
       exchangesMax: limits.exchangesMax ?? limits.connectionsMax,
       memoryBytesMax: memoryLimit(limits.memoryBytesMax),
+      loopDelayMsMax: limits.loopDelayMsMax,
+      writesWaitingMax: limits.writesWaitingMax,
     },
     {
       openExchanges,

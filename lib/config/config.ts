@@ -95,6 +95,10 @@ export interface Limits {
   readonly exchangesMax?: number | undefined
   /** Memory of the process; its container's limit, or the machine's, unless said. */
   readonly memoryBytesMax?: number | undefined
+  /** How late timers may be before every new request is turned away; unknown keys are at a fifth of it. */
+  readonly loopDelayMsMax: number
+  /** Operations that may wait for the ledger's writer before it is so; unknown keys at a third of them. */
+  readonly writesWaitingMax: number
   readonly headersMs: number
   readonly bodyMs: number
   /** Of an answer without an announced length: one that never ends must not be paid for ever. */

@@ -14,6 +14,8 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   'limits.connectionsMax': config => config.limits.connectionsMax,
   'limits.exchangesMax': config => config.limits.exchangesMax,
   'limits.memoryBytesMax': config => config.limits.memoryBytesMax,
+  'limits.loopDelayMsMax': config => config.limits.loopDelayMsMax,
+  'limits.writesWaitingMax': config => config.limits.writesWaitingMax,
   'limits.bodyBytesTotalMax': config => config.limits.bodyBytesTotalMax,
   'limits.headersMs': config => config.limits.headersMs,
   'limits.bodyMs': config => config.limits.bodyMs,

@@ -187,6 +187,13 @@ export const configSchema = z.strictObject({
       connectionsMax: integer(1, 1_000_000).default(20_000),
       exchangesMax: integer(1, 1_000_000).optional(),
       memoryBytesMax: bytes.optional(),
+      loopDelayMsMax: milliseconds.default(500).meta({
+        description: 'Timers late by this: new requests are turned away; at a fifth of it unknown keys are.',
+      }),
+      // The writer takes about 50,000 a second; the ledger refuses by itself when as many wait.
+      writesWaitingMax: integer(1, 50_000).default(30_000).meta({
+        description: 'What waits for the ledger: the same, unknown keys at a third of it.',
+      }),
       headersMs: milliseconds.default(10_000),
       bodyMs: milliseconds.default(300_000),
       answerMs: milliseconds.default(10_800_000).meta({

@@ -18,15 +18,17 @@ export interface OverloadSources {
 export interface OverloadLimits {
   readonly exchangesMax: number
   readonly memoryBytesMax: number
+  /** How late timers may be. */
+  readonly loopDelayMsMax: number
+  readonly writesWaitingMax: number
 }
 
 const sampleMs = 100
-/** Timers late by this much: unknown callers are shed, everything new is. */
-const loopDelayMs = [100, 500] as const
+/** At these parts of a limit unknown callers are shed, and everything new is. */
+const loopDelayPart = [0.2, 1] as const
 const memoryPart = [0.8, 0.9] as const
 const exchangesPart = [0.8, 1] as const
-/** The writer takes about 50,000 a second; the ledger refuses by itself when as many wait. */
-const writesWaiting = [10_000, 30_000] as const
+const writesPart = [1 / 3, 1] as const
 
 /**
  * Decides whom to turn away when the process cannot keep up. What runs is never touched. The limits are far
@@ -47,12 +49,13 @@ export class Overload {
     this.#sources = sources
     this.#limits = limits
     this.#log = log
-    const { memoryBytesMax, exchangesMax } = limits
+    const parts = (limit: number, [high, full]: readonly [number, number]): Threshold =>
+      new Threshold(high * limit, full * limit)
     this.#thresholds = {
-      loopDelay: new Threshold(...loopDelayMs),
-      memory: new Threshold(memoryPart[0] * memoryBytesMax, memoryPart[1] * memoryBytesMax),
-      exchanges: new Threshold(exchangesPart[0] * exchangesMax, exchangesPart[1] * exchangesMax),
-      writes: new Threshold(...writesWaiting),
+      loopDelay: parts(limits.loopDelayMsMax, loopDelayPart),
+      memory: parts(limits.memoryBytesMax, memoryPart),
+      exchanges: parts(limits.exchangesMax, exchangesPart),
+      writes: parts(limits.writesWaitingMax, writesPart),
     }
     this.#timer = setInterval(() => this.#tick(), sampleMs)
     this.#timer.unref()

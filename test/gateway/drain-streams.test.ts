@@ -53,7 +53,7 @@ await t.test('a drain turns readiness red at once and serves on until its wait i
   await early.waitFor('Once')
   t.equal(await ready(gateway), 200)
 
-  const closed = gateway.gateway.close(5000, 400)
+  const closed = gateway.gateway.close(5000, 60_000)
 
   t.equal(await ready(gateway), 503)
   t.equal((await fetch(`${gateway.gateway.adminUrl}/healthz`)).status, 200)
@@ -69,6 +69,8 @@ await t.test('a drain turns readiness red at once and serves on until its wait i
   t.match([second?.status, second?.headers.get('connection')], [200, 'close'])
   t.equal(second?.body.toString(), openai.document)
 
+  // Called again it brings the end of the wait nearer.
+  await gateway.gateway.close(5000, 0)
   await closed
   t.equal(idle.received().length + unused.received().length, 0, 'nothing is said to idle connections')
   await Promise.all([idle.ended, unused.ended])

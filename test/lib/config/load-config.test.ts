@@ -29,6 +29,8 @@ await t.test('an empty file is the default configuration', async t => {
     connectionsMax: 20_000,
     headersMs: 10_000,
     bodyMs: 300_000,
+    loopDelayMsMax: 500,
+    writesWaitingMax: 30_000,
     answerMs: 10_800_000,
     answerBytesMax: 2 * 1024 ** 3,
     stallMs: 600_000,
