@@ -1,0 +1,180 @@
+import { gzipSync } from 'node:zlib'
+import t, { type Test } from 'tap'
+import type { ChargeReport } from '../../lib/ledger/reports.ts'
+import { batchClients, batchLine, makeOpenaiBatch } from '../fixtures/batch-clients.ts'
+import { batchConfig, costOf } from '../fixtures/batch-gateway.ts'
+import { startBatchProvider, usageOf, type BatchProvider } from '../fixtures/batch-provider.ts'
+import { send } from '../fixtures/http-client.ts'
+import { anthropicClient, googleClient, openaiClient } from '../fixtures/sdk-clients.ts'
+import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
+import { until } from '../fixtures/until.ts'
+
+const credit = 1_000_000_000
+const often = 20
+const never = 3_600_000
+
+async function start(
+  t: Test,
+  pollMs = often,
+): Promise<{ readonly gateway: TestGateway; readonly provider: BatchProvider }> {
+  const provider = await startBatchProvider(t)
+  return { provider, gateway: await startTestGateway(t, { config: batchConfig(provider.origin, pollMs) }) }
+}
+
+/** The only charge, once nothing is held any more. */
+async function onlyCharge(t: Test, gateway: TestGateway): Promise<ChargeReport> {
+  await until(async () => (await gateway.charges()).length > 0, 30_000)
+  const charges = await gateway.charges()
+  t.equal(charges.length, 1, 'one charge')
+  const [charge] = charges
+  const paid = Math.round(Number(charge?.amount) * 1e6)
+  t.match(await gateway.balance(), { balanceMicros: credit - paid, heldMicros: 0 })
+  t.same(await gateway.breaches(), [], 'the ledger is in order')
+  return charge as ChargeReport
+}
+
+function micros({ amount }: ChargeReport): number {
+  return Math.round(Number(amount) * 1e6)
+}
+
+for (const client of batchClients) {
+  await t.test(`${client.name}: the hold of a batch that failed is given back`, async t => {
+    const { gateway, provider } = await start(t)
+    await client.make(gateway)
+    t.ok((await gateway.balance()).heldMicros > 0)
+    provider.finish(provider.lastBatch(), { status: 'failed' })
+    await until(async () => (await gateway.balance()).heldMicros === 0, 30_000)
+    t.same(await gateway.charges(), [])
+    t.match(await gateway.balance(), { balanceMicros: credit })
+    t.same(await gateway.breaches(), [])
+  })
+
+  await t.test(`${client.name}: a batch that was cancelled is charged for what was done`, async t => {
+    const { gateway, provider } = await start(t)
+    await client.make(gateway)
+    provider.finish(provider.lastBatch(), { status: 'cancelled', answered: 2 })
+    t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1]))
+  })
+
+  await t.test(`${client.name}: requests that failed are not billed`, async t => {
+    const { gateway, provider } = await start(t)
+    await client.make(gateway)
+    provider.finish(provider.lastBatch(), { failing: ['b', '1'], hasNoTotals: true })
+    t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 2]))
+  })
+
+  await t.test(`${client.name}: a client that sees the end first pays then, and once`, async t => {
+    const { gateway, provider } = await start(t, never)
+    const id = await client.make(gateway)
+    provider.finish(provider.lastBatch())
+    if (client.name === 'anthropic') {
+      const path = `/v1/messages/batches/${id}/results`
+      const results = await send(gateway.url + path, { method: 'GET', headers: ['x-api-key', gateway.key] })
+      t.equal(results.body.toString().trim().split('\n').length, 3, 'the results are relayed')
+      t.equal((await gateway.charges()).length, 1, 'charged when the results have ended')
+    }
+    for (let asked = 0; asked < 3; asked += 1) await client.ask(gateway, id)
+    t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1, 2]))
+  })
+}
+
+await t.test(
+  'openai: models of one batch are charged each at its price, by the lines of the output',
+  async t => {
+    const { gateway, provider } = await start(t)
+    const lines = [batchLine('a', 'gpt-5-nano'), batchLine('b', 'gpt-5'), batchLine('c', 'gpt-5-nano')]
+    await makeOpenaiBatch(gateway, lines.join(''))
+    provider.finish(provider.lastBatch())
+    const charge = await onlyCharge(t, gateway)
+    t.equal(micros(charge), costOf([0, 2]) + costOf([1], 10))
+    t.same(
+      charge.lines.map(({ model, tier }) => [model, tier]),
+      [
+        ['gpt-5-nano-2026-01-01', 'batch'],
+        ['gpt-5-2026-01-01', 'batch'],
+      ],
+    )
+  },
+)
+
+await t.test("openai: the output file is the account's own, and nobody else's", async t => {
+  const { gateway, provider } = await start(t)
+  const id = await makeOpenaiBatch(gateway, batchLine('a', 'gpt-5-nano'))
+  provider.finish(provider.lastBatch())
+  await onlyCharge(t, gateway)
+  const openai = openaiClient(gateway)
+  const { output_file_id: file } = await openai.batches.retrieve(id)
+  const content = await (await openai.files.content(String(file))).text()
+  t.match(JSON.parse(content), { custom_id: 'a', response: { status_code: 200 } })
+  const { id: accountId } = await gateway.accounts.createAccount({ email: 'other@example.org' })
+  await gateway.accounts.credit({ accountId, amountMicros: credit, reason: 'test' })
+  const { key } = await gateway.accounts.createKey({ accountId })
+  provider.forget()
+  const other = openaiClient({ url: gateway.url, key })
+  for (const refused of [
+    other.files.content(String(file)),
+    other.batches.retrieve(id),
+    other.batches.cancel(id),
+  ]) {
+    t.match(await refused.catch((error: unknown) => error), { status: 404 })
+  }
+  t.same(provider.seen, [], 'nothing was asked of the provider')
+})
+
+await t.test('anthropic: a batch is looked at once more before it is deleted', async t => {
+  const { gateway, provider } = await start(t, never)
+  const anthropic = anthropicClient(gateway)
+  const params = {
+    model: 'claude-haiku-4-5',
+    max_tokens: 9,
+    messages: [{ role: 'user' as const, content: 'Hi' }],
+  }
+  const { id } = await anthropic.messages.batches.create({ requests: [{ custom_id: 'a', params }] })
+  provider.finish(id)
+  await anthropic.messages.batches.delete(id)
+  t.equal(micros(await onlyCharge(t, gateway)), costOf([0]))
+})
+
+await t.test('anthropic: results that come compressed are read, and charged when they are whole', async t => {
+  const { gateway, provider } = await start(t, never)
+  const anthropic = anthropicClient(gateway)
+  const params = {
+    model: 'claude-opus-5',
+    max_tokens: 9,
+    messages: [{ role: 'user' as const, content: 'Hi' }],
+  }
+  const { id } = await anthropic.messages.batches.create({ requests: [{ custom_id: 'a', params }] })
+  provider.finish(id)
+  provider.encode(gzipSync, 'gzip')
+  const path = `/v1/messages/batches/${id}/results`
+  await send(gateway.url + path, { method: 'GET', headers: ['x-api-key', gateway.key] })
+  t.equal(micros(await onlyCharge(t, gateway)), costOf([0], 10))
+})
+
+await t.test('google: requests in a file, answers in a file that is behind a redirect', async t => {
+  const { gateway, provider } = await start(t)
+  const google = googleClient(gateway)
+  const lines = ['a', 'b'].map(key => ({
+    key,
+    request: { contents: [{ parts: [{ text: key }] }], generation_config: { max_output_tokens: 9 } },
+  }))
+  const file = await google.files.upload({
+    file: new Blob([lines.map(line => JSON.stringify(line)).join('\n')]),
+    config: { mimeType: 'application/jsonl' },
+  })
+  await google.batches.create({ model: 'gemini-2.5-flash', src: String(file.name) })
+  t.ok((await gateway.balance()).heldMicros > 0)
+  provider.finish(provider.lastBatch())
+  t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1]))
+})
+
+await t.test('google: embeddings in a batch are charged by the tokens of each', async t => {
+  const { gateway, provider } = await start(t)
+  await googleClient(gateway).batches.createEmbeddings({
+    model: 'gemini-embedding-001',
+    src: { inlinedRequests: { contents: ['one', 'two'] } },
+  })
+  provider.finish(provider.lastBatch())
+  const input = usageOf(0).input + usageOf(1).input
+  t.equal(micros(await onlyCharge(t, gateway)), Math.floor(input * 10 * 0.5 + 0.5))
+})
