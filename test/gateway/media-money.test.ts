@@ -8,6 +8,7 @@ import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
 
 const boundary = 'form'
+const type = `multipart/form-data; boundary=${boundary}`
 
 function transcription(file: Buffer, format: string): Buffer {
   const field = (name: string, value: string): string =>
@@ -22,10 +23,10 @@ function transcription(file: Buffer, format: string): Buffer {
 
 interface Started {
   readonly gateway: TestGateway
-  sent(): number
-  transcribe(file: Buffer, format: string): Promise<ClientAnswer>
+  readonly sent: () => number
+  readonly transcribe: (file: Buffer, format: string) => Promise<ClientAnswer>
   /** What a question about a file sets aside, in roubles: it is refused for want of them. */
-  held(type: string, data: Buffer): Promise<number>
+  readonly held: (type: string, data: Buffer) => Promise<number>
 }
 
 async function start(t: Test, rub: number): Promise<Started> {
@@ -53,16 +54,13 @@ async function start(t: Test, rub: number): Promise<Started> {
     sent: () => upstream.requests.length,
     transcribe: (file, format) =>
       send(`${gateway.url}/v1/audio/transcriptions`, {
-        headers: [
-          ...['authorization', `Bearer ${gateway.key}`],
-          ...['content-type', `multipart/form-data; boundary=${boundary}`],
-        ],
+        headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', type],
         body: transcription(file, format),
       }),
-    async held(type, data) {
+    async held(kind, data) {
       const { status, body } = await send(`${gateway.url}/v1beta/models/reader:generateContent`, {
         headers: ['x-goog-api-key', gateway.key, 'content-type', 'application/json'],
-        body: JSON.stringify({ contents: mediaQuestion('google', [{ type, data }]) }),
+        body: JSON.stringify({ contents: mediaQuestion('google', [{ type: kind, data }]) }),
       })
       t.equal(status, 402)
       return Number(/may cost up to ([0-9.]+) roubles/.exec(body.toString())?.[1])
@@ -82,7 +80,7 @@ await t.test('a transcription without a usage is charged by the length of its so
     t.equal(charge?.usageSource, 'estimated')
     const metered = charge?.usage.audioSeconds ?? 0
     t.equal(Math.round(metered * 1000) / 1000, seconds)
-    t.equal(charge?.amount, `${(seconds / 2).toFixed(6)}`)
+    t.equal(charge?.amount, (seconds / 2).toFixed(6))
   }
   t.same(await gateway.breaches(), [])
 })
