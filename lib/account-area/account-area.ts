@@ -41,7 +41,8 @@ const minute = 60_000
 const limits = {
   byEmail: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
   byAddress: { slowFrom: 20, lockFrom: 50, forgetMs: 15 * minute },
-  letters: { slowFrom: 1000, lockFrom: 10, forgetMs: 60 * minute },
+  lettersTo: { slowFrom: Infinity, lockFrom: 6, forgetMs: 60 * minute },
+  lettersFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
 }
 
 async function openSite(options: AccountAreaOptions, publicUrl: URL, mailer: Mailer): Promise<Site> {
@@ -59,10 +60,12 @@ async function openSite(options: AccountAreaOptions, publicUrl: URL, mailer: Mai
     secret,
     identity: new Identity({
       auth,
+      users,
       attempts: {
         byEmail: new Attempts({ clock, limits: limits.byEmail }),
         byAddress: new Attempts({ clock, limits: limits.byAddress }),
-        letters: new Attempts({ clock, limits: limits.letters }),
+        lettersTo: new Attempts({ clock, limits: limits.lettersTo }),
+        lettersFrom: new Attempts({ clock, limits: limits.lettersFrom }),
       },
     }),
     sessions: new Sessions(auth),

@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net'
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import { StoreError } from '../stores/store-error.ts'
 import { open, own, ownFormsOnly, ownUnasked, pageMiddleware } from './http/open-page.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import type { PageEnv, Site } from './page.ts'
@@ -80,7 +81,8 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.onError((error, context) => {
     const page = context.get('page')
     site.log.error({ error, requestId: page.requestId }, 'a page failed')
-    return showFailure(context, page, error instanceof LedgerUnavailableError ? 'unavailable' : 'internal')
+    const isStoreOut = error instanceof LedgerUnavailableError || error instanceof StoreError
+    return showFailure(context, page, isStoreOut ? 'unavailable' : 'internal')
   })
   return router
 }

@@ -40,7 +40,7 @@ export class StoreUserRows implements UserRows {
     this.#options = options
   }
 
-  find(table: UserTable, query: RowQuery): Promise<readonly UserRow[]> {
+  async find(table: UserTable, query: RowQuery): Promise<readonly UserRow[]> {
     return this.#read(selectRows(table, query))
   }
 
@@ -95,7 +95,7 @@ export class StoreUserRows implements UserRows {
 
   consents(userId: string): Promise<readonly Consent[]> {
     return this.#options.queries.all<Consent>(
-      'SELECT kind, version, language, address, at FROM user_consents WHERE user_id = ? ORDER BY at, id',
+      'SELECT kind, version, language, address, at FROM user_consents WHERE user_id = ? ORDER BY at, kind',
       [userId],
     )
   }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { goodPassword, linkIn, startAccountArea } from '../fixtures/account-area.ts'
+import { until } from '../fixtures/until.ts'
 import { openForReading } from '../../lib/stores/sqlite-database.ts'
 
 const area = await startAccountArea(t)
@@ -140,7 +141,6 @@ await t.test('until the e-mail is confirmed nobody gets in, and a new letter is 
   t.equal(answer.location, '/check-mail?email=slow%40example.org')
   t.notOk([...browser.cookies.keys()].some(name => name.includes('session')))
   t.equal((await browser.get('/')).location, '/sign-in')
-  const { until } = await import('../fixtures/until.ts')
   await until(() => area.mail.letters.length > before)
 })
 

@@ -6,6 +6,7 @@ import { holdsContract } from './holds.ts'
 import { jobsContract } from './jobs.ts'
 import { objectsContract } from './objects.ts'
 import type { OpenStore } from './store-under-test.ts'
+import { usersContract } from './users.ts'
 
 /** What every store keeps to. `open` makes a new, empty one and closes it when its test ends. */
 export async function ledgerContract(t: Test, open: OpenStore): Promise<void> {
@@ -16,4 +17,5 @@ export async function ledgerContract(t: Test, open: OpenStore): Promise<void> {
   await keysContract(t, open)
   await objectsContract(t, open)
   await jobsContract(t, open)
+  await usersContract(t, open)
 }

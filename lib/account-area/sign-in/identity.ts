@@ -1,5 +1,6 @@
 import { APIError } from 'better-auth/api'
-import type { Consent } from '../../accounts/user-rows.ts'
+import type { Consent, UserRows } from '../../accounts/user-rows.ts'
+import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { Attempts } from './attempts.ts'
 import type { Auth } from './auth.ts'
 import { callerHeaders } from './caller.ts'
@@ -26,7 +27,13 @@ interface NewUser {
 
 interface IdentityOptions {
   readonly auth: Auth
-  readonly attempts: { readonly byEmail: Attempts; readonly byAddress: Attempts; readonly letters: Attempts }
+  readonly users: Pick<UserRows, 'count'>
+  readonly attempts: {
+    readonly byEmail: Attempts
+    readonly byAddress: Attempts
+    readonly lettersTo: Attempts
+    readonly lettersFrom: Attempts
+  }
 }
 
 /** The code of an error that better-auth answers with; anything else is thrown on. */
@@ -38,10 +45,12 @@ export function refusalCode(error: unknown): string {
 /** Who somebody is: signing up, confirming, signing in, and a password that was forgotten. */
 export class Identity {
   readonly #auth: Auth
+  readonly #users: IdentityOptions['users']
   readonly #attempts: IdentityOptions['attempts']
 
-  constructor({ auth, attempts }: IdentityOptions) {
+  constructor({ auth, users, attempts }: IdentityOptions) {
     this.#auth = auth
+    this.#users = users
     this.#attempts = attempts
   }
 
@@ -60,8 +69,10 @@ export class Identity {
         }),
       )
     } catch (error) {
-      // Two sign-ups at once with one address: the other one made it, and its letter is on the way.
       if (refusalCode(error) !== 'FAILED_TO_CREATE_USER') throw error
+      // Two sign-ups at once with one address: the other one made it, and its letter is on the way.
+      const isMade = await this.#users.count('users', [{ column: 'email', operator: '=', value: email }])
+      if (isMade === 0) throw new LedgerUnavailableError('a user could not be written', { cause: error })
     }
     return true
   }
@@ -81,8 +92,10 @@ export class Identity {
       const cookies = headers.getSetCookie()
       return { kind: 'twoFactorRedirect' in response ? 'code-needed' : 'signed-in', cookies }
     } catch (error) {
-      if (refusalCode(error) !== 'EMAIL_NOT_VERIFIED') return { kind: 'refused' }
+      const code = refusalCode(error)
+      if (code === 'INVALID_EMAIL_OR_PASSWORD' || code === 'INVALID_EMAIL') return { kind: 'refused' }
       this.#succeed(email, caller)
+      if (code !== 'EMAIL_NOT_VERIFIED') throw error
       return { kind: 'unconfirmed' }
     }
   }
@@ -131,8 +144,8 @@ export class Identity {
 
   /** Nobody's mailbox is to be filled from here. */
   async #mayWrite(email: string, caller: Caller): Promise<boolean> {
-    const mayByEmail = await this.#attempts.letters.begin(`to:${email}`)
-    const mayByAddress = await this.#attempts.letters.begin(`from:${caller.address}`)
+    const mayByEmail = await this.#attempts.lettersTo.begin(email)
+    const mayByAddress = await this.#attempts.lettersFrom.begin(caller.address)
     return mayByEmail && mayByAddress
   }
 }

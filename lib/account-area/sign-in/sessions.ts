@@ -1,3 +1,4 @@
+import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { Auth } from './auth.ts'
 import { callerHeaders } from './caller.ts'
 import type { Caller } from './caller.ts'
@@ -43,10 +44,7 @@ export class Sessions {
 
   async find(caller: Caller): Promise<OpenSession | undefined> {
     if (caller.cookie === '') return undefined
-    const { response, headers } = await this.#auth.api.getSession({
-      headers: callerHeaders(caller),
-      returnHeaders: true,
-    })
+    const { response, headers } = await this.#read(caller)
     if (response === null) return undefined
     const { session, user } = response
     return {
@@ -61,6 +59,16 @@ export class Sessions {
         language: user.language ?? undefined,
       },
       cookies: headers.getSetCookie(),
+    }
+  }
+
+  async #read(caller: Caller) {
+    try {
+      return await this.#auth.api.getSession({ headers: callerHeaders(caller), returnHeaders: true })
+    } catch (cause) {
+      // Better-auth keeps to itself what the store said.
+      if (refusalCode(cause) !== 'FAILED_TO_GET_SESSION') throw cause
+      throw new LedgerUnavailableError('sessions cannot be read', { cause })
     }
   }
 

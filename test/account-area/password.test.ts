@@ -1,0 +1,109 @@
+import t from 'tap'
+import { goodPassword, linkIn, startAccountArea } from '../fixtures/account-area.ts'
+import { until } from '../fixtures/until.ts'
+import type { AccountBrowser } from '../fixtures/account-browser.ts'
+
+const area = await startAccountArea(t)
+const newPassword = 'another good phrase'
+
+async function askForReset(browser: AccountBrowser, email: string): Promise<string> {
+  await browser.post('/forgot-password', { email })
+  const { text } = await area.mail.letterTo(email, /\/reset-password\?token=/)
+  return linkIn(text)
+}
+
+function tokenOf(path: string): string {
+  return new URL(path, area.url).searchParams.get('token') ?? ''
+}
+
+await t.test('a forgotten password is set anew by a letter, once, and all sessions end', async t => {
+  const { email, browser: open } = await area.signUp()
+  const browser = area.browser()
+  const path = await askForReset(browser, email)
+  const token = tokenOf(path)
+
+  t.equal((await browser.get(path)).status, 200)
+  const short = await browser.post('/reset-password', { token, newPassword: 'short' }, { from: path })
+  t.equal(short.status, 422)
+  const answer = await browser.post('/reset-password', { token, newPassword }, { from: path })
+
+  t.equal(answer.location, '/sign-in?notice=password-reset')
+  t.equal((await open.get('/')).location, '/sign-in', 'who was signed in is so no more')
+  t.equal((await browser.post('/sign-in', { email, password: goodPassword })).status, 422)
+  t.equal((await browser.post('/sign-in', { email, password: newPassword })).location, '/')
+  await area.mail.letterTo(email, /Пароль изменён/)
+  const again = await area
+    .browser()
+    .post('/reset-password', { token, newPassword: goodPassword }, { from: path })
+  t.equal(again.status, 410)
+})
+
+await t.test('whether an address has a user is not told to who asks for a letter', async t => {
+  const { email } = await area.signUp()
+  const known = await area.browser().post('/forgot-password', { email })
+  await area.mail.letterTo(email, /reset-password/)
+  const before = area.mail.letters.length
+
+  const unknown = await area.browser().post('/forgot-password', { email: 'nobody@example.org' })
+
+  t.same([unknown.status, unknown.location], [known.status, known.location])
+  t.match((await area.browser().follow(unknown)).text, 'Если такой пользователь есть')
+  t.equal(area.mail.letters.length, before)
+})
+
+await t.test('nobody fills a mailbox from here', async t => {
+  const { email } = await area.signUp()
+  const browser = area.browser()
+  const count = (): number => area.mail.letters.filter(({ to }) => to === email).length
+
+  for (let times = 0; times < 10; times += 1) {
+    const { status } = await browser.post('/forgot-password', { email })
+    t.equal(status, 303, 'and it is not told when it is enough')
+  }
+
+  await until(() => count() >= 6)
+  t.equal(count(), 6, 'the one of signing up among them')
+})
+
+await t.test('a user whom an operator made gets in by a new password, and is asked for consents', async t => {
+  const own = await startAccountArea(t)
+  const email = 'made@example.org'
+  const { id } = await own.test.accounts.createAccount({ email })
+  await own.test.accounts.credit({ accountId: id, amountMicros: 12_345_000_000, reason: 'test' })
+  const browser = own.browser()
+  await browser.post('/forgot-password', { email })
+  const path = linkIn((await own.mail.letterTo(email, /reset-password/)).text)
+  await browser.post('/reset-password', { token: tokenOf(path), newPassword }, { from: path })
+
+  t.equal((await browser.post('/sign-in', { email, password: newPassword })).location, '/')
+  t.equal((await browser.get('/')).location, '/consents')
+  const refused = await browser.post('/consents', { offer: 'yes' })
+  t.equal(refused.status, 422)
+  t.equal((await browser.post('/consents', { offer: 'yes', personalData: 'yes' })).location, '/')
+
+  t.match((await browser.get('/')).text, '12\u202f345,00\u00a0₽', 'the account is theirs')
+  t.equal((await browser.get('/consents')).location, '/')
+})
+
+await t.test('changing the password takes the old one, and ends the other sessions', async t => {
+  const { email, browser } = await area.signUp()
+  const other = area.browser()
+  await other.post('/sign-in', { email, password: goodPassword })
+  const copy = browser.copy()
+  const change = { currentPassword: goodPassword, newPassword }
+
+  const wrong = await browser.post(
+    '/security/password',
+    { ...change, currentPassword: 'wrong password' },
+    { from: '/security' },
+  )
+  t.equal(wrong.status, 422)
+  t.match(wrong.text, /id="currentPassword-error">Пароль неверен/)
+  const answer = await browser.post('/security/password', change, { from: '/security' })
+
+  t.equal(answer.location, '/security?notice=password-changed')
+  t.match((await browser.follow(answer)).text, 'остальные сеансы завершены')
+  t.equal((await other.get('/')).location, '/sign-in')
+  t.equal((await copy.get('/')).location, '/sign-in', 'a copy of the old cookie is worth nothing')
+  t.equal((await area.browser().post('/sign-in', { email, password: newPassword })).location, '/')
+})

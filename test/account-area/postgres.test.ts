@@ -1,0 +1,52 @@
+import t from 'tap'
+import { goodPassword, linkIn, startAccountArea } from '../fixtures/account-area.ts'
+import { oneTimeCode } from '../fixtures/one-time-code.ts'
+import { startPostgres } from '../fixtures/postgres-server.ts'
+
+const server = await startPostgres(t)
+
+await t.test('on PostgreSQL one signs up, in, with a code, and sets a new password', async t => {
+  const area = await startAccountArea(t, { store: await server.createDatabase() })
+  const { email, browser } = await area.signUp()
+  t.match((await browser.get('/')).text, '0,00\u00a0₽')
+
+  const { text } = await browser.post(
+    '/security/two-factor',
+    { password: goodPassword },
+    { from: '/security' },
+  )
+  const secret = /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? ''
+  const on = await browser.post(
+    '/security/two-factor/confirm',
+    { code: oneTimeCode(secret) },
+    { from: '/security' },
+  )
+  t.equal(on.location, '/security?notice=two-factor-on')
+
+  const other = area.browser()
+  const first = await other.post('/sign-in', { email, password: goodPassword })
+  t.match(first.location, '/sign-in/code')
+  t.equal((await other.post('/sign-in/code', { code: '000000' })).status, 422)
+  t.equal((await other.post('/sign-in/code', { code: oneTimeCode(secret) })).location, '/')
+
+  await other.post('/forgot-password', { email })
+  const path = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
+  const token = new URL(path, area.url).searchParams.get('token') ?? ''
+  const newPassword = 'another good phrase'
+  await other.post('/reset-password', { token, newPassword }, { from: path })
+  t.equal((await browser.get('/')).location, '/sign-in')
+  t.match((await other.post('/sign-in', { email, password: newPassword })).location, '/sign-in/code')
+  t.strictSame(await area.test.breaches(), [])
+})
+
+await t.test('a store that cannot be reached is said so, in style', async t => {
+  const area = await startAccountArea(t, { store: await server.createDatabase() })
+  const { browser } = await area.signUp()
+  await server.stop()
+
+  const { status, text } = await browser.get('/')
+
+  t.equal(status, 503)
+  t.match(text, 'Временно недоступно')
+  await server.start()
+})

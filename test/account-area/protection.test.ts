@@ -1,0 +1,161 @@
+import t from 'tap'
+import { goodPassword, startAccountArea } from '../fixtures/account-area.ts'
+
+const area = await startAccountArea(t)
+const origin = new URL(area.url).origin
+const { email, browser } = await area.signUp()
+
+/** Every form there is, with fields that would be taken. */
+const forms: readonly (readonly [path: string, fields: Record<string, string>])[] = [
+  ['/sign-up', { email: 'x@example.org', password: goodPassword, offer: 'yes', personalData: 'yes' }],
+  ['/check-mail', { email }],
+  ['/confirm', { token: 'x', password: goodPassword }],
+  ['/sign-in', { email, password: goodPassword }],
+  ['/sign-in/code', { code: '123456' }],
+  ['/forgot-password', { email }],
+  ['/reset-password', { token: 'x', newPassword: goodPassword }],
+  ['/sign-out', {}],
+  ['/appearance', { language: 'en', theme: 'dark', next: '/' }],
+  ['/consents', { offer: 'yes', personalData: 'yes' }],
+  ['/security/password', { currentPassword: goodPassword, newPassword: 'stolen password' }],
+  ['/security/sessions/end', { id: 'x' }],
+  ['/security/sessions/end-others', {}],
+  ['/security/two-factor', { password: goodPassword }],
+  ['/security/two-factor/confirm', { code: '123456' }],
+  ['/security/two-factor/remove', { password: goodPassword }],
+]
+
+await t.test('a form that no page of ours made is refused', async t => {
+  const own = await browser.token('/security')
+  const stranger = await area.signUp()
+  const strangers = await stranger.browser.token('/security')
+  const visitor = area.browser()
+  const visitors = await visitor.token('/sign-in')
+  const before = area.mail.letters.length
+  for (const [path, fields] of forms) {
+    const attempts: [string, Record<string, string>, Record<string, string>][] = [
+      ['no token', fields, { origin }],
+      ['an empty token', { ...fields, csrf: '' }, { origin }],
+      ["another's token", { ...fields, csrf: strangers }, { origin }],
+      ["a visitor's token", { ...fields, csrf: visitors }, { origin }],
+      ['another site', { ...fields, csrf: own }, { origin: 'https://evil.example' }],
+      ['a hidden origin', { ...fields, csrf: own }, { origin: 'null' }],
+      ['no origin', { ...fields, csrf: own }, {}],
+    ]
+    for (const [name, sent, headers] of attempts) {
+      const { status, setCookies } = await browser.postRaw(path, sent, headers)
+      t.equal(status, 403, `${path} with ${name}`)
+      t.same(setCookies, [])
+    }
+  }
+  t.equal(area.mail.letters.length, before)
+  t.match((await browser.get('/')).text, email, 'and nothing has changed')
+})
+
+await t.test('the token of before signing in is worth nothing after it', async t => {
+  const own = area.browser()
+  const before = await own.token('/sign-in')
+  await own.post('/sign-in', { email, password: goodPassword })
+
+  const { status } = await own.postRaw('/sign-out', { csrf: before }, { origin })
+
+  t.equal(status, 403)
+})
+
+await t.test('what changes something is not done by a link', async t => {
+  for (const [path] of forms) {
+    const { status, setCookies } = await browser.get(path)
+    t.ok([200, 303, 404].includes(status), path)
+    t.same(setCookies, [])
+  }
+  t.equal((await browser.get('/')).status, 200)
+})
+
+await t.test('every answer says what browsers may do with it', async t => {
+  const pages = ['/', '/security', '/sign-up', '/documents/offer', '/nowhere', '/confirm?token=x']
+  for (const path of pages) {
+    for (const who of [browser, area.browser()]) {
+      const { headers, text } = await who.get(path)
+      const policy = headers['content-security-policy'] ?? ''
+      t.match(policy, "default-src 'none'")
+      t.match(policy, "frame-ancestors 'none'")
+      t.match(policy, "form-action 'self'")
+      t.notMatch(policy, 'unsafe')
+      t.equal(headers['x-frame-options'], 'DENY')
+      t.equal(headers['x-content-type-options'], 'nosniff')
+      t.equal(headers['cache-control'], 'no-store')
+      t.notOk(headers['strict-transport-security'], 'plain http has none')
+      t.notMatch(text, /<script(?![^>]*\bsrc=)/)
+      t.notMatch(text, /<style|\sstyle=|\son[a-z]+=/)
+    }
+  }
+})
+
+await t.test('style and script may be kept for ever, and come from here', async t => {
+  const { text } = await area.browser().get('/sign-in')
+  const paths = [...text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
+  t.equal(paths.length, 2)
+  for (const path of paths) {
+    const { status, headers } = await area.browser().get(path)
+    t.equal(status, 200)
+    t.match(headers['cache-control'], 'immutable')
+    t.match(headers['content-type'], /^text\/(css|javascript)/)
+    t.notOk(headers['set-cookie'])
+  }
+})
+
+await t.test('a page that does not exist says so in style, with the id of the request', async t => {
+  const { status, headers, text } = await browser.get('/nowhere?x=<script>')
+
+  t.equal(status, 404)
+  t.match(text, 'Страница не найдена')
+  t.match(text, String(headers['x-request-id']))
+  t.notMatch(text, '<script>')
+})
+
+await t.test('a form that is too long is refused before it is read', async t => {
+  const csrf = await browser.token('/security')
+
+  const { status, text } = await browser.postRaw(
+    '/security/password',
+    { csrf, currentPassword: 'x'.repeat(100_000) },
+    { origin },
+  )
+
+  t.equal(status, 413)
+  t.match(text, 'Слишком много данных')
+})
+
+await t.test('the API is not here, nor are the pages there', async t => {
+  for (const path of ['/v1/models', '/v1/chat/completions', '/gateway/v1/balance', '/healthz', '/metrics'])
+    t.equal((await browser.get(path)).status, 404, path)
+  for (const path of ['/api/auth/get-session', '/api/auth/sign-up/email', '/api/auth/ok', '/get-session'])
+    t.equal((await browser.get(path)).status, 404, path)
+  for (const path of ['/sign-in', '/sign-up', '/security', '/assets/style.css']) {
+    const answer = await fetch(`${area.test.url}${path}`)
+    t.equal(answer.status, 404, path)
+    t.match(answer.headers.get('content-type'), 'application/json')
+  }
+  t.match(await (await fetch(`${area.test.url}/`)).text(), /error/)
+})
+
+await t.test('language and theme are chosen without script, and kept', async t => {
+  const own = area.browser()
+  const answer = await own.post(
+    '/appearance',
+    { language: 'en', theme: 'dark', next: '/sign-in' },
+    { from: '/sign-in' },
+  )
+  t.equal(answer.location, '/sign-in')
+  t.match((await own.get('/sign-in')).text, /<html lang="en" data-theme="dark">[^]*<h1>Sign in<\/h1>/)
+
+  await own.post('/sign-in', { email, password: goodPassword })
+  await own.post('/appearance', { language: 'en', theme: 'light', next: '/' }, { from: '/' })
+
+  const elsewhere = area.browser()
+  await elsewhere.post('/sign-in', { email, password: goodPassword })
+  t.match((await elsewhere.get('/')).text, '<h1>Overview</h1>', 'for a user the language is a setting')
+  const refused = await own.post('/appearance', { language: 'xx', theme: '"><b>', next: '/' }, { from: '/' })
+  t.equal(refused.location, '/')
+  t.match((await own.get('/')).text, 'data-theme="light"')
+})

@@ -1,0 +1,98 @@
+import t from 'tap'
+import { goodPassword, startAccountArea } from '../fixtures/account-area.ts'
+import type { TestAccountArea } from '../fixtures/account-area.ts'
+import type { AccountBrowser } from '../fixtures/account-browser.ts'
+import { oneTimeCode } from '../fixtures/one-time-code.ts'
+
+const area = await startAccountArea(t)
+const from = '/security'
+
+/** Switches it on; answers the secret and the backup codes. */
+async function setUp(browser: AccountBrowser): Promise<{ secret: string; backupCodes: string[] }> {
+  const { text } = await browser.post('/security/two-factor', { password: goodPassword }, { from })
+  const secret = /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? ''
+  const backupCodes = (/id="backup-codes">([^<]+)</.exec(text)?.[1] ?? '').trim().split('\n')
+  const answer = await browser.post('/security/two-factor/confirm', { code: oneTimeCode(secret) }, { from })
+  t.equal(answer.location, '/security?notice=two-factor-on')
+  return { secret, backupCodes }
+}
+
+async function passwordStep({ browser }: TestAccountArea, email: string): Promise<AccountBrowser> {
+  const own = browser()
+  const answer = await own.post('/sign-in', { email, password: goodPassword, next: '/security' })
+  t.equal(answer.location, '/sign-in/code?next=%2Fsecurity')
+  return own
+}
+
+await t.test('with a second factor the password alone opens nothing', async t => {
+  const { email, browser } = await area.signUp()
+  const { secret } = await setUp(browser)
+
+  const own = await passwordStep(area, email)
+  t.equal((await own.get('/')).location, '/sign-in')
+  const wrong = await own.post('/sign-in/code', { code: '000000', next: '/security' })
+  t.equal(wrong.status, 422)
+  t.match(wrong.text, 'Код неверен')
+  const code = oneTimeCode(secret)
+  const answer = await own.post('/sign-in/code', {
+    code: `${code.slice(0, 3)} ${code.slice(3)}`,
+    next: '/security',
+  })
+
+  t.equal(answer.location, '/security')
+  t.match((await own.get('/security')).text, 'Включён: кроме пароля')
+})
+
+await t.test('it is on only when a first code was right', async t => {
+  const { email, browser } = await area.signUp()
+  await browser.post('/security/two-factor', { password: goodPassword }, { from })
+
+  const wrong = await browser.post('/security/two-factor/confirm', { code: '000000' }, { from })
+
+  t.equal(wrong.status, 422)
+  t.equal((await area.browser().post('/sign-in', { email, password: goodPassword })).location, '/')
+})
+
+await t.test('a backup code is good once', async t => {
+  const { email, browser } = await area.signUp()
+  const { backupCodes } = await setUp(browser)
+  t.ok(backupCodes.length >= 8)
+  const code = backupCodes[0] ?? ''
+
+  t.equal((await (await passwordStep(area, email)).post('/sign-in/code', { code })).location, '/')
+  const second = await (await passwordStep(area, email)).post('/sign-in/code', { code })
+
+  t.equal(second.status, 422)
+})
+
+await t.test('codes cannot be tried without end', async t => {
+  const { email, browser } = await area.signUp()
+  const { secret } = await setUp(browser)
+  const own = await passwordStep(area, email)
+  const token = await own.token('/sign-in/code')
+  const origin = new URL(area.url).origin
+
+  let text = ''
+  for (let times = 0; times < 6; times += 1)
+    text = (await own.postRaw('/sign-in/code', { csrf: token, code: '000000' }, { origin })).text
+
+  t.match(text, 'попыток было слишком много')
+  const right = await own.post('/sign-in/code', { code: oneTimeCode(secret) })
+  t.equal(right.status, 422, 'nor is a right code taken after that')
+  t.equal((await own.get('/')).location, '/sign-in')
+})
+
+await t.test('it takes the password to switch it on or off', async t => {
+  const { email, browser } = await area.signUp()
+  const refused = await browser.post('/security/two-factor', { password: 'wrong password' }, { from })
+  t.equal(refused.status, 422)
+  t.notMatch(refused.text, 'factor-secret')
+  await setUp(browser)
+  const kept = await browser.post('/security/two-factor/remove', { password: 'wrong password' }, { from })
+  t.equal(kept.status, 422)
+
+  const answer = await browser.post('/security/two-factor/remove', { password: goodPassword }, { from })
+
+  t.equal(answer.location, '/security?notice=two-factor-off')
+  t.equal((await area.browser().post('/sign-in', { email, password: goodPassword })).location, '/')
+})

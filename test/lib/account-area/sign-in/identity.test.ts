@@ -1,0 +1,128 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import { Attempts } from '../../../../lib/account-area/sign-in/attempts.ts'
+import { createAuth } from '../../../../lib/account-area/sign-in/auth.ts'
+import type { SignInLetters } from '../../../../lib/account-area/sign-in/auth.ts'
+import { deleteExpired } from '../../../../lib/account-area/sign-in/expired-rows.ts'
+import { Identity } from '../../../../lib/account-area/sign-in/identity.ts'
+import { Sessions } from '../../../../lib/account-area/sign-in/sessions.ts'
+import { systemClock } from '../../../../lib/clock.ts'
+import { openNew } from '../../stores/open-store.ts'
+
+const password = 'correct horse battery'
+const caller = { address: '198.51.100.1', cookie: '', userAgent: 'Test/1.0' }
+const limits = { slowFrom: 2, lockFrom: 4, forgetMs: 1000 }
+const manyFrom = { slowFrom: 20, lockFrom: 5, forgetMs: 1000 }
+const unlimited = { slowFrom: Infinity, lockFrom: Infinity, forgetMs: 1000 }
+
+async function openIdentity(t: Test) {
+  const store = await openNew(t)
+  const time = { now: 0 }
+  const clock = { now: () => time.now }
+  const waits: number[] = []
+  const wait = (ms: number): Promise<unknown> => Promise.resolve(waits.push(ms))
+  const tokens: string[] = []
+  const letters: SignInLetters = {
+    confirm: (_to, token) => tokens.push(token),
+    alreadySignedUp: () => undefined,
+    resetPassword: (_to, token) => tokens.push(token),
+    passwordChanged: () => undefined,
+  }
+  const auth = createAuth({
+    users: store.users,
+    publicUrl: new URL('http://127.0.0.1:8081'),
+    secret: 's'.repeat(43),
+    name: 'Gateway',
+    letters,
+    log: { debug: () => undefined, error: () => undefined },
+  })
+  const identity = new Identity({
+    auth,
+    users: store.users,
+    attempts: {
+      byEmail: new Attempts({ clock, limits, wait }),
+      byAddress: new Attempts({ clock, limits: manyFrom, wait }),
+      lettersTo: new Attempts({ clock, limits: unlimited, wait }),
+      lettersFrom: new Attempts({ clock, limits: unlimited, wait }),
+    },
+  })
+  const signUp = async (email: string): Promise<void> => {
+    await identity.signUp({ email, password, language: 'ru', consents: [] }, caller)
+    await identity.confirm(tokens.at(-1) ?? '', password, caller)
+  }
+  return { store, time, waits, identity, signUp, tokens, sessions: new Sessions(auth) }
+}
+
+await t.test('who guesses a password is slowed down, then locked out with the right one too', async t => {
+  const { identity, signUp, waits, time } = await openIdentity(t)
+  await signUp('a@example.org')
+  await signUp('b@example.org')
+  for (let times = 0; times < 4; times += 1)
+    t.same(await identity.signIn('a@example.org', `wrong ${times} password`, caller), { kind: 'refused' })
+  t.same(waits, [250, 500])
+
+  const wrong = await identity.signIn('a@example.org', 'still wrong', caller)
+  const right = await identity.signIn('a@example.org', password, caller)
+
+  t.same(right, wrong, 'the same is said of a right and a wrong one')
+  t.match(await identity.signIn('b@example.org', password, caller), { kind: 'signed-in' }, 'others get in')
+  time.now = 1000
+  t.match(
+    await identity.signIn('a@example.org', password, caller),
+    { kind: 'signed-in' },
+    'and so does who waits',
+  )
+})
+
+await t.test('an address that tries many users is locked out, whatever it gets right meanwhile', async t => {
+  const { identity, signUp } = await openIdentity(t)
+  await signUp('own@example.org')
+  await signUp('other@example.org')
+  const attacker = { ...caller, address: '203.0.113.9' }
+  for (let times = 0; times < 5; times += 1) {
+    await identity.signIn(`nobody-${times}@example.org`, 'a common password', attacker)
+    if (times < 4) await identity.signIn('own@example.org', password, attacker)
+  }
+
+  t.same(await identity.signIn('other@example.org', password, attacker), { kind: 'refused' })
+  t.match(await identity.signIn('other@example.org', password, caller), { kind: 'signed-in' })
+})
+
+await t.test('two sign-ups at once with one address make one user', async t => {
+  const { identity, store } = await openIdentity(t)
+  const user = { email: 'twice@example.org', password, language: 'ru', consents: [] }
+
+  const done = await Promise.all([1, 2, 3].map(() => identity.signUp(user, caller)))
+
+  t.same(done, [true, true, true])
+  t.equal(await store.users.count('users'), 1)
+  t.equal(await store.users.count('user_passwords'), 1)
+  t.equal((await store.reports.accounts()).length, 1)
+})
+
+await t.test('a link to confirm is good for its own address only', async t => {
+  const { identity, tokens } = await openIdentity(t)
+  await identity.signUp({ email: 'one@example.org', password, language: 'ru', consents: [] }, caller)
+  const [token = ''] = tokens
+  await identity.signUp(
+    { email: 'two@example.org', password: 'quite another one', language: 'ru', consents: [] },
+    caller,
+  )
+
+  t.same(await identity.confirm(token, 'quite another one', caller), { kind: 'refused' })
+  t.equal(await identity.confirm(`${token}x`, password, caller), undefined)
+  t.match(await identity.confirm(token, password, caller), { kind: 'signed-in' })
+})
+
+await t.test('sessions that are over are deleted, those that run are kept', async t => {
+  const { store, signUp } = await openIdentity(t)
+  await signUp('a@example.org')
+  await signUp('b@example.org')
+  const [session] = await store.users.find('user_sessions', { limit: 1 })
+  await store.users.update('user_sessions', [{ column: 'id', operator: '=', value: session?.['id'] ?? '' }], {
+    set: { expires_at: 1 },
+  })
+
+  t.equal(await deleteExpired(store.users, systemClock), 1)
+  t.equal(await store.users.count('user_sessions'), 1)
+})
