@@ -22,11 +22,11 @@ export interface JobLedger {
    */
   dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]>
   /**
-   * Charges an open job and ends it, as one step.
+   * Charges an open job and ends it, as one step. Resolves when that is on the disk (`strict`) or queued.
    * @returns undefined when it had ended already, which is no error
    */
   chargeJob(job: Job, charge: ChargeRequest): Promise<ChargeResult | undefined>
-  /** Gives the hold of an open job back and ends it; answers whether it was open. */
+  /** Gives the hold of an open job back and ends it, as durably; answers whether it was open. */
   releaseJob(job: Job): Promise<boolean>
   /** Counts one more time that the job was asked after, and says when to ask again. */
   postponeJob(job: Job, nextPollAt: number): Promise<void>

@@ -140,9 +140,9 @@ export class SqliteJobs {
     const hold = this.#take(job)
     if (hold === undefined) return false
     this.#giveBack(hold)
-    const { queue, clock } = this.#options
+    const { queue, clock, isStrict, durable } = this.#options
     const at = clock.now()
-    queue.add(
+    const ticket = queue.add(
       [
         'end-job',
         job.provider,
@@ -152,6 +152,7 @@ export class SqliteJobs {
       ],
       kept,
     )
+    if (isStrict) await durable(ticket)
     return true
   }
 

@@ -1,0 +1,84 @@
+import t, { type Test } from 'tap'
+import { jobConfig } from '../fixtures/job-gateway.ts'
+import { call, jobClients, submit } from '../fixtures/job-kinds.ts'
+import { startJobProvider, type JobProvider } from '../fixtures/job-provider.ts'
+import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
+
+const credit = 1_000_000_000
+const oftenMs = 20
+const seldomMs = 600_000
+
+async function start(t: Test, pollMs: number): Promise<{ provider: JobProvider; gateway: TestGateway }> {
+  const provider = await startJobProvider(t)
+  return { provider, gateway: await startTestGateway(t, { config: jobConfig(provider.origin, pollMs) }) }
+}
+
+for (const client of jobClients) {
+  await t.test(`${client.name}: the hold of one that failed is given back, whoever sees it`, async t => {
+    const { provider, gateway } = await start(t, seldomMs)
+    const { id } = await submit(gateway, client)
+    provider.end(id, 'failed')
+    await call(gateway, 'GET', client.pathOf(id))
+    t.match(await gateway.balance(), { balanceMicros: credit, heldMicros: 0 })
+    const polling = await start(t, oftenMs)
+    const { id: second } = await submit(polling.gateway, client)
+    polling.provider.end(second, 'failed')
+    await until(async () => (await polling.gateway.balance()).heldMicros === 0, 20_000)
+    t.same([...(await gateway.charges()), ...(await polling.gateway.charges())], [])
+    t.same(await polling.gateway.breaches(), [])
+  })
+
+  await t.test(`${client.name}: clients that ask all at once, and the gateway, charge it once`, async t => {
+    const { provider, gateway } = await start(t, 10)
+    const { id } = await submit(gateway, client)
+    const asking = Array.from({ length: 5 }, async () => {
+      while ((await gateway.charges()).length === 0) await call(gateway, 'GET', client.pathOf(id))
+      await call(gateway, 'GET', client.pathOf(id))
+    })
+    provider.end(id, 'done')
+    await Promise.all(asking)
+    t.equal((await gateway.charges()).length, 1)
+    t.equal((await gateway.balance()).heldMicros, 0)
+    t.same(await gateway.breaches(), [])
+  })
+
+  await t.test(
+    `${client.name}: before one is deleted it is looked at, so that nothing is had for free`,
+    async t => {
+      const { provider, gateway } = await start(t, seldomMs)
+      const { id, requestId } = await submit(gateway, client)
+      provider.end(id, 'done')
+      t.equal((await call(gateway, 'DELETE', client.pathOf(id))).status, 200)
+      t.match(await gateway.charges(), [{ requestId, amount: client.cost.toFixed(6), flags: [] }])
+
+      const { id: running } = await submit(gateway, client)
+      t.equal((await call(gateway, 'DELETE', client.pathOf(running))).status, 200)
+      t.match((await gateway.charges()).at(-1), { amount: '0.000000', flags: ['ambiguous'] })
+      t.equal((await gateway.balance()).heldMicros, 0, 'one that is deleted while it runs holds nothing')
+      t.same(await gateway.breaches(), [])
+    },
+  )
+}
+
+await t.test('a job that is cancelled is released', async t => {
+  const { provider, gateway } = await start(t, seldomMs)
+  const [, response] = jobClients
+  if (response === undefined) throw new Error('there is no such kind')
+  const { id } = await submit(gateway, response)
+  t.equal((await call(gateway, 'POST', `/v1/responses/${id}/cancel`)).status, 200)
+  t.match(await gateway.balance(), { balanceMicros: credit, heldMicros: 0 })
+  t.same(await gateway.charges(), [])
+  t.ok(provider.seen.includes(`POST /v1/responses/${id}/cancel`))
+})
+
+await t.test('a submission that is refused holds nothing, and is no job', async t => {
+  const { provider, gateway } = await start(t, oftenMs)
+  provider.refuse()
+  for (const client of jobClients) {
+    t.equal((await call(gateway, 'POST', client.submitPath, client.body)).status, 400, client.name)
+  }
+  await until(async () => (await gateway.balance()).heldMicros === 0)
+  t.equal(provider.jobs.size, 0)
+  t.same(await gateway.charges(), [])
+  t.same(await gateway.breaches(), [])
+})

@@ -1,0 +1,61 @@
+import { request as httpRequest } from 'node:http'
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { jobConfig, jobCosts } from '../fixtures/job-gateway.ts'
+import { call } from '../fixtures/job-kinds.ts'
+import { responseEvents, startJobProvider, type JobProvider } from '../fixtures/job-provider.ts'
+import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
+
+const body = { model: 'gpt-5', input: 'Think', background: true, stream: true }
+const cost = jobCosts.response.toFixed(6)
+
+async function start(t: Test, pollMs: number): Promise<{ provider: JobProvider; gateway: TestGateway }> {
+  const provider = await startJobProvider(t)
+  return { provider, gateway: await startTestGateway(t, { config: jobConfig(provider.origin, pollMs) }) }
+}
+
+await t.test('a background response that is streamed to its end is charged by its stream', async t => {
+  const { provider, gateway } = await start(t, 600_000)
+  const answering = call(gateway, 'POST', '/v1/responses', body)
+  await until(() => provider.streams.length === 1)
+  provider.streams[0]?.end(responseEvents('resp_1', 'done')[1])
+  const answer = await answering
+  t.match(await gateway.charges(), [{ requestId: answer.requestId, amount: cost, flags: [] }])
+  t.equal((await gateway.balance()).heldMicros, 0)
+  provider.end('resp_1', 'done')
+  await call(gateway, 'GET', '/v1/responses/resp_1?stream=true')
+  t.equal((await gateway.charges()).length, 1)
+})
+
+await t.test('a client that leaves its stream is charged for the response when it is done', async t => {
+  const { provider, gateway } = await start(t, 20)
+  const request = httpRequest(`${gateway.url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+  })
+  request.on('error', () => undefined)
+  request.end(JSON.stringify(body))
+  const [answer] = await once(request, 'response')
+  await once(answer, 'data')
+  request.destroy()
+  provider.streams[0]?.destroy()
+  await until(() => provider.seen.includes('GET /v1/responses/resp_1'), 20_000)
+  t.ok((await gateway.balance()).heldMicros > 0, 'the work goes on, and so does the hold')
+  provider.end('resp_1', 'done')
+  await until(async () => (await gateway.charges()).length === 1, 20_000)
+  t.match(await gateway.charges(), [{ amount: cost, flags: [] }])
+  t.equal((await gateway.balance()).heldMicros, 0)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('the events of a stored response that is done charge it', async t => {
+  const { provider, gateway } = await start(t, 600_000)
+  await call(gateway, 'POST', '/v1/responses', { ...body, stream: false })
+  await call(gateway, 'GET', '/v1/responses/resp_1?stream=true&starting_after=0')
+  t.same(await gateway.charges(), [])
+  provider.end('resp_1', 'done')
+  const answer = await call(gateway, 'GET', '/v1/responses/resp_1?stream=true&starting_after=0')
+  t.equal(answer.body.toString(), responseEvents('resp_1', 'done').join(''), 'byte for byte')
+  t.match(await gateway.charges(), [{ amount: cost, flags: [] }])
+  t.same(await gateway.breaches(), [])
+})

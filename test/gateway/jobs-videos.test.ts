@@ -1,0 +1,103 @@
+import OpenAI, { toFile } from 'openai'
+import t, { type Test } from 'tap'
+import { jobConfig } from '../fixtures/job-gateway.ts'
+import { call } from '../fixtures/job-kinds.ts'
+import { film, startJobProvider, type JobProvider } from '../fixtures/job-provider.ts'
+import { openaiClient } from '../fixtures/sdk-clients.ts'
+import { png } from '../fixtures/small-images.ts'
+import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
+
+async function start(t: Test): Promise<{ provider: JobProvider; gateway: TestGateway; openai: OpenAI }> {
+  const provider = await startJobProvider(t)
+  const gateway = await startTestGateway(t, { config: jobConfig(provider.origin, 600_000) })
+  return { provider, gateway, openai: openaiClient(gateway) }
+}
+
+await t.test('the SDK makes a video from a form with a picture, and gets the film', async t => {
+  const { provider, gateway, openai } = await start(t)
+  const input_reference = await toFile(png(8, 8), 'first.png', { type: 'image/png' })
+  const video = await openai.videos.create({
+    model: 'sora-2',
+    prompt: 'A calm sea',
+    seconds: '8',
+    size: '1280x720',
+    input_reference,
+  })
+  t.equal((await gateway.balance()).heldMicros, 8 * 25_000_000, 'by its size')
+  provider.end(video.id, 'done')
+  const content = await openai.videos.downloadContent(video.id)
+  t.same(Buffer.from(await content.arrayBuffer()), film, 'byte for byte')
+  t.match(await gateway.charges(), [
+    { amount: '200.000000', usage: { videoSeconds: 8 }, lines: [{ variant: '1280x720' }], flags: [] },
+  ])
+  t.equal((await openai.videos.retrieve(video.id)).status, 'completed')
+  t.equal((await gateway.charges()).length, 1)
+})
+
+await t.test(
+  'a remix is as long and dear as what it begins from, and only its account may make it',
+  async t => {
+    const { provider, gateway, openai } = await start(t)
+    const { id } = await openai.videos.create({
+      model: 'sora-2',
+      prompt: 'A sea',
+      seconds: '12',
+      size: '1280x720',
+    })
+    provider.end(id, 'done')
+    await openai.videos.retrieve(id)
+    const remix = await openai.videos.remix(id, { prompt: 'A storm' })
+    t.equal((await gateway.balance()).heldMicros, 12 * 25_000_000)
+    provider.end(remix.id, 'done')
+    await openai.videos.retrieve(remix.id)
+    t.match(
+      (await gateway.charges()).map(({ operation, amount, model }) => [operation, amount, model]),
+      [
+        ['videos', '300.000000', 'sora-2'],
+        ['video-remix', '300.000000', 'sora-2'],
+      ],
+    )
+    const { id: other } = await gateway.accounts.createAccount({ email: 'other@example.org' })
+    await gateway.accounts.credit({ accountId: other, amountMicros: 1_000_000_000, reason: 'test' })
+    const { key } = await gateway.accounts.createKey({ accountId: other })
+    const seen = provider.seen.length
+    for (const [method, path] of [
+      ['POST', `/v1/videos/${id}/remix`],
+      ['GET', `/v1/videos/${id}`],
+      ['GET', `/v1/videos/${id}/content`],
+      ['DELETE', `/v1/videos/${id}`],
+      ['POST', '/v1/videos/video_invented/remix'],
+    ] as const) {
+      const answer = await call(
+        { url: gateway.url, key },
+        method,
+        path,
+        method === 'POST' ? { prompt: 'x' } : undefined,
+      )
+      t.equal(answer.status, 404, `${method} ${path}`)
+    }
+    t.equal(provider.seen.length, seen, 'nothing was asked of the provider')
+    t.same(await gateway.breaches(), [])
+  },
+)
+
+await t.test('a video is priced as the provider says when the request leaves it open', async t => {
+  const { provider, gateway } = await start(t)
+  const answer = await call(gateway, 'POST', '/v1/videos', { prompt: 'A calm sea' })
+  t.equal(answer.status, 200, 'the model too has a default')
+  t.equal((await gateway.balance()).heldMicros, 4 * 10_000_000)
+  provider.end('video_1', 'done')
+  await call(gateway, 'GET', '/v1/videos/video_1')
+  t.match(await gateway.charges(), [{ amount: '40.000000', model: 'sora-2', flags: [] }])
+})
+
+await t.test('lists of videos, and a length that is none, are refused with the reason', async t => {
+  const { provider, gateway } = await start(t)
+  t.equal((await call(gateway, 'GET', '/v1/videos')).status, 501)
+  for (const seconds of ['many', 0, -4, true]) {
+    const answer = await call(gateway, 'POST', '/v1/videos', { model: 'sora-2', prompt: 'x', seconds })
+    t.equal(answer.status, 400, JSON.stringify(seconds))
+    t.match(answer.body.toString(), /seconds must be/)
+  }
+  t.same(provider.seen, [])
+})
