@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Worker } from 'node:worker_threads'
+import { callConfig } from '../fixtures/dialect-call.ts'
 import { plainAnswer } from '../fixtures/raw-upstream.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import type { HostileOrder, HostileReport } from './hostile-client.ts'
 import { ask, json, openai } from './observe.ts'
+import { compareOthers } from './others-latency.ts'
+import { countStoreCalls } from './store-calls.ts'
 
 const delayMsMax = 20
 /** A machine that is busy with other things has a bad round now and then; a gateway that blocks has only such. */
@@ -59,6 +62,51 @@ async function endure(context: FaultContext, kind: HostileOrder['kind'], count: 
   ].join('; ')
 }
 
+/** Keys that nobody has, from a thread of its own, while the gateway's calls to its store are counted. */
+async function floodUncounted(context: FaultContext, count: number): Promise<string> {
+  context.upstream.answer = () => plainAnswer(200, json, openai.document)
+  // A gateway of its own: what others left to be written is not counted.
+  const gateway = await context.startGateway({ config: callConfig(context.upstream.origin) })
+  await ask(context, openai, { gateway })
+  const first = await context.nextEnd(gateway)
+  const calls = countStoreCalls(gateway.storeFile)
+  context.t.teardown(calls.stop)
+  const { url, key } = gateway
+  const order: HostileOrder = { url, key, kind: 'invalid-keys', count }
+  const worker = new Worker(new URL('hostile-client.ts', import.meta.url), { workerData: order })
+  const [report] = (await once(worker, 'message')) as [HostileReport]
+  await worker.terminate()
+  const asked = calls.count()
+  await ask(context, openai, { gateway })
+  const isCounted = calls.count() > asked
+  calls.stop()
+  await context.skipEnds(count, gateway)
+  // Now and then it is asked for what is due, whoever comes.
+  const asking = asked < count / 20 ? 'for none of them' : `${asked} TIMES`
+  const statuses = [...new Set(report.map(([, status]) => status))].join(', ')
+  return `${statuses}; the store is asked ${asking}; ${isCounted ? 'and for a known key it is' : 'NOR FOR A KNOWN KEY'}; ${first}; ${await context.nextEnd(gateway)}`
+}
+
+/** How long others wait while keys that nobody has come as fast as they are refused. */
+function floodBesideOthers(context: FaultContext, count: number): Promise<string> {
+  context.upstream.answer = () => plainAnswer(200, json, openai.document)
+  const { url, key } = context.gateway
+  return compareOthers(context, async () => {
+    const order: HostileOrder = { url, key, kind: 'invalid-keys', count }
+    const worker = new Worker(new URL('hostile-client.ts', import.meta.url), { workerData: order })
+    let isOver = false
+    const over = once(worker, 'message').then(() => (isOver = true))
+    await once(worker, 'online')
+    return {
+      isOver: () => isOver,
+      async end() {
+        await over
+        await worker.terminate()
+      },
+    }
+  })
+}
+
 export const clientHostile: readonly Fault[] = [
   {
     number: 32,
@@ -79,6 +127,21 @@ export const clientHostile: readonly Fault[] = [
     title: '5,000 requests with invalid keys',
     expected: '401; others are served; event loop p99 at most 20 ms',
     run: context => endure(context, 'invalid-keys', 5000),
+  },
+  {
+    number: 36,
+    title: '2,000 requests with invalid keys: what the store is asked',
+    expected:
+      '401; the store is asked for none of them; and for a known key it is; completed; 0.046000 provider; completed; 0.046000 provider',
+    run: context => floodUncounted(context, 2000),
+  },
+  {
+    number: 36,
+    title: 'others beside a flood of invalid keys',
+    expected: "others' p99 at most 5 times as long",
+    isSlow: true,
+    timeoutMs: 180_000,
+    run: context => floodBesideOthers(context, 8000),
   },
   {
     number: 36,

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connectRaw, parseAnswers, type RawClient } from '../fixtures/raw-client.ts'
-import { chunked } from '../fixtures/raw-upstream.ts'
+import { chunked, plainAnswer } from '../fixtures/raw-upstream.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import { stalledAt } from './client-stalls.ts'
 import { memoryInUse } from './memory-in-use.ts'
-import { openai, requestBytes, serves, streamHead } from './observe.ts'
+import { json, openai, requestBytes, serves, streamHead } from './observe.ts'
+import { compareOthers } from './others-latency.ts'
 
 const mebibyte = 1_048_576
 /** Of both sides: this process is the provider and the client, too. */
@@ -58,13 +59,47 @@ async function sendSlowly(context: FaultContext, count: number): Promise<string>
     clients.push(client)
   }
   const served = await serves(context)
+  const statuses = await statusesOf(clients)
+  await delay(10)
+  return `${served}; ${statuses}; sent ${context.upstream.requests.length - 1} more`
+}
+
+async function statusesOf(clients: readonly RawClient[]): Promise<string> {
   const statuses = new Set<number>()
   for (const client of clients) {
     await client.ended
     statuses.add(parseAnswers(client.received())[0]?.status ?? 0)
   }
-  await delay(10)
-  return `${served}; ${[...statuses].join(', ')}; sent ${context.upstream.requests.length - 1} more`
+  return [...statuses].join(', ')
+}
+
+/** How long others wait while so many clients send a byte now and then. */
+async function sendSlowlyBesideOthers(context: FaultContext, count: number): Promise<string> {
+  context.upstream.answer = () => plainAnswer(200, json, openai.document)
+  const request = requestBytes(context, openai)
+  const head = request.slice(0, request.indexOf('\r\n\r\n') + 4)
+  const found = new Set<string>()
+  const seen = await compareOthers(context, async () => {
+    const clients: RawClient[] = []
+    for (let n = 0; n < count; n += 1) {
+      const client = await connectRaw(context.t, context.gateway.url)
+      client.socket.write(n % 2 === 0 ? head.slice(0, -20) : `${head}{`)
+      clients.push(client)
+    }
+    let isOver = false
+    for (const client of clients) void client.ended.then(() => (isOver = true))
+    const trickle = setInterval(() => {
+      for (const { socket } of clients) if (!socket.destroyed) socket.write(' ')
+    }, 500)
+    return {
+      isOver: () => isOver,
+      async end() {
+        clearInterval(trickle)
+        found.add(await statusesOf(clients))
+      },
+    }
+  })
+  return `${seen}; ${[...found].join(' / ')}`
 }
 
 export const clientSlow: readonly Fault[] = [
@@ -93,11 +128,21 @@ export const clientSlow: readonly Fault[] = [
   },
   {
     number: 28,
-    title: '4,000 clients send their head or their body too slowly',
+    title: 'others beside 1,000 clients that send a byte now and then',
+    expected: "others' p99 at most 5 times as long; 408",
+    isSlow: true,
+    timeoutMs: 180_000,
+    setting: { sections: { limits: { headersMs: 5000, bodyMs: 5000 } } },
+    run: context => sendSlowlyBesideOthers(context, 1000),
+  },
+  {
+    number: 28,
+    title:
+      '9,000 clients send their head or their body too slowly (10,000 do not fit into 20,000 descriptors)',
     expected: 'next one served; 408; sent 0 more',
     isSlow: true,
     timeoutMs: 120_000,
-    setting: { sections: { limits: { headersMs: 8000, bodyMs: 8000 } } },
-    run: context => sendSlowly(context, 4000),
+    setting: { sections: { limits: { headersMs: 30_000, bodyMs: 30_000 } } },
+    run: context => sendSlowly(context, 9000),
   },
 ]
