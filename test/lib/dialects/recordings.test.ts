@@ -39,10 +39,12 @@ const odd: Readonly<Record<string, readonly string[]>> = {
 
 function read(recording: Recording, sizeOf: () => number): UsageReading | undefined {
   const route = routeOf(recording)
-  const facts =
+  const told =
     route === undefined || refused.has(recording.file)
       ? noFacts
       : factsOf(recording, route.operation, route.dialect)
+  // Of a job the model is known from its submission.
+  const facts = route?.operation.job === undefined ? told : { ...told, model: 'gpt-5-nano' }
   const contentType =
     (recording.response.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   const reader = route?.operation.readUsage?.(

@@ -63,6 +63,7 @@ export function routeOf(recording: Recording): { dialect: Dialect; operation: Op
   if (path.startsWith('/v1/files')) {
     return attempt(request.host === 'api.anthropic.com' ? anthropic : openai, path.slice('/v1'.length))
   }
+  if (path.startsWith('/v1/batches')) return attempt(openai, path.slice('/v1'.length))
   if (path.startsWith('/upload/')) return attempt(google, path + request.path.slice(path.length))
   if (/\/v1\/messages(\/|$)/.test(path)) return attempt(anthropic, path.slice(path.indexOf('/messages')))
   const tail = openaiTail.exec(path)?.[0]
