@@ -18,6 +18,11 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
   bus.on('upstream-attempt', (exchange, attempt) => {
     log.info({ requestId: exchange.id, ...attempt }, 'attempt')
   })
+  bus.on('session-charge', (exchange, sequence, { charge, result }) => {
+    const { usageSource, flags } = charge
+    const amount = formatRoubles(result.amountMicros)
+    log.info({ requestId: exchange.id, sequence, amount, usageSource, flags }, 'turn')
+  })
   bus.on('job-end', ({ job, charged }) => {
     const { exchangeId: requestId, keyId: key, provider, kind, operation, model, polls } = job
     const amount = charged === undefined ? undefined : formatRoubles(charged.result.amountMicros)

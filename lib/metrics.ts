@@ -98,6 +98,10 @@ export class Metrics {
     bus.on('job-end', ({ job, charged }) => {
       if (charged !== undefined) this.#onCharged(charged, job.provider, job.model === '' ? 'none' : job.model)
     })
+    bus.on('session-charge', (exchange, _sequence, charged) => {
+      const { provider, model } = exchange.get('target')
+      this.#onCharged(charged, provider.name, model?.name ?? 'none')
+    })
     bus.on('plugin-error', (plugin, hook) => this.#pluginErrors.inc({ plugin, hook }))
   }
 

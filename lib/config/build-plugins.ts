@@ -4,6 +4,7 @@ import type { Path } from './config-error.ts'
 import { isMapping } from './layers.ts'
 import type { Problems } from './problems.ts'
 import { configSchema, pluginEntrySchema } from './schema.ts'
+import { modelRouterOptions } from './model-router-options.ts'
 import { rateLimitOptions } from './rate-limit-options.ts'
 import { sizeLimitOptions } from './size-limit-options.ts'
 import { usageTapOptions } from './usage-tap-options.ts'
@@ -14,7 +15,7 @@ export type KnownPlugins = Readonly<Record<string, { readonly options?: z.ZodTyp
 /** The plugins that come with the gateway. */
 export const shippedPlugins: KnownPlugins = {
   auth: {},
-  'model-router': {},
+  'model-router': { options: modelRouterOptions },
   'rate-limit': { options: rateLimitOptions },
   'size-limit': { options: sizeLimitOptions },
   'upstream-proxy': {},

@@ -1,14 +1,34 @@
 import { GatewayError } from '../errors.ts'
-import { JsonScanError, type ScanResult } from '../http/json-scan.ts'
+import {
+  JsonScanError,
+  JsonScanner,
+  type Interest,
+  type ScanOptions,
+  type ScanResult,
+} from '../http/json-scan.ts'
 
 /** An object of JSON. */
 export type Fields = Readonly<Record<string, unknown>>
 
 /**
+ * What a message from a client says of what is of interest.
+ * @throws GatewayError body_invalid, also for JSON that is no object; field_ambiguous
+ */
+export function scanMessage(message: Buffer, interest: Interest, options: ScanOptions = {}): ScanResult {
+  return scannedMessage(() => {
+    const scanner = new JsonScanner(interest, options, true)
+    scanner.push(message)
+    const found = scanner.end()
+    if (!scanner.isObject) throw new GatewayError('body_invalid', 'A message must be a JSON object.')
+    return found
+  })
+}
+
+/**
  * A scan of one message of a session, with its errors as the client is told them.
  * @throws GatewayError body_invalid, field_ambiguous
  */
-export function scannedMessage<T>(scan: () => T): T {
+function scannedMessage<T>(scan: () => T): T {
   try {
     return scan()
   } catch (error) {

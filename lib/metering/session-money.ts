@@ -181,7 +181,7 @@ export class SessionMoney {
     this.#lines.push(...owed.lines)
     this.#exchange.set('usage', this.#lines)
     const result = await this.#context.ledger.charge(hold, charge)
-    this.#context.bus.emit('session-charge', this.#exchange, { charge, result, sequence: hold.sequence })
+    this.#context.bus.emit('session-charge', this.#exchange, hold.sequence, { charge, result })
     for (const flag of result.flags) this.alarm(flag)
   }
 

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'eventemitter3'
 import type { Exchange } from './exchange.ts'
+import type { Facts } from './facts.ts'
 import type { Outcome } from './outcome.ts'
 import type { ResponseHead } from './plugin.ts'
 
@@ -12,7 +13,7 @@ export interface PipelineEvents {
   /** One of several attempts at an upstream, when it is known what became of it. */
   'upstream-attempt': (exchange: Exchange, attempt: Readonly<Record<string, unknown>>) => void
   /** A turn of a session was charged. */
-  'session-charge': (exchange: Exchange, charge: Readonly<Record<string, unknown>>) => void
+  'session-charge': (exchange: Exchange, sequence: number, charged: Facts['charged']) => void
   /** Something an operator should look at: a flag of a charge, an unpriced meter. */
   alarm: (code: string, details: Readonly<Record<string, unknown>>) => void
 }

@@ -1,8 +1,7 @@
 import { memoryBody } from '../bodies/request-body.ts'
-import { scannedMessage } from '../dialects/session-message.ts'
+import { scanMessage } from '../dialects/session-message.ts'
 import { GatewayError } from '../errors.ts'
 import type { Route } from '../exchange-facts.ts'
-import { scanJson } from '../http/json-scan.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../scan-request.ts'
 
@@ -38,11 +37,9 @@ export async function receiveSetup(
   }
   client.accept(['x-gateway-request-id', exchange.id], undefined)
   const { data } = await client.firstMessage(timeoutMs)
-  const facts = scannedMessage(() =>
-    factsFromJson.call(operation, scanJson(data, interest, { foldUnderscores: true }), {
-      length: data.length,
-    }),
-  )
+  const facts = factsFromJson.call(operation, scanMessage(data, interest, { foldUnderscores: true }), {
+    length: data.length,
+  })
   const body = memoryBody(data)
   // The span of the model is its bare name, as in a form.
   return { facts, isForm: true, body, content: body }

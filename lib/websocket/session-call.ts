@@ -92,7 +92,10 @@ export class SessionCall implements SessionControls, UpstreamFacts {
       provider,
       taps,
       limits: { sessionMs, idleMs, drainMs },
-      onClientLeft: () => exchange.onClientLeft,
+      onClientLeft() {
+        exchange.hasClientLeft = true
+        return exchange.onClientLeft
+      },
       errorText: error => errorText(exchange, error),
       onEnd: outcome => this.#sink.onEnd(outcome),
     })

@@ -12,7 +12,7 @@ export interface SessionOptions {
   readonly taps: readonly SessionTap[]
   /** Times in milliseconds. */
   readonly limits: { readonly sessionMs: number; readonly idleMs: number; readonly drainMs: number }
-  /** Whether a turn that runs is read to its end when the client leaves. */
+  /** Told that the client left; answers whether a turn that runs is read to its end. */
   readonly onClientLeft: () => 'abort' | 'drain'
   /** An error as a message of the protocol; undefined where the close frame must do. */
   readonly errorText: (error: Error) => string | undefined
@@ -192,7 +192,8 @@ export class Session implements SessionControls {
   }
 
   #onProviderGone(): void {
-    this.#options.provider.end()
+    // What it would still be sent has nowhere to go.
+    this.#options.provider.destroy()
     if (this.#isOver) return
     if (this.#hasProviderClosed || this.#hasClientClosed || this.#isDraining) {
       this.#isOver = true

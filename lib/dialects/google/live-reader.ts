@@ -1,4 +1,3 @@
-import { scanJson } from '../../http/json-scan.ts'
 import { GatewayError } from '../../errors.ts'
 import { list, object, span } from '../interest.ts'
 import { findField } from '../read-field.ts'
@@ -8,7 +7,7 @@ import {
   fieldsOf,
   lengthOf,
   parseMessage,
-  scannedMessage,
+  scanMessage,
   type Fields,
 } from '../session-message.ts'
 import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../session.ts'
@@ -37,7 +36,7 @@ export class LiveReader implements SessionReader {
   #isInTurn = false
 
   onClient(message: Buffer): ClientEvent {
-    const scan = scannedMessage(() => scanJson(message, clientInterest, { foldUnderscores: true }))
+    const scan = scanMessage(message, clientInterest, { foldUnderscores: true })
     if (findField(scan, 'setup') !== undefined) {
       throw new GatewayError('body_invalid', 'A session is set up once, by its first message.', {
         param: 'setup',

@@ -1,4 +1,4 @@
-import { scanJson, type ScanResult } from '../../http/json-scan.ts'
+import type { ScanResult } from '../../http/json-scan.ts'
 import type { UsageLine } from '../../money/usage.ts'
 import { list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
@@ -9,7 +9,7 @@ import {
   fieldsOf,
   lengthOf,
   parseMessage,
-  scannedMessage,
+  scanMessage,
   type Fields,
 } from '../session-message.ts'
 import type { ClientEvent, ServerEvent, SessionContext, SessionReader, TurnUsage } from '../session.ts'
@@ -56,7 +56,7 @@ export class RealtimeReader implements SessionReader {
   }
 
   onClient(message: Buffer): ClientEvent {
-    const scan = scannedMessage(() => scanJson(message, clientInterest))
+    const scan = scanMessage(message, clientInterest)
     const type = readString(scan, 'type') ?? ''
     const id = readString(scan, 'id')
     const sound = encodedLength(scan, 'audio')

@@ -71,6 +71,9 @@ export function withQueryModel(match: RouteMatch): RouteMatch {
               .split(/\/|%2f/i)
               .map(decodeSegment)
               .join('/')
+      if (model.includes('..')) {
+        throw new GatewayError('request_invalid', 'No model has ".." in its name.', { param: 'model' })
+      }
       found = {
         pathModel: model,
         pathModelSpan: { start: start + equals + 1, end: start + parameter.length },

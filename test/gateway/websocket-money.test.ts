@@ -1,0 +1,223 @@
+import t from 'tap'
+import { openSession } from '../fixtures/session-client.ts'
+import {
+  answerResponses,
+  rubPerMillion,
+  startSessionGateway,
+  usage,
+  usedMeters,
+  type SessionGateway,
+} from '../fixtures/session-gateway.ts'
+import type { ProviderSession } from '../fixtures/session-upstream.ts'
+import { until } from '../fixtures/until.ts'
+
+/** Waits until the session is settled, and gives its charges. */
+async function settledCharges(gateway: SessionGateway): ReturnType<SessionGateway['charges']> {
+  await until(() => gateway.logLines.some(line => line.includes('"msg":"exchange"')))
+  await until(async () => (await gateway.balance()).heldMicros === 0)
+  return await gateway.charges()
+}
+
+await t.test('each turn is a charge of one exchange, by its sequence', async t => {
+  const gateway = await startSessionGateway(t, answerResponses)
+  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+  for (const turn of [1, 2, 3]) {
+    client.send({ type: 'response.create' })
+    await until(() => client.received.filter(text => text.includes('response.done')).length === turn)
+    t.equal((await gateway.charges()).length, turn, 'the charge is there when the end of the turn is')
+  }
+  client.socket.close()
+  const charges = await settledCharges(gateway)
+  t.equal(new Set(charges.map(({ requestId }) => requestId)).size, 1)
+  for (const charge of charges) {
+    t.match(charge, { usage: usedMeters, amount: '0.150000', usageSource: 'provider', outcome: 'completed' })
+    t.match(charge, { operation: 'realtime', model: 'gpt-realtime', flags: [] })
+  }
+  t.same(await gateway.breaches(), [])
+  const turns = gateway.logLines.filter(line => line.includes('"msg":"turn"'))
+  t.same(
+    turns.map(line => (JSON.parse(line) as { sequence: number }).sequence),
+    [0, 1, 2],
+  )
+})
+
+await t.test('the hold is in the store while the provider has said nothing yet', async t => {
+  let heldMicros = 0
+  const gateway: SessionGateway = await startSessionGateway(t, ({ socket }) => {
+    socket.on('message', () => {
+      void until(async () => {
+        heldMicros = (await gateway.balance()).heldMicros
+        return heldMicros > 0
+      }).then(() => socket.send('{"type":"response.created","response":{"id":"r"}}'))
+    })
+  })
+  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+  client.send({ type: 'response.create', response: { max_output_tokens: 400 } })
+  await client.next('response.created')
+  t.ok(heldMicros >= 400_000 && heldMicros < 500_000, `400 tokens are held for: ${heldMicros}`)
+  client.socket.close()
+  t.same(await settledCharges(gateway), [], 'nothing came of it, so nothing is charged')
+})
+
+await t.test(
+  'when the money ends the client is told in words of the protocol, and the session after the turn',
+  async t => {
+    const gateway = await startSessionGateway(t, answerResponses, { rub: 1.2 })
+    const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+    client.send({ type: 'response.create' })
+    await client.next('response.done')
+    client.send({ type: 'response.create' })
+    const { code, reason } = await client.closed
+    t.equal(code, 1008)
+    t.match(reason, 'may cost up to')
+    const last = JSON.parse(client.received.at(-1) ?? '') as { type: string; error: object }
+    t.match(last, { type: 'error', error: { type: 'insufficient_quota', code: 'insufficient_quota' } })
+    t.equal(gateway.upstream.sessions[0]?.received.length, 1, 'the second was not sent')
+    t.equal((await settledCharges(gateway)).length, 1)
+    t.same(await gateway.breaches(), [])
+  },
+)
+
+await t.test('money that ends while a turn runs lets it come to its end', async t => {
+  let finish = (): void => undefined
+  const gateway = await startSessionGateway(
+    t,
+    ({ socket }) => {
+      socket.once('message', () => socket.send('{"type":"response.created","response":{"id":"r"}}'))
+      finish = () => socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r', usage } }))
+    },
+    { rub: 1.1 },
+  )
+  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+  client.send({ type: 'response.create' })
+  await client.next('response.created')
+  client.send({ type: 'response.create' })
+  client.send({ type: 'conversation.item.create', item: {} })
+  await until(() => gateway.upstream.sessions[0]?.received.length === 2)
+  t.equal(client.socket.readyState, client.socket.OPEN)
+  finish()
+  t.equal((await client.closed).code, 1008)
+  t.same(
+    client.received.map(text => (JSON.parse(text) as { type: string }).type),
+    ['response.created', 'response.done', 'error'],
+  )
+  t.match(await settledCharges(gateway), [{ usage: usedMeters }])
+})
+
+await t.test('a key that is revoked begins no further turn', async t => {
+  const gateway = await startSessionGateway(t, answerResponses)
+  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+  client.send({ type: 'response.create' })
+  await client.next('response.done')
+  await gateway.accounts.revokeKey(gateway.keyId)
+  client.send({ type: 'response.create' })
+  t.equal((await client.closed).code, 1008)
+  t.match(client.received.at(-1), 'was revoked')
+  t.equal((await settledCharges(gateway)).length, 1)
+})
+
+/** Begins a response, says something of it, and nothing more. */
+function beginResponse({ socket }: ProviderSession): void {
+  socket.once('message', () => {
+    socket.send('{"type":"response.created","response":{"id":"r"}}')
+    socket.send(
+      JSON.stringify({ type: 'response.output_text.delta', response_id: 'r', delta: 'x'.repeat(400) }),
+    )
+  })
+}
+
+await t.test('a client that leaves in the middle of a turn pays an estimate of what it got', async t => {
+  const gateway = await startSessionGateway(t, beginResponse)
+  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+  client.send({ type: 'response.create' })
+  await client.next('response.output_text.delta')
+  client.socket.terminate()
+  const [charge, ...others] = await settledCharges(gateway)
+  t.same(others, [])
+  t.match(charge, { outcome: 'aborted', usageSource: 'estimated', usage: { output: 100 } })
+  await until(() => gateway.upstream.sessions[0]?.socket.readyState === 3)
+})
+
+await t.test('where the provider bills the whole answer, it is read on to its usage', async t => {
+  let finish = (): void => undefined
+  const gateway = await startSessionGateway(
+    t,
+    session => {
+      beginResponse(session)
+      finish = () =>
+        session.socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r', usage } }))
+    },
+    { provider: { onClientLeft: 'drain' } },
+  )
+  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+  client.send({ type: 'response.create' })
+  await client.next('response.output_text.delta')
+  client.socket.terminate()
+  await client.closed
+  // The gateway hears of it in this same process, before any timer.
+  await new Promise(resolve => setTimeout(resolve, 50))
+  finish()
+  t.match(await settledCharges(gateway), [{ usageSource: 'drained', usage: usedMeters }])
+})
+
+await t.test('a provider that breaks off: the client is told, and pays for what it got', async t => {
+  const gateway = await startSessionGateway(t, session => {
+    beginResponse(session)
+    session.socket.once('message', () => setImmediate(() => session.socket.terminate()))
+  })
+  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+  client.send({ type: 'response.create' })
+  t.equal((await client.closed).code, 1014)
+  t.match(client.received.at(-1), 'upstream_failed')
+  const charges = await settledCharges(gateway)
+  t.ok(charges.length <= 1)
+  for (const charge of charges) t.match(charge, { outcome: 'broken', usageSource: 'estimated' })
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('sound that may start a response by itself is held for, once', async t => {
+  const gateway = await startSessionGateway(t, ({ socket }) => {
+    socket.send('{"type":"session.created","session":{"turn_detection":{"type":"server_vad"}}}')
+    let count = 0
+    socket.on('message', () => {
+      if ((count += 1) !== 3) return
+      socket.send('{"type":"response.created","response":{"id":"r"}}')
+      socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r', usage } }))
+    })
+  })
+  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+  await client.next('session.created')
+  for (let count = 0; count < 3; count += 1) client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
+  await client.next('response.done')
+  client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
+  await until(async () => (await gateway.balance()).heldMicros > 0)
+  client.socket.close()
+  t.match(await settledCharges(gateway), [{ usage: usedMeters }], 'what was held for the next is given back')
+})
+
+await t.test('a transcript is a charge of its own, by the price of its model', async t => {
+  const transcript = {
+    type: 'conversation.item.input_audio_transcription.completed',
+    usage: { type: 'duration', seconds: 3 },
+  }
+  const gateway = await startSessionGateway(
+    t,
+    ({ socket }) => {
+      const audio = { input: { transcription: { model: 'scribe' }, turn_detection: null } }
+      socket.send(JSON.stringify({ type: 'session.updated', session: { audio } }))
+      socket.send(JSON.stringify(transcript))
+    },
+    {
+      config: {
+        models: {
+          'gpt-realtime': { provider: 'openai', rubPerMillion },
+          scribe: { provider: 'openai', rubPerUnit: { audioSeconds: '0.5' } },
+        },
+      },
+    },
+  )
+  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+  await client.next(transcript.type)
+  client.socket.close()
+  t.match(await settledCharges(gateway), [{ usage: { audioSeconds: 3 }, amount: '1.500000', flags: [] }])
+})
