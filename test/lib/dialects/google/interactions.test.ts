@@ -91,10 +91,15 @@ await t.test('facts of a request', async t => {
   t.equal(factsOf(interactions, { model: 'gemini', input: 'plain' }, true).media.length, 0)
 })
 
-await t.test('agents and background work are refused', async t => {
-  t.throws(() => factsOf(interactions, { agent: 'x' }, true), { code: 'not_supported', param: 'agent' })
-  t.throws(() => factsOf(interactions, { model: 'm', background: true }, true), {
-    code: 'not_supported',
-    param: 'background',
-  })
+await t.test('agents and background work are jobs, and an agent is priced by its name', async t => {
+  t.match(factsOf(interactions, { agent: 'x' }, true), { model: 'x', startsJob: true })
+  const facts = factsOf(interactions, { model: 'm', background: true }, true)
+  t.match(facts, { model: 'm', startsJob: true })
+  t.equal(factsOf(interactions, { model: 'm' }, true).startsJob, undefined)
+  const job = (answer: object): unknown => readAnswer(interactions, { id: 'i', ...answer }, { facts }).job
+  t.same(job({ status: 'in_progress' }), { kind: 'interaction', id: 'i', state: 'running' })
+  t.match(job({ status: 'completed' }), { state: 'done' })
+  t.match(job({ status: 'requires_action' }), { state: 'done' })
+  t.match(job({ status: 'failed' }), { state: 'failed' })
+  t.match(job({ status: 'cancelled' }), { state: 'failed' })
 })

@@ -156,12 +156,18 @@ await t.test('objects that a request refers to are named', async t => {
   ])
 })
 
-await t.test('background answers are refused, since nobody may come for the rest', async t => {
-  t.throws(() => factsOf(responses, { model: 'm', background: true }), {
-    code: 'not_supported',
-    param: 'background',
-  })
-  t.equal(factsOf(responses, { model: 'm', background: false, input: 'x' }).model, 'm')
+await t.test('a background answer is a job: it goes on until its status says how it ended', async t => {
+  const facts = factsOf(responses, { model: 'm', background: true })
+  t.equal(facts.startsJob, true)
+  t.equal(factsOf(responses, { model: 'm', background: false, input: 'x' }).startsJob, undefined)
+  const job = (answer: object): unknown => readAnswer(responses, { id: 'r', ...answer }, { facts }).job
+  t.same(job({ status: 'queued', usage: null }), { kind: 'response', id: 'r', state: 'running' })
+  t.match(job({ status: 'in_progress' }), { state: 'running' })
+  t.match(job({ status: 'completed', usage }), { state: 'done' })
+  t.match(job({ status: 'incomplete', usage }), { state: 'done' })
+  t.match(job({ status: 'failed', error: { code: 'x' } }), { state: 'failed' })
+  t.match(job({ status: 'cancelled', usage: null }), { state: 'failed' })
+  t.equal(readAnswer(responses, { id: 'r', status: 'completed', usage }).job, undefined, 'nor is any other')
 })
 
 await t.test('compacting is charged and counting is free', async t => {
