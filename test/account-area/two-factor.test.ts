@@ -1,6 +1,5 @@
 import t from 'tap'
 import { goodPassword, startAccountArea } from '../fixtures/account-area.ts'
-import type { TestAccountArea } from '../fixtures/account-area.ts'
 import type { AccountBrowser } from '../fixtures/account-browser.ts'
 import { oneTimeCode } from '../fixtures/one-time-code.ts'
 
@@ -17,8 +16,8 @@ async function setUp(browser: AccountBrowser): Promise<{ secret: string; backupC
   return { secret, backupCodes }
 }
 
-async function passwordStep({ browser }: TestAccountArea, email: string): Promise<AccountBrowser> {
-  const own = browser()
+async function passwordStep(email: string): Promise<AccountBrowser> {
+  const own = area.browser()
   const answer = await own.post('/sign-in', { email, password: goodPassword, next: '/security' })
   t.equal(answer.location, '/sign-in/code?next=%2Fsecurity')
   return own
@@ -28,7 +27,7 @@ await t.test('with a second factor the password alone opens nothing', async t =>
   const { email, browser } = await area.signUp()
   const { secret } = await setUp(browser)
 
-  const own = await passwordStep(area, email)
+  const own = await passwordStep(email)
   t.equal((await own.get('/')).location, '/sign-in')
   const wrong = await own.post('/sign-in/code', { code: '000000', next: '/security' })
   t.equal(wrong.status, 422)
@@ -59,8 +58,8 @@ await t.test('a backup code is good once', async t => {
   t.ok(backupCodes.length >= 8)
   const code = backupCodes[0] ?? ''
 
-  t.equal((await (await passwordStep(area, email)).post('/sign-in/code', { code })).location, '/')
-  const second = await (await passwordStep(area, email)).post('/sign-in/code', { code })
+  t.equal((await (await passwordStep(email)).post('/sign-in/code', { code })).location, '/')
+  const second = await (await passwordStep(email)).post('/sign-in/code', { code })
 
   t.equal(second.status, 422)
 })
@@ -68,7 +67,7 @@ await t.test('a backup code is good once', async t => {
 await t.test('codes cannot be tried without end', async t => {
   const { email, browser } = await area.signUp()
   const { secret } = await setUp(browser)
-  const own = await passwordStep(area, email)
+  const own = await passwordStep(email)
   const token = await own.token('/sign-in/code')
   const origin = new URL(area.url).origin
 

@@ -4,22 +4,9 @@ import { newId } from '../../lib/new-id.ts'
 import { roubles } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
-function userRow(
-  more: Partial<Record<string, string | number | null>> = {},
-): UserRow & { id: string; email: string } {
+function userRow() {
   const id = newId()
-  return {
-    id,
-    email: `${id}@example.com`,
-    name: '',
-    created_at: 1,
-    updated_at: 1,
-    email_verified: 0,
-    ...more,
-  } as UserRow & {
-    id: string
-    email: string
-  }
+  return { id, email: `${id}@example.com`, name: '', created_at: 1, updated_at: 1, email_verified: 0 }
 }
 
 function sessionRow(userId: string, expiresAt: number): UserRow & { id: string } {

@@ -18,7 +18,7 @@ export function textsOf(language: Language): Texts {
 }
 
 /** Whether a text names a language that pages are written in. */
-export function isLanguage(text: string | undefined): text is Language {
+function isLanguage(text: string | undefined): text is Language {
   return text !== undefined && Object.hasOwn(catalogues, text)
 }
 

@@ -5,6 +5,7 @@ import type { ListedSession } from '../../sign-in/sessions.ts'
 import { emptyForm, field, form, formProblems, notice } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
+import { deviceName } from './device-name.ts'
 
 /** The forms of the page, each with what was typed into it. */
 export interface SecurityForms {
@@ -65,23 +66,6 @@ function twoFactorForm(page: OwnPage, state: FormState): Html {
         </div>`,
     )}
   </section>`
-}
-
-/** `Firefox, Linux` of what a browser says of itself; the whole where that is not understood. */
-export function deviceName(userAgent: string, unknown: string): string {
-  const browser = /(YaBrowser|Edg|OPR|Firefox|Chrome|Safari)/.exec(
-    userAgent.replace(/Chrome(?=.*(YaBrowser|Edg|OPR))/, ''),
-  )?.[1]
-  const system = /(iPhone|iPad|Android|Windows|Mac OS X|Linux)/.exec(userAgent)?.[1]
-  const names: Readonly<Record<string, string>> = {
-    YaBrowser: 'Яндекс Браузер',
-    Edg: 'Edge',
-    OPR: 'Opera',
-    'Mac OS X': 'macOS',
-  }
-  const parts = [browser, system].filter(part => part !== undefined).map(part => names[part] ?? part)
-  if (parts.length > 0) return parts.join(', ')
-  return userAgent === '' ? unknown : userAgent.slice(0, 80)
 }
 
 function sessionRow(page: OwnPage, session: ListedSession): Html {
