@@ -1,5 +1,5 @@
 import type { Interest } from '../http/json-scan.ts'
-import type { NamedObject, ObjectKind, UsageReading } from '../money/usage.ts'
+import type { NamedObject, ObjectFacts, ObjectKind, UsageReading } from '../money/usage.ts'
 import { AnswerBytes } from './answer-bytes.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
 import { objectNamed } from './named-objects.ts'
@@ -129,10 +129,10 @@ export abstract class AnswerReader implements UsageReader {
     return value === undefined ? undefined : new UsageFields(value, this.flags)
   }
 
-  protected nameObject(kind: ObjectKind, id: unknown): void {
+  protected nameObject(kind: ObjectKind, id: unknown, facts?: ObjectFacts): void {
     if (typeof id !== 'string' || id === '' || this.#namedIds.has(id)) return
     this.#namedIds.add(id)
-    this.#objects.push({ kind, id })
+    this.#objects.push({ kind, id, ...(facts !== undefined && { facts }) })
   }
 
   /** Usage is of the text of its own event too, in whichever order they stand there. */

@@ -5,7 +5,7 @@ import type { MultipartResult } from '../http/multipart-scan.ts'
 import type { UploadHead, UploadWatcher } from '../http/upload-watcher.ts'
 import type { RouteRow } from './route-table.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
-import type { Meter, Meters, NamedObject, ObjectKind, UsageReading } from '../money/usage.ts'
+import type { CacheTerm, Meter, Meters, NamedObject, ObjectKind, UsageReading } from '../money/usage.ts'
 import type { SessionProtocol } from './session.ts'
 
 /** The families of wire formats. */
@@ -23,6 +23,8 @@ export interface RequestFacts {
   readonly model?: string
   /** The bytes of the model's value (JSON: with its quotes; multipart: the field's content). */
   readonly modelSpan?: Span
+  /** What stands before the model's name in its value: `models/`. */
+  readonly modelPrefix?: string
   readonly isStreaming: boolean
   /** The most output tokens the request allows per candidate. */
   readonly outputTokensCap?: number
@@ -40,6 +42,8 @@ export interface RequestFacts {
   readonly objects: readonly NamedObject[]
   /** Units known from the request alone: images asked for, characters to speak, seconds of video. */
   readonly units?: Meters
+  /** The term of the cached content that is to have another one. */
+  readonly cacheTerm?: CacheTerm
   /** The price variant those units have, such as `1024x1024/high`. */
   readonly unitsVariant?: string
   /** The provider answers at once and works on: what it consumes is known later (see `JobKind`). */
@@ -106,7 +110,7 @@ export interface Operation {
    * Where the model's name stands; `none` for operations without one, `job` where it is that of the job which
    * the path names, as its length and size are.
    */
-  readonly modelIn: 'body' | 'path' | 'job' | 'none'
+  readonly modelIn: 'body' | 'path' | 'job' | 'cache' | 'none'
   /** The model that the provider takes when a request names none. */
   readonly defaultModel?: string
   /** Free operations place no hold and leave no charge. */

@@ -48,7 +48,7 @@ const fileName = /(?:^|\/)(files\/[^/:?#]+)/i
  * `files/abc`, with or without the address of an API before it. What has no scheme can be nothing but a name
  * of the provider's; what has one is an address, whose host is kept for who knows the provider's.
  */
-function fileAt(text: string): NamedObject {
+export function fileAt(text: string): NamedObject {
   const isAddress = /^[a-z][a-z0-9+.-]*:/i.test(text.trim()) && URL.canParse(text)
   if (!isAddress) return { kind: 'file', id: fileName.exec(text)?.[1] ?? text }
   const { hostname, pathname } = new URL(text)

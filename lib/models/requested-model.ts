@@ -55,7 +55,8 @@ export function namedModel(
 }
 
 function needsNoModel(exchange: Exchange, { match, dialect }: Route): boolean {
-  if (match.operation.modelIn === 'none' || match.operation.isFree) return true
+  const { modelIn, isFree } = match.operation
+  if (modelIn === 'none' || modelIn === 'cache' || isFree) return true
   // An operation of a provider that we do not know: reading one costs nothing, asking for work needs a price.
   return match.operation === dialect.generic && exchange.request.method !== 'POST'
 }

@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { priceInForce } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../scan-request.ts'
+import { factsOfCache } from './cache-source.ts'
 import { isPriced } from './is-priced.ts'
 import { factsOfSource } from './job-source.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
@@ -39,7 +40,9 @@ export async function routeRequest(
 ): Promise<RoutedRequest> {
   const { config, directory } = context
   if (config.isolation === 'strict') refuseUnknownObjects(route, exchange)
-  const facts = await factsOfSource(context, exchange.find('key')?.accountId, route, scanned.facts)
+  const accountId = exchange.find('key')?.accountId
+  const ofCache = await factsOfCache(context, accountId, route, scanned.facts)
+  const facts = await factsOfSource(context, accountId, route, ofCache)
   const model = requestedModel(exchange, route, facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
   const plan = await planIfBatch(context, exchange, route, facts)

@@ -21,7 +21,8 @@ export function spliceRequest(
   const splices: Splice[] = []
   if (upstreamModel !== undefined && facts.modelSpan !== undefined && facts.model !== upstreamModel) {
     // In JSON the value stands in quotes, in a form's field it stands bare.
-    const bytes = isForm ? Buffer.from(upstreamModel) : jsonStringBytes(upstreamModel)
+    const name = (facts.modelPrefix ?? '') + upstreamModel
+    const bytes = isForm ? Buffer.from(name) : jsonStringBytes(name)
     splices.push({ ...facts.modelSpan, bytes })
   }
   const isUsageInjected = provider.streamUsage === 'inject' && facts.usageSplice !== undefined

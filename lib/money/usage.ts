@@ -25,12 +25,14 @@ export const meters = [
   'characters',
   'searches',
   'requests',
+  /** Tokens times hours for which a provider keeps them. */
+  'cacheStorage',
 ] as const
 
 /** What can be counted and priced. */
 export type Meter = (typeof meters)[number]
 
-/** Units by meter. Tokens, images, characters, searches and requests are whole; seconds may have a fraction. */
+/** Units by meter. Tokens, images, characters, searches and requests are whole; seconds and hours may have a fraction. */
 export type Meters = { -readonly [M in Meter]?: number }
 
 /** All tokens, in and out. */
@@ -71,8 +73,21 @@ export interface ObjectFacts {
   readonly lines?: number
   /** Of an upload under way: the key that began it. Those who go on with it by its address send none. */
   readonly keyId?: string
+  /** Of a cached content, for as long as it was paid. */
+  readonly cacheTerm?: CacheTerm
   /** What a batch of its lines would ask for. */
   readonly batch?: BatchFacts
+}
+
+/** How long a cached content is kept: each change of its end is a term of its own. */
+export interface CacheTerm {
+  /** 0 for the term it was made with. */
+  readonly index: number
+  /** By the name it was asked for. */
+  readonly model: string
+  readonly tokens: number
+  /** Milliseconds since the epoch. */
+  readonly paidUntil: number
 }
 
 /** An object of the provider that an answer names, such as a stored response. */
@@ -107,6 +122,7 @@ export type ObjectKind =
   | 'video'
   | 'operation'
   | 'cachedContent'
+  | 'cacheTerm'
   | 'interaction'
   | 'container'
   /** One item of a stored response. */

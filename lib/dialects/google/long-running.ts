@@ -10,9 +10,9 @@ import type {
   UsageReaderContext,
 } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
-import { base64, list, object, span, value } from '../interest.ts'
+import { base64, list, object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { namesFile } from '../named-objects.ts'
+import { fileAt, namesFile } from '../named-objects.ts'
 import { findField, readCount, readString, textOf, wrongType } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
@@ -49,7 +49,7 @@ const request = object({
   }),
 })
 
-const sample = object({ uri: span('sample'), video: object({ uri: span('sample') }) })
+const sample = object({ uri: value('sample'), video: object({ uri: value('sample') }) })
 
 const answer = object({
   name: value('operation'),
@@ -86,6 +86,7 @@ class OperationReader extends AnswerReader {
     }
     if (name === 'done') this.#isDone = value === true
     if (name === 'sample') {
+      if (typeof value === 'string') this.nameObject('file', fileAt(value).id)
       this.#samples += 1
       this.hasOutput = true
     }

@@ -5,6 +5,7 @@ import { pathOf, RouteTable } from '../route-table.ts'
 import type { RouteRow } from '../route-table.ts'
 import { asyncBatchEmbedContent, batchGenerateContent, googleBatchRows } from './batches.ts'
 import { batchEmbedContents, embedContent } from './embed-content.ts'
+import { googleCacheRows } from './cached-contents.ts'
 import { googleFileRows } from './files.ts'
 import { countTokens, generateContent, streamGenerateContent } from './generate-content.ts'
 import { cancelledInteraction, deletedInteraction, interactions, storedInteraction } from './interactions.ts'
@@ -17,7 +18,6 @@ const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 const unsupported: readonly (readonly [string, string])[] = [
   ['operations', 'Lists of operations are not in this release; keep the names of those that you begin.'],
   ['fileSearchStores', 'File search stores are not in this release.'],
-  ['cachedContents', 'Cached contents are not in this release.'],
   ['tunedModels', 'Tuned models are not in this release.'],
   ['corpora', 'Corpora are not in this release.'],
 ]
@@ -56,6 +56,7 @@ const table = new RouteTable([
   ...googleOperationRows,
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
   ...googleFileRows,
+  ...googleCacheRows,
   ...googleBatchRows,
   ...unsupported.flatMap(([name, reason]) => {
     const operation = unsupportedOperation(name, reason)

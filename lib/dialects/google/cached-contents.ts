@@ -1,0 +1,162 @@
+import type { ScanResult } from '../../http/json-scan.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { object, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { readString } from '../read-field.ts'
+import { factsFrom } from '../request-facts.ts'
+import type { RouteRow } from '../route-table.ts'
+import { content, contents, tools } from './content-request.ts'
+
+const hourMs = 3_600_000
+/** Google's own, for requests that say nothing. */
+const ttlUnlessSaid = 1
+/** A time of day says nothing of how long it is until then, so that a hold takes a day. */
+const hoursUntilTime = 24
+const modelPrefix = 'models/'
+
+const term = { ttl: value('ttl'), expiretime: value('expireTime') }
+const request = object({ ...term, model: value('model'), contents, systeminstruction: content, tools })
+
+const answer = object({
+  name: value('name'),
+  model: value('model'),
+  createtime: value('createTime'),
+  expiretime: value('expireTime'),
+  usagemetadata: value('usage'),
+  error: value('error'),
+})
+
+/**
+ * Reads what was put into a cache, and until when: the tokens are paid once, and for the hours that they are
+ * kept. The provider tells the end of the term, so what was paid before is known by the end of the last one.
+ */
+class CachedContentReader extends AnswerReader {
+  readonly #isNew: boolean
+  readonly #found = new Map<string, string>()
+  #tokens = 0
+
+  constructor(head: AnswerHead, context: UsageReaderContext, isNew: boolean) {
+    super(head, context, answer)
+    this.#isNew = isNew
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (typeof value !== 'string') return
+    this.#found.set(name, value)
+    if (name === 'name' && this.#isNew) this.nameObject('cachedContent', value)
+    this.#nameTerm()
+  }
+
+  protected override onUsage(_name: string, value: object): void {
+    const { totalTokenCount } = value as { readonly totalTokenCount?: unknown }
+    this.#tokens = typeof totalTokenCount === 'number' ? totalTokenCount : 0
+    this.#nameTerm()
+  }
+
+  protected override measure(): AnswerMeasure {
+    if (this.usage() === undefined) return { lines: [], details: {} }
+    const hours = Math.max(0, this.#time('expireTime') - this.#paidUntil) / hourMs
+    const cacheStorage = Number((this.#tokens * (Number.isFinite(hours) ? hours : 0)).toFixed(6))
+    const meters = this.#isNew ? { input: this.#tokens, cacheStorage } : { cacheStorage }
+    // A term that was made shorter costs nothing more.
+    this.isFree = !this.#isNew
+    return { lines: [{ meters }], details: {} }
+  }
+
+  get #paidUntil(): number {
+    return this.#isNew ? this.#time('createTime') : (this.context.facts.cacheTerm?.paidUntil ?? Number.NaN)
+  }
+
+  #time(name: string): number {
+    return Date.parse(this.#found.get(name) ?? '')
+  }
+
+  /** As soon as all of it is known. */
+  #nameTerm(): void {
+    const name = this.#found.get('name')
+    const paidUntil = Math.max(this.#time('expireTime'), this.#isNew ? 0 : this.#paidUntil)
+    const { cacheTerm } = this.context.facts
+    if (name === undefined || this.#tokens === 0 || !Number.isFinite(paidUntil)) return
+    const model = cacheTerm?.model ?? this.context.facts.model ?? ''
+    const index = cacheTerm === undefined ? 0 : cacheTerm.index + 1
+    const facts = { cacheTerm: { index, model, tokens: this.#tokens, paidUntil } }
+    this.nameObject('cacheTerm', `${name}#${index}`, facts)
+  }
+}
+
+const charged = {
+  body: 'json',
+  isFree: false,
+  mainMeter: 'input',
+  namesObjects: true,
+} as const
+
+/** `POST /cachedContents` */
+const createCache: Operation = {
+  ...charged,
+  name: 'cached-content',
+  modelIn: 'body',
+  interest: request,
+  factsFromJson: createFacts,
+  readUsage: (head, context) => new CachedContentReader(head, context, true),
+}
+
+/** `PATCH /cachedContents/{id}`: another term. */
+const updateCache: Operation = {
+  ...charged,
+  name: 'cached-content-update',
+  modelIn: 'cache',
+  interest: object(term),
+  factsFromJson: (scan, body) => ({
+    ...factsFrom(scan, body),
+    textBytes: 0,
+    outputTokensCap: 0,
+    units: { cacheStorage: hoursOf(scan) },
+  }),
+  readUsage: (head, context) => new CachedContentReader(head, context, false),
+}
+
+const storedCache = freeOperation('stored-cached-content')
+const cacheList = unsupportedOperation(
+  'cached-content-list',
+  'Lists of cached contents are not in this release; keep the names of those that you make.',
+)
+
+/** Cached contents, below `/v1beta`. */
+export const googleCacheRows: readonly RouteRow[] = [
+  { methods: ['POST'], path: '/cachedContents', operation: createCache },
+  { methods: ['GET'], path: '/cachedContents', operation: cacheList },
+  {
+    methods: ['GET', 'DELETE'],
+    path: '/cachedContents/{id}',
+    operation: storedCache,
+    object: 'cachedContent',
+    idFrom: 'cachedContents',
+  },
+  {
+    methods: ['PATCH'],
+    path: '/cachedContents/{id}',
+    operation: updateCache,
+    object: 'cachedContent',
+    idFrom: 'cachedContents',
+  },
+]
+
+/** The text is put away and not answered: there is no output. The model has its collection before its name. */
+function createFacts(scan: ScanResult, body: BodyLength): RequestFacts {
+  const facts = factsFrom(scan, body)
+  const cacheStorage = Math.ceil(facts.textBytes / 3) * hoursOf(scan)
+  const own = { ...facts, outputTokensCap: 0, units: { cacheStorage } }
+  return facts.model?.startsWith(modelPrefix) === true
+    ? { ...own, model: facts.model.slice(modelPrefix.length), modelPrefix }
+    : own
+}
+
+/** `"300s"`, with a fraction if there is one. */
+function hoursOf(scan: ScanResult): number {
+  const ttl = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(readString(scan, 'ttl') ?? '')?.[1]
+  if (ttl !== undefined) return (Number(ttl) * 1000) / hourMs
+  return readString(scan, 'expireTime') === undefined ? ttlUnlessSaid : hoursUntilTime
+}

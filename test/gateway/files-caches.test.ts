@@ -1,0 +1,124 @@
+import t, { type Test } from 'tap'
+import { callConfig } from '../fixtures/dialect-call.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { googleClient } from '../fixtures/sdk-clients.ts'
+import { startTestGateway } from '../fixtures/test-gateway.ts'
+
+const made = Date.parse('2026-08-19T14:00:00Z')
+const tokens = 9609
+const kept = (minutes: number): string =>
+  JSON.stringify({
+    name: 'cachedContents/abc',
+    model: 'models/gemini-2.5-flash',
+    createTime: new Date(made).toISOString(),
+    updateTime: new Date(made + 1000).toISOString(),
+    expireTime: new Date(made + minutes * 60_000).toISOString(),
+    usageMetadata: { totalTokenCount: tokens },
+  })
+const answered = JSON.stringify({
+  candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }],
+  usageMetadata: {
+    promptTokenCount: 9619,
+    cachedContentTokenCount: tokens,
+    candidatesTokenCount: 2,
+    totalTokenCount: 9621,
+  },
+})
+
+async function start(t: Test) {
+  const state = { minutes: 60 }
+  const upstream = await startRawUpstream(t, ({ method, path }) => {
+    const isUse = path.includes(':generateContent')
+    const body = isUse ? answered : method === 'DELETE' ? '{}' : kept(state.minutes)
+    return plainAnswer(200, ['content-type', 'application/json'], body)
+  })
+  const models = {
+    'gemini-2.5-flash': {
+      provider: 'google',
+      rubPerMillion: { input: '100', cachedInput: '10', output: '400', cacheStorage: '50' },
+    },
+    short: { alias: 'gemini-2.5-flash' },
+  }
+  // Two credentials: what is cached is known to one of them only.
+  const config = callConfig(upstream.origin, { credentials: ['sk-one', 'sk-two'] }, { models })
+  const gateway = await startTestGateway(t, { config })
+  return { state, upstream, gateway, google: googleClient(gateway) }
+}
+
+await t.test('a cached content is paid when it is put away, for as long as it is kept', async t => {
+  const { state, upstream, gateway, google } = await start(t)
+  const cache = await google.caches.create({
+    model: 'gemini-2.5-flash',
+    config: { contents: [{ role: 'user', parts: [{ text: 'Long words. '.repeat(100) }] }], ttl: '3600s' },
+  })
+  t.equal(cache.name, 'cachedContents/abc')
+  const [first] = await gateway.charges()
+  t.match(first, { model: 'gemini-2.5-flash', operation: 'cached-content', usageSource: 'provider' })
+  t.same(first?.usage, { input: tokens, cacheStorage: tokens })
+  t.equal(first?.amount, '1.441350', '9609 tokens at 100, and at 50 for an hour')
+
+  state.minutes = 90
+  await google.caches.update({ name: 'cachedContents/abc', config: { ttl: '5400s' } })
+  state.minutes = 30
+  await google.caches.update({ name: 'cachedContents/abc', config: { ttl: '1800s' } })
+  state.minutes = 120
+  await google.caches.update({ name: 'cachedContents/abc', config: { ttl: '7200s' } })
+  const later = (await gateway.charges()).slice(1)
+  t.same(
+    later.map(({ usage, amount }) => [usage['cacheStorage'] ?? 0, amount]),
+    [
+      [tokens / 2, '0.240225'],
+      [0, '0.000000'],
+      [tokens / 2, '0.240225'],
+    ],
+    'only what had not been paid before',
+  )
+  t.match(await google.caches.get({ name: 'cachedContents/abc' }), { name: 'cachedContents/abc' })
+
+  const answer = await google.models.generateContent({
+    model: 'gemini-2.5-flash',
+    contents: 'Go on.',
+    config: { cachedContent: 'cachedContents/abc' },
+  })
+  t.equal(answer.text, 'Hi')
+  const used = (await gateway.charges()).at(-1)
+  t.same(used?.usage, { input: 10, cachedInput: tokens, output: 2 })
+  await google.caches.delete({ name: 'cachedContents/abc' })
+  t.equal((await gateway.charges()).length, 5, 'reading and deleting are free')
+  const credentials = upstream.requests.map(({ headers }) => headers[headers.indexOf('x-goog-api-key') + 1])
+  t.equal(new Set(credentials).size, 1, 'all of it where the content is')
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('the model of a cached content may be an alias, and its name keeps its collection', async t => {
+  const { upstream, google } = await start(t)
+  await google.caches.create({ model: 'short', config: { contents: 'Words.' } })
+  t.match(upstream.requests[0]?.body.toString(), /"model":"models\/gemini-2\.5-flash"/)
+})
+
+await t.test('another account can neither use, change, read nor delete it', async t => {
+  const { upstream, gateway, google } = await start(t)
+  await google.caches.create({ model: 'gemini-2.5-flash', config: { contents: 'Words.' } })
+  const { id } = await gateway.accounts.createAccount({ email: 'other@example.org' })
+  await gateway.accounts.credit({ accountId: id, amountMicros: 1_000_000, reason: 'test' })
+  const { key } = await gateway.accounts.createKey({ accountId: id })
+  const other = googleClient({ url: gateway.url, key })
+  const sent = upstream.requests.length
+  const name = 'cachedContents/abc'
+  const asks: readonly (() => Promise<unknown>)[] = [
+    () => other.caches.get({ name }),
+    () => other.caches.update({ name, config: { ttl: '60s' } }),
+    () => other.caches.delete({ name }),
+    () =>
+      other.models.generateContent({
+        model: 'gemini-2.5-flash',
+        contents: 'x',
+        config: { cachedContent: name },
+      }),
+  ]
+  for (const ask of asks) {
+    const error = await ask().catch((reason: unknown) => reason)
+    t.match(error, { status: 404 })
+  }
+  t.equal(upstream.requests.length, sent)
+})
