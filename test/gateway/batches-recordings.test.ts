@@ -31,9 +31,9 @@ interface Replay {
   readonly gateway: TestGateway
   readonly upstream: RawUpstream
   /** Sends what was recorded, and checks that it arrives and is answered as it was recorded. */
-  play(t: Test, recording: Recording): Promise<ClientAnswer>
+  readonly play: (t: Test, recording: Recording) => Promise<ClientAnswer>
   /** Sends something that was not recorded, to be answered with this. */
-  say(recording: Partial<Recording['request']>, answer: string): Promise<ClientAnswer>
+  readonly say: (recording: Partial<Recording['request']>, answer: string) => Promise<ClientAnswer>
 }
 
 async function start(t: Test, api: string): Promise<Replay> {
