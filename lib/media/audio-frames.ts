@@ -1,8 +1,11 @@
 import type { MediaReader } from './media-reader.ts'
+import { MediaUnreadableError } from './media-source.ts'
 
 /** Beyond so many bytes the rest is taken to be like what came before. */
 const walkedBytesMax = 67_108_864
 const headerBytes = 8
+/** Places that look like the beginning of a frame and are none: pictures in tags have some. */
+const falseStartsMax = 100_000
 const adtsRates = [96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350]
 const mpegRates = [44100, 48000, 32000]
 /** kbit/s by version 1 or 2, then layer 1, 2, 3. */
@@ -27,12 +30,14 @@ interface Frame {
 /**
  * The length of sound that is a row of frames without a container (MP3, AAC in ADTS): the sum over its
  * frames, whatever a header says or does not say. What stands between frames is passed over.
+ * @throws MediaUnreadableError
  */
 export async function framesSeconds(reader: MediaReader): Promise<number | undefined> {
   const start = await afterTags(reader)
   let position = start
   let seconds = 0
   let frames = 0
+  let falseStarts = 0
   while (position - start < walkedBytesMax) {
     const window = await reader.window(position, headerBytes)
     if (window.length < headerBytes) break
@@ -42,6 +47,7 @@ export async function framesSeconds(reader: MediaReader): Promise<number | undef
       if (frame === undefined) {
         const next = window.indexOf(0xff, at + 1)
         at = next === -1 ? window.length - headerBytes + 1 : next
+        falseStarts++
         continue
       }
       seconds += frame.seconds
@@ -49,6 +55,7 @@ export async function framesSeconds(reader: MediaReader): Promise<number | undef
       at += frame.bytes
     }
     position += at
+    if (falseStarts > falseStartsMax) throw new MediaUnreadableError('Its frames cannot be told from noise.')
   }
   // One frame can be chance; two in the right distance are none.
   if (frames < 2 && position - start > 4096) return undefined

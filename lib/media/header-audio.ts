@@ -2,20 +2,33 @@ import { parseBlob } from 'music-metadata'
 import type { MediaReader } from './media-reader.ts'
 import { MediaUnreadableError } from './media-source.ts'
 
-/** Tags and pictures inside sound may be as large as the file; nothing here needs them. */
-const pieceBytesMax = 1_048_576
+/**
+ * Tags inside sound may be as large as the file, and music-metadata makes an object of every word in them:
+ * nothing here needs them, and headers are short.
+ */
+const pieceBytesMax = 8192
+const allBytesMax = 262_144
+const piecesMax = 4000
+
+/** What one file may still take. */
+interface Allowance {
+  bytes: number
+  pieces: number
+}
 
 /** A reader as the random access that the web knows: music-metadata reads slices of it. */
 class ReaderBlob extends Blob {
   readonly #reader: MediaReader
   readonly #start: number
   readonly #length: number
+  readonly #allowance: Allowance
 
-  constructor(reader: MediaReader, type: string, start: number, length: number) {
+  constructor(reader: MediaReader, type: string, start: number, length: number, allowance: Allowance) {
     super([], { type })
     this.#reader = reader
     this.#start = start
     this.#length = length
+    this.#allowance = allowance
   }
 
   override get size(): number {
@@ -23,12 +36,17 @@ class ReaderBlob extends Blob {
   }
 
   override slice(start = 0, end = this.#length): Blob {
-    return new ReaderBlob(this.#reader, this.type, this.#start + start, Math.max(0, end - start))
+    const length = Math.max(0, end - start)
+    return new ReaderBlob(this.#reader, this.type, this.#start + start, length, this.#allowance)
   }
 
   override async arrayBuffer(): Promise<ArrayBuffer> {
-    if (this.#length > pieceBytesMax)
-      throw new MediaUnreadableError('A piece of it is too large to be looked at.')
+    const allowance = this.#allowance
+    allowance.bytes -= this.#length
+    allowance.pieces -= 1
+    if (this.#length > pieceBytesMax || allowance.bytes < 0 || allowance.pieces < 0) {
+      throw new MediaUnreadableError('Its headers are too large to be looked at.')
+    }
     const bytes = await this.#reader.read(this.#start, this.#length)
     return Uint8Array.from(bytes).buffer
   }
@@ -38,11 +56,17 @@ class ReaderBlob extends Blob {
  * The length of sound whose headers tell it: WAV, AIFF, FLAC and others that music-metadata knows.
  * @throws MediaUnreadableError
  */
-export async function headerSeconds(reader: MediaReader, type: string): Promise<number | undefined> {
+export async function headerSeconds(
+  reader: MediaReader,
+  type: string,
+  start = 0,
+): Promise<number | undefined> {
   // Told before tags further on turn out to be broken.
   let seconds: number | undefined
   try {
-    await parseBlob(new ReaderBlob(reader, type, 0, await reader.size()), {
+    const allowance = { bytes: allBytesMax, pieces: piecesMax }
+    const length = Math.max(0, (await reader.size()) - start)
+    await parseBlob(new ReaderBlob(reader, type, start, length, allowance), {
       skipCovers: true,
       observer: ({ tag }) => {
         if (tag.id === 'duration' && typeof tag.value === 'number') seconds = tag.value

@@ -1,9 +1,11 @@
 import type { MediaBudget } from './media-reader.ts'
 import type { BodyReader } from './media-source.ts'
 
-const pieceBytes = 65_536
+const pieceBytes = 16_384
 const backslash = 0x5c
 const escapeBytesMax = 6
+/** What undoing one costs, in bytes that are only copied. */
+const escapeCostBytes = 32
 /** How far apart the places are that are remembered. */
 const markCharacters = 65_536
 
@@ -45,6 +47,7 @@ export class JsonTextReader {
       const piece = await this.#body.read(position, wanted)
       await this.#budget.spend(wanted)
       let at = 0
+      let escapes = 0
       while (at < piece.length && filled < count) {
         const escape = piece.indexOf(backslash, at)
         const plainEnd = escape === -1 ? piece.length : escape
@@ -63,9 +66,11 @@ export class JsonTextReader {
         const escaped = escapedAt(piece, at)
         if (characters >= from) result[filled++] = escaped.byte
         characters++
+        escapes++
         at += escaped.bytes
       }
       if (at === 0) break
+      await this.#budget.spend(escapes * escapeCostBytes)
       position += at
       this.#remember({ characters, position })
     }

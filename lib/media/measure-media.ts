@@ -88,7 +88,8 @@ function withSeconds(seconds: number | undefined): OwnFacts {
 async function taggedSound(reader: MediaReader): Promise<OwnFacts> {
   const start = await afterTags(reader)
   const isFlac = (await reader.read(start, 4)).toString('latin1') === 'fLaC'
-  if (isFlac) return { mediaType: 'audio/flac', ...withSeconds(await headerSeconds(reader, 'audio/flac')) }
+  if (isFlac)
+    return { mediaType: 'audio/flac', ...withSeconds(await headerSeconds(reader, 'audio/flac', start)) }
   return withSeconds(await framesSeconds(reader))
 }
 

@@ -1,16 +1,13 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { measuringTurn } from './measuring-turns.ts'
 import { MediaUnreadableError, type MediaSource } from './media-source.ts'
 
 const hopBytes = 4096
 const windowBytesMax = 65_536
-/** How long one measurement may keep the event loop from others. */
-const sliceMs = 4
 
 /** What all measurements of one request together may take, so that hostile files cost no more than large ones. */
 export class MediaBudget {
   #bytes: number
   #steps: number
-  #sliceStart = performance.now()
 
   constructor(bytesMax = 268_435_456, stepsMax = 400_000) {
     this.#bytes = bytesMax
@@ -27,9 +24,8 @@ export class MediaBudget {
     if (this.#bytes < 0 || this.#steps < 0) {
       throw new MediaUnreadableError('Measuring it would take more work than a request may cause.')
     }
-    if (performance.now() - this.#sliceStart < sliceMs) return
-    await nextTurn()
-    this.#sliceStart = performance.now()
+    const turn = measuringTurn()
+    if (turn !== undefined) await turn
   }
 }
 

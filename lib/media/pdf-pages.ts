@@ -16,6 +16,10 @@ const packedBytesMax = 8_388_608
 /** Writers put some hundreds of objects into a stream, a few hundred kilobytes. */
 const unpackedBytesMax = 16_777_216
 const objectsMax = 200_000
+/** What stands before the objects of a stream: some numbers for each. */
+const pairsBytesMax = 524_288
+/** Texts in a dictionary may say the word. */
+const streamWordsMax = 16
 const overlapBytes = 32
 
 /**
@@ -80,7 +84,7 @@ function dictionaryEnd(bytes: Buffer): { readonly at: number; readonly isStream:
   const object = bytes.indexOf(endObject)
   const limit = object === -1 ? bytes.length : object
   let at = bytes.indexOf(streamWord)
-  while (at !== -1 && at < limit) {
+  for (let words = 0; words < streamWordsMax && at !== -1 && at < limit; words++) {
     const after = bytes[at + streamWord.length]
     if (after === 0x0d || after === 0x0a) return { at, isStream: true }
     at = bytes.indexOf(streamWord, at + 1)
@@ -116,7 +120,7 @@ async function readObjectStream(
   const text = packed === undefined ? undefined : await unpacked(packed, dictionary)
   const count = Number(/\/N\s+(\d{1,7})/.exec(dictionary)?.[1] ?? 0)
   const first = Number(/\/First\s+(\d{1,9})/.exec(dictionary)?.[1] ?? 0)
-  if (text === undefined || count === 0 || count > objectsMax) {
+  if (text === undefined || count === 0 || count > objectsMax || first > pairsBytesMax) {
     objects.hasUnreadable = true
     return
   }
