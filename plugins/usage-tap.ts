@@ -25,7 +25,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     onFailure: error => bus.emit('alarm', 'token_counter_failed', { error: error.message }),
   })
 
-  const uploads = new UploadFacts(() => performance.now())
+  const uploads = new UploadFacts(ledger, () => performance.now())
 
   async function settle(exchange: Exchange, outcome: Parameters<typeof decideCharge>[1]): Promise<void> {
     const meter = exchange.find('meter')

@@ -1,16 +1,20 @@
+import type { Ledger } from '../ledger/ledger.ts'
 import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { ChunkedFiles } from './chunked-files.ts'
+import { factsOfParts } from './facts-of-parts.ts'
 import { FormFileWatcher } from './form-file-watcher.ts'
 import type { WatchedFile } from './watched-file.ts'
 
 /** Measures files while they are uploaded, so that they count where they are used. */
 export class UploadFacts {
+  readonly #ledger: Pick<Ledger, 'findObject'>
   readonly #chunked: ChunkedFiles
   readonly #watched = new WeakMap<Exchange, WatchedFile>()
 
   /** @param now milliseconds of a clock that never goes back */
-  constructor(now: () => number) {
+  constructor(ledger: Pick<Ledger, 'findObject'>, now: () => number) {
+    this.#ledger = ledger
     this.#chunked = new ChunkedFiles(now)
   }
 
@@ -35,8 +39,11 @@ export class UploadFacts {
   }
 
   /** What was measured of an object that the answer names; undefined where nothing was. */
-  of(exchange: Exchange, { kind }: NamedObject): Promise<ObjectFacts> | undefined {
-    return kind === 'file' || kind === 'uploadPart' ? this.#watched.get(exchange)?.facts : undefined
+  of(exchange: Exchange, { kind }: NamedObject): Promise<ObjectFacts | undefined> | undefined {
+    if (kind !== 'file' && kind !== 'uploadPart') return undefined
+    const parts = exchange.get('request').objects.filter(object => object.kind === 'uploadPart')
+    if (parts.length === 0) return this.#watched.get(exchange)?.facts
+    return factsOfParts(this.#ledger, exchange.get('target').provider.name, parts)
   }
 
   /** The exchange is over. */
