@@ -52,7 +52,10 @@ async function openSite(options: AccountAreaOptions, publicUrl: URL, mailer: Mai
   const secret =
     settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
   const letters = signInLetters({ mailer, publicUrl, name })
-  const auth = createAuth({ users, publicUrl, secret, name, letters, log })
+  const byEmail = new Attempts({ clock, limits: limits.byEmail })
+  // Who has shown that the mailbox is theirs need not wait out what others did.
+  const onPasswordReset = (email: string): void => byEmail.succeed(email)
+  const auth = createAuth({ users, publicUrl, secret, name, letters, onPasswordReset, log })
   return {
     config,
     name,
@@ -62,7 +65,7 @@ async function openSite(options: AccountAreaOptions, publicUrl: URL, mailer: Mai
       auth,
       users,
       attempts: {
-        byEmail: new Attempts({ clock, limits: limits.byEmail }),
+        byEmail,
         byAddress: new Attempts({ clock, limits: limits.byAddress }),
         lettersTo: new Attempts({ clock, limits: limits.lettersTo }),
         lettersFrom: new Attempts({ clock, limits: limits.lettersFrom }),

@@ -14,10 +14,10 @@ const chromium = await startBrowser(t)
 async function findings(page: Page): Promise<string[]> {
   // The page's own policy keeps foreign script out; the driver's evaluation is not bound by it.
   await page.evaluate(axe)
-  const found = (await page.evaluate(
+  const found = await page.evaluate<string[]>(
     `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] })
        .then(result => result.violations.map(({ id, nodes }) => id + ': ' + nodes.map(node => node.html).join(' ')))`,
-  )) as string[]
+  )
   const isTooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
   return isTooWide === true ? [...found, 'the page is wider than the screen'] : found
 }

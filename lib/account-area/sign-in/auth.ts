@@ -3,6 +3,7 @@ import { twoFactor } from 'better-auth/plugins/two-factor'
 import type { UserRows } from '../../accounts/user-rows.ts'
 import type { Log } from '../../log.ts'
 import { newId } from '../../new-id.ts'
+import { hashPassword, verifyPassword } from './password-hash.ts'
 import { userRowsAdapter } from './user-rows-adapter.ts'
 
 /** To whom a letter goes. */
@@ -27,6 +28,8 @@ interface AuthOptions {
   /** Shown by authenticator apps. */
   readonly name: string
   readonly letters: SignInLetters
+  /** Told of a user who has set a new password by a letter. */
+  readonly onPasswordReset: (email: string) => void
   readonly log: Pick<Log, 'debug' | 'error'>
 }
 
@@ -46,7 +49,8 @@ function recipient(user: { readonly email: string; readonly language?: unknown }
  * Users, passwords, sessions and second factors by better-auth, asked by our own pages: none of its routes is
  * served.
  */
-export function createAuth({ users, publicUrl, secret, name, letters, log }: AuthOptions) {
+export function createAuth(options: AuthOptions) {
+  const { users, publicUrl, secret, name, letters, onPasswordReset, log } = options
   return betterAuth({
     appName: name,
     baseURL: publicUrl.origin,
@@ -66,6 +70,7 @@ export function createAuth({ users, publicUrl, secret, name, letters, log }: Aut
       requireEmailVerification: true,
       minPasswordLength: passwordLength.min,
       maxPasswordLength: passwordLength.max,
+      password: { hash: hashPassword, verify: verifyPassword },
       revokeSessionsOnPasswordReset: true,
       resetPasswordTokenExpiresIn: 60 * 60,
       sendResetPassword: async ({ user, token }) => letters.resetPassword(recipient(user), token),
@@ -75,6 +80,7 @@ export function createAuth({ users, publicUrl, secret, name, letters, log }: Aut
         await users.update('users', [{ column: 'id', operator: '=', value: user.id }], {
           set: { email_verified: 1 },
         })
+        onPasswordReset(user.email)
         letters.passwordChanged(recipient(user))
       },
     },

@@ -28,19 +28,21 @@ async function openIdentity(t: Test) {
     resetPassword: (_to, token) => tokens.push(token),
     passwordChanged: () => undefined,
   }
+  const byEmail = new Attempts({ clock, limits, wait })
   const auth = createAuth({
     users: store.users,
     publicUrl: new URL('http://127.0.0.1:8081'),
     secret: 's'.repeat(43),
     name: 'Gateway',
     letters,
+    onPasswordReset: email => byEmail.succeed(email),
     log: { debug: () => undefined, error: () => undefined },
   })
   const identity = new Identity({
     auth,
     users: store.users,
     attempts: {
-      byEmail: new Attempts({ clock, limits, wait }),
+      byEmail,
       byAddress: new Attempts({ clock, limits: manyFrom, wait }),
       lettersTo: new Attempts({ clock, limits: unlimited, wait }),
       lettersFrom: new Attempts({ clock, limits: unlimited, wait }),
@@ -73,6 +75,18 @@ await t.test('who guesses a password is slowed down, then locked out with the ri
     { kind: 'signed-in' },
     'and so does who waits',
   )
+})
+
+await t.test('a new password by a letter opens a door that others have locked', async t => {
+  const { identity, signUp, tokens } = await openIdentity(t)
+  await signUp('a@example.org')
+  for (let times = 0; times < 4; times += 1) await identity.signIn('a@example.org', 'wrong password', caller)
+  t.same(await identity.signIn('a@example.org', password, caller), { kind: 'refused' })
+
+  await identity.forgotPassword('a@example.org', caller)
+  t.equal(await identity.resetPassword(tokens.at(-1) ?? '', 'quite a new password'), true)
+
+  t.match(await identity.signIn('a@example.org', 'quite a new password', caller), { kind: 'signed-in' })
 })
 
 await t.test('an address that tries many users is locked out, whatever it gets right meanwhile', async t => {
