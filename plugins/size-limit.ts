@@ -19,10 +19,7 @@ export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<st
 
   async function measured(exchange: Exchange, limits: MediaLimits): Promise<readonly MeasuredPart[]> {
     const { provider } = exchange.get('target')
-    const parts = await withUploaded(
-      exchange.get('request').media,
-      async ({ kind, id }) => (await ledger.findObject(provider.name, kind, id))?.facts,
-    )
+    const parts = await withUploaded(exchange.get('request').media, ledger, provider.name)
     // What shows without reading the body once more is refused without.
     for (const request of byRequest(parts)) checkAtSight(request, limits)
     return measureParts(parts, exchange.get('content'))

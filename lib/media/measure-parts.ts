@@ -1,6 +1,7 @@
 import type { MediaPart } from '../http/media-part.ts'
 import { mediaKind } from '../http/media-sniff.ts'
-import type { NamedObject, ObjectFacts } from '../money/usage.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { ObjectFacts } from '../money/usage.ts'
 import { Base64Source } from './base64-source.ts'
 import { measureMedia } from './measure-media.ts'
 import { MediaBudget } from './media-reader.ts'
@@ -15,11 +16,14 @@ export interface MeasuredPart extends MediaPart {
 /** What was measured when the files that the parts name were uploaded, put beside them. */
 export async function withUploaded(
   parts: readonly MediaPart[],
-  factsOf: (object: NamedObject) => Promise<ObjectFacts | undefined>,
+  ledger: Pick<Ledger, 'findObject'>,
+  providerName: string,
 ): Promise<readonly MediaPart[]> {
   return Promise.all(
     parts.map(async part => {
-      const facts = part.object === undefined ? undefined : await factsOf(part.object)
+      if (part.object === undefined) return part
+      const { kind, id } = part.object
+      const facts = (await ledger.findObject(providerName, kind, id))?.facts
       return facts === undefined ? part : withFacts(part, facts)
     }),
   )

@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import { findRoute } from '../find-route.ts'
+import { measureParts, withUploaded } from '../media/measure-parts.ts'
 import { requestHold } from '../metering/request-hold.ts'
 import { routeRequest } from '../models/route-request.ts'
 import { formatRoubles } from '../money/amount.ts'
@@ -15,7 +16,7 @@ const pathDefault = '/v1/chat/completions'
  * @throws GatewayError whatever the request itself would be refused with
  */
 export async function quote(own: OwnRequest, query: URLSearchParams): Promise<unknown> {
-  const { config, exchange, bodies } = own
+  const { config, exchange, bodies, ledger } = own
   const path = query.get('for') ?? pathDefault
   const route = findRoute('POST', path, exchange.request.rawHeaders, config.providers)
   const { operation } = route.match
@@ -23,7 +24,9 @@ export async function quote(own: OwnRequest, query: URLSearchParams): Promise<un
     throw new GatewayError('request_invalid', `${path} is nothing that can be priced.`, { param: 'for' })
   }
   const scanned = await scanAgain(bodies, exchange, route)
-  const { request, target } = await routeRequest(own, exchange, route, scanned)
+  const { request: read, target } = await routeRequest(own, exchange, route, scanned)
+  const uploaded = await withUploaded(read.media, ledger, target.provider.name)
+  const request = { ...read, media: await measureParts(uploaded, scanned.content) }
   const { price } = target
   return {
     operation: operation.name,

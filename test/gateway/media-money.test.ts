@@ -27,6 +27,8 @@ interface Started {
   readonly transcribe: (file: Buffer, format: string) => Promise<ClientAnswer>
   /** What a question about a file sets aside, in roubles: it is refused for want of them. */
   readonly held: (type: string, data: Buffer) => Promise<number>
+  /** What the quote of a question about a film says of it. */
+  readonly quote: (film: Buffer) => Promise<number>
 }
 
 async function start(t: Test, rub: number): Promise<Started> {
@@ -49,6 +51,12 @@ async function start(t: Test, rub: number): Promise<Started> {
       },
     },
   })
+  const path = '/v1beta/models/reader:generateContent'
+  const post = (to: string, kind: string, data: Buffer): Promise<ClientAnswer> =>
+    send(gateway.url + to, {
+      headers: ['x-goog-api-key', gateway.key, 'content-type', 'application/json'],
+      body: JSON.stringify({ contents: mediaQuestion('google', [{ type: kind, data }]) }),
+    })
   return {
     gateway,
     sent: () => upstream.requests.length,
@@ -58,12 +66,13 @@ async function start(t: Test, rub: number): Promise<Started> {
         body: transcription(file, format),
       }),
     async held(kind, data) {
-      const { status, body } = await send(`${gateway.url}/v1beta/models/reader:generateContent`, {
-        headers: ['x-goog-api-key', gateway.key, 'content-type', 'application/json'],
-        body: JSON.stringify({ contents: mediaQuestion('google', [{ type: kind, data }]) }),
-      })
+      const { status, body } = await post(path, kind, data)
       t.equal(status, 402)
       return Number(/may cost up to ([0-9.]+) roubles/.exec(body.toString())?.[1])
+    },
+    async quote(film) {
+      const { body } = await post(`/gateway/v1/quote?for=${path}`, 'video/mp4', film)
+      return Number((JSON.parse(body.toString()) as { hold: string }).hold)
     },
   }
 }
@@ -103,11 +112,13 @@ await t.test('sound is not sent when the account cannot pay for its length', asy
 })
 
 await t.test('what is set aside for media goes by what is in them, not by their bytes', async t => {
-  const { held, sent } = await start(t, 0.01)
+  const { held, quote, sent } = await start(t, 0.01)
   const hour = await held('video/mp4', mp4(3600))
   t.ok(hour > 1080 && hour < 1081, `300 tokens a second: ${hour}`)
   const longer = await held('video/mp4', mp4(3600, { dataBytes: 3_000_000 }))
   t.ok(Math.abs(longer - hour) < 0.1, `${longer}`)
+  const quoted = await quote(mp4(3600))
+  t.equal(quoted, hour, 'as its quote says')
   const pages = await held('application/pdf', pdf(40))
   t.ok(pages > 100 && pages < 101, `2,500 tokens a page: ${pages}`)
   t.equal(sent(), 0)
