@@ -33,7 +33,7 @@ export function checkPipeline(config: Config, registry: PluginRegistry): void {
     overload: absent as PluginContext['overload'],
     clock: systemClock,
     bus,
-    pools: new UpstreamPools(),
+    pools: new UpstreamPools(config),
     bodies: absent as PluginContext['bodies'],
   }
   checkOrder(createPlugins(config, context, registry), givenFacts)

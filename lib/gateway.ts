@@ -77,7 +77,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const openExchanges = (): number => running.server?.openExchangeCount ?? 0
     const overload = watchLoad(config, store, log, openExchanges)
     closing.push(() => overload.close())
-    const pools = new UpstreamPools()
+    const pools = new UpstreamPools(config)
     closing.push(() => pools.close())
     const folder = new SpoolFolder(spoolPath(config))
     closing.push(() => folder.close())

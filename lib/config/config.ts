@@ -160,6 +160,8 @@ export interface Config {
     readonly mediaRub: Readonly<Record<string, string>>
   }
   readonly isolation: 'strict' | 'off'
+  /** Who is asked for the addresses of providers and proxies: `IP` or `IP:PORT`; absent: the system. */
+  readonly dns: { readonly servers: readonly string[] } | undefined
   readonly trustedProxies: readonly string[]
   readonly cors: { readonly origins: readonly string[] }
   readonly tls: { readonly cert: string; readonly key: string } | undefined

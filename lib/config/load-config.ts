@@ -84,6 +84,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     limits: whole.limits,
     hold: { ...whole.hold, outputTokens: whole.hold.outputTokens ?? undefined },
     isolation: whole.isolation,
+    dns: whole.dns ?? undefined,
     trustedProxies: whole.trustedProxies,
     cors: whole.cors,
     tls,

@@ -11,6 +11,7 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   durability: config => config.durability,
   workers: config => config.workers,
   tls: config => config.tls,
+  dns: config => config.dns,
   'limits.connectionsMax': config => config.limits.connectionsMax,
   'limits.exchangesMax': config => config.limits.exchangesMax,
   'limits.memoryBytesMax': config => config.limits.memoryBytesMax,

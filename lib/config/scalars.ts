@@ -124,6 +124,18 @@ export function isAddressRange(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
 }
 
+/** A DNS server: its IP address, with a port where that is not 53. */
+export const dnsServer = z
+  .string()
+  .refine(isDnsServer, 'must be an IP address, or one with a port: 10.0.0.2:53')
+
+function isDnsServer(text: string): boolean {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? []
+  const address = bracketed ?? plain
+  if (address === undefined) return isIP(text) !== 0
+  return isIP(address) !== 0 && (port === undefined || (Number(port) > 0 && Number(port) < 65_536))
+}
+
 /** An IP address, or a network by its prefix length. */
 export const addressRange = z
   .string()

@@ -6,6 +6,7 @@ import {
   baseUrl,
   bytes,
   decimal,
+  dnsServer,
   egressUrl,
   integer,
   listen,
@@ -221,6 +222,11 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   isolation: z.enum(['strict', 'off']).default('strict'),
+  dns: z
+    .strictObject({ servers: z.array(dnsServer).min(1) })
+    .nullable()
+    .default(null)
+    .meta({ description: "Who is asked for the addresses of providers and proxies; null: the system's own." }),
   trustedProxies: z.array(addressRange).default([]),
   cors: z.strictObject({ origins: z.array(origin).default([]) }).prefault({}),
   tls: z.strictObject({ cert: z.string(), key: z.string() }).nullable().default(null),

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { EgressError } from './egress-error.ts'
 import { openTunnel, type Proxy } from './open-tunnel.ts'
@@ -8,9 +9,15 @@ type Connector = ReturnType<typeof buildConnector>
  * How connections to a provider are made: straight, or through a proxy. TLS is always the provider's own,
  * verified here, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
  * @param connectMs for each of the two steps, the tunnel and the TLS handshake
+ * @param lookup finds the provider's address where no proxy does; absent: the system
  */
-export function egressConnector(proxy: Proxy | undefined, connectMs: number): Connector {
-  const connect = buildConnector({ allowH2: false, timeout: connectMs, rejectUnauthorized: true })
+export function egressConnector(
+  proxy: Proxy | undefined,
+  connectMs: number,
+  lookup?: LookupFunction,
+): Connector {
+  const found = lookup === undefined ? {} : { lookup }
+  const connect = buildConnector({ allowH2: false, timeout: connectMs, rejectUnauthorized: true, ...found })
   if (proxy === undefined) return connect
   return (options, callback) => void connectThrough(proxy, connect, connectMs, options, callback)
 }

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import type { Clock } from '../clock.ts'
 import type { TunnelEnd } from './http-connect.ts'
 import { openTunnel, type Proxy } from './open-tunnel.ts'
@@ -14,6 +15,8 @@ export interface EgressRouteOptions {
   readonly weight: number
   /** Absent for `direct`. */
   readonly proxy: Proxy | undefined
+  /** Finds the provider's address on the way without a proxy; absent: the system. */
+  readonly lookup?: LookupFunction | undefined
   /** The provider, as the active check asks the proxy for it. */
   readonly end: TunnelEnd
   readonly connectMs: number
@@ -31,6 +34,7 @@ export class EgressRoute {
   readonly name: string
   readonly weight: number
   readonly proxy: Proxy | undefined
+  readonly lookup: LookupFunction | undefined
   readonly #options: EgressRouteOptions
   #downMs = 0
   #downUntil = 0
@@ -44,6 +48,7 @@ export class EgressRoute {
     this.name = options.name
     this.weight = options.weight
     this.proxy = options.proxy
+    this.lookup = options.lookup
     this.#options = options
   }
 

@@ -8,7 +8,7 @@ import type { EgressRoute } from './egress-route.ts'
  */
 export async function openConnection(origin: URL, route: EgressRoute, connectMs: number): Promise<Socket> {
   const { protocol, hostname, host, port } = origin
-  const connect = egressConnector(route.proxy, connectMs)
+  const connect = egressConnector(route.proxy, connectMs, route.lookup)
   route.watch()
   return await new Promise((resolve, reject) => {
     connect({ protocol, hostname, host, port }, (error, socket) => {

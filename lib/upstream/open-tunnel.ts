@@ -1,4 +1,4 @@
-import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { EgressError } from './egress-error.ts'
 import { httpConnect, type TunnelEnd } from './http-connect.ts'
@@ -12,6 +12,8 @@ const socksPort = 1080
 export interface Proxy {
   readonly name: string
   readonly url: URL
+  /** Finds the proxy's own address; the system does unless said. */
+  readonly lookup?: LookupFunction | undefined
 }
 
 /**
@@ -21,7 +23,7 @@ export interface Proxy {
  */
 export async function openTunnel(proxy: Proxy, end: TunnelEnd, timeoutMs: number): Promise<Socket> {
   const { url } = proxy
-  const socket = connectTo(url)
+  const socket = connectTo(proxy)
   socket.setNoDelay(true)
   const reader = new SocketReader(socket)
   let hasTimedOut = false
@@ -48,11 +50,12 @@ export async function openTunnel(proxy: Proxy, end: TunnelEnd, timeoutMs: number
   }
 }
 
-function connectTo(url: URL): Socket {
+function connectTo({ url, lookup }: Proxy): Socket {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const port = url.port === '' ? (defaultPorts[url.protocol] ?? socksPort) : Number(url.port)
-  if (url.protocol !== 'https:') return connectTcp({ host, port })
+  const found = lookup === undefined ? {} : { lookup }
+  if (url.protocol !== 'https:') return connectTcp({ host, port, ...found })
   // RFC 6066: the name of a server is no address.
   const named = isIP(host) === 0 ? { servername: host } : {}
-  return connectTls({ host, port, ...named, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] })
+  return connectTls({ host, port, ...found, ...named, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] })
 }

@@ -94,7 +94,7 @@ export class ProviderState {
   routesTo({ origin, hostname, port, protocol }: URL): readonly EgressRoute[] {
     let routes = this.#routes.get(origin)
     if (routes === undefined) {
-      const { clock, egress, onEgressChange } = this.#options
+      const { clock, egress, onEgressChange, pools } = this.#options
       const end = {
         hostname: hostname.replace(/^\[|\]$/g, ''),
         port: Number(port) || (protocol === 'https:' ? 443 : 80),
@@ -104,7 +104,8 @@ export class ProviderState {
         return new EgressRoute({
           name,
           weight,
-          proxy: url === undefined ? undefined : { name, url },
+          proxy: url === undefined ? undefined : { name, url, lookup: pools.lookup },
+          lookup: pools.lookup,
           end,
           connectMs: this.provider.timeouts.connectMs,
           clock,

@@ -1,6 +1,8 @@
+import type { LookupFunction } from 'node:net'
 import { Pool } from 'undici'
-import type { Credential, ProviderConfig } from '../config/config.ts'
+import type { Config, Credential, ProviderConfig } from '../config/config.ts'
 import { egressConnector } from './egress-connector.ts'
+import { nameLookup } from './name-lookup.ts'
 import type { Proxy } from './open-tunnel.ts'
 
 /** A provider may answer with many and long headers. */
@@ -11,6 +13,12 @@ const keepAliveMs = 20_000
 /** Connections to providers, never shared between two credentials, nor between two ways out. */
 export class UpstreamPools {
   readonly #pools = new Map<string, Pool>()
+  /** Finds addresses; the system does where it is undefined. */
+  readonly lookup: LookupFunction | undefined
+
+  constructor({ dns }: Pick<Config, 'dns'>) {
+    this.lookup = dns === undefined ? undefined : nameLookup(dns.servers)
+  }
 
   /** The pool for a provider's origin, one of its credentials, and one way out (absent: direct). */
   get(provider: ProviderConfig, origin: string, credential: Credential, proxy?: Proxy): Pool {
@@ -30,7 +38,7 @@ export class UpstreamPools {
         headersTimeout: firstByteMs,
         bodyTimeout: silenceMs,
         maxHeaderSize: headerBytesMax,
-        connect: egressConnector(proxy, connectMs),
+        connect: egressConnector(proxy, connectMs, this.lookup),
       })
       this.#pools.set(name, pool)
     }

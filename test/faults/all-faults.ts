@@ -12,6 +12,7 @@ import { upstreamEndless } from './upstream-endless.ts'
 import { upstreamFailover } from './upstream-failover.ts'
 import { upstreamInTheBody } from './upstream-in-the-body.ts'
 import { upstreamInterim } from './upstream-interim.ts'
+import { upstreamNames } from './upstream-names.ts'
 import { upstreamUsage } from './upstream-usage.ts'
 
 /** Every case, in the order of its number. */
@@ -19,6 +20,7 @@ export const allFaults: readonly Fault[] = [
   ...upstreamBeforeHeaders,
   ...upstreamFailover,
   ...upstreamInterim,
+  ...upstreamNames,
   ...upstreamInTheBody,
   ...upstreamUsage,
   ...upstreamEndless,
