@@ -3,7 +3,7 @@ import type { BodyScan } from './bodies/body-scan.ts'
 import type { ReceivedBody } from './bodies/bodies.ts'
 import { memoryBody, type RequestBody } from './bodies/request-body.ts'
 import type { StreamedBody } from './bodies/streamed-body.ts'
-import type { Operation, RequestFacts } from './dialects/dialect.ts'
+import type { JsonPartsReader, Operation, RequestFacts } from './dialects/dialect.ts'
 import { GatewayError } from './errors.ts'
 import { JsonScanError, JsonScanner } from './http/json-scan.ts'
 import { multipartBoundary, MultipartError, MultipartScanner } from './http/multipart-scan.ts'
@@ -45,7 +45,8 @@ export function beginScan(
   if (operation.factsFromMultipart !== undefined && (isMultipart || operation.factsFromJson === undefined)) {
     return new MultipartScan(operation, contentType)
   }
-  if (operation.factsFromJson !== undefined && operation.interest !== undefined && !isMultipart) {
+  const isRead = operation.factsFromJson !== undefined || operation.readJsonParts !== undefined
+  if (isRead && operation.interest !== undefined && !isMultipart) {
     return new JsonScan(operation, options)
   }
   return undefined
@@ -68,19 +69,20 @@ function unknownFacts(textBytes: number): RequestFacts {
 class JsonScan implements BodyScan<Found> {
   readonly #operation: Operation
   readonly #scanner: JsonScanner
+  readonly #parts: JsonPartsReader | undefined
   #length = 0
 
   constructor(operation: Operation, { foldUnderscores, isWhole }: ScanOptions) {
     this.#operation = operation
-    const { interest = {}, findingsMax } = operation
-    const options = { foldUnderscores, ...(findingsMax !== undefined && { findingsMax }) }
-    this.#scanner = new JsonScanner(interest, options, isWhole)
+    this.#parts = operation.readJsonParts?.()
+    this.#scanner = new JsonScanner(operation.interest ?? {}, { foldUnderscores }, isWhole)
   }
 
   push(chunk: Buffer): void {
     this.#length += chunk.length
     try {
       this.#scanner.push(chunk)
+      this.#parts?.take(this.#scanner.takeWhole(this.#parts.partName))
     } catch (error) {
       throw refused(error)
     }
@@ -92,7 +94,8 @@ class JsonScan implements BodyScan<Found> {
       if (!this.#scanner.isObject) {
         throw new GatewayError('body_invalid', 'The body must be a JSON object, {"model": ...}.')
       }
-      const facts = this.#operation.factsFromJson?.(found, { length: this.#length })
+      const body = { length: this.#length }
+      const facts = this.#parts?.end(found, body) ?? this.#operation.factsFromJson?.(found, body)
       return { facts: facts ?? unknownFacts(this.#length), isForm: false }
     } catch (error) {
       throw refused(error)

@@ -2,16 +2,11 @@ import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
 import type { Meter } from '../money/usage.ts'
 import { BatchTally } from './batch-tally.ts'
+import type { BatchedRequests, JsonPartsReader, RequestFacts } from './dialect.ts'
 import { span } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
 import { readCount, readString } from './read-field.ts'
 import { readMedia } from './read-media.ts'
-
-/**
- * A hundred thousand requests with a model, a cap and a span each. Findings are kept until the body is
- * whole, so there must be an end of them.
- */
-export const batchFindingsMax = 400_000
 
 const requestName = 'request'
 
@@ -31,14 +26,40 @@ interface BatchedRequest {
   readonly prompts?: number
 }
 
-/** What the requests in a batch's body come to. @throws GatewayError body_invalid */
-export function inlineBatch(
-  scan: ScanResult,
-  { requestsMax, ...batch }: Omit<BatchedRequest, 'at'> & { readonly requestsMax: number },
-): BatchFacts {
-  const tally = new BatchTally(requestsMax)
-  for (const findings of requestsIn(scan)) addRequest(tally, findings, batch)
-  return tally.facts()
+/** Reads the requests in a batch's body as they come. */
+export class InlineBatchReader implements JsonPartsReader {
+  readonly partName = requestName
+  readonly #tally: BatchTally
+  readonly #batch: Omit<BatchedRequest, 'at'>
+  readonly #describe: (requests: BatchFacts, rest: ScanResult) => BatchedRequests
+
+  /** @param describe what the body says beside the requests; it may throw a GatewayError */
+  constructor(
+    { requestsMax, ...batch }: Omit<BatchedRequest, 'at'> & { readonly requestsMax: number },
+    describe: (requests: BatchFacts, rest: ScanResult) => BatchedRequests,
+  ) {
+    this.#tally = new BatchTally(requestsMax)
+    this.#batch = batch
+    this.#describe = describe
+  }
+
+  take(findings: readonly Finding[]): void {
+    for (const request of requestsIn({ findings })) addRequest(this.#tally, request, this.#batch)
+  }
+
+  /** Text and media are those of the requests, whose sizes and places stand in the batch. */
+  end(rest: ScanResult, body: { readonly length: number }): RequestFacts {
+    const batch = this.#describe(this.#tally.facts(), rest)
+    return {
+      isStreaming: false,
+      candidates: 1,
+      textBytes: body.length,
+      media: [],
+      objects: batch.file === undefined ? [] : [batch.file],
+      startsJob: true,
+      batch,
+    }
+  }
 }
 
 /** The findings of each request; its own comes first, since a container begins before its members. */

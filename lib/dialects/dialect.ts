@@ -1,5 +1,5 @@
 import type { ErrorCode, GatewayError } from '../errors.ts'
-import type { Interest, ScanResult } from '../http/json-scan.ts'
+import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { MultipartResult } from '../http/multipart-scan.ts'
 import type { UploadHead, UploadWatcher } from '../http/upload-watcher.ts'
@@ -102,6 +102,16 @@ export interface BodyLength {
   readonly length: number
 }
 
+/** Reads a JSON body part by part while it comes, so that its parts need not be kept. */
+export interface JsonPartsReader {
+  /** The name under which the interest reports a part. */
+  readonly partName: string
+  /** The findings of parts that have come whole, and of what stands in them. */
+  take(findings: readonly Finding[]): void
+  /** Called once, with what was found outside the parts. */
+  end(rest: ScanResult, body: BodyLength): RequestFacts
+}
+
 /** One thing a client can ask of a dialect, such as `chat` or `embeddings`. */
 export interface Operation {
   readonly name: string
@@ -127,8 +137,10 @@ export interface Operation {
   readonly mainMeter: Meter
   /** JSON bodies: what the scan looks for, and how the findings become facts. */
   readonly interest?: Interest
-  /** The most findings of one body, where it may have more than the usual number. */
-  readonly findingsMax?: number
+  /** The body must be read, since the batch in it decides on models, prices and the hold. */
+  readonly isBatch?: boolean
+  /** Bodies that may have very many parts are read part by part, in place of `factsFromJson`. */
+  readJsonParts?(): JsonPartsReader
   factsFromJson?(scan: ScanResult, body: BodyLength): RequestFacts
   factsFromMultipart?(scan: MultipartResult, body: BodyLength): RequestFacts
   /** Bodies that stream through: who looks at the bytes as they pass; it becomes the fact `uploadWatcher`. */

@@ -73,6 +73,26 @@ export class JsonFindings {
     return this.#all
   }
 
+  /** Hands over, and forgets, the findings of values of this name that are whole, and of what stands in them. */
+  takeWhole(name: string): readonly Finding[] {
+    const taken: OpenFinding[] = []
+    const kept: OpenFinding[] = []
+    let end = -1
+    for (const [index, finding] of this.#all.entries()) {
+      if (finding.start >= end && finding.name === name) {
+        // Nothing behind it can be whole.
+        if (finding.end === -1) {
+          kept.push(...this.#all.slice(index))
+          break
+        }
+        end = finding.end
+      }
+      ;(finding.start < end ? taken : kept).push(finding)
+    }
+    if (taken.length > 0) this.#all.splice(0, this.#all.length, ...kept)
+    return taken
+  }
+
   #bytes(start: number, end: number, chunk: Buffer, chunkStart: number): Buffer {
     if (start >= chunkStart) {
       const bytes = chunk.subarray(start - chunkStart, end - chunkStart)

@@ -83,6 +83,14 @@ export class JsonScanner {
     return this.#findings.list()
   }
 
+  /**
+   * The findings of values of this name that have come whole, with those of what stands in them; they are
+   * forgotten here, so that a document may have any number of them.
+   */
+  takeWhole(name: string): readonly Finding[] {
+    return this.#findings.takeWhole(name)
+  }
+
   /** @throws JsonScanError */
   end(): ScanResult {
     if (this.#failure !== undefined) throw this.#failure

@@ -75,7 +75,9 @@ async function planIfBatch(
   route: Route,
   facts: RequestFacts,
 ): Promise<BatchPlan | undefined> {
-  return facts.batch === undefined ? undefined : planBatch(context, exchange, route, facts)
+  if (facts.batch !== undefined) return planBatch(context, exchange, route, facts)
+  if (route.match.operation.isBatch !== true) return undefined
+  throw new GatewayError('body_invalid', 'A batch must be sent as JSON, with content-type: application/json.')
 }
 
 /**

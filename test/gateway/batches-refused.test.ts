@@ -252,6 +252,18 @@ await t.test('anthropic: what is wrong is told with the place of its request', a
       /no requests/,
     )
   })
+  await t.test('the 100,001st request', async t => {
+    const requests = Array.from({ length: 100_001 }, () => ({ params: { model: 'claude-haiku-4-5' } }))
+    const answer = await post(started.gateway, '/v1/messages/batches', { requests }, 'x-api-key')
+    await checkRefusal(t, started, answer, 400, /^requests\[100000\]: .*at most 100000/)
+  })
+  await t.test('a body that calls itself a form, which is not read', async t => {
+    const answer = await send(`${started.gateway.url}/v1/messages/batches`, {
+      headers: ['x-api-key', started.gateway.key, 'content-type', 'multipart/form-data; boundary=x'],
+      body: JSON.stringify({ requests: [{ custom_id: 'a', params }] }),
+    })
+    await checkRefusal(t, started, answer, 400, /must be sent as JSON/)
+  })
   await t.test('an invented id, in every route that has one', async t => {
     const { messages } = anthropicClient(started.gateway)
     const id = 'msgbatch_invented'

@@ -1,8 +1,7 @@
-import type { ScanResult } from '../../http/json-scan.ts'
 import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import { batchedRequest, batchFindingsMax, inlineBatch } from '../batch-requests.ts'
-import type { AnswerHead, JobKind, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import { batchedRequest, InlineBatchReader } from '../batch-requests.ts'
+import type { AnswerHead, JobKind, Operation, UsageReaderContext } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
@@ -72,8 +71,9 @@ const createBatch: Operation = {
   isFree: false,
   mainMeter: 'output',
   interest: request,
-  findingsMax: batchFindingsMax,
-  factsFromJson: batchFacts,
+  readJsonParts: () =>
+    new InlineBatchReader({ requestsMax, endpoint: '/v1/messages' }, requests => ({ requests })),
+  isBatch: true,
   readUsage,
   namesObjects: true,
 }
@@ -119,18 +119,4 @@ export const batchJobs: JobKind = {
   results: batchResults,
   path: pathOf,
   durationMsMax: 3 * 86_400_000,
-}
-
-/** Text and media are those of the requests, whose places and sizes stand in the batch. */
-function batchFacts(scan: ScanResult, body: { readonly length: number }): RequestFacts {
-  const requests = inlineBatch(scan, { requestsMax, endpoint: '/v1/messages' })
-  return {
-    isStreaming: false,
-    candidates: 1,
-    textBytes: body.length,
-    media: [],
-    objects: [],
-    startsJob: true,
-    batch: { requests },
-  }
 }

@@ -1,8 +1,8 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../errors.ts'
-import type { NamedObject } from '../../money/usage.ts'
-import { batchFindingsMax, inlineBatch } from '../batch-requests.ts'
-import type { JobKind, Operation, RequestFacts } from '../dialect.ts'
+import type { BatchFacts } from '../../money/batch-facts.ts'
+import { InlineBatchReader } from '../batch-requests.ts'
+import type { BatchedRequests, JobKind, Operation } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
 import { readString } from '../read-field.ts'
@@ -28,8 +28,8 @@ export const batchGenerateContent: Operation = {
   isFree: false,
   mainMeter: 'output',
   interest: request,
-  findingsMax: batchFindingsMax,
-  factsFromJson: (scan, body) => batchFacts(scan, body, 'generateContent'),
+  readJsonParts: () => readParts('generateContent'),
+  isBatch: true,
   readUsage,
   namesObjects: true,
 }
@@ -39,7 +39,7 @@ export const asyncBatchEmbedContent: Operation = {
   ...batchGenerateContent,
   name: 'batch-embed',
   mainMeter: 'input',
-  factsFromJson: (scan, body) => batchFacts(scan, body, 'embedContent'),
+  readJsonParts: () => readParts('embedContent'),
 }
 
 /** `GET /batches/{id}` */
@@ -88,28 +88,23 @@ export const batchJobs: JobKind = {
 }
 
 /** @throws GatewayError body_invalid */
-function batchFacts(scan: ScanResult, body: { readonly length: number }, endpoint: string): RequestFacts {
-  const path = readString(scan, 'inputFile')
-  const requests = inlineBatch(scan, { requestsMax: batchRequestsMax, endpoint, model: '*' })
-  const file: NamedObject | undefined = path === undefined ? undefined : { kind: 'file', id: path }
-  if ((file === undefined) === (requests.requests === 0)) {
+function describeBatch(requests: BatchFacts, rest: ScanResult, endpoint: string): BatchedRequests {
+  const path = readString(rest, 'inputFile')
+  if ((path === undefined) === (requests.requests === 0)) {
     throw new GatewayError(
       'body_invalid',
       'A batch needs either batch.inputConfig.requests or batch.inputConfig.fileName.',
       { param: 'batch.inputConfig' },
     )
   }
-  const model = readString(scan, 'batchModel')
+  const model = readString(rest, 'batchModel')
   return {
-    isStreaming: false,
-    candidates: 1,
-    textBytes: body.length,
-    media: [],
-    objects: file === undefined ? [] : [file],
-    startsJob: true,
-    batch: {
-      ...(model !== undefined && { model }),
-      ...(file === undefined ? { requests } : { file, endpoint }),
-    },
+    ...(model !== undefined && { model }),
+    ...(path === undefined ? { requests } : { file: { kind: 'file', id: path }, endpoint }),
   }
+}
+
+function readParts(endpoint: string): InlineBatchReader {
+  const batch = { requestsMax: batchRequestsMax, endpoint, model: '*' }
+  return new InlineBatchReader(batch, (requests, rest) => describeBatch(requests, rest, endpoint))
 }

@@ -99,6 +99,7 @@ const createBatch: Operation = {
   mainMeter: 'output',
   interest: request,
   factsFromJson: batchFacts,
+  isBatch: true,
   readUsage,
   namesObjects: true,
 }

@@ -4,7 +4,7 @@ import { anthropic } from '../../../lib/dialects/anthropic/anthropic.ts'
 import type { Dialect, Operation, RequestFacts } from '../../../lib/dialects/dialect.ts'
 import { google } from '../../../lib/dialects/google/google.ts'
 import { openai } from '../../../lib/dialects/openai/openai.ts'
-import { scanJson } from '../../../lib/http/json-scan.ts'
+import { JsonScanner, scanJson } from '../../../lib/http/json-scan.ts'
 
 const folder = resolve(import.meta.dirname, '../../../../shared/recordings')
 
@@ -104,17 +104,18 @@ export const noFacts: RequestFacts = {
 /** The facts of the recorded request; those of none where its body was not recorded as JSON. */
 export function factsOf(recording: Recording, operation: Operation, dialect: Dialect): RequestFacts {
   const { request } = recording
-  if (
-    request === null ||
-    request === undefined ||
-    operation.interest === undefined ||
-    operation.factsFromJson === undefined
-  )
-    return noFacts
+  if (request === null || request === undefined || operation.interest === undefined) return noFacts
   if (request.body_encoding !== 'utf8' || !request.body.startsWith('{')) return noFacts
   const body = Buffer.from(request.body)
-  const scan = scanJson(body, operation.interest, { foldUnderscores: dialect.name === 'google' })
-  return operation.factsFromJson(scan, body)
+  const options = { foldUnderscores: dialect.name === 'google' }
+  const parts = operation.readJsonParts?.()
+  if (parts === undefined) {
+    return operation.factsFromJson?.(scanJson(body, operation.interest, options), body) ?? noFacts
+  }
+  const scanner = new JsonScanner(operation.interest, options)
+  scanner.push(body)
+  parts.take(scanner.takeWhole(parts.partName))
+  return parts.end(scanner.end(), body)
 }
 
 export function bytesOf(response: Recording['response']): Buffer {
