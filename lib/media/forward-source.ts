@@ -1,7 +1,7 @@
 import { MediaUnreadableError, type MediaSource } from './media-source.ts'
 
 /** What a reader that is slower than the upload may fall behind before it loses its place. */
-const behindBytesMax = 4_194_304
+const behindBytesMax = 2_097_152
 /** Kept whatever happens: types show at the beginning, and some lengths stand at the end only. */
 const headBytesMax = 65_536
 const tailBytesMax = 262_144
@@ -25,6 +25,8 @@ export class ForwardSource implements MediaSource {
   #keptFrom = 0
   #received = 0
   #hasEnded = false
+  /** The reader waits for the end, and reads nothing on the way there. */
+  #isForEnd = false
   #isAbandoned = false
   #pending: PendingRead | undefined
 
@@ -35,6 +37,11 @@ export class ForwardSource implements MediaSource {
 
   get receivedBytes(): number {
     return this.#received
+  }
+
+  /** What is kept of it in memory, beside its head. */
+  get keptBytes(): number {
+    return this.#chunks.reduce((sum, chunk) => sum + chunk.length, 0)
   }
 
   push(chunk: Buffer): void {
@@ -70,6 +77,7 @@ export class ForwardSource implements MediaSource {
   }
 
   size(): Promise<number> {
+    this.#isForEnd = true
     return this.#size.promise
   }
 
@@ -108,8 +116,8 @@ export class ForwardSource implements MediaSource {
   }
 
   #drop(): void {
-    const behind = this.#pending?.position ?? this.#received - behindBytesMax
-    const wanted = Math.min(behind, this.#received - tailBytesMax)
+    const behind = this.#isForEnd ? Infinity : this.#received - behindBytesMax
+    const wanted = Math.min(this.#pending?.position ?? behind, this.#received - tailBytesMax)
     let count = 0
     for (const chunk of this.#chunks) {
       if (this.#keptFrom + chunk.length > wanted) break

@@ -10,6 +10,7 @@ import type { MediaFacts } from './media-facts.ts'
 import { MediaReader, type MediaBudget } from './media-reader.ts'
 import { MediaUnreadableError, type MediaSource } from './media-source.ts'
 import { mpegSeconds } from './mpeg-program.ts'
+import { aviSeconds, flvSeconds, transportSeconds } from './older-films.ts'
 import { oggSeconds } from './ogg-pages.ts'
 import { pdfPages } from './pdf-pages.ts'
 
@@ -65,6 +66,9 @@ const measures: Readonly<Record<string, Measure>> = {
   'video/webm': ebmlFilm,
   'video/x-matroska': ebmlFilm,
   'video/mpeg': async reader => withSeconds(await mpegSeconds(reader)),
+  'video/mp2t': async reader => withSeconds(await transportSeconds(reader)),
+  'video/x-msvideo': async reader => withSeconds(await aviSeconds(reader)),
+  'video/x-flv': async reader => withSeconds(await flvSeconds(reader)),
   'application/pdf': async reader => {
     const pages = await pdfPages(reader)
     return pages === undefined ? {} : { pages }

@@ -13,7 +13,7 @@ export interface UploadMeter {
   abort(): void
 }
 
-/** A meter for one file. It keeps a few megabytes at most, however large the file is. */
+/** A meter for one file. It keeps two megabytes at most, however large the file is. */
 export function measureUpload(): UploadMeter {
   const source = new ForwardSource()
   const measured = measureMedia(source, new MediaBudget())

@@ -5,6 +5,7 @@ import { measureMedia } from '../../../lib/media/measure-media.ts'
 import { bodyInMemory, spanSource, type MediaSource } from '../../../lib/media/media-source.ts'
 import { measureUpload } from '../../../lib/media/measure-upload.ts'
 import { fragmentedMp4, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
+import { avi, flv, transport } from '../../fixtures/media/older-film-files.ts'
 import { pdf } from '../../fixtures/media/pdf-files.ts'
 import { adts, aiff, flac, mp3, ogg, taggedMp3, wav } from '../../fixtures/media/sound-files.ts'
 import { gifOfSides, jpegOfSides, pngOfSides, webpOfSides } from '../../fixtures/small-images.ts'
@@ -22,6 +23,9 @@ const seeds = [
   webm(40),
   webm(40, { isLive: true }),
   mpeg(5),
+  avi(5),
+  flv(5),
+  transport(5),
   pdf(3),
   pdf(3, { isPacked: true }),
   pngOfSides(3, 3),

@@ -4,6 +4,7 @@ import { measureMedia } from '../../../lib/media/measure-media.ts'
 import { bodyInMemory, spanSource } from '../../../lib/media/media-source.ts'
 import { measureUpload } from '../../../lib/media/measure-upload.ts'
 import { fragmentedMp4, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
+import { avi, flv, transport } from '../../fixtures/media/older-film-files.ts'
 import { pdf, pdfBomb, shortenedPdf } from '../../fixtures/media/pdf-files.ts'
 import { adts, aiff, flac, mp3, ogg, taggedMp3, wav } from '../../fixtures/media/sound-files.ts'
 import { gifOfSides, jpegOfSides, png, pngOfSides, webpOfSides } from '../../fixtures/small-images.ts'
@@ -45,6 +46,9 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
   ['a WebM that is only sound', webm(90, { isSound: true }), { mediaType: 'audio/webm', seconds: 90 }],
   ['a Matroska', webm(3610, { docType: 'matroska' }), { mediaType: 'video/x-matroska', seconds: 3610 }],
   ['an MPEG', mpeg(100), { mediaType: 'video/mpeg', seconds: 100 }],
+  ['an AVI', avi(3700), { mediaType: 'video/x-msvideo', seconds: 3700 }],
+  ['a Flash video', flv(17_000), { mediaType: 'video/x-flv', seconds: 17_000 }],
+  ['an MPEG transport stream', transport(3700), { mediaType: 'video/mp2t', seconds: 3700 }],
   ['a PNG', pngOfSides(8000, 3), { mediaType: 'image/png', width: 8000, height: 3 }],
   ['a GIF', gifOfSides(500, 60), { mediaType: 'image/gif', width: 500, height: 60 }],
   ['a WEBP', webpOfSides(2001, 7), { mediaType: 'image/webp', width: 2001, height: 7 }],
