@@ -15,7 +15,7 @@ import { memoryLimit, memoryReader } from './overload/memory-limit.ts'
 import { Overload } from './overload/overload.ts'
 import { PipelineBus } from './pipeline/events.ts'
 import type { Pipeline } from './pipeline/pipeline.ts'
-import type { PluginRegistry } from './plugin-context.ts'
+import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 import { startSandbox, withSandbox } from './sandbox/with-sandbox.ts'
 import { GatewayServer } from './server.ts'
 import { openStore, storeName } from './stores/open-store.ts'
@@ -83,19 +83,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     closing.push(() => folder.close())
     const bodies = new Bodies({ ...bodyBounds(config), folder, onFileFailed: error => tell(bus, error) })
 
-    const build = async (next: Config): Promise<Pipeline> => {
-      const { ledger, keys, reports } = store
-      await ledger.recordPrices(
-        [...next.models.values(), ...next.modelPatterns].flatMap(model => model.prices),
-      )
-      const pipeline = createPipeline(
-        next,
-        { config: next, ledger, keys, reports, clock, bus, pools, bodies, overload },
-        options.plugins,
-      )
-      await pipeline.start()
-      return pipeline
-    }
+    const { ledger, keys, reports } = store
+    const parts = { ledger, keys, reports, clock, bus, pools, bodies, overload }
+    const build = (next: Config): Promise<Pipeline> => startPipeline(next, parts, options.plugins)
 
     const server = new GatewayServer(
       { config, pipeline: await build(config) },
@@ -111,9 +101,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     closing.push(() => admin?.close())
     const accountArea = await openAccountPages(config, store, { log, clock })
     closing.push(() => accountArea?.close())
-    const accountAreaUrl = accountArea?.url
     const url = urlOf(await server.listen(), config)
-    log.info({ url, adminUrl, accountAreaUrl, store: storeName(config.store) }, 'listening')
+    log.info({ url, adminUrl, accountAreaUrl: accountArea?.url, store: storeName(config.store) }, 'listening')
     if (isFirstTry(config, store.isNew))
       options.onDemo?.(demoCommand(url, await createDemoAccount(store.accounts)))
 
@@ -121,10 +110,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return {
       url,
       adminUrl,
-      accountAreaUrl,
+      accountAreaUrl: accountArea?.url,
       async reload(next) {
         const own = withSandbox(next, sandbox)
         server.replace({ config: own, pipeline: await build(own) })
+        accountArea?.reload(own)
       },
       close(drainMs = drainMsDefault, waitMs = 0) {
         admin?.drain()
@@ -137,6 +127,20 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await closeAll()
     throw error
   }
+}
+
+/** Makes the pipeline of a config, with the prices recorded that it charges by. */
+async function startPipeline(
+  config: Config,
+  parts: Omit<PluginContext, 'config'>,
+  plugins: PluginRegistry,
+): Promise<Pipeline> {
+  await parts.ledger.recordPrices(
+    [...config.models.values(), ...config.modelPatterns].flatMap(model => model.prices),
+  )
+  const pipeline = createPipeline(config, { config, ...parts }, plugins)
+  await pipeline.start()
+  return pipeline
 }
 
 function urlOf({ address, family, port }: AddressInfo, { tls }: Config): string {

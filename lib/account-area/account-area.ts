@@ -32,6 +32,8 @@ interface AccountAreaOptions {
 export interface AccountArea {
   /** Where it listens. */
   readonly url: string
+  /** Shows another config from the next page on. */
+  reload(config: Config): void
   /** Serves on for `waitMs`, then ends; letters on their way are waited for. May be called again. */
   close(waitMs?: number): Promise<void>
 }
@@ -45,8 +47,13 @@ const limits = {
   lettersFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
 }
 
-async function openSite(options: AccountAreaOptions, publicUrl: URL, mailer: Mailer): Promise<Site> {
-  const { config, settings, store, clock, log } = options
+async function openSite(
+  options: AccountAreaOptions,
+  publicUrl: URL,
+  mailer: Mailer,
+  current: { readonly config: Config },
+): Promise<Site> {
+  const { settings, store, clock, log } = options
   const { users, accounts, reports } = store
   const { name } = settings
   const secret =
@@ -57,7 +64,9 @@ async function openSite(options: AccountAreaOptions, publicUrl: URL, mailer: Mai
   const onPasswordReset = (email: string): void => byEmail.succeed(email)
   const auth = createAuth({ users, publicUrl, secret, name, letters, onPasswordReset, log })
   return {
-    config,
+    get config() {
+      return current.config
+    },
     name,
     publicUrl,
     secret,
@@ -89,6 +98,7 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
   const { config, settings, log } = options
   const mailer = openMailer(settings.mail, log)
   const running: { listener?: ReturnType<typeof getRequestListener> } = {}
+  const current = { config }
   const listener = new Listener(config.tls, (request, response) => {
     // Until there are pages, which is a moment, nobody knows of this port.
     if (running.listener === undefined) response.writeHead(503).end()
@@ -107,10 +117,16 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
     await mailer.close()
   }
   try {
-    const site = await openSite(options, settings.publicUrl ?? url, mailer)
+    const site = await openSite(options, settings.publicUrl ?? url, mailer, current)
     const router = createRouter(site, addressList(config.trustedProxies))
     running.listener = getRequestListener(router.fetch, { overrideGlobalObjects: false })
-    return { url: url.origin, close }
+    return {
+      url: url.origin,
+      reload(next) {
+        current.config = next
+      },
+      close,
+    }
   } catch (error) {
     await close()
     throw error

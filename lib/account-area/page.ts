@@ -24,6 +24,7 @@ export type Theme = 'system' | 'light' | 'dark'
 
 /** What all pages work with, made once at the start. */
 export interface Site {
+  /** As it is now: a reload changes it. */
   readonly config: Config
   /** The name that pages show. */
   readonly name: string
