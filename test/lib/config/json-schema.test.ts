@@ -20,6 +20,7 @@ await t.test('the schema has the full list of top-level keys', async t => {
     'admin',
     'cors',
     'defaultProvider',
+    'dns',
     'durability',
     'egress',
     'hold',
