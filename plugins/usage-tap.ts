@@ -12,6 +12,7 @@ import { TokenCounter } from '../lib/metering/token-counter.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
 import type { NamedObject, UsageReading } from '../lib/money/usage.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
+import type { Outcome } from '../lib/pipeline/outcome.ts'
 import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
 import { UploadFacts } from '../lib/uploads/upload-facts.ts'
@@ -25,28 +26,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     onFailure: error => bus.emit('alarm', 'token_counter_failed', { error: error.message }),
   })
 
-  const uploads = new UploadFacts(ledger, () => performance.now())
-
-  async function settle(exchange: Exchange, outcome: Parameters<typeof decideCharge>[1]): Promise<void> {
-    const meter = exchange.find('meter')
-    if (meter !== undefined) await meter.end()
-    const isSettled = await jobs.settle(exchange, outcome, meter?.reading)
-    const hold = exchange.find('hold')
-    if (hold === undefined || isSettled) return
-    const decision = await decideCharge(exchange, outcome, meter?.reading, { directory, counter })
-    if (decision === undefined) {
-      await ledger.release(hold)
-      return
-    }
-    exchange.set(
-      'usage',
-      decision.lines.map(line => line.usage),
-    )
-    const result = await ledger.charge(hold, decision)
-    exchange.set('charged', { charge: decision, result })
-    for (const flag of result.flags)
-      bus.emit('alarm', flag, { requestId: exchange.id, model: decision.model })
-  }
+  const uploads = new UploadFacts(ledger, config.isolation === 'strict', () => performance.now())
 
   return {
     name: 'usage-tap',
@@ -88,7 +68,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       if (sessionMeter !== undefined) return sessionMeter.settle(outcome)
       const isOfInterest = (['hold', 'meter', 'job'] as const).some(fact => exchange.find(fact) !== undefined)
       if (!isOfInterest) return undefined
-      return settle(exchange, outcome)
+      return settle(exchange, outcome, jobs, context, { directory, counter })
     },
 
     onEnd: exchange => uploads.end(exchange),
@@ -100,6 +80,33 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       await counter.close()
     },
   }
+}
+
+/** Charges the exchange or gives its hold back, unless the hold has become that of a job. */
+async function settle(
+  exchange: Exchange,
+  outcome: Outcome,
+  jobs: JobWatch,
+  { ledger, bus }: PluginContext,
+  chargeContext: Parameters<typeof decideCharge>[3],
+): Promise<void> {
+  const meter = exchange.find('meter')
+  if (meter !== undefined) await meter.end()
+  const isSettled = await jobs.settle(exchange, outcome, meter?.reading)
+  const hold = exchange.find('hold')
+  if (hold === undefined || isSettled) return
+  const decision = await decideCharge(exchange, outcome, meter?.reading, chargeContext)
+  if (decision === undefined) {
+    await ledger.release(hold)
+    return
+  }
+  exchange.set(
+    'usage',
+    decision.lines.map(line => line.usage),
+  )
+  const result = await ledger.charge(hold, decision)
+  exchange.set('charged', { charge: decision, result })
+  for (const flag of result.flags) bus.emit('alarm', flag, { requestId: exchange.id, model: decision.model })
 }
 
 /** What cuts the answer when it has cost all the money there is; undefined where it costs nothing. */

@@ -149,8 +149,8 @@ export interface Operation {
   readUsage?(head: AnswerHead, context: UsageReaderContext): UsageReader
   /** Answers of this operation name objects of the provider, so they are watched for ids. */
   readonly namesObjects?: boolean
-  /** The body is a file, or a form with one in it, that is measured on its way. */
-  readonly carriesFile?: 'bytes' | 'form'
+  /** The body is a file, a form with one in it, or what describes one: it is looked at on its way. */
+  readonly carriesFile?: 'bytes' | 'form' | 'description'
   /** Objects that an answer's headers name, flat as they came. */
   objectsInHead?(headers: readonly string[]): readonly NamedObject[]
   /** Whoever can name the object in the address is let in without a key: it is the account's that made it. */

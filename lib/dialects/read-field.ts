@@ -38,17 +38,6 @@ export function readCount(scan: ScanResult, name: string): number | undefined {
 }
 
 /**
- * Every string of a name; other types under it are other shapes of the field, and passed over.
- */
-export function findAllTexts(scan: ScanResult, name: string): readonly string[] {
-  const texts: string[] = []
-  for (const finding of scan.findings) {
-    if (finding.name === name && finding.type === 'string') texts.push(textOf(finding))
-  }
-  return texts
-}
-
-/**
  * The text of a string that was kept whole.
  * @throws GatewayError body_invalid
  */

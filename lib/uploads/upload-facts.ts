@@ -4,17 +4,23 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import { ChunkedFiles } from './chunked-files.ts'
 import { factsOfParts } from './facts-of-parts.ts'
 import { FormFileWatcher } from './form-file-watcher.ts'
+import { OwnNameWatcher } from './own-name-watcher.ts'
 import type { WatchedFile } from './watched-file.ts'
 
 /** Measures files while they are uploaded, so that they count where they are used. */
 export class UploadFacts {
   readonly #ledger: Pick<Ledger, 'findObject'>
+  readonly #isStrict: boolean
   readonly #chunked: ChunkedFiles
   readonly #watched = new WeakMap<Exchange, WatchedFile>()
 
-  /** @param now milliseconds of a clock that never goes back */
-  constructor(ledger: Pick<Ledger, 'findObject'>, now: () => number) {
+  /**
+   * @param isStrict accounts are kept apart
+   * @param now milliseconds of a clock that never goes back
+   */
+  constructor(ledger: Pick<Ledger, 'findObject'>, isStrict: boolean, now: () => number) {
     this.#ledger = ledger
+    this.#isStrict = isStrict
     this.#chunked = new ChunkedFiles(now)
   }
 
@@ -27,8 +33,13 @@ export class UploadFacts {
     const { operation, object } = exchange.get('route').match
     if (upload === undefined || operation.carriesFile === undefined) return
     const { headers, rawHeaders } = exchange.request
+    const isPlain = (headers['content-encoding'] ?? 'identity') === 'identity'
+    if (operation.carriesFile === 'description') {
+      if (this.#isStrict) upload.watch(new OwnNameWatcher(isPlain))
+      return
+    }
     // What is compressed on the way is not what the provider will keep.
-    if ((headers['content-encoding'] ?? 'identity') !== 'identity') return
+    if (!isPlain) return
     const file =
       operation.carriesFile === 'form'
         ? new FormFileWatcher(headers['content-type'] ?? '', upload.length)

@@ -184,3 +184,21 @@ await t.test("an upload that stops half way ends at the provider too, and is nob
   t.same(await gateway.charges(), [])
   t.same(await gateway.breaches(), [])
 })
+
+await t.test("an upload cannot bring a name that may have been another's", async t => {
+  const { provider, gateway } = await start(t)
+  const named = '{"file":{"display_name":"a","n\\u0061me":"files/mine"}}'
+  const related = `--${boundary}\r\ncontent-type: application/json\r\n\r\n${named}\r\n--${boundary}\r\n\r\nx\r\n--${boundary}--`
+  for (const [protocol, body] of [
+    ['resumable', named],
+    ['multipart', related],
+  ] as const) {
+    const answer = await send(`${gateway.url}/upload/v1beta/files`, {
+      headers: ['x-goog-api-key', gateway.key, 'x-goog-upload-protocol', protocol],
+      body,
+    })
+    t.equal(answer.status, 501, answer.body.toString())
+    t.match(answer.body.toString(), /name of your own/)
+  }
+  t.equal(provider.requests.length, 0)
+})

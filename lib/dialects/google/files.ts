@@ -17,6 +17,7 @@ const uploaded = object({ file: object({ name: names('file') }) })
 const fileUpload: Operation = {
   ...objectOperation('file-upload', uploaded, { body: 'streamed' }),
   objectsInHead: uploadsInHead,
+  carriesFile: 'description',
 }
 /** The bytes of an upload that was started, or a question how far it came. SDKs send no key with it. */
 const uploadChunk: Operation = {
