@@ -32,7 +32,7 @@ const uploadMsMax = 3_600_000
 const acceptErrorsApartMs = 10_000
 const methodsWithoutBody: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
 /** Paths on which a WebSocket may be asked for; everything else that says `Upgrade` is a plain request. */
-const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/(?:v1\/(?:responses|realtime)(?:[/?]|$)|ws\/)/
+const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/(?:v1\/(?:responses|realtime)(?:[/?]|$)|\/?ws\/)/
 const responsesPath = /\/v1\/responses(?:[/?]|$)/
 
 /** What answers requests now; a reload puts another in its place while old exchanges finish on theirs. */
@@ -161,6 +161,8 @@ export class GatewayServer {
   /** An upgrade has the socket in place of a response, so that one is made for what is said before it. */
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { config, pipeline } = this.#serving
+    // Google's SDK joins a base URL of its own making, which ends in a slash, with a path that begins with one.
+    request.url = request.url?.replace(/^\/\/ws\//, '/ws/')
     const response = new ServerResponse(request)
     response.assignSocket(socket as Socket)
     response.shouldKeepAlive = false

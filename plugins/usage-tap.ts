@@ -57,11 +57,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       return meter
     },
 
-    onSession(exchange) {
-      const tap = meterSession(exchange, { config, ledger, bus, directory })
-      if (tap !== undefined) exchange.set('sessionMeter', tap)
-      return tap
-    },
+    onSession: exchange => meterSession(exchange, { config, ledger, bus, directory }),
 
     onSettle(exchange, outcome) {
       const sessionMeter = exchange.find('sessionMeter')

@@ -28,7 +28,7 @@ export function meterSession(exchange: Exchange, context: SessionContext): Sessi
   if (price === undefined || protocol === undefined) return undefined
   const isPricedBySecond =
     price.rubPerUnit['audioSeconds'] !== undefined || price.rubPerMillion.audioSeconds !== undefined
-  return new SessionMeter({
+  const meter = new SessionMeter({
     reader: protocol.createReader({ providerKind: provider.kind, isPricedBySecond }),
     money: new SessionMoney(exchange, { ...context, price }),
     conversation: new Conversation(context.config.hold.bytesPerToken, exchange.get('request').textBytes),
@@ -39,4 +39,6 @@ export function meterSession(exchange: Exchange, context: SessionContext): Sessi
     },
     checkKey: exchange.get('checkKey'),
   })
+  exchange.set('sessionMeter', meter)
+  return meter
 }

@@ -47,7 +47,11 @@ export class Peer {
 
   /** What still comes is of no interest, but the goodbye behind it must not be lost to a reset. */
   discard(): void {
-    this.#stream.resume()
+    // A reader that rests between two messages would keep the stream from flowing.
+    this.messages.return(undefined).then(
+      () => this.#stream.resume(),
+      () => this.#stream.resume(),
+    )
   }
 
   end(): void {

@@ -27,17 +27,17 @@ export async function receiveSetup(
     throw new GatewayError('upgrade_required', 'This is a WebSocket: ask for an upgrade to "websocket".')
   }
   const { operation } = route.match
-  const { interest, factsFromJson } = operation
+  const { interest } = operation
   if (
     operation.session?.beginsWithMessage !== true ||
     interest === undefined ||
-    factsFromJson === undefined
+    operation.factsFromJson === undefined
   ) {
     return nothing
   }
   client.accept(['x-gateway-request-id', exchange.id], undefined)
   const { data } = await client.firstMessage(timeoutMs)
-  const facts = factsFromJson.call(operation, scanMessage(data, interest, { foldUnderscores: true }), {
+  const facts = operation.factsFromJson(scanMessage(data, interest, { foldUnderscores: true }), {
     length: data.length,
   })
   const body = memoryBody(data)

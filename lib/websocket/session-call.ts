@@ -117,10 +117,11 @@ export class SessionCall implements SessionControls, UpstreamFacts {
     const { head, body } = answer
     const { response } = this.#exchange
     const target = this.#exchange.get('target')
-    if (this.#exchange.get('client').isAccepted) {
+    // What is no refusal and no agreement would reach the client uncharged.
+    if (head.status < 400 || this.#exchange.get('client').isAccepted) {
       throw new GatewayError(
         'upstream_failed',
-        `${target.provider.name} refused the session with ${head.status}.`,
+        `${target.provider.name} did not agree to a session, but said ${head.status}.`,
       )
     }
     this.#exchange.answerStatus = head.status

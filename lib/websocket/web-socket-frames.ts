@@ -11,6 +11,7 @@ declare module 'ws' {
       readonly allowSynchronousEvents: boolean
     })
   }
+  // oxlint-disable-next-line typescript/no-extraneous-class -- it is a class there
   export class Sender {
     static frame(data: Buffer, options: SenderFrameOptions): (Buffer | string)[]
   }
@@ -72,7 +73,7 @@ export class FrameChecker {
     this.#found = { kind: 'data' }
     // A masked frame is unmasked in place.
     this.#receiver.write(Buffer.from(frame))
-    const error = this.#receiver.errored as (Error & { code?: string }) | null
+    const error: NodeJS.ErrnoException | null = this.#receiver.errored
     if (error !== null) {
       throw new SessionError(closeCodes[error.code ?? ''] ?? 1002, error.message, { cause: error })
     }

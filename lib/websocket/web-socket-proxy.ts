@@ -60,7 +60,7 @@ export function proxyWebSocket(
   const agent = new OneConnectionAgent(connection)
   // The connection is encrypted already where it has to be.
   const options = { target: 'http://provider.invalid', agent }
-  proxy.ws(incoming as unknown as IncomingMessage, socket as never, Buffer.alloc(0), options, onError)
+  proxy.ws(incoming as unknown as IncomingMessage, socket, Buffer.alloc(0), options, onError)
   return ours
 }
 

@@ -33,7 +33,7 @@ const requests: readonly (readonly [what: string, status: number, text: string])
   ['a header with a space before its colon', 400, 'GET / HTTP/1.1\r\nhost : g\r\n\r\n'],
   ['a head that is too long', 431, `GET / HTTP/1.1\r\nhost: g\r\nx-long: ${'a'.repeat(20_000)}\r\n\r\n`],
   ['Responses over a WebSocket', 426, upgrade('/v1/responses')],
-  ['a realtime session', 501, upgrade('/v1/realtime?model=m')],
+  ['a realtime session without a key', 401, upgrade('/v1/realtime?model=m')],
   ['a tunnel', 405, 'CONNECT example.org:443 HTTP/1.1\r\nhost: example.org:443\r\n\r\n'],
 ]
 

@@ -9,7 +9,7 @@ import { until } from '../fixtures/until.ts'
 interface RawSession {
   readonly socket: Socket
   /** Everything that came after the head of the answer. */
-  bytes(): Buffer
+  readonly bytes: () => Buffer
   readonly closed: Promise<void>
 }
 

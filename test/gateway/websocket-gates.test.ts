@@ -109,7 +109,9 @@ await t.test(
     })
     const seen: string[] = []
     allowing.upstream.server.on('request', (request, response) => {
-      seen.push(`${request.url} ${request.headers.authorization ?? request.headers['x-goog-api-key']}`)
+      seen.push(
+        `${request.url} ${String(request.headers.authorization ?? request.headers['x-goog-api-key'])}`,
+      )
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"value":"ek_1"}')
     })
     t.equal((await post(`${allowing.url}/v1/realtime/client_secrets`, allowing.key)).status, 200)
