@@ -34,30 +34,31 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
   const operation = resultsPath === undefined ? kind?.retrieval : kind?.results
   // The config has changed since; another node, or a later config, may know.
   if (kind === undefined || chosen === undefined || operation?.readUsage === undefined) return 'unknown'
-  let reader: UsageReader | undefined
-  let decoder: Decoder | undefined
-  let answer: JobAnswer = 'unknown'
+  const answer: { reader?: UsageReader; decoder?: Decoder | undefined; isGone?: boolean } = {}
   await askProvider(
     upstreams,
     { chosen, dialectName: job.dialect, path: resultsPath ?? kind.path(job.id), signal },
     {
       onHead(head) {
-        if (head.status === 404 || head.status === 410) answer = 'gone'
+        if (head.status === 404 || head.status === 410) answer.isGone = true
         if (head.status < 200 || head.status > 299) return false
         const providerKind = chosen.provider.kind
         const object = { kind: job.kind, id: job.id }
-        reader = operation.readUsage?.(head, { providerKind, facts: jobRequestFacts(job), object })
+        const reader = operation.readUsage?.(head, { providerKind, facts: jobRequestFacts(job), object })
         const isEncoded = head.contentEncoding !== '' && head.contentEncoding !== 'identity'
-        if (isEncoded) decoder = createDecoder(head.contentEncoding, chunk => reader?.push(chunk), decodeCaps)
+        if (isEncoded)
+          answer.decoder = createDecoder(head.contentEncoding, chunk => reader?.push(chunk), decodeCaps)
+        if (reader !== undefined) answer.reader = reader
         return true
       },
       onData(chunk) {
-        if (decoder !== undefined) return decoder.write(chunk)
-        reader?.push(chunk)
+        if (answer.decoder !== undefined) return answer.decoder.write(chunk)
+        answer.reader?.push(chunk)
         return undefined
       },
     },
   )
-  await (decoder as Decoder | undefined)?.end()
-  return reader === undefined ? answer : { reading: (reader as UsageReader).end() }
+  await answer.decoder?.end()
+  if (answer.reader !== undefined) return { reading: answer.reader.end() }
+  return answer.isGone === true ? 'gone' : 'unknown'
 }

@@ -45,7 +45,7 @@ export function giveUpJob(context: EndJobContext, job: Job): Promise<void> {
 }
 
 /** Ends a job that used nothing. */
-export async function releaseJob({ ledger, onEnd }: EndJobContext, job: Job): Promise<void> {
+async function releaseJob({ ledger, onEnd }: EndJobContext, job: Job): Promise<void> {
   if (await ledger.releaseJob(job)) onEnd({ job })
 }
 

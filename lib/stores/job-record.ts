@@ -2,9 +2,6 @@ import type { DialectName } from '../dialects/dialect.ts'
 import type { Job } from '../jobs/job.ts'
 import type { ObjectKind } from '../money/usage.ts'
 
-/** Who owns the hold of a job: no process, so that neither a restart nor the end of a node ends it. */
-export const jobsOwner = 'jobs'
-
 /** A row of `jobs`, with what its hold sets aside. */
 export interface JobRow {
   readonly provider: string

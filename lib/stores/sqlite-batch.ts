@@ -30,7 +30,7 @@ export class SqliteBatch {
     this.#database = database
     this.#statements = prepareStatements(database)
     this.#entries = new SqliteEntries(this.#statements)
-    this.#jobs = new SqliteJobRows(this.#statements, this.#entries)
+    this.#jobs = new SqliteJobRows(database, this.#entries)
     this.#rare = new RareStatements(database)
   }
 

@@ -1,16 +1,17 @@
 import type { JobRow } from './job-record.ts'
 import { OperationRefusedError } from './operation-refused-error.ts'
 import type { SqliteEntries } from './sqlite-entries.ts'
-import type { Statements } from './sqlite-statements.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
+import { prepareJobStatements } from './sqlite-job-statements.ts'
 import type { EndJobOperation, OpenJobOperation } from './store-operation.ts'
 
 /** Writes jobs within the writer's transaction. */
 export class SqliteJobRows {
-  readonly #statements: Statements
+  readonly #statements: ReturnType<typeof prepareJobStatements>
   readonly #entries: SqliteEntries
 
-  constructor(statements: Statements, entries: SqliteEntries) {
-    this.#statements = statements
+  constructor(database: SqliteDatabase, entries: SqliteEntries) {
+    this.#statements = prepareJobStatements(database)
     this.#entries = entries
   }
 

@@ -102,7 +102,7 @@ function snapshot(
          WHERE jobs.state = 'open'`,
       )
       .raw()
-      .all() as unknown as readonly JobHold[],
+      .all(),
   }
 }
 

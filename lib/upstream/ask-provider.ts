@@ -81,7 +81,9 @@ function get(upstreams: Upstreams, { chosen, dialectName, signal }: Question, pa
     throw new Error(`there is no way to ${provider.name} with the credential ${credential.name}`)
   }
   const headers = upstreamHeaders(['accept', '*/*', 'accept-encoding', 'identity'], {
-    ...{ provider, credential, dialectName },
+    provider,
+    credential,
+    dialectName,
     isUsageInjected: false,
     isBodyDecoded: false,
     body: undefined,

@@ -238,11 +238,11 @@ async function pollingContract(t: Test, open: OpenStore): Promise<void> {
     now += 2 * minuteMs
     const due = await store.ledger.dueJobs(10, minuteMs)
     t.strictSame(
-      due.map(({ id, polls }) => [id, polls]).toSorted(),
-      [
+      new Map(due.map(({ id, polls }) => [id, polls])),
+      new Map([
         [first.id, 0],
         [second.id, 1],
-      ].toSorted(),
+      ]),
     )
   })
 

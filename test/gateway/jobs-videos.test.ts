@@ -1,4 +1,4 @@
-import OpenAI, { toFile } from 'openai'
+import { toFile, type OpenAI } from 'openai'
 import t, { type Test } from 'tap'
 import { jobConfig } from '../fixtures/job-gateway.ts'
 import { call } from '../fixtures/job-kinds.ts'
