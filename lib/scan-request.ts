@@ -8,6 +8,9 @@ import { GatewayError } from './errors.ts'
 import { JsonScanError, JsonScanner } from './http/json-scan.ts'
 import { multipartBoundary, MultipartError, MultipartScanner } from './http/multipart-scan.ts'
 
+/** Far more pictures, files and tools than any provider takes in one request; each takes up some memory. */
+const findingsMax = 20_000
+
 /** What a body says, and where in it. */
 export interface ScannedRequest extends Found {
   /** As it came, or as it will come. */
@@ -75,7 +78,7 @@ class JsonScan implements BodyScan<Found> {
   constructor(operation: Operation, { foldUnderscores, isWhole }: ScanOptions) {
     this.#operation = operation
     this.#parts = operation.readJsonParts?.()
-    this.#scanner = new JsonScanner(operation.interest ?? {}, { foldUnderscores }, isWhole)
+    this.#scanner = new JsonScanner(operation.interest ?? {}, { foldUnderscores, findingsMax }, isWhole)
   }
 
   push(chunk: Buffer): void {

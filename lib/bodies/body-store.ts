@@ -112,7 +112,7 @@ export class BodyStore implements RequestBody {
     this.#chunks = []
     this.#chunkBytes = 0
     if (bytes === 0) return
-    this.#head ??= Buffer.concat(chunks).subarray(0, headBytesMax)
+    this.#head ??= Buffer.concat(chunks, Math.min(bytes, headBytesMax))
     try {
       this.#handle ??= await this.#keeping.openFile()
       await writeAll(this.#handle, chunks, bytes, position)

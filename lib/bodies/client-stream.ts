@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { GatewayError } from '../errors.ts'
 import type { UploadWatcher } from '../http/upload-watcher.ts'
 import { BodyFailedError } from './body-failed-error.ts'
+import { countPassed } from './sweep.ts'
 import { ClientLeftError, ignoreLateError, tooSlow } from './read-short-body.ts'
 
 interface ClientStreamOptions {
@@ -65,6 +66,7 @@ export class ClientStream extends Readable {
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    countPassed(chunk.length)
     try {
       for (const watcher of this.#options.watchers ?? []) watcher.onData(chunk)
     } catch (error) {

@@ -1,3 +1,5 @@
+import { countPassed } from './sweep.ts'
+
 /**
  * A request's body, or what it decodes to: whole, and readable until its exchange has ended. A short one
  * stands in memory, a long one in a file that has no name.
@@ -35,6 +37,7 @@ export async function* bodyPieces(body: RequestBody, start = 0, end = body.lengt
     const piece = await body.read(position, Math.min(pieceBytes, end - position))
     if (piece.length === 0) throw new Error(`A body of ${body.length} bytes ended at ${position}.`)
     position += piece.length
+    countPassed(piece.length)
     yield piece
   }
 }

@@ -5,6 +5,8 @@ const headBytesMax = 4096
 const fileIdCharactersMax = 256
 const schemeCharactersMax = 32
 const fileId = /^(?:file[-_]|files\/)/
+/** One for all, since there may be thousands of addresses. */
+const noBytes = Buffer.alloc(0)
 const scratch = Buffer.allocUnsafe(stagingBytes)
 
 /**
@@ -60,7 +62,7 @@ export class Base64Meter {
     this.#flush(true)
     return {
       bytes: this.#bytes,
-      head: this.#head.length === 1 ? (this.#head[0] as Buffer) : Buffer.concat(this.#head),
+      head: this.#head.length > 1 ? Buffer.concat(this.#head) : (this.#head[0] ?? noBytes),
       isValid: this.#isValid,
       ...(this.#isDataUrl && { isDataUrl: true }),
       ...(this.#declaredType !== undefined && { declaredType: this.#declaredType }),

@@ -8,6 +8,8 @@ const lineFeed = 0x0a
 const dash = 0x2d
 const headersEnd = Buffer.from('\r\n\r\n')
 const noBytes = Buffer.alloc(0)
+/** Longer than any boundary with what stands before it. */
+const seamBytes = 1024
 /** What is kept of the content of a file, of a field, and of all fields together. */
 const fileHeadBytes = 4096
 const fieldHeadBytes = 65_537
@@ -45,14 +47,26 @@ export class MultipartScanner {
   /** @throws MultipartError now and at every later call */
   push(chunk: Buffer): void {
     if (this.#failure !== undefined) throw this.#failure
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     try {
+      if (this.#rest.length === 0) this.#rest = chunk
+      else if (chunk.length <= seamBytes) this.#rest = Buffer.concat([this.#rest, chunk])
+      else this.#passSeam(chunk)
       while (this.#step());
     } catch (error) {
       if (error instanceof MultipartError) this.#failure = error
       throw error
     }
     this.#leave()
+  }
+
+  /** Of a long chunk only its first bytes are joined to what came before, so that it need not be copied. */
+  #passSeam(chunk: Buffer): void {
+    this.#rest = Buffer.concat([this.#rest, chunk.subarray(0, seamBytes)])
+    while (this.#step());
+    this.#passOver(Math.max(0, this.#position - 1))
+    const left = this.#rest.length
+    if (left <= seamBytes) this.#rest = chunk.subarray(seamBytes - left)
+    else this.#rest = Buffer.concat([this.#rest, chunk.subarray(seamBytes)])
   }
 
   /** @throws MultipartError */
@@ -213,10 +227,14 @@ export class MultipartScanner {
   /** The chunk goes away: what may belong to a boundary or to headers is kept, as a copy. */
   #leave(): void {
     // A boundary's line break may be the last byte of what was passed.
-    const from = Math.max(0, this.#position - 1)
-    this.#rest = from === this.#rest.length ? noBytes : Buffer.from(this.#rest.subarray(from))
-    this.#restStart += from
-    this.#position -= from
+    this.#passOver(Math.max(0, this.#position - 1))
+    this.#rest = this.#rest.length === 0 ? noBytes : Buffer.from(this.#rest)
+  }
+
+  #passOver(bytes: number): void {
+    this.#rest = this.#rest.subarray(bytes)
+    this.#restStart += bytes
+    this.#position -= bytes
   }
 
   #malformed(at: number, message: string): MultipartError {

@@ -71,7 +71,7 @@ await t.test('forms made by FormData are read exactly', async t => {
       const boundary = multipartBoundary(response.headers.get('content-type') ?? '')
       const body = Buffer.from(await response.arrayBuffer())
       const { parts } = scanMultipart(body, boundary ?? '')
-      for (const size of [1, 2, 7, 100]) {
+      for (const size of [1, 2, 7, 100, 1500]) {
         const scanner = new MultipartScanner(boundary ?? '')
         for (let at = 0; at < body.length; at += size) scanner.push(body.subarray(at, at + size))
         assert.deepEqual(scanner.end().parts, parts)
