@@ -12,6 +12,9 @@ export function buildAccountArea(
   problems: Problems,
 ): AccountAreaConfig {
   const { listen, publicUrl, name, mail, secret, documents } = settings
+  if (publicUrl?.protocol === 'http:' && !isLoopback(publicUrl)) {
+    problems.add(['accountArea', 'publicUrl'], 'must be https: over plain http anybody on the way reads the cookies')
+  }
   if (mail === undefined && publicUrl !== undefined && !isLoopback(publicUrl)) {
     problems.add(['accountArea', 'mail'], 'is needed where publicUrl is not this machine: nobody could sign up')
   }

@@ -54,7 +54,12 @@ CREATE TABLE user_two_factors (
   failed_verification_count ${integer} NOT NULL DEFAULT 0,
   locked_until ${integer}
 )${options};
+`
+}
 
+/** What users agreed to, and what a store keeps for itself. */
+function consentTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
 CREATE TABLE user_consents (
   id TEXT PRIMARY KEY,
   user_id TEXT NOT NULL REFERENCES users (id),
@@ -74,8 +79,10 @@ CREATE TABLE secrets (
 `
 }
 
+const sqliteOptions = ' STRICT, WITHOUT ROWID'
+
 /** The step that brings users to a SQLite store. */
-export const sqliteUsers = `${userTables('INTEGER', ' STRICT, WITHOUT ROWID')}
+export const sqliteUsers = `${userTables('INTEGER', sqliteOptions)}${consentTables('INTEGER', sqliteOptions)}
 CREATE TRIGGER user_consents_stay_as_they_are BEFORE UPDATE ON user_consents
 BEGIN SELECT RAISE(ABORT, 'consents are append-only'); END;
 CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents
@@ -83,7 +90,7 @@ BEGIN SELECT RAISE(ABORT, 'consents are append-only'); END;
 `
 
 /** The step that brings users to a PostgreSQL store. */
-export const postgresUsers = `${userTables('BIGINT', '')}
+export const postgresUsers = `${userTables('BIGINT', '')}${consentTables('BIGINT', '')}
 CREATE TRIGGER user_consents_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON user_consents
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('consents are append-only');
 `

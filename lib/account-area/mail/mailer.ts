@@ -18,7 +18,7 @@ export interface Mailer {
 }
 
 const attemptsMax = 3
-const retryMs = 2000
+const retryMsDefault = 2000
 const closeMs = 5000
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 }
 
@@ -32,7 +32,7 @@ function logMailer(log: Log): Mailer {
 }
 
 /** Sends letters by SMTP, or writes them to the log where no server is configured. */
-export function openMailer(mail: AccountAreaConfig['mail'], log: Log): Mailer {
+export function openMailer(mail: AccountAreaConfig['mail'], log: Log, retryMs = retryMsDefault): Mailer {
   if (mail === undefined) return logMailer(log)
   const transport = createTransport({ url: mail.url.href, ...timeouts })
   const closing = new AbortController()
@@ -50,6 +50,7 @@ export function openMailer(mail: AccountAreaConfig['mail'], log: Log): Mailer {
         }
         log.warn({ error }, 'a letter could not be sent yet')
       }
+      // Closing ends the wait, and the next attempt is the last.
       await delay(retryMs * attempt, undefined, { signal: closing.signal }).catch(() => undefined)
     }
   }

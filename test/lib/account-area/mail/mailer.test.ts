@@ -1,0 +1,60 @@
+import t from 'tap'
+import type { Log } from '../../../../lib/log.ts'
+import { createLog } from '../../../../lib/log.ts'
+import { openMailer } from '../../../../lib/account-area/mail/mailer.ts'
+import { startMailServer } from '../../../fixtures/mail-server.ts'
+import { until } from '../../../fixtures/until.ts'
+
+const letter = { to: 'a@example.org', subject: 'Привет, мир', text: 'Строка ё\n\n.точка в начале\n' }
+
+function logTo(lines: string[]): Log {
+  return createLog({ level: 'info', destination: { write: line => lines.push(line) } })
+}
+
+await t.test('letters arrive as they were written', async t => {
+  const server = await startMailServer(t)
+  const mailer = openMailer({ url: new URL(server.url), from: 'Gateway <gateway@example.org>' }, logTo([]))
+
+  mailer.send(letter)
+
+  const received = await server.letterTo('a@example.org', /ё/)
+  t.match(received, { from: 'gateway@example.org', subject: letter.subject })
+  t.equal(received.text.trim(), letter.text.trim())
+  await mailer.close()
+})
+
+await t.test('a server that is away for a moment gets the letter later', async t => {
+  const server = await startMailServer(t)
+  const lines: string[] = []
+  const mailer = openMailer({ url: new URL(server.url), from: 'gateway@example.org' }, logTo(lines), 10)
+  server.refuse(1)
+
+  mailer.send(letter)
+
+  await server.letterTo('a@example.org', /ё/)
+  t.match(lines.join(''), 'could not be sent yet')
+  await mailer.close()
+})
+
+await t.test('a letter that nobody takes is logged without its text, since it holds a link', async t => {
+  const server = await startMailServer(t)
+  const lines: string[] = []
+  const mailer = openMailer({ url: new URL(server.url), from: 'gateway@example.org' }, logTo(lines), 1)
+  server.refuse(10)
+
+  mailer.send({ ...letter, text: 'https://a.example/confirm?token=hidden' })
+
+  await until(() => lines.some(line => line.includes('a letter could not be sent"')))
+  t.notMatch(lines.join(''), 'hidden')
+  await mailer.close()
+})
+
+await t.test('without a server letters are in the log', async t => {
+  const lines: string[] = []
+  const mailer = openMailer(undefined, logTo(lines))
+
+  mailer.send(letter)
+
+  t.match(lines.join(''), 'точка в начале')
+  await mailer.close()
+})
