@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { connectRaw, parseAnswers, type RawClient } from '../fixtures/raw-client.ts'
 import { chunked, type RawUpstream } from '../fixtures/raw-upstream.ts'
-import { serveProcess, type ServedProcess } from '../fixtures/serve-process.ts'
+import type { ServedProcess } from '../fixtures/serve-process.ts'
 import { until } from '../fixtures/until.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import { eachDialect, openai, requestBytes, streamHead } from './observe.ts'
@@ -47,7 +47,7 @@ async function standStill(context: FaultContext, readers: Readers): Promise<stri
     {},
     { limits: { memoryBytesMax: '4GB' }, log: { level: 'warn' } },
   )
-  const served = await serveProcess(context.t, { config })
+  const served = await context.serve({ config })
   const eventCount = Math.ceil((readers.megabytes * mebibyte) / event.length)
   const last = openai.events.slice(3).map(text => Buffer.from(text))
   const digest = createHash('sha256')

@@ -1,6 +1,7 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { plainAnswer, startRawUpstream, type RawUpstream } from '../fixtures/raw-upstream.ts'
+import type { ServeOptions } from '../fixtures/serve-process.ts'
 import {
   startTestGateway,
   until,
@@ -11,6 +12,7 @@ import type { Fault, FaultContext, Setting } from './fault.ts'
 import { EndReader } from './end-reader.ts'
 import { memoryInUse } from './memory-in-use.ts'
 import { Scope } from './scope.ts'
+import { watchProcess, type WatchedProcess } from './watched-process.ts'
 
 /** How long a case may take, and how long its traces may stay. */
 const caseMs = 30_000
@@ -40,6 +42,8 @@ export class FaultRun {
     reset(pair)
     const scope = new Scope()
     const own: TestGateway[] = []
+    const processScope = new Scope()
+    const processes: WatchedProcess[] = []
     const ends = new EndReader()
     const socketCount = openSocketCount()
     const context: FaultContext = {
@@ -50,6 +54,11 @@ export class FaultRun {
         own.push(gateway)
         return gateway
       },
+      async serve(options: ServeOptions) {
+        const watched = await watchProcess(processScope.asTest, options)
+        processes.push(watched)
+        return watched.served
+      },
       nextEnd: (gateway = pair.gateway) => ends.next(gateway),
       skipEnds: (count, gateway = pair.gateway) => ends.skip(count, gateway),
     }
@@ -58,9 +67,12 @@ export class FaultRun {
     forget(pair)
     const traces = [
       ...(await Promise.all([pair.gateway, ...own].map(tracesOf))).flat(),
-      ...(await this.#tracesOfSockets(scope, socketCount)),
-      ...(await this.#tracesOfMemory()),
+      ...(await this.#tracesInUse(scope)),
+      ...(await Promise.all(processes.map(watched => watched.traces()))).flat(),
     ]
+    // Processes are looked at when their clients are gone, and gone before what is left here is counted.
+    await processScope.close()
+    traces.push(...(await tracesOfSockets(socketCount)), ...(await this.#tracesOfMemory()))
     if (traces.length > 0) seen += `; BUT ${[...new Set(traces)].join(', ')}`
     return { seen, isAsExpected: seen === fault.expected, durationMs: performance.now() - began }
   }
@@ -84,7 +96,7 @@ export class FaultRun {
   }
 
   /** Both sides: what clients and the gateway opened is closed, and what is kept for later is idle. */
-  async #tracesOfSockets(scope: Scope, socketCount: number): Promise<string[]> {
+  async #tracesInUse(scope: Scope): Promise<string[]> {
     const traces: string[] = []
     const upstreams = [...this.#pairs.values()].map(({ upstream }) => upstream)
     await scope.close()
@@ -94,8 +106,6 @@ export class FaultRun {
       upstreams.reduce((sum, { openSockets }) => sum + openSockets.size, 0)
     await until(isIdle, settleMs).catch(() => traces.push('a connection stays in use'))
     for (const { openSockets } of upstreams) for (const socket of openSockets) socket.destroy()
-    const isBack = (): boolean => openSocketCount() <= socketCount
-    await until(isBack, settleMs).catch(() => traces.push('a socket leaks'))
     return traces
   }
 
@@ -118,6 +128,13 @@ function openSocketCount(): number {
       throw error
     }
   }).length
+}
+
+async function tracesOfSockets(socketCount: number): Promise<string[]> {
+  const traces: string[] = []
+  const isBack = (): boolean => openSocketCount() <= socketCount
+  await until(isBack, settleMs).catch(() => traces.push('a socket leaks'))
+  return traces
 }
 
 function reset(pair: Pair): void {

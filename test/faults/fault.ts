@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import type { RawUpstream } from '../fixtures/raw-upstream.ts'
+import type { ServedProcess, ServeOptions } from '../fixtures/serve-process.ts'
 import type { ConfigSections, TestGateway, TestGatewayOptions } from '../fixtures/test-gateway.ts'
 
 /** What a case needs of its gateway's configuration. Cases with the same setting share a gateway. */
@@ -17,6 +18,8 @@ export interface FaultContext {
   readonly upstream: RawUpstream
   /** A gateway for this case alone, of which the same is asked afterwards. */
   startGateway(options: TestGatewayOptions): Promise<TestGateway>
+  /** A gateway of this case alone in a process of its own, of which the same is asked afterwards. */
+  serve(options: ServeOptions): Promise<ServedProcess>
   /** Waits for the end of the next exchange and says it: the outcome and what was charged. */
   nextEnd(gateway?: TestGateway): Promise<string>
   /** Ends of exchanges that `nextEnd` need not tell of. */

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { send } from '../fixtures/http-client.ts'
 import { parseAnswers, type RawClient } from '../fixtures/raw-client.ts'
-import { serveProcess, type ServedProcess, type ServeOptions } from '../fixtures/serve-process.ts'
+import type { ServedProcess, ServeOptions } from '../fixtures/serve-process.ts'
 import { until } from '../fixtures/until.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import { alike, openai } from './observe.ts'
@@ -16,7 +16,7 @@ async function serve(
 ): Promise<ServedProcess> {
   beginStreams(context)
   const config = callConfig(context.upstream.origin, provider, { limits: { memoryBytesMax: '4GB' } })
-  return await serveProcess(context.t, { config, ...options })
+  return await context.serve({ config, ...options })
 }
 
 const ready = async (served: ServedProcess): Promise<number> =>
@@ -136,7 +136,7 @@ async function block(context: FaultContext): Promise<string> {
 async function upload(context: FaultContext, count: number, megabytes: number): Promise<string> {
   const limits = { memoryBytesMax: '256MB', bodyBytesTotalMax: '64MB' }
   beginStreams(context)
-  const served = await serveProcess(context.t, {
+  const served = await context.serve({
     config: callConfig(context.upstream.origin, {}, { limits }),
   })
   const body = openai.body(false).replace('Tell me', 'x'.repeat(megabytes * 1_048_576))

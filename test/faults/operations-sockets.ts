@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { connectRaw, parseAnswers, type RawClient } from '../fixtures/raw-client.ts'
 import { chunked } from '../fixtures/raw-upstream.ts'
-import { serveProcess } from '../fixtures/serve-process.ts'
 import { until } from '../fixtures/until.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import { openai } from './observe.ts'
@@ -28,7 +27,7 @@ async function keepOpen(context: FaultContext, idleCount: number, streamCount: n
   beginStreams(context)
   const provider = { limits: { connectionsMax: streamCount + 10 } }
   const limits = { memoryBytesMax: '4GB' }
-  const served = await serveProcess(context.t, {
+  const served = await context.serve({
     config: callConfig(context.upstream.origin, provider, { limits, log: { level: 'warn' } }),
   })
   for (let count = 0; count < idleCount; count += 50)

@@ -12,7 +12,6 @@ import { startHttpEgress } from '../fixtures/http-egress.ts'
 import { plainAnswer } from '../fixtures/raw-upstream.ts'
 import { startGatewayProcess } from '../fixtures/gateway-process.ts'
 import { connectRaw } from '../fixtures/raw-client.ts'
-import { serveProcess } from '../fixtures/serve-process.ts'
 import { providerHost, trustTestAuthority } from '../fixtures/tls-upstream.ts'
 import { until } from '../fixtures/until.ts'
 import type { Fault, FaultContext } from './fault.ts'
@@ -35,7 +34,7 @@ const badConfigs: Readonly<Record<string, (good: string) => string | undefined>>
 
 async function reload(context: FaultContext): Promise<string> {
   beginStreams(context)
-  const served = await serveProcess(context.t, { config: callConfig(context.upstream.origin) })
+  const served = await context.serve({ config: callConfig(context.upstream.origin) })
   const good = readFileSync(served.configFile, 'utf8')
   const found: string[] = []
   for (const bad of Object.values(badConfigs)) {
@@ -58,7 +57,7 @@ async function reload(context: FaultContext): Promise<string> {
 
 async function removeModel(context: FaultContext): Promise<string> {
   beginStreams(context)
-  const served = await serveProcess(context.t, { config: callConfig(context.upstream.origin) })
+  const served = await context.serve({ config: callConfig(context.upstream.origin) })
   const stream = await openStream(context, served)
   const config = parse(readFileSync(served.configFile, 'utf8')) as Record<string, unknown>
   const models = { 'other-model': { provider: 'openai', rubPerMillion: { input: '1', output: '1' } } }
@@ -134,8 +133,8 @@ async function loseCounter(context: FaultContext): Promise<string> {
 async function loseWriter(context: FaultContext): Promise<string> {
   beginStreams(context)
   const config = callConfig(context.upstream.origin)
-  const preload = `NODE_OPTIONS=--import=${new URL('end-writer.ts', import.meta.url).href}`
-  const served = await serveProcess(context.t, { config, prefix: ['env', preload] })
+  const imports = [new URL('end-writer.ts', import.meta.url).href]
+  const served = await context.serve({ config, imports })
   const stream = await openStream(context, served)
   served.child.kill('SIGUSR2')
   await delay(100)
