@@ -1,4 +1,5 @@
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
+import type { MediaPart } from '../http/media-part.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
 import type { Meter } from '../money/usage.ts'
 import { BatchTally } from './batch-tally.ts'
@@ -9,6 +10,8 @@ import { readCount, readString } from './read-field.ts'
 import { readMedia } from './read-media.ts'
 
 const requestName = 'request'
+/** Each is measured and checked, and told apart by its place. */
+const mediaMax = 20_000
 
 /** One request in the body of a batch: its place, and whatever its members are of interest for. */
 export function batchedRequest(members: Interest): Interest {
@@ -31,6 +34,7 @@ export class InlineBatchReader implements JsonPartsReader {
   readonly partName = requestName
   readonly #tally: BatchTally
   readonly #batch: Omit<BatchedRequest, 'at'>
+  readonly #media: MediaPart[] = []
   readonly #describe: (requests: BatchFacts, rest: ScanResult) => BatchedRequests
 
   /** @param describe what the body says beside the requests; it may throw a GatewayError */
@@ -44,17 +48,21 @@ export class InlineBatchReader implements JsonPartsReader {
   }
 
   take(findings: readonly Finding[]): void {
-    for (const request of requestsIn({ findings })) addRequest(this.#tally, request, this.#batch)
+    for (const request of requestsIn({ findings })) {
+      const media = addRequest(this.#tally, request, this.#batch)
+      if (this.#media.length + media.length <= mediaMax) this.#media.push(...media)
+      else
+        this.#tally.fail(media[0]?.path ?? '', `A batch may hold at most ${mediaMax} pictures and the like.`)
+    }
   }
 
-  /** Text and media are those of the requests, whose sizes and places stand in the batch. */
   end(rest: ScanResult, body: { readonly length: number }): RequestFacts {
     const batch = this.#describe(this.#tally.facts(), rest)
     return {
       isStreaming: false,
       candidates: 1,
       textBytes: body.length,
-      media: [],
+      media: this.#media,
       objects: batch.file === undefined ? [] : [batch.file],
       startsJob: true,
       batch,
@@ -74,18 +82,22 @@ function* requestsIn({ findings }: ScanResult): Generator<readonly Finding[]> {
 }
 
 /**
- * Adds one request by its findings.
+ * Adds one request by its findings; answers its media.
  * @throws GatewayError body_invalid for a field that has the wrong type
  */
-export function addRequest(tally: BatchTally, findings: readonly Finding[], batch: BatchedRequest): void {
+export function addRequest(
+  tally: BatchTally,
+  findings: readonly Finding[],
+  batch: BatchedRequest,
+): readonly MediaPart[] {
   const [request] = findings
-  if (request === undefined) return
+  if (request === undefined) return []
   const scan: ScanResult = { findings }
   const at = batch.at ?? request.path
   const model = readString(scan, 'model') ?? batch.model
   if (request.type !== 'object' || model === undefined || model === '') {
     tally.fail(at, 'It names no model.')
-    return
+    return []
   }
   const media = readMedia(scan)
   const cap = largestCap(findings)
@@ -101,6 +113,7 @@ export function addRequest(tally: BatchTally, findings: readonly Finding[], batc
     media,
     objects: objectsIn(scan),
   })
+  return media
 }
 
 /** Every name of a cap counts: which of them is the endpoint's own may not be known yet. */

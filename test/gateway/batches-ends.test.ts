@@ -1,8 +1,9 @@
 import { gzipSync } from 'node:zlib'
+import { toFile } from 'openai'
 import t, { type Test } from 'tap'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
 import { batchClients, batchLine, makeOpenaiBatch } from '../fixtures/batch-clients.ts'
-import { batchConfig, costOf } from '../fixtures/batch-gateway.ts'
+import { batchConfig, batchPublicUrl, costOf } from '../fixtures/batch-gateway.ts'
 import { startBatchProvider, usageOf, type BatchProvider } from '../fixtures/batch-provider.ts'
 import { send } from '../fixtures/http-client.ts'
 import { anthropicClient, googleClient, openaiClient } from '../fixtures/sdk-clients.ts'
@@ -63,6 +64,14 @@ for (const client of batchClients) {
     t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 2]))
   })
 
+  await t.test(`${client.name}: clients and the gateway see the end at once, and it is paid once`, async t => {
+    const { gateway, provider } = await start(t)
+    const id = await client.make(gateway)
+    provider.finish(provider.lastBatch())
+    await Promise.all(Array.from({ length: 12 }, () => client.ask(gateway, id)))
+    t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1, 2]))
+  })
+
   await t.test(`${client.name}: a client that sees the end first pays then, and once`, async t => {
     const { gateway, provider } = await start(t, never)
     const id = await client.make(gateway)
@@ -119,6 +128,55 @@ await t.test("openai: the output file is the account's own, and nobody else's", 
     t.match(await refused.catch((error: unknown) => error), { status: 404 })
   }
   t.same(provider.seen, [], 'nothing was asked of the provider')
+})
+
+await t.test("anthropic: the SDK's results come through the gateway, of its address", async t => {
+  const { gateway, provider } = await start(t, never)
+  const asked: string[] = []
+  const anthropic = anthropicClient(gateway).withOptions({
+    fetch: (url, init) => {
+      asked.push(String(url))
+      return fetch(String(url).replace(batchPublicUrl, gateway.url), init)
+    },
+  })
+  const params = {
+    model: 'claude-haiku-4-5',
+    max_tokens: 9,
+    messages: [{ role: 'user' as const, content: 'Hi' }],
+  }
+  const requests = ['a', 'b'].map(custom_id => ({ custom_id, params }))
+  const { id } = await anthropic.messages.batches.create({ requests })
+  provider.finish(id, { failing: ['b'] })
+  const types: string[] = []
+  for await (const { result } of await anthropic.messages.batches.results(id)) types.push(result.type)
+  t.same(types, ['succeeded', 'errored'])
+  t.equal(asked.at(-1), `${batchPublicUrl}/v1/messages/batches/${id}/results`)
+  t.equal(micros(await onlyCharge(t, gateway)), costOf([0]))
+})
+
+await t.test('a batch that the provider refuses holds nothing', async t => {
+  const { gateway, provider } = await start(t, never)
+  provider.refuse(429)
+  for (const client of batchClients.filter(({ name }) => name !== 'openai')) {
+    t.match(await client.make(gateway).catch((error: unknown) => error), { status: 429 })
+  }
+  const lines = batchLine('a', 'gpt-5-nano')
+  provider.refuse(undefined)
+  const openai = openaiClient(gateway)
+  const file = await openai.files.create({
+    file: await toFile(Buffer.from(lines), 'in.jsonl'),
+    purpose: 'batch',
+  })
+  provider.refuse(400)
+  const batch = {
+    input_file_id: file.id,
+    endpoint: '/v1/chat/completions',
+    completion_window: '24h',
+  } as const
+  t.match(await openai.batches.create(batch).catch((error: unknown) => error), { status: 400 })
+  await until(async () => (await gateway.balance()).heldMicros === 0)
+  t.same(await gateway.charges(), [])
+  t.same(await gateway.breaches(), [])
 })
 
 await t.test('anthropic: a batch is looked at once more before it is deleted', async t => {

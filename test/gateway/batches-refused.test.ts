@@ -252,6 +252,13 @@ await t.test('anthropic: what is wrong is told with the place of its request', a
       /no requests/,
     )
   })
+  await t.test('a picture that is none, by its place', async t => {
+    const source = { type: 'base64', media_type: 'image/png', data: Buffer.from('<html>').toString('base64') }
+    const pictured = [{ role: 'user', content: [{ type: 'image', source }] }]
+    const requests = [{ params }, { params: { ...params, messages: pictured } }]
+    const answer = await post(started.gateway, '/v1/messages/batches', { requests }, 'x-api-key')
+    await checkRefusal(t, started, answer, 400, /requests\[1\]\.params\.messages\[0\]\.content\[0\]\.source/)
+  })
   await t.test('the 100,001st request', async t => {
     const requests = Array.from({ length: 100_001 }, () => ({ params: { model: 'claude-haiku-4-5' } }))
     const answer = await post(started.gateway, '/v1/messages/batches', { requests }, 'x-api-key')
