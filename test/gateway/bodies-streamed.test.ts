@@ -185,7 +185,7 @@ await t.test('a client that stops half way cuts the request to the provider, and
 })
 
 await t.test('a client that falls silent in its upload is told so, and the provider is cut off', async t => {
-  const started = await start(t, takeAll, { limits: { bodyMs: 200 } })
+  const started = await start(t, takeAll, { limits: { bodyMs: 1000 } })
   const client = await connectRaw(t, started.gateway.url)
   client.socket.write(headOf(started, ['content-length: 1000000']))
   client.socket.write(formOf(Buffer.alloc(500)).subarray(0, 500))

@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import { createServer, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { ClientStream } from '../../../lib/bodies/client-stream.ts'
+import { GatewayError } from '../../../lib/errors.ts'
+
+interface Arrived {
+  readonly request: IncomingMessage
+  readonly client: ClientRequest
+  /** Status and body of the answer that ends the exchange. */
+  readonly answer: (text: string) => Promise<string>
+}
+
+/** A request whose head has arrived, and whose body the test sends. */
+async function arrive(t: Test): Promise<Arrived> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const client = httpRequest({ port, host: '127.0.0.1', method: 'POST', agent: false })
+  client.on('error', () => undefined)
+  client.write('begun ')
+  const [request, response] = (await once(server, 'request')) as [
+    IncomingMessage,
+    { end(text: string): void },
+  ]
+  return {
+    request,
+    client,
+    async answer(text) {
+      response.end(text)
+      const [answered] = (await once(client, 'response')) as [IncomingMessage]
+      return Buffer.concat(await answered.toArray()).toString()
+    },
+  }
+}
+
+async function failureOf(stream: ClientStream): Promise<unknown> {
+  try {
+    await stream.toArray()
+  } catch (error) {
+    return (error as Error).cause
+  }
+  return undefined
+}
+
+await t.test('every byte is watched once, and the end before the provider sees it', async t => {
+  const { request, client } = await arrive(t)
+  const seen: string[] = []
+  let begun = 0
+  const watcher = {
+    onData: (chunk: Buffer) => void seen.push(chunk.toString()),
+    onEnd: () => void seen.push('end'),
+  }
+  const stream = new ClientStream({ request, watchers: [watcher], onBegin: () => (begun += 1) })
+  t.equal(begun, 0, 'nothing is asked of the client before somebody reads')
+  client.end('and ended')
+  const all = Buffer.concat(await stream.toArray())
+  t.equal(all.toString(), 'begun and ended')
+  t.equal(seen.join(''), 'begun and endedend')
+  t.equal(begun, 1)
+})
+
+await t.test('what a watcher refuses ends the body, and an answer can still be written', async t => {
+  for (const hook of ['onData', 'onEnd'] as const) {
+    const { request, client, answer } = await arrive(t)
+    const refusal = new GatewayError('media_too_long', 'The film is too long.')
+    const refuse = (): never => {
+      throw refusal
+    }
+    const watcher = { onData: () => undefined, [hook]: refuse }
+    const stream = new ClientStream({ request, watchers: [watcher] })
+    client.end('more')
+    t.equal(await failureOf(stream), refusal)
+    t.equal(await answer('refused'), 'refused')
+  }
+})
+
+await t.test('a client that leaves, is silent or takes too long ends the body', async t => {
+  const left = await arrive(t)
+  const leaving = failureOf(new ClientStream({ request: left.request }))
+  left.client.destroy()
+  t.match(await leaving, { name: 'ClientLeftError' })
+
+  const silent = await arrive(t)
+  t.match(await failureOf(new ClientStream({ request: silent.request, silenceMs: 20 })), {
+    code: 'request_timeout',
+  })
+  t.equal(await silent.answer('too slow'), 'too slow')
+
+  const slow = await arrive(t)
+  const timer = setInterval(() => slow.client.write('x'), 5)
+  t.match(await failureOf(new ClientStream({ request: slow.request, timeMs: 50 })), {
+    code: 'request_timeout',
+  })
+  clearInterval(timer)
+})
+
+await t.test('time that the reader takes does not count as the client’s silence', async t => {
+  const { request, client } = await arrive(t)
+  const stream = new ClientStream({ request, silenceMs: 1500 })
+  client.end(Buffer.alloc(400_000))
+  let bytes = 0
+  for await (const chunk of stream) {
+    if (bytes === 0) await new Promise(resolve => setTimeout(resolve, 1700))
+    bytes += (chunk as Buffer).length
+  }
+  t.equal(bytes, 400_006)
+})
