@@ -157,6 +157,6 @@ function meterFor(
   )
   return new AnswerMeter(exchange, reader, headerValue(head.headers, 'content-encoding'), {
     recordObject,
-    namesObjects: operation.namesObjects === true,
+    namesObjects: operation.namesObjects === true || exchange.get('request').makesObjects === true,
   })
 }

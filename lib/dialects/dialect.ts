@@ -42,6 +42,10 @@ export interface RequestFacts {
   readonly objects: readonly NamedObject[]
   /** Units known from the request alone: images asked for, characters to speak, seconds of video. */
   readonly units?: Meters
+  /** The provider keeps nothing of the answer, so that nobody can name it later. */
+  readonly isForgotten?: boolean
+  /** The answer names objects, which answers of this operation do not otherwise. */
+  readonly makesObjects?: boolean
   /** The term of the cached content that is to have another one. */
   readonly cacheTerm?: CacheTerm
   /** The price variant those units have, such as `1024x1024/high`. */

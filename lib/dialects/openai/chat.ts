@@ -2,6 +2,7 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
+import { findField } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
@@ -31,6 +32,7 @@ const request = object({
   max_tokens: value('cap'),
   max_completion_tokens: value('otherCap'),
   n: value('candidates'),
+  audio: span('audioOut'),
   messages: list(object({ content: list(contentPart), audio: object({ id: names('audio') }) })),
   google: geminiOptions,
   extra_body: object({ google: geminiOptions }),
@@ -78,10 +80,11 @@ export const chat: Operation = {
   interest: request,
   factsFromJson: chatFacts,
   readUsage: (head, context) => new ChatReader(head, context, answer),
-  namesObjects: true,
 }
 
 function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const splice = usageSplice(scan)
-  return factsFrom(scan, body, splice === undefined ? {} : { usageSplice: splice })
+  const facts = factsFrom(scan, body, splice === undefined ? {} : { usageSplice: splice })
+  // Answers in sound have an id by which the next request may go on from them.
+  return findField(scan, 'audioOut') === undefined ? facts : { ...facts, makesObjects: true }
 }

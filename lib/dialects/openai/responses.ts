@@ -1,4 +1,4 @@
-import type { ScanResult } from '../../http/json-scan.ts'
+import type { Finding, ScanResult } from '../../http/json-scan.ts'
 import type { JobSighting, ObjectKind, UsageReading } from '../../money/usage.ts'
 import type {
   AnswerHead,
@@ -30,6 +30,7 @@ const inputItem = object({
   id: names('item'),
   type: value('itemType'),
   role: value('itemRole'),
+  encrypted_content: span('itemContent'),
   container_id: names('container'),
   environment: object({ container_id: names('container') }),
   content: list(inputPart),
@@ -51,6 +52,7 @@ const responsesRequest = object({
   model: value('model'),
   stream: value('stream'),
   background: value('background'),
+  store: value('store'),
   max_output_tokens: value('cap'),
   previous_response_id: names('response'),
   conversation: anyOf(names('conversation'), object({ id: names('conversation') })),
@@ -112,7 +114,9 @@ class ResponsesReader extends OpenaiReader {
   }
 
   protected override nameObject(kind: ObjectKind, id: unknown): void {
-    super.nameObject(kind, id)
+    // With `store: false` nothing of it can be asked for later.
+    const isKept = this.context.facts.isForgotten !== true || kind === 'container'
+    if (isKept) super.nameObject(kind, id)
     if (kind === 'response' && typeof id === 'string') this.#id = id
   }
 
@@ -206,26 +210,38 @@ export const responseJobs: JobKind = {
 function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const facts = factsFrom({ findings: withoutEchoes(scan.findings) }, body)
   // The answer comes at once and without usage; the client may never ask for the rest.
-  return readBoolean(scan, 'background') === true ? { ...facts, startsJob: true } : facts
+  const startsJob = readBoolean(scan, 'background') === true
+  const isForgotten = readBoolean(scan, 'store') === false
+  return { ...facts, ...(startsJob && { startsJob }), ...(isForgotten && { isForgotten }) }
 }
 
 /**
  * Most items that a client sends back are whole, and their ids are labels. Those of these types, and those
- * without a type or role, stand for what the provider has kept.
+ * without a type or role, stand for what the provider has kept, unless they have their content with them.
  */
-const referenceTypes: ReadonlySet<unknown> = new Set(['item_reference', 'reasoning', 'image_generation_call'])
+const referenceTypes: ReadonlySet<unknown> = new Set([
+  null,
+  'item_reference',
+  'reasoning',
+  'image_generation_call',
+])
 
 /** The findings less the ids of items that stand there in full. */
 export function withoutEchoes(findings: ScanResult['findings']): ScanResult['findings'] {
   const whole = new Set<string>()
-  for (const { name, path, raw } of findings) {
-    const isWhole = name === 'itemRole' || (name === 'itemType' && !referenceTypes.has(parsed(raw)))
-    if (isWhole) whole.add(path.slice(0, path.lastIndexOf('.')))
+  for (const finding of findings) {
+    if (isSignOfWhole(finding)) whole.add(finding.path.slice(0, finding.path.lastIndexOf('.')))
   }
   if (whole.size === 0) return findings
   return findings.filter(
     ({ name, path }) => name !== 'names:item' || !whole.has(path.slice(0, path.lastIndexOf('.'))),
   )
+}
+
+function isSignOfWhole({ name, path, type, raw }: Finding): boolean {
+  if (name === 'itemType') return !referenceTypes.has(parsed(raw))
+  if (type !== 'string') return false
+  return name === 'itemRole' || name === 'itemContent' || (name === 'image' && path.endsWith('.result'))
 }
 
 function parsed(raw: Buffer | undefined): unknown {

@@ -177,3 +177,27 @@ await t.test('compacting is charged and counting is free', async t => {
   t.equal(responsesCompact.isFree, false)
   t.equal(responsesInputTokens.isFree, true)
 })
+
+await t.test('an item that is sent back whole is no reference, one that stands for another is', t => {
+  const named = (item: object): unknown =>
+    factsOf(responses, { model: 'm', input: [item] }).objects.map(({ kind, id }) => `${kind} ${id}`)
+  for (const reference of [
+    { type: 'item_reference', id: 'i' },
+    { type: null, id: 'i' },
+    { id: 'i' },
+    { type: 'reasoning', id: 'i', summary: [], encrypted_content: null },
+    { type: 'image_generation_call', id: 'i', result: null },
+  ]) {
+    t.same(named(reference), ['item i'], JSON.stringify(reference))
+  }
+  for (const whole of [
+    { type: 'message', id: 'i', role: 'assistant', content: [] },
+    { id: 'i', role: 'user', content: 'x' },
+    { type: 'function_call', id: 'i', call_id: 'c', name: 'f', arguments: '{}' },
+    { type: 'reasoning', id: 'i', summary: [], encrypted_content: 'x' },
+    { type: 'image_generation_call', id: 'i', result: 'AAAA' },
+  ]) {
+    t.same(named(whole), [], JSON.stringify(whole))
+  }
+  t.end()
+})
