@@ -57,6 +57,9 @@ await t.test('a session begins with signing in: what a browser brought along is 
   const first = again.cookies.get(sessionCookie)
   await again.post('/sign-in', { email, password: goodPassword }, { from: '/documents/offer' })
   t.not(again.cookies.get(sessionCookie), first)
+  const copy = area.browser()
+  copy.cookies.set(sessionCookie, first ?? '')
+  t.equal((await copy.get('/')).location, '/sign-in', 'and the one before is over')
 })
 
 await t.test('signing out ends the session, also for a copy of its cookie', async t => {

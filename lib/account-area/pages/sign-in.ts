@@ -57,6 +57,8 @@ export async function submitSignIn(context: PageContext, page: Page): Promise<Re
   const result = await identity.signIn(email, password, page.caller)
   switch (result.kind) {
     case 'signed-in':
+      // The browser forgets the session it had, so nobody should keep it.
+      if (page.session !== undefined) await page.site.sessions.end(page.caller)
       return seeOther(context, next, result.cookies)
     case 'code-needed':
       return seeOther(context, `/sign-in/code?next=${encodeURIComponent(next)}`, result.cookies)
@@ -64,6 +66,7 @@ export async function submitSignIn(context: PageContext, page: Page): Promise<Re
       await identity.resendConfirmation(email, page.caller)
       return seeOther(context, `/check-mail?email=${encodeURIComponent(email)}`)
     case 'refused':
+      page.site.log.info({ address: page.caller.address, requestId: page.requestId }, 'a sign-in was refused')
       return context.html(view(page, next, sent.state, true), 422)
   }
 }

@@ -30,8 +30,7 @@ export interface ListedSession {
   readonly id: string
   readonly address: string
   readonly userAgent: string
-  readonly createdAt: number
-  readonly lastSeenAt: number
+  readonly signedInAt: number
 }
 
 /** Sessions of users, and the password that opens them. */
@@ -82,14 +81,13 @@ export class Sessions {
   async list(caller: Caller): Promise<readonly ListedSession[]> {
     const sessions = await this.#auth.api.listSessions({ headers: callerHeaders(caller) })
     return sessions
-      .map(({ id, ipAddress, userAgent, createdAt, updatedAt }) => ({
+      .map(({ id, ipAddress, userAgent, createdAt }) => ({
         id,
         address: ipAddress ?? '',
         userAgent: userAgent ?? '',
-        createdAt: createdAt.getTime(),
-        lastSeenAt: updatedAt.getTime(),
+        signedInAt: createdAt.getTime(),
       }))
-      .toSorted((one, other) => other.lastSeenAt - one.lastSeenAt)
+      .toSorted((one, other) => other.signedInAt - one.signedInAt)
   }
 
   /** Ends one session of the caller's user; another user's id does nothing. */

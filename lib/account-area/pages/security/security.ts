@@ -74,7 +74,7 @@ function sessionRow(page: OwnPage, session: ListedSession): Html {
   return html`<tr>
     <td>${device}</td>
     <td class="mono">${session.address}</td>
-    <td>${time(session.lastSeenAt, page.language)}</td>
+    <td>${time(session.signedInAt, page.language)}</td>
     <td>
       ${
         session.id === page.session.id
@@ -103,7 +103,7 @@ function sessionTable(page: OwnPage, sessions: readonly ListedSession[]): Html {
           <tr>
             <th scope="col">${security.device}</th>
             <th scope="col">${security.address}</th>
-            <th scope="col">${security.lastSeen}</th>
+            <th scope="col">${security.signedIn}</th>
             <td></td>
           </tr>
         </thead>

@@ -50,7 +50,10 @@ function setUpView(page: OwnPage, setup: FactorSetup | undefined, state: FormSta
               autocomplete: 'one-time-code',
               inputmode: 'numeric',
             })}
-            <div><button>${security.confirm}</button></div>`,
+            <div class="row">
+              <button>${security.confirm}</button>
+              ${setup === undefined ? html`<a href="/security">${security.startAgain}</a>` : ''}
+            </div>`,
         )}
       </section>`,
   )

@@ -16,7 +16,7 @@ export const security: typeof russian.security = {
   changePassword: 'Change the password',
   sessions: 'Sessions',
   thisSession: 'this session',
-  lastSeen: 'Last seen',
+  signedIn: 'Signed in',
   address: 'Address',
   device: 'Device',
   endSession: 'End',
@@ -35,5 +35,6 @@ export const security: typeof russian.security = {
   backupHint: 'Each is good once, when your phone is not at hand. Keep them: they are not shown again.',
   confirmHint: 'Then enter the code that the app shows.',
   confirm: 'Confirm the code',
+  startAgain: 'Start again',
   unknownDevice: 'Unknown device',
 }

@@ -14,7 +14,7 @@ export const security = {
   changePassword: 'Сменить пароль',
   sessions: 'Сеансы',
   thisSession: 'этот сеанс',
-  lastSeen: 'Последний вход',
+  signedIn: 'Вход выполнен',
   address: 'Адрес',
   device: 'Устройство',
   endSession: 'Завершить',
@@ -33,5 +33,6 @@ export const security = {
   backupHint: 'Каждый подходит один раз, если телефона нет под рукой. Сохраните их: больше они не покажутся.',
   confirmHint: 'Затем введите код, который показывает приложение.',
   confirm: 'Подтвердить код',
+  startAgain: 'Начать заново',
   unknownDevice: 'Неизвестное устройство',
 }
