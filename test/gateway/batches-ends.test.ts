@@ -64,13 +64,16 @@ for (const client of batchClients) {
     t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 2]))
   })
 
-  await t.test(`${client.name}: clients and the gateway see the end at once, and it is paid once`, async t => {
-    const { gateway, provider } = await start(t)
-    const id = await client.make(gateway)
-    provider.finish(provider.lastBatch())
-    await Promise.all(Array.from({ length: 12 }, () => client.ask(gateway, id)))
-    t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1, 2]))
-  })
+  await t.test(
+    `${client.name}: clients and the gateway see the end at once, and it is paid once`,
+    async t => {
+      const { gateway, provider } = await start(t)
+      const id = await client.make(gateway)
+      provider.finish(provider.lastBatch())
+      await Promise.all(Array.from({ length: 12 }, () => client.ask(gateway, id)))
+      t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1, 2]))
+    },
+  )
 
   await t.test(`${client.name}: a client that sees the end first pays then, and once`, async t => {
     const { gateway, provider } = await start(t, never)
@@ -134,9 +137,10 @@ await t.test("anthropic: the SDK's results come through the gateway, of its addr
   const { gateway, provider } = await start(t, never)
   const asked: string[] = []
   const anthropic = anthropicClient(gateway).withOptions({
-    fetch: (url, init) => {
-      asked.push(String(url))
-      return fetch(String(url).replace(batchPublicUrl, gateway.url), init)
+    fetch: (input, init) => {
+      const url = input instanceof Request ? input.url : input.toString()
+      asked.push(url)
+      return fetch(url.replace(batchPublicUrl, gateway.url), init)
     },
   })
   const params = {
