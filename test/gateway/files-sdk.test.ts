@@ -2,7 +2,12 @@ import { toFile } from 'openai'
 import t from 'tap'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { startFilesProvider } from '../fixtures/files-provider.ts'
-import { anthropicClient, googleClient, openaiClient } from '../fixtures/sdk-clients.ts'
+import {
+  anthropicClient,
+  googleClient,
+  googleClientAtItsVersion,
+  openaiClient,
+} from '../fixtures/sdk-clients.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
 const provider = await startFilesProvider(t)
@@ -71,25 +76,33 @@ await t.test("Anthropic's client uploads a file, uses it, reads it back and dele
   t.equal((await gateway.charges()).length, 2, 'only the answers are charged')
 })
 
-for (const path of ['', '/google']) {
-  await t.test(`Google's client uploads a file, uses it and deletes it, below ${path}/`, async t => {
-    const google = googleClient({ url: gateway.url + path, key: gateway.key })
-    const charged = (await gateway.charges()).length
-    const file = await google.files.upload({
-      file: new Blob([content], { type: 'application/pdf' }),
-      config: { mimeType: 'application/pdf' },
-    })
-    t.ok(provider.files.get(String(file.name))?.bytes.equals(content), 'the same bytes')
-    t.match(await google.files.get({ name: String(file.name) }), { sizeBytes: String(content.length) })
-    const answer = await google.models.generateContent({
-      model: 'gemini-2.5-flash',
-      contents: [{ parts: [{ fileData: { fileUri: String(file.uri), mimeType: 'application/pdf' } }] }],
-    })
-    t.equal(answer.text, 'A fox.')
-    await google.files.delete({ name: String(file.name) })
-    t.notOk(provider.files.has(String(file.name)))
-    t.equal((await gateway.charges()).length, charged + 1, 'only the answer is charged')
-  })
+for (const [path, client] of [
+  ['', googleClient],
+  ['/google', googleClient],
+  ['', googleClientAtItsVersion],
+  ['/google', googleClientAtItsVersion],
+] as const) {
+  await t.test(
+    `Google's client (${client.name}) uploads a file, uses it and deletes it, below ${path}/`,
+    async t => {
+      const google = client({ url: gateway.url + path, key: gateway.key })
+      const charged = (await gateway.charges()).length
+      const file = await google.files.upload({
+        file: new Blob([content], { type: 'application/pdf' }),
+        config: { mimeType: 'application/pdf' },
+      })
+      t.ok(provider.files.get(String(file.name))?.bytes.equals(content), 'the same bytes')
+      t.match(await google.files.get({ name: String(file.name) }), { sizeBytes: String(content.length) })
+      const answer = await google.models.generateContent({
+        model: 'gemini-2.5-flash',
+        contents: [{ parts: [{ fileData: { fileUri: String(file.uri), mimeType: 'application/pdf' } }] }],
+      })
+      t.equal(answer.text, 'A fox.')
+      await google.files.delete({ name: String(file.name) })
+      t.notOk(provider.files.has(String(file.name)))
+      t.equal((await gateway.charges()).length, charged + 1, 'only the answer is charged')
+    },
+  )
 }
 
 await t.test('the credential went out with every request, and the key of the client with none', t => {

@@ -108,3 +108,28 @@ t.test('without isolation every stored response can be read', async t => {
 
   t.equal(answer.status, 200)
 })
+
+t.test('an item of a stored response can be referred to by its account alone', async t => {
+  const { upstream, gateway, otherKey, ask } = await start(t)
+  const output = [{ type: 'message', id: 'msg_1', role: 'assistant', content: [] }]
+  upstream.answer = () =>
+    plainAnswer(200, ['content-type', 'application/json'], JSON.stringify({ ...stored, output }))
+  const make = (store?: boolean): object => ({
+    model: 'gpt-5',
+    input: 'Hi',
+    ...(store === false && { store }),
+  })
+  const refer = { model: 'gpt-5', input: [{ type: 'item_reference', id: 'msg_1' }] }
+
+  await ask(gateway.key, 'POST', '/v1/responses', make(false))
+  t.equal(
+    (await ask(gateway.key, 'POST', '/v1/responses', refer)).status,
+    404,
+    'what is not kept is not known',
+  )
+  await ask(gateway.key, 'POST', '/v1/responses', make())
+  const sent = upstream.requests.length
+  t.equal((await ask(otherKey, 'POST', '/v1/responses', refer)).status, 404)
+  t.equal(upstream.requests.length, sent)
+  t.equal((await ask(gateway.key, 'POST', '/v1/responses', refer)).status, 200)
+})

@@ -62,3 +62,37 @@ await t.test('addresses elsewhere, and what is none, are dropped; all else passe
     t.equal(header('x-other'), address)
   }
 })
+
+await t.test(
+  "addresses of a batch's results and of videos in answers become ours, and nothing else",
+  async t => {
+    const provider = await startRawUpstream(t, ({ path }) => {
+      const body = path.includes('/operations/')
+        ? `{"name":"models/veo/operations/1","done":true,"response":{"generateVideoResponse":{"generatedSamples":[ {"video":{"uri":"${provider.origin}/v1beta/files/f:download?alt=media"}} ]}}}`
+        : `{"id":"msgbatch_1", "processing_status":"ended","results_url":"${provider.origin}/v1/messages/batches/msgbatch_1/results","note":"${provider.origin}/v1"}`
+      return plainAnswer(200, ['content-type', 'application/json'], body)
+    })
+    const open = await startTestGateway(t, {
+      config: callConfig(provider.origin, {}, { publicUrl, isolation: 'off' }),
+    })
+    const ask = (path: string, headers: readonly string[]) =>
+      send(open.url + path, { method: 'GET', headers: [...headers, 'accept-encoding', 'gzip, br'] })
+    for (const prefix of ['/v1', '/anthropic/v1']) {
+      const answer = await ask(`${prefix}/messages/batches/msgbatch_1`, ['x-api-key', open.key])
+      t.equal(
+        answer.body.toString(),
+        `{"id":"msgbatch_1", "processing_status":"ended","results_url":"${publicUrl}${prefix}/messages/batches/msgbatch_1/results","note":"${provider.origin}/v1"}`,
+      )
+      t.ok(answer.isWhole)
+    }
+    for (const prefix of ['/v1beta', '/google/v1beta']) {
+      const answer = await ask(`${prefix}/models/veo/operations/1`, ['x-goog-api-key', open.key])
+      t.match(
+        answer.body.toString(),
+        `[ {"video":{"uri":"${publicUrl}${prefix}/files/f:download?alt=media"}} ]`,
+      )
+    }
+    const encodings = provider.requests.map(({ headers }) => headers[headers.indexOf('accept-encoding') + 1])
+    t.same(new Set(encodings), new Set(['identity']), 'what is to be changed is asked for as it is')
+  },
+)
