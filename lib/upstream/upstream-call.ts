@@ -13,19 +13,8 @@ import { isJudged, judgeRefusal, type Verdict } from './judge-refusal.ts'
 import { exhausted, overloaded } from './provider-state.ts'
 import { ownAddresses } from './own-addresses.ts'
 import { bodyError, isConnectionFailure, upstreamError } from './upstream-error.ts'
+import type { UpstreamFacts } from './upstream-facts.ts'
 import type { Upstreams } from './upstreams.ts'
-
-/** How an exchange went out, for the log. */
-export interface UpstreamFacts {
-  readonly attemptCount: number
-  readonly egressName: string | undefined
-}
-
-declare module '../pipeline/facts.ts' {
-  interface Facts {
-    upstream: UpstreamFacts
-  }
-}
 
 /** What is sent to a target. */
 export type RequestFor = (exchange: Exchange, target: Target) => Dispatcher.DispatchOptions
@@ -193,7 +182,11 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
       this.#release()
       if (!this.#isOver) this.#relay(attempt)
       this.#sink.onError(failure)
-    } else if (this.#isOver || this.#exchange.hasClientLeft || !isAboutProvider(attempt, error)) {
+    } else if (
+      this.#isOver ||
+      this.#exchange.hasClientLeft ||
+      !(attempt.wasStarted || isConnectionFailure(error))
+    ) {
       credential.breaker.leave()
       this.#fail(failure)
     } else if (attempt.wasStarted) {
@@ -303,9 +296,4 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
     }
     this.#attempt?.abort(reason)
   }
-}
-
-/** Whether a failure tells anything of the provider, and is not of our own making. */
-function isAboutProvider({ wasStarted }: Attempt, error: Error): boolean {
-  return wasStarted || isConnectionFailure(error)
 }
