@@ -1,4 +1,9 @@
 import t, { type Test } from 'tap'
+import { systemClock } from '../../lib/clock.ts'
+import { loadConfig } from '../../lib/config/load-config.ts'
+import { startGateway } from '../../lib/gateway.ts'
+import { createLog } from '../../lib/log.ts'
+import { plugins } from '../../plugins/index.ts'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { startFilesProvider } from '../fixtures/files-provider.ts'
 import { send } from '../fixtures/http-client.ts'
@@ -19,8 +24,14 @@ function begin(gateway: TestGateway, prefix = '', headers = ['x-goog-api-key', g
   return send(`${gateway.url}${prefix}/upload/v1beta/files`, {
     headers: [
       ...headers,
-      ...['x-goog-upload-protocol', 'resumable', 'x-goog-upload-command', 'start'],
-      ...['x-goog-upload-header-content-type', 'text/plain', 'content-type', 'application/json'],
+      'x-goog-upload-protocol',
+      'resumable',
+      'x-goog-upload-command',
+      'start',
+      'x-goog-upload-header-content-type',
+      'text/plain',
+      'content-type',
+      'application/json',
     ],
     body: '{"file":{"display_name":"a.txt"}}',
   })
@@ -117,6 +128,20 @@ await t.test('who goes on with an upload is who began it', async t => {
   await gateway.accounts.revokeKey(gateway.keyId)
   t.equal((await go(address, 'cancel')).status, 401, 'the key that began it is gone')
   t.equal(provider.requests.length, sent, 'nothing is forwarded')
+})
+
+await t.test('an upload that was begun goes on after a restart', async t => {
+  const { provider, gateway } = await start(t)
+  const address = await addressOf(gateway)
+  await gateway.gateway.close(1000)
+  const { config } = loadConfig(gateway.configFile, { env: {} })
+  const log = createLog({ level: 'info', destination: { write: () => undefined } })
+  const again = await startGateway({ config, plugins, log, clock: systemClock })
+  t.teardown(() => again.close(1000))
+
+  const sent = await go(address.replace(gateway.url, again.url), 'upload, finalize', 'Words.')
+  t.equal(sent.status, 200, sent.body.toString())
+  t.equal(provider.files.size, 1)
 })
 
 await t.test('the bytes of a file may come in pieces, and it can be cancelled', async t => {
