@@ -5,7 +5,7 @@ import { checkDocuments } from '../lib/media/check-documents.ts'
 import { checkImages, checkPixels } from '../lib/media/check-images.ts'
 import { checkLabel } from '../lib/media/check-labels.ts'
 import { checkPlaytime } from '../lib/media/check-playtime.ts'
-import { measureParts, withUploaded, type MeasuredPart } from '../lib/media/measure-parts.ts'
+import { measureParts, withTypeName, withUploaded, type MeasuredPart } from '../lib/media/measure-parts.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
@@ -19,10 +19,12 @@ export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<st
 
   async function measured(exchange: Exchange, limits: MediaLimits): Promise<readonly MeasuredPart[]> {
     const { provider } = exchange.get('target')
-    const parts = await withUploaded(exchange.get('request').media, ledger, provider.name)
+    const content = exchange.get('content')
+    const uploaded = await withUploaded(exchange.get('request').media, ledger, provider.name)
+    const parts = await withTypeName(uploaded, content)
     // What shows without reading the body once more is refused without.
     for (const request of byRequest(parts)) checkAtSight(request, limits)
-    return measureParts(parts, exchange.get('content'))
+    return measureParts(parts, content)
   }
 
   return {

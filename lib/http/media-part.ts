@@ -34,6 +34,17 @@ export interface MediaPart {
   readonly bodyBytes: number
 }
 
+/** Samples and nothing else: whatever their first bytes look like is chance. */
+const rawSound = new Set([
+  'audio/l8',
+  'audio/l16',
+  'audio/l24',
+  'audio/pcm',
+  'audio/raw',
+  'audio/basic',
+  'audio/pcma',
+  'audio/pcmu',
+])
 /** Containers that hold sound alone as often as film: what the request calls them decides. */
 const soundOrFilm = new Set([
   'video/webm',
@@ -58,7 +69,7 @@ export function mediaPartFromBase64(
   const declared = typeOnly(declaredType) ?? base64?.declaredType
   const bodyBytes = finding.end - finding.start
   const isMeasured = base64 !== undefined && base64.isUrl !== true
-  const detected = isMeasured ? detectMediaType(base64.head) : undefined
+  const detected = isMeasured ? detect(base64.head, declared) : undefined
   return {
     path: finding.path,
     kind: kindOf(declared, detected, kindWhenUnknown),
@@ -79,7 +90,7 @@ export function mediaPartFromMultipart(
 ): MediaPart {
   const declared = typeOnly(part.contentType)
   const bytes = part.end - part.start
-  const detected = detectMediaType(part.head)
+  const detected = detect(part.head, declared)
   return {
     path: part.name,
     kind: kindOf(declared, detected, kindWhenUnknown),
@@ -107,6 +118,10 @@ function kindOf(
     return mediaKind(detected)
   }
   return declaredKind === 'other' ? kindWhenUnknown : declaredKind
+}
+
+function detect(head: Buffer, declared: string | undefined): string | undefined {
+  return declared !== undefined && rawSound.has(declared) ? undefined : detectMediaType(head)
 }
 
 function typeOnly(type: string | undefined): string | undefined {

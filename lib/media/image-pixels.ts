@@ -1,6 +1,7 @@
 import { imageSize } from 'image-size'
 import { BrokenMediaError } from './broken-media-error.ts'
 import type { MediaReader } from './media-reader.ts'
+import { MediaUnreadableError } from './media-source.ts'
 
 /** Enough for the headers of every format but JPEG, whose thumbnails and profiles come first. */
 const headBytes = 65_536
@@ -18,8 +19,13 @@ interface Pixels {
 export async function imagePixels(reader: MediaReader, type: string): Promise<Pixels> {
   const pixels = type === 'image/jpeg' ? await jpegPixels(reader) : await headerPixels(reader)
   if (pixels.width === 0 || pixels.height === 0) throw new BrokenMediaError('it has no pixels')
-  if (type === 'image/png') await checkPngEnd(reader)
-  if (type === 'image/webp') await checkWebpEnd(reader)
+  try {
+    if (type === 'image/png') await checkPngEnd(reader)
+    if (type === 'image/webp') await checkWebpEnd(reader)
+  } catch (error) {
+    // Whether it is whole is worth no more work than that; its sides are known.
+    if (!(error instanceof MediaUnreadableError)) throw error
+  }
   return pixels
 }
 

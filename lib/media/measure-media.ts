@@ -5,7 +5,6 @@ import { ebmlPlaytime } from './ebml-media.ts'
 import { headerSeconds } from './header-audio.ts'
 import { imagePixels } from './image-pixels.ts'
 import { isoPlaytime } from './iso-media.ts'
-import { knownType } from './known-type.ts'
 import type { MediaFacts } from './media-facts.ts'
 import { MediaReader, type MediaBudget } from './media-reader.ts'
 import { MediaUnreadableError, type MediaSource } from './media-source.ts'
@@ -35,7 +34,7 @@ type Measure = (reader: MediaReader, mediaType: string) => Promise<OwnFacts>
 export async function measureMedia(source: MediaSource, budget: MediaBudget): Promise<MeasuredMedia> {
   const reader = new MediaReader(source, budget)
   const head = await reader.read(0, headBytes)
-  const mediaType = detectMediaType(head) ?? (await knownType(head))
+  const mediaType = detectMediaType(head)
   const own = mediaType === undefined ? {} : { mediaType }
   const measure = mediaType === undefined ? undefined : measureFor(mediaType)
   if (mediaType === undefined || measure === undefined)

@@ -3,9 +3,13 @@ import { mediaKind } from '../http/media-sniff.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ObjectFacts } from '../money/usage.ts'
 import { Base64Source } from './base64-source.ts'
+import { knownType } from './known-type.ts'
 import { measureMedia } from './measure-media.ts'
 import { MediaBudget } from './media-reader.ts'
 import { spanSource, type BodyReader, type MediaSource } from './media-source.ts'
+
+/** What a type shows in. */
+const typeBytes = 4096
 
 /** A part of a request with what its content says. */
 export interface MeasuredPart extends MediaPart {
@@ -29,6 +33,20 @@ export async function withUploaded(
   )
 }
 
+/** The first picture of a type that the scan did not know, with its name where there is one: for its refusal. */
+export async function withTypeName(
+  parts: readonly MediaPart[],
+  body: BodyReader,
+): Promise<readonly MediaPart[]> {
+  const index = parts.findIndex(
+    ({ kind, bytes, detectedType }) => kind === 'image' && bytes !== undefined && detectedType === undefined,
+  )
+  const part = parts[index]
+  const source = part === undefined ? undefined : sourceOf(part, body, new MediaBudget())
+  const type = source === undefined ? undefined : await knownType(await source.read(0, typeBytes))
+  return part === undefined || type === undefined ? parts : parts.with(index, { ...part, detectedType: type })
+}
+
 /**
  * Measures what stands in the body itself. What is given by address is the provider's to fetch, and never
  * fetched here.
@@ -41,8 +59,10 @@ export async function measureParts(
   const measured: MeasuredPart[] = []
   for (const part of parts) {
     const source = sourceOf(part, body, budget)
-    if (source === undefined) {
-      measured.push(part)
+    // Sound without any header and texts begin with anything: where the scan saw no type, one is chance.
+    if (source === undefined || part.detectedType === undefined) {
+      const isUnknown = source !== undefined && (part.kind === 'audio' || part.kind === 'video')
+      measured.push(isUnknown ? { ...part, unmeasuredBecause: 'Its type is not known.' } : part)
       continue
     }
     const { facts, ...problems } = await measureMedia(source, budget)

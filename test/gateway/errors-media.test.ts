@@ -151,6 +151,13 @@ for (const dialect of dialectNames) {
       number: 1,
     },
     {
+      what: 'a picture of a type that nobody takes',
+      pictures: [{ type: 'image/png', data: Buffer.from('526172211a0700'.padEnd(200, '0'), 'hex') }],
+      code: 'media_type',
+      message: /is application\/x-rar-compressed by its content; accepted are/,
+      number: 1,
+    },
+    {
       what: 'words that call themselves a picture',
       pictures: [{ type: 'image/png', data: Buffer.from('just words') }],
       code: 'media_type',

@@ -82,6 +82,21 @@ function google(files: readonly MediaFile[]): string {
   })
 }
 
+await t.test('sound without any header passes, whatever its first samples look like', async t => {
+  // The first two samples of a quiet room are an icon to those who look for one, the others a bitmap.
+  const quiet = Buffer.concat([Buffer.from('00000100010010100000', 'hex'), Buffer.alloc(2000, 1)])
+  const bitmap = Buffer.concat([Buffer.from('BM'), Buffer.alloc(2000)])
+  for (const [type, data] of [
+    ['audio/L16; rate=24000', quiet],
+    ['audio/pcm', bitmap],
+  ] as const) {
+    const answer = await ask('google', gateway, { content: mediaQuestion('google', [{ type, data }]) })
+    t.notOk(answer instanceof Error, `${type}: ${String(answer)}`)
+  }
+  const content = mediaQuestion('openai', [{ type: 'audio/wav', data: quiet }])
+  t.notOk((await ask('openai', gateway, { content })) instanceof Error)
+})
+
 await t.test('more sound than is heard without loss passes with a warning', async t => {
   const short = await post(google([{ type: 'audio/flac', data: flac(30) }]))
   t.equal(short.headers['x-gateway-warning'], undefined)

@@ -104,12 +104,6 @@ for (const [what, file, because] of broken) {
   })
 }
 
-await t.test('types that only file-type knows have a name', async t => {
-  const rar = Buffer.concat([Buffer.from('526172211a0700', 'hex'), Buffer.alloc(100)])
-  const { facts } = await measureMedia(inMemory(rar), new MediaBudget())
-  t.equal(facts.mediaType, 'application/x-rar-compressed')
-})
-
 await t.test('more work than the budget leaves a file unmeasured', async t => {
   const { facts, unmeasuredBecause } = await measureMedia(inMemory(mp3(7200)), new MediaBudget(200_000))
   t.equal(facts.seconds, undefined)
