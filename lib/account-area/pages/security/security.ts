@@ -71,25 +71,14 @@ function twoFactorForm(page: OwnPage, state: FormState): Html {
 function sessionRow(page: OwnPage, session: ListedSession): Html {
   const { security } = page.texts
   const device = deviceName(session.userAgent, security.unknownDevice)
+  const isThis = session.id === page.session.id
+  const end = html`<input type="hidden" name="id" value="${session.id}" />
+    <button class="link" aria-label="${security.endSessionOf(device)}">${security.endSession}</button>`
   return html`<tr>
-    <td>${device}</td>
+    <td>${device} ${isThis ? html`<span class="badge good">${security.thisSession}</span>` : ''}</td>
     <td class="mono">${session.address}</td>
     <td>${time(session.signedInAt, page.language)}</td>
-    <td>
-      ${
-        session.id === page.session.id
-          ? html`<span class="badge good">${security.thisSession}</span>`
-          : form(
-              page,
-              '/security/sessions/end',
-              html`<input type="hidden" name="id" value="${session.id}" />
-                <button class="link" aria-label="${security.endSessionOf(device)}">
-                  ${security.endSession}
-                </button>`,
-              { className: '' },
-            )
-      }
-    </td>
+    <td>${isThis ? '' : form(page, '/security/sessions/end', end, { className: '' })}</td>
   </tr>`
 }
 
