@@ -23,6 +23,7 @@ interface BatchedRequest {
   readonly at?: string
   readonly endpoint: string
   readonly mainMeter?: Meter
+  readonly mayRunTools?: boolean
   /** For requests that name none; absent where each must. */
   readonly model?: string
   /** Texts that are answered one by one; 1 unless said. */
@@ -107,6 +108,7 @@ export function addRequest(
     model,
     endpoint: batch.endpoint,
     ...(batch.mainMeter !== undefined && { mainMeter: batch.mainMeter }),
+    ...(batch.mayRunTools === true && { mayRunTools: true }),
     textBytes: media.reduce((bytes, part) => bytes - part.bodyBytes, request.end - request.start),
     ...(cap > 0 && { outputTokensCap: cap }),
     candidates: candidates * (batch.prompts ?? 1),

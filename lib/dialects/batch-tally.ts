@@ -9,6 +9,7 @@ export interface BatchRequest {
   readonly model: string
   readonly endpoint: string
   readonly mainMeter?: Meter
+  readonly mayRunTools?: boolean
   readonly textBytes: number
   readonly outputTokensCap?: number
   readonly candidates: number
@@ -74,7 +75,7 @@ export class BatchTally {
     }
   }
 
-  #shareOf({ at, model, endpoint, mainMeter }: BatchRequest): Mutable<BatchShare> | undefined {
+  #shareOf({ at, model, endpoint, mainMeter, mayRunTools }: BatchRequest): Mutable<BatchShare> | undefined {
     const key = `${endpoint} ${model}`
     let share = this.#shares.get(key)
     if (share !== undefined) return share
@@ -86,6 +87,7 @@ export class BatchTally {
       model,
       endpoint,
       ...(mainMeter !== undefined && { mainMeter }),
+      ...(mayRunTools === true && { mayRunTools }),
       firstAt: at,
       requests: 0,
       textBytes: 0,

@@ -40,12 +40,6 @@ export function batchShareHold(
   return Math.max(1, timesFactor(amount, price.factors['batch']))
 }
 
-/** Whether every request of a share is charged at the same level of its price. */
-export function hasOneLevel(share: BatchShare, price: Price, hold: Config['hold']): boolean {
-  const longest = Math.ceil(share.textBytesLongest / hold.bytesPerToken) + longestMedia(share, price)
-  return price.above.every(({ inputTokens }) => longest <= inputTokens)
-}
-
 /** No request gets more than the model writes, whatever it asks for. */
 function outputTokens(share: BatchShare, outputTokensMax: number): number {
   const capped = Math.min(share.outputTokensCapped, share.candidatesCapped * outputTokensMax)

@@ -3,7 +3,7 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Route, Target } from '../exchange-facts.ts'
 import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
-import { batchShareHold, hasOneLevel } from '../metering/batch-hold.ts'
+import { batchShareHold } from '../metering/batch-hold.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -150,8 +150,7 @@ function modelOf(shares: readonly PricedShare[], { config }: BatchContext): Batc
     const outputTokensMax = known.length === 0 ? 4096 : Math.min(...known)
     holdMicros += batchShareHold(share, price, outputTokensMax, config.hold)
   }
-  const isUniform =
-    prices.size === 1 && shares.every(({ share, price }) => hasOneLevel(share, price, config.hold))
+  const isUniform = prices.size === 1 && shares.every(isSummable)
   return {
     model: prices.size === 1 ? first.model.entry : undefined,
     modelName: first.model.canonicalName,
@@ -159,6 +158,12 @@ function modelOf(shares: readonly PricedShare[], { config }: BatchContext): Batc
     price: config.unmetered ? undefined : first.price,
     batch: { holdMicros, prices },
   }
+}
+
+/** Totals of all its requests cost what they cost one by one. */
+function isSummable({ share, price }: PricedShare): boolean {
+  const searches = price.rubPerUnit['searches'] ?? price.rubPerMillion.searches
+  return price.above.length === 0 && (share.mayRunTools !== true || searches === undefined)
 }
 
 /** Names the request that an error is about. */

@@ -14,6 +14,8 @@ export interface BatchShare {
   readonly endpoint: string
   /** What a model must have a price for to be asked; that of the batch's operation unless said. */
   readonly mainMeter?: Meter
+  /** The provider may run tools for them, such as searches, of which no totals tell. */
+  readonly mayRunTools?: boolean
   /** The first of them: `line 3` of a file, `requests[2]` of a body. */
   readonly firstAt: string
   readonly requests: number

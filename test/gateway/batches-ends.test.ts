@@ -109,6 +109,23 @@ await t.test(
   },
 )
 
+await t.test(
+  'openai: where the price has levels, the output file is read, which tells the length of each prompt',
+  async t => {
+    const provider = await startBatchProvider(t)
+    const config = batchConfig(provider.origin, often)
+    const above = [{ inputTokens: 1010, mode: 'whole', rubPerMillion: { input: '200' } }]
+    const models = config['models'] as Record<string, object>
+    const levelled = { ...models, 'gpt-5-nano': { ...models['gpt-5-nano'], above } }
+    const gateway = await startTestGateway(t, { config: { ...config, models: levelled } })
+    await makeOpenaiBatch(gateway, batchLine('a', 'gpt-5-nano'))
+    provider.finish(provider.lastBatch())
+    const charge = await onlyCharge(t, gateway)
+    t.equal(micros(charge), costOf([0]))
+    t.equal(charge.lines[0]?.model, 'gpt-5-nano-2026-01-01', 'by the output file, not by the totals')
+  },
+)
+
 await t.test("openai: the output file is the account's own, and nobody else's", async t => {
   const { gateway, provider } = await start(t)
   const id = await makeOpenaiBatch(gateway, batchLine('a', 'gpt-5-nano'))

@@ -206,6 +206,13 @@ await t.test('the hold is the sum of what the requests may cost, at the price of
   t.equal((await gateway.balance()).heldMicros, Math.ceil((input * 100 + 3 * 50 * 400) / 2))
 })
 
+await t.test('a model of several providers goes where the file is', async t => {
+  const { gateway, provider } = await start(t)
+  const lines = good + batchLine('b', 'gpt-on-both')
+  t.equal((await create(gateway, await upload(gateway, lines))).status, 200)
+  t.equal(provider.seen.at(-1)?.credential, 'Bearer provider-credential')
+})
+
 await t.test('a key may make batches of its own models only', async t => {
   const started = await start(t, { keyModels: ['gpt-5-nano'] })
   const lines = good + batchLine('b', 'gpt-5')

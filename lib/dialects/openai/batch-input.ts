@@ -81,6 +81,7 @@ export class BatchInputReader {
       at,
       endpoint,
       ...(operation !== undefined && { mainMeter: operation.mainMeter }),
+      mayRunTools: operation === responses,
       prompts: operation === completions ? countPrompts(scan) : 1,
     })
   }
