@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { KeyRecord } from '../../lib/accounts/accounts.ts'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
 import {
   BalanceInsufficientError,
@@ -10,79 +9,20 @@ import {
 import type { Hold } from '../../lib/ledger/ledger.ts'
 import { parseRoubles } from '../../lib/money/amount.ts'
 import { newId } from '../../lib/new-id.ts'
+import { endJob, openJob } from './ledger-model-jobs.ts'
+import {
+  agree,
+  available,
+  budgetLeft,
+  budgetRoubles,
+  command,
+  failure,
+  startRoubles,
+  sum,
+} from './ledger-model-state.ts'
+import type { Command, Model, ModelHold, Real } from './ledger-model-state.ts'
 import { accountWith, chargeOf, roubles } from './store-under-test.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
-
-const startRoubles = 50
-const budgetRoubles = 40
-
-interface ModelHold {
-  readonly amount: number
-  readonly isBudgeted: boolean
-}
-
-/** What the account must have, by arithmetic that a child could do. Amounts are whole roubles. */
-interface Model {
-  balance: number
-  holds: ModelHold[]
-  charges: number[]
-  overrun: number
-  /** What the key with a budget has spent. */
-  spent: number
-}
-
-/** The real thing: a store that many runs share, an account of its own for each. */
-interface Real {
-  store: StoreUnderTest
-  readonly account: string
-  readonly budgetKey: KeyRecord
-  holds: Hold[]
-  /** Resolved already: whatever is tried with them must fail. */
-  readonly resolved: Hold[]
-}
-
-const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0)
-const available = (model: Readonly<Model>): number =>
-  model.balance - sum(model.holds.map(hold => hold.amount))
-/** A charge above its hold may go beyond the budget; then nothing is left, and a hold of nothing still fits. */
-const budgetLeft = (model: Readonly<Model>): number =>
-  Math.max(0, budgetRoubles - model.spent - sum(model.holds.map(hold => (hold.isBudgeted ? hold.amount : 0))))
-
-/** Every invariant, in memory and on the disk. What is on its way to the disk may not be there yet. */
-async function agree(model: Readonly<Model>, { store, account }: Readonly<Real>): Promise<void> {
-  const { balanceMicros, heldMicros, availableMicros } = await store.ledger.balance(account)
-  const expected = [model.balance, model.balance - available(model), available(model)].map(roubles).join()
-  const found = [balanceMicros, heldMicros, availableMicros].join()
-  if (found !== expected) throw new Error(`expected ${expected}, found ${found}`)
-  if (availableMicros < 0) throw new Error('money was held twice')
-  const breaches = await store.verify()
-  if (breaches.length > 0) throw new Error(breaches.join('; '))
-}
-
-async function failure(promise: Promise<unknown>): Promise<unknown> {
-  return await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  )
-}
-
-type Command = fc.AsyncCommand<Model, Real>
-
-/** A step and its words, by which a failure is told. */
-function command(
-  words: string,
-  run: (model: Model, real: Real) => Promise<void>,
-  check: (model: Readonly<Model>) => boolean = () => true,
-): Command {
-  return {
-    check,
-    async run(model, real) {
-      await run(model, real)
-      await agree(model, real)
-    },
-    toString: () => words,
-  }
-}
 
 function place(amount: number, isBudgeted: boolean): Command {
   return command(`hold ${amount}${isBudgeted ? ' of the budget' : ''}`, async (model, real) => {
@@ -189,6 +129,11 @@ const steps = [
   { weight: 25, arbitrary: fc.tuple(pick, amount).map(([index, cost]) => charge(index, cost)) },
   { weight: 10, arbitrary: pick.map(index => release(index)) },
   { weight: 5, arbitrary: fc.tuple(pick, fc.boolean()).map(([index, is]) => resolveAgain(index, is)) },
+  { weight: 8, arbitrary: pick.map(index => openJob(index)) },
+  {
+    weight: 8,
+    arbitrary: fc.tuple(pick, fc.option(amount)).map(([index, cost]) => endJob(index, cost ?? undefined)),
+  },
   {
     weight: 10,
     arbitrary: fc.tuple(fc.integer({ min: 1, max: 30 }), fc.boolean()).map(([one, is]) => credit(one, is)),
@@ -209,7 +154,7 @@ async function compareCharges(model: Readonly<Model>, { store, account, budgetKe
   if (budget?.spentMicros !== roubles(model.spent) || budget.heldMicros !== 0) {
     throw new Error(`the key has spent ${budget?.spentMicros}, not ${roubles(model.spent)}`)
   }
-  await agree(model, { store, account, budgetKey, holds: [], resolved: [] })
+  await agree(model, { store, account, budgetKey, holds: [], jobs: [], resolved: [] })
 }
 
 export interface LedgerModelOptions {
@@ -253,12 +198,14 @@ export async function ledgerModel(
       })
       const budgetKey = begun.keys.findByDigest(keyDigest(key))
       if (budgetKey === undefined) throw new Error('the key is not found')
-      const real: Real = { store: begun, account, budgetKey, holds: [], resolved: [] }
-      const model: Model = { balance: startRoubles, holds: [], charges: [], overrun: 0, spent: 0 }
+      const real: Real = { store: begun, account, budgetKey, holds: [], jobs: [], resolved: [] }
+      const model: Model = { balance: startRoubles, holds: [], jobs: [], charges: [], overrun: 0, spent: 0 }
       await fc.asyncModelRun(() => ({ model, real }), commands)
       store = real.store
       for (const hold of real.holds) await store.ledger.release(hold)
+      for (const job of real.jobs) await store.ledger.releaseJob(job)
       model.holds = []
+      model.jobs = []
       await compareCharges(model, real)
     },
   )
