@@ -39,10 +39,10 @@ export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<st
       checkRequestBytes(exchange, limits)
       if (exchange.get('request').media.length === 0) return
       const media = await measured(exchange, limits)
-      for (const request of byRequest(media)) {
-        const warning = checkMeasured(request, limits)
-        if (warning !== undefined) exchange.extraHeaders.push('x-gateway-warning', warning)
-      }
+      const warnings = [...byRequest(media)].map(request => checkMeasured(request, limits))
+      // One is enough, also of a batch.
+      const warning = warnings.find(text => text !== undefined)
+      if (warning !== undefined) exchange.extraHeaders.push('x-gateway-warning', warning)
       exchange.set('request', { ...exchange.get('request'), media })
       const unmeasured = media.filter(part => part.unmeasuredBecause !== undefined)
       if (unmeasured.length > 0) exchange.set('unmeasured', unmeasured)

@@ -127,6 +127,25 @@ for (const [what, [body, headers]] of Object.entries(spellings)) {
   })
 }
 
+await t.test('the limits are of each request in a batch', async t => {
+  const request = (width: number): object => ({
+    request: { contents: mediaQuestion('google', [{ type: 'image/jpeg', data: jpegOfSides(width, 9) }]) },
+  })
+  const batch = (...widths: number[]): Promise<ClientAnswer> =>
+    send(`${gateway.url}/v1beta/models/some-model:batchGenerateContent`, {
+      headers: ['x-goog-api-key', gateway.key, 'content-type', 'application/json'],
+      body: JSON.stringify({
+        batch: { display_name: 'b', input_config: { requests: { requests: widths.map(request) } } },
+      }),
+    })
+  const refused = await batch(100, 101)
+  t.equal(refused.status, 413)
+  t.match(
+    refused.body.toString(),
+    /requests\[1\]\.request\.contents\[0\]\.parts\[1\]\.inlineData is 101 x 9 pixels/,
+  )
+})
+
 await t.test('an address passes, and the gateway does not go there', async t => {
   let visits = 0
   const site = createServer((_request, response) => {
