@@ -1,4 +1,5 @@
-import { betterAuth } from 'better-auth'
+// Without Kysely, which the store stands in for.
+import { betterAuth } from 'better-auth/minimal'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import type { UserRows } from '../../accounts/user-rows.ts'
 import type { Log } from '../../log.ts'
