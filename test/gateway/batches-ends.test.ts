@@ -114,14 +114,16 @@ await t.test(
   async t => {
     const provider = await startBatchProvider(t)
     const config = batchConfig(provider.origin, often)
-    const above = [{ inputTokens: 1010, mode: 'whole', rubPerMillion: { input: '200' } }]
+    const above = [{ inputTokens: 2000, mode: 'whole', rubPerMillion: { input: '200' } }]
     const models = config['models'] as Record<string, object>
     const levelled = { ...models, 'gpt-5-nano': { ...models['gpt-5-nano'], above } }
     const gateway = await startTestGateway(t, { config: { ...config, models: levelled } })
-    await makeOpenaiBatch(gateway, batchLine('a', 'gpt-5-nano'))
+    const lines = ['a', 'b', 'c'].map(id => batchLine(id, 'gpt-5-nano'))
+    await makeOpenaiBatch(gateway, lines.join(''))
     provider.finish(provider.lastBatch())
     const charge = await onlyCharge(t, gateway)
-    t.equal(micros(charge), costOf([0]))
+    // Together they are longer than the threshold, and none of them is.
+    t.equal(micros(charge), costOf([0, 1, 2]))
     t.equal(charge.lines[0]?.model, 'gpt-5-nano-2026-01-01', 'by the output file, not by the totals')
   },
 )
