@@ -1,5 +1,6 @@
+import { Worker } from 'node:worker_threads'
 import { startGatewayProcess, type GatewayProcess } from './gateway-process.ts'
-import { denseChat, formPieces, longChat, type Pieces } from './bodies/made-bodies.ts'
+import { formPieces, longChat, type Pieces } from './bodies/made-bodies.ts'
 import { startSink, type Sink } from './bodies/sink.ts'
 import { upload } from './bodies/upload.ts'
 import { Watched } from './bodies/watched.ts'
@@ -66,7 +67,11 @@ async function warm(gateway: GatewayProcess): Promise<void> {
 }
 
 function ask(gateway: GatewayProcess, path: string, type: string, body: Pieces): Promise<number> {
-  return upload(gateway.url + path, { authorization: `Bearer ${gateway.key}`, 'content-type': type }, body)
+  return upload(gateway.url + path, headersOf(gateway, type), body)
+}
+
+function headersOf({ key }: GatewayProcess, type: string): Record<string, string> {
+  return { authorization: `Bearer ${key}`, 'content-type': type }
 }
 
 function many(gateway: GatewayProcess, number: number, make: () => Pieces): Promise<number[]> {
@@ -81,13 +86,12 @@ async function latency(sink: Sink): Promise<string> {
   try {
     await warm(gateway)
     const alone = await probe(gateway, performance.now() + 5000)
-    let isOver = false
-    const hostile = Array.from({ length: 16 }, async () => {
-      while (!isOver) await ask(gateway, chat, json, denseChat(8 * mebibyte))
+    const hostile = new Worker(new URL('bodies/hostile-worker.ts', import.meta.url), {
+      workerData: { url: gateway.url + chat, headers: headersOf(gateway, json) },
     })
+    await new Promise(resolve => setTimeout(resolve, 1000))
     const beside = await probe(gateway, performance.now() + 10_000)
-    isOver = true
-    await Promise.all(hostile)
+    await hostile.terminate()
     return [alone, beside].map(values => `p50 ${ms(values, 0.5)} ms, p99 ${ms(values, 0.99)} ms`).join(' | ')
   } finally {
     await gateway.stop()

@@ -31,9 +31,9 @@ export function longChat(bytes: number): Pieces {
 
 const dense = Buffer.alloc(pieceBytes, '[1],')
 
-/** A chat that is nothing but structure, so that every byte has to be looked at. */
+/** A chat that is nothing but structure, so that every byte has to be looked at, and that lacks its end. */
 export function denseChat(bytes: number): Pieces {
-  return around('{"model":"m","messages":[],"x":[', Math.floor(bytes / 4) * 4, '0]}', dense)
+  return around('{"model":"m","messages":[],"x":[', Math.floor(bytes / 4) * 4, '0]', dense)
 }
 
 /** A form with one file of so many bytes. */

@@ -47,6 +47,8 @@ export interface ReceivedBody<T> {
 
 /** Shorter bodies are scanned in one piece when they are there. */
 const shortBytesMax = 65_536
+/** Still shorter ones take less time than to wait for it. */
+const promptBytesMax = 4096
 
 /** Receives request bodies: scans them as they come, keeps them in memory or in files, all within bounds. */
 export class Bodies {
@@ -148,11 +150,12 @@ export class Bodies {
       const scan = options.scan(false, false)
       return scan === undefined ? undefined : await this.scan(store, scan)
     }
-    return await this.#turns.take(() => {
+    const scanAll = (): T | undefined => {
       const scan = options.scan(true, bytes.length === 0)
       if (bytes.length > 0) scan?.push(bytes)
       return scan?.end()
-    })
+    }
+    return bytes.length <= promptBytesMax ? scanAll() : await this.#turns.take(scanAll)
   }
 
   async #receiveLong<T>(

@@ -1,5 +1,5 @@
 /** How much of one turn of the event loop may go to reading bodies. */
-const turnMs = 4
+const turnMs = 2
 
 /**
  * Shares out the time of the event loop among all bodies that are scanned, so that nobody else waits long
