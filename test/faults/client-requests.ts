@@ -70,7 +70,8 @@ async function pipeline(context: FaultContext): Promise<string> {
 /** Sends a body of 20 MB and reads only then; the status, or 0 for a reset. */
 async function sendWhole(context: FaultContext, isAnnounced: boolean): Promise<number> {
   const client = await connectRaw(context.t, context.gateway.url)
-  const content = 'a'.repeat(20_000_000)
+  // Until the limit it is good JSON, or it would be refused for what it is.
+  const content = `{"a":"${'a'.repeat(20_000_000)}"}`
   const framing = isAnnounced ? `content-length: ${content.length}` : 'transfer-encoding: chunked'
   const framed = isAnnounced ? content : `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`
   client.socket.pause()

@@ -65,6 +65,8 @@ async function postEndlessly(order: HostileOrder, framing: string): Promise<numb
   const { hostname, port } = new URL(order.url)
   return await new Promise(resolve => {
     const socket = connect({ host: hostname, port: Number(port) })
+    // Until the limit it is good JSON, or it would be refused for what it is.
+    const beginning = framing.startsWith('transfer') ? '6\r\n{"a":"\r\n' : '{"a":"'
     const piece = Buffer.from(`10000\r\n${'a'.repeat(65_536)}\r\n`)
     const write = (): void => {
       while (!socket.destroyed && socket.write(piece));
@@ -78,7 +80,7 @@ async function postEndlessly(order: HostileOrder, framing: string): Promise<numb
     })
     socket.on('close', () => resolve(Number(received.split(' ')[1] ?? 0)))
     socket.write(
-      `POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${order.key}\r\n${framing}\r\n\r\n`,
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${order.key}\r\n${framing}\r\n\r\n${beginning}`,
     )
     write()
   })
