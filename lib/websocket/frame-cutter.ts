@@ -8,10 +8,14 @@ export interface Frame {
 /** The longest head of a frame: two bytes, a length of eight, a mask of four. */
 const headBytesMax = 14
 
-/** Cuts a stream of bytes into frames by their heads. Nothing is unmasked, changed or copied twice. */
+/** What is set aside at first for a frame that is not whole: its length is only what its sender says. */
+const bufferBytesMin = 4096
+
+/** Cuts a stream of bytes into frames by their heads. Nothing is unmasked or changed. */
 export class FrameCutter {
   readonly #frameBytesMax: number
-  #pieces: Buffer[] = []
+  /** The beginning of a frame that is not whole: it grows with what comes, however small the pieces are. */
+  #buffer = Buffer.alloc(0)
   #heldBytes = 0
   /** Of the frame that has begun, its head included; undefined while the head is not whole. */
   #frameBytes: number | undefined
@@ -30,9 +34,7 @@ export class FrameCutter {
     let rest = chunk
     while (rest.length > 0) {
       if (this.#frameBytes === undefined) {
-        const head =
-          this.#heldBytes === 0 ? rest : Buffer.concat([...this.#pieces, rest.subarray(0, headBytesMax)])
-        this.#frameBytes = frameLength(head, this.#frameBytesMax)
+        this.#frameBytes = frameLength(this.#head(rest), this.#frameBytesMax)
         if (this.#frameBytes === undefined) {
           this.#keep(rest)
           return
@@ -43,18 +45,35 @@ export class FrameCutter {
         this.#keep(rest)
         return
       }
-      const bytes = rest.subarray(0, missing)
-      yield { bytes: this.#heldBytes === 0 ? bytes : Buffer.concat([...this.#pieces, bytes]) }
-      this.#pieces = []
-      this.#heldBytes = 0
-      this.#frameBytes = undefined
+      yield { bytes: this.#whole(rest.subarray(0, missing)) }
       rest = rest.subarray(missing)
     }
   }
 
+  #head(rest: Buffer): Buffer {
+    if (this.#heldBytes === 0) return rest
+    return Buffer.concat([this.#buffer.subarray(0, this.#heldBytes), rest.subarray(0, headBytesMax)])
+  }
+
+  #whole(last: Buffer): Buffer {
+    this.#frameBytes = undefined
+    if (this.#heldBytes === 0) return last
+    this.#keep(last)
+    const bytes = this.#buffer.subarray(0, this.#heldBytes)
+    this.#buffer = Buffer.alloc(0)
+    this.#heldBytes = 0
+    return bytes
+  }
+
   #keep(piece: Buffer): void {
-    this.#pieces.push(piece)
-    this.#heldBytes += piece.length
+    const length = this.#heldBytes + piece.length
+    if (length > this.#buffer.length) {
+      const grown = Buffer.allocUnsafe(Math.max(bufferBytesMin, length, this.#buffer.length * 2))
+      this.#buffer.copy(grown, 0, 0, this.#heldBytes)
+      this.#buffer = grown
+    }
+    piece.copy(this.#buffer, this.#heldBytes)
+    this.#heldBytes = length
   }
 }
 

@@ -33,6 +33,7 @@ export class MessageReader {
   readonly #checker: FrameChecker
   readonly #limits: MessageLimits
   #frames: Buffer[] = []
+  #framesBytes = 0
   #heldBytes = 0
 
   constructor(limits: MessageLimits) {
@@ -59,7 +60,8 @@ export class MessageReader {
     for (const frame of this.#cutter.push(chunk)) {
       const found = this.#checker.check(frame.bytes)
       this.#frames.push(frame.bytes)
-      this.#hold(this.#frames.reduce((sum, { length }) => sum + length, 0) + this.#cutter.heldBytes)
+      this.#framesBytes += frame.bytes.length
+      this.#hold(this.#framesBytes + this.#cutter.heldBytes)
       if (this.#frames.length > fragmentsMax) {
         throw new SessionError(1008, `A message came in more than ${fragmentsMax} frames.`)
       }
@@ -68,9 +70,10 @@ export class MessageReader {
       if (isInMessage && found.kind !== 'close') continue
       const frames = this.#frames.length === 1 ? frame.bytes : Buffer.concat(this.#frames)
       this.#frames = []
+      this.#framesBytes = 0
       yield { kind: found.kind, frames, data: found.data ?? noData }
     }
-    this.#hold(this.#frames.reduce((sum, { length }) => sum + length, 0) + this.#cutter.heldBytes)
+    this.#hold(this.#framesBytes + this.#cutter.heldBytes)
     const bytes = this.#heldBytes
     if (bytes > this.#limits.messageBytesMax + fragmentsMax * 14) throw tooLong(this.#limits.messageBytesMax)
   }

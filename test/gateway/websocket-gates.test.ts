@@ -202,3 +202,28 @@ await t.test(
     t.match(exhausted.body, 'credentials_exhausted')
   },
 )
+
+await t.test('Live: a session is resumed by the account that began it, and by no other', async t => {
+  const gateway = await startSessionGateway(t, ({ socket }) =>
+    socket.once('message', () => {
+      socket.send('{"setupComplete":{}}')
+      socket.send('{"sessionResumptionUpdate":{"newHandle":"handle-1","resumable":true}}')
+    }),
+  )
+  const first = await openSession(t, gateway.liveUrl, { key: gateway.key })
+  first.send('{"setup":{"model":"models/gemini-live","sessionResumption":{}}}')
+  await first.next('sessionResumptionUpdate')
+  const resume = '{"setup":{"model":"models/gemini-live","session_resumption":{"handle":"handle-1"}}}'
+  const again = await openSession(t, gateway.liveUrl, { key: gateway.key })
+  again.send(resume)
+  await again.next('setupComplete')
+  t.equal(gateway.upstream.sessions.length, 2)
+
+  const { id: accountId } = await gateway.accounts.createAccount({ email: 'other@example.org' })
+  await gateway.accounts.credit({ accountId, amountMicros: 1_000_000_000, reason: 'test' })
+  const { key } = await gateway.accounts.createKey({ accountId })
+  const other = await openSession(t, gateway.liveUrl, { key })
+  other.send(resume)
+  t.match(await other.closed, { code: 1008, reason: /handle-1/ })
+  t.equal(gateway.upstream.sessions.length, 2, 'nothing was forwarded')
+})
