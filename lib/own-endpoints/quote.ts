@@ -20,7 +20,8 @@ export async function quote(own: OwnRequest, query: URLSearchParams): Promise<un
   const path = query.get('for') ?? pathDefault
   const route = findRoute('POST', path, exchange.request.rawHeaders, config.providers)
   const { operation } = route.match
-  if (route.ownEndpoint !== undefined || operation.unsupported !== undefined) {
+  const isUnpriced = operation.unsupported !== undefined || operation.body === 'streamed'
+  if (route.ownEndpoint !== undefined || isUnpriced) {
     throw new GatewayError('request_invalid', `${path} is nothing that can be priced.`, { param: 'for' })
   }
   const scanned = await scanAgain(bodies, exchange, route)
