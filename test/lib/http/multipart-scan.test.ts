@@ -191,3 +191,27 @@ await t.test('the number of parts is bounded', async t => {
   t.equal(reasonOf(form(...lines, '--b--'), 4), 'too_many_parts')
   t.equal(reasonOf(form(...lines, '--b--'), 5), 'none')
 })
+
+await t.test('long parts that look like boundaries are found the same in long chunks', async t => {
+  const piece = fc.constantFrom('\r\n--', '\r\n', '-', 'c', '\n--c', 'x'.repeat(700), '\r\n--a'.repeat(50))
+  const content = fc.array(piece, { maxLength: 30 }).map(pieces => pieces.join(''))
+  fc.assert(
+    fc.property(fc.array(content, { maxLength: 4 }), fc.integer({ min: 1, max: 5000 }), (contents, size) => {
+      const body = form(...contents.flatMap(text => ['--b', field, '', text]), '--b--')
+      const { parts } = scanMultipart(body, 'b')
+      assert.deepEqual(
+        parts.map(({ start, end }) => body.toString('latin1', start, end)),
+        contents,
+      )
+      const seen: string[] = []
+      const scanner = new MultipartScanner('b', {
+        onContent: (_part, bytes) => void seen.push(bytes.toString('latin1')),
+      })
+      for (let at = 0; at < body.length; at += size) scanner.push(body.subarray(at, at + size))
+      assert.deepEqual(scanner.end().parts, parts)
+      assert.equal(seen.join(''), contents.join(''))
+    }),
+    { numRuns: 300 },
+  )
+  t.end()
+})
