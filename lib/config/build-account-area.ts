@@ -18,6 +18,9 @@ export function buildAccountArea(
   if (mail === undefined && publicUrl !== undefined && !isLoopback(publicUrl)) {
     problems.add(['accountArea', 'mail'], 'is needed where publicUrl is not this machine: nobody could sign up')
   }
+  if (publicUrl === undefined && !/^(localhost|127\..*|::1)$/.test(listen.host)) {
+    problems.add(['accountArea', 'publicUrl'], 'is needed where others than this machine can reach it: letters link there')
+  }
   const resolved: Record<string, LegalDocument> = {}
   for (const kind of ['offer', 'personalData'] as const) {
     const document = documents[kind]

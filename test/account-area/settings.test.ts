@@ -1,5 +1,8 @@
 import { writeFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
+import { get } from 'node:https'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { loadConfig } from '../../lib/config/load-config.ts'
 import { startGateway } from '../../lib/gateway.ts'
@@ -56,6 +59,23 @@ await t.test('without the setting there are no pages, and closing ends them wher
   await area.test.gateway.close(0)
 
   await t.rejects(area.browser().get('/sign-in'), { code: 'ECONNREFUSED' })
+})
+
+await t.test('with a certificate the pages are served by https, and cookies are for https alone', async t => {
+  const tls = fileURLToPath(new URL('../fixtures/tls', import.meta.url))
+  const area = await startAccountArea(t, {
+    tls: { cert: join(tls, 'good.pem'), key: join(tls, 'good.key') },
+  })
+  t.match(area.url, /^https:/)
+
+  const headers = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
+    get(`${area.url}/sign-in`, { rejectUnauthorized: false, agent: false }, answer => {
+      answer.resume().on('end', () => resolve(answer.headers))
+    }).on('error', reject)
+  })
+
+  t.match(headers['set-cookie']?.[0], /^__Host-account\.visitor=.*; Secure/)
+  t.match(headers['strict-transport-security'], 'max-age')
 })
 
 await t.test('the secret of the store is kept, so that a restart signs nobody out', async t => {

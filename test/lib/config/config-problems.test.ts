@@ -64,6 +64,7 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['unmetered: 1', 'unmetered', /true or false/],
   ['accountArea: { listen: { port: 1 }, publicUrl: https://a.example }', 'accountArea.mail', /is needed/],
   ['accountArea: { listen: { port: 1 }, publicUrl: http://a.example }', 'accountArea.publicUrl', /must be https/],
+  ['accountArea: { listen: { host: 0.0.0.0, port: 1 } }', 'accountArea.publicUrl', /is needed/],
   ['accountArea: { listen: { port: 1 }, secret: short }', 'accountArea.secret', /32/],
   ['accountArea: { listen: { port: 1 }, mail: { url: http://a.example, from: a@b.c } }', 'accountArea.mail.url', /mail server/],
   [
