@@ -227,3 +227,24 @@ await t.test('Live: a session is resumed by the account that began it, and by no
   t.match(await other.closed, { code: 1008, reason: /handle-1/ })
   t.equal(gateway.upstream.sessions.length, 2, 'nothing was forwarded')
 })
+
+await t.test('the limits of a key count sessions as they count requests', async t => {
+  const gateway = await startSessionGateway(t, answerResponses, {
+    config: {
+      plugins: [
+        'auth',
+        'model-router',
+        { 'rate-limit': { concurrentRequests: 1 } },
+        'upstream-proxy',
+        'usage-tap',
+      ],
+    },
+  })
+  const headers = { authorization: `Bearer ${gateway.key}` }
+  const first = await openSession(t, gateway.realtimeUrl, { headers })
+  t.equal((await refusedSession(gateway.realtimeUrl, { headers })).status, 429)
+  first.socket.close()
+  await first.closed
+  await until(() => gateway.logLines.some(line => line.includes('"outcome":"completed"')))
+  await openSession(t, gateway.realtimeUrl, { headers })
+})

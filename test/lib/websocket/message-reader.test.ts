@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Sender } from 'ws'
 import { MessageReader, type Message } from '../../../lib/websocket/message-reader.ts'
-import '../../../lib/websocket/web-socket-frames.ts'
 
 /** What is sent as one message: its fragments, with pings between them. */
 const messages = fc.array(
