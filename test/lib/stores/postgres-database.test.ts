@@ -1,5 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../lib/clock.ts'
+import { postgresMigrations } from '../../../lib/stores/postgres-schema.ts'
 import { openPostgresReports } from '../../../lib/stores/postgres-reports.ts'
 import { accountWith, chargeOf, holdOf } from '../../contracts/store-under-test.ts'
 import { inDatabase } from '../../fixtures/in-database.ts'
@@ -18,18 +19,27 @@ await t.test('a database of a newer program is refused', async t => {
 
 await t.test('a database of an older program gets what is new, and keeps what it has', async t => {
   const url = await server.createDatabase()
-  const first = await openNode(t, url)
-  const account = await accountWith(first, 10)
-  await first.close()
-  await inDatabase(url, client =>
-    client.query('DROP TABLE rate_counts; UPDATE gateway_schema SET version = 1'),
-  )
+  await inDatabase(url, async client => {
+    await client.query(postgresMigrations[0] ?? '')
+    await client.query('CREATE TABLE gateway_schema (version INTEGER NOT NULL)')
+    await client.query('INSERT INTO gateway_schema VALUES (1)')
+    await client.query(
+      `INSERT INTO accounts (id, kind, balance_micros, created_at) VALUES ('old', 'customer', 10000000, 0)`,
+    )
+    await client.query(
+      `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at) VALUES
+         ('c', 0, 'credit', 'old', 10000000, 0), ('c', 0, 'cash', 'house:cash', -10000000, 0)`,
+    )
+  })
   await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /older release/ })
 
   const second = await openNode(t, url)
 
   t.equal(second.isNew, false)
-  t.match(await second.ledger.balance(account), { balanceMicros: 10_000_000 })
+  t.match(await second.ledger.balance('old'), { balanceMicros: 10_000_000 })
+  t.strictSame(await second.ledger.dueJobs(1, 1000), [])
+  await second.ledger.charge(await holdOf(second, 'old', 4), chargeOf({ input: 3 }))
+  t.strictSame(await second.verify(), [])
   await inDatabase(url, client => client.query('SELECT points FROM rate_counts'))
 })
 
