@@ -1,24 +1,25 @@
 import type { Interest } from '../../http/json-scan.ts'
 import type { BatchSum } from '../batch-sum.ts'
-import { list, object, value } from '../interest.ts'
-import { addUsed } from '../measure.ts'
+import { list, object, span, value } from '../interest.ts'
 import { UsageFields } from '../usage-fields.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 
 /** Where one answer of a batch says what it used, under names with a prefix. */
 export function answerInterest(prefix = ''): Interest {
-  return object({
+  const answer = object({
     usagemetadata: value(`${prefix}tokens`),
     // Of embeddings, the number alone.
     tokencount: value(`${prefix}count`),
     modelversion: value(`${prefix}version`),
     candidates: list(object({ groundingmetadata: object({ websearchqueries: value(`${prefix}queries`) }) })),
   })
+  return { ...span(`${prefix}answer`), ...answer }
 }
 
 /** Adds what one answer used; answers false for a value that says nothing of it. */
 export function addAnswer(sum: BatchSum, name: string, found: unknown, flags: Set<string>): boolean {
-  if (name !== 'tokens' && name !== 'count') return false
+  const isTold = found !== undefined && found !== null
+  if (!isTold || (name !== 'tokens' && name !== 'count')) return false
   const usage = name === 'tokens' ? found : { promptTokenCount: Number(found) }
   const measure = measureMetadata(new UsageFields(usage, flags), generateNames)
   if (measure === undefined) return false
@@ -31,12 +32,4 @@ export function countQueries(queries: unknown, model: string | undefined): numbe
   if (!Array.isArray(queries)) return 0
   const count = new Set(queries.filter(query => typeof query === 'string' && query.trim() !== '')).size
   return /^(?:models\/)?gemini-[12]\b/.test(model ?? '') ? Math.min(1, count) : count
-}
-
-/** Searches are not part of any prompt, so they stand in a line of their own. */
-export function addSearches(sum: BatchSum, searches: number): void {
-  if (searches === 0) return
-  const meters = {}
-  addUsed(meters, 'searches', searches)
-  sum.add({ meters, tier: 'batch' }, {})
 }

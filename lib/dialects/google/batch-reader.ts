@@ -6,7 +6,7 @@ import { batchReading, BatchResultsReader, lastValue } from '../batch-results.ts
 import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
 import { list, object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { addAnswer, addSearches, answerInterest, countQueries } from './batch-answers.ts'
+import { addAnswer, answerInterest, countQueries } from './batch-answers.ts'
 
 /** What came of the requests; it may stand at two places, or at both. */
 function output(place: string): ReturnType<typeof object> {
@@ -35,10 +35,12 @@ const finalStates: ReadonlySet<string> = new Set(
 class Output {
   readonly sum = new BatchSum()
   file = ''
-  searches = 0
+  /** Answers to requests, and those that say what they used. */
+  answers = 0
+  counted = 0
 
   get isEmpty(): boolean {
-    return this.file === '' && this.sum.lines().length === 0
+    return this.file === '' && this.answers === 0
   }
 }
 
@@ -59,7 +61,7 @@ export class GoogleBatchReader extends AnswerReader {
     const { isTerminal } = super.end()
     const output = [...this.#outputs.values()].find(({ isEmpty }) => !isEmpty) ?? new Output()
     const job = this.#id === '' ? undefined : this.#sighting(output)
-    addSearches(output.sum, output.searches)
+    if (output.answers > output.counted) this.flags.add('usage_missing')
     const sum = job?.state === 'done' && job.resultsPath === undefined ? output.sum : new BatchSum()
     return batchReading(sum, this.flags, { isTerminal, ...(job !== undefined && { job }) })
   }
@@ -70,11 +72,12 @@ export class GoogleBatchReader extends AnswerReader {
     const [place = '', what = ''] = name.split(':')
     const output = this.#outputs.get(place)
     if (output === undefined) return
-    if (what === 'queries') output.searches += countQueries(value, this.model)
+    if (what === 'queries') output.sum.addSearches(undefined, countQueries(value, this.model))
     else if (what === 'file' && typeof value === 'string') {
       output.file = value
       this.nameObject('file', value)
-    } else addAnswer(output.sum, what, value, this.flags)
+    } else if (what === 'answer') output.answers += 1
+    else if (addAnswer(output.sum, what, value, this.flags)) output.counted += 1
   }
 
   protected override nameObject(kind: ObjectKind, id: unknown): void {
@@ -100,28 +103,21 @@ const line = object({ response: answerInterest() })
 
 /** Reads the file of answers: JSON lines of `{key, response}`, and `{key, error}` for what is not billed. */
 export class GoogleBatchFileReader extends BatchResultsReader {
-  #searches = 0
-
   constructor(context: UsageReaderContext) {
     super(context, line)
-  }
-
-  override end(): UsageReading {
-    addSearches(this.sum, this.#searches)
-    return super.end()
   }
 
   protected override takeResult({ findings }: ScanResult): void {
     const version = lastValue(findings, 'version')
     for (const { name } of findings) {
       if (name !== 'queries') continue
-      this.#searches += countQueries(
-        lastValue(findings, name),
-        typeof version === 'string' ? version : undefined,
-      )
+      const model = typeof version === 'string' ? version : undefined
+      this.sum.addSearches(undefined, countQueries(lastValue(findings, name), model))
       break
     }
     const name = findings.some(finding => finding.name === 'tokens') ? 'tokens' : 'count'
-    addAnswer(this.sum, name, lastValue(findings, name), this.flags)
+    const isAnswer = findings.some(finding => finding.name === 'answer' && finding.type === 'object')
+    const isCounted = addAnswer(this.sum, name, lastValue(findings, name), this.flags)
+    if (isAnswer && !isCounted) this.flags.add('usage_missing')
   }
 }
