@@ -66,6 +66,28 @@ await t.test('every route with a name in its path says of what', t => {
   t.end()
 })
 
+await t.test('every body in which something is looked for is read', t => {
+  for (const { name, routes } of Object.values(dialects)) {
+    for (const { operation, path } of routes) {
+      if (operation.interest === undefined) continue
+      t.ok(operation.factsFromJson ?? operation.readJsonParts, `${name}: ${path}`)
+    }
+  }
+  t.end()
+})
+
+await t.test('the file of a batch of Google is looked for too', async t => {
+  for (const name of ['files/theirs-1', 'files/nobody-1']) {
+    const answer = await send(`${gateway.url}/v1beta/models/some-model:batchGenerateContent`, {
+      headers: ['x-goog-api-key', gateway.key, 'content-type', 'application/json'],
+      body: JSON.stringify({ batch: { input_config: { file_name: name } } }),
+    })
+    t.equal(answer.status, 404, answer.body.toString())
+    t.match(answer.body.toString(), name)
+  }
+  t.equal(upstream.requests.length, 0)
+})
+
 for (const dialect of Object.values(dialects)) {
   for (const row of dialect.routes) {
     const naming = (whose: string): readonly NamingRequest[] =>

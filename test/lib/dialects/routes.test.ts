@@ -119,7 +119,9 @@ await t.test('everything that is charged reads facts and usage', async t => {
       if (operation.isFree) continue
       t.ok('readUsage' in operation, path)
       t.ok(
-        operation.body === 'multipart' ? 'factsFromMultipart' in operation : 'factsFromJson' in operation,
+        operation.body === 'multipart'
+          ? 'factsFromMultipart' in operation
+          : 'factsFromJson' in operation || 'readJsonParts' in operation,
         path,
       )
       t.equal(operation.body === 'json' && operation.interest === undefined, false, path)
