@@ -1,0 +1,36 @@
+import t from 'tap'
+import { jobConfig } from '../fixtures/job-gateway.ts'
+import { call, jobClients, submit } from '../fixtures/job-kinds.ts'
+import { startJobProvider } from '../fixtures/job-provider.ts'
+import { startKillableGateway } from '../fixtures/killable-gateway.ts'
+
+const micros = (roubles: number): number => Math.round(roubles * 1e6)
+
+/** The gateway does not ask within a test: what is seen is seen in the client's own answers. */
+const seldomMs = 600_000
+
+for (const client of jobClients) {
+  await t.test(
+    `${client.name}: the client's own answer charges it, at the price of its submission`,
+    async t => {
+      const provider = await startJobProvider(t)
+      const gateway = await startKillableGateway(t, jobConfig(provider.origin, seldomMs))
+      const { id, requestId } = await submit(gateway, client)
+      const dear = { rubPerMillion: { input: '7000', output: '7000' }, rubPerUnit: { videoSeconds: '7000' } }
+      const changed = { 'sora-2': dear, 'veo-3': dear, 'gpt-5': dear, 'deep-research': dear }
+      await gateway.restart(jobConfig(provider.origin, seldomMs, changed))
+
+      provider.end(id, 'done')
+      const answer = await call(gateway, 'GET', client.pathOf(id))
+      t.equal(answer.status, 200)
+      const [charge, ...more] = await gateway.charges()
+      t.same(more, [])
+      t.equal(charge?.requestId, requestId, 'before the answer has ended')
+      t.equal(micros(Number(charge?.amount)), micros(client.cost))
+      t.not(answer.requestId, requestId)
+      await call(gateway, 'GET', client.pathOf(id))
+      t.equal((await gateway.charges()).length, 1)
+      t.same(await gateway.breaches(), [])
+    },
+  )
+}
