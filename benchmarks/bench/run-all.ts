@@ -71,7 +71,6 @@ function contenders(port: number): readonly Contender[] {
 
 /** Starts everything, measures by turns, stops everything. */
 export async function runAll(run: Run): Promise<Results> {
-  const { loader, effort, say, upstream } = run
   const targets: Target[] = []
   const absent: string[] = []
   try {
@@ -80,64 +79,68 @@ export async function runAll(run: Run): Promise<Results> {
       if (typeof started === 'string') absent.push(started)
       else targets.push(started)
     }
-    absent.forEach(reason => say(`left out: ${reason}`))
-    const idle = new Map(targets.map(target => [target.name, target.rssBytes()]))
-    const startMs = Object.fromEntries(
-      targets
-        .filter(({ startMs }) => startMs !== undefined)
-        .map(({ name, startMs }) => [name, startMs as number]),
-    )
-    const everybody = [upstream, ...targets]
-    const streamBytes: Record<string, number> = {}
-    for (const target of targets.filter(({ name }) => looksAt(name))) {
-      say(`${target.name}: memory of open streams`)
-      streamBytes[target.name] = await bytesPerStream(loader, target, effort.streams * 2)
-    }
-    say('one request at a time')
-    const alone = await latencyAlone(loader, everybody, effort)
-    say('the first byte of a stream')
-    const first = await firstByte(loader, everybody, effort)
-    say('as much as each can')
-    const saturation = await saturate(loader, everybody, effort)
-    say('prompts of 300 KB')
-    const largePrompts = await saturate(
-      loader,
-      everybody,
-      { ...effort, rounds: Math.ceil(effort.rounds / 2) },
-      300_000,
-    )
-    const rates: Record<string, { half: Quantiles; most: Quantiles }> = {}
-    for (const target of everybody) {
-      const most = saturation.get(target.name)?.requestsPerSecond ?? 0
-      say(`${target.name} at a half and at four fifths of its most`)
-      rates[target.name] = {
-        half: await atRate(loader, target, most * 0.5, effort),
-        most: await atRate(loader, target, most * 0.8, effort),
-      }
-    }
-    const streams: Record<string, Streams> = {}
-    for (const target of everybody) {
-      say(`${target.name}: ${effort.streams} streams`)
-      streams[target.name] = await manyStreams(loader, target, effort)
-    }
-    const memories: Record<string, Memory> = {}
-    for (const target of targets.filter(({ name }) => looksAt(name))) {
-      say(`${target.name}: memory`)
-      const before = { idleBytes: idle.get(target.name) ?? 0, streamBytes: streamBytes[target.name] ?? 0 }
-      memories[target.name] = await memory(loader, target, before, effort)
-    }
-    return {
-      saturation: Object.fromEntries(saturation),
-      largePrompts: Object.fromEntries(largePrompts),
-      alone: Object.fromEntries(alone),
-      firstByte: Object.fromEntries(first),
-      atRate: rates,
-      streams,
-      memory: memories,
-      startMs,
-      absent,
-    }
+    absent.forEach(reason => run.say(`left out: ${reason}`))
+    return { ...(await measureAll(run, targets)), absent }
   } finally {
     for (const target of targets) await target.stop()
   }
+}
+
+async function measureAll(run: Run, targets: readonly Target[]): Promise<Omit<Results, 'absent'>> {
+  const { loader, effort, say, upstream } = run
+  const idle = new Map(targets.map(target => [target.name, target.rssBytes()]))
+  const looked = targets.filter(({ name }) => looksAt(name))
+  const everybody = [upstream, ...targets]
+  const streamBytes = await ofEach(looked, target => {
+    say(`${target.name}: memory of open streams`)
+    return bytesPerStream(loader, target, effort.streams * 2)
+  })
+  say('one request at a time')
+  const alone = await latencyAlone(loader, everybody, effort)
+  say('the first byte of a stream')
+  const first = await firstByte(loader, everybody, effort)
+  say('as much as each can')
+  const saturation = await saturate(loader, everybody, effort)
+  say('prompts of 300 KB')
+  const fewer = { ...effort, rounds: Math.ceil(effort.rounds / 2) }
+  const largePrompts = await saturate(loader, everybody, fewer, 300_000)
+  const atRates = await ofEach(everybody, async target => {
+    const most = saturation.get(target.name)?.requestsPerSecond ?? 0
+    say(`${target.name} at a half and at four fifths of its most`)
+    return {
+      half: await atRate(loader, target, most * 0.5, effort),
+      most: await atRate(loader, target, most * 0.8, effort),
+    }
+  })
+  const streams = await ofEach(everybody, target => {
+    say(`${target.name}: ${effort.streams} streams`)
+    return manyStreams(loader, target, effort)
+  })
+  const memories = await ofEach(looked, target => {
+    say(`${target.name}: memory`)
+    const before = { idleBytes: idle.get(target.name) ?? 0, streamBytes: streamBytes[target.name] ?? 0 }
+    return memory(loader, target, before, effort)
+  })
+  return {
+    saturation: Object.fromEntries(saturation),
+    largePrompts: Object.fromEntries(largePrompts),
+    alone: Object.fromEntries(alone),
+    firstByte: Object.fromEntries(first),
+    atRate: atRates,
+    streams,
+    memory: memories,
+    startMs: Object.fromEntries(
+      targets.flatMap(({ name, startMs }) => (startMs === undefined ? [] : [[name, startMs]])),
+    ),
+  }
+}
+
+/** Measures one after the other, by name. */
+async function ofEach<T>(
+  targets: readonly Target[],
+  measureOne: (target: Target) => Promise<T>,
+): Promise<Record<string, T>> {
+  const measured: Record<string, T> = {}
+  for (const target of targets) measured[target.name] = await measureOne(target)
+  return measured
 }
