@@ -33,9 +33,14 @@ export interface FaultResult {
 
 /** Runs cases one after another before whole gateways, and sees to it that none leaves anything behind. */
 export class FaultRun {
+  readonly #patience: number
   readonly #scope = new Scope()
   readonly #pairs = new Map<string, Pair>()
   #memoryBytes: number | undefined
+
+  constructor(patience = 1) {
+    this.#patience = patience
+  }
 
   async run(fault: Fault): Promise<FaultResult> {
     const pair = await this.#pairFor(fault.setting ?? {})
@@ -49,6 +54,7 @@ export class FaultRun {
     const context: FaultContext = {
       t: scope.asTest,
       ...pair,
+      patience: this.#patience,
       async startGateway(options: TestGatewayOptions) {
         const gateway = await startTestGateway(scope.asTest, options)
         own.push(gateway)
