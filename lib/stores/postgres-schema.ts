@@ -1,4 +1,5 @@
 import { applyOperations } from './postgres-apply.ts'
+import { postgresSettings } from './settings-schema.ts'
 import { postgresUsers } from './user-schema.ts'
 
 const tables = `
@@ -218,4 +219,5 @@ export const postgresMigrations: readonly string[] = [
   rateCounts,
   jobs + applyOperations,
   postgresUsers,
+  postgresSettings,
 ]

@@ -1,9 +1,11 @@
+import type { AccountSettings } from '../accounts/account-settings.ts'
 import type { UserRow, UserRows } from '../accounts/user-rows.ts'
 import type { Clock } from '../clock.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import { isStoreFailure, transaction } from './postgres-connection.ts'
 import type { PostgresPool } from './postgres-connection.ts'
 import { numbered, postgresQueries } from './postgres-queries.ts'
+import { StoreAccountSettings } from './store-account-settings.ts'
 import { StoreUserRows } from './store-user-rows.ts'
 import type { SqlStatement } from './user-tables.ts'
 
@@ -23,11 +25,15 @@ async function change(pool: PostgresPool, statements: readonly SqlStatement[]): 
   }
 }
 
-/** Users on PostgreSQL: each change is a transaction. */
-export function postgresUsers(pool: PostgresPool, clock: Clock): UserRows {
-  return new StoreUserRows({
+/** Users and settings on PostgreSQL: each change is a transaction. */
+export function postgresUsers(
+  pool: PostgresPool,
+  clock: Clock,
+): { readonly users: UserRows; readonly settings: AccountSettings } {
+  const options = {
     queries: postgresQueries(pool),
-    change: statements => change(pool, statements),
+    change: (statements: readonly SqlStatement[]) => change(pool, statements),
     clock,
-  })
+  }
+  return { users: new StoreUserRows(options), settings: new StoreAccountSettings(options) }
 }

@@ -103,7 +103,7 @@ async function assembleStore(
       ledger,
       accounts: new PostgresAccounts({ pool, keys, clock, owner }),
       keys,
-      users: postgresUsers(pool, clock),
+      ...postgresUsers(pool, clock),
       reports: postgresReports(pool, clock),
       recovery: { releasedHolds: await openHolds.endAbandoned() },
       isNew,

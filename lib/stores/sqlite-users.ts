@@ -1,7 +1,10 @@
+import type { AccountSettings } from '../accounts/account-settings.ts'
 import type { UserRow, UserRows } from '../accounts/user-rows.ts'
 import type { Clock } from '../clock.ts'
+import { StoreAccountSettings } from './store-account-settings.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { StoreUserRows } from './store-user-rows.ts'
+import type { SqlStatement } from './user-tables.ts'
 import { written } from './write-queue.ts'
 import type { WriteQueue } from './write-queue.ts'
 
@@ -12,14 +15,16 @@ interface SqliteUsersOptions {
   readonly onAccount: (accountId: string) => void
 }
 
-/** Users on SQLite: changes go to the ledger's writer, since there is no other. */
-export function sqliteUsers({ queries, queue, clock, onAccount }: SqliteUsersOptions): UserRows {
-  return new StoreUserRows({
-    queries,
-    // Whoever asked is told that it failed, and must not find later that it was done after all.
-    change: async statements =>
-      (await written(queue.add(['statements', statements], { isKept: false }))) as readonly UserRow[],
-    clock,
-    onAccount,
-  })
+/** Users and settings on SQLite: changes go to the ledger's writer, since there is no other. */
+export function sqliteUsers({ queries, queue, clock, onAccount }: SqliteUsersOptions): {
+  readonly users: UserRows
+  readonly settings: AccountSettings
+} {
+  // Whoever asked is told that it failed, and must not find later that it was done after all.
+  const change = async (statements: readonly SqlStatement[]): Promise<readonly UserRow[]> =>
+    (await written(queue.add(['statements', statements], { isKept: false }))) as readonly UserRow[]
+  return {
+    users: new StoreUserRows({ queries, change, clock, onAccount }),
+    settings: new StoreAccountSettings({ queries, change, clock }),
+  }
 }

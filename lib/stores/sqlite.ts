@@ -174,7 +174,7 @@ function assembleStore(
     ledger,
     accounts: new SqliteAccounts({ queue, book, spending, keys, clock }),
     keys,
-    users: sqliteUsers({ queries, queue, clock, onAccount: accountId => book.add(accountId, 0) }),
+    ...sqliteUsers({ queries, queue, clock, onAccount: accountId => book.add(accountId, 0) }),
     reports,
     recovery: { releasedHolds: snapshot.releasedHolds },
     isNew: snapshot.isNew,

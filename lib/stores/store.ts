@@ -1,3 +1,4 @@
+import type { AccountSettings } from '../accounts/account-settings.ts'
 import type { Accounts, KeyDirectory } from '../accounts/accounts.ts'
 import type { UserRows } from '../accounts/user-rows.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -17,6 +18,7 @@ export interface Store {
   readonly accounts: Accounts
   readonly keys: KeyDirectory
   readonly users: UserRows
+  readonly settings: AccountSettings
   readonly reports: Reports
   /** What a crash had left open and opening the store resolved. */
   readonly recovery: { readonly releasedHolds: readonly ReleasedHold[] }

@@ -1,0 +1,36 @@
+import type { Micros } from '../ledger/ledger.ts'
+
+/** An account whose balance has fallen below what its owners asked to be told of. */
+export interface LowBalance {
+  readonly accountId: string
+  readonly balanceMicros: Micros
+  readonly belowMicros: Micros
+  /** Whose e-mail is confirmed. */
+  readonly owners: readonly { readonly email: string; readonly language: string | undefined }[]
+}
+
+/** What owners set for their accounts. What changes something resolves when it is on the disk. */
+export interface AccountSettings {
+  /** The bound of the low-balance alert; undefined when there is none. */
+  alertBelow(accountId: string): Promise<Micros | undefined>
+  setAlertBelow(accountId: string, belowMicros: Micros | undefined): Promise<void>
+  /**
+   * Takes the alerts that nobody tells of, for so long: another node, or this one after a crash, takes what was
+   * not ended by then. An account that is above its bound again has none.
+   */
+  takeAlerts(forMs: number): Promise<readonly LowBalance[]>
+  /** The owners were told. */
+  endAlert(accountId: string): Promise<void>
+  /** Gives a user and their account another e-mail; false when it is taken, or `from` is theirs no more. */
+  changeEmail(change: {
+    readonly userId: string
+    readonly from: string
+    readonly to: string
+  }): Promise<boolean>
+  /**
+   * Removes a user and what is personal about the accounts they own: e-mails, names, sessions, what they sign in
+   * with, names and addresses of keys. Accounts and what they were charged stay under their ids, and consents as
+   * proof. Keys are for the caller to revoke before.
+   */
+  deleteUser(userId: string): Promise<void>
+}
