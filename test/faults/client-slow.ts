@@ -83,7 +83,8 @@ async function sendSlowlyBesideOthers(context: FaultContext, count: number): Pro
     const clients: RawClient[] = []
     for (let n = 0; n < count; n += 1) {
       const client = await connectRaw(context.t, context.gateway.url)
-      client.socket.write(n % 2 === 0 ? head.slice(0, -20) : `${head}{`)
+      // Blanks may follow in the value of a header, and in JSON.
+      client.socket.write(n % 2 === 0 ? `${head.slice(0, -2)}x-slow: a` : `${head}{`)
       clients.push(client)
     }
     let isOver = false

@@ -15,7 +15,7 @@ import { Scope } from './scope.ts'
 import { watchProcess, type WatchedProcess } from './watched-process.ts'
 
 /** How long a case may take, and how long its traces may stay. */
-const caseMs = 30_000
+const caseMs = 60_000
 const settleMs = 5_000
 /** Beyond what the first cases made it: caches, compiled code and the rows that the store keeps. */
 const memoryGrowthBytesMax = 48 * 1_048_576

@@ -66,7 +66,7 @@ await t.test(
     gateway.child.kill('SIGTERM')
 
     t.equal(await gateway.exited, 0)
-    t.ok(performance.now() - begun < 4000)
+    t.ok(performance.now() - begun < 60_000, 'long before ten minutes')
     t.equal(await stream.ended, 'reset')
     t.match(await gateway.charges(), [
       { outcome: 'completed' },
@@ -117,7 +117,9 @@ await t.test('fault 56: a hook that fails costs its own request and no other', a
   t.equal((await gateway.charges()).length, 4)
   t.same(await gateway.breaches(), [])
   t.equal(await ready(gateway), 200)
-  const failed = gateway.lines().filter(line => line['msg'] === 'a plugin failed')
+  const failedLines = () => gateway.lines().filter(line => line['msg'] === 'a plugin failed')
+  await until(() => failedLines().length >= 3)
+  const failed = failedLines()
   t.same(
     failed.map(line => line['hook']),
     ['onResponse', 'onData', 'onEnd'],
