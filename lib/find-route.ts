@@ -184,7 +184,33 @@ function matchOrForward(prefix: string, dialect: Dialect, method: string, target
     return matchBelow(prefix, dialect, method, target)
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'route_not_found') throw error
-    return { operation: dialect.generic, upstreamPath: target.slice(prefix.length) }
+    const rest = target.slice(prefix.length)
+    if (isKnownOtherwise(dialect, method, rest)) throw error
+    return { operation: dialect.generic, upstreamPath: rest }
+  }
+}
+
+/** Providers may take `/%72esponses` and `/responses/` for what they know, whose rules would not be kept. */
+function isKnownOtherwise(dialect: Dialect, method: string, pathAndQuery: string): boolean {
+  const [path = '', query] = pathAndQuery.split(/(?=\?)/, 2)
+  try {
+    const plain = decodeURIComponent(path)
+      .toLowerCase()
+      .replace(/[/\s]+$/, '')
+    if (plain === path) return false
+    // A path that only another method is for is known, too.
+    return isKnown(dialect, method, plain + (query ?? ''))
+  } catch {
+    return true
+  }
+}
+
+function isKnown(dialect: Dialect, method: string, pathAndQuery: string): boolean {
+  try {
+    dialect.match(method, pathAndQuery)
+    return true
+  } catch (error) {
+    return !(error instanceof GatewayError) || error.code !== 'route_not_found'
   }
 }
 

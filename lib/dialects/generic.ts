@@ -1,20 +1,54 @@
 import { measureLines } from './anthropic/message-lines.ts'
 import { AnswerReader } from './answer-reader.ts'
 import type { AnswerHead, Operation, UsageReaderContext } from './dialect.ts'
+import { content, contents } from './google/content-request.ts'
 import { generateNames, interactionNames, measureMetadata } from './google/usage-metadata.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
 import { addDetail, addUsed } from './measure.ts'
 import type { AnswerMeasure, Measure } from './measure.ts'
+import { names } from './named-objects.ts'
 import { measureTokens } from './openai/token-usage.ts'
 import { factsFrom } from './request-facts.ts'
 import type { UsageFields } from './usage-fields.ts'
 
+const files = list(anyOf(names('file'), object({ file_id: names('file') })))
+const named = {
+  file_id: names('file'),
+  file_ids: files,
+  vector_store_ids: list(names('vectorStore')),
+}
+const part = object({
+  ...named,
+  file: object(named),
+  source: object(named),
+  document: object(named),
+})
+const turn = object({ ...named, content: anyOf(list(part), part) })
+
+/** What providers keep is named in places that they copied from each other. */
 const request = object({
+  ...named,
   model: value('model'),
   stream: value('stream'),
   max_tokens: value('cap'),
   max_output_tokens: value('otherCap'),
   n: value('candidates'),
+  document: part,
+  file: anyOf(names('file'), object(named)),
+  files,
+  input_file_id: names('file'),
+  input_files: files,
+  training_file: names('file'),
+  training_files: files,
+  validation_file: names('file'),
+  previous_response_id: names('response'),
+  messages: list(turn),
+  input: anyOf(list(turn), turn),
+  inputs: anyOf(list(turn), turn),
+  tools: list(object(named)),
+  contents,
+  systeminstruction: content,
+  cachedcontent: names('cachedContent'),
 })
 
 const text = span('text')

@@ -68,3 +68,35 @@ await t.test('errors name the path as the client wrote it', async t => {
     t.ok(error.message.includes(` ${path}`) || error.message.startsWith(path), `${path}: ${error.message}`)
   }
 })
+
+await t.test('a path that a provider could take for one that is known is not forwarded', async t => {
+  const { upstream, ask } = await start(t, 'strict')
+  const body = '{"model":"some-model","input":"hi","background":true}'
+  for (const path of ['/%72esponses', '/responses/', '/Responses', '/responses%20', '/%66iles/', '/VIDEOS']) {
+    const { status } = await ask('POST', `/somebody/v1${path}`, body)
+    t.equal(status, 404, path)
+  }
+  t.equal(upstream.requests.length, 0)
+})
+
+await t.test('what a path we do not know is asked to read must be the own', async t => {
+  const { upstream, ask } = await start(t, 'strict')
+  for (const named of [
+    { document: { type: 'file', file_id: 'file-1' } },
+    { file_id: 'file-1' },
+    { input_files: ['file-1'] },
+    { messages: [{ role: 'user', content: [{ type: 'file', file_id: 'file-1' }] }] },
+    { messages: [{ role: 'user', content: [{ type: 'document', source: { file_id: 'file-1' } }] }] },
+    { input: [{ content: [{ type: 'input_file', file_id: 'file-1' }] }] },
+    { previous_response_id: 'file-1' },
+  ]) {
+    const { status, body } = await ask(
+      'POST',
+      '/somebody/v1/things',
+      JSON.stringify({ model: 'some-model', ...named }),
+    )
+    t.equal(status, 404, JSON.stringify(named))
+    t.match(body.toString(), 'object_not_found')
+  }
+  t.equal(upstream.requests.length, 0)
+})
