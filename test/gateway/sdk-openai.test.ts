@@ -9,6 +9,7 @@ import {
   startEmulatedGateway,
 } from '../fixtures/emulated-providers.ts'
 import { openaiClient } from '../fixtures/sdk-clients.ts'
+import { png } from '../fixtures/small-images.ts'
 
 const gateway = await startEmulatedGateway(t)
 const { mock } = gateway
@@ -128,7 +129,7 @@ await t.test('an image is charged by the piece', async t => {
 
 await t.test('an edit of an image is a form, and charged by the piece', async t => {
   const before = await balance()
-  const image = new File([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')], 'fox.png', { type: 'image/png' })
+  const image = new File([new Uint8Array(png(2, 2))], 'fox.png', { type: 'image/png' })
   const { data, response } = await client.images
     .edit({ model: 'dall-e-3', image, prompt: 'A fox' })
     .withResponse()

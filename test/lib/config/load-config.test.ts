@@ -34,6 +34,7 @@ await t.test('an empty file is the default configuration', async t => {
     answerMs: 10_800_000,
     answerBytesMax: 2 * 1024 ** 3,
     stallMs: 600_000,
+    session: { sessionMs: 3_600_000, idleMs: 600_000, messageBytesMax: 16_777_216 },
   })
   t.same(config.hold, { bytesPerToken: 3, outputTokens: undefined, mediaRub: {} })
   t.same(notices, [])
