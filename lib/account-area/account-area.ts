@@ -7,13 +7,16 @@ import type { Log } from '../log.ts'
 import type { Store } from '../stores/store.ts'
 import { readLegalTexts } from './documents/legal-texts.ts'
 import { Listener } from './listener.ts'
+import { BalanceAlerts } from './mail/balance-alerts.ts'
 import { openMailer } from './mail/mailer.ts'
 import type { Mailer } from './mail/mailer.ts'
+import { SettingsLetters } from './mail/settings-letters.ts'
 import { signInLetters } from './mail/sign-in-letters.ts'
 import type { Site } from './page.ts'
 import { createRouter } from './router.ts'
 import { Attempts } from './sign-in/attempts.ts'
 import { createAuth } from './sign-in/auth.ts'
+import { EmailChange } from './sign-in/email-change.ts'
 import { deleteExpired } from './sign-in/expired-rows.ts'
 import { Identity } from './sign-in/identity.ts'
 import { SecondFactor } from './sign-in/second-factor.ts'
@@ -23,7 +26,7 @@ import { assets } from './view/assets.ts'
 interface AccountAreaOptions {
   readonly config: Config
   readonly settings: AccountAreaConfig
-  readonly store: Pick<Store, 'users' | 'accounts' | 'reports'>
+  readonly store: Pick<Store, 'users' | 'settings' | 'accounts' | 'reports'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -59,7 +62,10 @@ async function openSite(
   const secret =
     settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
   const letters = signInLetters({ mailer, publicUrl, name })
+  const settingsLetters = new SettingsLetters({ mailer, publicUrl, name })
   const byEmail = new Attempts({ clock, limits: limits.byEmail })
+  const lettersTo = new Attempts({ clock, limits: limits.lettersTo })
+  const lettersFrom = new Attempts({ clock, limits: limits.lettersFrom })
   // Who has shown that the mailbox is theirs need not wait out what others did.
   const onPasswordReset = (email: string): void => byEmail.succeed(email)
   const auth = createAuth({ users, publicUrl, secret, name, letters, onPasswordReset, log })
@@ -76,14 +82,23 @@ async function openSite(
       attempts: {
         byEmail,
         byAddress: new Attempts({ clock, limits: limits.byAddress }),
-        lettersTo: new Attempts({ clock, limits: limits.lettersTo }),
-        lettersFrom: new Attempts({ clock, limits: limits.lettersFrom }),
+        lettersTo,
+        lettersFrom,
       },
     }),
     sessions: new Sessions(auth),
     secondFactor: new SecondFactor(auth),
     passwordAttempts: new Attempts({ clock, limits: limits.byEmail }),
+    emailChange: new EmailChange({
+      users,
+      settings: store.settings,
+      letters: settingsLetters,
+      attempts: { lettersTo, lettersFrom },
+      secret,
+    }),
+    settingsLetters,
     users,
+    settings: store.settings,
     accounts,
     reports,
     legal: await readLegalTexts(settings),
@@ -111,14 +126,21 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
     )
   }, 60 * minute)
   timer.unref()
+  let alerts: BalanceAlerts | undefined
   const close = async (waitMs = 0): Promise<void> => {
     clearInterval(timer)
     await listener.close(waitMs)
-    await mailer.close()
+    await Promise.all([alerts?.close(), mailer.close()])
   }
   try {
     const site = await openSite(options, settings.publicUrl ?? url, mailer, current)
     const router = createRouter(site, addressList(config.trustedProxies))
+    alerts = new BalanceAlerts({
+      settings: options.store.settings,
+      letters: site.settingsLetters,
+      mailer,
+      log,
+    })
     running.listener = getRequestListener(router.fetch, { overrideGlobalObjects: false })
     return {
       url: url.origin,

@@ -1,6 +1,7 @@
 import type { HttpBindings } from '@hono/node-server'
 import type { Context } from 'hono'
 import type { html } from 'hono/html'
+import type { AccountSettings } from '../accounts/account-settings.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { Membership, UserRows } from '../accounts/user-rows.ts'
 import type { Clock } from '../clock.ts'
@@ -8,8 +9,10 @@ import type { Config } from '../config/config.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { Log } from '../log.ts'
 import type { LegalTexts } from './documents/legal-texts.ts'
+import type { SettingsLetters } from './mail/settings-letters.ts'
 import type { Attempts } from './sign-in/attempts.ts'
 import type { Caller } from './sign-in/caller.ts'
+import type { EmailChange } from './sign-in/email-change.ts'
 import type { Identity } from './sign-in/identity.ts'
 import type { SecondFactor } from './sign-in/second-factor.ts'
 import type { OpenSession, Sessions } from './sign-in/sessions.ts'
@@ -37,7 +40,10 @@ export interface Site {
   readonly secondFactor: SecondFactor
   /** Passwords asked for again inside, by user. */
   readonly passwordAttempts: Attempts
+  readonly emailChange: EmailChange
+  readonly settingsLetters: SettingsLetters
   readonly users: UserRows
+  readonly settings: AccountSettings
   readonly accounts: Accounts
   readonly reports: Reports
   readonly legal: LegalTexts

@@ -25,6 +25,11 @@ import { submitPassword } from './pages/security/password.ts'
 import { showSecurity } from './pages/security/security.ts'
 import { submitEndOtherSessions, submitEndSession } from './pages/security/sessions.ts'
 import { submitRemoveTwoFactor, submitTwoFactor, submitTwoFactorCode } from './pages/security/two-factor.ts'
+import { submitAlert } from './pages/settings/alert.ts'
+import { showDeleteAccount, submitDeleteAccount } from './pages/settings/delete-account.ts'
+import { showConfirmEmail, submitConfirmEmail, submitEmail } from './pages/settings/email.ts'
+import { submitProfile } from './pages/settings/profile.ts'
+import { showSettings } from './pages/settings/settings.ts'
 import { showSignIn, submitSignIn, submitSignOut } from './pages/sign-in.ts'
 import { showSignUp, submitSignUp } from './pages/sign-up.ts'
 
@@ -69,6 +74,12 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   // Who is signed in
   router.get('/consents', ownUnasked(showConsents)).post(ownUnasked(submitConsents))
   router.get('/', own(showOverview))
+  router.get('/settings', own(showSettings))
+  router.post('/settings/profile', own(submitProfile))
+  router.get('/settings/email', own(showConfirmEmail)).post(own(submitEmail))
+  router.post('/settings/email/confirm', own(submitConfirmEmail))
+  router.post('/settings/alert', own(submitAlert))
+  router.get('/settings/delete', own(showDeleteAccount)).post(own(submitDeleteAccount))
   router.get('/security', own(showSecurity))
   router.post('/security/password', own(submitPassword))
   router.post('/security/sessions/end', own(submitEndSession))

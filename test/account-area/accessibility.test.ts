@@ -84,6 +84,7 @@ for (const javaScriptEnabled of [true, false]) {
       await page.click('main button')
       t.match(await page.textContent('h1'), 'Обзор')
 
+      await page.click('text=Настройки')
       await page.click('text=Безопасность')
       await page.fill('#password', goodPassword)
       await page.click('text=Включить')

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseRoubles } from '../../money/amount.ts'
 import type { Page, PageContext } from '../page.ts'
 import { passwordLength } from '../sign-in/auth.ts'
 import type { Texts } from '../texts/texts.ts'
@@ -35,6 +36,22 @@ export const fieldSchemas = {
     .min(1, says('required'))
     .min(passwordLength.min, says('passwordShort'))
     .max(passwordLength.max, says('passwordLong')),
+  /** An amount as people write it, in micro-roubles: `1 000,50`. Nothing typed is undefined, 0 is refused. */
+  roubles: z
+    .string()
+    .default('')
+    .transform((text, { issues }) => {
+      const digits = text.replaceAll(/[\s₽]/g, '').replace(',', '.')
+      if (digits === '') return undefined
+      try {
+        const micros = parseRoubles(digits)
+        if (micros > 0) return micros
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error
+      }
+      issues.push({ code: 'custom', message: says('amountInvalid').error, input: text })
+      return z.NEVER
+    }),
   code: z
     .string(says('required'))
     .transform(text => text.replaceAll(/\s/g, ''))

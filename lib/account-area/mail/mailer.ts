@@ -13,6 +13,8 @@ export interface Letter {
 /** Sends letters behind the answers that caused them, so that nobody learns from the time they take. */
 export interface Mailer {
   send(letter: Letter): void
+  /** As `send`, for whoever waits: whether a server has taken the letter. */
+  deliver(letter: Letter): Promise<boolean>
   /** Waits for letters on their way, for some seconds at most. */
   close(): Promise<void>
 }
@@ -24,9 +26,14 @@ const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 
 /** Writes letters to the log: for trying things out on one's own machine. */
 function logMailer(log: Log): Mailer {
+  const send = ({ to, subject, text }: Letter): void =>
+    log.info({ to, subject, text }, 'a letter, not sent: no mail is configured')
   return {
-    send: ({ to, subject, text }) =>
-      log.info({ to, subject, text }, 'a letter, not sent: no mail is configured'),
+    send,
+    async deliver(letter) {
+      send(letter)
+      return true
+    },
     close: () => Promise.resolve(),
   }
 }
@@ -36,29 +43,32 @@ export function openMailer(mail: AccountAreaConfig['mail'], log: Log, retryMs = 
   if (mail === undefined) return logMailer(log)
   const transport = createTransport({ url: mail.url.href, ...timeouts })
   const closing = new AbortController()
-  const sending = new Set<Promise<void>>()
+  const sending = new Set<Promise<boolean>>()
 
-  const deliver = async (letter: Letter): Promise<void> => {
-    for (let attempt = 1; ; attempt += 1) {
+  const attempt = async (letter: Letter): Promise<boolean> => {
+    for (let count = 1; ; count += 1) {
       try {
         await transport.sendMail({ from: mail.from, ...letter })
-        return
+        return true
       } catch (error) {
-        if (attempt === attemptsMax || closing.signal.aborted) {
+        if (count === attemptsMax || closing.signal.aborted) {
           log.error({ error, to: letter.to, subject: letter.subject }, 'a letter could not be sent')
-          return
+          return false
         }
         log.warn({ error }, 'a letter could not be sent yet')
       }
       // Closing ends the wait, and the next attempt is the last.
-      await delay(retryMs * attempt, undefined, { signal: closing.signal }).catch(() => undefined)
+      await delay(retryMs * count, undefined, { signal: closing.signal }).catch(() => undefined)
     }
   }
+  const deliver = (letter: Letter): Promise<boolean> => {
+    const one = attempt(letter).finally(() => sending.delete(one))
+    sending.add(one)
+    return one
+  }
   return {
-    send(letter) {
-      const one = deliver(letter).finally(() => sending.delete(one))
-      sending.add(one)
-    },
+    deliver,
+    send: letter => void deliver(letter),
     async close() {
       closing.abort()
       await Promise.race([Promise.all(sending), delay(closeMs, undefined, { ref: false })])

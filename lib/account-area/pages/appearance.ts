@@ -1,6 +1,6 @@
 import { setCookie } from 'hono/cookie'
 import { z } from 'zod'
-import { lookCookies } from '../http/look-cookies.ts'
+import { lookCookie, lookCookies } from '../http/look-cookies.ts'
 import { readForm } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
 import type { Page, PageContext } from '../page.ts'
@@ -11,21 +11,13 @@ const schema = z.object({
   next: z.string().max(2000),
 })
 
-const year = 365 * 24 * 60 * 60
-
 /** Keeps language and theme in cookies; for who is signed in the language is a setting as well. */
 export async function submitAppearance(context: PageContext, page: Page): Promise<Response> {
   const sent = await readForm(context, page, schema)
   if (!sent.isValid) return seeOther(context, '/')
   const { language, theme, next } = sent.value
-  const { publicUrl, users } = page.site
-  const options = {
-    httpOnly: true,
-    sameSite: 'Lax',
-    secure: publicUrl.protocol === 'https:',
-    path: '/',
-    maxAge: year,
-  } as const
+  const { users } = page.site
+  const options = lookCookie(page.site)
   setCookie(context, lookCookies.language, language, options)
   setCookie(context, lookCookies.theme, theme, options)
   if (page.session !== undefined && page.session.user.language !== language) {

@@ -102,6 +102,17 @@ export class Sessions {
     await this.#auth.api.revokeOtherSessions({ headers: callerHeaders(caller) })
   }
 
+  /** Whether a password is the one of the caller's user. */
+  async isPassword(caller: Caller, password: string): Promise<boolean> {
+    try {
+      await this.#auth.api.verifyPassword({ body: { password }, headers: callerHeaders(caller) })
+      return true
+    } catch (error) {
+      if (refusalCode(error) !== 'INVALID_PASSWORD') throw error
+      return false
+    }
+  }
+
   /** Changes the password and ends every session but a new one; undefined when the current one is wrong. */
   async changePassword(
     caller: Caller,

@@ -1,5 +1,7 @@
 import { letters } from './en/letters.ts'
 import { overview, security } from './en/own-pages.ts'
+import { settingsLetters } from './en/settings-letters.ts'
+import { deletion, emailChange, settings } from './en/settings.ts'
 import { failures, fieldErrors, fields, notices, shell } from './en/shell.ts'
 import {
   checkMail,
@@ -31,4 +33,8 @@ export const english: typeof russian = {
   consents,
   overview,
   security,
+  settings,
+  emailChange,
+  deletion,
+  settingsLetters,
 }

@@ -1,5 +1,7 @@
 import { letters } from './ru/letters.ts'
 import { overview, security } from './ru/own-pages.ts'
+import { settingsLetters } from './ru/settings-letters.ts'
+import { deletion, emailChange, settings } from './ru/settings.ts'
 import { failures, fieldErrors, fields, notices, shell } from './ru/shell.ts'
 import {
   checkMail,
@@ -30,4 +32,8 @@ export const russian = {
   consents,
   overview,
   security,
+  settings,
+  emailChange,
+  deletion,
+  settingsLetters,
 }

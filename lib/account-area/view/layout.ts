@@ -27,7 +27,9 @@ function navigation(page: Page): Html {
         ${sections.map(
           section =>
             html`<li>
-              <a href="${section.path}" ${isCurrent(section.path) ? html`aria-current="page"` : ''}
+              <a
+                href="${section.path}"
+                ${[section.path, ...(section.also ?? [])].some(isCurrent) ? html`aria-current="page"` : ''}
                 >${section.label(page.texts)}</a
               >
             </li>`,

@@ -3,6 +3,8 @@ import type { Texts } from '../texts/texts.ts'
 interface Section {
   readonly path: string
   readonly label: (texts: Texts) => string
+  /** Pages elsewhere that belong to it. */
+  readonly also?: readonly string[]
 }
 
 /**
@@ -11,5 +13,5 @@ interface Section {
  */
 export const sections: readonly Section[] = [
   { path: '/', label: texts => texts.shell.overview },
-  { path: '/security', label: texts => texts.shell.security },
+  { path: '/settings', label: texts => texts.shell.settings, also: ['/security'] },
 ]

@@ -1,5 +1,6 @@
 import { baseStyle } from './style-base.ts'
 import { partsStyle } from './style-parts.ts'
+import { settingsStyle } from './style-settings.ts'
 
 /** The stylesheet of all pages: one request, kept by browsers until it changes. */
-export const style = [baseStyle, partsStyle].join('\n')
+export const style = [baseStyle, partsStyle, settingsStyle].join('\n')

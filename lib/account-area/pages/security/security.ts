@@ -5,6 +5,7 @@ import type { ListedSession } from '../../sign-in/sessions.ts'
 import { emptyForm, field, form, formProblems, notice } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
+import { settingsTabs } from '../settings/settings-tabs.ts'
 import { deviceName } from './device-name.ts'
 
 /** The forms of the page, each with what was typed into it. */
@@ -122,7 +123,7 @@ export async function securityView(page: OwnPage, forms: SecurityForms = {}): Pr
     page,
     { title: security.title },
     html`<h1>${security.title}</h1>
-      ${notice(page)}${formProblems(page, password)}${formProblems(page, twoFactor)}
+      ${settingsTabs(page)} ${notice(page)}${formProblems(page, password)}${formProblems(page, twoFactor)}
       ${passwordForm(page, password)}${twoFactorForm(page, twoFactor)}${sessionTable(page, sessions)}`,
   )
   return view

@@ -6,6 +6,7 @@ export const shell: typeof russian.shell = {
   navigation: 'Sections',
   overview: 'Overview',
   security: 'Security',
+  settings: 'Settings',
   signIn: 'Sign in',
   signUp: 'Sign up',
   signOut: 'Sign out',
@@ -23,6 +24,8 @@ export const shell: typeof russian.shell = {
 
 /** Names of fields, and hints under them. */
 export const fields: typeof russian.fields = {
+  name: 'Name',
+  newEmail: 'New e-mail',
   email: 'E-mail',
   password: 'Password',
   currentPassword: 'Current password',
@@ -41,6 +44,9 @@ export const fieldErrors: typeof russian.fieldErrors = {
   passwordLong: 'The password is longer than 128 characters.',
   passwordWrong: 'The password is wrong.',
   codeWrong: 'The code is wrong or too old. Enter a new one.',
+  amountInvalid: 'Enter an amount in roubles above zero. An example: 500 or 1 000,50',
+  emailSame: 'This is your e-mail already.',
+  understoodMissing: 'Tick that you have understood this.',
   offerMissing: 'You cannot sign up without agreeing to the offer.',
   personalDataMissing: 'You cannot sign up without consent to the processing of personal data.',
 }
@@ -75,4 +81,10 @@ export const notices: typeof russian.notices = {
   'two-factor-on': 'Signing in by code is on.',
   'two-factor-off': 'Signing in by code is off.',
   'letter-sent': 'If a letter could be sent, it is on its way.',
+  'profile-saved': 'Saved.',
+  'email-letter-sent': 'A letter was sent to the new address. Open the link in it.',
+  'email-changed': 'Your e-mail was changed.',
+  'alert-on': 'The low-balance letter is on.',
+  'alert-off': 'The low-balance letter is off.',
+  'account-deleted': 'Your account was deleted.',
 }

@@ -4,6 +4,7 @@ export const shell = {
   navigation: 'Разделы',
   overview: 'Обзор',
   security: 'Безопасность',
+  settings: 'Настройки',
   signIn: 'Войти',
   signUp: 'Регистрация',
   signOut: 'Выйти',
@@ -21,6 +22,8 @@ export const shell = {
 
 /** Names of fields, and hints under them. */
 export const fields = {
+  name: 'Имя',
+  newEmail: 'Новая почта',
   email: 'Электронная почта',
   password: 'Пароль',
   currentPassword: 'Текущий пароль',
@@ -39,6 +42,9 @@ export const fieldErrors = {
   passwordLong: 'Пароль длиннее 128 знаков.',
   passwordWrong: 'Пароль неверен.',
   codeWrong: 'Код неверен или устарел. Введите новый.',
+  amountInvalid: 'Введите сумму в рублях больше нуля. Пример: 500 или 1 000,50',
+  emailSame: 'Это и есть ваша почта.',
+  understoodMissing: 'Отметьте, что вы это поняли.',
   offerMissing: 'Без согласия с офертой зарегистрироваться нельзя.',
   personalDataMissing: 'Без согласия на обработку персональных данных зарегистрироваться нельзя.',
 }
@@ -73,4 +79,10 @@ export const notices = {
   'two-factor-on': 'Вход по коду включён.',
   'two-factor-off': 'Вход по коду выключен.',
   'letter-sent': 'Если письмо можно было отправить, оно уже в пути.',
+  'profile-saved': 'Сохранено.',
+  'email-letter-sent': 'Письмо отправлено на новый адрес. Откройте ссылку из него.',
+  'email-changed': 'Почта изменена.',
+  'alert-on': 'Письмо о низком балансе включено.',
+  'alert-off': 'Письмо о низком балансе выключено.',
+  'account-deleted': 'Учётная запись удалена.',
 }

@@ -1,0 +1,73 @@
+import type { LowBalance } from '../../accounts/account-settings.ts'
+import { money } from '../format.ts'
+import type { Recipient } from '../sign-in/auth.ts'
+import { chooseLanguage, textsOf } from '../texts/texts.ts'
+import type { Texts } from '../texts/texts.ts'
+import type { Letter, Mailer } from './mailer.ts'
+
+interface LettersOptions {
+  readonly mailer: Mailer
+  readonly publicUrl: URL
+  readonly name: string
+}
+
+function lettersFor({ language }: Recipient): Texts['settingsLetters'] {
+  return textsOf(chooseLanguage(language, undefined, undefined)).settingsLetters
+}
+
+/** The letters about settings, each in its reader's language. */
+export class SettingsLetters {
+  readonly #options: LettersOptions
+
+  constructor(options: LettersOptions) {
+    this.#options = options
+  }
+
+  /** To a new address, which nobody knows yet to be the user's. */
+  confirmEmail(to: Recipient, token: string): void {
+    const { mailer, name } = this.#options
+    const { subject, text } = lettersFor(to).confirmEmail
+    const link = this.#link(`/settings/email?token=${encodeURIComponent(token)}`)
+    mailer.send({ to: to.email, subject: subject(name), text: text(name, link) })
+  }
+
+  /** To the owner of an address that somebody else wanted. */
+  emailTaken(to: Recipient): void {
+    const { mailer, name } = this.#options
+    const { subject, text } = lettersFor(to).emailTaken
+    mailer.send({ to: to.email, subject: subject(name), text: text(name) })
+  }
+
+  /** To the address that was the user's until now. */
+  emailChanged(to: Recipient, email: string): void {
+    const { mailer, name } = this.#options
+    const { subject, text } = lettersFor(to).emailChanged
+    mailer.send({ to: to.email, subject: subject(name), text: text(name, email) })
+  }
+
+  /** The last letter of all. `restMicros` is what was left, 0 for nothing. */
+  deleted(to: Recipient, accountId: string, restMicros: number): void {
+    const { mailer, name } = this.#options
+    const { subject, text } = lettersFor(to).deleted
+    const rest = restMicros > 0 ? money(restMicros) : undefined
+    mailer.send({ to: to.email, subject: subject(name), text: text(name, accountId, rest) })
+  }
+
+  /** One letter for each owner of an account whose balance is low, for whoever sends them. */
+  lowBalance({ owners, balanceMicros, belowMicros }: LowBalance): readonly Letter[] {
+    const { name } = this.#options
+    return owners.map(to => {
+      const { subject, text } = lettersFor(to).lowBalance
+      const balance = money(balanceMicros)
+      return {
+        to: to.email,
+        subject: subject(name, balance),
+        text: text(name, balance, money(belowMicros), this.#link('/')),
+      }
+    })
+  }
+
+  #link(path: string): string {
+    return new URL(path, this.#options.publicUrl).href
+  }
+}

@@ -1,0 +1,24 @@
+import { setCookie } from 'hono/cookie'
+import { z } from 'zod'
+import { lookCookie, lookCookies } from '../../http/look-cookies.ts'
+import { readForm, says } from '../../http/read-form.ts'
+import { seeOther } from '../../http/redirect.ts'
+import type { OwnPage, PageContext } from '../../page.ts'
+import { settingsView } from './settings.ts'
+
+const schema = z.object({
+  name: z.string().trim().max(100, says('tooLong')).default(''),
+  language: z.enum(['ru', 'en']),
+})
+
+/** Keeps name and language. */
+export async function submitProfile(context: PageContext, page: OwnPage): Promise<Response> {
+  const sent = await readForm(context, page, schema)
+  if (!sent.isValid) return context.html(await settingsView(page, { profile: sent.state }), 422)
+  const { name, language } = sent.value
+  const { site, session } = page
+  const own = { column: 'id', operator: '=', value: session.user.id } as const
+  await site.users.update('users', [own], { set: { name, language } })
+  setCookie(context, lookCookies.language, language, lookCookie(site))
+  return seeOther(context, '/settings?notice=profile-saved')
+}

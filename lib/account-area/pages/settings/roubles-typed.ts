@@ -1,0 +1,10 @@
+import { formatRoubles } from '../../../money/amount.ts'
+
+/** An amount as it stands in a field: `1000,5`; nothing for none. */
+export function roublesTyped(micros: number | undefined): string {
+  return micros === undefined
+    ? ''
+    : formatRoubles(micros)
+        .replace(/\.?0+$/, '')
+        .replace('.', ',')
+}

@@ -1,0 +1,117 @@
+import { html } from 'hono/html'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import { languages } from '../../texts/texts.ts'
+import { emptyForm, field, form, formProblems, notice } from '../../view/form.ts'
+import type { FormState } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { roublesTyped } from './roubles-typed.ts'
+import { settingsTabs } from './settings-tabs.ts'
+
+/** The forms of the page, each with what was typed into it. */
+export interface SettingsForms {
+  readonly profile?: FormState
+  readonly email?: FormState
+  readonly alert?: FormState
+}
+
+function profileForm(page: OwnPage, state: FormState): Html {
+  const { fields, settings, shell } = page.texts
+  const chosen = state.typed['language'] ?? page.language
+  return html`<section class="card">
+    <h2>${settings.profile}</h2>
+    <p class="quiet">${settings.profileHint}</p>
+    ${form(
+      page,
+      '/settings/profile',
+      html`${field(state, { name: 'name', label: fields.name, autocomplete: 'name', isOptional: true })}
+        <div class="field">
+          <label for="own-language">${shell.language}</label>
+          <select id="own-language" name="language">
+            ${Object.entries(languages).map(
+              ([value, label]) =>
+                html`<option value="${value}" ${value === chosen ? html`selected` : ''}>${label}</option>`,
+            )}
+          </select>
+        </div>
+        <div><button>${settings.save}</button></div>`,
+    )}
+  </section>`
+}
+
+function emailForm(page: OwnPage, state: FormState): Html {
+  const { fields, settings } = page.texts
+  return html`<section class="card">
+    <h2>${settings.email}</h2>
+    <p>${settings.emailNow(page.session.user.email)}</p>
+    ${form(
+      page,
+      '/settings/email',
+      html`${field(state, {
+          name: 'newEmail',
+          label: fields.newEmail,
+          type: 'email',
+          hint: settings.emailHint,
+          autocomplete: 'email',
+        })}
+        ${field(state, {
+          name: 'currentPassword',
+          label: fields.currentPassword,
+          type: 'password',
+          autocomplete: 'current-password',
+        })}
+        <div><button>${settings.changeEmail}</button></div>`,
+    )}
+  </section>`
+}
+
+function alertForm(page: OwnPage, state: FormState): Html {
+  const { settings } = page.texts
+  return html`<section class="card">
+    <h2>${settings.alert}</h2>
+    <p class="quiet">${settings.alertText}</p>
+    ${form(
+      page,
+      '/settings/alert',
+      html`${field(state, {
+          name: 'below',
+          label: settings.alertBelow,
+          hint: settings.alertHint,
+          inputmode: 'decimal',
+          isOptional: true,
+        })}
+        <div><button>${settings.save}</button></div>`,
+    )}
+  </section>`
+}
+
+function deletion(page: OwnPage): Html {
+  const { settings } = page.texts
+  return html`<section class="card">
+    <h2>${settings.deleteTitle}</h2>
+    <p class="quiet">${settings.deleteText}</p>
+    <p class="quiet small">${settings.accountNumber}: <code>${page.account.accountId}</code></p>
+    <div><a class="button danger" href="/settings/delete">${settings.deleteLink}</a></div>
+  </section>`
+}
+
+/** The page with its forms, also after one was sent and refused. */
+export async function settingsView(page: OwnPage, forms: SettingsForms = {}): Promise<Html> {
+  const { settings } = page.texts
+  const { user } = page.session
+  const below = await page.site.settings.alertBelow(page.account.accountId)
+  const profile = forms.profile ?? { typed: { name: user.name }, errors: {} }
+  const alert = forms.alert ?? { typed: { below: roublesTyped(below) }, errors: {} }
+  const email = forms.email ?? emptyForm
+  return layout(
+    page,
+    { title: settings.title },
+    html`<h1>${settings.title}</h1>
+      ${settingsTabs(page)} ${notice(page)} ${[profile, email, alert].map(state => formProblems(page, state))}
+      ${profileForm(page, profile)} ${emailForm(page, email)} ${alertForm(page, alert)} ${deletion(page)}`,
+  )
+}
+
+/** Profile, e-mail, alert, and the way out. */
+export async function showSettings(context: PageContext, page: OwnPage): Promise<Response> {
+  return context.html(await settingsView(page))
+}

@@ -1,0 +1,62 @@
+import { signJWT, verifyJWT } from 'better-auth/crypto'
+import { z } from 'zod'
+import type { AccountSettings } from '../../accounts/account-settings.ts'
+import type { UserRows } from '../../accounts/user-rows.ts'
+import type { SettingsLetters } from '../mail/settings-letters.ts'
+import type { Attempts } from './attempts.ts'
+import type { Caller } from './caller.ts'
+import type { SignedInUser } from './sessions.ts'
+
+interface EmailChangeOptions {
+  readonly users: Pick<UserRows, 'count'>
+  readonly settings: Pick<AccountSettings, 'changeEmail'>
+  readonly letters: Pick<SettingsLetters, 'confirmEmail' | 'emailTaken' | 'emailChanged'>
+  readonly attempts: { readonly lettersTo: Attempts; readonly lettersFrom: Attempts }
+  readonly secret: string
+}
+
+const secondsMax = 24 * 60 * 60
+
+// The claims are other ones than those of the letters to confirm a sign-up, which the same secret signs.
+const claims = z.object({ changesEmailOf: z.string(), from: z.string(), to: z.string() })
+
+/** Another e-mail for a user, which takes effect when the new address has answered. */
+export class EmailChange {
+  readonly #options: EmailChangeOptions
+
+  constructor(options: EmailChangeOptions) {
+    this.#options = options
+  }
+
+  /** Sends a letter to the new address. Whether it is somebody's already is told to that somebody only. */
+  async ask(user: SignedInUser, to: string, language: string, caller: Caller): Promise<void> {
+    const { users, letters, attempts, secret } = this.#options
+    const mayByEmail = await attempts.lettersTo.begin(to)
+    const mayByAddress = await attempts.lettersFrom.begin(caller.address)
+    if (!mayByEmail || !mayByAddress) return
+    const isTaken = (await users.count('users', [{ column: 'email', operator: '=', value: to }])) > 0
+    if (isTaken) letters.emailTaken({ email: to, language })
+    else {
+      const claim: z.infer<typeof claims> = { changesEmailOf: user.id, from: user.email, to }
+      letters.confirmEmail({ email: to, language }, await signJWT(claim, secret, secondsMax))
+    }
+  }
+
+  /** The address that a link is for; undefined when the link is of no use to this user. */
+  async find(user: SignedInUser, token: string): Promise<string | undefined> {
+    const parsed = claims.safeParse(await verifyJWT(token, this.#options.secret))
+    if (!parsed.success) return undefined
+    const { changesEmailOf, from, to } = parsed.data
+    return changesEmailOf === user.id && from === user.email ? to : undefined
+  }
+
+  /** Changes the e-mail and tells the old address; false when the link is of no use. */
+  async confirm(user: SignedInUser, token: string): Promise<boolean> {
+    const { settings, letters } = this.#options
+    const to = await this.find(user, token)
+    if (to === undefined) return false
+    const isChanged = await settings.changeEmail({ userId: user.id, from: user.email, to })
+    if (isChanged) letters.emailChanged({ email: user.email, language: user.language }, to)
+    return isChanged
+  }
+}

@@ -1,0 +1,39 @@
+const css = String.raw
+
+/** What the settings are put together from. */
+export const settingsStyle = css`
+  .tabs {
+    border-bottom: 1px solid var(--line);
+  }
+  .tabs ul {
+    display: flex;
+    gap: 1.5rem;
+    list-style: none;
+    padding: 0;
+    margin: 0;
+  }
+  .tabs a {
+    display: block;
+    padding: 0.6rem 0;
+    color: var(--quiet);
+    text-decoration: none;
+    border-bottom: 2px solid transparent;
+    margin-bottom: -1px;
+  }
+  .tabs a:hover {
+    color: var(--text);
+  }
+  .tabs a[aria-current] {
+    color: var(--text);
+    font-weight: 600;
+    border-bottom-color: var(--accent);
+  }
+  .points {
+    padding-left: 1.2rem;
+    display: grid;
+    gap: 0.5rem;
+  }
+  .notice p + p {
+    margin-top: 0.4rem;
+  }
+`
