@@ -27,11 +27,13 @@ export interface NewKey {
   readonly budgetPeriod?: 'total' | 'day' | 'week' | 'month'
   readonly expiresAt?: number
   readonly ipAddresses?: readonly string[]
+  /** With so many keys that are not revoked, the account gets no more. */
+  readonly activeKeysMax?: number
 }
 
 /**
  * Changes to accounts and keys. Each resolves when it is on disk and this process acts by it.
- * Errors are AccountError: `account_not_found`, `key_not_found`, `email_taken`, `amount_invalid` ...
+ * Errors are AccountError: `account_not_found`, `key_not_found`, `key_limit`, `email_taken` ...
  */
 export interface Accounts {
   createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }>

@@ -57,6 +57,25 @@ export interface AccountReport extends Balance {
   readonly createdAt: number
 }
 
+/** What an account spent on a model on a day. */
+export interface ModelSpending {
+  /** Days since the epoch in Moscow, as `budgetDay` counts them. */
+  readonly day: number
+  readonly model: string
+  /** How many. */
+  readonly charges: number
+  readonly spentMicros: Micros
+}
+
+/** A key and what became of it. */
+export interface KeyUse {
+  readonly key: KeyRecord
+  /** Of its last charge, in milliseconds since the epoch; absent when there is none. */
+  readonly lastUsedAt?: number
+  /** Absent when it has no budget. */
+  readonly budget?: KeyBudget
+}
+
 /** A charge worked out again from its stored meters and the versions of the prices it names. */
 export interface RecomputedCharge {
   readonly requestId: string
@@ -87,6 +106,17 @@ export interface Reports {
   keys(accountId?: string): Promise<readonly KeyRecord[]>
   /** What a key may still spend in its period; undefined for a key without a budget. */
   keyBudget(key: KeyRecord): Promise<KeyBudget | undefined>
+  /** A key of the account; undefined when it is another's, or nobody's. */
+  key(accountId: string, keyId: string): Promise<KeyRecord | undefined>
+  /** Keys that are in force or revoked, the newest first. */
+  keyUses(
+    accountId: string,
+    which: { readonly isRevoked: boolean; readonly limit: number },
+  ): Promise<readonly KeyUse[]>
+  /** From a day on, by day. Quick, however many charges there are. */
+  modelSpending(accountId: string, fromDay: number): Promise<readonly ModelSpending[]>
+  /** The newest first. */
+  latestCharges(accountId: string, limit: number): Promise<readonly ChargeReport[]>
   /** The breaches of the ledger's invariants, as sentences; empty when all is in order. */
   verify(): Promise<readonly string[]>
   close(): Promise<void>

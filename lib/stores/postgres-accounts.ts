@@ -8,6 +8,7 @@ import type { Micros } from '../ledger/ledger.ts'
 import { newId } from '../new-id.ts'
 import { accountEmail, checkCredit, newKeyRow } from './account-rules.ts'
 import { keyRecord } from './key-record.ts'
+import type { KeyRow } from './store-operation.ts'
 import { isStoreFailure, transaction } from './postgres-connection.ts'
 import type { PostgresPool, PostgresQueries } from './postgres-connection.ts'
 
@@ -99,6 +100,7 @@ export class PostgresAccounts implements Accounts {
     const places = columns.map((_, index) => `$${index + 1}`)
     await this.#change(async queries => {
       await lockCustomer(queries, row.account_id)
+      await checkKeyLimit(queries, row, key.activeKeysMax)
       await queries.query(
         `INSERT INTO keys (${columns.join(', ')}) VALUES (${places.join(', ')}) ON CONFLICT DO NOTHING`,
         Object.values(row),
@@ -169,6 +171,25 @@ async function lockCustomer(queries: PostgresQueries, accountId: string): Promis
     [accountId],
   )
   if (rowCount === 0) throw new AccountError('account_not_found', `there is no account ${accountId}`)
+}
+
+/**
+ * The key's own row, of an attempt whose answer was lost, is not counted.
+ * @throws AccountError key_limit
+ */
+async function checkKeyLimit(
+  queries: PostgresQueries,
+  { id, account_id: accountId }: KeyRow,
+  activeKeysMax: number | undefined,
+): Promise<void> {
+  if (activeKeysMax === undefined) return
+  const { rowCount } = await queries.query(
+    'SELECT 1 FROM keys WHERE account_id = $1 AND revoked_at IS NULL AND id <> $2 LIMIT $3',
+    [accountId, id, activeKeysMax],
+  )
+  if (rowCount === activeKeysMax) {
+    throw new AccountError('key_limit', `the account has ${activeKeysMax} keys already`)
+  }
 }
 
 /** @throws AccountError idempotency_conflict */

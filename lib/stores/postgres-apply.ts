@@ -23,6 +23,9 @@ DECLARE
   spent_keys TEXT[] := '{}';
   spent_days INTEGER[] := '{}';
   spent_amounts BIGINT[] := '{}';
+  spent_accounts TEXT[] := '{}';
+  spent_models TEXT[] := '{}';
+  spent_times BIGINT[] := '{}';
 BEGIN
   FOR o IN
     SELECT * FROM json_to_recordset(operations) AS given (
@@ -178,11 +181,12 @@ BEGIN
           INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
             VALUES (o.exchange, o.sequence, 'overrun', 'house:overrun', -rest, o.at);
         END IF;
-        IF paid > 0 THEN
-          spent_keys := spent_keys || o.key;
-          spent_days := spent_days || o.day;
-          spent_amounts := spent_amounts || paid;
-        END IF;
+        spent_keys := spent_keys || o.key;
+        spent_days := spent_days || o.day;
+        spent_amounts := spent_amounts || paid;
+        spent_accounts := spent_accounts || account;
+        spent_models := spent_models || o.model;
+        spent_times := spent_times || o.at;
         ending := 'charged';
         one := paid;
         two := rest;
@@ -219,9 +223,17 @@ BEGIN
     UPDATE accounts SET balance_micros = balance, held_micros = held
       WHERE id = account AND (balance_micros <> balance OR held_micros <> held);
   END IF;
-  INSERT INTO key_spending (key_id, day, spent_micros)
-    SELECT key, day, sum(amount) FROM unnest(spent_keys, spent_days, spent_amounts) AS pending (key, day, amount)
+  INSERT INTO key_spending (key_id, day, spent_micros, last_at)
+    SELECT key, day, sum(amount), max(at)
+    FROM unnest(spent_keys, spent_days, spent_amounts, spent_times) AS pending (key, day, amount, at)
     GROUP BY key, day ORDER BY key COLLATE "C", day
-    ON CONFLICT (key_id, day) DO UPDATE SET spent_micros = key_spending.spent_micros + excluded.spent_micros;
+    ON CONFLICT (key_id, day) DO UPDATE SET spent_micros = key_spending.spent_micros + excluded.spent_micros,
+      last_at = greatest(key_spending.last_at, excluded.last_at);
+  INSERT INTO model_spending (account_id, day, model, charges, spent_micros)
+    SELECT payer, day, used, count(*), sum(amount)
+    FROM unnest(spent_accounts, spent_days, spent_models, spent_amounts) AS pending (payer, day, used, amount)
+    GROUP BY payer, day, used ORDER BY payer COLLATE "C", day, used COLLATE "C"
+    ON CONFLICT (account_id, day, model) DO UPDATE SET charges = model_spending.charges + excluded.charges,
+      spent_micros = model_spending.spent_micros + excluded.spent_micros;
 END $$;
 `

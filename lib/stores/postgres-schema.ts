@@ -1,5 +1,6 @@
 import { applyOperations } from './postgres-apply.ts'
 import { postgresSettings } from './settings-schema.ts'
+import { postgresSpending } from './spending-schema.ts'
 import { postgresUsers } from './user-schema.ts'
 
 const tables = `
@@ -220,4 +221,5 @@ export const postgresMigrations: readonly string[] = [
   jobs + applyOperations,
   postgresUsers,
   postgresSettings,
+  postgresSpending + applyOperations,
 ]

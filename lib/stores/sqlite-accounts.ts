@@ -73,6 +73,7 @@ export class SqliteAccounts implements Accounts {
           row.expires_at,
           row.ip_addresses,
           row.created_at,
+          key.activeKeysMax ?? null,
         ],
         dropped,
       ),

@@ -168,8 +168,13 @@ export class SqliteBatch {
   }
 
   #key(key: KeyOperation): undefined {
-    this.#requireCustomer(key[2])
-    this.#statements.key.run(key.slice(1))
+    const [, , accountId] = key
+    const activeKeysMax = key[12]
+    this.#requireCustomer(accountId)
+    if (activeKeysMax !== null && Number(this.#statements.activeKeys.get(accountId)) >= activeKeysMax) {
+      throw new OperationRefusedError('key_limit', `the account has ${activeKeysMax} keys already`)
+    }
+    this.#statements.key.run(key.slice(1, 12))
   }
 
   /** Answers whether the key was valid until now. */

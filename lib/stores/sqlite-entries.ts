@@ -1,14 +1,14 @@
-import { budgetDay } from '../ledger/key-spending.ts'
 import { OperationRefusedError } from './operation-refused-error.ts'
+import { SpendingSums } from './spending-sums.ts'
 import type { Statements } from './sqlite-statements.ts'
 import type { ChargeOperation } from './store-operation.ts'
 
 /** Moves money within the writer's transaction. */
 export class SqliteEntries {
   readonly #statements: Statements
-  /** Sums by account and by key and day: a row that many charges share is updated once a batch. */
+  /** A row that many charges share is updated once a batch. */
   readonly #balanceChanges = new Map<string, number>()
-  readonly #spendingChanges = new Map<string, Map<number, number>>()
+  readonly #spending = new SpendingSums()
 
   constructor(statements: Statements) {
     this.#statements = statements
@@ -46,7 +46,7 @@ export class SqliteEntries {
       amountMicros,
       overrunMicros,
     )
-    if (amountMicros > 0) this.#addSpending(keyId, budgetDay(at), amountMicros)
+    this.#spending.add(accountId, keyId, charge[7], at, amountMicros)
     if (overrunMicros > 0) this.#enterOverrun(charge)
     else if (amountMicros > 0) {
       this.#statements.chargeEntries.run(
@@ -81,15 +81,18 @@ export class SqliteEntries {
   /** Writes what the entries of a batch come to. */
   writeSums(): void {
     for (const [accountId, change] of this.#balanceChanges) this.#statements.balance.run(change, accountId)
-    for (const [keyId, days] of this.#spendingChanges) {
-      for (const [day, spentMicros] of days) this.#statements.spending.run(keyId, day, spentMicros)
+    for (const { keyId, day, spentMicros, lastAt } of this.#spending.byKey.values()) {
+      this.#statements.spending.run(keyId, day, spentMicros, lastAt)
+    }
+    for (const { accountId, day, model, charges, spentMicros } of this.#spending.byModel.values()) {
+      this.#statements.modelSpending.run(accountId, day, model, charges, spentMicros)
     }
     this.forgetSums()
   }
 
   forgetSums(): void {
     this.#balanceChanges.clear()
-    this.#spendingChanges.clear()
+    this.#spending.clear()
   }
 
   /** The account pays what it has, the house the rest; sales are what was used. */
@@ -104,11 +107,5 @@ export class SqliteEntries {
 
   #addBalance(accountId: string, amountMicros: number): void {
     this.#balanceChanges.set(accountId, (this.#balanceChanges.get(accountId) ?? 0) + amountMicros)
-  }
-
-  #addSpending(keyId: string, day: number, amountMicros: number): void {
-    let days = this.#spendingChanges.get(keyId)
-    if (days === undefined) this.#spendingChanges.set(keyId, (days = new Map()))
-    days.set(day, (days.get(day) ?? 0) + amountMicros)
   }
 }

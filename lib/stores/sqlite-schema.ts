@@ -1,4 +1,5 @@
 import { sqliteSettings } from './settings-schema.ts'
+import { sqliteSpending } from './spending-schema.ts'
 import { sqliteUsers } from './user-schema.ts'
 
 /** Marks a file as this program's store: "gtwy". */
@@ -184,4 +185,4 @@ ALTER TABLE objects ADD COLUMN facts TEXT;
  * newer program is known by one number before a table of it is read. (Kysely's Migrator keeps its state in
  * tables of its own and is asynchronous, which the writer thread, where this runs, otherwise never is.)
  */
-export const migrations: readonly string[] = [first, jobs, sqliteUsers, sqliteSettings]
+export const migrations: readonly string[] = [first, jobs, sqliteUsers, sqliteSettings, sqliteSpending]

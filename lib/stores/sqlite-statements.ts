@@ -32,8 +32,14 @@ export function prepareStatements(database: SqliteDatabase) {
     ),
     balance: database.prepare('UPDATE accounts SET balance_micros = balance_micros + ? WHERE id = ?'),
     spending: database.prepare(
-      `INSERT INTO key_spending (key_id, day, spent_micros) VALUES (?, ?, ?)
-       ON CONFLICT DO UPDATE SET spent_micros = spent_micros + excluded.spent_micros`,
+      `INSERT INTO key_spending (key_id, day, spent_micros, last_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET spent_micros = spent_micros + excluded.spent_micros,
+         last_at = max(last_at, excluded.last_at)`,
+    ),
+    modelSpending: database.prepare(
+      `INSERT INTO model_spending (account_id, day, model, charges, spent_micros) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET charges = charges + excluded.charges,
+         spent_micros = spent_micros + excluded.spent_micros`,
     ),
     price: database.prepare(
       'INSERT INTO prices (hash, model, body, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
@@ -58,12 +64,21 @@ export function prepareStatements(database: SqliteDatabase) {
       `SELECT account_id, amount_micros, reason FROM entries
        WHERE exchange_id = ? AND sequence = 0 AND kind = 'credit'`,
     ),
+    ...prepareKeyStatements(database),
+  }
+}
+
+function prepareKeyStatements(database: SqliteDatabase) {
+  return {
     key: database.prepare(
       `INSERT INTO keys (id, account_id, digest, name, last_four, models, budget_micros, budget_period,
          expires_at, ip_addresses, created_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     revoke: database.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL'),
+    activeKeys: database
+      .prepare('SELECT count(*) FROM keys WHERE account_id = ? AND revoked_at IS NULL')
+      .pluck(),
     keyExists: database.prepare('SELECT 1 FROM keys WHERE id = ?').pluck(),
   }
 }

@@ -152,6 +152,7 @@ export type KeyOperation = readonly [
   expiresAt: number | null,
   ipAddresses: string | null,
   createdAt: number,
+  activeKeysMax: number | null,
 ]
 
 type RevokeOperation = readonly [kind: 'revoke', id: string, at: number]

@@ -7,6 +7,8 @@ import type {
   AccountReport,
   ChargeReport,
   ChargesFilter,
+  KeyUse,
+  ModelSpending,
   RecomputedCharge,
   Reports,
 } from '../ledger/reports.ts'
@@ -14,6 +16,7 @@ import { keyRecord } from './key-record.ts'
 import { recomputeCharges } from './recompute-charges.ts'
 import { accountReport, chargeReport } from './report-rows.ts'
 import type { AccountRow, ChargeRow } from './report-rows.ts'
+import { keyUses, modelSpending } from './spending-reports.ts'
 import type { KeyRow } from './store-operation.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 import { verifyLedger } from './verify-ledger.ts'
@@ -99,6 +102,33 @@ export class StoreReports implements Reports {
       [id, Math.max(from, 0), Math.min(until, 2 ** 31 - 1), accountId, id],
     )
     return keyBudget({ budgetMicros, period: budgetPeriod }, sums?.spent ?? 0, sums?.held ?? 0, now)
+  }
+
+  async key(accountId: string, keyId: string): Promise<KeyRecord | undefined> {
+    const [row] = await this.#queries.all<KeyRow>('SELECT * FROM keys WHERE id = ? AND account_id = ?', [
+      keyId,
+      accountId,
+    ])
+    return row === undefined ? undefined : keyRecord(row)
+  }
+
+  keyUses(
+    accountId: string,
+    which: { readonly isRevoked: boolean; readonly limit: number },
+  ): Promise<readonly KeyUse[]> {
+    return keyUses(this.#queries, accountId, this.#options.clock.now(), which)
+  }
+
+  modelSpending(accountId: string, fromDay: number): Promise<readonly ModelSpending[]> {
+    return modelSpending(this.#queries, accountId, fromDay)
+  }
+
+  async latestCharges(accountId: string, limit: number): Promise<readonly ChargeReport[]> {
+    const rows = await this.#queries.all<ChargeRow>(
+      'SELECT * FROM charges WHERE account_id = ? AND revision = 0 ORDER BY id DESC LIMIT ?',
+      [accountId, limit],
+    )
+    return rows.map(chargeReport)
   }
 
   recompute(since: number): AsyncIterable<RecomputedCharge> {
