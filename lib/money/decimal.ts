@@ -17,7 +17,12 @@ export function parseDecimal(text: Decimal): bigint {
 
 /** The same number in its shortest form, so that `"0.150"` and `"0.15"` are one price. */
 export function canonicalDecimal(text: Decimal): Decimal {
-  const digits = String(parseDecimal(text)).padStart(rateScale + 1, '0')
-  const fraction = digits.slice(-rateScale).replace(/0+$/, '')
-  return digits.slice(0, -rateScale) + (fraction === '' ? '' : `.${fraction}`)
+  return writeDecimal(parseDecimal(text), rateScale)
+}
+
+/** An integer of 10^-`scale` units as a decimal in its shortest form. */
+export function writeDecimal(value: bigint, scale: number): Decimal {
+  const digits = String(value).padStart(scale + 1, '0')
+  const fraction = digits.slice(-scale).replace(/0+$/, '')
+  return digits.slice(0, -scale) + (fraction === '' ? '' : `.${fraction}`)
 }

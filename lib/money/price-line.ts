@@ -1,10 +1,10 @@
 import { amountMicrosMax } from './amount.ts'
 import type { Micros } from './amount.ts'
+import { costParts, isCount, promptLength, scaledUnits, unitScale } from './cost-parts.ts'
 import type { Price } from './price.ts'
-import { rateUnit, ratesOf, unitRate } from './rates.ts'
+import { rateUnit, ratesOf } from './rates.ts'
 import type { RateLevel, Rates } from './rates.ts'
-import { meters } from './usage.ts'
-import type { Meter, Meters, UsageLine } from './usage.ts'
+import type { Meter, UsageLine } from './usage.ts'
 
 /** What a line of usage costs. */
 interface LineAmount {
@@ -17,82 +17,11 @@ interface LineAmount {
   readonly isInvalid?: boolean
 }
 
-/** Units have six decimals. */
-const unitScale = 1_000_000n
 const standardTiers: ReadonlySet<string> = new Set(['standard', 'default'])
 
-/**
- * The prompt in the order it stands in a context: caches hold its beginning, so what lies above a
- * threshold is uncached text first.
- */
-const inputOrder: readonly Meter[] = [
-  'cachedInput',
-  'cachedAudioInput',
-  'cacheWrite1h',
-  'cacheWrite5m',
-  'imageInput',
-  'audioInput',
-  'input',
-]
-const inputMeters: ReadonlySet<Meter> = new Set(inputOrder)
-const pricedInOrder: readonly Meter[] = [...inputOrder, ...meters.filter(meter => !inputMeters.has(meter))]
-
-function isCount(units: number): boolean {
-  return units >= 0 && units <= Number.MAX_SAFE_INTEGER
-}
-
-function scaledUnits(units: number): bigint {
-  if (Number.isInteger(units)) return BigInt(units) * unitScale
-  // toFixed rounds the exact value of the double; multiplying would add an error of its own.
-  return BigInt(units.toFixed(6).replace('.', ''))
-}
-
-/** The length of a prompt: all input meters together. */
-export function promptTokens(units: Readonly<Meters>): number {
-  let tokens = 0
-  for (const meter of inputOrder) {
-    const count = units[meter]
-    if (count !== undefined && isCount(count)) tokens += count
-  }
-  return tokens
-}
-
-/** A count that stands in a store or came by another way must not price anything at nothing. */
-function sumOf(line: UsageLine): number {
-  return Math.max(1, line.sumOf ?? 1)
-}
-
-/** The levels a prompt reaches, from the last `whole` one on: each prices what lies above its threshold. */
-function reachedLevels(rates: Rates, tokens: number): readonly RateLevel[] {
-  const [first, ...others] = rates.levels
-  let reached: RateLevel[] = [first]
-  for (const level of others) {
-    if (tokens <= level.above) break
-    if (level.mode === 'whole') reached = [level]
-    else reached.push(level)
-  }
-  return reached
-}
-
-/**
- * Prices the units of one input meter, which stand in the prompt from `start` on, level by level. A sum of
- * requests is one prompt as long as all of theirs, with thresholds as far up.
- */
-function levelledCost(
-  levels: readonly RateLevel[],
-  meter: Meter,
-  start: number,
-  units: number,
-  sumOf: number,
-): bigint {
-  let cost = 0n
-  for (const [index, level] of levels.entries()) {
-    const from = index === 0 ? start : Math.max(start, level.above * sumOf)
-    const next = levels[index + 1]
-    const to = Math.min(start + units, next === undefined ? Infinity : next.above * sumOf)
-    if (to > from) cost += scaledUnits(to - from) * (level.rates[meter] ?? 0n)
-  }
-  return cost
+interface Found {
+  readonly unpriced: Meter[]
+  isInvalid: boolean
 }
 
 function roundHalfUp(value: bigint, scale: bigint): bigint {
@@ -103,31 +32,12 @@ function roundHalfUp(value: bigint, scale: bigint): bigint {
  * The exact cost of a line times `costScale`, before any rounding. The `unpriced` meters and invalid units
  * found on the way are added to `found`.
  */
-function exactCost(
-  rates: Rates,
-  line: UsageLine,
-  tokens: number,
-  found: { unpriced: Meter[]; isInvalid: boolean },
-): bigint {
-  const levels = rates.levels.length === 1 ? rates.levels : reachedLevels(rates, tokens)
-  const top = levels[levels.length - 1] ?? rates.levels[0]
+function exactCost(rates: Rates, line: UsageLine, found: Found): bigint {
   let cost = 0n
-  let start = 0
-  for (const meter of levels.length > 1 ? pricedInOrder : meters) {
-    const units = line.meters[meter]
-    if (units === undefined || units === 0) continue
-    if (!isCount(units)) {
-      found.isInvalid = true
-      continue
-    }
-    const perUnit = unitRate(rates, meter, line.variant)
-    const rate = perUnit ?? top.rates[meter]
-    if (rate === undefined) found.unpriced.push(meter)
-    else if (perUnit !== undefined || levels.length === 1 || !inputMeters.has(meter)) {
-      // Output stands behind the whole prompt, so it lies above every threshold that the prompt reaches.
-      cost += scaledUnits(units) * rate
-    } else cost += levelledCost(levels, meter, start, units, sumOf(line))
-    if (inputMeters.has(meter)) start += units
+  for (const { meter, units, rate } of costParts(rates, line)) {
+    if (rate !== undefined) cost += scaledUnits(units) * rate
+    else if (isCount(units)) found.unpriced.push(meter)
+    else found.isInvalid = true
   }
   return cost
 }
@@ -138,8 +48,8 @@ function exactCost(
  */
 export function priceLine(price: Price, line: UsageLine): LineAmount {
   const rates = ratesOf(price)
-  const found: { unpriced: Meter[]; isInvalid: boolean } = { unpriced: [], isInvalid: false }
-  let cost = exactCost(rates, line, promptTokens(line.meters) / sumOf(line), found)
+  const found: Found = { unpriced: [], isInvalid: false }
+  let cost = exactCost(rates, line, found)
   let scale = rateUnit * unitScale
   let unpricedTier: string | undefined
   if (line.tier !== undefined) {
@@ -166,15 +76,15 @@ export function priceLine(price: Price, line: UsageLine): LineAmount {
  */
 export function priceAtMost(price: Price, line: UsageLine): Micros {
   const rates = ratesOf(price)
-  const found: { unpriced: Meter[]; isInvalid: boolean } = { unpriced: [], isInvalid: false }
-  const tokens = promptTokens(line.meters) / sumOf(line)
+  const found: Found = { unpriced: [], isInvalid: false }
+  const tokens = promptLength(line)
   const [first, ...others] = rates.levels
   const levels: [RateLevel, ...RateLevel[]] = [first]
-  let dearest = exactCost({ ...rates, levels }, line, tokens, found)
+  let dearest = exactCost({ ...rates, levels }, line, found)
   for (const level of others) {
     if (tokens <= level.above) break
     levels.push(level)
-    const cost = exactCost({ ...rates, levels }, line, tokens, found)
+    const cost = exactCost({ ...rates, levels }, line, found)
     if (cost > dearest) dearest = cost
   }
   const scale = rateUnit * unitScale

@@ -1,0 +1,58 @@
+import { costParts, isCount, scaledUnits } from './cost-parts.ts'
+import type { CostPart } from './cost-parts.ts'
+import { writeDecimal } from './decimal.ts'
+import type { Decimal, Price } from './price.ts'
+import { ratesOf } from './rates.ts'
+import type { Meter, UsageLine } from './usage.ts'
+
+/** Rates are micro-roubles a unit times 10^12, units have six decimals. */
+const rateScale = 12
+const costScale = rateScale + 6 + 6
+
+/** One step of the sum that a line is. */
+interface ExplainedPart {
+  readonly meter: Meter
+  readonly units: number
+  /** Roubles for a million units, or for one; absent where nothing is charged for them. */
+  readonly price?: { readonly rub: Decimal; readonly per: 1 | 1_000_000 }
+  /** The price is one for prompts longer than this. */
+  readonly above?: number
+  /** Exact, in roubles. */
+  readonly cost: Decimal
+}
+
+/** How the amount of a line comes about. */
+export interface ExplainedLine {
+  readonly parts: readonly ExplainedPart[]
+  /** What the sum is multiplied by, for the tier that was served. */
+  readonly factor?: Decimal
+  /** Roubles, exact: what is rounded to the micro-rouble, half up, once. */
+  readonly cost: Decimal
+}
+
+function explainPart({ meter, units, rate, isPerUnit, above }: CostPart): ExplainedPart {
+  const cost = rate === undefined || !isCount(units) ? 0n : scaledUnits(units) * rate
+  const scale = isPerUnit ? rateScale + 6 : rateScale
+  return {
+    meter,
+    units,
+    ...(rate !== undefined && { price: { rub: writeDecimal(rate, scale), per: isPerUnit ? 1 : 1_000_000 } }),
+    ...(above >= 0 && { above }),
+    cost: writeDecimal(cost, costScale),
+  }
+}
+
+/** Says how `priceLine` comes to its amount. */
+export function explainLine(price: Price, line: UsageLine): ExplainedLine {
+  const rates = ratesOf(price)
+  const parts = costParts(rates, line)
+  let sum = 0n
+  for (const { units, rate } of parts) if (rate !== undefined) sum += scaledUnits(units) * rate
+  const factor = line.tier === undefined ? undefined : rates.factors.get(line.tier)
+  return {
+    parts: parts.map(explainPart),
+    ...(factor !== undefined && { factor: writeDecimal(factor, rateScale) }),
+    cost:
+      factor === undefined ? writeDecimal(sum, costScale) : writeDecimal(sum * factor, costScale + rateScale),
+  }
+}
