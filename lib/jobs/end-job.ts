@@ -31,7 +31,8 @@ export async function endJob(context: EndJobContext, job: Job, reading: UsageRea
     return { resultsPath: sighting.resultsPath }
   }
   // One that was cancelled may have used something until then.
-  if (sighting.state === 'failed' && reading.lines.length === 0) await releaseJob(context, job)
+  const isUnpaid = sighting.state === 'failed' && reading.lines.length === 0
+  if (isUnpaid && (reading.hasError || reading.outputTextBytes === 0)) await releaseJob(context, job)
   else {
     const prices = await context.ledger.findPrices(Object.values(job.facts.priceVersions))
     await charge(context, job, jobCharge(job, reading, prices))

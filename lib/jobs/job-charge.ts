@@ -15,17 +15,20 @@ export function jobCharge(
 ): ChargeRequest {
   const flags = new Set(reading.flags)
   const lines: { usage: UsageReading['lines'][number]; price: Price }[] = []
-  for (const usage of reading.lines) {
+  const isEstimated = reading.lines.length === 0 && reading.outputTextBytes > 0
+  for (const usage of isEstimated ? [estimated(reading)] : reading.lines) {
     const price = priceOf(job, usage.model, prices)
     if (price === undefined) flags.add('model_unpriced')
     else lines.push({ usage, price })
   }
   if (reading.lines.length === 0) flags.add('usage_missing')
+  if (isEstimated) flags.add('estimate_rough')
   const { upstreamModel } = job.facts
   if (upstreamModel !== '' && reading.model !== undefined && !isSameModel(reading.model, upstreamModel))
     flags.add('model_mismatch')
   return {
     ...chargeNames(job),
+    ...(isEstimated && { usageSource: 'estimated' }),
     lines,
     ...(reading.raw !== undefined && { rawUsage: reading.raw }),
     ...(reading.details !== undefined && { details: reading.details }),
@@ -44,6 +47,11 @@ export function ambiguousCharge(job: Job): ChargeRequest {
 function chargeNames(job: Job): Omit<ChargeRequest, 'lines' | 'flags'> {
   const { provider, model, dialect, operation } = job
   return { provider, model, dialect, operation, outcome: 'completed', usageSource: 'provider' }
+}
+
+/** What was said of a job that nobody counted; four bytes of text are about a token. */
+function estimated({ outputTextBytes }: UsageReading): UsageReading['lines'][number] {
+  return { meters: { output: Math.ceil(outputTextBytes / 4) } }
 }
 
 /** Answers name a snapshot of the model that was asked for. */

@@ -1,11 +1,12 @@
+import { GatewayError } from '../errors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { UsageReading } from '../money/usage.ts'
 import { Upstreams } from '../upstream/upstreams.ts'
-import { endJob, giveUpJob } from './end-job.ts'
+import { endJob } from './end-job.ts'
 import type { JobEnd } from './end-job.ts'
-import type { Job } from './job.ts'
+import type { Job, JobName } from './job.ts'
 import { JobPoller } from './job-poller.ts'
 import type { PollTimes } from './job-poller.ts'
 import { submittedJob } from './submitted-job.ts'
@@ -57,17 +58,37 @@ export class JobWatch {
     this.#upstreams.close()
   }
 
-  /** Finds the open job that a request is about. One that is about to be deleted is looked at before. */
+  /**
+   * Finds the open job that a request is about.
+   * @throws GatewayError request_invalid for one that would take away what tells of the end of its job
+   */
   async onRequest(exchange: Exchange): Promise<void> {
     const { operation, object } = exchange.get('route').match
-    if (operation.job === undefined || object === undefined) return
-    const name = { ...object, provider: exchange.get('target').provider.name }
-    let job = await this.#context.ledger.findJob(name)
-    if (job?.state === 'open' && operation.job === 'ends') {
-      await this.#poller.look(job)
-      job = await this.#context.ledger.findJob(name)
+    if (object === undefined) return
+    const { provider } = exchange.get('target')
+    const name = { ...object, provider: provider.name }
+    if (operation.job === 'reads') {
+      const job = await this.#context.ledger.findJob(name)
+      if (job?.state === 'open') exchange.set('job', job)
+    } else if (operation.job === 'ends') await this.#requireEnded(name)
+    else if (object.kind === 'file' && exchange.request.method === 'DELETE') {
+      const file = await this.#context.ledger.findObject(provider.name, object.kind, object.id)
+      const batch = file?.facts?.resultsOf
+      if (batch !== undefined) await this.#requireEnded({ provider: provider.name, kind: 'batch', id: batch })
     }
-    if (job?.state === 'open') exchange.set('job', job)
+  }
+
+  /** Nobody could say any more what a job has cost that is deleted while it is open. */
+  async #requireEnded(name: JobName): Promise<void> {
+    const { ledger } = this.#context
+    const job = await ledger.findJob(name)
+    if (job?.state !== 'open') return
+    await this.#poller.look(job)
+    if ((await ledger.findJob(name))?.state !== 'open') return
+    throw new GatewayError(
+      'request_invalid',
+      `The ${name.kind} "${name.id}" has not ended, so it cannot be deleted, nor what it has made. Cancel it, or wait for its end.`,
+    )
   }
 
   /**
@@ -79,9 +100,8 @@ export class JobWatch {
     if (job === undefined) return this.#submit(exchange, reading)
     const { answerStatus = 0 } = exchange
     if (answerStatus < 200 || answerStatus > 299) return false
-    if (exchange.get('route').match.operation.job === 'ends') {
-      await giveUpJob(this.#endContext, job)
-    } else if (reading !== undefined && (outcome.kind === 'completed' || reading.isTerminal)) {
+    if (reading === undefined) return false
+    if (outcome.kind === 'completed' || reading.isTerminal) {
       const state = await endJob(this.#endContext, job, reading)
       if (typeof state === 'object') {
         const { ledger, clock } = this.#context
@@ -95,11 +115,13 @@ export class JobWatch {
   async #submit(exchange: Exchange, reading: UsageReading | undefined): Promise<boolean> {
     const hold = exchange.find('hold')
     const sighting = reading?.job
-    if (hold === undefined || sighting === undefined || exchange.get('request').startsJob !== true)
-      return false
-    if (reading?.lines.length !== 0 && sighting.state !== 'running') return false
+    if (hold === undefined || reading === undefined || sighting === undefined) return false
+    if (exchange.get('request').startsJob !== true) return false
+    if (reading.lines.length > 0 && sighting.state !== 'running') return false
     const { ledger, clock } = this.#context
     if (sighting.state === 'failed') {
+      // What it said before it was cancelled is charged as that of any answer that broke off.
+      if (reading.hasOutput) return false
       await ledger.release(hold)
       return true
     }

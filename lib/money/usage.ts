@@ -77,6 +77,8 @@ export interface ObjectFacts {
   readonly cacheTerm?: CacheTerm
   /** What a batch of its lines would ask for. */
   readonly batch?: BatchFacts
+  /** Of a file that a provider made: the batch whose results stand in it. */
+  readonly resultsOf?: string
 }
 
 /** How long a cached content is kept: each change of its end is a term of its own. */

@@ -79,9 +79,12 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
   #send(stop: Stop): void {
     const { target, provider, credential } = stop
     this.#exchange.set('target', target)
-    // Work that its provider goes on with must be known by its name, whoever is still there to hear it.
-    const { startsJob } = this.#exchange.get('request')
-    this.#exchange.onClientLeft = startsJob === true ? 'drain' : target.provider.onClientLeft
+    // Work that its provider goes on with, and what it keeps for money, must be known by its name, whoever
+    // is still there to hear it.
+    const { startsJob, units } = this.#exchange.get('request')
+    const isKept = startsJob === true || units?.cacheStorage !== undefined
+    const mustBeSeen = isKept || this.#exchange.find('job') !== undefined
+    this.#exchange.onClientLeft = mustBeSeen ? 'drain' : target.provider.onClientLeft
     this.#exchange.wasSent = false
     this.attemptCount += 1
     const route = this.#itinerary.route(stop)

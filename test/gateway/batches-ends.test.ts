@@ -109,6 +109,22 @@ await t.test(
   },
 )
 
+await t.test('openai: the results of a batch are not deleted before they are paid for', async t => {
+  const { gateway, provider } = await start(t, never)
+  const lines = [batchLine('a', 'gpt-5-nano'), batchLine('b', 'gpt-5')]
+  const id = await makeOpenaiBatch(gateway, lines.join(''))
+  provider.finish(provider.lastBatch())
+  const { output_file_id: file } = await openaiClient(gateway).batches.retrieve(id)
+  t.same(await gateway.charges(), [], 'its totals say too little')
+  const deletion = { method: 'DELETE', headers: ['authorization', `Bearer ${gateway.key}`] }
+  provider.refuse(503)
+  t.equal((await send(`${gateway.url}/v1/files/${file}`, deletion)).status, 400)
+  provider.refuse(undefined)
+  await send(`${gateway.url}/v1/files/${file}`, deletion)
+  t.equal(micros(await onlyCharge(t, gateway)), costOf([0]) + costOf([1], 10))
+  t.equal(provider.seen.filter(({ method }) => method === 'DELETE').length, 1)
+})
+
 await t.test(
   'openai: where the price has levels, the output file is read, which tells the length of each prompt',
   async t => {

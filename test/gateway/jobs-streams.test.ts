@@ -59,3 +59,50 @@ await t.test('the events of a stored response that is done charge it', async t =
   t.match(await gateway.charges(), [{ amount: cost, flags: [] }])
   t.same(await gateway.breaches(), [])
 })
+
+const words = 'x'.repeat(400)
+const delta = `event: response.output_text.delta\ndata: ${JSON.stringify({ type: 'response.output_text.delta', delta: words })}\n\n`
+const cancelled = responseEvents('resp_1', 'cancelled')[1].replaceAll('.completed', '.cancelled')
+
+await t.test('what a stream has said before it was cancelled is charged', async t => {
+  const { provider, gateway } = await start(t, 600_000)
+  const answering = call(gateway, 'POST', '/v1/responses', body)
+  await until(() => provider.streams.length === 1)
+  provider.streams[0]?.end(delta + cancelled)
+  await answering
+  const [charge] = await gateway.charges()
+  t.match(charge, { usageSource: 'estimated' })
+  t.ok(Number(charge?.usage['output']) > 0)
+  t.equal((await gateway.balance()).heldMicros, 0)
+})
+
+await t.test('nor is it free for a client that leaves its stream and cancels then', async t => {
+  const { provider, gateway } = await start(t, 600_000)
+  const request = httpRequest(`${gateway.url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+  })
+  request.on('error', () => undefined)
+  request.end(JSON.stringify(body))
+  const [answer] = await once(request, 'response')
+  await once(answer, 'data')
+  provider.streams[0]?.write(delta)
+  await once(answer, 'data')
+  request.destroy()
+  t.equal((await call(gateway, 'POST', '/v1/responses/resp_1/cancel')).status, 200)
+  provider.streams[0]?.end(cancelled)
+  await until(async () => (await gateway.charges()).length === 1)
+  t.match(await gateway.charges(), [{ usageSource: 'estimated' }])
+  t.equal((await gateway.balance()).heldMicros, 0)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('a job that says something and no usage is charged by what it says', async t => {
+  const { provider, gateway } = await start(t, 600_000)
+  await call(gateway, 'POST', '/v1/responses', { ...body, stream: false })
+  provider.extra = delta
+  provider.end('resp_1', 'cancelled')
+  await call(gateway, 'GET', '/v1/responses/resp_1?stream=true')
+  t.match(await gateway.charges(), [{ usageSource: 'estimated', usage: { output: 100 } }])
+  t.equal((await gateway.balance()).heldMicros, 0)
+})

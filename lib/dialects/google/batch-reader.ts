@@ -1,5 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { JobSighting, ObjectKind, UsageReading } from '../../money/usage.ts'
+import type { JobSighting, ObjectFacts, ObjectKind, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import { BatchSum } from '../batch-sum.ts'
 import { batchReading, BatchResultsReader, lastValue } from '../batch-results.ts'
@@ -75,13 +75,13 @@ export class GoogleBatchReader extends AnswerReader {
     if (what === 'queries') output.sum.addSearches(undefined, countQueries(value, this.model))
     else if (what === 'file' && typeof value === 'string') {
       output.file = value
-      this.nameObject('file', value)
+      this.nameObject('file', value, { resultsOf: this.context.object?.id ?? this.#id })
     } else if (what === 'answer') output.answers += 1
     else if (addAnswer(output.sum, what, value, this.flags)) output.counted += 1
   }
 
-  protected override nameObject(kind: ObjectKind, id: unknown): void {
-    super.nameObject(kind, id)
+  protected override nameObject(kind: ObjectKind, id: unknown, facts?: ObjectFacts): void {
+    super.nameObject(kind, id, facts)
     if (kind === 'batch' && typeof id === 'string') this.#id = id
   }
 

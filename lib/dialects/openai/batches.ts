@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../errors.ts'
-import type { JobSighting, UsageReading } from '../../money/usage.ts'
+import type { JobSighting, ObjectFacts, UsageReading } from '../../money/usage.ts'
 import type { AnswerHead, JobKind, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { object, value } from '../interest.ts'
@@ -53,13 +53,13 @@ class BatchReader extends OpenaiReader {
     if (name === 'status') this.#status = value
     else if (name === 'errorFile') this.nameObject('file', value)
     else if (name === 'outputFile') {
-      this.nameObject('file', value)
       this.#outputFile = value
+      this.nameObject('file', value, { resultsOf: this.context.object?.id ?? this.#id })
     }
   }
 
-  protected override nameObject(kind: 'batch' | 'file', id: unknown): void {
-    super.nameObject(kind, id)
+  protected override nameObject(kind: 'batch' | 'file', id: unknown, facts?: ObjectFacts): void {
+    super.nameObject(kind, id, facts)
     if (kind === 'batch' && typeof id === 'string') this.#id = id
   }
 
