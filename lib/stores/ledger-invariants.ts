@@ -88,10 +88,10 @@ export const invariants: readonly (readonly [sentence: string, query: string])[]
   [
     'what an account has spent on a model on a day is not the sum of its charges',
     `SELECT account_id || ' on day ' || day || ', ' || model AS name FROM
-       (SELECT account_id, day, model, charges, spent_micros AS micros FROM model_spending
-        UNION ALL SELECT account_id, (at + 10800000) / 86400000, model, -1, -amount_micros FROM charges
-          WHERE revision = 0) AS spending
-     GROUP BY account_id, day, model HAVING sum(micros) <> 0 OR sum(charges) <> 0`,
+       (SELECT account_id, day, model, key_id, outcome, charges, spent_micros AS micros FROM charge_sums
+        UNION ALL SELECT account_id, (at + 10800000) / 86400000, model, key_id, outcome, -1, -amount_micros
+          FROM charges WHERE revision = 0) AS spending
+     GROUP BY account_id, day, model, key_id, outcome HAVING sum(micros) <> 0 OR sum(charges) <> 0`,
   ],
   [
     'a hold is neither open nor resolved',

@@ -26,6 +26,9 @@ DECLARE
   spent_accounts TEXT[] := '{}';
   spent_models TEXT[] := '{}';
   spent_times BIGINT[] := '{}';
+  spent_outcomes TEXT[] := '{}';
+  spent_ids BIGINT[] := '{}';
+  charge_id BIGINT;
 BEGIN
   FOR o IN
     SELECT * FROM json_to_recordset(operations) AS given (
@@ -168,7 +171,8 @@ BEGIN
           VALUES (o.exchange, o.sequence, account, o.key, o.at, o.provider, o.model, o.dialect, o.operation,
             o.outcome, o.source, o.lines, o.raw, o.details,
             CASE WHEN rest = 0 THEN o.flags WHEN o.flags = '[]' THEN '["overrun"]'
-              ELSE left(o.flags, -1) || ',"overrun"]' END, paid, rest);
+              ELSE left(o.flags, -1) || ',"overrun"]' END, paid, rest)
+          RETURNING id INTO charge_id;
         IF paid > 0 THEN
           INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
             VALUES (o.exchange, o.sequence, 'charge', account, -paid, o.at),
@@ -187,6 +191,8 @@ BEGIN
         spent_accounts := spent_accounts || account;
         spent_models := spent_models || o.model;
         spent_times := spent_times || o.at;
+        spent_outcomes := spent_outcomes || o.outcome;
+        spent_ids := spent_ids || charge_id;
         ending := 'charged';
         one := paid;
         two := rest;
@@ -229,11 +235,16 @@ BEGIN
     GROUP BY key, day ORDER BY key COLLATE "C", day
     ON CONFLICT (key_id, day) DO UPDATE SET spent_micros = key_spending.spent_micros + excluded.spent_micros,
       last_at = greatest(key_spending.last_at, excluded.last_at);
-  INSERT INTO model_spending (account_id, day, model, charges, spent_micros)
-    SELECT payer, day, used, count(*), sum(amount)
-    FROM unnest(spent_accounts, spent_days, spent_models, spent_amounts) AS pending (payer, day, used, amount)
-    GROUP BY payer, day, used ORDER BY payer COLLATE "C", day, used COLLATE "C"
-    ON CONFLICT (account_id, day, model) DO UPDATE SET charges = model_spending.charges + excluded.charges,
-      spent_micros = model_spending.spent_micros + excluded.spent_micros;
+  INSERT INTO charge_sums (account_id, day, model, key_id, outcome, charges, spent_micros, first_id, last_id)
+    SELECT payer, day, used, key, ended, count(*), sum(amount), min(number), max(number)
+    FROM unnest(spent_accounts, spent_days, spent_models, spent_keys, spent_outcomes, spent_amounts, spent_ids)
+      AS pending (payer, day, used, key, ended, amount, number)
+    GROUP BY payer, day, used, key, ended
+    ORDER BY payer COLLATE "C", day, used COLLATE "C", key COLLATE "C", ended
+    ON CONFLICT (account_id, day, model, key_id, outcome) DO UPDATE SET
+      charges = charge_sums.charges + excluded.charges,
+      spent_micros = charge_sums.spent_micros + excluded.spent_micros,
+      first_id = least(charge_sums.first_id, excluded.first_id),
+      last_id = greatest(charge_sums.last_id, excluded.last_id);
 END $$;
 `

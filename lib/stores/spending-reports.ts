@@ -11,8 +11,8 @@ export async function modelSpending(
   fromDay: number,
 ): Promise<readonly ModelSpending[]> {
   return queries.all<ModelSpending>(
-    `SELECT day, model, charges, spent_micros AS "spentMicros" FROM model_spending
-     WHERE account_id = ? AND day >= ? ORDER BY day, model`,
+    `SELECT day, model, CAST(sum(charges) AS BIGINT) AS charges, CAST(sum(spent_micros) AS BIGINT) AS "spentMicros"
+     FROM charge_sums WHERE account_id = ? AND day >= ? GROUP BY day, model ORDER BY day, model`,
     [accountId, fromDay],
   )
 }

@@ -7,20 +7,31 @@ interface KeyDay {
   lastAt: number
 }
 
-interface ModelDay {
+interface SummedCharge {
+  readonly id: number
   readonly accountId: string
-  readonly day: number
+  readonly keyId: string
   readonly model: string
-  charges: number
-  spentMicros: number
+  readonly outcome: string
+  readonly at: number
+  readonly amountMicros: number
 }
 
-/** What the charges of a batch come to, by key and day and by account, day and model. */
+interface ChargeSum extends Omit<SummedCharge, 'id' | 'at' | 'amountMicros'> {
+  readonly day: number
+  charges: number
+  spentMicros: number
+  readonly firstId: number
+  lastId: number
+}
+
+/** What the charges of a batch come to, by key and day, and by all that pages ask for. */
 export class SpendingSums {
   readonly byKey = new Map<string, KeyDay>()
-  readonly byModel = new Map<string, ModelDay>()
+  readonly ofCharges = new Map<string, ChargeSum>()
 
-  add(accountId: string, keyId: string, model: string, at: number, amountMicros: number): void {
+  /** Charges are added in the order of their ids. */
+  add({ id, accountId, keyId, model, outcome, at, amountMicros }: SummedCharge): void {
     const day = budgetDay(at)
     const keyName = `${day} ${keyId}`
     const ofKey = this.byKey.get(keyName)
@@ -30,18 +41,20 @@ export class SpendingSums {
       ofKey.lastAt = Math.max(ofKey.lastAt, at)
     }
     // Ids have no spaces; models may, so they come last.
-    const modelName = `${day} ${accountId} ${model}`
-    const ofModel = this.byModel.get(modelName)
-    if (ofModel === undefined) {
-      this.byModel.set(modelName, { accountId, day, model, charges: 1, spentMicros: amountMicros })
+    const name = `${keyName} ${accountId} ${outcome} ${model}`
+    const sum = this.ofCharges.get(name)
+    if (sum === undefined) {
+      const own = { accountId, day, model, keyId, outcome }
+      this.ofCharges.set(name, { ...own, charges: 1, spentMicros: amountMicros, firstId: id, lastId: id })
     } else {
-      ofModel.charges += 1
-      ofModel.spentMicros += amountMicros
+      sum.charges += 1
+      sum.spentMicros += amountMicros
+      sum.lastId = id
     }
   }
 
   clear(): void {
     this.byKey.clear()
-    this.byModel.clear()
+    this.ofCharges.clear()
   }
 }

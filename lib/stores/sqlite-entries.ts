@@ -27,7 +27,7 @@ export class SqliteEntries {
     const amountMicros = charge[16]
     const overrunMicros = charge[17]
     this.resolve(exchangeId, sequence, 'charged', at)
-    this.#statements.charge.run(
+    const { lastInsertRowid } = this.#statements.charge.run(
       exchangeId,
       sequence,
       accountId,
@@ -46,7 +46,8 @@ export class SqliteEntries {
       amountMicros,
       overrunMicros,
     )
-    this.#spending.add(accountId, keyId, charge[7], at, amountMicros)
+    const [model, outcome] = [charge[7], charge[10]]
+    this.#spending.add({ id: Number(lastInsertRowid), accountId, keyId, model, outcome, at, amountMicros })
     if (overrunMicros > 0) this.#enterOverrun(charge)
     else if (amountMicros > 0) {
       this.#statements.chargeEntries.run(
@@ -84,8 +85,10 @@ export class SqliteEntries {
     for (const { keyId, day, spentMicros, lastAt } of this.#spending.byKey.values()) {
       this.#statements.spending.run(keyId, day, spentMicros, lastAt)
     }
-    for (const { accountId, day, model, charges, spentMicros } of this.#spending.byModel.values()) {
-      this.#statements.modelSpending.run(accountId, day, model, charges, spentMicros)
+    for (const sum of this.#spending.ofCharges.values()) {
+      const { accountId, day, model, keyId, outcome, charges, spentMicros, firstId, lastId } = sum
+      const own = [accountId, day, model, keyId, outcome]
+      this.#statements.chargeSum.run(...own, charges, spentMicros, firstId, lastId)
     }
     this.forgetSums()
   }

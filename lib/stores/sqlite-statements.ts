@@ -36,10 +36,11 @@ export function prepareStatements(database: SqliteDatabase) {
        ON CONFLICT DO UPDATE SET spent_micros = spent_micros + excluded.spent_micros,
          last_at = max(last_at, excluded.last_at)`,
     ),
-    modelSpending: database.prepare(
-      `INSERT INTO model_spending (account_id, day, model, charges, spent_micros) VALUES (?, ?, ?, ?, ?)
+    chargeSum: database.prepare(
+      `INSERT INTO charge_sums (account_id, day, model, key_id, outcome, charges, spent_micros, first_id, last_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET charges = charges + excluded.charges,
-         spent_micros = spent_micros + excluded.spent_micros`,
+         spent_micros = spent_micros + excluded.spent_micros, last_id = excluded.last_id`,
     ),
     price: database.prepare(
       'INSERT INTO prices (hash, model, body, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',

@@ -69,9 +69,9 @@ const breaches: readonly (readonly [sql: string, expected: RegExp])[] = [
   ['UPDATE key_spending SET spent_micros = 0', /what a key has spent/],
   ['UPDATE key_spending SET day = day + 1', /what a key has spent/],
   ['DELETE FROM key_spending', /what a key has spent/],
-  ['UPDATE model_spending SET spent_micros = 0', /has spent on a model/],
-  ['UPDATE model_spending SET charges = charges + 1', /has spent on a model/],
-  ['DELETE FROM model_spending', /has spent on a model/],
+  ['UPDATE charge_sums SET spent_micros = 0', /has spent on a model/],
+  ['UPDATE charge_sums SET charges = charges + 1', /has spent on a model/],
+  ['DELETE FROM charge_sums', /has spent on a model/],
   [
     `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at) VALUES
        ('y', 0, 'credit', 'house:revenue', 9007199254740992, 0), ('y', 0, 'cash', 'house:cash', -9007199254740992, 0)`,
