@@ -30,6 +30,11 @@ export function budgetDay(at: number): number {
   return Math.floor((at + moscowMs) / msPerDay)
 }
 
+/** When a day begins in Moscow, in milliseconds since the epoch. */
+export function dayStart(day: number): number {
+  return day * msPerDay - moscowMs
+}
+
 /** The first day of the period that a moment lies in, and of the next. Weeks begin on Monday. */
 export function budgetDays(period: BudgetLimit['period'], at: number): { from: number; until: number } {
   const day = budgetDay(at)
@@ -66,7 +71,7 @@ export function keyBudget(
     spentMicros,
     heldMicros,
     availableMicros: Math.max(0, budgetMicros - spentMicros - heldMicros),
-    ...(until === Infinity ? {} : { resetsAt: until * msPerDay - moscowMs }),
+    ...(until === Infinity ? {} : { resetsAt: dayStart(until) }),
   }
 }
 

@@ -1,5 +1,12 @@
 import type { KeyRecord } from '../accounts/accounts.ts'
 import type { Meters } from '../money/usage.ts'
+import type {
+  ChargeRecord,
+  ChargeSearch,
+  ChargesPage,
+  ChargesTotal,
+  ExchangeCharges,
+} from './charge-records.ts'
 import type { KeyBudget } from './key-spending.ts'
 import type { Balance, Micros } from './ledger.ts'
 
@@ -117,6 +124,23 @@ export interface Reports {
   modelSpending(accountId: string, fromDay: number): Promise<readonly ModelSpending[]>
   /** The newest first. */
   latestCharges(accountId: string, limit: number): Promise<readonly ChargeReport[]>
+  /** A page of an account's charges before an id, the newest first. Quick, however many and however rare. */
+  findCharges(
+    accountId: string,
+    search: ChargeSearch,
+    page: { readonly before?: number | undefined; readonly limit: number },
+  ): Promise<ChargesPage>
+  /** All of them, the newest first, some at a time, read as they are taken. */
+  exportCharges(accountId: string, search: ChargeSearch): AsyncIterable<readonly ChargeRecord[]>
+  chargesTotal(accountId: string, search: ChargeSearch): Promise<ChargesTotal>
+  /** Models that the account was charged for, by name. */
+  chargedModels(accountId: string, limit: number): Promise<readonly string[]>
+  /** What one exchange was charged, from a sequence on; undefined when it is another account's, or was not charged. */
+  exchangeCharges(
+    accountId: string,
+    exchangeId: string,
+    page: { readonly from: number; readonly limit: number },
+  ): Promise<ExchangeCharges | undefined>
   /** The breaches of the ledger's invariants, as sentences; empty when all is in order. */
   verify(): Promise<readonly string[]>
   close(): Promise<void>

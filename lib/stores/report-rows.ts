@@ -1,3 +1,4 @@
+import type { ChargeRecord } from '../ledger/charge-records.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import type { ChargeLine } from '../ledger/price-charge.ts'
 import type { AccountReport, ChargeReport } from '../ledger/reports.ts'
@@ -64,6 +65,30 @@ export function chargeReport(row: ChargeRow): ChargeReport {
     amount: formatRoubles(row.amount_micros),
     ...(row.overrun_micros === 0 ? {} : { overrun: formatRoubles(row.overrun_micros) }),
     flags: JSON.parse(row.flags),
+  }
+}
+
+/** A charge as pages show it. */
+export function chargeRecord(row: ChargeRow): ChargeRecord {
+  const lines: readonly ChargeLine[] = JSON.parse(row.lines)
+  return {
+    id: row.id,
+    requestId: row.exchange_id,
+    sequence: row.sequence,
+    at: row.at,
+    keyId: row.key_id,
+    provider: row.provider,
+    model: row.model,
+    dialect: row.dialect,
+    operation: row.operation,
+    outcome: row.outcome,
+    usageSource: row.usage_source,
+    lines,
+    usage: sumOfLines(lines),
+    details: row.details === null ? {} : JSON.parse(row.details),
+    flags: JSON.parse(row.flags),
+    amountMicros: row.amount_micros,
+    overrunMicros: row.overrun_micros,
   }
 }
 

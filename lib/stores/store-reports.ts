@@ -2,6 +2,13 @@ import type { KeyRecord } from '../accounts/accounts.ts'
 import type { Clock } from '../clock.ts'
 import { budgetDays, keyBudget } from '../ledger/key-spending.ts'
 import type { KeyBudget } from '../ledger/key-spending.ts'
+import type {
+  ChargeRecord,
+  ChargeSearch,
+  ChargesPage,
+  ChargesTotal,
+  ExchangeCharges,
+} from '../ledger/charge-records.ts'
 import type { Balance } from '../ledger/ledger.ts'
 import type {
   AccountReport,
@@ -12,6 +19,7 @@ import type {
   RecomputedCharge,
   Reports,
 } from '../ledger/reports.ts'
+import { chargedModels, chargesTotal, exchangeCharges, exportCharges, findCharges } from './charge-search.ts'
 import { keyRecord } from './key-record.ts'
 import { recomputeCharges } from './recompute-charges.ts'
 import { accountReport, chargeReport } from './report-rows.ts'
@@ -129,6 +137,34 @@ export class StoreReports implements Reports {
       [accountId, limit],
     )
     return rows.map(chargeReport)
+  }
+
+  findCharges(
+    accountId: string,
+    search: ChargeSearch,
+    page: { readonly before?: number | undefined; readonly limit: number },
+  ): Promise<ChargesPage> {
+    return findCharges(this.#queries, accountId, search, page)
+  }
+
+  exportCharges(accountId: string, search: ChargeSearch): AsyncIterable<readonly ChargeRecord[]> {
+    return exportCharges(this.#queries, accountId, search)
+  }
+
+  chargesTotal(accountId: string, search: ChargeSearch): Promise<ChargesTotal> {
+    return chargesTotal(this.#queries, accountId, search)
+  }
+
+  chargedModels(accountId: string, limit: number): Promise<readonly string[]> {
+    return chargedModels(this.#queries, accountId, limit)
+  }
+
+  exchangeCharges(
+    accountId: string,
+    exchangeId: string,
+    page: { readonly from: number; readonly limit: number },
+  ): Promise<ExchangeCharges | undefined> {
+    return exchangeCharges(this.#queries, accountId, exchangeId, page)
   }
 
   recompute(since: number): AsyncIterable<RecomputedCharge> {
