@@ -17,8 +17,8 @@ import { watchProcess, type WatchedProcess } from './watched-process.ts'
 /** How long a case may take, and how long its traces may stay. */
 const caseMs = 60_000
 const settleMs = 5_000
-/** Beyond what the first cases made it: caches, compiled code and the rows that the store keeps. */
-const memoryGrowthBytesMax = 48 * 1_048_576
+/** Beyond what the first cases made it: the gateways of a hundred settings, caches, and compiled code. */
+const memoryGrowthBytesMax = 96 * 1_048_576
 
 interface Pair {
   readonly gateway: TestGateway
