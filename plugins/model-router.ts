@@ -3,6 +3,7 @@ import { GatewayError } from '../lib/errors.ts'
 import { listModels } from '../lib/models/list-models.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
 import { routeRequest } from '../lib/models/route-request.ts'
+import { SessionObjects } from '../lib/models/session-objects.ts'
 import { answerOwn } from '../lib/own-endpoints/answer-own.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
@@ -48,6 +49,12 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
       exchange.set('request', request)
       exchange.set('target', target)
       exchange.onClientLeft = target.provider.onClientLeft
+    },
+
+    onSession(exchange) {
+      const { session } = exchange.get('route').match.operation
+      const isWatched = session !== undefined && config.isolation === 'strict'
+      return isWatched ? new SessionObjects(exchange, session, { config, ledger }) : undefined
     },
 
     onEnd(exchange) {

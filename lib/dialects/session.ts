@@ -79,6 +79,11 @@ export interface SessionProtocol {
   /** The model and more stand in the client's first message, which therefore comes before the provider's. */
   readonly beginsWithMessage: boolean
   createReader(context: SessionContext): SessionReader
+  /**
+   * What the provider keeps that a message from the client names.
+   * @throws GatewayError body_invalid, field_ambiguous
+   */
+  objectsIn(message: Buffer): readonly NamedObject[]
   /** An error as a message of the protocol; undefined where it has none and errors close the session. */
   errorMessage?(error: GatewayError, eventId: string): string
 }

@@ -1,4 +1,4 @@
-import type { ClientEvent, ServerEvent, SessionReader } from '../dialects/session.ts'
+import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../dialects/session.ts'
 import { GatewayError } from '../errors.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { SessionTap } from '../pipeline/plugin.ts'
@@ -138,7 +138,7 @@ export class SessionMeter implements SessionTap {
           await this.#finish(event)
           break
         case 'side':
-          await this.#options.money.chargeAside(event.usage)
+          await this.#chargeAside(event.usage)
           break
         case 'named':
           await this.#options.money.record(event.object)
@@ -197,6 +197,18 @@ export class SessionMeter implements SessionTap {
     const counted = await money.finish(turn, { usage, isFailed: isFailed === true, input })
     if (counted !== undefined) conversation.count(counted)
     if (this.#hasSpoken && reader.startsByItself && this.#turns.length === 0) await this.#standReady()
+  }
+
+  /** What stands ready for the next turn gives way: this was consumed already. */
+  async #chargeAside(usage: TurnUsage): Promise<void> {
+    const { money } = this.#options
+    const shortage = await money.chargeAside(usage, async () => {
+      while (this.#opening !== undefined) await this.#opening
+      const ready = this.#turns.findIndex(turn => !turn.isStarted && !turn.isAskedFor)
+      const [turn] = ready === -1 ? [] : this.#turns.splice(ready, 1)
+      if (turn !== undefined) await money.release(turn)
+    })
+    this.#endReason ??= shortage
   }
 
   /** What was said while the turn ran may begin the next one at once. */

@@ -5,6 +5,7 @@ import type { Target } from '../exchange-facts.ts'
 import { BalanceInsufficientError, KeyBudgetExceededError, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { ChargeRequest, Hold, Ledger, Micros } from '../ledger/ledger.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
+import { priceCharge } from '../ledger/price-charge.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import { addMeters, type Meters, type NamedObject, type UsageLine } from '../money/usage.ts'
@@ -105,14 +106,28 @@ export class SessionMoney {
     return usage.lines.reduce((sum, line) => addMeters(sum, line.meters), {})
   }
 
-  /** Charges what is billed beside the turns. */
-  async chargeAside(usage: TurnUsage): Promise<void> {
-    const turn = await this.openEmpty()
-    await this.#charge(
-      turn,
-      { lines: usage.lines, usageSource: 'provider', flags: usage.flags, usage },
-      'completed',
-    )
+  /**
+   * Charges what is billed beside the turns.
+   * @param makeRoom called when the money that is free does not do
+   * @returns why nothing more may be consumed, when the money of the account did not do either
+   */
+  async chargeAside(usage: TurnUsage, makeRoom: () => Promise<void>): Promise<Error | undefined> {
+    const owed: Owed = { lines: usage.lines, usageSource: 'provider', flags: usage.flags, usage }
+    const { costMicros } = priceCharge(this.#chargeFor(owed, 'completed'))
+    let shortage: Error | undefined
+    let hold: Hold | undefined
+    for (const attempt of ['as it is', 'with room']) {
+      try {
+        hold = await this.#hold(costMicros)
+        break
+      } catch (error) {
+        shortage = holdError(error)
+        if (attempt === 'as it is') await makeRoom()
+      }
+    }
+    if (hold !== undefined) shortage = undefined
+    await this.#charge(hold === undefined ? await this.openEmpty() : newTurn(hold), owed, 'completed')
+    return shortage
   }
 
   /** A turn that the end of the session cut off. */
@@ -162,22 +177,27 @@ export class SessionMoney {
     })
   }
 
-  async #charge({ hold }: Turn, owed: Owed, outcome: ChargeRequest['outcome']): Promise<void> {
+  #chargeFor(owed: Owed, outcome: ChargeRequest['outcome']): ChargeRequest {
     const { provider, modelName } = this.#target
     const route = this.#exchange.get('route')
     const flags = new Set(owed.flags)
-    const charge: ChargeRequest = {
+    const lines = owed.lines.map(usage => ({ usage, price: this.#priceOf(usage, flags) }))
+    return {
       provider: provider.name,
       model: modelName,
       dialect: route.dialect.name,
       operation: route.match.operation.name,
       outcome,
       usageSource: owed.usageSource,
-      lines: owed.lines.map(usage => ({ usage, price: this.#priceOf(usage, flags) })),
+      lines,
       ...(owed.usage !== undefined && { rawUsage: owed.usage.raw }),
       ...(owed.usage !== undefined && { details: owed.usage.details }),
       flags: [...flags],
     }
+  }
+
+  async #charge({ hold }: Turn, owed: Owed, outcome: ChargeRequest['outcome']): Promise<void> {
+    const charge = this.#chargeFor(owed, outcome)
     this.#lines.push(...owed.lines)
     this.#exchange.set('usage', this.#lines)
     const result = await this.#context.ledger.charge(hold, charge)
@@ -218,7 +238,7 @@ function estimate(turn: Turn, input: Meters, flags: readonly string[]): Owed {
   return { lines: [{ meters }], usageSource: 'estimated', flags: [...flags, 'estimate_rough'] }
 }
 
-function holdError(error: unknown): unknown {
+function holdError(error: unknown): Error {
   if (error instanceof LedgerUnavailableError) {
     return new GatewayError('overloaded', 'The ledger cannot take new turns now. Try again soon.', {
       cause: error,
@@ -239,7 +259,7 @@ function holdError(error: unknown): unknown {
     const { requiredMicros, availableMicros } = error
     return wanting('balance_insufficient', 'the account has', requiredMicros, availableMicros, error)
   }
-  return error
+  return error instanceof Error ? error : new Error(String(error))
 }
 
 function wanting(

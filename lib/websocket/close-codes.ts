@@ -28,6 +28,7 @@ const passing: ReadonlySet<ErrorCode> = new Set([
   'field_ambiguous',
   'model_not_allowed',
   'model_not_found',
+  'object_not_found',
 ])
 
 /** Whether no further message could fare better. */

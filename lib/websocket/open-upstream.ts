@@ -91,12 +91,13 @@ export class OpenUpstream {
   async #connect(stop: Stop, leave: () => void): Promise<UpstreamSession> {
     const { target } = stop
     const { provider, baseUrl } = target
+    const { connectMs } = timeoutsOf(target)
     for (;;) {
       const route = this.#itinerary.route(stop)
       this.attemptCount += 1
       let wasStarted = false
       try {
-        const connection = await openConnection(new URL(baseUrl.origin), route, provider.timeouts.connectMs)
+        const connection = await openConnection(new URL(baseUrl.origin), route, connectMs)
         this.#exchange.moments.connectedMs = performance.now()
         route.succeed()
         wasStarted = true
@@ -123,7 +124,7 @@ export class OpenUpstream {
     const timer = setTimeout(() => {
       failure = Object.assign(new Error('no answer in time'), { code: 'UND_ERR_HEADERS_TIMEOUT' })
       stream.destroy()
-    }, target.provider.timeouts.firstByteMs)
+    }, timeoutsOf(target).firstByteMs)
     try {
       return { answer: await readAnswer(stream), stream }
     } catch (error) {
@@ -178,6 +179,11 @@ export class OpenUpstream {
       result,
     })
   }
+}
+
+/** A credential may have times of its own. */
+function timeoutsOf({ credential, provider }: Target): Target['provider']['timeouts'] {
+  return credential.timeouts ?? provider.timeouts
 }
 
 /** Waits for a place with the credential. @throws GatewayError overloaded */

@@ -13,7 +13,8 @@ function contentPart(): Interest {
   return part
 }
 
-const part = contentPart()
+/** A part of a content: words, media, or an uploaded file by its name. */
+export const part = contentPart()
 /** Lists of one may be written without brackets. */
 export const content = object({ parts: anyOf(list(part), part) })
 /** A conversation: a list of contents, or the only one without brackets. */

@@ -3,6 +3,9 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import type { Operation, RequestFacts } from '../dialect.ts'
 import { object, value } from '../interest.ts'
 import { findField, readString, textOf } from '../read-field.ts'
+import { names, objectsIn } from '../named-objects.ts'
+import { content, tools } from './content-request.ts'
+import { liveObjects } from './live-objects.ts'
 import { LiveReader } from './live-reader.ts'
 
 const prefix = 'models/'
@@ -40,7 +43,10 @@ function factsFromSetup(scan: ScanResult, body: { readonly length: number }): Re
     candidates: 1,
     textBytes: body.length,
     media: [],
-    objects: handle === undefined ? [] : [{ kind: 'session', id: handle }],
+    objects: [
+      ...objectsIn(scan),
+      ...(handle === undefined ? [] : [{ kind: 'session', id: handle } as const]),
+    ],
   }
 }
 
@@ -52,8 +58,14 @@ export const live: Operation = {
   isFree: false,
   mainMeter: 'audioOutput',
   interest: object({
-    setup: object({ model: value('model'), sessionresumption: object({ handle: value('handle') }) }),
+    setup: object({
+      model: value('model'),
+      sessionresumption: object({ handle: value('handle') }),
+      systeminstruction: content,
+      tools,
+      cachedcontent: names('cachedContent'),
+    }),
   }),
   factsFromJson: factsFromSetup,
-  session: { beginsWithMessage: true, createReader: () => new LiveReader() },
+  session: { beginsWithMessage: true, createReader: () => new LiveReader(), objectsIn: liveObjects },
 }

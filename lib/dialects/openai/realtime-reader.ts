@@ -41,6 +41,8 @@ export class RealtimeReader implements SessionReader {
   #startsByItself = true
   #isSpoken = true
   #sessionCap: number | undefined
+  /** What is said is written down, which is billed whether it is answered or not. */
+  #isTranscribing = false
   #transcriptionModel: string | undefined
 
   constructor(context: SessionContext) {
@@ -68,7 +70,9 @@ export class RealtimeReader implements SessionReader {
     if (type === 'response.create') return { ...event, starts: 'response', ...this.#cap(capOf(scan, 'cap')) }
     if (type === 'input_audio_buffer.append' || type === 'input_audio_buffer.commit') {
       // Without voice detection sound is only gathered, until a response is asked for.
-      return this.#startsByItself ? { ...event, starts: 'input', ...this.#cap(undefined) } : event
+      return this.#startsByItself || this.#isTranscribing
+        ? { ...event, starts: 'input', ...this.#cap(undefined) }
+        : event
     }
     if (type === 'session.update') return { ...event, ...this.#updated(scan) }
     return event
@@ -144,6 +148,7 @@ export class RealtimeReader implements SessionReader {
     const modalities = session['output_modalities'] ?? session['modalities']
     if (Array.isArray(modalities)) this.#isSpoken = modalities.includes('audio')
     const transcription = fieldsOf(input['transcription'] ?? session['input_audio_transcription'])
+    this.#isTranscribing = Object.keys(transcription).length > 0
     if (typeof transcription['model'] === 'string') this.#transcriptionModel = transcription['model']
   }
 

@@ -41,7 +41,8 @@ const inputItem = object({
 const skills = list(object({ skill_id: names('skill') }))
 const files = list(names('file'))
 
-const tool = object({
+/** A tool, and what it looks things up in. */
+export const tool = object({
   container: anyOf(names('container'), object({ file_ids: files, skills })),
   environment: object({ container_id: names('container'), file_ids: files, skills }),
   input_image_mask: object({ image_url: base64('image'), file_id: names('file') }),
