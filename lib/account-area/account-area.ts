@@ -46,6 +46,7 @@ const minute = 60_000
 const limits = {
   byEmail: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
   byAddress: { slowFrom: 20, lockFrom: 50, forgetMs: 15 * minute },
+  newKeys: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
   lettersTo: { slowFrom: Infinity, lockFrom: 6, forgetMs: 60 * minute },
   lettersFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
 }
@@ -97,6 +98,7 @@ async function openSite(
       secret,
     }),
     settingsLetters,
+    newKeyAttempts: new Attempts({ clock, limits: limits.newKeys }),
     users,
     settings: store.settings,
     accounts,

@@ -42,6 +42,8 @@ export interface Site {
   readonly passwordAttempts: Attempts
   readonly emailChange: EmailChange
   readonly settingsLetters: SettingsLetters
+  /** New keys, by account. */
+  readonly newKeyAttempts: Attempts
   readonly users: UserRows
   readonly settings: AccountSettings
   readonly accounts: Accounts

@@ -12,6 +12,9 @@ import { showConfirm, submitConfirm } from './pages/confirm.ts'
 import { showConsents, submitConsents } from './pages/consents.ts'
 import { showFailure } from './pages/failure.ts'
 import { showOffer, showPersonalData } from './pages/legal-text.ts'
+import { showKeys } from './pages/keys/keys.ts'
+import { showNewKey, submitNewKey } from './pages/keys/new-key.ts'
+import { showRevokeKey, submitRevokeKey } from './pages/keys/revoke-key.ts'
 import { showOverview } from './pages/overview.ts'
 import {
   showForgotPassword,
@@ -74,6 +77,9 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   // Who is signed in
   router.get('/consents', ownUnasked(showConsents)).post(ownUnasked(submitConsents))
   router.get('/', own(showOverview))
+  router.get('/keys', own(showKeys))
+  router.get('/keys/new', own(showNewKey)).post(own(submitNewKey))
+  router.get('/keys/:id/revoke', own(showRevokeKey)).post(own(submitRevokeKey))
   router.get('/settings', own(showSettings))
   router.post('/settings/profile', own(submitProfile))
   router.get('/settings/email', own(showConfirmEmail)).post(own(submitEmail))

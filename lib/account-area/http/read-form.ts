@@ -64,21 +64,27 @@ export type SentForm<T> =
   | { readonly isValid: false; readonly state: FormState }
 
 /**
- * Reads the fields that a schema names and nothing else of the request. A field that was sent twice counts
- * as its last value.
+ * Reads the fields that a schema names and nothing else of the request. Of a field that was sent twice the last
+ * value counts, unless the schema has an array for it, whose values are kept line by line.
  */
 export async function readForm<Schema extends z.ZodObject>(
   context: PageContext,
   page: Page,
   schema: Schema,
 ): Promise<SentForm<z.output<Schema>>> {
-  const body = await context.req.parseBody()
-  const sent: Record<string, string> = {}
-  for (const name of Object.keys(schema.shape)) {
-    const value = body[name]
-    if (typeof value === 'string') sent[name] = value
+  const body = await context.req.parseBody({ all: true })
+  const sent: Record<string, string | string[]> = {}
+  for (const [name, type] of Object.entries(schema.shape)) {
+    const values = [body[name]].flat().filter(value => typeof value === 'string')
+    const last = values.at(-1)
+    if (type instanceof z.ZodArray) sent[name] = values
+    else if (last !== undefined) sent[name] = last
   }
-  const typed = Object.fromEntries(Object.entries(sent).filter(([name]) => !secretName.test(name)))
+  const typed = Object.fromEntries(
+    Object.entries(sent)
+      .filter(([name, value]) => !secretName.test(name) && value.length > 0)
+      .map(([name, value]) => [name, typeof value === 'string' ? value : value.join('\n')]),
+  )
   const result = schema.safeParse(sent)
   if (result.success) return { isValid: true, value: result.data, state: { typed, errors: {} } }
   const errors: Record<string, string> = {}

@@ -1,3 +1,4 @@
+import { keys, newKey, revokeKey } from './en/keys.ts'
 import { letters } from './en/letters.ts'
 import { overview, security } from './en/own-pages.ts'
 import { settingsLetters } from './en/settings-letters.ts'
@@ -33,6 +34,9 @@ export const english: typeof russian = {
   consents,
   overview,
   security,
+  keys,
+  newKey,
+  revokeKey,
   settings,
   emailChange,
   deletion,

@@ -1,3 +1,4 @@
+import { keys, newKey, revokeKey } from './ru/keys.ts'
 import { letters } from './ru/letters.ts'
 import { overview, security } from './ru/own-pages.ts'
 import { settingsLetters } from './ru/settings-letters.ts'
@@ -32,6 +33,9 @@ export const russian = {
   consents,
   overview,
   security,
+  keys,
+  newKey,
+  revokeKey,
   settings,
   emailChange,
   deletion,

@@ -63,7 +63,7 @@ export function field(state: FormState, options: FieldOptions): Html {
 }
 
 /** What is wrong with a field, where its `aria-describedby` points: `<id>-error`. */
-function problem(id: string, error: string | undefined): Html {
+export function problem(id: string, error: string | undefined): Html {
   return error === undefined ? html`` : html`<span class="problem" id="${id}-error">${error}</span>`
 }
 

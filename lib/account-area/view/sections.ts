@@ -13,5 +13,6 @@ interface Section {
  */
 export const sections: readonly Section[] = [
   { path: '/', label: texts => texts.shell.overview },
+  { path: '/keys', label: texts => texts.shell.keys },
   { path: '/settings', label: texts => texts.shell.settings, also: ['/security'] },
 ]

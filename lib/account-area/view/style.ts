@@ -1,6 +1,7 @@
 import { baseStyle } from './style-base.ts'
+import { keysStyle } from './style-keys.ts'
 import { partsStyle } from './style-parts.ts'
 import { settingsStyle } from './style-settings.ts'
 
 /** The stylesheet of all pages: one request, kept by browsers until it changes. */
-export const style = [baseStyle, partsStyle, settingsStyle].join('\n')
+export const style = [baseStyle, partsStyle, keysStyle, settingsStyle].join('\n')

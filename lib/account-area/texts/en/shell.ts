@@ -5,6 +5,7 @@ export const shell: typeof russian.shell = {
   skip: 'Skip to content',
   navigation: 'Sections',
   overview: 'Overview',
+  keys: 'Keys',
   security: 'Security',
   settings: 'Settings',
   signIn: 'Sign in',
@@ -47,6 +48,10 @@ export const fieldErrors: typeof russian.fieldErrors = {
   amountInvalid: 'Enter an amount in roubles above zero. An example: 500 or 1 000,50',
   emailSame: 'This is your e-mail already.',
   understoodMissing: 'Tick that you have understood this.',
+  listLong: 'Too many lines: 100 at most.',
+  dayInvalid: 'Write the day like this: 2027-01-31',
+  dayPast: 'This day is over already.',
+  addressesInvalid: 'Not all of these are IP addresses and networks. An example: 203.0.113.7, 10.0.0.0/8',
   offerMissing: 'You cannot sign up without agreeing to the offer.',
   personalDataMissing: 'You cannot sign up without consent to the processing of personal data.',
 }
@@ -86,5 +91,6 @@ export const notices: typeof russian.notices = {
   'email-changed': 'Your e-mail was changed.',
   'alert-on': 'The low-balance letter is on.',
   'alert-off': 'The low-balance letter is off.',
+  'key-revoked': 'The key is revoked and works no more.',
   'account-deleted': 'Your account was deleted.',
 }

@@ -1,0 +1,107 @@
+import { html } from 'hono/html'
+import type { KeyUse } from '../../../ledger/reports.ts'
+import { time } from '../../format.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import { notice } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { keyFacts } from './key-facts.ts'
+import { keyName } from './key-name.ts'
+
+const revokedShown = 50
+
+function stateBadge({ texts, site }: OwnPage, { key, budget }: KeyUse): Html {
+  const { states } = texts.keys
+  if (key.expiresAt !== undefined && key.expiresAt <= site.clock.now()) {
+    return html`<span class="badge bad">${states.expired}</span>`
+  }
+  if (budget !== undefined && budget.spentMicros >= budget.budgetMicros) {
+    return html`<span class="badge bad">${states.spent}</span>`
+  }
+  return html`<span class="badge good">${states.active}</span>`
+}
+
+function activeKey(page: OwnPage, use: KeyUse): Html {
+  const { keys } = page.texts
+  const { key } = use
+  return html`<li class="key">
+    <div class="row between">
+      <div class="row">
+        <h3>${keyName(page, key)}</h3>
+        <span class="mono quiet">${keys.ending(key.lastFour)}</span>
+        ${stateBadge(page, use)}
+      </div>
+      <a href="/keys/${key.id}/revoke" aria-label="${keys.revokeOf(key.name)}">${keys.revoke}</a>
+    </div>
+    ${keyFacts(page, use)}
+  </li>`
+}
+
+function revokedKeys(page: OwnPage, uses: readonly KeyUse[]): Html {
+  const { texts, language } = page
+  const { keys } = texts
+  if (uses.length === 0) return html``
+  return html`<section class="card">
+    <h2>${keys.revoked}</h2>
+    <p class="quiet small">${keys.revokedHint(revokedShown)}</p>
+    <div class="table" tabindex="0" role="region" aria-label="${keys.revoked}">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${texts.newKey.name}</th>
+            <th scope="col">${texts.newKey.value}</th>
+            <th scope="col">${keys.madeAt}</th>
+            <th scope="col">${keys.lastUsedAt}</th>
+            <th scope="col">${keys.revokedAt}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${uses.map(
+            ({ key, lastUsedAt }) =>
+              html`<tr>
+                <td>${keyName(page, key)}</td>
+                <td class="mono">${keys.ending(key.lastFour)}</td>
+                <td>${time(key.createdAt, language)}</td>
+                <td>${lastUsedAt === undefined ? keys.neverUsed : time(lastUsedAt, language)}</td>
+                <td>${time(key.revokedAt ?? 0, language)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`
+}
+
+/** The account's keys: what each may do and has done. */
+export async function showKeys(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account, texts } = page
+  const { keys } = texts
+  // Operators may make more than customers can.
+  const active = await site.reports.keyUses(account.accountId, { isRevoked: false, limit: 1000 })
+  const revoked = await site.reports.keyUses(account.accountId, { isRevoked: true, limit: revokedShown })
+  const make = html`<a class="button" href="/keys/new">${keys.make}</a>`
+  return context.html(
+    layout(
+      page,
+      { title: keys.title },
+      html`<div class="row between">
+          <h1>${keys.title}</h1>
+          ${active.length === 0 ? '' : make}
+        </div>
+        ${notice(page)}
+        ${
+          active.length === 0
+            ? html`<section class="card empty">
+                <h2>${keys.none}</h2>
+                <p class="quiet">${keys.noneHint}</p>
+                ${make}
+              </section>`
+            : html`<section class="card" aria-label="${keys.active}">
+                <ul class="keys">
+                  ${active.map(use => activeKey(page, use))}
+                </ul>
+              </section>`
+        }
+        ${revokedKeys(page, revoked)}`,
+    ),
+  )
+}

@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import { isAddressRange } from '../../../config/scalars.ts'
+import { isoDay } from '../../format.ts'
+import { fieldSchemas, says } from '../../http/read-form.ts'
+
+const msPerDay = 86_400_000
+/** Control characters, and those that turn the direction of what stands around them. */
+const unseenInNames = /[\p{Cc}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
+const listMax = 100
+
+function list(text: string): string[] {
+  return [...new Set(text.split(/[\s,;]+/).filter(item => item !== ''))]
+}
+
+/** The end of a day in Moscow, as the moment when the next one begins. */
+function dayEnd(day: string): number {
+  return Date.parse(`${day}T00:00:00+03:00`) + msPerDay
+}
+
+function isDay(text: string): boolean {
+  const begin = Date.parse(`${text}T00:00:00+03:00`)
+  // The parser takes 31 February for a day of March.
+  return /^\d{4}-\d\d-\d\d$/.test(text) && Number.isFinite(begin) && isoDay(begin) === text
+}
+
+/** The fields of a new key; `now` is what an expiry must be after. */
+export function newKeySchema(now: number) {
+  return z.object({
+    name: z
+      .string(says('required'))
+      .trim()
+      .min(1, says('required'))
+      .max(60, says('tooLong'))
+      .refine(name => !unseenInNames.test(name), says('invalid')),
+    models: z.array(z.string().max(200, says('tooLong'))).max(1000, says('tooLong')),
+    patterns: z
+      .string()
+      .default('')
+      .transform(list)
+      .pipe(z.array(z.string().max(200, says('tooLong'))).max(listMax, says('listLong'))),
+    budget: fieldSchemas.roubles,
+    period: z.enum(['total', 'day', 'week', 'month'], says('invalid')).default('total'),
+    expires: z
+      .string()
+      .trim()
+      .default('')
+      .refine(text => text === '' || isDay(text), { ...says('dayInvalid'), abort: true })
+      .transform(text => (text === '' ? undefined : dayEnd(text)))
+      .refine(at => at === undefined || at > now, says('dayPast')),
+    addresses: z
+      .string()
+      .default('')
+      .transform(list)
+      .pipe(
+        z.array(z.string().refine(isAddressRange, says('addressesInvalid'))).max(listMax, says('listLong')),
+      ),
+  })
+}
+
+/** What a form for a new key says. */
+export type NewKeyFields = z.output<ReturnType<typeof newKeySchema>>

@@ -1,0 +1,72 @@
+import type * as russian from '../ru/keys.ts'
+
+/** Keys: the list, making one, revoking one. */
+export const keys: typeof russian.keys = {
+  title: 'API keys',
+  make: 'Make a key',
+  active: 'In force',
+  revoked: 'Revoked',
+  revokedHint: (count: number) => `Revoked keys do not work. The last ${count} are shown.`,
+  none: 'No keys yet',
+  noneHint: 'A key lets your own program talk to the models. Make one and keep it secret.',
+  unnamed: 'Without a name',
+  ending: (lastFour: string) => `gw-…${lastFour}`,
+  states: { active: 'in force', expired: 'expired', spent: 'limit reached', revoked: 'revoked' },
+  madeAt: 'Made',
+  lastUsedAt: 'Last request',
+  neverUsed: 'none',
+  models: 'Models',
+  allModels: 'all',
+  budget: 'Spending limit',
+  noBudget: 'no limit',
+  spentOf: (spent: string, budget: string) => `${spent} of ${budget}`,
+  periods: { total: 'in all', day: 'a day', week: 'a week', month: 'a month' },
+  held: (amount: string) => `${amount} held`,
+  resetsAt: (time: string) => `begins anew ${time}`,
+  expiresAt: 'Good until',
+  noExpiry: 'no end',
+  until: (time: string) => `until ${time}`,
+  addresses: 'IP addresses',
+  anyAddress: 'any',
+  revokedAt: 'Revoked',
+  revoke: 'Revoke',
+  revokeOf: (name: string) => `Revoke the key ${name}`,
+}
+
+/** The form for a new key, and the page that shows it. */
+export const newKey: typeof russian.newKey = {
+  title: 'New key',
+  name: 'Name',
+  nameHint: 'To tell keys apart: "server", "laptop", "support bot".',
+  modelsHint: 'With nothing chosen, all models are allowed.',
+  chooseModels: (count: number) => `Choose from the list (${count})`,
+  patterns: 'Other names and patterns',
+  patternsHint: 'With commas or on lines of their own. A star at the end stands for any ending: gpt-5*',
+  budget: 'Spending limit, ₽',
+  budgetHint: 'The key spends no more than this. Empty: no limit.',
+  period: 'The limit counts',
+  periodHint: "Days, weeks (from Monday) and months are Moscow's.",
+  expires: 'Last day',
+  expiresHint: 'Until the end of that day in Moscow. Empty: no end.',
+  addresses: 'IP addresses and networks',
+  addressesHint: 'Where the key may be used from: 203.0.113.7, 10.0.0.0/8, 2001:db8::/32. Empty: anywhere.',
+  submit: 'Make the key',
+  cancel: 'Cancel',
+  modelUnknown: (name: string) => `We have no model "${name}". Check the name.`,
+  tooMany: (limit: number) => `You have ${limit} keys in force already. Revoke those you do not need.`,
+  tooOften: 'Too many new keys in a row. Try again in an hour.',
+  doneTitle: 'The key is made',
+  done: 'Copy the key now: it is not shown again, and we do not store it.',
+  value: 'Key',
+  keepSecret: 'Keep it in an environment variable or a store of secrets, not in code.',
+  quickStart: 'To the quick start',
+  toKeys: 'To all keys',
+}
+
+/** The page that asks before a key is revoked. */
+export const revokeKey: typeof russian.revokeKey = {
+  title: 'Revoke the key?',
+  text: 'Programs with this key stop working at once. It cannot be brought back; you can make a new one.',
+  submit: 'Revoke the key',
+  cancel: 'Keep it',
+}
