@@ -5,6 +5,8 @@ export interface LowBalance {
   readonly accountId: string
   readonly balanceMicros: Micros
   readonly belowMicros: Micros
+  /** How often, since somebody was told last. */
+  readonly crossings: number
   /** Whose e-mail is confirmed. */
   readonly owners: readonly { readonly email: string; readonly language: string | undefined }[]
 }
@@ -19,8 +21,8 @@ export interface AccountSettings {
    * not ended by then. An account that is above its bound again has none.
    */
   takeAlerts(forMs: number): Promise<readonly LowBalance[]>
-  /** The owners were told. */
-  endAlert(accountId: string): Promise<void>
+  /** The owners were told; what was crossed since it was taken is still to be told. */
+  endAlert(alert: Pick<LowBalance, 'accountId' | 'crossings'>): Promise<void>
   /** Gives a user and their account another e-mail; false when it is taken, or `from` is theirs no more. */
   changeEmail(change: {
     readonly userId: string

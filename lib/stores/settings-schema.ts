@@ -9,6 +9,7 @@ ALTER TABLE accounts ADD COLUMN alert_below_micros ${integer} CHECK (alert_below
 
 CREATE TABLE balance_alerts (
   account_id TEXT PRIMARY KEY REFERENCES accounts (id),
+  crossings INTEGER NOT NULL DEFAULT 1,
   taken_until ${integer} NOT NULL DEFAULT 0
 )${options};
 `
@@ -16,7 +17,8 @@ CREATE TABLE balance_alerts (
 
 const isCrossing =
   'OLD.balance_micros >= NEW.alert_below_micros AND NEW.balance_micros < NEW.alert_below_micros'
-const insertAlert = 'INSERT INTO balance_alerts (account_id) VALUES (NEW.id) ON CONFLICT DO NOTHING;'
+const insertAlert = `INSERT INTO balance_alerts (account_id) VALUES (NEW.id)
+  ON CONFLICT (account_id) DO UPDATE SET crossings = balance_alerts.crossings + 1;`
 
 /** The step that brings settings of accounts to a SQLite store. */
 export const sqliteSettings = `${alertTables('INTEGER', ' STRICT, WITHOUT ROWID')}

@@ -13,7 +13,6 @@ interface AccountSettingsOptions {
 }
 
 interface AlertRow {
-  readonly id: string
   readonly balance: Micros
   readonly below: Micros
   readonly email: string
@@ -65,18 +64,30 @@ export class StoreAccountSettings implements AccountSettings {
     const alerts: LowBalance[] = []
     for (const { id } of waiting) {
       const sql = `UPDATE balance_alerts SET taken_until = ? WHERE account_id = ? AND taken_until <= ?
-        RETURNING account_id`
-      const taken = await change([{ sql, values: [now + forMs, id, now] }])
-      const alert = taken.length === 0 ? undefined : await this.#lowBalance(id)
-      if (alert !== undefined) alerts.push(alert)
-      else if (taken.length > 0) await this.endAlert(id)
+        RETURNING crossings`
+      const [row] = await change([{ sql, values: [now + forMs, id, now] }])
+      if (row === undefined) continue
+      const alert = { accountId: id, crossings: Number(row['crossings']) }
+      const balance = await this.#lowBalance(id)
+      if (balance === undefined) await this.endAlert(alert)
+      else alerts.push({ ...alert, ...balance })
     }
     return alerts
   }
 
-  async endAlert(accountId: string): Promise<void> {
+  async endAlert({
+    accountId,
+    crossings,
+  }: {
+    readonly accountId: string
+    readonly crossings: number
+  }): Promise<void> {
     await this.#options.change([
-      { sql: 'DELETE FROM balance_alerts WHERE account_id = ?', values: [accountId] },
+      {
+        sql: 'DELETE FROM balance_alerts WHERE account_id = ? AND crossings = ?',
+        values: [accountId, crossings],
+      },
+      { sql: 'UPDATE balance_alerts SET taken_until = 0 WHERE account_id = ?', values: [accountId] },
     ])
   }
 
@@ -135,9 +146,9 @@ export class StoreAccountSettings implements AccountSettings {
     ])
   }
 
-  async #lowBalance(accountId: string): Promise<LowBalance | undefined> {
+  async #lowBalance(accountId: string): Promise<Omit<LowBalance, 'accountId' | 'crossings'> | undefined> {
     const rows = await this.#options.queries.all<AlertRow>(
-      `SELECT accounts.id, balance_micros AS balance, alert_below_micros AS below, users.email, users.language
+      `SELECT balance_micros AS balance, alert_below_micros AS below, users.email, users.language
        FROM accounts JOIN memberships ON account_id = accounts.id AND role = 'owner'
        JOIN users ON users.id = user_id AND email_verified = 1
        WHERE accounts.id = ? AND balance_micros < alert_below_micros`,
@@ -146,6 +157,6 @@ export class StoreAccountSettings implements AccountSettings {
     const [first] = rows
     if (first === undefined) return undefined
     const owners = rows.map(({ email, language }) => ({ email, language: language ?? undefined }))
-    return { accountId, balanceMicros: first.balance, belowMicros: first.below, owners }
+    return { balanceMicros: first.balance, belowMicros: first.below, owners }
   }
 }

@@ -12,7 +12,7 @@ interface BalanceAlertsOptions {
 }
 
 /** How often the store is asked, which costs it next to nothing while there are none. */
-const everyMs = 2000
+const everyMs = 1000
 const closeMs = 5000
 /** Longer than the attempts to deliver a letter take. */
 const takenMs = 5 * 60_000
@@ -45,7 +45,7 @@ export class BalanceAlerts {
     try {
       for (const alert of await settings.takeAlerts(takenMs)) {
         const sent = await Promise.all(letters.lowBalance(alert).map(letter => mailer.deliver(letter)))
-        if (sent.includes(true)) await settings.endAlert(alert.accountId)
+        if (sent.includes(true)) await settings.endAlert(alert)
       }
     } catch (error) {
       log.error({ error }, 'alerts of low balances could not be told')

@@ -1,0 +1,150 @@
+import t from 'tap'
+import { goodPassword, linkIn, startAccountArea } from '../fixtures/account-area.ts'
+import type { AccountBrowser } from '../fixtures/account-browser.ts'
+
+const area = await startAccountArea(t)
+const from = '/settings'
+const currentPassword = goodPassword
+
+/** Asks for another e-mail; answers where the letter's link leads. */
+async function askForEmail(browser: AccountBrowser, newEmail: string): Promise<string> {
+  const { location, text: page } = await browser.post(
+    '/settings/email',
+    { newEmail, currentPassword },
+    { from },
+  )
+  if (location !== '/settings?notice=email-letter-sent') throw new Error(page)
+  const { text } = await area.mail.letterTo(newEmail.trim().toLowerCase(), /\/settings\/email\?token=/)
+  return linkIn(text)
+}
+
+function tokenOf(path: string): string {
+  return new URL(path, area.url).searchParams.get('token') ?? ''
+}
+
+await t.test('name and language are kept, and nothing else of what is sent', async t => {
+  const { email, browser } = await area.signUp()
+
+  const answer = await browser.post(
+    '/settings/profile',
+    {
+      name: ' <b>Анна</b> ',
+      language: 'en',
+      email: 'x@example.org',
+      role: 'house',
+      balance_micros: '1000000',
+    },
+    { from },
+  )
+
+  t.equal(answer.location, '/settings?notice=profile-saved')
+  const { text } = await browser.follow(answer)
+  t.match(text, '<html lang="en"')
+  t.match(text, 'Saved.')
+  t.match(text, 'value="&lt;b&gt;Анна&lt;/b&gt;"')
+  t.match(text, email)
+  t.notMatch(text, '<b>')
+  t.match((await browser.get('/')).text, '0,00\u00a0₽')
+  const long = await browser.post('/settings/profile', { name: 'x'.repeat(101), language: 'en' }, { from })
+  t.equal(long.status, 422)
+  t.match(long.text, /id="name-error">Too long/)
+  t.match(long.text, 'x'.repeat(101), 'what was typed is kept')
+  const odd = await browser.post('/settings/profile', { name: 'x', language: 'xx' }, { from })
+  t.equal(odd.status, 422)
+})
+
+await t.test('another e-mail takes effect when the new address has answered, once', async t => {
+  const { email, browser } = await area.signUp()
+  const newEmail = 'another@example.org'
+  const path = await askForEmail(browser, ' Another@Example.org ')
+  t.match((await browser.get(from)).text, email, 'asking changes nothing')
+  t.match((await browser.get(path)).text, newEmail)
+  t.match((await browser.get(from)).text, email, 'following the link changes nothing')
+
+  const answer = await browser.post('/settings/email/confirm', { token: tokenOf(path) }, { from: path })
+
+  t.equal(answer.location, '/settings?notice=email-changed')
+  t.match((await browser.follow(answer)).text, newEmail)
+  await area.mail.letterTo(email, /another@example\.org/)
+  t.equal((await area.browser().post('/sign-in', { email, password: goodPassword })).status, 422)
+  const again = area.browser()
+  t.equal((await again.post('/sign-in', { email: newEmail, password: goodPassword })).location, '/')
+  t.not(await area.accountOf(newEmail), '', 'the account goes by it too')
+  t.equal(await area.accountOf(email), '')
+  t.equal((await browser.get(path)).status, 410)
+  const twice = await browser.post('/settings/email/confirm', { token: tokenOf(path) }, { from })
+  t.equal(twice.status, 410)
+})
+
+await t.test('the password is asked for, and what is wrong is said at the field', async t => {
+  const { email, browser } = await area.signUp()
+  const wrong = await browser.post(
+    '/settings/email',
+    { newEmail: 'kept@example.org', currentPassword: 'wrong password' },
+    { from },
+  )
+  t.equal(wrong.status, 422)
+  t.match(wrong.text, /id="currentPassword-error">Пароль неверен/)
+  t.match(wrong.text, 'value="kept@example.org"')
+  t.notMatch(wrong.text, 'wrong password')
+  const same = await browser.post('/settings/email', { newEmail: email, currentPassword }, { from })
+  t.match(same.text, /id="newEmail-error">Это и есть ваша почта/)
+  const none = await browser.post('/settings/email', { newEmail: 'x', currentPassword }, { from })
+  t.match(none.text, /id="newEmail-error">Это не похоже на адрес/)
+})
+
+await t.test('whether an address is taken is told to its owner alone', async t => {
+  const owner = await area.signUp()
+  const { browser } = await area.signUp()
+
+  const answer = await browser.post('/settings/email', { newEmail: owner.email, currentPassword }, { from })
+
+  t.equal(answer.location, '/settings?notice=email-letter-sent', 'as for an address that is free')
+  const { text } = await area.mail.letterTo(owner.email, /Кто-то хотел/)
+  t.notMatch(text, 'token')
+})
+
+await t.test('an address that was taken meanwhile is not given twice', async t => {
+  const { email, browser } = await area.signUp()
+  const path = await askForEmail(browser, 'wanted@example.org')
+  await area.signUp('wanted@example.org')
+
+  const answer = await browser.post('/settings/email/confirm', { token: tokenOf(path) }, { from })
+
+  t.equal(answer.status, 410)
+  t.match((await browser.get(from)).text, email)
+})
+
+await t.test("another's link and forged ones are of no use", async t => {
+  const attacker = await area.signUp()
+  const victim = await area.signUp()
+  const path = await askForEmail(attacker.browser, 'mine@example.org')
+  const [head = '', claims = ''] = tokenOf(path).split('.')
+  const { text } = await area.mail.letterTo(victim.email, /\/confirm\?token=/)
+  for (const token of [tokenOf(path), '', 'x.y.z', `${head}.${claims}.`, tokenOf(linkIn(text))]) {
+    const shown = await victim.browser.get(`/settings/email?token=${encodeURIComponent(token)}`)
+    t.equal(shown.status, 410)
+    const answer = await victim.browser.post('/settings/email/confirm', { token }, { from })
+    t.equal(answer.status, 410)
+  }
+  t.equal((await area.browser().get(path)).status, 303, 'who is not signed in is sent to do so')
+  t.match((await victim.browser.get(from)).text, victim.email)
+  const confirm = await area
+    .browser()
+    .post('/confirm', { token: tokenOf(path), password: goodPassword }, { from: '/sign-in' })
+  t.equal(confirm.status, 410, 'nor is it one to confirm a sign-up')
+})
+
+await t.test('a link of before is worth nothing when a new password was set', async t => {
+  const { email, browser } = await area.signUp()
+  const path = await askForEmail(browser, 'late@example.org')
+  await browser.post('/forgot-password', { email })
+  const reset = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
+
+  await browser.post('/settings/email/confirm', { token: tokenOf(path) }, { from: path })
+
+  const answer = await area
+    .browser()
+    .post('/reset-password', { token: tokenOf(reset), newPassword: 'stolen password' }, { from: reset })
+  t.equal(answer.status, 410, 'the old mailbox opens nothing')
+})
