@@ -17,6 +17,8 @@ const forms: readonly (readonly [path: string, fields: Record<string, string>])[
   ['/sign-out', {}],
   ['/appearance', { language: 'en', theme: 'dark', next: '/' }],
   ['/consents', { offer: 'yes', personalData: 'yes' }],
+  ['/keys/new', { name: 'stolen' }],
+  ['/keys/x/revoke', {}],
   ['/security/password', { currentPassword: goodPassword, newPassword: 'stolen password' }],
   ['/security/sessions/end', { id: 'x' }],
   ['/security/sessions/end-others', {}],
