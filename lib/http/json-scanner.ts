@@ -78,6 +78,11 @@ export class JsonScanner {
     }
   }
 
+  /** The document has ended; what stands behind it is none of it. */
+  get hasEnded(): boolean {
+    return this.#state === endExpected
+  }
+
   /** What has been found so far; a value that has not ended has the end -1. */
   get findings(): readonly Finding[] {
     return this.#findings.list()

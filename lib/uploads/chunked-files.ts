@@ -46,12 +46,20 @@ export class ChunkedFiles {
     return new FileChunk(file, commands.includes('finalize'), () => this.#forget(id, file))
   }
 
+  /** Watches the only request of an upload. */
+  whole(): WatchedFile {
+    return new FileChunk(this.#newFile(), true, () => undefined)
+  }
+
+  #newFile(): OpenFile {
+    return { meter: measureUpload(), batch: new GoogleBatchInputReader(), bytes: 0, touchedAt: this.#now() }
+  }
+
   #begin(id: string): OpenFile | undefined {
     this.#drop(id)
     this.#dropIdle()
     if (this.#open.size >= openMax) return undefined
-    const batch = new GoogleBatchInputReader()
-    const file = { meter: measureUpload(), batch, bytes: 0, touchedAt: this.#now() }
+    const file = this.#newFile()
     this.#open.set(id, file)
     return file
   }

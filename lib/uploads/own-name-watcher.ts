@@ -3,9 +3,11 @@ import { JsonScanError, JsonScanner } from '../http/json-scan.ts'
 import type { Interest } from '../http/json-scan.ts'
 import type { UploadWatcher } from '../http/upload-watcher.ts'
 
-/** Longer, a description is no more than text for people. */
-const lookedAtBytesMax = 65_536
-const headersEnd = '\r\n\r\n'
+/** Longer headers of a part are nobody's. */
+const headBytesMax = 16_384
+/** The first boundary and the headers behind it, with the empty line at their end. */
+const partHead = /^(?:\r?\n)?--[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n/
+const encodedPart = /^content-(?:transfer-)?encoding:(?!\s*(?:binary|[78]bit|identity)\s*$)/im
 const name: Interest = { name: 'name', keep: 'span' }
 const file: Interest = { members: new Map([['name', name]]) }
 const description: Interest = { members: new Map([['file', file]]) }
@@ -13,43 +15,62 @@ const description: Interest = { members: new Map([['file', file]]) }
 /**
  * Refuses an upload that brings a name of its own (`{"file": {"name": "files/mine"}}`). Such a name may have
  * been another account's before that file expired, and whose it is now nobody could tell. The description is
- * the whole body, or the first part of one.
+ * the whole body, or the first part of one. Every byte is looked at once, however they come.
  */
 export class OwnNameWatcher implements UploadWatcher {
-  #begun: Buffer = Buffer.alloc(0)
+  readonly #scanner = new JsonScanner(description, { foldUnderscores: true, rejectDuplicates: false })
+  #head: Buffer | undefined
   #isOver = false
 
   /** @throws GatewayError not_supported for a description that cannot be read */
-  constructor(isPlain: boolean) {
-    if (isPlain) return
-    throw new GatewayError('not_supported', 'The beginning of an upload cannot be compressed.')
+  constructor(isPlain: boolean, contentType: string) {
+    if (/^\s*multipart\//i.test(contentType)) this.#head = Buffer.alloc(0)
+    if (!isPlain) throw unreadable('The beginning of an upload cannot be compressed.')
   }
 
+  /** @throws GatewayError not_supported, body_invalid */
   onData(chunk: Buffer): void {
     if (this.#isOver) return
-    this.#begun = Buffer.concat([this.#begun, chunk.subarray(0, lookedAtBytesMax - this.#begun.length)])
-    if (hasName(this.#begun)) {
-      throw new GatewayError(
-        'not_supported',
-        'A file cannot be given a name of your own; leave "name" out and use the one in the answer.',
-        { param: 'file.name' },
-      )
+    const text = this.#head === undefined ? chunk : this.#behindHead(chunk, this.#head)
+    if (text !== undefined) this.#scan(text)
+  }
+
+  /** What follows the headers of the first part; undefined while these have not come. */
+  #behindHead(chunk: Buffer, before: Buffer): Buffer | undefined {
+    const begun = Buffer.concat([before, chunk])
+    const head = partHead.exec(begun.toString('latin1', 0, headBytesMax))?.[0]
+    if (head === undefined) {
+      if (begun.length >= headBytesMax) throw unreadable('The first part of the upload has no beginning.')
+      this.#head = begun
+      return undefined
     }
-    this.#isOver = this.#begun.length >= lookedAtBytesMax
-    if (this.#isOver) this.#begun = Buffer.alloc(0)
+    if (encodedPart.test(head)) throw unreadable('The description of an upload cannot be encoded.')
+    this.#head = undefined
+    return begun.subarray(head.length)
+  }
+
+  #scan(text: Buffer): void {
+    try {
+      this.#scanner.push(text)
+    } catch (error) {
+      if (!(error instanceof JsonScanError)) throw error
+      // Behind the description comes what is no JSON. What a server might read in another way is refused.
+      if (!this.#scanner.hasEnded || error.reason !== 'syntax') {
+        throw new GatewayError('body_invalid', `The description of the upload: ${error.message}`, {
+          cause: error,
+        })
+      }
+      this.#isOver = true
+    }
+    if (!this.#scanner.findings.some(({ type }) => type === 'string')) return
+    throw new GatewayError(
+      'not_supported',
+      'A file cannot be given a name of your own; leave "name" out and use the one in the answer.',
+      { param: 'file.name' },
+    )
   }
 }
 
-function hasName(begun: Buffer): boolean {
-  const isPart = begun.subarray(0, 2).toString('latin1') === '--'
-  const headers = isPart ? begun.indexOf(headersEnd) : -headersEnd.length
-  if (isPart && headers === -1) return false
-  const scanner = new JsonScanner(description, { foldUnderscores: true, rejectDuplicates: false })
-  try {
-    scanner.push(begun.subarray(headers + headersEnd.length))
-  } catch (error) {
-    // Behind the description comes what is no JSON.
-    if (!(error instanceof JsonScanError)) throw error
-  }
-  return scanner.findings.some(({ type }) => type === 'string')
+function unreadable(message: string): GatewayError {
+  return new GatewayError('not_supported', message)
 }

@@ -1,3 +1,4 @@
+import { headerValue } from '../http/headers.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -34,8 +35,10 @@ export class UploadFacts {
     if (upload === undefined || operation.carriesFile === undefined) return
     const { headers, rawHeaders } = exchange.request
     const isPlain = (headers['content-encoding'] ?? 'identity') === 'identity'
-    if (operation.carriesFile === 'description') {
-      if (this.#isStrict) upload.watch(new OwnNameWatcher(isPlain))
+    // The body is the file itself, and nothing describes it.
+    const isRaw = headerValue(rawHeaders, 'x-goog-upload-protocol')?.trim().toLowerCase() === 'raw'
+    if (operation.carriesFile === 'description' && !isRaw) {
+      if (this.#isStrict) upload.watch(new OwnNameWatcher(isPlain, headers['content-type'] ?? ''))
       return
     }
     // What is compressed on the way is not what the provider will keep.
@@ -43,7 +46,9 @@ export class UploadFacts {
     const file =
       operation.carriesFile === 'form'
         ? new FormFileWatcher(headers['content-type'] ?? '', upload.length)
-        : this.#chunked.watch(object?.id ?? '', rawHeaders)
+        : isRaw
+          ? this.#chunked.whole()
+          : this.#chunked.watch(object?.id ?? '', rawHeaders)
     if (file === undefined) return
     upload.watch(file)
     this.#watched.set(exchange, file)

@@ -6,6 +6,7 @@ import { createLog } from '../../lib/log.ts'
 import { plugins } from '../../plugins/index.ts'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { startFilesProvider } from '../fixtures/files-provider.ts'
+import { OwnNameWatcher } from '../../lib/uploads/own-name-watcher.ts'
 import { send } from '../fixtures/http-client.ts'
 import { connectRaw } from '../fixtures/raw-client.ts'
 import { openForReading } from '../../lib/stores/sqlite-database.ts'
@@ -213,17 +214,43 @@ await t.test("an upload that stops half way ends at the provider too, and is nob
 await t.test("an upload cannot bring a name that may have been another's", async t => {
   const { provider, gateway } = await start(t)
   const named = '{"file":{"display_name":"a","n\\u0061me":"files/mine"}}'
-  const related = `--${boundary}\r\ncontent-type: application/json\r\n\r\n${named}\r\n--${boundary}\r\n\r\nx\r\n--${boundary}--`
-  for (const [protocol, body] of [
-    ['resumable', named],
-    ['multipart', related],
+  const behind = `{"file":{"display_name":"${'a'.repeat(100_000)}","name":"files/mine"}}`
+  const related = (json: string, before = '', eol = '\r\n'): string =>
+    `${before}--${boundary}${eol}content-type: application/json${eol}${eol}${json}${eol}--${boundary}${eol}${eol}x${eol}--${boundary}--`
+  const parts = `multipart/related; boundary=${boundary}`
+  for (const [protocol, body, type, status] of [
+    ['resumable', named, 'application/json', 501],
+    ['multipart', related(named), parts, 501],
+    ['resumable', behind, 'application/json', 501],
+    ['multipart', related(behind), parts, 501],
+    ['multipart', related(named, '\r\n'), parts, 501],
+    ['multipart', related(named, '', '\n'), parts, 501],
+    ['multipart', 'x'.repeat(20_000), parts, 501],
+    ['resumable', "{file:{'name':'files/mine'}}", 'application/json', 400],
+    ['multipart', related("{file:{'name':'files/mine'}}"), parts, 400],
   ] as const) {
     const answer = await send(`${gateway.url}/upload/v1beta/files`, {
-      headers: ['x-goog-api-key', gateway.key, 'x-goog-upload-protocol', protocol],
+      headers: ['x-goog-api-key', gateway.key, 'x-goog-upload-protocol', protocol, 'content-type', type],
       body,
     })
-    t.equal(answer.status, 501, answer.body.toString())
-    t.match(answer.body.toString(), /name of your own/)
+    t.equal(answer.status, status, `${body.slice(0, 60)}: ${answer.body.toString()}`)
   }
   t.equal(provider.requests.length, 0)
+})
+
+await t.test("a file of Google's that comes as it is, in one request, is measured", async t => {
+  const { gateway } = await start(t)
+  const answer = await send(`${gateway.url}/upload/v1beta/files`, {
+    headers: ['x-goog-api-key', gateway.key, 'x-goog-upload-protocol', 'raw', 'content-type', 'text/plain'],
+    body: '{"file":{"name":"no description, but the file"}}',
+  })
+  const { file } = JSON.parse(answer.body.toString()) as { file: { name: string } }
+  t.match(recorded(gateway, 'file', file.name), { account_id: gateway.accountId, facts: /"bytes":48/ })
+})
+
+await t.test('a description in very small pieces is looked at once', async t => {
+  const watcher = new OwnNameWatcher(true, 'application/json')
+  const text = Buffer.from(`{"file":{"display_name":"${'a'.repeat(60_000)}"`)
+  for (const byte of text) watcher.onData(Buffer.of(byte))
+  t.throws(() => watcher.onData(Buffer.from(',"name":"files/mine"')), { code: 'not_supported' })
 })
