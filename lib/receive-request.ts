@@ -25,8 +25,8 @@ export async function receiveRequest(
     bytesMax: limits.bodyBytesMax,
     memoryBytesMax: limits.bodyMemoryBytes,
     timeMs: limits.bodyMs,
-    scan: (isWhole, isEmpty) =>
-      isScanned ? beginScan(operation, request, isEmpty, { foldUnderscores, isWhole }) : undefined,
+    scan: (isWhole, isEmpty, hold) =>
+      isScanned ? beginScan(operation, request, isEmpty, { foldUnderscores, isWhole, hold }) : undefined,
   })
   exchange.set('receivedBody', received)
   exchange.set('body', received.body)

@@ -30,7 +30,14 @@ interface ScanOptions {
   readonly foldUnderscores: boolean
   /** The body comes as one chunk, which outlives the facts. */
   readonly isWhole: boolean
+  /** Told how much memory the findings take up, all in all; throws when that is too much. */
+  readonly hold?: (bytes: number) => void
 }
+
+/** What a finding takes up with its path, its value and what becomes of it. */
+const findingBytes = 1024
+/** Requests with fewer are as good as free. */
+const uncountedFindings = 256
 
 /**
  * Finds what the gates need in a request's body, without changing it; undefined where it is forwarded unseen.
@@ -73,10 +80,12 @@ class JsonScan implements BodyScan<Found> {
   readonly #operation: Operation
   readonly #scanner: JsonScanner
   readonly #parts: JsonPartsReader | undefined
+  readonly #hold: ScanOptions['hold']
   #length = 0
 
-  constructor(operation: Operation, { foldUnderscores, isWhole }: ScanOptions) {
+  constructor(operation: Operation, { foldUnderscores, isWhole, hold }: ScanOptions) {
     this.#operation = operation
+    this.#hold = hold
     this.#parts = operation.readJsonParts?.()
     this.#scanner = new JsonScanner(operation.interest ?? {}, { foldUnderscores, findingsMax }, isWhole)
   }
@@ -89,6 +98,7 @@ class JsonScan implements BodyScan<Found> {
     } catch (error) {
       throw refused(error)
     }
+    this.#hold?.(Math.max(0, this.#scanner.findings.length - uncountedFindings) * findingBytes)
   }
 
   end(): Found {

@@ -8,6 +8,7 @@ import { ClientStream } from './client-stream.ts'
 import { decodedPieces } from './decoded-pieces.ts'
 import { readShortBody } from './read-short-body.ts'
 import { bodyPieces, type RequestBody } from './request-body.ts'
+import { KeptMemory } from './kept-memory.ts'
 import type { SpoolFolder } from './spool-folder.ts'
 import { Turns } from './turns.ts'
 
@@ -29,8 +30,14 @@ interface ReceiveOptions<T> {
   readonly timeMs: number
   /**
    * Begins the scan, when there is something to scan or the body has ended; undefined: it is not looked at.
-   * `isWhole`: it will get the body as one chunk that is kept.
+   * `isWhole`: it will get the body as one chunk that is kept. `hold`: told how much memory, all in all,
+   * what it has found takes up; throws when that is too much.
    */
+  scan(isWhole: boolean, isEmpty: boolean, hold: (bytes: number) => void): BodyScan<T> | undefined
+}
+
+/** As `ReceiveOptions`, its memory counted. */
+type CountedOptions<T> = Omit<ReceiveOptions<T>, 'scan'> & {
   scan(isWhole: boolean, isEmpty: boolean): BodyScan<T> | undefined
 }
 
@@ -85,16 +92,23 @@ export class Bodies {
     const isEncoded = encoding !== '' && encoding.toLowerCase() !== 'identity'
     const raw = new BodyStore(this.#keeping(options))
     const content = isEncoded && announced !== 0 ? new BodyStore(this.#keeping(options)) : raw
+    const found = new KeptMemory(this.#budget)
     const close = (): void => {
       raw.close()
       content.close()
+      found.close()
+    }
+    const hold = (bytes: number): void => found.set(bytes)
+    const own: CountedOptions<T> = {
+      ...options,
+      scan: (isWhole, isEmpty) => options.scan(isWhole, isEmpty, hold),
     }
     try {
       const isShort = announced <= shortBytesMax && content === raw
-      const found = isShort
-        ? await this.#receiveShort(request, announced, raw, options)
-        : await this.#receiveLong(request, { raw, content, encoding }, options)
-      return { body: raw, content, found, close }
+      const result = isShort
+        ? await this.#receiveShort(request, announced, raw, own)
+        : await this.#receiveLong(request, { raw, content, encoding }, own)
+      return { body: raw, content, found: result, close }
     } catch (error) {
       close()
       throw error
@@ -137,7 +151,7 @@ export class Bodies {
     request: IncomingMessage,
     announced: number,
     store: BodyStore,
-    options: ReceiveOptions<T>,
+    options: CountedOptions<T>,
   ): Promise<T | undefined> {
     if (announced > 0) {
       // So few bytes are written, where memory is short, when all are there.
@@ -161,7 +175,7 @@ export class Bodies {
   async #receiveLong<T>(
     request: IncomingMessage,
     stores: { readonly raw: BodyStore; readonly content: BodyStore; readonly encoding: string },
-    options: ReceiveOptions<T>,
+    options: CountedOptions<T>,
   ): Promise<T | undefined> {
     const { raw, content, encoding } = stores
     const received = receivedPieces(request, raw, options)
@@ -185,7 +199,7 @@ export class Bodies {
 async function* receivedPieces(
   request: IncomingMessage,
   store: BodyStore,
-  { bytesMax, timeMs }: ReceiveOptions<unknown>,
+  { bytesMax, timeMs }: Pick<ReceiveOptions<unknown>, 'bytesMax' | 'timeMs'>,
 ): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of new ClientStream({ request, timeMs })) {

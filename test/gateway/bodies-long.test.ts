@@ -205,3 +205,22 @@ await t.test('beyond what all bodies may take together a request is told to come
   t.equal((await ask(started, chatOf(2_000_000))).status, 200, 'and what was taken is given back')
   await checkNothingLeft(t, started)
 })
+
+await t.test('what is found in bodies counts as they do, until they are over', async t => {
+  const { gateway, one } = await start(t, { bodyBytesTotalMax: 2_000_000, bodyBytesMax: 1_000_000 })
+  const ask = (pictures: number): Promise<ClientAnswer> => {
+    const content = Array.from({ length: pictures }, () => ({ image_url: 'https://a/1' }))
+    return send(`${gateway.url}/v1/chat/completions`, {
+      headers: ['authorization', `Bearer ${gateway.key}`, ...json],
+      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] }),
+    })
+  }
+  for (let count = 0; count < 3; count += 1) {
+    const refused = await ask(5000)
+    t.equal(refused.status, 503)
+    t.ok(refused.headers['retry-after'])
+    t.match(refused.body.toString(), 'The gateway holds as many')
+    t.equal((await ask(1000)).status, 200, 'nothing of it is left')
+  }
+  t.equal(one.requests.length, 3)
+})
