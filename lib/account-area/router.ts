@@ -7,6 +7,9 @@ import { open, own, ownFormsOnly, ownUnasked, pageMiddleware } from './http/open
 import { securityHeaders } from './http/security-headers.ts'
 import type { PageEnv, Site } from './page.ts'
 import { submitAppearance } from './pages/appearance.ts'
+import { downloadCharges } from './pages/charges/charges-csv.ts'
+import { showCharge } from './pages/charges/charge.ts'
+import { showCharges } from './pages/charges/charges.ts'
 import { showCheckMail, submitCheckMail } from './pages/check-mail.ts'
 import { showConfirm, submitConfirm } from './pages/confirm.ts'
 import { showConsents, submitConsents } from './pages/consents.ts'
@@ -15,7 +18,7 @@ import { showOffer, showPersonalData } from './pages/legal-text.ts'
 import { showKeys } from './pages/keys/keys.ts'
 import { showNewKey, submitNewKey } from './pages/keys/new-key.ts'
 import { showRevokeKey, submitRevokeKey } from './pages/keys/revoke-key.ts'
-import { showOverview } from './pages/overview.ts'
+import { showOverview } from './pages/overview/overview.ts'
 import {
   showForgotPassword,
   showForgotPasswordSent,
@@ -80,6 +83,9 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.get('/keys', own(showKeys))
   router.get('/keys/new', own(showNewKey)).post(own(submitNewKey))
   router.get('/keys/:id/revoke', own(showRevokeKey)).post(own(submitRevokeKey))
+  router.get('/charges', own(showCharges))
+  router.get('/charges.csv', own(downloadCharges))
+  router.get('/charges/:requestId', own(showCharge))
   router.get('/settings', own(showSettings))
   router.post('/settings/profile', own(submitProfile))
   router.get('/settings/email', own(showConfirmEmail)).post(own(submitEmail))

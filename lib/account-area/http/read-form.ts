@@ -72,7 +72,23 @@ export async function readForm<Schema extends z.ZodObject>(
   page: Page,
   schema: Schema,
 ): Promise<SentForm<z.output<Schema>>> {
-  const body = await context.req.parseBody({ all: true })
+  return readFields(page, schema, await context.req.parseBody({ all: true }))
+}
+
+/** Reads the fields of a form that is sent with the address, as filters are. */
+export function readQuery<Schema extends z.ZodObject>(
+  context: PageContext,
+  page: Page,
+  schema: Schema,
+): SentForm<z.output<Schema>> {
+  return readFields(page, schema, context.req.queries())
+}
+
+function readFields<Schema extends z.ZodObject>(
+  page: Page,
+  schema: Schema,
+  body: Readonly<Record<string, unknown>>,
+): SentForm<z.output<Schema>> {
   const sent: Record<string, string | string[]> = {}
   for (const [name, type] of Object.entries(schema.shape)) {
     const values = [body[name]].flat().filter(value => typeof value === 'string')

@@ -1,6 +1,8 @@
 import { keys, newKey, revokeKey } from './en/keys.ts'
+import { charge, charges, chargesTable, meters } from './en/charges.ts'
 import { letters } from './en/letters.ts'
-import { overview, security } from './en/own-pages.ts'
+import { overview } from './en/overview.ts'
+import { security } from './en/own-pages.ts'
 import { settingsLetters } from './en/settings-letters.ts'
 import { deletion, emailChange, settings } from './en/settings.ts'
 import { failures, fieldErrors, fields, notices, shell } from './en/shell.ts'
@@ -41,4 +43,8 @@ export const english: typeof russian = {
   emailChange,
   deletion,
   settingsLetters,
+  meters,
+  charges,
+  charge,
+  chargesTable,
 }

@@ -1,6 +1,8 @@
 import { keys, newKey, revokeKey } from './ru/keys.ts'
+import { charge, charges, chargesTable, meters } from './ru/charges.ts'
 import { letters } from './ru/letters.ts'
-import { overview, security } from './ru/own-pages.ts'
+import { overview } from './ru/overview.ts'
+import { security } from './ru/own-pages.ts'
 import { settingsLetters } from './ru/settings-letters.ts'
 import { deletion, emailChange, settings } from './ru/settings.ts'
 import { failures, fieldErrors, fields, notices, shell } from './ru/shell.ts'
@@ -40,4 +42,8 @@ export const russian = {
   emailChange,
   deletion,
   settingsLetters,
+  meters,
+  charges,
+  charge,
+  chargesTable,
 }

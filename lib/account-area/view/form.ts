@@ -35,13 +35,24 @@ interface FieldOptions {
   readonly autocomplete?: string
   readonly inputmode?: 'numeric' | 'decimal'
   readonly isOptional?: boolean
+  /** The id of a datalist with what is often typed. */
+  readonly list?: string
   /** Beside its name, where two forms of a page have a field of the same name. */
   readonly id?: string
 }
 
 /** A labelled field with its hint and error. What was typed is kept, except passwords. */
 export function field(state: FormState, options: FieldOptions): Html {
-  const { name, label, type = 'text', hint, autocomplete = 'off', inputmode, isOptional = false } = options
+  const {
+    name,
+    label,
+    type = 'text',
+    hint,
+    autocomplete = 'off',
+    inputmode,
+    isOptional = false,
+    list,
+  } = options
   const id = options.id ?? name
   const error = state.errors[name]
   const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`]
@@ -53,6 +64,7 @@ export function field(state: FormState, options: FieldOptions): Html {
       type="${type}"
       value="${type === 'password' ? '' : (state.typed[name] ?? '')}"
       autocomplete="${autocomplete}"
+      ${list === undefined ? '' : html`list="${list}"`}
       ${inputmode === undefined ? '' : html`inputmode="${inputmode}"`}
       ${isOptional ? '' : html`required`}
       ${error === undefined ? '' : html`aria-invalid="true"`}

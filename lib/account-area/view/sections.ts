@@ -14,5 +14,6 @@ interface Section {
 export const sections: readonly Section[] = [
   { path: '/', label: texts => texts.shell.overview },
   { path: '/keys', label: texts => texts.shell.keys },
+  { path: '/charges', label: texts => texts.shell.charges },
   { path: '/settings', label: texts => texts.shell.settings, also: ['/security'] },
 ]

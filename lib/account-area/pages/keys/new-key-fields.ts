@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isAddressRange } from '../../../config/scalars.ts'
-import { isoDay } from '../../format.ts'
+import { isDay } from '../../format.ts'
 import { fieldSchemas, says } from '../../http/read-form.ts'
 
 const msPerDay = 86_400_000
@@ -15,12 +15,6 @@ function list(text: string): string[] {
 /** The end of a day in Moscow, as the moment when the next one begins. */
 function dayEnd(day: string): number {
   return Date.parse(`${day}T00:00:00+03:00`) + msPerDay
-}
-
-function isDay(text: string): boolean {
-  const begin = Date.parse(`${text}T00:00:00+03:00`)
-  // The parser takes 31 February for a day of March.
-  return /^\d{4}-\d\d-\d\d$/.test(text) && Number.isFinite(begin) && isoDay(begin) === text
 }
 
 /** The fields of a new key; `now` is what an expiry must be after. */

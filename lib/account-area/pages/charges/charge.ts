@@ -1,0 +1,145 @@
+import { html } from 'hono/html'
+import type { KeyRecord } from '../../../accounts/accounts.ts'
+import type { ChargeRecord, ExchangeCharges } from '../../../ledger/charge-records.ts'
+import { count, smallMoney, time, units } from '../../format.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import { copyButton } from '../../view/copy-button.ts'
+import { layout } from '../../view/layout.ts'
+import { showFailure } from '../failure.ts'
+import { chargeFormula } from './charge-formula.ts'
+import { keyLabel, outcomeBadge } from './charge-list.ts'
+
+/** A long session has hundreds of turns, which come some at a time. */
+const partsShown = 50
+
+function word(words: Readonly<Record<string, string>>, name: string): string {
+  return Object.hasOwn(words, name) ? (words[name] ?? name) : name
+}
+
+function fact(name: string, value: Html | string): Html {
+  return html`<div>
+    <dt>${name}</dt>
+    <dd>${value}</dd>
+  </div>`
+}
+
+function measured({ texts }: OwnPage, { usageSource, details }: ChargeRecord): Html {
+  const { charge } = texts
+  const { estimatedByTiktoken, estimatedByBytes, reasoning } = details
+  return html`${word(charge.sources, usageSource)}
+  ${estimatedByTiktoken === undefined ? '' : html`<span class="quiet small">${charge.estimatedByTiktoken(units(estimatedByTiktoken))}</span>`}
+  ${estimatedByBytes === undefined ? '' : html`<span class="quiet small">${charge.estimatedByBytes(units(estimatedByBytes))}</span>`}
+  ${reasoning === undefined ? '' : html`<span class="quiet small">${charge.details}: ${charge.reasoning(units(reasoning))}</span>`}`
+}
+
+function flags({ texts }: OwnPage, charge: ChargeRecord): Html {
+  if (charge.flags.length === 0) return html``
+  return html`<div>
+    <h3>${texts.charge.flags}</h3>
+    <ul class="points">
+      ${charge.flags.map(flag => html`<li>${word(texts.charge.flagNames, flag)}</li>`)}
+    </ul>
+  </div>`
+}
+
+function overrun({ texts }: OwnPage, { amountMicros, overrunMicros }: ChargeRecord): Html {
+  if (overrunMicros === 0) return html``
+  const cost = smallMoney(amountMicros + overrunMicros)
+  return html`<p>
+    <strong>${texts.charge.overrun}: ${smallMoney(overrunMicros)}</strong><br />
+    <span class="quiet">${texts.charge.overrunHint(cost, smallMoney(amountMicros))}</span>
+  </p>`
+}
+
+function part(
+  page: OwnPage,
+  keys: readonly KeyRecord[],
+  { prices, total }: ExchangeCharges,
+  one: ChargeRecord,
+): Html {
+  const { charge, charges } = page.texts
+  return html`<section class="card" aria-labelledby="part-${one.sequence}">
+    <div class="row between">
+      <h2 id="part-${one.sequence}">
+        ${total.charges === 1 ? charge.formula : charge.part(count(one.sequence + 1))}
+      </h2>
+      <strong>${smallMoney(one.amountMicros)}</strong>
+    </div>
+    <dl class="facts">
+      ${fact(charges.time, time(one.at, page.language))} ${fact(charges.model, html`<bdi>${one.model}</bdi>`)}
+      ${fact(charges.key, keyLabel(page, keys, one.keyId))}
+      ${fact(charges.outcome, outcomeBadge(page, one.outcome))}
+      ${fact(charge.operation, word(charge.operationNames, one.operation))}
+      ${fact(charge.provider, one.provider)} ${fact(charge.source, measured(page, one))}
+    </dl>
+    ${one.lines.length === 0 ? html`<p class="quiet">${charge.noLines}</p>` : ''}
+    ${one.lines.map(line => chargeFormula(page, line, prices.get(line.priceVersion)))} ${overrun(page, one)}
+    ${flags(page, one)}
+  </section>`
+}
+
+/** The place that an address names; the beginning where it names none. */
+function readFrom(context: PageContext): number {
+  const text = context.req.query('from') ?? ''
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0
+}
+
+/** What one request cost, and why: all its charges, line by line. */
+export async function showCharge(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account, texts } = page
+  const { accountId } = account
+  const requestId = context.req.param('requestId') ?? ''
+  const from = readFrom(context)
+  const found = /^[0-9a-z]{26}$/.test(requestId)
+    ? await site.reports.exchangeCharges(accountId, requestId, { from, limit: partsShown })
+    : undefined
+  if (found === undefined) return showFailure(context, page, 'notFound')
+  const keys = await site.reports.keys(accountId)
+  const { charges, total } = found
+  const { charge } = texts
+  const last = charges.at(-1)
+  return context.html(
+    layout(
+      page,
+      { title: charge.title },
+      html`<p><a href="/charges">← ${charge.back}</a></p>
+        <h1>${charge.title}</h1>
+        <section class="card">
+          <dl class="figures">
+            <div class="figure main">
+              <dt>${charge.total}</dt>
+              <dd>${smallMoney(total.amountMicros)}</dd>
+            </div>
+          </dl>
+          <div class="row">
+            <span class="quiet">${charge.requestId}</span>
+            <code id="request-id">${requestId}</code>
+            ${copyButton(page, 'request-id')}
+          </div>
+          ${
+            total.charges === 1
+              ? ''
+              : html`<p>
+                  ${charge.parts(count(total.charges))}<br />
+                  <span class="quiet small">${charge.partsHint}</span>
+                </p>`
+          }
+        </section>
+        ${charges.map(one => part(page, keys, found, one))}
+        ${
+          total.charges === charges.length
+            ? ''
+            : html`<nav class="row between" aria-label="${texts.charges.pages}">
+                ${from === 0 ? html`<span></span>` : html`<a href="/charges/${requestId}">← ${charge.firstParts}</a>`}
+                ${
+                  last === undefined || charges.length < partsShown
+                    ? ''
+                    : html`<a href="/charges/${requestId}?from=${last.sequence + 1}"
+                        >${charge.moreParts} →</a
+                      >`
+                }
+              </nav>`
+        }`,
+    ),
+  )
+}
