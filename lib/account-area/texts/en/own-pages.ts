@@ -1,14 +1,5 @@
 import type * as russian from '../ru/own-pages.ts'
 
-/** The overview. */
-export const overview: typeof russian.overview = {
-  title: 'Overview',
-  available: 'Available',
-  balance: 'Balance',
-  held: 'Held for requests',
-  heldHint: 'What is held is released or charged when the requests end.',
-}
-
 /** Settings of security. */
 export const security: typeof russian.security = {
   title: 'Security',

@@ -1,12 +1,3 @@
-/** The overview. */
-export const overview = {
-  title: 'Обзор',
-  available: 'Доступно',
-  balance: 'Баланс',
-  held: 'Удержано под запросы',
-  heldHint: 'Удержанное вернётся или спишется, когда запросы закончатся.',
-}
-
 /** Settings of security. */
 export const security = {
   title: 'Безопасность',

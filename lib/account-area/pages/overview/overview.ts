@@ -1,0 +1,98 @@
+import { html } from 'hono/html'
+import { budgetDay } from '../../../ledger/key-spending.ts'
+import type { Balance } from '../../../ledger/ledger.ts'
+import type { ChargeReport } from '../../../ledger/reports.ts'
+import { count, money } from '../../format.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import { notice } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { firstSteps } from './first-steps.ts'
+import { lastRequests } from './last-requests.ts'
+import { spendingChart } from './spending-chart.ts'
+import { spendingByDay, sum } from './spending.ts'
+import type { Spending } from './spending.ts'
+
+const daysShown = 30
+const chargesShown = 8
+const nothing: Balance = { balanceMicros: 0, heldMicros: 0, availableMicros: 0 }
+
+function balanceCard({ texts }: OwnPage, { balanceMicros, heldMicros, availableMicros }: Balance): Html {
+  const { overview } = texts
+  return html`<section class="card">
+    <dl class="figures">
+      <div class="figure main">
+        <dt>${overview.available}</dt>
+        <dd>${money(availableMicros)}</dd>
+      </div>
+      <div class="figure">
+        <dt>${overview.balance}</dt>
+        <dd>${money(balanceMicros)}</dd>
+      </div>
+      <div class="figure">
+        <dt>${overview.held}</dt>
+        <dd>${money(heldMicros)}</dd>
+      </div>
+    </dl>
+    <p class="quiet small">${overview.heldHint}</p>
+  </section>`
+}
+
+function spendingCard(page: OwnPage, spending: Spending): Html {
+  const { overview } = page.texts
+  const figure = (label: string, days: number): Html =>
+    html`<div class="figure">
+      <dt>${label}</dt>
+      <dd>${money(sum(spending.microsByDay.slice(-days)))}</dd>
+      <dd class="note">${overview.requests(count(sum(spending.chargesByDay.slice(-days))))}</dd>
+    </div>`
+  return html`<section class="card">
+    <h2>${overview.spending}</h2>
+    <dl class="figures">
+      ${figure(overview.today, 1)}${figure(overview.days(7), 7)}${figure(overview.days(30), 30)}
+    </dl>
+    ${spendingChart(page, spending)}
+  </section>`
+}
+
+/** The names of the keys of a few charges; of one without a name its ending. */
+async function keyNames(
+  { site, account, texts }: OwnPage,
+  charges: readonly ChargeReport[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(charges.map(({ key }) => key))]
+  const keys = await Promise.all(ids.map(id => site.reports.key(account.accountId, id)))
+  return new Map(
+    keys.flatMap(key =>
+      key === undefined ? [] : [[key.id, key.name === '' ? texts.keys.ending(key.lastFour) : key.name]],
+    ),
+  )
+}
+
+/** What the account has, what it spent and on what, and what to do when it is new. */
+export async function showOverview(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account, texts } = page
+  const { reports } = site
+  const { accountId } = account
+  const today = budgetDay(site.clock.now())
+  const [balance = nothing, rows, charges, activeKeys] = await Promise.all([
+    reports.balance(accountId),
+    reports.modelSpending(accountId, today - daysShown + 1),
+    reports.latestCharges(accountId, chargesShown),
+    reports.keyUses(accountId, { isRevoked: false, limit: 1 }),
+  ])
+  const hasKey = activeKeys.length > 0
+  return context.html(
+    layout(
+      page,
+      { title: texts.overview.title },
+      html`<h1>${texts.overview.title}</h1>
+        ${notice(page)}${balanceCard(page, balance)}
+        ${
+          charges.length === 0
+            ? firstSteps(page, { hasKey, hasMoney: balance.balanceMicros > 0 })
+            : html`${spendingCard(page, spendingByDay(rows, today, daysShown))}
+              ${lastRequests(page, charges, await keyNames(page, charges))}`
+        }`,
+    ),
+  )
+}

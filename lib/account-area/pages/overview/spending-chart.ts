@@ -1,0 +1,151 @@
+import { html } from 'hono/html'
+import { day as dayText, money } from '../../format.ts'
+import type { Html, OwnPage } from '../../page.ts'
+import type { Series, Spending } from './spending.ts'
+import { sum } from './spending.ts'
+
+/** Shares of the picture's height: what is above the bars, and the bars. */
+const topPercent = 8
+const plotPercent = 80
+
+const percent = (value: number): string => `${Math.round(value * 1000) / 1000}%`
+
+/** A round amount at or above the largest, so that half of it is round too. */
+export function scaleTop(largestMicros: number): number {
+  const power = 10 ** Math.floor(Math.log10(largestMicros))
+  const step = [1, 2, 4, 5, 10].find(one => one * power >= largestMicros) ?? 10
+  return step * power
+}
+
+function seriesName({ texts }: OwnPage, { model }: Series): string {
+  return model ?? texts.overview.others
+}
+
+function seriesClass({ model }: Series, index: number): string {
+  return model === undefined ? 'series-others' : `series-${index + 1}`
+}
+
+function bar(page: OwnPage, spending: Spending, index: number, topMicros: number): Html {
+  const slot = 100 / spending.days.length
+  const day = dayText(spending.days[index] ?? 0, page.language)
+  const parts = spending.series.flatMap((series, place) => {
+    const micros = series.microsByDay[index] ?? 0
+    return micros === 0 ? [] : [{ series, micros, className: seriesClass(series, place) }]
+  })
+  let bottom = topPercent + plotPercent
+  const label = [
+    `${day}: ${money(spending.microsByDay[index] ?? 0)}`,
+    ...parts.map(({ series, micros }) => `${seriesName(page, series)}: ${money(micros)}`),
+  ].join('\n')
+  return html`<g>
+    <title>${label}</title>
+    <rect
+      class="chart-slot"
+      x="${percent(index * slot)}"
+      y="${percent(topPercent)}"
+      width="${percent(slot)}"
+      height="${percent(plotPercent)}"
+    />
+    ${parts.map(({ micros, className }) => {
+      const height = (micros / topMicros) * plotPercent
+      bottom -= height
+      return html`<rect
+        class="${className}"
+        x="${percent((index + 0.15) * slot)}"
+        y="${percent(bottom)}"
+        width="${percent(0.7 * slot)}"
+        height="${percent(height)}"
+      />`
+    })}
+  </g>`
+}
+
+/** The lines across with their amounts, and the days below. */
+function scales(page: OwnPage, { days }: Spending, topMicros: number): Html {
+  const lines = [0, 0.5, 1].map(share => ({
+    at: topPercent + plotPercent * (1 - share),
+    text: money(share * topMicros),
+  }))
+  const marks = [
+    { index: 0, x: 0, anchor: 'start' },
+    { index: Math.floor(days.length / 2), x: 50, anchor: 'middle' },
+    { index: days.length - 1, x: 100, anchor: 'end' },
+  ]
+  return html`${lines.map(
+    ({ at, text }) =>
+      html`<line x1="0" x2="100%" y1="${percent(at)}" y2="${percent(at)}" />
+        <text x="0" y="${percent(at)}" dy="-4">${text}</text>`,
+  )}
+  ${marks.map(
+    ({ index, x, anchor }) =>
+      html`<text x="${percent(x)}" y="97%" text-anchor="${anchor}">
+        ${dayText(days[index] ?? 0, page.language)}
+      </text>`,
+  )}`
+}
+
+function legend(page: OwnPage, { series }: Spending): Html {
+  return html`<ul class="legend">
+    ${series.map(
+      (one, index) =>
+        html`<li>
+          <svg class="swatch" aria-hidden="true">
+            <rect class="${seriesClass(one, index)}" width="100%" height="100%" rx="3" />
+          </svg>
+          <span>${seriesName(page, one)}</span>
+          <span class="quiet">${money(one.totalMicros)}</span>
+        </li>`,
+    )}
+  </ul>`
+}
+
+function asTable(page: OwnPage, spending: Spending): Html {
+  const { overview } = page.texts
+  const rows = spending.days.map((day, index) => ({ day, index })).toReversed()
+  const spent = rows.filter(({ index }) => (spending.chargesByDay[index] ?? 0) > 0)
+  return html`<details class="disclosure">
+    <summary>${overview.asTable}</summary>
+    <div class="table" tabindex="0" role="region" aria-label="${overview.chart}">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${overview.day}</th>
+            ${spending.series.map(
+              series => html`<th scope="col" class="number">${seriesName(page, series)}</th>`,
+            )}
+            <th scope="col" class="number">${overview.total}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${spent.map(
+            ({ day, index }) =>
+              html`<tr>
+                <th scope="row">${dayText(day, page.language)}</th>
+                ${spending.series.map(
+                  ({ microsByDay }) => html`<td class="number">${money(microsByDay[index] ?? 0)}</td>`,
+                )}
+                <td class="number">${money(spending.microsByDay[index] ?? 0)}</td>
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </details>`
+}
+
+/** What was spent by day and model, as a picture and as a table. */
+export function spendingChart(page: OwnPage, spending: Spending): Html {
+  const { overview } = page.texts
+  const dayCount = spending.days.length
+  if (spending.series.length === 0) return html`<p class="quiet">${overview.noSpending(dayCount)}</p>`
+  const topMicros = scaleTop(Math.max(...spending.microsByDay))
+  const total = money(sum(spending.microsByDay))
+  return html`<svg class="chart" role="img" aria-labelledby="chart-title chart-hint">
+      <title id="chart-title">${overview.chart}</title>
+      <desc id="chart-hint">${overview.chartHint(total, dayCount)}</desc>
+      ${scales(page, spending, topMicros)}
+      ${spending.days.map((_, index) => bar(page, spending, index, topMicros))}
+    </svg>
+    ${legend(page, spending)}${asTable(page, spending)}
+    <p class="quiet small">${overview.moscow}</p>`
+}
