@@ -81,7 +81,7 @@ export class GatewayServer {
     this.#drain = new Drain(this.#server, {
       count: () => this.openExchangeCount,
       windUp: () => {
-        for (const pipeline of this.#pipelines()) pipeline.windUpSessions(shutDown)
+        for (const pipeline of this.#pipelines()) pipeline.windUp(shutDown)
       },
       cutAll: () => {
         for (const pipeline of this.#pipelines()) pipeline.cutAll(shutDown)

@@ -20,7 +20,7 @@ import { Upstreams } from '../lib/upstream/upstreams.ts'
 /** Sends the request to its provider and pushes the answer into the relay. */
 export function upstreamProxy(context: PluginContext): Plugin {
   const { config, bodies } = context
-  const upstreams = new Upstreams(config, context)
+  const upstreams = Upstreams.shared(config, context)
   return {
     name: 'upstream-proxy',
     needs: ['route', 'target'],

@@ -71,6 +71,8 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
 
     start: () => jobs.start(),
 
+    windUp: () => jobs.windUp(),
+
     async stop() {
       await jobs.stop()
       await counter.close()

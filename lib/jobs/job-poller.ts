@@ -42,6 +42,7 @@ export class JobPoller {
   readonly #stop = new AbortController()
   readonly #asking = new Set<Promise<void>>()
   #timer: NodeJS.Timeout | undefined
+  #isWindingUp = false
   #looking: Promise<void> | undefined
 
   constructor(options: JobPollerOptions) {
@@ -50,6 +51,12 @@ export class JobPoller {
 
   start(): void {
     this.#schedule()
+  }
+
+  /** Looks for no more jobs. */
+  windUp(): void {
+    this.#isWindingUp = true
+    clearTimeout(this.#timer)
   }
 
   /** Breaks off what is being asked; the jobs stay open, for the next start. */
@@ -66,7 +73,7 @@ export class JobPoller {
     try {
       answer = await this.#ask(job)
     } catch (error) {
-      if (this.#stop.signal.aborted) return
+      if (this.#stop.signal.aborted) return this.#giveBack(job)
       this.#options.onFailure(job, error)
       answer = 'unknown'
     }
@@ -78,8 +85,17 @@ export class JobPoller {
     }
   }
 
+  /** Whoever looks next need not wait until the loan ends. */
+  async #giveBack(job: Job): Promise<void> {
+    try {
+      await this.#options.ledger.postponeJob(job, this.#options.clock.now())
+    } catch (error) {
+      this.#options.onFailure(job, error)
+    }
+  }
+
   #schedule(): void {
-    if (this.#stop.signal.aborted) return
+    if (this.#isWindingUp || this.#stop.signal.aborted) return
     const tickMs = Math.min(tickMsMax, this.#options.pollMs)
     this.#timer = setTimeout(() => {
       this.#looking = this.#lookAround().finally(() => this.#schedule())

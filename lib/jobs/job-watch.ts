@@ -35,7 +35,7 @@ export class JobWatch {
   constructor(context: PluginContext, times: PollTimes) {
     this.#context = context
     this.#pollMs = times.pollMs
-    this.#upstreams = new Upstreams(context.config, context)
+    this.#upstreams = Upstreams.shared(context.config, context)
     this.#poller = new JobPoller({
       ...context,
       ...times,
@@ -51,6 +51,11 @@ export class JobWatch {
 
   start(): void {
     this.#poller.start()
+  }
+
+  /** Nothing new is asked; what is about to be deleted still is. */
+  windUp(): void {
+    this.#poller.windUp()
   }
 
   async stop(): Promise<void> {

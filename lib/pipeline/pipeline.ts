@@ -60,8 +60,9 @@ export class Pipeline implements RelaySteps, SessionSteps {
     for (const [exchange, relay] of this.#openExchanges) relay.cut(reason(exchange))
   }
 
-  /** Lets the sessions come to their end: the turns that run, and no others. */
-  windUpSessions(reason: (exchange: Exchange) => Error): void {
+  /** The gateway drains: sessions come to their end with the turns that run, and plugins begin nothing new. */
+  windUp(reason: (exchange: Exchange) => Error): void {
+    for (const plugin of this.#plugins) plugin.windUp?.()
     for (const [exchange, relay] of this.#openExchanges) {
       if (relay instanceof SessionRelay) relay.windUp(reason(exchange))
     }

@@ -106,6 +106,9 @@ export interface Plugin {
   /** Exactly once for each exchange, whatever happened. Errors are logged and never reach the client. */
   onEnd?(exchange: Exchange, outcome: Outcome): Promise<void> | void
 
+  /** The gateway drains: what the plugin begins by itself, with no exchange behind it, begins no more. */
+  windUp?(): void
+
   /** Once, after the last exchange has ended. */
   stop?(): Promise<void> | void
 }

@@ -1,6 +1,7 @@
 import type { DialectName } from '../dialects/dialect.ts'
 import type { ChosenProvider } from '../models/choose-provider.ts'
 import { chooseEgress } from './choose-egress.ts'
+import { isJudged, judgeRefusal } from './judge-refusal.ts'
 import { upstreamHeaders } from './upstream-headers.ts'
 import type { Upstreams } from './upstreams.ts'
 
@@ -32,6 +33,7 @@ interface AnswerTaker {
 /** Results of batches are large; what is larger still is nobody's. */
 const answerBytesMax = 4 * 1024 ** 3
 const redirectsMax = 2
+const refusalBytesMax = 65_536
 
 /**
  * Asks a provider something over the same ways out and with the same credential as exchanges use. The answer
@@ -59,7 +61,8 @@ export async function askProvider(
     const contentType = textOf(headers['content-type']).split(';', 1)[0]?.trim().toLowerCase() ?? ''
     const contentEncoding = textOf(headers['content-encoding'])
     if (!taker.onHead({ status: statusCode, contentType, contentEncoding })) {
-      await body.dump()
+      if (isJudged(statusCode)) learn(upstreams, question, statusCode, await beginning(body))
+      else await body.dump()
       return
     }
     let bytes = 0
@@ -70,6 +73,28 @@ export async function askProvider(
     }
     return
   }
+}
+
+/** As much of a refusal as is looked at. */
+async function beginning(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > refusalBytesMax) break
+  }
+  return Buffer.concat(chunks)
+}
+
+/** What a refusal says of the credential holds for everybody's requests. */
+function learn(upstreams: Upstreams, { chosen }: Question, status: number, body: Buffer): void {
+  const { provider, credential } = chosen
+  const verdict = judgeRefusal(provider.kind, { status, headers: [], contentLength: undefined }, body)
+  if (verdict.about !== 'credential') return
+  upstreams.of(provider).named(credential.name)?.suspend(upstreams.now())
+  const details = { provider: provider.name, credentialName: credential.name, reason: verdict.code }
+  upstreams.bus.emit('alarm', 'credential_suspended', details)
 }
 
 function get(upstreams: Upstreams, { chosen, dialectName, signal }: Question, path: string) {

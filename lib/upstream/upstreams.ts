@@ -4,6 +4,14 @@ import type { PipelineBus } from '../pipeline/events.ts'
 import { ProviderState, type ProviderStateOptions } from './provider-state.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
 
+interface UpstreamsContext {
+  readonly pools: UpstreamPools
+  readonly bus: PipelineBus
+}
+
+/** Those that are open, by what they go over and the config that they are for. */
+const open = new WeakMap<UpstreamPools, Map<Config, Upstreams>>()
+
 /** What is known of every provider under one config. Another config begins anew. */
 export class Upstreams {
   readonly bus: PipelineBus
@@ -11,8 +19,19 @@ export class Upstreams {
   readonly publicUrl: URL
   readonly #options: ProviderStateOptions
   readonly #states = new Map<string, ProviderState>()
+  #users = 0
 
-  constructor(config: Config, { pools, bus }: { readonly pools: UpstreamPools; readonly bus: PipelineBus }) {
+  /** The same for all plugins of a pipeline; each closes it once. */
+  static shared(config: Config, context: UpstreamsContext): Upstreams {
+    const known = open.get(context.pools) ?? new Map<Config, Upstreams>()
+    open.set(context.pools, known)
+    const upstreams = known.get(config) ?? new Upstreams(config, context)
+    known.set(config, upstreams)
+    upstreams.#users += 1
+    return upstreams
+  }
+
+  constructor(config: Config, { pools, bus }: UpstreamsContext) {
     this.bus = bus
     this.publicUrl = config.publicUrl
     this.#options = {
@@ -42,8 +61,13 @@ export class Upstreams {
     return state
   }
 
-  /** Ends the checks; connections are the pools' own. */
+  /** Ends the checks when nobody else uses them; connections are the pools' own. */
   close(): void {
+    this.#users -= 1
+    if (this.#users > 0) return
+    const { pools } = this.#options
+    const known = open.get(pools)
+    for (const [config, upstreams] of known ?? []) if (upstreams === this) known?.delete(config)
     for (const state of this.#states.values()) state.close()
   }
 }

@@ -35,9 +35,13 @@ interface Polled {
   /** Asks after the job now. */
   look(): Promise<void>
   start(): void
+  windUp(): void
+  stop(): Promise<void>
+  /** The credential rests. */
+  isSuspended(): boolean
   readonly failures: unknown[]
   readonly asked: string[]
-  answer: Answer | 'cut'
+  answer: Answer | 'cut' | 'never'
 }
 
 /** A background response of one rouble a token, and a poller that asks after it. */
@@ -49,6 +53,7 @@ async function polled(t: Test, more: Partial<NewJob> = {}): Promise<Polled> {
     asked.push(`${request.url} ${request.headers.authorization}`)
     const { answer } = polledJob
     if (answer === 'cut') response.destroy()
+    else if (answer === 'never') return
     else
       response
         .writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
@@ -108,6 +113,13 @@ async function polled(t: Test, more: Partial<NewJob> = {}): Promise<Polled> {
     },
     look: async () => poller.look((await store.ledger.findJob(name)) ?? job),
     start: () => poller.start(),
+    windUp: () => poller.windUp(),
+    stop: () => poller.stop(),
+    isSuspended: () => {
+      const provider = config.providers.get('openai')
+      if (provider === undefined) throw new Error('there is no such provider')
+      return upstreams.of(provider).named('openai#1')?.isSuspended(upstreams.now()) ?? false
+    },
     failures,
     asked,
     answer: { status: 200, body: '{"id":"resp_1","status":"in_progress"}' },
@@ -216,3 +228,39 @@ await t.test('what is due is asked after by itself, until the poller stops', asy
     return (await polling.charges()).length === 1
   })
 })
+
+await t.test('a refusal of the credential is news for all requests', async t => {
+  const polling = await polled(t)
+  polling.answer = { status: 503, body: '{"error":{"message":"no"}}' }
+  await polling.look()
+  t.notOk(polling.isSuspended())
+  polling.answer = { status: 401, body: '{"error":{"message":"bad","code":"invalid_api_key"}}' }
+  await polling.look()
+  t.ok(polling.isSuspended())
+  t.match(await polling.now(), { state: 'open', polls: 2 })
+})
+
+await t.test('one that winds up looks for nothing more, but still where it is asked to', async t => {
+  const polling = await polled(t)
+  polling.start()
+  await until(() => polling.asked.length > 0)
+  polling.windUp()
+  polling.answer = { status: 200, body: done }
+  const { length } = polling.asked
+  await polling.look()
+  t.ok(polling.asked.length > length)
+  t.equal((await polling.charges()).length, 1)
+})
+
+await t.test(
+  'a question that the end of the gateway breaks off is asked again at once by the next',
+  async t => {
+    const polling = await polled(t)
+    polling.answer = 'never'
+    const looking = polling.look()
+    await until(() => polling.asked.length > 0)
+    await polling.stop()
+    await looking
+    t.match(await polling.now(), { state: 'open', polls: 1, nextPollAt: Date.parse('2026-05-05T12:00:00Z') })
+  },
+)
