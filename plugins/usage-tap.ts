@@ -53,7 +53,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       if (head.contentLength === undefined)
         meter.onProgress = watchSpending(exchange, context, { directory, counter })
       exchange.set('meter', meter)
-      exchange.isAnswerTerminal = () => meter.isTerminal
+      exchange.answerReader = meter
       return meter
     },
 

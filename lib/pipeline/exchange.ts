@@ -20,6 +20,11 @@ interface AnswerEnd {
   cutAtEvent(reason: Error): void
 }
 
+/** Follows an answer's bytes. Not a function: one in a field of each exchange kept them all in memory. */
+interface AnswerReader {
+  readonly isTerminal: boolean
+}
+
 /** When an exchange came how far, by `performance.now()`; undefined for what has not happened. */
 interface Moments {
   readonly begunMs: number
@@ -65,8 +70,8 @@ export class Exchange {
   readonly extraHeaders: string[] = []
   /** Whether to stop or to read on to the usage when the client leaves; set with the upstream. */
   onClientLeft: 'abort' | 'drain' = 'abort'
-  /** True once the answer's last event was seen: a client that leaves now has it all. */
-  isAnswerTerminal: (() => boolean) | undefined
+  /** Says when the answer's last event was seen: a client that leaves then has it all. */
+  answerReader: AnswerReader | undefined
   /** The event that tells the client's SDK that a stream was cut; absent where none can be sent. */
   cutNotice: ((reason: Error | undefined) => Buffer) | undefined
 

@@ -2,6 +2,7 @@ import { checkOrder } from './check-order.ts'
 import type { PipelineBus } from './events.ts'
 import type { Exchange } from './exchange.ts'
 import type { Fact } from './facts.ts'
+import { OpenList } from './open-list.ts'
 import type { Outcome } from './outcome.ts'
 import type { Plugin, ResponseHead, SessionTap, Tap } from './plugin.ts'
 import { Relay, type RelayLimits, type RelaySteps } from './relay.ts'
@@ -24,7 +25,7 @@ export class Pipeline implements RelaySteps, SessionSteps {
   readonly #options: PipelineOptions
   readonly #plugins: readonly Plugin[]
   readonly #forwarding: Plugin
-  readonly #openExchanges = new Map<Exchange, Relay | SessionRelay>()
+  readonly #open = new OpenList<Relay | SessionRelay>()
   #onIdle: (() => void) | undefined
   #stopped: Promise<void> | undefined
 
@@ -37,7 +38,7 @@ export class Pipeline implements RelaySteps, SessionSteps {
   }
 
   get openExchangeCount(): number {
-    return this.#openExchanges.size
+    return this.#open.size
   }
 
   async start(): Promise<void> {
@@ -51,20 +52,20 @@ export class Pipeline implements RelaySteps, SessionSteps {
   }
 
   async #stop(): Promise<void> {
-    if (this.#openExchanges.size > 0) await new Promise<void>(resolve => (this.#onIdle = resolve))
+    if (this.#open.size > 0) await new Promise<void>(resolve => (this.#onIdle = resolve))
     for (const plugin of this.#plugins) await plugin.stop?.()
   }
 
   /** Cuts every exchange that is still open, as when a drain's deadline has passed. */
   cutAll(reason: (exchange: Exchange) => Error): void {
-    for (const [exchange, relay] of this.#openExchanges) relay.cut(reason(exchange))
+    for (const relay of this.#open.all()) relay.cut(reason(relay.exchange))
   }
 
   /** The gateway drains: sessions come to their end with the turns that run, and plugins begin nothing new. */
   windUp(reason: (exchange: Exchange) => Error): void {
     for (const plugin of this.#plugins) plugin.windUp?.()
-    for (const [exchange, relay] of this.#openExchanges) {
-      if (relay instanceof SessionRelay) relay.windUp(reason(exchange))
+    for (const relay of this.#open.all()) {
+      if (relay instanceof SessionRelay) relay.windUp(reason(relay.exchange))
     }
   }
 
@@ -88,7 +89,7 @@ export class Pipeline implements RelaySteps, SessionSteps {
   }
 
   async #runGates(exchange: Exchange, relay: Relay | SessionRelay, forward: () => void): Promise<void> {
-    this.#openExchanges.set(exchange, relay)
+    this.#open.add(relay)
     this.#options.bus.emit('exchange-start', exchange)
     try {
       for (const plugin of this.#plugins) {
@@ -148,15 +149,16 @@ export class Pipeline implements RelaySteps, SessionSteps {
     this.#options.writeError(exchange, error)
   }
 
-  end(exchange: Exchange, outcome: Outcome): void {
+  end(relay: Relay | SessionRelay, outcome: Outcome): void {
+    const { exchange } = relay
     exchange.moments.endedMs = performance.now()
-    this.#openExchanges.delete(exchange)
+    this.#open.delete(relay)
     for (const plugin of this.#plugins) {
       // Reported by the call itself; nobody waits for what a plugin does at the end.
       this.#call(plugin, 'onEnd', exchange, outcome)?.catch(() => undefined)
     }
     this.#options.bus.emit('exchange-end', exchange, outcome)
-    if (this.#openExchanges.size === 0) this.#onIdle?.()
+    if (this.#open.size === 0) this.#onIdle?.()
   }
 
   /** Calls a hook; a failure is reported on the bus and comes back as a rejection. */

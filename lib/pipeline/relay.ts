@@ -13,7 +13,7 @@ export interface RelaySteps {
   settle(exchange: Exchange, outcome: Outcome): Promise<void> | undefined
   /** Answers with an error in the caller's dialect; no byte has been sent. */
   refuse(exchange: Exchange, error: Error): void
-  end(exchange: Exchange, outcome: Outcome): void
+  end(relay: Relay, outcome: Outcome): void
 }
 
 /** How long, and how much, may be read. */
@@ -43,7 +43,8 @@ const noTaps: readonly Tap[] = []
  * the exchange is settled before its answer ends, and ends exactly once.
  */
 export class Relay implements AnswerSink, AnswerFlow {
-  readonly #exchange: Exchange
+  readonly exchange: Exchange
+  slot = -1
   readonly #steps: RelaySteps
   readonly #limits: RelayLimits
   readonly #writer: AnswerWriter
@@ -61,7 +62,7 @@ export class Relay implements AnswerSink, AnswerFlow {
   cutReason: Error | undefined
 
   constructor(exchange: Exchange, steps: RelaySteps, limits: RelayLimits) {
-    this.#exchange = exchange
+    this.exchange = exchange
     this.#steps = steps
     this.#limits = limits
     this.#writer = new AnswerWriter(exchange, this, limits.stallMs)
@@ -72,7 +73,7 @@ export class Relay implements AnswerSink, AnswerFlow {
   /** The gates are through; the answer may be pushed. */
   open(): void {
     this.#phase = 'forwarding'
-    this.#exchange.moments.admittedMs = performance.now()
+    this.exchange.moments.admittedMs = performance.now()
   }
 
   attach(controls: UpstreamControls): void {
@@ -86,10 +87,10 @@ export class Relay implements AnswerSink, AnswerFlow {
     if (this.#phase !== 'forwarding') return
     this.#phase = 'relaying'
     this.#controls = controls
-    this.#exchange.answerStatus = head.status
-    this.#exchange.moments.firstByteMs = performance.now()
-    this.#taps = this.#steps.respond(this.#exchange, head)
-    if (this.#exchange.hasClientLeft) return
+    this.exchange.answerStatus = head.status
+    this.exchange.moments.firstByteMs = performance.now()
+    this.#taps = this.#steps.respond(this.exchange, head)
+    if (this.exchange.hasClientLeft) return
     if (head.contentLength === undefined) this.#limit(this.#limits.answer)
     this.#writer.begin(head)
   }
@@ -100,8 +101,8 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.#readableBytes -= chunk.length
     if (this.#readableBytes < 0) this.cutAtEvent(new Error('The answer was too long.'))
     if (this.#phase !== 'relaying') return
-    if (this.#exchange.hasClientLeft) return
-    const bytes = this.#exchange.rewriter === undefined ? chunk : this.#exchange.rewriter.push(chunk)
+    if (this.exchange.hasClientLeft) return
+    const bytes = this.exchange.rewriter === undefined ? chunk : this.exchange.rewriter.push(chunk)
     if (bytes.length > 0) this.#writer.write(bytes)
     if (this.#partingReason !== undefined && this.#writer.isAtEventBoundary) this.cut(this.#partingReason)
   }
@@ -109,9 +110,9 @@ export class Relay implements AnswerSink, AnswerFlow {
   onEnd(trailers?: readonly string[]): void {
     if (this.#phase !== 'relaying') return
     // What is rewritten is no longer what a trailer may be the checksum of.
-    if (trailers !== undefined && this.#exchange.rewriter === undefined) this.#writer.trailers = trailers
+    if (trailers !== undefined && this.exchange.rewriter === undefined) this.#writer.trailers = trailers
     this.#hasUpstreamEnded = true
-    const rest = this.#exchange.rewriter?.end()
+    const rest = this.exchange.rewriter?.end()
     if (rest !== undefined && rest.length > 0) this.#writer.write(rest)
     if (this.#writer.catchUp()) this.caughtUp()
   }
@@ -119,9 +120,9 @@ export class Relay implements AnswerSink, AnswerFlow {
   /** Before anything has left: the exchange is refused with the error. After it: the answer was cut. */
   onError(error: Error): void {
     if (this.#phase === 'gates' || this.#phase === 'forwarding') {
-      this.#settle(this.#exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'refused', error })
+      this.#settle(this.exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'refused', error })
     } else if (this.#phase === 'relaying') {
-      this.#settle(this.#exchange.hasClientLeft ? { kind: 'aborted' } : this.#failure(error))
+      this.#settle(this.exchange.hasClientLeft ? { kind: 'aborted' } : this.#failure(error))
     }
   }
 
@@ -133,7 +134,7 @@ export class Relay implements AnswerSink, AnswerFlow {
   /** Cuts the answer at once, as at the end of a drain. */
   cut(error: Error): void {
     if (this.#phase === 'gates') this.#cutInGates(error)
-    else if (this.#phase === 'closing') cutOff(this.#exchange.response, undefined)
+    else if (this.#phase === 'closing') cutOff(this.exchange.response, undefined)
     else this.onError(error)
     // After the exchange is settled: the upstream says so at once by an error that is no news then.
     this.#controls?.abort(error)
@@ -142,7 +143,7 @@ export class Relay implements AnswerSink, AnswerFlow {
   /** Cuts the answer where its client can be told why: between two events, which are not long. */
   cutAtEvent(reason: Error): void {
     if (this.#phase !== 'relaying' || this.#hasUpstreamEnded) return
-    const isTold = !this.#exchange.hasClientLeft && this.#exchange.cutNotice !== undefined
+    const isTold = !this.exchange.hasClientLeft && this.exchange.cutNotice !== undefined
     if (!isTold || this.#partingReason !== undefined || this.#writer.isAtEventBoundary) this.cut(reason)
     else {
       this.#partingReason = reason
@@ -154,7 +155,7 @@ export class Relay implements AnswerSink, AnswerFlow {
   #cutInGates(error: Error): void {
     this.cutReason = error
     // A body that is still on its way would be waited for.
-    if (!this.#exchange.request.complete) this.#exchange.response.destroy()
+    if (!this.exchange.request.complete) this.exchange.response.destroy()
   }
 
   pause(): void {
@@ -167,13 +168,13 @@ export class Relay implements AnswerSink, AnswerFlow {
 
   caughtUp(): void {
     if (this.#phase !== 'relaying' || !this.#hasUpstreamEnded) return
-    this.#settle(this.#exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'completed' })
+    this.#settle(this.exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'completed' })
   }
 
   /** What the answer waited for is not durable, so no byte of it may leave: if none has, it is refused. */
   failed(error: Error): void {
     if (this.#phase !== 'relaying') return
-    this.#stop({ kind: this.#exchange.response.headersSent ? 'broken' : 'refused', error }, error)
+    this.#stop({ kind: this.exchange.response.headersSent ? 'broken' : 'refused', error }, error)
   }
 
   #feed(tap: Tap, chunk: Buffer): void {
@@ -181,14 +182,14 @@ export class Relay implements AnswerSink, AnswerFlow {
       tap.onData(chunk)
     } catch (error) {
       this.#taps = this.#taps.filter(other => other !== tap)
-      this.#steps.tapFailed(this.#exchange, error)
+      this.#steps.tapFailed(this.exchange, error)
     }
   }
 
   #settle(outcome: Outcome): void {
     this.#phase = 'settling'
     if (this.#readTimer !== undefined) clearTimeout(this.#readTimer)
-    const pending = this.#steps.settle(this.#exchange, outcome)
+    const pending = this.#steps.settle(this.exchange, outcome)
     if (pending === undefined) {
       this.#close(outcome)
       return
@@ -207,7 +208,7 @@ export class Relay implements AnswerSink, AnswerFlow {
 
   /** Whom nothing has reached is told what happened: a bare reset would make official SDKs send it again. */
   #failure(error: Error): Outcome {
-    if (this.#exchange.response.headersSent) return { kind: 'broken', error }
+    if (this.exchange.response.headersSent) return { kind: 'broken', error }
     this.#writer.stop()
     return { kind: 'refused', error }
   }
@@ -215,10 +216,10 @@ export class Relay implements AnswerSink, AnswerFlow {
   #close(outcome: Outcome): void {
     this.#phase = 'closing'
     this.#outcome = outcome
-    const { response } = this.#exchange
-    if (response.destroyed || this.#exchange.hasClientLeft) this.#finish()
+    const { response } = this.exchange
+    if (response.destroyed || this.exchange.hasClientLeft) this.#finish()
     else if (outcome.kind === 'completed') this.#writer.end()
-    else if (outcome.kind === 'refused') this.#steps.refuse(this.#exchange, outcome.error)
+    else if (outcome.kind === 'refused') this.#steps.refuse(this.exchange, outcome.error)
     else this.#writer.cut(outcome.kind === 'broken' ? outcome.error : undefined)
   }
 
@@ -228,16 +229,16 @@ export class Relay implements AnswerSink, AnswerFlow {
       this.#finish()
       return
     }
-    this.#exchange.hasClientLeft = true
+    this.exchange.hasClientLeft = true
     if (this.#phase === 'forwarding' || this.#phase === 'relaying') this.#leave()
   }
 
   #leave(): void {
-    const wasHeldBack = this.#exchange.barrier !== undefined
+    const wasHeldBack = this.exchange.barrier !== undefined
     this.#writer.stop()
-    if (this.#exchange.isAnswerTerminal?.() === true && !wasHeldBack) {
+    if (this.exchange.answerReader?.isTerminal === true && !wasHeldBack) {
       this.#stop({ kind: 'completed' }, new Error('The answer was complete.'))
-    } else if (this.#exchange.onClientLeft === 'drain' && this.#exchange.wasSent && !this.#hasUpstreamEnded) {
+    } else if (this.exchange.onClientLeft === 'drain' && this.exchange.wasSent && !this.#hasUpstreamEnded) {
       this.#limit(this.#limits.drain)
       this.#controls?.resume()
     } else {
@@ -261,6 +262,6 @@ export class Relay implements AnswerSink, AnswerFlow {
   #finish(): void {
     if (this.#phase === 'ended' || this.#outcome === undefined) return
     this.#phase = 'ended'
-    this.#steps.end(this.#exchange, this.#outcome)
+    this.#steps.end(this, this.#outcome)
   }
 }

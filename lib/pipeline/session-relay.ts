@@ -8,7 +8,7 @@ export interface SessionSteps {
   settle(exchange: Exchange, outcome: Outcome): Promise<void> | undefined
   /** Answers with an error in the caller's dialect: by HTTP, or by the WebSocket once that is open. */
   refuse(exchange: Exchange, error: Error): void
-  end(exchange: Exchange, outcome: Outcome): void
+  end(relay: SessionRelay, outcome: Outcome): void
 }
 
 type Phase = 'gates' | 'forwarding' | 'open' | 'settling' | 'ended'
@@ -18,14 +18,15 @@ type Phase = 'gates' | 'forwarding' | 'open' | 'settling' | 'ended'
  * settled then, once.
  */
 export class SessionRelay implements SessionSink {
-  readonly #exchange: Exchange
+  readonly exchange: Exchange
+  slot = -1
   readonly #steps: SessionSteps
   #phase: Phase = 'gates'
   #controls: SessionControls | undefined
   cutReason: Error | undefined
 
   constructor(exchange: Exchange, steps: SessionSteps) {
-    this.#exchange = exchange
+    this.exchange = exchange
     this.#steps = steps
     exchange.response.once('close', () => {
       exchange.hasClientLeft = true
@@ -35,7 +36,7 @@ export class SessionRelay implements SessionSink {
 
   open(): void {
     this.#phase = 'forwarding'
-    this.#exchange.moments.admittedMs = performance.now()
+    this.exchange.moments.admittedMs = performance.now()
   }
 
   attach(controls: SessionControls): void {
@@ -44,14 +45,14 @@ export class SessionRelay implements SessionSink {
 
   onOpen(): readonly SessionTap[] {
     this.#phase = 'open'
-    this.#exchange.moments.firstByteMs = performance.now()
-    return this.#steps.openTaps(this.#exchange)
+    this.exchange.moments.firstByteMs = performance.now()
+    return this.#steps.openTaps(this.exchange)
   }
 
   /** No session came about. */
   onError(error: Error): void {
     if (this.#phase === 'gates' || this.#phase === 'forwarding') {
-      this.#settle(this.#exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'refused', error })
+      this.#settle(this.exchange.hasClientLeft ? { kind: 'aborted' } : { kind: 'refused', error })
     } else if (this.#phase === 'open') {
       this.#settle({ kind: 'broken', error })
     }
@@ -79,12 +80,12 @@ export class SessionRelay implements SessionSink {
   /** A gate that waits for the client's first message would wait on. */
   #cutInGates(reason: Error): void {
     this.cutReason = reason
-    this.#exchange.response.socket?.destroy()
+    this.exchange.response.socket?.destroy()
   }
 
   #settle(outcome: Outcome): void {
     this.#phase = 'settling'
-    const pending = this.#steps.settle(this.#exchange, outcome)
+    const pending = this.#steps.settle(this.exchange, outcome)
     if (pending === undefined) this.#finish(outcome)
     else {
       pending.then(
@@ -97,9 +98,9 @@ export class SessionRelay implements SessionSink {
 
   #finish(outcome: Outcome): void {
     this.#phase = 'ended'
-    if (outcome.kind === 'refused' && !this.#exchange.hasClientLeft) {
-      this.#steps.refuse(this.#exchange, outcome.error)
+    if (outcome.kind === 'refused' && !this.exchange.hasClientLeft) {
+      this.#steps.refuse(this.exchange, outcome.error)
     }
-    this.#steps.end(this.#exchange, outcome)
+    this.#steps.end(this, outcome)
   }
 }

@@ -33,6 +33,7 @@ export class SqliteHold implements Hold, OperationOwner {
   readonly expiresAt: number
   readonly isKept = true
   state: HoldState = 'open'
+  slot = -1
   failure: Error | undefined
   /** What the account paid, once it is charged. */
   paid: { readonly amountMicros: Micros; readonly at: number } | undefined

@@ -16,6 +16,7 @@ import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
 import { canonicalPrice } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
 import type { ObjectKind } from '../money/usage.ts'
+import { OpenList } from '../pipeline/open-list.ts'
 import { chargeOperation } from './charge-operation.ts'
 import { objectRecord, selectObject } from './object-record.ts'
 import type { ObjectRow } from './object-record.ts'
@@ -60,7 +61,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   readonly #queue: WriteQueue
   readonly #book: BalanceBook
   readonly #knownPrices: Set<string>
-  readonly #openHolds = new Set<SqliteHold>()
+  readonly #openHolds = new OpenList<SqliteHold>()
   readonly #findObject: SqliteStatement
   readonly #jobs: SqliteJobs
 
@@ -191,7 +192,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   expireHolds(): number {
     const now = this.#options.steadyClock.now()
     let count = 0
-    for (const hold of this.#openHolds) {
+    for (const hold of this.#openHolds.all()) {
       if (hold.expiresAt > now) continue
       this.#release(hold, 'expired')
       count += 1

@@ -30,8 +30,8 @@ export interface Ticket {
 type BatchEnd = (error: LedgerUnavailableError | undefined) => void
 
 class GatheringBatch<Operation> implements Batch {
-  readonly operations: Operation[] = []
-  readonly owners: OperationOwner[] = []
+  operations: Operation[] = []
+  owners: OperationOwner[] = []
   readonly ended: Promise<LedgerUnavailableError | undefined>
   readonly written: Promise<LedgerUnavailableError | undefined>
   readonly #end: BatchEnd
@@ -51,6 +51,9 @@ class GatheringBatch<Operation> implements Batch {
 
   commit(): void {
     this.isCommitted = true
+    // A hold knows its batch, and a batch the holds that end in it: they would keep each other for ever.
+    this.operations = []
+    this.owners = []
     this.#end(undefined)
     this.#endKept(undefined)
   }
