@@ -31,6 +31,11 @@ export function smallMoney(micros: number): string {
   return roubles(BigInt(micros), { min: 2, max: 6 })
 }
 
+/** A sum of small costs: to the kopeck, or exactly where that would be nothing. */
+export function spentMoney(micros: number): string {
+  return micros < 10_000 ? smallMoney(micros) : money(micros)
+}
+
 const moscow = 'Europe/Moscow'
 const locales = { ru: 'ru-RU', en: 'en-GB' } satisfies Record<Language, string>
 const zone = { ru: 'МСК', en: 'MSK' } satisfies Record<Language, string>

@@ -29,18 +29,37 @@ export const chartStyle = css`
     fill: var(--series-others);
   }
   .chart {
+    display: grid;
+    grid-template-columns: auto minmax(0, 1fr);
+    gap: 0.5rem 0.75rem;
+    padding-top: 0.6rem;
+    color: var(--quiet);
+    font-size: 0.8rem;
+    font-variant-numeric: tabular-nums;
+  }
+  .chart svg {
     display: block;
     width: 100%;
-    height: 15rem;
+    height: 12rem;
     overflow: visible;
   }
   .chart line {
     stroke: var(--line);
   }
-  .chart text {
-    fill: var(--quiet);
-    font-size: 0.8rem;
-    font-variant-numeric: tabular-nums;
+  .chart-amounts {
+    display: flex;
+    flex-direction: column;
+    justify-content: space-between;
+    text-align: right;
+    line-height: 1;
+    /* The middle of each amount is where its line is. */
+    margin: -0.4rem 0;
+    white-space: nowrap;
+  }
+  .chart-days {
+    grid-column: 2;
+    display: flex;
+    justify-content: space-between;
   }
   .chart-slot {
     fill: transparent;
@@ -66,7 +85,22 @@ export const chartStyle = css`
     height: 0.8rem;
     flex: none;
   }
-  .figure dd.note {
+  @media (max-width: 40rem) {
+    .figures {
+      grid-template-columns: repeat(2, minmax(0, 1fr));
+    }
+    .figure.main {
+      grid-column: 1 / -1;
+    }
+    .figure:not(.main) dd {
+      font-size: 1.15rem;
+    }
+    .wide-only {
+      display: none;
+    }
+  }
+  .figure dd.note,
+  .figure:not(.main) dd.note {
     font-size: 0.9rem;
     font-weight: 400;
     letter-spacing: 0;

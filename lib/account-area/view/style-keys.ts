@@ -23,7 +23,7 @@ export const keysStyle = css`
   .facts {
     display: grid;
     gap: 0.75rem 1.5rem;
-    grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr));
+    grid-template-columns: repeat(3, minmax(0, 1fr));
     font-size: 0.95rem;
   }
   .facts dt {
@@ -61,10 +61,20 @@ export const keysStyle = css`
   progress::-moz-progress-bar {
     background: var(--accent);
   }
-  .grow {
-    flex: 1 1 18rem;
-    width: auto;
-    min-width: 0;
+  form.stack.wide {
+    max-width: none;
+  }
+  .halves {
+    display: grid;
+    gap: var(--gap) 2.5rem;
+    grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr));
+    align-items: start;
+    max-width: 60rem;
+  }
+  @media (max-width: 40rem) {
+    .facts {
+      grid-template-columns: repeat(2, minmax(0, 1fr));
+    }
   }
   .disclosure > summary {
     cursor: pointer;

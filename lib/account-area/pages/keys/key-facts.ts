@@ -46,7 +46,8 @@ export function keyFacts(page: OwnPage, use: KeyUse): Html {
     ${fact(keys.addresses, listFact(key.ipAddresses, keys.anyAddress))}
     ${fact(
       keys.expiresAt,
-      key.expiresAt === undefined ? keys.noExpiry : keys.until(time(key.expiresAt, language)),
+      // At the moment itself it is over: midnight would name the next day.
+      key.expiresAt === undefined ? keys.noExpiry : keys.until(time(key.expiresAt - 1, language)),
     )}
     ${fact(keys.madeAt, time(key.createdAt, language))}
   </dl>`

@@ -49,38 +49,49 @@ export function newKeyForm(page: OwnPage, state: FormState): Html {
         ${form(
           page,
           '/keys/new',
-          html`${field(state, { name: 'name', label: newKey.name, hint: newKey.nameHint })}
-            ${field(state, {
-              name: 'budget',
-              label: newKey.budget,
-              hint: newKey.budgetHint,
-              inputmode: 'decimal',
-              isOptional: true,
-            })}
-            ${choice(state, {
-              name: 'period',
-              label: newKey.period,
-              hint: newKey.periodHint,
-              options: keys.periods,
-            })}
-            <fieldset class="field" id="models" aria-describedby="models-hint">
-              <legend>${keys.models}</legend>
-              <span class="hint" id="models-hint">${newKey.modelsHint}</span>
-              ${modelList(page, state)} ${problem('models', state.errors['models'])}
-            </fieldset>
-            ${textArea(state, { name: 'patterns', label: newKey.patterns, hint: newKey.patternsHint })}
-            ${field(state, {
-              name: 'expires',
-              label: newKey.expires,
-              type: 'date',
-              hint: newKey.expiresHint,
-              isOptional: true,
-            })}
-            ${textArea(state, { name: 'addresses', label: newKey.addresses, hint: newKey.addressesHint })}
+          html`<div class="halves">
+              <div class="stack">
+                ${field(state, { name: 'name', label: newKey.name, hint: newKey.nameHint })}
+                ${field(state, {
+                  name: 'budget',
+                  label: newKey.budget,
+                  hint: newKey.budgetHint,
+                  inputmode: 'decimal',
+                  isOptional: true,
+                })}
+                ${choice(state, {
+                  name: 'period',
+                  label: newKey.period,
+                  hint: newKey.periodHint,
+                  options: keys.periods,
+                })}
+                ${field(state, {
+                  name: 'expires',
+                  label: newKey.expires,
+                  type: 'date',
+                  hint: newKey.expiresHint,
+                  isOptional: true,
+                })}
+              </div>
+              <div class="stack">
+                <fieldset class="field" id="models" aria-describedby="models-hint">
+                  <legend>${keys.models}</legend>
+                  <span class="hint" id="models-hint">${newKey.modelsHint}</span>
+                  ${modelList(page, state)} ${problem('models', state.errors['models'])}
+                </fieldset>
+                ${textArea(state, { name: 'patterns', label: newKey.patterns, hint: newKey.patternsHint })}
+                ${textArea(state, {
+                  name: 'addresses',
+                  label: newKey.addresses,
+                  hint: newKey.addressesHint,
+                })}
+              </div>
+            </div>
             <div class="row">
               <button>${newKey.submit}</button>
               <a class="button plain" href="/keys">${newKey.cancel}</a>
             </div>`,
+          { className: 'stack wide' },
         )}
       </section>`,
   )

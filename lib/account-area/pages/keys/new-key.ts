@@ -29,18 +29,9 @@ function shownOnce(page: OwnPage, name: string, value: string): Html {
       <section class="card">
         <h2>${name}</h2>
         <div class="field">
-          <label for="new-key">${newKey.value}</label>
-          <div class="row">
-            <input
-              id="new-key"
-              class="mono grow"
-              value="${value}"
-              readonly
-              autocomplete="off"
-              spellcheck="false"
-            />
-            ${copyButton(page, 'new-key')}
-          </div>
+          <h3>${newKey.value}</h3>
+          <p class="secret" id="new-key">${value}</p>
+          <div>${copyButton(page, 'new-key')}</div>
           <span class="hint">${newKey.keepSecret}</span>
         </div>
         <div class="row">

@@ -20,7 +20,7 @@ export function lastRequests(
         >
       </td>
       <td>${model}</td>
-      <td><bdi>${keyNames.get(key) ?? ''}</bdi></td>
+      <td class="wide-only"><bdi>${keyNames.get(key) ?? ''}</bdi></td>
       <td class="number">${smallMoney(parseRoubles(amount))}</td>
     </tr>`
   }
@@ -35,7 +35,7 @@ export function lastRequests(
           <tr>
             <th scope="col">${overview.time}</th>
             <th scope="col">${overview.model}</th>
-            <th scope="col">${overview.key}</th>
+            <th scope="col" class="wide-only">${overview.key}</th>
             <th scope="col" class="number">${overview.amount}</th>
           </tr>
         </thead>

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { budgetDay } from '../../../ledger/key-spending.ts'
 import type { Balance } from '../../../ledger/ledger.ts'
 import type { ChargeReport } from '../../../ledger/reports.ts'
-import { count, money } from '../../format.ts'
+import { count, money, spentMoney } from '../../format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { notice } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
@@ -42,7 +42,7 @@ function spendingCard(page: OwnPage, spending: Spending): Html {
   const figure = (label: string, days: number): Html =>
     html`<div class="figure">
       <dt>${label}</dt>
-      <dd>${money(sum(spending.microsByDay.slice(-days)))}</dd>
+      <dd>${spentMoney(sum(spending.microsByDay.slice(-days)))}</dd>
       <dd class="note">${overview.requests(count(sum(spending.chargesByDay.slice(-days))))}</dd>
     </div>`
   return html`<section class="card">

@@ -1,12 +1,11 @@
 import { html } from 'hono/html'
-import { day as dayText, money } from '../../format.ts'
+import { day as dayText, smallMoney, spentMoney } from '../../format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 import type { Series, Spending } from './spending.ts'
 import { sum } from './spending.ts'
 
-/** Shares of the picture's height: what is above the bars, and the bars. */
-const topPercent = 8
-const plotPercent = 80
+/** Amounts beside the lines, without kopecks where there are none. */
+const scaleMoney = (micros: number): string => smallMoney(micros).replace(',00', '')
 
 const percent = (value: number): string => `${Math.round(value * 1000) / 1000}%`
 
@@ -32,22 +31,16 @@ function bar(page: OwnPage, spending: Spending, index: number, topMicros: number
     const micros = series.microsByDay[index] ?? 0
     return micros === 0 ? [] : [{ series, micros, className: seriesClass(series, place) }]
   })
-  let bottom = topPercent + plotPercent
+  let bottom = 100
   const label = [
-    `${day}: ${money(spending.microsByDay[index] ?? 0)}`,
-    ...parts.map(({ series, micros }) => `${seriesName(page, series)}: ${money(micros)}`),
+    `${day}: ${spentMoney(spending.microsByDay[index] ?? 0)}`,
+    ...parts.map(({ series, micros }) => `${seriesName(page, series)}: ${spentMoney(micros)}`),
   ].join('\n')
   return html`<g>
     <title>${label}</title>
-    <rect
-      class="chart-slot"
-      x="${percent(index * slot)}"
-      y="${percent(topPercent)}"
-      width="${percent(slot)}"
-      height="${percent(plotPercent)}"
-    />
+    <rect class="chart-slot" x="${percent(index * slot)}" y="0" width="${percent(slot)}" height="100%" />
     ${parts.map(({ micros, className }) => {
-      const height = (micros / topMicros) * plotPercent
+      const height = (micros / topMicros) * 100
       bottom -= height
       return html`<rect
         class="${className}"
@@ -60,30 +53,6 @@ function bar(page: OwnPage, spending: Spending, index: number, topMicros: number
   </g>`
 }
 
-/** The lines across with their amounts, and the days below. */
-function scales(page: OwnPage, { days }: Spending, topMicros: number): Html {
-  const lines = [0, 0.5, 1].map(share => ({
-    at: topPercent + plotPercent * (1 - share),
-    text: money(share * topMicros),
-  }))
-  const marks = [
-    { index: 0, x: 0, anchor: 'start' },
-    { index: Math.floor(days.length / 2), x: 50, anchor: 'middle' },
-    { index: days.length - 1, x: 100, anchor: 'end' },
-  ]
-  return html`${lines.map(
-    ({ at, text }) =>
-      html`<line x1="0" x2="100%" y1="${percent(at)}" y2="${percent(at)}" />
-        <text x="0" y="${percent(at)}" dy="-4">${text}</text>`,
-  )}
-  ${marks.map(
-    ({ index, x, anchor }) =>
-      html`<text x="${percent(x)}" y="97%" text-anchor="${anchor}">
-        ${dayText(days[index] ?? 0, page.language)}
-      </text>`,
-  )}`
-}
-
 function legend(page: OwnPage, { series }: Spending): Html {
   return html`<ul class="legend">
     ${series.map(
@@ -93,7 +62,7 @@ function legend(page: OwnPage, { series }: Spending): Html {
             <rect class="${seriesClass(one, index)}" width="100%" height="100%" rx="3" />
           </svg>
           <span>${seriesName(page, one)}</span>
-          <span class="quiet">${money(one.totalMicros)}</span>
+          <span class="quiet">${spentMoney(one.totalMicros)}</span>
         </li>`,
     )}
   </ul>`
@@ -122,9 +91,9 @@ function asTable(page: OwnPage, spending: Spending): Html {
               html`<tr>
                 <th scope="row">${dayText(day, page.language)}</th>
                 ${spending.series.map(
-                  ({ microsByDay }) => html`<td class="number">${money(microsByDay[index] ?? 0)}</td>`,
+                  ({ microsByDay }) => html`<td class="number">${spentMoney(microsByDay[index] ?? 0)}</td>`,
                 )}
-                <td class="number">${money(spending.microsByDay[index] ?? 0)}</td>
+                <td class="number">${spentMoney(spending.microsByDay[index] ?? 0)}</td>
               </tr>`,
           )}
         </tbody>
@@ -138,14 +107,24 @@ export function spendingChart(page: OwnPage, spending: Spending): Html {
   const { overview } = page.texts
   const dayCount = spending.days.length
   if (spending.series.length === 0) return html`<p class="quiet">${overview.noSpending(dayCount)}</p>`
-  const topMicros = scaleTop(Math.max(...spending.microsByDay))
-  const total = money(sum(spending.microsByDay))
-  return html`<svg class="chart" role="img" aria-labelledby="chart-title chart-hint">
-      <title id="chart-title">${overview.chart}</title>
-      <desc id="chart-hint">${overview.chartHint(total, dayCount)}</desc>
-      ${scales(page, spending, topMicros)}
-      ${spending.days.map((_, index) => bar(page, spending, index, topMicros))}
-    </svg>
+  // Below ten, half of it would be no whole number.
+  const topMicros = scaleTop(Math.max(10, ...spending.microsByDay))
+  const total = spentMoney(sum(spending.microsByDay))
+  const marks = [0, Math.floor(dayCount / 2), dayCount - 1].map(index =>
+    dayText(spending.days[index] ?? 0, page.language),
+  )
+  return html`<div class="chart">
+      <div class="chart-amounts" aria-hidden="true">
+        ${[1, 0.5, 0].map(share => html`<span>${scaleMoney(share * topMicros)}</span>`)}
+      </div>
+      <svg role="img" aria-labelledby="chart-title chart-hint">
+        <title id="chart-title">${overview.chart}</title>
+        <desc id="chart-hint">${overview.chartHint(total, dayCount)}</desc>
+        ${['0', '50%', '100%'].map(y => html`<line x1="0" x2="100%" y1="${y}" y2="${y}" />`)}
+        ${spending.days.map((_, index) => bar(page, spending, index, topMicros))}
+      </svg>
+      <div class="chart-days" aria-hidden="true">${marks.map(mark => html`<span>${mark}</span>`)}</div>
+    </div>
     ${legend(page, spending)}${asTable(page, spending)}
     <p class="quiet small">${overview.moscow}</p>`
 }
