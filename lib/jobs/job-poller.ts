@@ -27,7 +27,9 @@ interface JobPollerOptions extends PollTimes {
 
 /** Between looks for jobs that are due. */
 const tickMsMax = 1000
-const questionsAtOnce = 8
+const questionsAtOnce = 16
+/** Between looks while more are due than can be asked at once. */
+const tickMsMin = 20
 /** The longest that one question takes, results of a large batch included. */
 const questionMs = 15 * 60_000
 /** A job may be unknown to its provider for a while after it was made; after so long it is gone. */
@@ -43,6 +45,7 @@ export class JobPoller {
   readonly #asking = new Set<Promise<void>>()
   #timer: NodeJS.Timeout | undefined
   #isWindingUp = false
+  #areMoreDue = false
   #looking: Promise<void> | undefined
 
   constructor(options: JobPollerOptions) {
@@ -96,7 +99,7 @@ export class JobPoller {
 
   #schedule(): void {
     if (this.#isWindingUp || this.#stop.signal.aborted) return
-    const tickMs = Math.min(tickMsMax, this.#options.pollMs)
+    const tickMs = this.#areMoreDue ? tickMsMin : Math.min(tickMsMax, this.#options.pollMs)
     this.#timer = setTimeout(() => {
       this.#looking = this.#lookAround().finally(() => this.#schedule())
     }, tickMs)
@@ -108,11 +111,13 @@ export class JobPoller {
     if (free === 0) return
     try {
       const jobs = await this.#options.ledger.dueJobs(free, questionMs + this.#options.pollMsMax)
+      this.#areMoreDue = jobs.length === free
       for (const job of jobs) {
         const asking = this.look(job).finally(() => this.#asking.delete(asking))
         this.#asking.add(asking)
       }
     } catch (error) {
+      this.#areMoreDue = false
       this.#options.onFailure(undefined, error)
     }
   }

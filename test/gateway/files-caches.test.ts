@@ -1,19 +1,21 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { googleClient } from '../fixtures/sdk-clients.ts'
-import { startTestGateway } from '../fixtures/test-gateway.ts'
+import { connectRaw } from '../fixtures/raw-client.ts'
+import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 
 const made = Date.parse('2026-08-19T14:00:00Z')
 const tokens = 9609
-const kept = (minutes: number): string =>
+const kept = (minutes: number, isBare: boolean): string =>
   JSON.stringify({
     name: 'cachedContents/abc',
     model: 'models/gemini-2.5-flash',
     createTime: new Date(made).toISOString(),
     updateTime: new Date(made + 1000).toISOString(),
     expireTime: new Date(made + minutes * 60_000).toISOString(),
-    usageMetadata: { totalTokenCount: tokens },
+    ...(!isBare && { usageMetadata: { totalTokenCount: tokens } }),
   })
 const answered = JSON.stringify({
   candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }],
@@ -26,10 +28,10 @@ const answered = JSON.stringify({
 })
 
 async function start(t: Test) {
-  const state = { minutes: 60 }
+  const state = { minutes: 60, isBare: false }
   const upstream = await startRawUpstream(t, ({ method, path }) => {
     const isUse = path.includes(':generateContent')
-    const body = isUse ? answered : method === 'DELETE' ? '{}' : kept(state.minutes)
+    const body = isUse ? answered : method === 'DELETE' ? '{}' : kept(state.minutes, state.isBare)
     return plainAnswer(200, ['content-type', 'application/json'], body)
   })
   const models = {
@@ -88,6 +90,41 @@ await t.test('a cached content is paid when it is put away, for as long as it is
   const credentials = upstream.requests.map(({ headers }) => headers[headers.indexOf('x-goog-api-key') + 1])
   t.equal(new Set(credentials).size, 1, 'all of it where the content is')
   t.same(await gateway.breaches(), [])
+})
+
+await t.test('a longer term is paid though its answer does not tell how much is kept', async t => {
+  const { state, gateway, google } = await start(t)
+  await google.caches.create({ model: 'gemini-2.5-flash', config: { contents: 'Words.', ttl: '3600s' } })
+  Object.assign(state, { minutes: 90, isBare: true })
+  await google.caches.update({ name: 'cachedContents/abc', config: { ttl: '5400s' } })
+  t.match((await gateway.charges()).at(-1), { usage: { cacheStorage: tokens / 2 }, amount: '0.240225' })
+})
+
+await t.test('a client that leaves pays for what is put away all the same', async t => {
+  const { gateway, upstream } = await start(t)
+  const body = JSON.stringify({
+    model: 'models/gemini-2.5-flash',
+    contents: [{ parts: [{ text: 'Words.' }] }],
+  })
+  const { socket } = await connectRaw(t, gateway.url)
+  const { answer } = upstream
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>()
+  upstream.answer = async request => {
+    await left
+    return answer(request)
+  }
+  socket.write(
+    `POST /v1beta/cachedContents HTTP/1.1\r\nhost: g\r\nx-goog-api-key: ${gateway.key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  await until(() => upstream.requests.length === 1)
+  socket.destroy()
+  // Time to see it leave; what is charged is the same if it is seen later.
+  await delay(100)
+  leave()
+  await until(async () => (await gateway.charges()).length === 1)
+  t.match(await gateway.charges(), [{ usage: { input: tokens, cacheStorage: tokens }, amount: '1.441350' }])
+  t.equal((await gateway.balance()).heldMicros, 0)
 })
 
 await t.test('the model of a cached content may be an alias, and its name keeps its collection', async t => {

@@ -40,6 +40,8 @@ class CachedContentReader extends AnswerReader {
   constructor(head: AnswerHead, context: UsageReaderContext, isNew: boolean) {
     super(head, context, answer)
     this.#isNew = isNew
+    // What it has never changes, and an answer about its term need not tell it again.
+    this.#tokens = context.facts.cacheTerm?.tokens ?? 0
   }
 
   protected override onValue(name: string, value: unknown): void {
@@ -51,12 +53,14 @@ class CachedContentReader extends AnswerReader {
 
   protected override onUsage(_name: string, value: object): void {
     const { totalTokenCount } = value as { readonly totalTokenCount?: unknown }
-    this.#tokens = typeof totalTokenCount === 'number' ? totalTokenCount : 0
+    if (typeof totalTokenCount === 'number') this.#tokens = totalTokenCount
     this.#nameTerm()
   }
 
   protected override measure(): AnswerMeasure {
-    if (this.usage() === undefined) return { lines: [], details: {} }
+    const isKnown =
+      this.usage() !== undefined || (this.context.facts.cacheTerm !== undefined && !this.hasError)
+    if (!isKnown) return { lines: [], details: {} }
     const hours = Math.max(0, this.#time('expireTime') - this.#paidUntil) / hourMs
     const cacheStorage = Number((this.#tokens * (Number.isFinite(hours) ? hours : 0)).toFixed(6))
     const meters = this.#isNew ? { input: this.#tokens, cacheStorage } : { cacheStorage }

@@ -1,3 +1,4 @@
+import { GatewayError } from '../../errors.ts'
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import type { JobSighting, ObjectKind, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
@@ -166,6 +167,11 @@ export const interactionJobs: JobKind = {
 function interactionFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const facts = factsFrom(scan, body)
   const agent = findField(scan, 'agent')
+  if (agent !== undefined && facts.model !== undefined) {
+    throw new GatewayError('body_invalid', 'Either "model" or "agent" does the work; send one of them.', {
+      param: 'agent',
+    })
+  }
   // Agents work in the background, whatever is asked for.
   const startsJob = agent !== undefined || readBoolean(scan, 'background') === true
   return {

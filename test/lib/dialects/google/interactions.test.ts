@@ -103,3 +103,11 @@ await t.test('agents and background work are jobs, and an agent is priced by its
   t.match(job({ status: 'failed' }), { state: 'failed' })
   t.match(job({ status: 'cancelled' }), { state: 'failed' })
 })
+
+await t.test('a model beside an agent would be a price beside the work', t => {
+  t.throws(() => factsOf(interactions, { model: 'cheap', agent: 'dear', input: 'x' }), {
+    code: 'body_invalid',
+  })
+  t.match(factsOf(interactions, { agent: 'dear', input: 'x' }), { model: 'dear', startsJob: true })
+  t.end()
+})
