@@ -18,6 +18,7 @@ import { showOffer, showPersonalData } from './pages/legal-text.ts'
 import { showKeys } from './pages/keys/keys.ts'
 import { showNewKey, submitNewKey } from './pages/keys/new-key.ts'
 import { showRevokeKey, submitRevokeKey } from './pages/keys/revoke-key.ts'
+import { showModels } from './pages/models/models.ts'
 import { showOverview } from './pages/overview/overview.ts'
 import {
   showForgotPassword,
@@ -26,6 +27,7 @@ import {
   submitForgotPassword,
   submitResetPassword,
 } from './pages/password-reset.ts'
+import { showQuickStart } from './pages/quick-start/quick-start.ts'
 import { showSecondStep, submitSecondStep } from './pages/second-step.ts'
 import { submitPassword } from './pages/security/password.ts'
 import { showSecurity } from './pages/security/security.ts'
@@ -86,6 +88,8 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.get('/charges', own(showCharges))
   router.get('/charges.csv', own(downloadCharges))
   router.get('/charges/:requestId', own(showCharge))
+  router.get('/models', own(showModels))
+  router.get('/quick-start', own(showQuickStart))
   router.get('/settings', own(showSettings))
   router.post('/settings/profile', own(submitProfile))
   router.get('/settings/email', own(showConfirmEmail)).post(own(submitEmail))

@@ -1,6 +1,7 @@
 import { keys, newKey, revokeKey } from './en/keys.ts'
 import { charge, charges, chargesTable, meters } from './en/charges.ts'
 import { letters } from './en/letters.ts'
+import { models, quickStart } from './en/models.ts'
 import { overview } from './en/overview.ts'
 import { security } from './en/own-pages.ts'
 import { settingsLetters } from './en/settings-letters.ts'
@@ -47,4 +48,6 @@ export const english: typeof russian = {
   charges,
   charge,
   chargesTable,
+  models,
+  quickStart,
 }

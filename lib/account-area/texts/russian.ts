@@ -1,6 +1,7 @@
 import { keys, newKey, revokeKey } from './ru/keys.ts'
 import { charge, charges, chargesTable, meters } from './ru/charges.ts'
 import { letters } from './ru/letters.ts'
+import { models, quickStart } from './ru/models.ts'
 import { overview } from './ru/overview.ts'
 import { security } from './ru/own-pages.ts'
 import { settingsLetters } from './ru/settings-letters.ts'
@@ -46,4 +47,6 @@ export const russian = {
   charges,
   charge,
   chargesTable,
+  models,
+  quickStart,
 }

@@ -15,5 +15,7 @@ export const sections: readonly Section[] = [
   { path: '/', label: texts => texts.shell.overview },
   { path: '/keys', label: texts => texts.shell.keys },
   { path: '/charges', label: texts => texts.shell.charges },
+  { path: '/models', label: texts => texts.shell.models },
+  { path: '/quick-start', label: texts => texts.shell.quickStart },
   { path: '/settings', label: texts => texts.shell.settings, also: ['/security'] },
 ]

@@ -60,6 +60,13 @@ export const chargesStyle = css`
     color: var(--quiet);
   }
   @media (max-width: 48rem) {
+    .filter {
+      grid-template-columns: repeat(2, minmax(0, 1fr));
+    }
+    .filter input,
+    .filter select {
+      padding: 0.5rem;
+    }
     table.charges,
     table.charges tbody,
     table.formula,

@@ -67,7 +67,7 @@ export function chargeFormula(page: OwnPage, line: ChargeLine, price: Price | un
           ${parts.map(part => partRow(page, part))}
           ${line.tier === undefined ? '' : tierRow(page, line.tier, factor)}
           ${sumRow(charge.exact, exactRoubles(cost))}
-          ${sumRow(charge.total, html`<strong>${smallMoney(line.amountMicros)}</strong>`, charge.rounded)}
+          ${sumRow(charge.lineTotal, html`<strong>${smallMoney(line.amountMicros)}</strong>`, charge.rounded)}
         </tbody>
       </table>
     </div>

@@ -5,6 +5,7 @@ import { count, money } from '../../format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { choice } from '../../view/form-controls.ts'
 import { field, formProblems } from '../../view/form.ts'
+import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
 import { outcomes, readFilter } from './charge-filter.ts'
 import type { ChargeFilter } from './charge-filter.ts'
@@ -17,6 +18,12 @@ const modelsMax = 300
 function withQuery(path: string, query: string, more?: string): string {
   const whole = [query, more].filter(part => part !== undefined && part !== '').join('&')
   return whole === '' ? path : `${path}?${whole}`
+}
+
+/** Browsers drop what is no day from a field for days, so that it could not be mended. */
+function dayField(state: FormState, name: string, label: string): Html {
+  const type = state.errors[name] === undefined ? 'date' : 'text'
+  return field(state, { name, label, type, isOptional: true })
 }
 
 function filterForm(
@@ -38,8 +45,7 @@ function filterForm(
     role="search"
     aria-label="${charges.filter}"
   >
-    ${field(state, { name: 'from', label: charges.from, type: 'date', isOptional: true })}
-    ${field(state, { name: 'until', label: charges.until, type: 'date', isOptional: true })}
+    ${dayField(state, 'from', charges.from)} ${dayField(state, 'until', charges.until)}
     ${choice(state, {
       name: 'key',
       label: charges.key,

@@ -101,6 +101,7 @@ export const charge: typeof russian.charge = {
   variant: 'Variant',
   sumOf: count => `Sum of requests of a batch: ${count}`,
   exact: 'Exact cost',
+  lineTotal: 'Total',
   rounded: 'Rounded once to 0,000001 ₽',
   lineOf: model => `Line of the model ${model}`,
   noLines: 'No usage: nothing was charged.',

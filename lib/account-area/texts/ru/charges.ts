@@ -99,6 +99,7 @@ export const charge = {
   variant: 'Вид',
   sumOf: (count: string) => `Сумма запросов пакета: ${count}`,
   exact: 'Точная стоимость',
+  lineTotal: 'Итого',
   rounded: 'Округлено один раз до 0,000001 ₽',
   lineOf: (model: string) => `Строка модели ${model}`,
   noLines: 'Расхода нет: ничего не списано.',

@@ -1,0 +1,110 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { count, exactRoubles } from '../../format.ts'
+import { readQuery, says } from '../../http/read-form.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import { field, formProblems } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { mainMeters, priceNotes } from './price-notes.ts'
+import { pricedModels } from './priced-models.ts'
+import type { PricedModel } from './priced-models.ts'
+
+const searchSchema = z.object({ q: z.string().trim().max(100, says('tooLong')).default('') })
+
+function matches({ name, provider, aliases }: PricedModel, text: string): boolean {
+  const words = text.toLowerCase().split(/\s+/)
+  return words.every(word => [name, provider, ...aliases].some(one => one.toLowerCase().includes(word)))
+}
+
+function row({ texts }: OwnPage, model: PricedModel): Html {
+  const { models } = texts
+  const notes = priceNotes(texts, model)
+  return html`<tr role="row">
+    <th scope="row" role="rowheader">
+      <bdi class="model-name">${model.name}</bdi>
+      ${model.aliases.length === 0 ? '' : html`<span class="quiet small">${models.aliases}: ${model.aliases.join(', ')}</span>`}
+    </th>
+    ${mainMeters.map(meter => {
+      const rub = model.price.rubPerMillion[meter]
+      return html`<td role="cell" class="number ${rub === undefined ? 'absent' : ''}">
+        <span class="in-card">${models[meter]}</span> ${rub === undefined ? '—' : exactRoubles(rub)}
+      </td>`
+    })}
+    <td role="cell" class="notes">
+      ${
+        notes.length === 0
+          ? ''
+          : html`<ul>
+              ${notes.map(note => html`<li>${note}</li>`)}
+            </ul>`
+      }
+    </td>
+  </tr>`
+}
+
+function providerModels(page: OwnPage, provider: string, found: readonly PricedModel[]): Html {
+  const { models } = page.texts
+  return html`<section class="card">
+    <div class="row between">
+      <h2>${provider}</h2>
+      <span class="quiet small">${models.perMillion}</span>
+    </div>
+    <div class="table" tabindex="0" role="region" aria-label="${provider}">
+      <table class="models" role="table">
+        <thead role="rowgroup">
+          <tr role="row">
+            <th scope="col" role="columnheader">${models.model}</th>
+            ${mainMeters.map(meter => html`<th scope="col" role="columnheader" class="number">${models[meter]}</th>`)}
+            <th scope="col" role="columnheader">${models.others}</th>
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          ${found.map(model => row(page, model))}
+        </tbody>
+      </table>
+    </div>
+  </section>`
+}
+
+function byProvider(found: readonly PricedModel[]): ReadonlyMap<string, readonly PricedModel[]> {
+  return Map.groupBy(found, ({ provider }) => provider)
+}
+
+function nothing(page: OwnPage, isSearch: boolean): Html {
+  const { models } = page.texts
+  return html`<section class="card empty">
+    <h2>${isSearch ? models.none : models.empty}</h2>
+    <p class="quiet">${isSearch ? models.noneHint : models.emptyHint}</p>
+    ${isSearch ? html`<a class="button plain" href="/models">${models.reset}</a>` : ''}
+  </section>`
+}
+
+/** What can be asked for, and what it costs. */
+export async function showModels(context: PageContext, page: OwnPage): Promise<Response> {
+  const { texts, site } = page
+  const { models } = texts
+  const sent = readQuery(context, page, searchSchema)
+  const text = sent.isValid ? sent.value.q : ''
+  const all = pricedModels(site.config, site.clock.now())
+  const found = text === '' ? all : all.filter(model => matches(model, text))
+  return context.html(
+    layout(
+      page,
+      { title: models.title },
+      html`<h1>${models.title}</h1>
+        <p class="quiet prose">${models.intro} ${models.anyEnding}</p>
+        ${formProblems(page, sent.state)}
+        <form method="get" action="/models" class="filter" role="search">
+          ${field(sent.state, { name: 'q', label: models.search, type: 'search', hint: models.searchHint, isOptional: true })}
+          <div class="row search-actions">
+            <button>${models.find}</button>
+            ${text === '' ? '' : html`<a href="/models">${models.reset}</a>`}
+            <span class="quiet">${models.found(count(found.length))}</span>
+          </div>
+        </form>
+        ${found.length === 0 ? nothing(page, text !== '') : ''}
+        ${[...byProvider(found)].map(([provider, own]) => providerModels(page, provider, own))}`,
+    ),
+    sent.isValid ? 200 : 422,
+  )
+}

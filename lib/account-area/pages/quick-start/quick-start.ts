@@ -1,0 +1,112 @@
+import { html } from 'hono/html'
+import type { Config } from '../../../config/config.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import { copyButton } from '../../view/copy-button.ts'
+import { layout } from '../../view/layout.ts'
+import { exampleModel } from './example-models.ts'
+import {
+  claudeCodeSnippet,
+  codexSnippet,
+  curlSnippets,
+  geminiCliSnippet,
+  javascriptSnippets,
+  keySnippet,
+  pythonSnippets,
+} from './snippets.ts'
+import type { Snippet, SnippetValues } from './snippets.ts'
+
+interface Section {
+  readonly id: string
+  readonly title: string
+  readonly content: Html
+}
+
+function values(config: Config): SnippetValues {
+  const { origin, pathname } = config.publicUrl
+  return {
+    address: `${origin}${pathname.replace(/\/$/, '')}`,
+    openai: exampleModel(config, 'openai'),
+    anthropic: exampleModel(config, 'anthropic'),
+    google: exampleModel(config, 'google'),
+    codex: exampleModel(config, 'openai', ['gpt-5-codex', 'gpt-5']),
+  }
+}
+
+function snippet(page: OwnPage, title: string, { id, name, code }: Snippet): Html {
+  return html`<div class="snippet">
+    ${name === undefined ? '' : html`<h3>${name}</h3>`}
+    <pre id="${id}-code" tabindex="0" role="region" aria-label="${[title, name].join(' ').trim()}">
+${code}</pre>
+    ${copyButton(page, `${id}-code`)}
+  </div>`
+}
+
+function cursor(page: OwnPage, { address, openai, anthropic }: SnippetValues): Html {
+  const { cursor: intro, cursorSteps: steps, cursorHint } = page.texts.quickStart
+  return html`<p>${intro}</p>
+    <ol class="points">
+      <li>${steps.key}</li>
+      <li>${steps.address} ${snippet(page, 'Cursor', { id: 'cursor', code: `${address}/v1` })}</li>
+      <li>${steps.models} <code>${openai}</code>, <code>${anthropic}</code>.</li>
+    </ol>
+    <p class="quiet">${cursorHint}</p>`
+}
+
+function sectionsOf(page: OwnPage, filled: SnippetValues): readonly Section[] {
+  const { quickStart } = page.texts
+  const section = (id: string, title: string, intro: string, snippets: readonly Snippet[]): Section => ({
+    id,
+    title,
+    content: html`<p>${intro}</p>
+      ${snippets.map(one => snippet(page, title, one))}`,
+  })
+  return [
+    section('curl', 'curl', quickStart.curl, curlSnippets(filled)),
+    section('python', 'Python', quickStart.python, pythonSnippets(filled)),
+    section('javascript', 'JavaScript', quickStart.javascript, javascriptSnippets(filled)),
+    section('claude-code', 'Claude Code', quickStart.claudeCode, [claudeCodeSnippet(filled)]),
+    section('codex', 'Codex', quickStart.codex, [codexSnippet(filled)]),
+    section('gemini-cli', 'Gemini CLI', quickStart.geminiCli, [geminiCliSnippet(filled)]),
+    { id: 'cursor', title: 'Cursor', content: cursor(page, filled) },
+  ]
+}
+
+/** How to begin: what to set in each client, ready to be copied. */
+export function showQuickStart(context: PageContext, page: OwnPage): Response | Promise<Response> {
+  const { quickStart } = page.texts
+  const filled = values(page.site.config)
+  const sections = sectionsOf(page, filled)
+  return context.html(
+    layout(
+      page,
+      { title: quickStart.title },
+      html`<h1>${quickStart.title}</h1>
+        <section class="card">
+          <p>${quickStart.intro}</p>
+          <div class="row">
+            <span class="quiet">${quickStart.address}</span>
+            <code id="address">${filled.address}</code>
+            ${copyButton(page, 'address')}
+          </div>
+          <p>${quickStart.keyHint}</p>
+          ${snippet(page, quickStart.key, keySnippet)}
+          <div class="row">
+            <a class="button" href="/keys">${quickStart.toKeys}</a>
+            <a href="/models">${quickStart.toModels}</a>
+          </div>
+        </section>
+        <nav class="contents" aria-label="${quickStart.contents}">
+          <ul>
+            ${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}
+          </ul>
+        </nav>
+        ${sections.map(
+          ({ id, title, content }) =>
+            html`<section class="card" aria-labelledby="${id}">
+              <h2 id="${id}">${title}</h2>
+              ${content}
+            </section>`,
+        )}`,
+    ),
+  )
+}
