@@ -144,7 +144,7 @@ export class SessionMeter implements SessionTap {
           await this.#options.money.record(event.object)
           break
         case 'refused':
-          await this.#withdraw(event.id)
+          this.#withdraw(event.id)
           break
       }
     }
@@ -221,13 +221,14 @@ export class SessionMeter implements SessionTap {
     }
   }
 
-  /** The provider refused what a hold was placed for. */
-  async #withdraw(eventId: string | undefined): Promise<void> {
+  /**
+   * The provider refused what a hold was placed for, or something else that a client gave the same id, so
+   * that the turn may begin after all. Its hold stands ready for the next one.
+   */
+  #withdraw(eventId: string | undefined): void {
     const waiting = this.#turns.filter(turn => !turn.isStarted && turn.isAskedFor)
     const turn = eventId === undefined ? waiting[0] : waiting.find(other => other.eventId === eventId)
-    if (turn === undefined) return
-    this.#turns.splice(this.#turns.indexOf(turn), 1)
-    await this.#options.money.release(turn)
+    if (turn !== undefined) turn.isAskedFor = false
   }
 
   /** The session is over: each turn that is open is charged or released. */

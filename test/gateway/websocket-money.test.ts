@@ -3,6 +3,7 @@ import { openSession } from '../fixtures/session-client.ts'
 import {
   answerResponses,
   rubPerMillion,
+  settledCharges,
   startSessionGateway,
   usage,
   usedMeters,
@@ -10,13 +11,6 @@ import {
 } from '../fixtures/session-gateway.ts'
 import type { ProviderSession } from '../fixtures/session-upstream.ts'
 import { until } from '../fixtures/until.ts'
-
-/** Waits until the session is settled, and gives its charges. */
-async function settledCharges(gateway: SessionGateway): ReturnType<SessionGateway['charges']> {
-  await until(() => gateway.logLines.some(line => line.includes('"msg":"exchange"')))
-  await until(async () => (await gateway.balance()).heldMicros === 0)
-  return await gateway.charges()
-}
 
 await t.test('each turn is a charge of one exchange, by its sequence', async t => {
   const gateway = await startSessionGateway(t, answerResponses)
@@ -222,55 +216,30 @@ await t.test('a transcript is a charge of its own, by the price of its model', a
   t.match(await settledCharges(gateway), [{ usage: { audioSeconds: 3 }, amount: '1.500000', flags: [] }])
 })
 
-const transcribing = {
-  type: 'session.updated',
-  session: { audio: { input: { transcription: { model: 'gpt-realtime' }, turn_detection: null } } },
-}
-
-function transcript(tokens: number): object {
-  const counted = { type: 'tokens', input_tokens: tokens, output_tokens: 0, total_tokens: tokens }
-  return { type: 'conversation.item.input_audio_transcription.completed', usage: counted }
-}
-
-await t.test(
-  'sound that is only written down needs money too, and a transcript takes what stands ready',
-  async t => {
-    const gateway = await startSessionGateway(
-      t,
-      ({ socket }) => {
-        socket.send(JSON.stringify(transcribing))
-        let count = 0
-        // The first costs more than is free while the next turn is held for.
-        socket.on('message', () => {
-          count += 1
-          socket.send(JSON.stringify(transcript(count === 1 ? 900 : 2000)))
-        })
-      },
-      { rub: 1.5 },
-    )
-    const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
-    await client.next('session.updated')
-    client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
-    await client.next('conversation.item.input_audio_transcription.completed')
-    t.match(await gateway.charges(), [{ amount: '0.900000', flags: [] }], 'no overrun, since there was money')
-    client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
-    t.equal((await client.closed).code, 1008)
-    t.equal(gateway.upstream.sessions[0]?.received.length, 1, 'no sound is taken without money')
-    t.equal((await settledCharges(gateway)).length, 1)
-    t.same(await gateway.breaches(), [])
-  },
-)
-
-await t.test('a transcript that the account cannot pay ends the session', async t => {
+await t.test('an error that bears the id of a response does not give back what is held for it', async t => {
   const gateway = await startSessionGateway(
     t,
     ({ socket }) => {
-      socket.send(JSON.stringify(transcript(2000)))
+      socket.on('message', (data: Buffer) => {
+        const { type, event_id: id } = JSON.parse(data.toString()) as { type: string; event_id?: string }
+        if (type === 'response.create') return
+        socket.send(JSON.stringify({ type: 'error', error: { event_id: id } }))
+        if (type === 'last') socket.send('{"type":"response.created","response":{"id":"r"}}')
+        if (type === 'last')
+          socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r', usage } }))
+      })
     },
-    { rub: 1.5 },
+    { rub: 1.2 },
   )
   const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
-  t.equal((await client.closed).code, 1008)
-  t.match(await settledCharges(gateway), [{ amount: '1.500000', flags: ['overrun'] }])
+  client.send({ type: 'response.create', event_id: 'x' })
+  client.send({ type: 'bogus', event_id: 'x' })
+  await client.next('error')
+  t.ok((await gateway.balance()).heldMicros > 1_000_000, 'the response may still come')
+  client.send({ type: 'last' })
+  await client.next('response.done')
+  t.match(await gateway.charges(), [{ usage: usedMeters, flags: [] }])
+  client.socket.close()
+  await settledCharges(gateway)
   t.same(await gateway.breaches(), [])
 })
