@@ -69,7 +69,6 @@ export const keysStyle = css`
     gap: var(--gap) 2.5rem;
     grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr));
     align-items: start;
-    max-width: 60rem;
   }
   @media (max-width: 40rem) {
     .facts {

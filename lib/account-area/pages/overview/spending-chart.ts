@@ -7,10 +7,13 @@ import { sum } from './spending.ts'
 /** Amounts beside the lines, without kopecks where there are none. */
 const scaleMoney = (micros: number): string => smallMoney(micros).replace(',00', '')
 
+/** Most models are not used every day. */
+const spentOrDash = (micros: number): string => (micros === 0 ? '\u2013' : spentMoney(micros))
+
 const percent = (value: number): string => `${Math.round(value * 1000) / 1000}%`
 
 /** A round amount at or above the largest, so that half of it is round too. */
-export function scaleTop(largestMicros: number): number {
+function scaleTop(largestMicros: number): number {
   const power = 10 ** Math.floor(Math.log10(largestMicros))
   const step = [1, 2, 4, 5, 10].find(one => one * power >= largestMicros) ?? 10
   return step * power
@@ -91,7 +94,7 @@ function asTable(page: OwnPage, spending: Spending): Html {
               html`<tr>
                 <th scope="row">${dayText(day, page.language)}</th>
                 ${spending.series.map(
-                  ({ microsByDay }) => html`<td class="number">${spentMoney(microsByDay[index] ?? 0)}</td>`,
+                  ({ microsByDay }) => html`<td class="number">${spentOrDash(microsByDay[index] ?? 0)}</td>`,
                 )}
                 <td class="number">${spentMoney(spending.microsByDay[index] ?? 0)}</td>
               </tr>`,
