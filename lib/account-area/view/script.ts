@@ -10,4 +10,5 @@ for (const button of document.querySelectorAll('[data-copy]')) {
     setTimeout(() => { button.textContent = label }, 2000)
   })
 }
+document.querySelector('.top nav [aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' })
 `

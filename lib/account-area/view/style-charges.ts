@@ -108,13 +108,14 @@ export const chargesStyle = css`
       order: 2;
       font-weight: 600;
     }
-    table.charges .charge-time {
+    table.charges .charge-time,
+    table.charges .charge-outcome {
       order: 3;
+      grid-column: 1 / -1;
       font-size: 0.9rem;
     }
     table.charges .charge-outcome {
-      order: 4;
-      text-align: right;
+      order: 6;
     }
     table.charges .charge-key,
     table.charges .charge-usage {

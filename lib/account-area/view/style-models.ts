@@ -24,6 +24,15 @@ export const modelsStyle = css`
     display: grid;
     gap: 0.15rem;
   }
+  .search {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.75rem;
+    align-items: flex-start;
+  }
+  .search .field {
+    flex: 0 1 26rem;
+  }
   .search-actions {
     padding-top: 1.85rem;
   }
@@ -91,12 +100,11 @@ export const modelsStyle = css`
     table.models td.absent {
       display: none;
     }
+    .search .field {
+      flex-basis: 100%;
+    }
     .search-actions {
       padding-top: 0;
-      grid-column: 1 / -1;
-    }
-    .filter:has(.search-actions) .field {
-      grid-column: 1 / -1;
     }
   }
 `

@@ -94,7 +94,7 @@ export async function showModels(context: PageContext, page: OwnPage): Promise<R
       html`<h1>${models.title}</h1>
         <p class="quiet prose">${models.intro} ${models.anyEnding}</p>
         ${formProblems(page, sent.state)}
-        <form method="get" action="/models" class="filter" role="search">
+        <form method="get" action="/models" class="search" role="search">
           ${field(sent.state, { name: 'q', label: models.search, type: 'search', hint: models.searchHint, isOptional: true })}
           <div class="row search-actions">
             <button>${models.find}</button>

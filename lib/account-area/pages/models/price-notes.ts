@@ -25,6 +25,16 @@ function perMillion(
   })
 }
 
+/** Where the unit is said already. */
+function short({ meters }: Texts, rates: Price['rubPerMillion']): string {
+  return allMeters
+    .flatMap(meter => {
+      const rub = rates[meter]
+      return rub === undefined ? [] : [`${meters[meter].toLowerCase()} ${exactRoubles(rub)}`]
+    })
+    .join(', ')
+}
+
 function perUnit({ meters }: Texts, rates: Price['rubPerUnit']): string[] {
   return Object.entries(rates).map(([name, rub]) => {
     const [meter = '', ...variant] = name.split('/')
@@ -37,7 +47,7 @@ function levels(texts: Texts, { above }: Price): string[] {
   const { models } = texts
   return above.map(({ inputTokens, mode, rubPerMillion }) => {
     const reach = mode === 'whole' ? models.whole : models.excess
-    return `${reach(count(inputTokens))}: ${perMillion(texts, rubPerMillion).join(', ')}`
+    return `${reach(count(inputTokens))}: ${short(texts, rubPerMillion)}`
   })
 }
 
@@ -53,7 +63,7 @@ function tiers(texts: Texts, { factors, rubPerMillion }: Price): string[] {
       const rub = rubPerMillion[meter]
       if (rub !== undefined) rates[meter] = times(rub, factor)
     }
-    const prices = perMillion(texts, rates, mainMeters).join(', ')
+    const prices = short(texts, rates)
     return `${label}, ×${factor.replace('.', ',')}${prices === '' ? '' : `: ${prices}`}`
   })
 }
