@@ -8,6 +8,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
 import type { Waiting } from './admission.ts'
 import { Attempt, type AttemptOwner } from './attempt.ts'
+import { clientLeftPolicy } from './client-left-policy.ts'
 import { Itinerary, type Stop } from './itinerary.ts'
 import { isJudged, judgeRefusal, type Verdict } from './judge-refusal.ts'
 import { exhausted, overloaded } from './provider-state.ts'
@@ -79,12 +80,7 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
   #send(stop: Stop): void {
     const { target, provider, credential } = stop
     this.#exchange.set('target', target)
-    // Work that its provider goes on with, and what it keeps for money, must be known by its name, whoever
-    // is still there to hear it.
-    const { startsJob, units } = this.#exchange.get('request')
-    const isKept = startsJob === true || units?.cacheStorage !== undefined
-    const mustBeSeen = isKept || this.#exchange.find('job') !== undefined
-    this.#exchange.onClientLeft = mustBeSeen ? 'drain' : target.provider.onClientLeft
+    this.#exchange.onClientLeft = clientLeftPolicy(this.#exchange, target)
     this.#exchange.wasSent = false
     this.attemptCount += 1
     const route = this.#itinerary.route(stop)
