@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
 import { runCli } from '../lib/cli/program.ts'
 
 // Compiled, this file stands one folder deeper.
@@ -14,6 +15,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
+// The same program, compiled or not.
+const workerFile = join(import.meta.dirname, `gateway-worker${extname(import.meta.filename)}`)
 const loadPlugins = async () => (await import('../plugins/index.ts')).plugins
 
 process.exitCode = await runCli(process.argv.slice(2), {
@@ -23,7 +26,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   loadPlugins,
   async startGateway(options) {
     const [{ startGateway }, plugins] = await Promise.all([import('../lib/gateway.ts'), loadPlugins()])
-    return startGateway({ ...options, plugins })
+    return startGateway({ ...options, plugins, workerFile })
   },
 })
 

@@ -1,23 +1,22 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Listen } from './config/config.ts'
-
-interface ServedMetrics {
-  readonly contentType: string
-  text(): Promise<string>
-}
+import type { ServedMetrics } from './front.ts'
 
 /** Tells balancers and supervisors how the process is, on a listener of its own. */
 export class AdminServer {
   readonly #server: Server
+  readonly #isServing: () => boolean
   #isReady = true
 
-  constructor(metrics: ServedMetrics) {
+  constructor(metrics: ServedMetrics, isServing: () => boolean) {
+    this.#isServing = isServing
     this.#server = createServer((request, response) => {
       if (request.url === '/metrics') return void answerMetrics(metrics, response)
       const status = this.#statusOf(request.url ?? '')
       const body = JSON.stringify({
-        status: status === 200 ? 'ok' : status === 404 ? 'not found' : 'draining',
+        status:
+          status === 200 ? 'ok' : status === 404 ? 'not found' : this.#isReady ? 'not serving' : 'draining',
       })
       response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
       response.end(body)
@@ -46,7 +45,7 @@ export class AdminServer {
 
   #statusOf(url: string): number {
     if (url === '/healthz') return 200
-    if (url === '/readyz') return this.#isReady ? 200 : 503
+    if (url === '/readyz') return this.#isReady && this.#isServing() ? 200 : 503
     return 404
   }
 }

@@ -1,26 +1,17 @@
-import type { AddressInfo } from 'node:net'
 import type { AccountArea } from './account-area/account-area.ts'
 import { AdminServer } from './admin-server.ts'
-import { Bodies } from './bodies/bodies.ts'
-import { SpoolFolder } from './bodies/spool-folder.ts'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import { openControlServer } from './control/control-server.ts'
-import { createPipeline } from './create-pipeline.ts'
 import { createDemoAccount, demoCommand, isFirstTry } from './demo-account.ts'
-import { logEvents } from './log-events.ts'
+import { LocalFront, spoolPath } from './front.ts'
+import type { Front } from './front.ts'
 import type { Log } from './log.ts'
-import { Metrics, type MetricSources } from './metrics.ts'
-import { memoryLimit, memoryReader } from './overload/memory-limit.ts'
-import { Overload } from './overload/overload.ts'
 import { PipelineBus } from './pipeline/events.ts'
-import type { Pipeline } from './pipeline/pipeline.ts'
-import type { PluginContext, PluginRegistry } from './plugin-context.ts'
+import type { PluginRegistry } from './plugin-context.ts'
 import { startSandbox, withSandbox } from './sandbox/with-sandbox.ts'
-import { GatewayServer } from './server.ts'
 import { openStore, storeName } from './stores/open-store.ts'
 import type { Store } from './stores/store.ts'
-import { UpstreamPools } from './upstream/upstream-pools.ts'
 
 export interface GatewayOptions {
   readonly config: Config
@@ -29,6 +20,9 @@ export interface GatewayOptions {
   readonly clock?: Clock
   /** Lines of the log that were lost; for the metrics. */
   readonly droppedLogLines?: () => number
+  /** The program that each of several workers runs, and what takes the lines that they log. */
+  readonly workerFile?: string
+  readonly passLogLines?: (lines: string) => void
   /** Told once, when a new store was given a demo account: the command that tries it, on one line. */
   readonly onDemo?: (command: string) => void
   /** Told when nothing can be charged any more: the process should end, to be started anew. */
@@ -59,7 +53,7 @@ const expireMs = 60_000
  * @throws StoreLockedError, PipelineOrderError and whatever else must keep it from starting
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { log, clock = systemClock, droppedLogLines = () => 0 } = options
+  const { log, clock = systemClock } = options
   // What was opened is closed again in reverse order, also when a later step fails.
   const closing: (() => Promise<void> | undefined)[] = []
   const closeAll = async (): Promise<void> => {
@@ -71,40 +65,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const config = withSandbox(options.config, sandbox)
     const store = await openWatchedStore(config, { ...options, clock })
     closing.push(() => store.close())
-    const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
-    logEvents(bus, log, clock)
-    const running: { server?: GatewayServer } = {}
-    const openExchanges = (): number => running.server?.openExchangeCount ?? 0
-    const overload = watchLoad(config, store, log, openExchanges)
-    closing.push(() => overload.close())
-    const pools = new UpstreamPools(config)
-    closing.push(() => pools.close())
-    const folder = new SpoolFolder(spoolPath(config))
-    closing.push(() => folder.close())
-    const bodies = new Bodies({ ...bodyBounds(config), folder, onFileFailed: error => tell(bus, error) })
-
-    const { ledger, keys, reports } = store
-    const parts = { ledger, keys, reports, clock, bus, pools, bodies, overload }
-    const build = (next: Config): Promise<Pipeline> => startPipeline(next, parts, options.plugins)
-
-    const server = new GatewayServer(
-      { config, pipeline: await build(config) },
-      { clock, bus, overload, holdBytes: bytes => bodies.holdMessage(bytes) },
-    )
-    running.server = server
-    closing.push(await openControl(config, store, log))
+    const { front, accounts } = await openFront(config, store, { ...options, clock })
+    closing.push(() => front.close())
+    const shared = { ...store, accounts }
+    closing.push(await openControl(config, shared, log))
     const admin =
-      config.admin === undefined
-        ? undefined
-        : new AdminServer(metricsOf(store, bus, { overload, openExchanges, droppedLogLines }))
+      config.admin === undefined ? undefined : new AdminServer(front.openMetrics(), () => front.isServing())
     const adminUrl = config.admin === undefined ? undefined : await admin?.listen(config.admin.listen)
     closing.push(() => admin?.close())
-    const accountArea = await openAccountPages(config, store, { log, clock })
+    const accountArea = await openAccountPages(config, shared, { log, clock })
     closing.push(() => accountArea?.close())
-    const url = urlOf(await server.listen(), config)
+    const url = await front.listen()
     log.info({ url, adminUrl, accountAreaUrl: accountArea?.url, store: storeName(config.store) }, 'listening')
-    if (isFirstTry(config, store.isNew))
-      options.onDemo?.(demoCommand(url, await createDemoAccount(store.accounts)))
+    if (isFirstTry(config, store.isNew)) options.onDemo?.(demoCommand(url, await createDemoAccount(accounts)))
 
     let closed: Promise<void> | undefined
     return {
@@ -113,13 +86,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       accountAreaUrl: accountArea?.url,
       async reload(next) {
         const own = withSandbox(next, sandbox)
-        server.replace({ config: own, pipeline: await build(own) })
+        await front.reload(own)
         accountArea?.reload(own)
       },
       close(drainMs = drainMsDefault, waitMs = 0) {
         admin?.drain()
         void accountArea?.close(waitMs)
-        const drained = server.close({ drainMs, waitMs })
+        const drained = front.drain({ drainMs, waitMs })
         return (closed ??= drained.then(closeAll))
       },
     }
@@ -129,23 +102,34 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** Makes the pipeline of a config, with the prices recorded that it charges by. */
-async function startPipeline(
+/** What meets requests, and the accounts as they must be changed while it does. */
+async function openFront(
   config: Config,
-  parts: Omit<PluginContext, 'config'>,
-  plugins: PluginRegistry,
-): Promise<Pipeline> {
-  await parts.ledger.recordPrices(
-    [...config.models.values(), ...config.modelPatterns].flatMap(model => model.prices),
-  )
-  const pipeline = createPipeline(config, { config, ...parts }, plugins)
-  await pipeline.start()
-  return pipeline
-}
-
-function urlOf({ address, family, port }: AddressInfo, { tls }: Config): string {
-  const host = family === 'IPv6' ? `[${address}]` : address
-  return `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
+  store: Store,
+  options: GatewayOptions & { readonly clock: Clock },
+): Promise<{ readonly front: Front; readonly accounts: Store['accounts'] }> {
+  const { log, clock, plugins, droppedLogLines = () => 0 } = options
+  if (config.workers > 1) {
+    // Loaded only where they are used, as much of what follows.
+    const { openWorkerFront } = await import('./workers/worker-front.ts')
+    return openWorkerFront({ ...options, config, store, droppedLogLines })
+  }
+  const { ledger, keys, reports, accounts } = store
+  const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
+  const front = await LocalFront.open({
+    config,
+    plugins,
+    log,
+    clock,
+    bus,
+    ledger,
+    keys,
+    reports,
+    writesWaiting: () => store.writesWaiting(),
+    droppedLogLines,
+    spoolPath: spoolPath(config),
+  })
+  return { front, accounts }
 }
 
 /** The socket on which the command line asks for changes; answers what closes it. */
@@ -157,45 +141,6 @@ async function openControl(
   if (config.store.kind !== 'sqlite') return () => undefined
   const control = await openControlServer({ storeFile: config.store.file, accounts, log })
   return () => control.close()
-}
-
-/** In memory a body may stand twice while its pieces are joined, beside all else; what is more goes to files. */
-function bodyBounds({ limits }: Config): { readonly bytesMax: number; readonly memoryBytesMax: number } {
-  const bytesMax = limits.bodyBytesTotalMax
-  return { bytesMax, memoryBytesMax: Math.min(bytesMax, Math.floor(memoryLimit(limits.memoryBytesMax) / 4)) }
-}
-
-/** Long bodies stand beside the store, which this process alone writes, or where temporary files do. */
-function spoolPath({ store }: Config): string | undefined {
-  return store.kind === 'sqlite' ? `${store.file}-bodies` : undefined
-}
-
-function tell(bus: PipelineBus, error: Error): void {
-  bus.emit('alarm', 'body_file_failed', { error: error.message })
-}
-
-function watchLoad({ limits }: Config, store: Store, log: Log, openExchanges: () => number): Overload {
-  return new Overload(
-    {
-      exchangesMax: limits.exchangesMax ?? limits.connectionsMax,
-      memoryBytesMax: memoryLimit(limits.memoryBytesMax),
-      loopDelayMsMax: limits.loopDelayMsMax,
-      writesWaitingMax: limits.writesWaitingMax,
-    },
-    {
-      openExchanges,
-      writesWaiting: () => store.writesWaiting(),
-      memoryBytes: memoryReader(),
-    },
-    log,
-  )
-}
-
-function metricsOf(store: Store, bus: PipelineBus, sources: Omit<MetricSources, 'writesWaiting'>): Metrics {
-  return new Metrics(bus, {
-    ...sources,
-    writesWaiting: () => store.writesWaiting(),
-  })
 }
 
 /** Opens the store, and ends holds past their expiry every minute until it is closed. */

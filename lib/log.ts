@@ -22,6 +22,8 @@ export interface Log {
 
 export interface LogOptions {
   readonly level: string
+  /** Stand in every line. */
+  readonly facts?: object
   /** Takes whole lines; standard error unless given. */
   readonly destination?: { write(line: string): unknown }
 }
@@ -34,6 +36,8 @@ const userInUrl = /(:\/\/)[^\s/@"\\]+@/g
 export interface OwnedLog extends Log {
   /** May be changed while it runs. */
   level: string
+  /** Takes whole lines that another process of the gateway has made. */
+  pass(lines: string): void
   /** Lines that were lost because nobody took them, or the disk did not. */
   droppedLines(): number
   /** Hands over what is in memory, in half a second at most. */
@@ -55,7 +59,7 @@ export function createLog(options: LogOptions): OwnedLog {
   const log = pino(
     {
       level: options.level,
-      base: null,
+      base: options.facts ?? null,
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { error: (error: Error) => withoutSecrets(pino.stdSerializers.err(error)) },
       formatters: { level: label => ({ level: label }), log: withoutSecrets },
@@ -68,6 +72,9 @@ export function createLog(options: LogOptions): OwnedLog {
     // Children of children inherit it; pino's own formatters do not see what they are given.
     child(this: typeof log, facts: object) {
       return prototype.child.call(this, withoutSecrets(facts))
+    },
+    pass(lines: string) {
+      for (const line of lines.split(/(?<=\n)/)) destination.write(line)
     },
     droppedLines: () => destination.droppedLines ?? 0,
     close: async () => await destination.close?.(),

@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import { errorTable, GatewayError } from './errors.ts'
 import type { ShedClass } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
@@ -17,6 +18,9 @@ export interface MetricSources {
     readonly shedCounts: Readonly<Record<ShedClass, number>>
   }
 }
+
+/** The metrics of one process. */
+export type MetricValues = readonly MetricObjectWithValues<MetricValue<string>>[]
 
 const durationBuckets = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const microsPerRouble = 1_000_000
@@ -74,8 +78,13 @@ export class Metrics {
       sources.writesWaiting(),
     )
     const { overload } = sources
-    this.#gauge('event_loop_delay_seconds', 'How late timers are.', () => overload.loopDelayMs / 1000)
-    this.#gauge('overload_level', '1: unknown keys are shed. 2: all new requests are.', () => overload.level)
+    this.#gauge('event_loop_delay_seconds', 'How late timers are.', () => overload.loopDelayMs / 1000, 'max')
+    this.#gauge(
+      'overload_level',
+      '1: unknown keys are shed. 2: all new requests are.',
+      () => overload.level,
+      'max',
+    )
     this.#total('log_lines_dropped_total', "Lines that the log's reader did not take.", () =>
       sources.droppedLogLines(),
     )
@@ -109,6 +118,11 @@ export class Metrics {
 
   text(): Promise<string> {
     return this.#registry.metrics()
+  }
+
+  /** The same as values, to be added to those of other processes. */
+  values(): Promise<MetricValues> {
+    return this.#registry.getMetricsAsJSON()
   }
 
   #onEnd(exchange: Exchange, outcome: Outcome): void {
@@ -165,10 +179,12 @@ export class Metrics {
     })
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
+  /** @param aggregator what is said of several processes together */
+  #gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'max' = 'sum'): void {
     const gauge: Gauge = new Gauge({
       name: `gateway_${name}`,
       help,
+      aggregator,
       registers: [this.#registry],
       collect: () => gauge.set(read()),
     })
@@ -195,4 +211,10 @@ function codeOf(error: Error): string {
 /** Meters with variants, such as `images/1024x1024/high`, count as one. */
 function meterName(meter: string): string {
   return meter.split('/', 1)[0] as string
+}
+
+/** The metrics of several processes as one: what counts is added up, what measures says what it says of many. */
+export function sumMetrics(ofEach: readonly MetricValues[]): Pick<Metrics, 'text' | 'values'> {
+  const registry = AggregatorRegistry.aggregate([...ofEach])
+  return { text: () => registry.metrics(), values: () => registry.getMetricsAsJSON() }
 }

@@ -4,14 +4,14 @@ import { tokensOf } from '../lib/money/usage.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
-import type { Admission, RateLimits } from '../lib/rate-limits/rate-limits.ts'
+import type { Admission, RateLimiting } from '../lib/rate-limits/rate-limits.ts'
 import { borrowRateLimits, returnRateLimits } from '../lib/rate-limits/shared-rate-limits.ts'
 
 /** Refuses what a key sends too fast: requests and tokens by the minute, and requests at once. */
 export function rateLimit(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
   const { config } = context
   const { keys, ...limits } = rateLimitOptions.parse(options)
-  let rateLimits: RateLimits | undefined
+  let rateLimits: RateLimiting | undefined
   const admissions = new WeakMap<Exchange, Admission>()
   const hasTokenLimit = [limits, ...Object.values(keys)].some(one => one.tokensPerMinute !== undefined)
 

@@ -17,6 +17,8 @@ interface StartOptions {
   readonly config: Config
   readonly log: Log
   readonly droppedLogLines: () => number
+  /** Takes whole lines that other processes of the gateway have logged. */
+  readonly passLogLines: (lines: string) => void
   /** Told the command that tries a gateway which was made just now. */
   readonly onDemo: (command: string) => void
   /** Told when nothing can be charged any more. */

@@ -45,6 +45,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
       onDemo,
       onLost: error => ending.fail(error, 'nothing can be charged any more'),
       droppedLogLines: () => log.droppedLines(),
+      passLogLines: lines => log.pass(lines),
     })
     ending.watchFailures()
     const onReload = (): void => {

@@ -111,9 +111,14 @@ export class LedgerUnavailableError extends Error {
 
 /** A hold was charged or released a second time, which is a mistake of the caller. */
 export class HoldResolvedError extends Error {
-  constructor(hold: HoldRequest, state: string) {
-    super(`the hold ${hold.exchangeId}/${hold.sequence} is ${state} already`)
+  readonly hold: Pick<HoldRequest, 'exchangeId' | 'sequence'>
+  readonly state: string
+
+  constructor({ exchangeId, sequence }: Pick<HoldRequest, 'exchangeId' | 'sequence'>, state: string) {
+    super(`the hold ${exchangeId}/${sequence} is ${state} already`)
     this.name = 'HoldResolvedError'
+    this.hold = { exchangeId, sequence }
+    this.state = state
   }
 }
 

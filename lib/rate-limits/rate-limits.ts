@@ -20,7 +20,7 @@ export interface Admission {
 }
 
 /** What a key has taken of its limits; the ends are milliseconds since the epoch, absent when nothing was taken. */
-interface TakenOfLimits {
+export interface TakenOfLimits {
   readonly requests: number
   readonly requestsUntil: number | undefined
   readonly tokens: number
@@ -29,8 +29,21 @@ interface TakenOfLimits {
   readonly concurrentRequests: number
 }
 
+/** Counts what keys take of their limits, in this process or in another. */
+export interface RateLimiting {
+  /** What a key has taken by now. */
+  taken(key: string): Promise<TakenOfLimits>
+  /**
+   * @param tokens what the request may come to use; more than the limit counts as all of it, so that no
+   * request is too large for ever
+   * @throws GatewayError rate_limited; what the request took of other limits is given back. overloaded when the
+   * nodes' database cannot count
+   */
+  admit(key: string, limits: Limits, tokens: number): Promise<Admission>
+}
+
 /** Lets requests in as long as their key is within its limits. Slots are counted on this node. */
-export class RateLimits {
+export class RateLimits implements RateLimiting {
   readonly #clock: Clock
   readonly #counters: Counters
   readonly #openRequests = new Map<string, number>()
@@ -46,7 +59,6 @@ export class RateLimits {
     return this.#openRequests.get(key) ?? 0
   }
 
-  /** What a key has taken by now. */
   async taken(key: string): Promise<TakenOfLimits> {
     const [requests, tokens] = await Promise.all([
       this.#counters.requests.find(key),
@@ -66,12 +78,6 @@ export class RateLimits {
     await Promise.allSettled(this.#ending)
   }
 
-  /**
-   * @param tokens what the request may come to use; more than the limit counts as all of it, so that no
-   * request is too large for ever
-   * @throws GatewayError rate_limited; what the request took of other limits is given back. overloaded when the
-   * nodes' database cannot count
-   */
   async admit(key: string, limits: Limits, tokens: number): Promise<Admission> {
     this.#takeSlot(key, limits.concurrentRequests)
     try {

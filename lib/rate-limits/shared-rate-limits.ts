@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import { memoryCounters, type Counters } from './counters.ts'
 import { RateLimits } from './rate-limits.ts'
+import type { RateLimiting } from './rate-limits.ts'
 
 interface GatewayParts {
   readonly config: Pick<Config, 'store'>
@@ -11,8 +12,9 @@ interface GatewayParts {
 }
 
 interface Shared {
-  readonly limits: RateLimits
-  readonly counters: Counters
+  readonly limits: RateLimiting
+  /** When nobody uses them any more. */
+  close(): Promise<void>
   users: number
 }
 
@@ -23,7 +25,7 @@ const byGateway = new WeakMap<PipelineBus, Shared>()
  * The gateway's counts, in the database when the store is one that nodes share. Each call has its own
  * `returnRateLimits`.
  */
-export async function borrowRateLimits(parts: GatewayParts): Promise<RateLimits> {
+export async function borrowRateLimits(parts: GatewayParts): Promise<RateLimiting> {
   const known = byGateway.get(parts.bus)
   if (known !== undefined) {
     known.users += 1
@@ -31,7 +33,11 @@ export async function borrowRateLimits(parts: GatewayParts): Promise<RateLimits>
   }
   const counters = await openCounters(parts)
   const limits = new RateLimits(parts.clock, counters)
-  byGateway.set(parts.bus, { limits, counters, users: 1 })
+  const close = async (): Promise<void> => {
+    await limits.ended()
+    await counters.close?.()
+  }
+  byGateway.set(parts.bus, { limits, close, users: 1 })
   return limits
 }
 
@@ -42,12 +48,16 @@ export async function returnRateLimits({ bus }: Pick<GatewayParts, 'bus'>): Prom
   shared.users -= 1
   if (shared.users > 0) return
   byGateway.delete(bus)
-  await shared.limits.ended()
-  await shared.counters.close?.()
+  await shared.close()
+}
+
+/** Has a gateway's requests counted elsewhere, from its start on. */
+export function lendRateLimits(bus: PipelineBus, limits: RateLimiting): void {
+  byGateway.set(bus, { limits, close: () => Promise.resolve(), users: 1 })
 }
 
 /** The counts for looking at; undefined when nothing is counted. */
-export function findRateLimits(bus: PipelineBus): RateLimits | undefined {
+export function findRateLimits(bus: PipelineBus): RateLimiting | undefined {
   return byGateway.get(bus)?.limits
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import Database from 'better-sqlite3'
 import t from 'tap'
 import { startGatewayProcess } from '../fixtures/gateway-process.ts'
-import { askOnce, startPaidLoad, type ClientRecord } from '../fixtures/paid-load.ts'
+import { disagreements, StoreWitness, type StoredCharge } from '../fixtures/money-witness.ts'
+import { askOnce, startPaidLoad } from '../fixtures/paid-load.ts'
 import { startPaidGateway } from '../fixtures/paid-gateway.ts'
-import { costMicros, startPricedUpstream, type GivenAnswer } from '../fixtures/priced-upstream.ts'
+import { startPricedUpstream } from '../fixtures/priced-upstream.ts'
 import { runGateway } from '../cli/run-gateway.ts'
 
 /** `npm run test:crash` makes it 200. */
@@ -12,94 +12,6 @@ const kills = Number(process.env['CRASH_KILLS'] ?? 12)
 const clientCount = 24
 const creditRub = 1_000_000
 const restartMsMax = 2000
-
-interface StoredCharge {
-  readonly id: number
-  readonly exchangeId: string
-  readonly sequence: number
-  readonly outcome: string
-  readonly usageSource: string
-  readonly input: number | null
-  readonly amount: number
-  readonly overrun: number
-}
-
-/** What stands in the store, read by nothing of the gateway's own. */
-class StoreWitness {
-  readonly #file: string
-
-  constructor(file: string) {
-    this.#file = file
-  }
-
-  read<T>(use: (database: Database.Database) => T): T {
-    const database = new Database(this.#file, { readonly: true })
-    try {
-      return use(database)
-    } finally {
-      database.close()
-    }
-  }
-
-  chargesAfter(id: number): StoredCharge[] {
-    return this.read(database =>
-      database
-        .prepare<[number], StoredCharge>(
-          `SELECT id, exchange_id AS exchangeId, sequence, outcome, usage_source AS usageSource,
-             json_extract(lines, '$[0].meters.input') AS input, amount_micros AS amount, overrun_micros AS overrun
-           FROM charges WHERE id > ? ORDER BY id`,
-        )
-        .all(id),
-    )
-  }
-
-  holdStates(): Map<string, string> {
-    return this.read(
-      database =>
-        new Map(database.prepare<[], [string, string]>('SELECT exchange_id, state FROM holds').raw().all()),
-    )
-  }
-
-  balance(accountId: string): number {
-    return this.read(database =>
-      Number(database.prepare('SELECT balance_micros FROM accounts WHERE id = ?').pluck().get(accountId)),
-    )
-  }
-}
-
-/** What the client's log and the store's charges say of each other; sentences of what does not agree. */
-function disagreements(
-  records: readonly ClientRecord[],
-  charges: readonly StoredCharge[],
-  holds: ReadonlyMap<string, string>,
-  given: ReadonlyMap<number, GivenAnswer>,
-): string[] {
-  const wrong: string[] = []
-  const byExchange = Map.groupBy(charges, charge => charge.exchangeId)
-  for (const { requestId, status, byteCount, isWhole, usage } of records) {
-    if (requestId === undefined || status !== 200) continue
-    const own = byExchange.get(requestId) ?? []
-    if (byteCount > 0 && !holds.has(requestId)) wrong.push(`${requestId} left before its hold was durable`)
-    if (own.length > 1) wrong.push(`${requestId} was charged ${own.length} times`)
-    if (!isWhole) continue
-    const [charge] = own
-    if (usage === undefined) wrong.push(`${requestId} told no usage`)
-    else if (charge === undefined) wrong.push(`${requestId} was answered whole and not charged`)
-    else if (charge.amount !== costMicros(usage.input, usage.output) || charge.outcome !== 'completed') {
-      wrong.push(`${requestId} cost ${costMicros(usage.input, usage.output)} and paid ${charge.amount}`)
-    }
-  }
-  for (const { exchangeId, input, usageSource, amount, overrun } of charges) {
-    if (overrun !== 0) wrong.push(`${exchangeId} went beyond the money there was`)
-    if (usageSource !== 'provider') continue
-    const answer = given.get(input ?? -1)
-    if (answer === undefined) wrong.push(`${exchangeId} was charged for an answer that nobody gave`)
-    else if (amount !== costMicros(answer.input, answer.output)) wrong.push(`${exchangeId} paid ${amount}`)
-  }
-  const inputs = charges.flatMap(charge => (charge.usageSource === 'provider' ? [charge.input] : []))
-  if (new Set(inputs).size !== inputs.length) wrong.push('one answer was charged to two exchanges')
-  return wrong
-}
 
 await t.test(
   `kill -9 ${kills} times under load: whole answers are charged once, to the micro-rouble`,

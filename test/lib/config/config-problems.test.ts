@@ -76,7 +76,12 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['egress: { fi: { url: "http://u:p%@203.0.113.7:3128" } }', 'egress.fi.url', /must be a proxy/],
   ['egress: { fi: { url: "socks4://203.0.113.7" } }', 'egress.fi.url', /must be a proxy/],
   ['egress: { fi: { url: "ftp://u:secret@203.0.113.7:3128" } }', 'egress.fi.url', /must be a proxy/],
-  ['workers: 4', 'workers', /not built yet/],
+  ['workers: 0', 'workers', /from 1 to 1024/],
+  [
+    'workers: 3\nproviders: { openai: { credentials: [k], limits: { connectionsMax: 2 } } }',
+    'providers.openai.limits.connectionsMax',
+    /at least 3, as many as workers/,
+  ],
 ]
 
 for (const [yaml, path, message, nearest] of cases) {

@@ -1,0 +1,193 @@
+import type { AddressInfo } from 'node:net'
+import { Bodies } from './bodies/bodies.ts'
+import { SpoolFolder } from './bodies/spool-folder.ts'
+import type { Config } from './config/config.ts'
+import { createPipeline } from './create-pipeline.ts'
+import type { DrainOptions } from './drain.ts'
+import { logEvents } from './log-events.ts'
+import type { Log } from './log.ts'
+import { Metrics } from './metrics.ts'
+import { memoryLimit, memoryReader } from './overload/memory-limit.ts'
+import { Overload } from './overload/overload.ts'
+import type { PipelineBus } from './pipeline/events.ts'
+import type { Pipeline } from './pipeline/pipeline.ts'
+import type { PluginContext, PluginRegistry } from './plugin-context.ts'
+import { GatewayServer } from './server.ts'
+import { UpstreamPools } from './upstream/upstream-pools.ts'
+
+/** What `/metrics` says. */
+export interface ServedMetrics {
+  readonly contentType: string
+  text(): Promise<string>
+}
+
+/** The part of a gateway that meets requests: in the process of the store, or in workers beside it. */
+export interface Front {
+  /** Takes requests from now on; answers where: `http://127.0.0.1:8080`. */
+  listen(): Promise<string>
+  /** Acts by another config from the next request on. On a throw the old config stays. */
+  reload(config: Config): Promise<void>
+  /** Ends what runs, as `Drain` says. Called again, it brings the end nearer. */
+  drain(options: DrainOptions): Promise<void>
+  /** Gives back what it has; after `drain`, or when it never listened. */
+  close(): Promise<void>
+  /** Counts from now on. */
+  openMetrics(): ServedMetrics
+  /** Whether anybody takes requests. */
+  isServing(): boolean
+}
+
+export interface FrontOptions extends Pick<PluginContext, 'ledger' | 'keys' | 'reports' | 'clock'> {
+  readonly config: Config
+  readonly plugins: PluginRegistry
+  readonly log: Log
+  readonly bus: PipelineBus
+  /** Operations that the ledger's writer has not been sent yet. */
+  readonly writesWaiting: () => number
+  readonly droppedLogLines: () => number
+  /** A folder of this process alone for long bodies; undefined: where temporary files are. */
+  readonly spoolPath: string | undefined
+}
+
+/** A config that a front could act by. */
+interface PreparedConfig {
+  commit(): void
+  abandon(): Promise<void>
+}
+
+type Parts = Omit<PluginContext, 'config'>
+
+/** Meets requests in this process. */
+export class LocalFront implements Front {
+  readonly #options: FrontOptions
+  readonly #parts: Parts
+  readonly #overload: Overload
+  readonly #closing: readonly (() => Promise<void> | undefined)[]
+  #server: GatewayServer | undefined
+
+  /** @throws PipelineOrderError, and whatever else keeps the config's pipeline from starting */
+  static async open(options: FrontOptions): Promise<LocalFront> {
+    const front = new LocalFront(options)
+    try {
+      await front.#start()
+      return front
+    } catch (error) {
+      await front.close()
+      throw error
+    }
+  }
+
+  private constructor(options: FrontOptions) {
+    const { config, log, clock, bus, ledger, keys, reports, spoolPath } = options
+    this.#options = options
+    logEvents(bus, log, clock)
+    const overload = watchLoad(options, () => this.#openExchanges())
+    const pools = new UpstreamPools(config)
+    const folder = new SpoolFolder(spoolPath)
+    const bodies = new Bodies({ ...bodyBounds(config), folder, onFileFailed: error => tell(bus, error) })
+    this.#overload = overload
+    this.#parts = { ledger, keys, reports, clock, bus, pools, bodies, overload }
+    this.#closing = [() => folder.close(), () => pools.close(), () => overload.close()]
+  }
+
+  async listen(): Promise<string> {
+    return urlOf(await this.#running.listen(), this.#options.config)
+  }
+
+  async reload(config: Config): Promise<void> {
+    const prepared = await this.prepare(config)
+    prepared.commit()
+  }
+
+  /** All of a reload that can fail. */
+  async prepare(config: Config): Promise<PreparedConfig> {
+    const pipeline = await startPipeline(config, this.#parts, this.#options.plugins)
+    return {
+      commit: () => this.#running.replace({ config, pipeline }),
+      abandon: () => pipeline.stop(),
+    }
+  }
+
+  drain(options: DrainOptions): Promise<void> {
+    return this.#running.close(options)
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closing) await close()
+  }
+
+  openMetrics(): Metrics {
+    const { bus, writesWaiting, droppedLogLines } = this.#options
+    const openExchanges = (): number => this.#openExchanges()
+    return new Metrics(bus, { overload: this.#overload, openExchanges, writesWaiting, droppedLogLines })
+  }
+
+  isServing(): boolean {
+    return true
+  }
+
+  async #start(): Promise<void> {
+    const { config, plugins, clock, bus } = this.#options
+    const { bodies } = this.#parts
+    this.#server = new GatewayServer(
+      { config, pipeline: await startPipeline(config, this.#parts, plugins) },
+      { clock, bus, overload: this.#overload, holdBytes: bytes => bodies.holdMessage(bytes) },
+    )
+  }
+
+  get #running(): GatewayServer {
+    if (this.#server === undefined) throw new Error('the front was not started')
+    return this.#server
+  }
+
+  #openExchanges(): number {
+    return this.#server?.openExchangeCount ?? 0
+  }
+}
+
+/** Makes the pipeline of a config, with the prices recorded that it charges by. */
+async function startPipeline(config: Config, parts: Parts, plugins: PluginRegistry): Promise<Pipeline> {
+  await parts.ledger.recordPrices(
+    [...config.models.values(), ...config.modelPatterns].flatMap(model => model.prices),
+  )
+  const pipeline = createPipeline(config, { config, ...parts }, plugins)
+  await pipeline.start()
+  return pipeline
+}
+
+function urlOf({ address, family, port }: AddressInfo, { tls }: Config): string {
+  const host = family === 'IPv6' ? `[${address}]` : address
+  return `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
+}
+
+/** In memory a body may stand twice while its pieces are joined, beside all else; what is more goes to files. */
+function bodyBounds({ limits }: Config): { readonly bytesMax: number; readonly memoryBytesMax: number } {
+  const bytesMax = limits.bodyBytesTotalMax
+  return { bytesMax, memoryBytesMax: Math.min(bytesMax, Math.floor(memoryLimit(limits.memoryBytesMax) / 4)) }
+}
+
+/** Long bodies stand beside the store, in a folder that one process alone uses, or where temporary files do. */
+export function spoolPath({ store }: Pick<Config, 'store'>, worker?: number): string | undefined {
+  if (store.kind !== 'sqlite') return undefined
+  return `${store.file}-bodies${worker === undefined ? '' : `-${worker}`}`
+}
+
+function tell(bus: PipelineBus, error: Error): void {
+  bus.emit('alarm', 'body_file_failed', { error: error.message })
+}
+
+function watchLoad(
+  { config: { limits }, writesWaiting, log }: FrontOptions,
+  openExchanges: () => number,
+): Overload {
+  return new Overload(
+    {
+      exchangesMax: limits.exchangesMax ?? limits.connectionsMax,
+      memoryBytesMax: memoryLimit(limits.memoryBytesMax),
+      loopDelayMsMax: limits.loopDelayMsMax,
+      writesWaitingMax: limits.writesWaitingMax,
+    },
+    { openExchanges, writesWaiting, memoryBytes: memoryReader() },
+    log,
+  )
+}

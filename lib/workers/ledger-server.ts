@@ -1,0 +1,112 @@
+import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
+import type { ChargeRequest, Hold, HoldRequest, Ledger } from '../ledger/ledger.ts'
+import type { Price } from '../money/price.ts'
+import { errorMessage } from './error-message.ts'
+import type { HoldNews, LedgerOperations, SentCharge } from './ledger-operations.ts'
+
+/** Tells the worker of its holds. */
+type TellNews = <Name extends keyof HoldNews>(name: Name, ...values: Parameters<HoldNews[Name]>) => void
+
+/** Does for one worker what it asks of the ledger, and keeps its holds, which end with it. */
+export class LedgerServer {
+  readonly #ledger: Ledger
+  readonly #tell: TellNews
+  readonly #holds = new Map<number, Hold>()
+  readonly #prices = new Map<string, Price>()
+  #isClosed = false
+
+  constructor(ledger: Ledger, tell: TellNews) {
+    this.#ledger = ledger
+    this.#tell = tell
+  }
+
+  readonly operations: LedgerOperations = {
+    placeHold: (id, request) => this.#placeHold(id, request),
+    charge: (id, charge) => this.#resolve(id, hold => this.#ledger.charge(hold, this.#withPrices(charge))),
+    release: id => this.#resolve(id, hold => this.#ledger.release(hold)),
+    openJob: (id, job) => this.#resolve(id, hold => this.#ledger.openJob(hold, job)),
+    knowPrices: prices => this.#knowPrices(prices),
+    recordPrices: async prices => {
+      this.#knowPrices(prices)
+      await this.#ledger.recordPrices(prices)
+    },
+    recordObject: object => this.#ledger.recordObject(object),
+    findObject: (provider, kind, id) => this.#ledger.findObject(provider, kind, id),
+    balance: accountId => this.#ledger.balance(accountId),
+    findJob: name => this.#ledger.findJob(name),
+    dueJobs: (limit, leaseMs) => this.#ledger.dueJobs(limit, leaseMs),
+    chargeJob: async (job, charge) => await this.#ledger.chargeJob(job, this.#withPrices(charge)),
+    releaseJob: job => this.#ledger.releaseJob(job),
+    postponeJob: (job, nextPollAt) => this.#ledger.postponeJob(job, nextPollAt),
+    findPrices: hashes => this.#ledger.findPrices(hashes),
+  }
+
+  /** The worker is gone: gives back what it held. Answers the holds. */
+  async close(): Promise<readonly HoldRequest[]> {
+    this.#isClosed = true
+    const holds = [...this.#holds.values()]
+    this.#holds.clear()
+    const isReleased = await Promise.all(holds.map(hold => this.#giveBack(hold)))
+    return holds.filter((_, index) => isReleased[index])
+  }
+
+  async #placeHold(id: number, request: HoldRequest): Promise<boolean> {
+    const hold = await this.#ledger.placeHold(request)
+    if (this.#isClosed) {
+      await this.#giveBack(hold)
+      return false
+    }
+    this.#holds.set(id, hold)
+    if (hold.isDurable) return true
+    hold.durable.then(
+      () => this.#tell('holdDurable', id),
+      (error: unknown) => {
+        // It holds nothing any more.
+        this.#holds.delete(id)
+        this.#tell('holdFailed', id, errorMessage(error))
+      },
+    )
+    return false
+  }
+
+  async #resolve<T>(id: number, resolve: (hold: Hold) => Promise<T>): Promise<T> {
+    const hold = this.#holds.get(id)
+    if (hold === undefined) throw new LedgerUnavailableError(`the hold ${id} of this worker is not known`)
+    this.#holds.delete(id)
+    try {
+      return await resolve(hold)
+    } catch (error) {
+      // What went wrong before it was resolved leaves it open.
+      if (error instanceof HoldResolvedError || error instanceof LedgerUnavailableError) throw error
+      if (this.#isClosed) await this.#giveBack(hold)
+      else this.#holds.set(id, hold)
+      throw error
+    }
+  }
+
+  /** @returns false when it was over already */
+  async #giveBack(hold: Hold): Promise<boolean> {
+    try {
+      await this.#ledger.release(hold)
+      return true
+    } catch (error) {
+      if (error instanceof HoldResolvedError) return false
+      throw error
+    }
+  }
+
+  #knowPrices(prices: readonly Price[]): void {
+    for (const price of prices) this.#prices.set(price.hash, price)
+  }
+
+  #withPrices({ lines, ...charge }: SentCharge): ChargeRequest {
+    return {
+      ...charge,
+      lines: lines.map(({ usage, priceHash }) => {
+        const price = this.#prices.get(priceHash)
+        if (price === undefined) throw new Error(`no price ${priceHash} was sent`)
+        return { usage, price }
+      }),
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import type { Job, JobName, NewJob } from '../jobs/job.ts'
+import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
+import type {
+  Balance,
+  ChargeRequest,
+  ChargeResult,
+  Hold,
+  HoldRequest,
+  Ledger,
+  ProviderObject,
+} from '../ledger/ledger.ts'
+import type { Price } from '../money/price.ts'
+import type { ObjectKind } from '../money/usage.ts'
+import { errorOf } from './error-message.ts'
+import type { HoldNews, LedgerOperations, SentCharge } from './ledger-operations.ts'
+import type { Operations, Peer } from './peer.ts'
+import { RemoteHold } from './remote-hold.ts'
+
+/** The ledger of another process, which alone decides and writes. */
+export class RemoteLedger implements Ledger {
+  readonly #peer: Peer<LedgerOperations, Operations>
+  /** Those that are not known to be on the disk. */
+  readonly #unwritten = new Map<number, RemoteHold>()
+  readonly #sentPrices = new Set<string>()
+  #nextHoldId = 1
+
+  constructor(peer: Peer<LedgerOperations, Operations>) {
+    this.#peer = peer
+  }
+
+  /** What the ledger's process says of holds. */
+  readonly news: HoldNews = {
+    holdDurable: id => this.#takeUnwritten(id)?.becomeDurable(),
+    holdFailed: (id, error) => this.#takeUnwritten(id)?.fail(errorOf(error)),
+  }
+
+  async placeHold(request: HoldRequest): Promise<Hold> {
+    const hold = new RemoteHold(this.#nextHoldId++, request)
+    // News of it may be heard together with the answer, before whoever waits for that goes on.
+    this.#unwritten.set(hold.id, hold)
+    try {
+      if (await this.#peer.ask('placeHold', hold.id, request)) this.news.holdDurable(hold.id)
+    } catch (error) {
+      this.#unwritten.delete(hold.id)
+      throw error
+    }
+    return hold
+  }
+
+  async charge(hold: Hold, charge: ChargeRequest): Promise<ChargeResult> {
+    const open = ours(hold)
+    open.checkOpen()
+    return await this.#resolve(open, 'charged', () =>
+      this.#peer.ask('charge', open.id, this.#withoutPrices(charge)),
+    )
+  }
+
+  async release(hold: Hold): Promise<void> {
+    const open = ours(hold)
+    // What could not be written holds nothing.
+    if (open.state === 'open' && open.failure !== undefined) return
+    open.checkOpen()
+    await this.#resolve(open, 'released', () => this.#peer.ask('release', open.id))
+  }
+
+  async openJob(hold: Hold, job: NewJob): Promise<boolean> {
+    const open = ours(hold)
+    open.checkOpen()
+    return await this.#resolve(open, 'job', () => this.#peer.ask('openJob', open.id, job))
+  }
+
+  findJob(name: JobName): Promise<Job | undefined> {
+    const { provider, kind, id } = name
+    return this.#peer.ask('findJob', { provider, kind, id })
+  }
+
+  dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]> {
+    return this.#peer.ask('dueJobs', limit, leaseMs)
+  }
+
+  chargeJob(job: Job, charge: ChargeRequest): Promise<ChargeResult | undefined> {
+    return this.#peer.ask('chargeJob', job, this.#withoutPrices(charge))
+  }
+
+  releaseJob(job: Job): Promise<boolean> {
+    return this.#peer.ask('releaseJob', job)
+  }
+
+  postponeJob(job: Job, nextPollAt: number): Promise<void> {
+    return this.#peer.ask('postponeJob', job, nextPollAt)
+  }
+
+  findPrices(hashes: readonly string[]): Promise<ReadonlyMap<string, Price>> {
+    return this.#peer.ask('findPrices', hashes)
+  }
+
+  recordObject(object: ProviderObject): Promise<void> {
+    return this.#peer.ask('recordObject', object)
+  }
+
+  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
+    return this.#peer.ask('findObject', provider, kind, id)
+  }
+
+  balance(accountId: string): Promise<Balance> {
+    return this.#peer.ask('balance', accountId)
+  }
+
+  async recordPrices(prices: readonly Price[]): Promise<void> {
+    for (const { hash } of prices) this.#sentPrices.add(hash)
+    await this.#peer.ask('recordPrices', prices)
+  }
+
+  #takeUnwritten(id: number): RemoteHold | undefined {
+    const hold = this.#unwritten.get(id)
+    this.#unwritten.delete(id)
+    return hold
+  }
+
+  /** A hold is resolved from the moment it is asked for; only what went wrong before it was leaves it open. */
+  async #resolve<T>(hold: RemoteHold, state: RemoteHold['state'], ask: () => Promise<T>): Promise<T> {
+    hold.state = state
+    try {
+      return await ask()
+    } catch (error) {
+      if (error instanceof HoldResolvedError || error instanceof LedgerUnavailableError) throw error
+      hold.state = 'open'
+      throw error
+    }
+  }
+
+  #withoutPrices({ lines, ...charge }: ChargeRequest): SentCharge {
+    const unsent: Price[] = []
+    for (const { price } of lines) {
+      if (this.#sentPrices.has(price.hash)) continue
+      this.#sentPrices.add(price.hash)
+      unsent.push(price)
+    }
+    if (unsent.length > 0) this.#peer.tell('knowPrices', unsent)
+    return { ...charge, lines: lines.map(({ usage, price }) => ({ usage, priceHash: price.hash })) }
+  }
+}
+
+function ours(hold: Hold): RemoteHold {
+  if (!(hold instanceof RemoteHold)) throw new TypeError('the hold is not of this ledger')
+  return hold
+}

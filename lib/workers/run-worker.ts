@@ -1,0 +1,162 @@
+import { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import { LocalFront, spoolPath } from '../front.ts'
+import type { FrontOptions } from '../front.ts'
+import { createLog } from '../log.ts'
+import type { OwnedLog } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { PipelineBus } from '../pipeline/events.ts'
+import type { PluginRegistry } from '../plugin-context.ts'
+import { lendRateLimits } from '../rate-limits/shared-rate-limits.ts'
+import { openReports, openStore } from '../stores/open-store.ts'
+import { processChannel } from './channel.ts'
+import { configOf } from './config-message.ts'
+import { Peer } from './peer.ts'
+import { RemoteLedger } from './remote-ledger.ts'
+import { RemoteRateLimits } from './remote-rate-limits.ts'
+import type { PrimaryOperations, WorkerOperations } from './worker-operations.ts'
+
+/** How long exchanges may go on after a failure, in which not everything may be as it should. */
+const failureMs = 10_000
+
+/** What a worker has of the store. */
+interface WorkerStore extends Pick<FrontOptions, 'ledger' | 'keys' | 'reports' | 'writesWaiting'> {
+  close(): Promise<void>
+}
+
+interface RunningWorker {
+  readonly front: LocalFront
+  readonly log: OwnedLog
+  readonly metrics: Metrics | undefined
+  readonly store: WorkerStore
+}
+
+/** What a worker is given by the program it is part of. */
+interface WorkerProgram {
+  readonly plugins: PluginRegistry
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void
+}
+
+/** Meets requests for the process that started this one, and ends with it. */
+export function runWorker({ plugins, exit }: WorkerProgram): void {
+  // A terminal tells the whole group of processes; the one that started this one decides what follows.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
+  const keys = new MemoryKeyDirectory()
+  let running: RunningWorker | undefined
+  let prepared: { readonly config: Config; commit(): void; abandon(): Promise<void> } | undefined
+  let ended: Promise<void> | undefined
+  const started = (): RunningWorker => {
+    if (running === undefined) throw new Error('the worker was not started')
+    return running
+  }
+  const end = async ({ front, store, log }: RunningWorker, drained: Promise<void>): Promise<void> => {
+    await drained
+    await front.close()
+    await store.close()
+    log.info('stopped')
+    await log.close()
+  }
+  const channel = processChannel(process)
+  const peer: Peer<PrimaryOperations, WorkerOperations> = new Peer(channel, {
+    holdDurable: id => ledger.news.holdDurable(id),
+    holdFailed: (id, error) => ledger.news.holdFailed(id, error),
+    putKey: (digest, key) => keys.put(digest, key),
+    revokeKey: (id, at) => keys.revoke(id, at),
+    async start(worker, message) {
+      running = await startWorker(worker, configOf(message), { plugins, exit, peer, ledger, keys })
+      watchFailures(running, exit)
+    },
+    listen: () => started().front.listen(),
+    async prepareConfig(message) {
+      const config = configOf(message)
+      prepared = { config, ...(await started().front.prepare(config)) }
+    },
+    takeConfig() {
+      prepared?.commit()
+      if (prepared !== undefined) started().log.level = prepared.config.log.level
+      prepared = undefined
+    },
+    async dropConfig() {
+      await prepared?.abandon()
+      prepared = undefined
+    },
+    metrics: async () => (await started().metrics?.values()) ?? [],
+    async drain(drainMs, waitMs) {
+      if (running === undefined) return
+      const drained = running.front.drain({ drainMs, waitMs })
+      await (ended ??= end(running, drained))
+    },
+  })
+  const ledger = new RemoteLedger(peer)
+  // Whoever has the ledger is gone: nothing can be charged, so nothing may come to a whole end.
+  channel.onClose(() => exit(0))
+}
+
+interface WorkerParts extends WorkerProgram {
+  readonly peer: Peer<PrimaryOperations, WorkerOperations>
+  readonly ledger: RemoteLedger
+  readonly keys: MemoryKeyDirectory
+}
+
+async function startWorker(worker: number, config: Config, parts: WorkerParts): Promise<RunningWorker> {
+  const { plugins, peer } = parts
+  const log = createLog({ level: config.log.level, facts: { worker } })
+  const store = await openWorkerStore(config, log, parts)
+  const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
+  lendRateLimits(bus, new RemoteRateLimits(peer))
+  const { ledger, keys, reports, writesWaiting } = store
+  const front = await LocalFront.open({
+    config,
+    plugins,
+    log,
+    clock: systemClock,
+    bus,
+    ledger,
+    keys,
+    reports,
+    writesWaiting,
+    droppedLogLines: () => log.droppedLines(),
+    spoolPath: spoolPath(config, worker),
+  })
+  return { front, log, store, metrics: config.admin === undefined ? undefined : front.openMetrics() }
+}
+
+/** On PostgreSQL each worker is a node by itself; a SQLite file is read here and written elsewhere. */
+async function openWorkerStore(
+  config: Config,
+  log: OwnedLog,
+  { exit, peer, ledger, keys }: WorkerParts,
+): Promise<WorkerStore> {
+  if (config.store.kind === 'postgres') {
+    const onLost = (error: Error): void => {
+      log.fatal({ error }, 'nothing can be charged any more')
+      exit(1)
+    }
+    return await openStore(config, { clock: systemClock, log, onLost })
+  }
+  const { readSqliteKeys } = await import('../stores/sqlite-keys.ts')
+  // Changes from now on are told, and those before stand in the file.
+  for (const [digest, key] of readSqliteKeys(config.store.file)) keys.put(digest, key)
+  const reports = await openReports(config.store, systemClock)
+  return { ledger, keys, reports, writesWaiting: () => peer.waiting, close: () => reports.close() }
+}
+
+/** What is left in memory may be wrong after a failure: what runs may end, and another worker takes the place. */
+function watchFailures({ front, log }: RunningWorker, exit: WorkerProgram['exit']): void {
+  let hasFailed = false
+  const end = async (): Promise<void> => {
+    try {
+      await front.drain({ drainMs: failureMs, waitMs: 0 })
+      await log.close()
+    } finally {
+      exit(1)
+    }
+  }
+  process.on('uncaughtException', error => {
+    log.fatal({ error }, 'a failure that nobody caught: ending, another worker follows')
+    if (!hasFailed) void end()
+    hasFailed = true
+  })
+}

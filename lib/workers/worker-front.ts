@@ -1,0 +1,224 @@
+import type { Accounts } from '../accounts/accounts.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import type { DrainOptions } from '../drain.ts'
+import type { Front, ServedMetrics } from '../front.ts'
+import type { Log } from '../log.ts'
+import { PipelineBus } from '../pipeline/events.ts'
+import { borrowRateLimits, returnRateLimits } from '../rate-limits/shared-rate-limits.ts'
+import type { RateLimiting } from '../rate-limits/rate-limits.ts'
+import type { Store } from '../stores/store.ts'
+import { Restarts } from './restarts.ts'
+import { SharedAccounts } from './shared-accounts.ts'
+import type { AskAll } from './shared-accounts.ts'
+import { WorkerLink } from './worker-link.ts'
+import type { WorkerEnd } from './worker-link.ts'
+import { WorkerMetrics } from './worker-metrics.ts'
+
+interface WorkerFrontOptions {
+  readonly config: Config
+  readonly store: Store
+  readonly log: Log
+  readonly clock: Clock
+  readonly workerFile?: string
+  readonly passLogLines?: (lines: string) => void
+  readonly droppedLogLines: () => number
+}
+
+/** How long after its deadline a worker that drains may take; it waits for a store in trouble itself. */
+const stuckMs = 75_000
+
+/**
+ * Starts the workers of a config, and waits until they could serve.
+ * @throws whatever keeps one of them from starting
+ */
+export async function openWorkerFront(
+  options: WorkerFrontOptions,
+): Promise<{ readonly front: Front; readonly accounts: Accounts }> {
+  const front = new WorkerFront(options)
+  try {
+    await front.start()
+  } catch (error) {
+    await front.close()
+    throw error
+  }
+  const { store, config } = options
+  // Nodes of a database hear of keys from it.
+  const accounts =
+    config.store.kind === 'sqlite'
+      ? new SharedAccounts(store.accounts, store.keys, front.askAll)
+      : store.accounts
+  return { front, accounts }
+}
+
+/** Meets requests in several processes, which share the port and ask this one for all that there is one of. */
+class WorkerFront implements Front {
+  readonly #options: WorkerFrontOptions
+  readonly #bus: PipelineBus
+  readonly #restarts = new Restarts()
+  readonly #links = new Map<number, WorkerLink>()
+  readonly #metrics: WorkerMetrics
+  #config: Config
+  #limits: Promise<RateLimiting> | undefined
+  #drain: Promise<void> | undefined
+  #isClosing = false
+  #hasListened = false
+  #port = 0
+  /** Reloads and starts of workers, one at a time, so that no worker is left with an older config. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(options: WorkerFrontOptions) {
+    const { config, log, store, droppedLogLines } = options
+    this.#options = options
+    this.#config = config
+    this.#bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
+    this.#metrics = new WorkerMetrics({
+      links: () => this.#links.values(),
+      writesWaiting: () => store.writesWaiting(),
+      droppedLogLines,
+    })
+  }
+
+  async start(): Promise<void> {
+    const numbers = Array.from({ length: this.#config.workers }, (_, index) => index + 1)
+    await Promise.all(numbers.map(number => this.#fork(number).start()))
+  }
+
+  async listen(): Promise<string> {
+    const [first, ...others] = [...this.#links.values()]
+    if (first === undefined) throw new Error('no worker is left to listen')
+    // The first finds the port, where any will do, and the others share it.
+    const url = await this.#listenOn(first)
+    this.#port = portOf(url)
+    await Promise.all(others.map(link => this.#listenOn(link)))
+    this.#hasListened = true
+    return url
+  }
+
+  reload(config: Config): Promise<void> {
+    const next = { ...config, listen: this.#config.listen }
+    return this.#inTurn(async () => {
+      const links = [...this.#links.values()].filter(link => !link.isGone)
+      const results = await Promise.allSettled(links.map(link => unlessGone(link, link.prepare(next))))
+      const failed = results.find(result => result.status === 'rejected')
+      if (failed !== undefined) {
+        await Promise.all(links.map(link => unlessGone(link, link.peer.ask('dropConfig'))))
+        throw failed.reason
+      }
+      this.#config = next
+      await Promise.all(links.map(link => unlessGone(link, link.take(next))))
+    })
+  }
+
+  drain({ drainMs, waitMs }: DrainOptions): Promise<void> {
+    this.#isClosing = true
+    this.#restarts.stop()
+    const ended = [...this.#links.values()].map(link => this.#drainLink(link, drainMs, waitMs))
+    return (this.#drain ??= Promise.all(ended).then(() => undefined))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    this.#restarts.stop()
+    const links = [...this.#links.values()]
+    for (const link of links) link.disconnect()
+    await Promise.all(links.map(link => link.ended))
+    if (this.#limits !== undefined) await returnRateLimits({ bus: this.#bus })
+  }
+
+  openMetrics(): ServedMetrics {
+    return this.#metrics
+  }
+
+  isServing(): boolean {
+    return [...this.#links.values()].some(link => link.isListening)
+  }
+
+  readonly askAll: AskAll = async (name, ...values) => {
+    await Promise.all([...this.#links.values()].map(link => unlessGone(link, link.peer.ask(name, ...values))))
+  }
+
+  async #drainLink(link: WorkerLink, drainMs: number, waitMs: number): Promise<void> {
+    const timer = setTimeout(() => link.kill(), drainMs + waitMs + stuckMs)
+    try {
+      await unlessGone(link, link.peer.ask('drain', drainMs, waitMs))
+    } finally {
+      clearTimeout(timer)
+    }
+    link.disconnect()
+    await link.ended
+  }
+
+  #fork(number: number): WorkerLink {
+    const { store, workerFile: file, passLogLines } = this.#options
+    if (file === undefined) throw new Error('there is no program for workers')
+    const link = new WorkerLink({
+      number,
+      file,
+      config: this.#config,
+      store,
+      limits: () => this.#openLimits(),
+      onLines: lines => passLogLines?.(lines),
+    })
+    this.#links.set(number, link)
+    void link.ended.then(end => this.#onEnded(link, end))
+    return link
+  }
+
+  async #listenOn(link: WorkerLink): Promise<string> {
+    const url = await link.listen()
+    this.#options.log.info({ worker: link.number, pid: link.pid }, 'a worker listens')
+    return url
+  }
+
+  #onEnded({ number, metrics }: WorkerLink, { code, signal, releasedHolds }: WorkerEnd): void {
+    this.#metrics.keep(metrics)
+    const { log } = this.#options
+    for (const hold of releasedHolds)
+      log.warn({ worker: number, hold }, 'released a hold that a crash left open')
+    if (this.#isClosing || !this.#hasListened) return
+    const waitMs = this.#restarts.plan(number, () => void this.#inTurn(() => this.#replace(number)))
+    log.error({ worker: number, code, signal, waitMs }, 'a worker has ended, and its exchanges with it')
+  }
+
+  async #replace(number: number): Promise<void> {
+    if (this.#isClosing) return
+    // The port that was found is shared as long as somebody has it; then it must be asked for by its number.
+    const { listen } = this.#config
+    if (!this.isServing()) this.#config = { ...this.#config, listen: { ...listen, port: this.#port } }
+    const link = this.#fork(number)
+    try {
+      await link.start()
+      await this.#listenOn(link)
+    } catch (error) {
+      this.#options.log.error({ worker: number, error }, 'a worker cannot start')
+      link.kill()
+    }
+  }
+
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(act)
+    this.#turn = result.catch(() => undefined) // Whoever asked is told; the next in turn need not know.
+    return result
+  }
+
+  #openLimits(): Promise<RateLimiting> {
+    const { clock } = this.#options
+    return (this.#limits ??= borrowRateLimits({ config: this.#config, bus: this.#bus, clock }))
+  }
+}
+
+/** What a worker is asked may be lost with it, which is no failure of who asks. */
+async function unlessGone(link: WorkerLink, asked: Promise<unknown>): Promise<void> {
+  try {
+    await asked
+  } catch (error) {
+    if (!link.isGone) throw error
+  }
+}
+
+function portOf(url: string): number {
+  const { port, protocol } = new URL(url)
+  if (port !== '') return Number(port)
+  return protocol === 'https:' ? 443 : 80
+}

@@ -1,0 +1,141 @@
+import cluster from 'node:cluster'
+import type { Worker } from 'node:cluster'
+import type { Config } from '../config/config.ts'
+import type { HoldRequest } from '../ledger/ledger.ts'
+import type { MetricValues } from '../metrics.ts'
+import type { RateLimiting } from '../rate-limits/rate-limits.ts'
+import type { Store } from '../stores/store.ts'
+import { processChannel } from './channel.ts'
+import { configMessage } from './config-message.ts'
+import { LedgerServer } from './ledger-server.ts'
+import { LimitServer } from './limit-server.ts'
+import { Peer } from './peer.ts'
+import { shareConfig } from './share-config.ts'
+import type { PrimaryOperations, WorkerOperations } from './worker-operations.ts'
+
+export interface WorkerLinkOptions {
+  /** Its place among the workers, from 1; another one takes it when this one is gone. */
+  readonly number: number
+  readonly file: string
+  readonly config: Config
+  readonly store: Pick<Store, 'ledger'>
+  readonly limits: () => Promise<RateLimiting>
+  /** Takes whole lines of its log. */
+  readonly onLines: (lines: string) => void
+}
+
+/** What was left of a worker. */
+export interface WorkerEnd {
+  readonly code: number | null
+  readonly signal: string | null
+  /** Holds of the exchanges that it lost; they are released. */
+  readonly releasedHolds: readonly HoldRequest[]
+}
+
+/** A worker, as the process that started it has it. */
+export class WorkerLink {
+  readonly number: number
+  /** The config that it acts by. */
+  config: Config
+  isListening = false
+  isGone = false
+  /** When they were asked for last. */
+  metrics: MetricValues = []
+  /** Fulfilled when it is gone and nothing of it is left open. */
+  readonly ended: Promise<WorkerEnd>
+  readonly peer: Peer<WorkerOperations, PrimaryOperations>
+  readonly #worker: Worker
+
+  constructor(options: WorkerLinkOptions) {
+    this.number = options.number
+    this.config = options.config
+    this.#worker = forkWorker(options.file)
+    const { process: child } = this.#worker
+    passLines(child.stderr, options.onLines)
+    const ledger = new LedgerServer(options.store.ledger, (name, ...values) =>
+      this.peer.tell(name, ...values),
+    )
+    const limits = new LimitServer(options.limits)
+    const channel = processChannel(child)
+    // Its pipe is read to the end before it closes: what it had asked for before it died is done.
+    const closed = new Promise<void>(resolve => {
+      channel.onClose(() => {
+        this.isGone = true
+        this.isListening = false
+        resolve()
+      })
+    })
+    const exited = new Promise<Omit<WorkerEnd, 'releasedHolds'>>(resolve => {
+      child.once('exit', (code, signal) => resolve({ code, signal }))
+    })
+    this.peer = new Peer(channel, { ...ledger.operations, ...limits.operations })
+    this.ended = (async () => {
+      await closed
+      const [releasedHolds] = await Promise.all([ledger.close(), limits.close()])
+      return { ...(await exited), releasedHolds }
+    })()
+  }
+
+  get pid(): number | undefined {
+    return this.#worker.process.pid
+  }
+
+  /** Makes it ready. @throws whatever keeps it from starting */
+  async start(): Promise<void> {
+    await this.peer.ask('start', this.number, configMessage(shareConfig(this.config)))
+  }
+
+  async listen(): Promise<string> {
+    const url = await this.peer.ask('listen')
+    this.isListening = !this.isGone
+    return url
+  }
+
+  async prepare(config: Config): Promise<void> {
+    await this.peer.ask('prepareConfig', configMessage(shareConfig(config)))
+  }
+
+  async take(config: Config): Promise<void> {
+    await this.peer.ask('takeConfig')
+    this.config = config
+  }
+
+  async readMetrics(): Promise<MetricValues> {
+    this.metrics = await this.peer.ask('metrics')
+    return this.metrics
+  }
+
+  /** Ends it when nothing of it is needed any more. */
+  disconnect(): void {
+    if (this.#worker.isConnected()) this.#worker.process.disconnect()
+  }
+
+  kill(): void {
+    this.#worker.process.kill('SIGKILL')
+  }
+}
+
+function forkWorker(file: string): Worker {
+  cluster.setupPrimary({
+    exec: file,
+    args: [],
+    execArgv: [],
+    serialization: 'advanced',
+    // Lines of several processes would mix in one pipe: they go through this one.
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  })
+  return cluster.fork()
+}
+
+function passLines(stream: NodeJS.ReadableStream | null, onLines: (lines: string) => void): void {
+  let rest = ''
+  stream?.setEncoding('utf8')
+  stream?.on('data', (text: string) => {
+    const end = text.lastIndexOf('\n') + 1
+    if (end > 0) onLines(rest + text.slice(0, end))
+    rest = (end > 0 ? '' : rest) + text.slice(end)
+  })
+  stream?.on('end', () => {
+    if (rest !== '') onLines(`${rest}\n`)
+  })
+}

@@ -1,0 +1,60 @@
+import type { ServedMetrics } from '../front.ts'
+import { Metrics, sumMetrics } from '../metrics.ts'
+import type { MetricValues } from '../metrics.ts'
+import { PipelineBus } from '../pipeline/events.ts'
+import type { WorkerLink } from './worker-link.ts'
+
+interface WorkerMetricsOptions {
+  readonly links: () => Iterable<WorkerLink>
+  readonly writesWaiting: () => number
+  readonly droppedLogLines: () => number
+}
+
+/** The metrics of all workers and of the process that started them, as one. */
+export class WorkerMetrics implements ServedMetrics {
+  readonly #options: WorkerMetricsOptions
+  readonly #own: Metrics
+  /** What workers that are gone had counted when they were asked last: a sum must not fall. */
+  #past: Promise<MetricValues> = Promise.resolve([])
+
+  constructor(options: WorkerMetricsOptions) {
+    const { writesWaiting, droppedLogLines } = options
+    this.#options = options
+    this.#own = new Metrics(
+      // Exchanges are the workers'.
+      new PipelineBus(() => undefined),
+      {
+        openExchanges: () => 0,
+        overload: { level: 0, loopDelayMs: 0, shedCounts: { unknown: 0, new: 0 } },
+        writesWaiting,
+        droppedLogLines,
+      },
+    )
+  }
+
+  get contentType(): string {
+    return this.#own.contentType
+  }
+
+  async text(): Promise<string> {
+    const read = [...this.#options.links()].map(link => this.#read(link))
+    return await sumMetrics(await Promise.all([this.#own.values(), this.#past, ...read])).text()
+  }
+
+  /** Keeps what a worker that is gone had counted. */
+  keep(metrics: MetricValues): void {
+    const counts = metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))
+    this.#past = this.#past.then(past => sumMetrics([past, counts]).values())
+  }
+
+  async #read(link: WorkerLink): Promise<MetricValues> {
+    if (!link.isListening) return link.isGone ? [] : link.metrics
+    try {
+      return await link.readMetrics()
+    } catch (error) {
+      // What it had counted is kept by then.
+      if (link.isGone) return []
+      throw error
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import type { MetricValues } from '../metrics.ts'
+import type { ConfigMessage } from './config-message.ts'
+import type { HoldNews, LedgerOperations } from './ledger-operations.ts'
+import type { LimitOperations } from './limit-server.ts'
+import type { KeyNews } from './shared-accounts.ts'
+
+/** What workers ask of the process that started them. */
+export type PrimaryOperations = LedgerOperations & LimitOperations
+
+/** What a worker can be asked. */
+export type WorkerOperations = HoldNews &
+  KeyNews & {
+    /** Makes everything ready; the first thing that is asked. */
+    start(worker: number, config: ConfigMessage): Promise<void>
+    /** Answers where it listens. */
+    listen(): Promise<string>
+    /** Makes another config ready; `takeConfig` or `dropConfig` follows. */
+    prepareConfig(config: ConfigMessage): Promise<void>
+    takeConfig(): void
+    dropConfig(): Promise<void>
+    metrics(): Promise<MetricValues>
+    /** Resolves when it has ended what ran and given everything back. Asked again, it brings the end nearer. */
+    drain(drainMs: number, waitMs: number): Promise<void>
+  }
