@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { GatewayError } from '../errors.ts'
+import { PieceList } from '../http/piece-list.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { RequestBody } from './request-body.ts'
 
@@ -21,7 +22,7 @@ const headBytesMax = 65_536
 /** A body that is being received, and then read. Its bytes count against the budget until it is closed. */
 export class BodyStore implements RequestBody {
   readonly #keeping: BodyKeeping
-  #chunks: Buffer[] = []
+  readonly #chunks = new PieceList()
   #chunkBytes = 0
   #length = 0
   #bytes: Buffer | undefined
@@ -70,10 +71,9 @@ export class BodyStore implements RequestBody {
   /** All bytes were taken: the body can be read. */
   finish(): Promise<void> | undefined {
     if (this.#isInFile) return this.#write()
-    const [only] = this.#chunks
-    this.#bytes =
-      this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks, this.#length)
-    this.#chunks = []
+    const chunks = this.#chunks.take()
+    const [only] = chunks
+    this.#bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, this.#length)
     return undefined
   }
 
@@ -95,7 +95,7 @@ export class BodyStore implements RequestBody {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#chunks = []
+    this.#chunks.take()
     this.#bytes = undefined
     this.#keeping.budget.give(this.#length)
     this.#keeping.budget.giveMemory(this.#memoryBytes)
@@ -106,10 +106,9 @@ export class BodyStore implements RequestBody {
 
   /** Moves what has gathered to the file. */
   async #write(): Promise<void> {
-    const chunks = this.#chunks
+    const chunks = this.#chunks.take()
     const bytes = this.#chunkBytes
     const position = this.#length - bytes
-    this.#chunks = []
     this.#chunkBytes = 0
     if (bytes === 0) return
     this.#head ??= Buffer.concat(chunks, Math.min(bytes, headBytesMax))

@@ -1,5 +1,6 @@
 import type { Base64Facts, Finding, Interest, JsonType } from './json-scan.ts'
 import { JsonScanError } from './json-scan-error.ts'
+import { PieceList } from './piece-list.ts'
 
 /** A finding whose value has begun and not ended. */
 export interface OpenFinding {
@@ -22,7 +23,7 @@ export class JsonFindings {
   readonly #areChunksKept: boolean
   readonly #all: OpenFinding[] = []
   readonly #open: OpenFinding[] = []
-  #held: Buffer[] = []
+  readonly #held = new PieceList()
   #heldStart = 0
 
   constructor(valueBytesMax: number, findingsMax: number, areChunksKept: boolean) {
@@ -57,7 +58,7 @@ export class JsonFindings {
     this.#check(finding, end)
     finding.raw = this.#bytes(finding.start, end, chunk, chunkStart)
     this.#open.pop()
-    if (this.#open.length === 0) this.#held = []
+    if (this.#open.length === 0) this.#held.take()
   }
 
   /** The chunk goes away: what open values need of it is copied. */
@@ -98,7 +99,7 @@ export class JsonFindings {
       const bytes = chunk.subarray(start - chunkStart, end - chunkStart)
       return this.#areChunksKept ? bytes : Buffer.from(bytes)
     }
-    const whole = Buffer.concat([...this.#held, chunk.subarray(0, end - chunkStart)])
+    const whole = Buffer.concat([...this.#held.pieces, chunk.subarray(0, end - chunkStart)])
     return whole.subarray(start - this.#heldStart)
   }
 

@@ -1,3 +1,4 @@
+import { PieceList } from '../http/piece-list.ts'
 import { MediaUnreadableError, type MediaSource } from './media-source.ts'
 
 /** What a reader that is slower than the upload may fall behind before it loses its place. */
@@ -19,8 +20,10 @@ interface PendingRead {
  */
 export class ForwardSource implements MediaSource {
   readonly #size = Promise.withResolvers<number>()
-  #head = Buffer.alloc(0)
-  #chunks: Buffer[] = []
+  #head: Buffer = Buffer.alloc(0)
+  /** Where the head is put together. */
+  #headBlock: Buffer | undefined
+  readonly #chunks = new PieceList()
   /** Where the first of the chunks begins. */
   #keptFrom = 0
   #received = 0
@@ -41,12 +44,14 @@ export class ForwardSource implements MediaSource {
 
   /** What is kept of it in memory, beside its head. */
   get keptBytes(): number {
-    return this.#chunks.reduce((sum, chunk) => sum + chunk.length, 0)
+    return this.#chunks.pieces.reduce((sum, chunk) => sum + chunk.length, 0)
   }
 
   push(chunk: Buffer): void {
     if (this.#received < headBytesMax && !this.#isAbandoned) {
-      this.#head = Buffer.concat([this.#head, chunk.subarray(0, headBytesMax - this.#received)])
+      this.#headBlock ??= Buffer.allocUnsafeSlow(headBytesMax)
+      const length = this.#received + chunk.copy(this.#headBlock, this.#received)
+      this.#head = this.#headBlock.subarray(0, length)
     }
     this.#received += chunk.length
     if (this.#isAbandoned) return
@@ -72,8 +77,9 @@ export class ForwardSource implements MediaSource {
   abandon(): void {
     this.#isAbandoned = true
     this.#pending = undefined
-    this.#chunks = []
+    this.#chunks.take()
     this.#head = Buffer.alloc(0)
+    this.#headBlock = undefined
   }
 
   size(): Promise<number> {
@@ -105,7 +111,7 @@ export class ForwardSource implements MediaSource {
   #copy(start: number, end: number): Buffer {
     const pieces: Buffer[] = []
     let at = this.#keptFrom
-    for (const chunk of this.#chunks) {
+    for (const chunk of this.#chunks.pieces) {
       if (at >= end) break
       if (at + chunk.length > start) {
         pieces.push(chunk.subarray(Math.max(0, start - at), Math.min(chunk.length, end - at)))
@@ -119,11 +125,11 @@ export class ForwardSource implements MediaSource {
     const behind = this.#isForEnd ? Infinity : this.#received - behindBytesMax
     const wanted = Math.min(this.#pending?.position ?? behind, this.#received - tailBytesMax)
     let count = 0
-    for (const chunk of this.#chunks) {
+    for (const chunk of this.#chunks.pieces) {
       if (this.#keptFrom + chunk.length > wanted) break
       this.#keptFrom += chunk.length
       count++
     }
-    if (count > 0) this.#chunks.splice(0, count)
+    if (count > 0) this.#chunks.pieces.splice(0, count)
   }
 }

@@ -1,0 +1,42 @@
+const nothing = Buffer.alloc(0)
+/** A piece that is shorter costs more to keep than its bytes. */
+const smallBytesMax = 1024
+const blockBytes = 16_384
+
+/**
+ * The pieces of a stream in their order. Very small ones are put together, so that what a stream takes up does
+ * not depend on how finely it was cut.
+ */
+export class PieceList {
+  /** For reading, and for taking away from the front. */
+  readonly pieces: Buffer[] = []
+  #block: Buffer = nothing
+  #used = 0
+  /** The part of the block that is in use, when it is the last piece. */
+  #last: Buffer | undefined
+
+  push(piece: Buffer): void {
+    const { pieces } = this
+    const last = pieces.at(-1)
+    const isBlock = last !== undefined && last === this.#last
+    const isJoined = last !== undefined && (isBlock || last.length < smallBytesMax)
+    const hasRoom = !isBlock || this.#used + piece.length <= this.#block.length
+    if (!isJoined || !hasRoom || piece.length >= smallBytesMax) {
+      pieces.push(piece)
+      return
+    }
+    if (!isBlock) {
+      this.#block = Buffer.allocUnsafeSlow(blockBytes)
+      this.#used = last.copy(this.#block)
+    }
+    this.#used += piece.copy(this.#block, this.#used)
+    this.#last = this.#block.subarray(0, this.#used)
+    pieces[pieces.length - 1] = this.#last
+  }
+
+  /** All pieces; the list is empty then. */
+  take(): Buffer[] {
+    this.#last = undefined
+    return this.pieces.splice(0)
+  }
+}
