@@ -161,7 +161,7 @@ export interface Operation {
   readonly isOpenByObject?: boolean
   /**
    * The operation is about the job that the path names (`RouteMatch.object`): its answer may tell how the job
-   * ended (`reads`), or its success ends the job (`ends`, a deletion), which is looked at once more before.
+   * ended (`reads`), or it takes the job away (`ends`, a deletion), which must have ended before.
    */
   readonly job?: 'reads' | 'ends'
 }
