@@ -35,7 +35,7 @@ class Connection {
   #bodyRest = 0
   #isBodyBegin = false
   #ask = ''
-  #timers = new Set<NodeJS.Timeout>()
+  readonly #timers = new Set<NodeJS.Timeout>()
 
   constructor(socket: Socket) {
     this.#socket = socket

@@ -12,7 +12,8 @@ export interface Loader {
 
 /** Starts it on this core. One job runs at a time. */
 export async function startLoader(core: number | undefined): Promise<Loader> {
-  const { child, stop } = await startNode(join(import.meta.dirname, 'load.ts'), [], core)
+  const started = await startNode(join(import.meta.dirname, 'load.ts'), [], core)
+  const { child } = started
   const ask = async (job: LoadJob): Promise<unknown> => {
     const answered = once(child, 'message')
     child.send(job)
@@ -23,6 +24,6 @@ export async function startLoader(core: number | undefined): Promise<Loader> {
   return {
     run: job => ask(job) as Promise<LoadResult>,
     runTurns: job => ask(job) as Promise<readonly LoadResult[]>,
-    stop,
+    stop: () => started.stop(),
   }
 }

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 /** A process that the bench started, and what it has cost so far. */
 export interface Measured {
   readonly child: ChildProcess
-  /** User and system time of all its threads, in microseconds. */
+  /** User and system time of all its threads and of the processes it has started, in microseconds. */
   cpuMicros(): number
   rssBytes(): number
   stop(): Promise<void>
@@ -24,16 +24,29 @@ export function pinned(core: number | undefined, command: readonly string[]): re
 
 const ticksPerSecond = 100
 
+/** The processes that a process has started. */
+export function childrenOf(pid: number): readonly number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+}
+
+/** User and system time of all threads of a process, in microseconds. */
+export function cpuMicrosOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return ((Number(fields[11]) + Number(fields[12])) * 1e6) / ticksPerSecond
+}
+
+function rssBytesOf(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
+}
+
 export function measure(child: ChildProcess): Measured {
-  const folder = `/proc/${child.pid}`
+  const all = (): readonly number[] => (child.pid === undefined ? [] : [child.pid, ...childrenOf(child.pid)])
+  const sum = (read: (pid: number) => number): number => all().reduce((total, pid) => total + read(pid), 0)
   return {
     child,
-    cpuMicros() {
-      const stat = readFileSync(`${folder}/stat`, 'utf8')
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      return ((Number(fields[11]) + Number(fields[12])) * 1e6) / ticksPerSecond
-    },
-    rssBytes: () => Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`${folder}/status`, 'utf8'))?.[1]) * 1024,
+    cpuMicros: () => sum(cpuMicrosOf),
+    rssBytes: () => sum(rssBytesOf),
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return
       const exited = once(child, 'exit')

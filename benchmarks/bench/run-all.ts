@@ -36,7 +36,7 @@ interface Run {
   readonly upstreamPort: number
   readonly upstream: Target
   readonly effort: Effort
-  say(line: string): void
+  readonly say: (line: string) => void
 }
 
 const allPlugins = [

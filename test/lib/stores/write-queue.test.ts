@@ -14,7 +14,7 @@ function openQueue(retryMs = 5, waitingMax = 1000) {
   const sent: string[] = []
   const states: boolean[] = []
   const queue = new WriteQueue({
-    send: operations => sent.push(operations.map(operation => operation[1]).join()),
+    send: operations => sent.push(operations.map(([, id]) => (typeof id === 'string' ? id : '')).join()),
     onAvailable: error => states.push(error === undefined),
     retryMs,
     waitingMax,
