@@ -95,7 +95,8 @@ export async function showKeys(context: PageContext, page: OwnPage): Promise<Res
                 <p class="quiet">${keys.noneHint}</p>
                 ${make}
               </section>`
-            : html`<section class="card" aria-label="${keys.active}">
+            : html`<section class="card">
+                <h2 class="unseen">${keys.active}</h2>
                 <ul class="keys">
                   ${active.map(use => activeKey(page, use))}
                 </ul>

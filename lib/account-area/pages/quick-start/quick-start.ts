@@ -102,7 +102,7 @@ export function showQuickStart(context: PageContext, page: OwnPage): Response | 
         </nav>
         ${sections.map(
           ({ id, title, content }) =>
-            html`<section class="card" aria-labelledby="${id}">
+            html`<section class="card">
               <h2 id="${id}">${title}</h2>
               ${content}
             </section>`,

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { accountTour, cookiesOf, speak } from '../fixtures/account-tour.ts'
+import { openWindow, screens, startBrowser } from '../fixtures/browser.ts'
+import { startBusyArea } from '../fixtures/busy-account.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const busyArea = await startBusyArea(t, 5)
+const stops = await accountTour(busyArea)
+const chromium = await startBrowser(t)
+
+/** What axe finds wrong by WCAG 2.2 AA, and what is wider than the screen. */
+async function findings(page: Page): Promise<string[]> {
+  // The page's own policy keeps foreign script out; the driver's evaluation is not bound by it.
+  await page.evaluate(axe)
+  const found = await page.evaluate<string[]>(
+    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] })
+       .then(result => result.violations.map(({ id, nodes }) => id + ': ' + nodes.map(node => node.html).join(' ')))`,
+  )
+  const isTooWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
+  return isTooWide === true ? [...found, 'the page is wider than the screen'] : found
+}
+
+for (const [language, screen, colorScheme] of [
+  ['ru', 'phone', 'light'],
+  ['en', 'desktop', 'dark'],
+] as const) {
+  await t.test(`nothing is wrong with any page: ${language}, ${screen}, ${colorScheme}`, async t => {
+    await speak(stops, language)
+    const { page, context, complaints } = await openWindow(chromium, { ...screens[screen], colorScheme })
+    t.teardown(() => context.close())
+    for (const { name, path, who, act } of stops) {
+      const { url } = busyArea.area
+      await context.clearCookies()
+      await context.addCookies([...cookiesOf(who), { name: 'account.language', value: language, url }])
+      await page.goto(url + path)
+      await act?.(page)
+      t.equal(await page.getAttribute('html', 'lang'), language, name)
+      if (act === undefined) t.equal(page.url(), url + path, 'nobody is sent elsewhere')
+      t.same(await findings(page), [], name)
+      t.same(complaints.splice(0), [], name)
+    }
+  })
+}

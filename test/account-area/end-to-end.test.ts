@@ -1,0 +1,16 @@
+import t from 'tap'
+import { startAccountArea } from '../fixtures/account-area.ts'
+import { accountJourney, journeyModels } from '../fixtures/account-journey.ts'
+import { startBrowser } from '../fixtures/browser.ts'
+
+const area = await startAccountArea(t, { models: journeyModels })
+const chromium = await startBrowser(t)
+
+for (const [language, screen] of [
+  ['ru', 'desktop'],
+  ['en', 'phone'],
+] as const) {
+  await t.test(`from signing up to a revoked key, in a browser: ${language}, ${screen}`, t =>
+    accountJourney(t, { area, chromium, language, screen, javaScriptEnabled: true }),
+  )
+}
