@@ -198,7 +198,8 @@ export async function exchangeCharges(
   exchangeId: string,
   { from, limit }: { readonly from: number; readonly limit: number },
 ): Promise<ExchangeCharges | undefined> {
-  const own = 'FROM charges WHERE exchange_id = ? AND account_id = ? AND revision = 0'
+  // SQLite would take the account's index, which leads to all its charges; of an expression it cannot.
+  const own = `FROM charges WHERE exchange_id = ? AND account_id || '' = ? AND revision = 0`
   const [total] = await queries.all<ChargesTotal>(
     `SELECT count(*) AS charges, CAST(coalesce(sum(amount_micros), 0) AS BIGINT) AS "amountMicros" ${own}`,
     [exchangeId, accountId],

@@ -199,7 +199,8 @@ function chargeConditions(accountId: string | undefined, filter: ChargesFilter) 
     conditions.push(condition)
     values.push(value)
   }
-  require('account_id = ?', accountId)
+  // SQLite would take the account's index, which leads to all its charges; of an expression it cannot.
+  require(filter.exchangeId === undefined ? 'account_id = ?' : `account_id || '' = ?`, accountId)
   require('exchange_id = ?', filter.exchangeId)
   require('key_id = ?', filter.keyId)
   require('at >= ?', filter.since)

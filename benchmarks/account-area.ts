@@ -1,0 +1,203 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../lib/clock.ts'
+import type { Config } from '../lib/config/config.ts'
+import { loadConfig } from '../lib/config/load-config.ts'
+import { connectAccounts } from '../lib/control/connect-accounts.ts'
+import { startGateway } from '../lib/gateway.ts'
+import type { Gateway } from '../lib/gateway.ts'
+import { createLog } from '../lib/log.ts'
+import { openReports } from '../lib/stores/open-store.ts'
+import { plugins } from '../plugins/index.ts'
+import { AccountBrowser } from '../test/fixtures/account-browser.ts'
+import { Watched } from './bodies/watched.ts'
+import { fillCharges } from './account-area/fill-charges.ts'
+import { pages } from './account-area/pages.ts'
+import { percentile } from './percentile.ts'
+import { startPostgresServer } from './postgres-server.ts'
+
+// How long the pages of an account with a million charges take, gateway and client in one process.
+// `--rows 1000000`, `--repeats 15`.
+
+const boundMs = 200
+const price = '{ provider: sandbox, rubPerMillion: { input: "100", cachedInput: "10", output: "400" } }'
+
+function option(name: string, otherwise: number): number {
+  const index = process.argv.indexOf(`--${name}`)
+  return index === -1 ? otherwise : Number(process.argv[index + 1])
+}
+
+const rows = option('rows', 1_000_000)
+const repeats = option('repeats', 15)
+
+function print(line: string): void {
+  writeSync(1, `${line}\n`)
+}
+
+function writeConfig(folder: string, store: string): Config {
+  mkdirSync(join(folder, 'data'), { recursive: true })
+  const file = join(folder, 'gateway.yaml')
+  writeFileSync(
+    file,
+    `listen: { host: 127.0.0.1, port: 0 }
+store: "${store}"
+plugins: [auth, model-router, upstream-proxy, usage-tap]
+providers: { sandbox: {} }
+models: { sandbox-chat: ${price} }
+accountArea: { listen: { host: 127.0.0.1, port: 0 } }
+`,
+  )
+  return loadConfig(file, { env: {} }).config
+}
+
+interface Running {
+  readonly gateway: Gateway
+  readonly lines: string[]
+}
+
+async function start(config: Config): Promise<Running> {
+  const lines: string[] = []
+  const log = createLog({ level: 'info', destination: { write: line => lines.push(line) } })
+  return { gateway: await startGateway({ config, plugins, log, clock: systemClock }), lines }
+}
+
+const email = 'customer@example.org'
+const password = 'correct horse battery'
+
+/** Somebody with an account, who is signed in; the letters stand in the log. */
+async function signUp({ gateway, lines }: Running): Promise<AccountBrowser> {
+  const browser = new AccountBrowser(gateway.accountAreaUrl ?? '')
+  await browser.post('/sign-up', { email, password, offer: 'yes', personalData: 'yes' })
+  let token: string | undefined
+  while (token === undefined) {
+    await delay(20)
+    token = /\/confirm\?token=([\w.-]+)/.exec(lines.join('\n'))?.[1]
+  }
+  await browser.post('/confirm', { token, password }, { from: `/confirm?token=${token}` })
+  return browser
+}
+
+async function prepare(
+  config: Config,
+): Promise<{ cookies: Map<string, string>; keyIds: [string, string, string] }> {
+  const running = await start(config)
+  const browser = await signUp(running)
+  const connection = await connectAccounts(config.store, {
+    clock: systemClock,
+    log: createLog({ level: 'silent' }),
+  })
+  const reports = await openReports(config.store, systemClock)
+  const accountId = (await reports.accounts()).find(account => account.email === email)?.id ?? ''
+  const makeKey = async (name: string): Promise<string> =>
+    (await connection.accounts.createKey({ accountId, name })).id
+  const keyIds: [string, string, string] = [
+    await makeKey('server'),
+    await makeKey('laptop'),
+    await makeKey('rare'),
+  ]
+  await reports.close()
+  await connection.close()
+  await running.gateway.close(1000)
+  const priceVersion = config.models.get('sandbox-chat')?.prices[0]?.hash ?? ''
+  const began = performance.now()
+  await fillCharges(config.store, { accountId, keyIds, priceVersion, rows, now: systemClock.now() })
+  print(`${rows.toLocaleString('en')} charges in ${((performance.now() - began) / 1000).toFixed(1)} s`)
+  return { cookies: browser.cookies, keyIds }
+}
+
+async function measurePage(browser: AccountBrowser, path: string): Promise<number[]> {
+  const times: number[] = []
+  for (let repeat = 0; repeat < repeats; repeat += 1) {
+    const began = performance.now()
+    const { status } = await browser.get(path)
+    times.push(performance.now() - began)
+    if (status !== 200) throw new Error(`${path} was answered with ${status}`)
+  }
+  return times
+}
+
+/** Reads the whole table and keeps nothing of it, while a page is asked for again and again. */
+async function measureExport(browser: AccountBrowser, store: string): Promise<number> {
+  const watched = new Watched(process.pid)
+  const began = performance.now()
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  let bytes = 0
+  let isOver = false
+  const whole = new Promise<void>((resolve, reject) => {
+    const sent = request(
+      new URL('/charges.csv', browser.url),
+      { headers: { cookie }, agent: false },
+      answer => {
+        answer.on('data', (data: Buffer) => (bytes += data.length))
+        answer.on('end', resolve)
+        answer.on('error', reject)
+      },
+    )
+    sent.on('error', reject)
+    sent.end()
+  }).finally(() => (isOver = true))
+  const beside: number[] = []
+  while (!isOver) {
+    const pageBegan = performance.now()
+    await browser.get('/charges')
+    beside.push(performance.now() - pageBegan)
+    await delay(100)
+  }
+  await whole
+  const seconds = (performance.now() - began) / 1000
+  const { grownMb } = watched.end()
+  const slowest = Math.max(...beside)
+  print(
+    `| ${store} | CSV of all: ${seconds.toFixed(0)} s, ${(bytes / 1e6).toFixed(0)} MB, memory +${grownMb.toFixed(0)} MB | beside it: charges ${percentile(
+      beside.toSorted((a, b) => a - b),
+      0.5,
+    ).toFixed(0)} | ${slowest.toFixed(0)} |`,
+  )
+  return slowest
+}
+
+/** Answers the slowest page's time. */
+async function measureStore(name: string, store: string, folder: string): Promise<number> {
+  const config = writeConfig(folder, store)
+  const { cookies, keyIds } = await prepare(config)
+  const { gateway } = await start(config)
+  const browser = new AccountBrowser(gateway.accountAreaUrl ?? '')
+  for (const [cookie, value] of cookies) browser.cookies.set(cookie, value)
+  let slowest = 0
+  print('| store | page | p50 ms | slowest ms |\n| --- | --- | --- | --- |')
+  for (const [page, path] of Object.entries(pages({ keyIds, now: systemClock.now(), rows }))) {
+    const times = (await measurePage(browser, path)).toSorted((left, right) => left - right)
+    slowest = Math.max(slowest, times.at(-1) ?? 0)
+    print(`| ${name} | ${page} | ${percentile(times, 0.5).toFixed(1)} | ${(times.at(-1) ?? 0).toFixed(1)} |`)
+  }
+  slowest = Math.max(slowest, await measureExport(browser, name))
+  await gateway.close(1000)
+  return slowest
+}
+
+async function inFolder<T>(run: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-pages-'))
+  try {
+    return await run(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const slowest: number[] = []
+const wanted = process.argv.includes('--sqlite') ? ['sqlite'] : ['sqlite', 'postgres']
+if (wanted.includes('sqlite')) {
+  slowest.push(await inFolder(folder => measureStore('sqlite', 'sqlite:data/gateway.db', folder)))
+}
+if (wanted.includes('postgres')) {
+  const server = await startPostgresServer()
+  const url = await server.createDatabase('pages')
+  slowest.push(await inFolder(folder => measureStore('postgres', url, folder)))
+  await server.close()
+}
+const worst = Math.max(...slowest)
+print(`The slowest answer took ${worst.toFixed(0)} ms; the bound is ${boundMs} ms.`)
+process.exitCode = worst > boundMs ? 1 : 0
