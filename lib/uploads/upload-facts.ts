@@ -1,4 +1,4 @@
-import { headerValue } from '../http/headers.ts'
+import { headerValues } from '../http/headers.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -36,7 +36,7 @@ export class UploadFacts {
     const { headers, rawHeaders } = exchange.request
     const isPlain = (headers['content-encoding'] ?? 'identity') === 'identity'
     // The body is the file itself, and nothing describes it.
-    const isRaw = headerValue(rawHeaders, 'x-goog-upload-protocol')?.trim().toLowerCase() === 'raw'
+    const isRaw = isRawUpload(exchange)
     if (operation.carriesFile === 'description' && !isRaw) {
       if (this.#isStrict) upload.watch(new OwnNameWatcher(isPlain, headers['content-type'] ?? ''))
       return
@@ -66,4 +66,17 @@ export class UploadFacts {
   end(exchange: Exchange): void {
     this.#watched.get(exchange)?.abort()
   }
+}
+
+/** Said by the header, and by nothing that a server could take for another protocol. */
+function isRawUpload({ request: { rawHeaders, headers, url = '' } }: Exchange): boolean {
+  const query = url.indexOf('?')
+  const told = [...new URLSearchParams(query === -1 ? '' : url.slice(query + 1))]
+    .filter(([name]) => /^\$?upload_?(?:type|protocol)$/i.test(name))
+    .map(([, value]) => value)
+  const protocols = [...headerValues(rawHeaders, 'x-goog-upload-protocol'), ...told]
+  const isMultipart = /^\s*multipart\//i.test(headers['content-type'] ?? '')
+  return (
+    protocols.length > 0 && protocols.every(value => value.trim().toLowerCase() === 'raw') && !isMultipart
+  )
 }

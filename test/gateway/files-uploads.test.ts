@@ -235,6 +235,18 @@ await t.test("an upload cannot bring a name that may have been another's", async
     })
     t.equal(answer.status, status, `${body.slice(0, 60)}: ${answer.body.toString()}`)
   }
+  // What is raw by one sign and not by another is read as a description.
+  for (const [query, type] of [
+    ['?uploadType=multipart', 'application/json'],
+    ['?upload_protocol=resumable', 'application/json'],
+    ['', parts],
+  ] as const) {
+    const answer = await send(`${gateway.url}/upload/v1beta/files${query}`, {
+      headers: ['x-goog-api-key', gateway.key, 'x-goog-upload-protocol', 'raw', 'content-type', type],
+      body: type === parts ? related(named) : named,
+    })
+    t.equal(answer.status, 501, answer.body.toString())
+  }
   t.equal(provider.requests.length, 0)
 })
 

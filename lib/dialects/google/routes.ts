@@ -80,7 +80,11 @@ export const googleRoutes: readonly RouteRow[] = [...modelTable.rows, ...table.r
 export function matchGoogle(method: string, pathAndQuery: string): RouteMatch {
   const path = pathOf(pathAndQuery)
   const isMethod = path.startsWith('/models/') && path.includes(':') && !path.includes('/operations/')
-  if (!isMethod) return table.match(method, pathAndQuery)
+  if (!isMethod) {
+    const match = table.match(method, pathAndQuery)
+    if (match.operation.readUsage !== undefined) requireReadableAnswer(pathAndQuery)
+    return match
+  }
   const match = modelTable.match(method, pathAndQuery)
   requireReadableAnswer(pathAndQuery)
   return match

@@ -182,6 +182,10 @@ await t.test('answers whose usage could not be read are refused', async t => {
       param: 'alt',
     })
   }
+  for (const path of ['/cachedContents', '/interactions']) {
+    t.throws(() => google.match('POST', `${path}?alt=proto`), { code: 'request_invalid' }, path)
+  }
+  t.throws(() => google.match('GET', '/batches/b?alt=proto'), { code: 'request_invalid' })
   for (const query of ['alt=sse', 'alt=json', 'prettyPrint=false']) {
     t.ok(google.match('POST', `/models/gemini:streamGenerateContent?${query}`))
   }
