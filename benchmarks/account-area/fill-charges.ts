@@ -31,7 +31,7 @@ function chunk(filling: Filling, from: number, padded: Padded): string {
     WITH RECURSIVE numbers (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${from + chunkRows - 1})
     SELECT ${padded('n', 26)}, 0, '${accountId}',
       CASE WHEN n % 100000 = 77 THEN '${rare}' WHEN n % 5 = 0 THEN '${other}' ELSE '${common}' END,
-      ${begin} + n * ${stepMs}, 'sandbox',
+      ${begin} + CAST(n AS BIGINT) * ${stepMs}, 'sandbox',
       CASE WHEN n % 100000 = 99 THEN 'rare-model' ELSE 'model-' || (n % 25) END, 'openai', 'chat',
       CASE WHEN n % 50000 = 5 THEN 'refused' WHEN n % 40 = 1 THEN 'aborted' ELSE 'completed' END, 'provider',
       '[{"model":"model-' || (n % 25) || '","meters":{"input":' || (n % 9000) || ',"cachedInput":300,"output":450},"priceVersion":"${priceVersion}","amountMicros":' || (1000 + n % 90000) || '}]',

@@ -5,6 +5,7 @@ import { chargesContract } from './charges.ts'
 import { holdsContract } from './holds.ts'
 import { jobsContract } from './jobs.ts'
 import { objectsContract } from './objects.ts'
+import { chargeSearchContract } from './charge-search.ts'
 import { spendingContract } from './spending.ts'
 import type { OpenStore } from './store-under-test.ts'
 import { usersContract } from './users.ts'
@@ -15,6 +16,7 @@ export async function ledgerContract(t: Test, open: OpenStore): Promise<void> {
   await budgetsContract(t, open)
   await chargesContract(t, open)
   await spendingContract(t, open)
+  await chargeSearchContract(t, open)
   await accountsContract(t, open)
   await keysContract(t, open)
   await objectsContract(t, open)
