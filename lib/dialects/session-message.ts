@@ -10,34 +10,44 @@ import {
 /** An object of JSON. */
 export type Fields = Readonly<Record<string, unknown>>
 
+/** Work that is done step by step, so that a long message keeps nobody waiting. */
+export type Steps<T> = Generator<undefined, T>
+
+/** How much of a message is scanned in one step. */
+const stepBytes = 16_384
+/** More parts than any message needs; each takes up some memory. */
+const findingsMax = 20_000
+
 /**
  * What a message from a client says of what is of interest.
  * @throws GatewayError body_invalid, also for JSON that is no object; field_ambiguous
  */
-export function scanMessage(message: Buffer, interest: Interest, options: ScanOptions = {}): ScanResult {
-  return scannedMessage(() => {
-    const scanner = new JsonScanner(interest, options, true)
-    scanner.push(message)
+export function* scanMessage(
+  message: Buffer,
+  interest: Interest,
+  options: ScanOptions = {},
+): Steps<ScanResult> {
+  const scanner = new JsonScanner(interest, { findingsMax, ...options }, true)
+  try {
+    for (let start = 0; start < message.length; start += stepBytes) {
+      if (start > 0) yield undefined
+      scanner.push(message.subarray(start, start + stepBytes))
+    }
     const found = scanner.end()
-    if (!scanner.isObject) throw new GatewayError('body_invalid', 'A message must be a JSON object.')
-    return found
-  })
+    if (scanner.isObject) return found
+  } catch (error) {
+    throw toldError(error)
+  }
+  throw new GatewayError('body_invalid', 'A message must be a JSON object.')
 }
 
-/**
- * A scan of one message of a session, with its errors as the client is told them.
- * @throws GatewayError body_invalid, field_ambiguous
- */
-function scannedMessage<T>(scan: () => T): T {
-  try {
-    return scan()
-  } catch (error) {
-    if (!(error instanceof JsonScanError)) throw error
-    throw new GatewayError(error.reason === 'duplicate' ? 'field_ambiguous' : 'body_invalid', error.message, {
-      cause: error,
-      ...(error.path === '' ? {} : { param: error.path }),
-    })
-  }
+/** An error of the scan as the client is told it. */
+function toldError(error: unknown): unknown {
+  if (!(error instanceof JsonScanError)) return error
+  return new GatewayError(error.reason === 'duplicate' ? 'field_ambiguous' : 'body_invalid', error.message, {
+    cause: error,
+    ...(error.path === '' ? {} : { param: error.path }),
+  })
 }
 
 /** The length of strings that are no text: sound and pictures. */

@@ -1,5 +1,6 @@
 import type { GatewayError } from '../errors.ts'
 import type { NamedObject, UsageLine } from '../money/usage.ts'
+import type { Steps } from './session-message.ts'
 
 /** What a message from the client means for the turns of a session. */
 export interface ClientEvent {
@@ -70,7 +71,7 @@ export interface SessionReader {
   /** Responses are spoken, as far as is known. */
   readonly isSpoken: boolean
   /** @throws GatewayError body_invalid, field_ambiguous */
-  onClient(message: Buffer): ClientEvent
+  onClient(message: Buffer): Steps<ClientEvent>
   onServer(message: Buffer): readonly ServerEvent[]
 }
 
@@ -83,7 +84,7 @@ export interface SessionProtocol {
    * What the provider keeps that a message from the client names.
    * @throws GatewayError body_invalid, field_ambiguous
    */
-  objectsIn(message: Buffer): readonly NamedObject[]
+  objectsIn(message: Buffer): Steps<readonly NamedObject[]>
   /** An error as a message of the protocol; undefined where it has none and errors close the session. */
   errorMessage?(error: GatewayError, eventId: string): string
 }

@@ -1,3 +1,4 @@
+import { runSteps } from '../bodies/run-steps.ts'
 import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../dialects/session.ts'
 import { GatewayError } from '../errors.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
@@ -46,10 +47,13 @@ export class SessionMeter implements SessionTap {
   }
 
   onClientMessage(data: Buffer): Promise<Buffer | undefined> | Buffer | undefined {
-    const { reader, conversation } = this.#options
-    const event = reader.onClient(data)
+    const event = runSteps(this.#options.reader.onClient(data))
+    return event instanceof Promise ? event.then(told => this.#hear(told, data)) : this.#hear(event, data)
+  }
+
+  #hear(event: ClientEvent, data: Buffer): Promise<Buffer | undefined> | Buffer | undefined {
     const changed = this.#checkModel(event, data)
-    conversation.hear(event)
+    this.#options.conversation.hear(event)
     if (event.starts === undefined) return changed
     if (event.starts === 'input') {
       this.#hasSpoken = true

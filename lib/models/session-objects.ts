@@ -1,3 +1,4 @@
+import { runSteps } from '../bodies/run-steps.ts'
 import type { Config } from '../config/config.ts'
 import type { SessionProtocol } from '../dialects/session.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -26,11 +27,13 @@ export class SessionObjects implements SessionTap {
 
   /** @throws GatewayError object_not_found; a rejection refuses the message */
   onClientMessage(data: Buffer): Promise<undefined> | undefined {
-    const named = this.#protocol.objectsIn(data)
+    const named = runSteps(this.#protocol.objectsIn(data))
+    if (named instanceof Promise) return named.then(found => this.#check(found))
     return named.length === 0 ? undefined : this.#check(named)
   }
 
   async #check(named: readonly NamedObject[]): Promise<undefined> {
+    if (named.length === 0) return
     const { dialect, providerName } = this.#exchange.get('route')
     const accountId = this.#exchange.find('key')?.accountId
     const { chosen } = await ownerOfObjects(this.#context, accountId, dialect.name, named, providerName)

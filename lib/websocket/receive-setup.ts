@@ -1,4 +1,5 @@
 import { memoryBody } from '../bodies/request-body.ts'
+import { runSteps } from '../bodies/run-steps.ts'
 import { scanMessage } from '../dialects/session-message.ts'
 import { GatewayError } from '../errors.ts'
 import type { Route } from '../exchange-facts.ts'
@@ -37,9 +38,8 @@ export async function receiveSetup(
   }
   client.accept(['x-gateway-request-id', exchange.id], undefined)
   const { data } = await client.firstMessage(timeoutMs)
-  const facts = operation.factsFromJson(scanMessage(data, interest, { foldUnderscores: true }), {
-    length: data.length,
-  })
+  const scan = await runSteps(scanMessage(data, interest, { foldUnderscores: true }))
+  const facts = operation.factsFromJson(scan, { length: data.length })
   const body = memoryBody(data)
   // The span of the model is its bare name, as in a form.
   return { facts, isForm: true, body, content: body }

@@ -1,7 +1,7 @@
 import type { NamedObject } from '../../money/usage.ts'
 import { anyOf, list, object } from '../interest.ts'
 import { objectsIn } from '../named-objects.ts'
-import { scanMessage } from '../session-message.ts'
+import { scanMessage, type Steps } from '../session-message.ts'
 import { contents, part } from './content-request.ts'
 
 const functionResponse = object({ parts: anyOf(list(part), part) })
@@ -15,6 +15,6 @@ const message = object({
  * What a message of Gemini Live names; what its setup names is read with it.
  * @throws GatewayError body_invalid, field_ambiguous
  */
-export function liveObjects(data: Buffer): readonly NamedObject[] {
-  return objectsIn(scanMessage(data, message, { foldUnderscores: true }))
+export function* liveObjects(data: Buffer): Steps<readonly NamedObject[]> {
+  return objectsIn(yield* scanMessage(data, message, { foldUnderscores: true }))
 }

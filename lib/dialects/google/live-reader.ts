@@ -9,6 +9,7 @@ import {
   parseMessage,
   scanMessage,
   type Fields,
+  type Steps,
 } from '../session-message.ts'
 import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../session.ts'
 import { UsageFields } from '../usage-fields.ts'
@@ -33,10 +34,10 @@ const liveNames = { ...generateNames, output: 'responseTokenCount', total: '' }
 export class LiveReader implements SessionReader {
   readonly startsByItself = true
   readonly isSpoken = true
-  #isInTurn = false
+  #isInTurn = false;
 
-  onClient(message: Buffer): ClientEvent {
-    const scan = scanMessage(message, clientInterest, { foldUnderscores: true })
+  *onClient(message: Buffer): Steps<ClientEvent> {
+    const scan = yield* scanMessage(message, clientInterest, { foldUnderscores: true })
     if (findField(scan, 'setup') !== undefined) {
       throw new GatewayError('body_invalid', 'A session is set up once, by its first message.', {
         param: 'setup',

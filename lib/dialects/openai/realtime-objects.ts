@@ -1,7 +1,7 @@
 import type { NamedObject } from '../../money/usage.ts'
 import { list, object } from '../interest.ts'
 import { names, objectsIn } from '../named-objects.ts'
-import { scanMessage } from '../session-message.ts'
+import { scanMessage, type Steps } from '../session-message.ts'
 import { tool } from './responses.ts'
 
 const prompt = object({ id: names('prompt') })
@@ -18,6 +18,6 @@ const message = object({
  * What a Realtime event names. Items of the conversation are the session's own.
  * @throws GatewayError body_invalid, field_ambiguous
  */
-export function realtimeObjects(event: Buffer): readonly NamedObject[] {
-  return objectsIn(scanMessage(event, message))
+export function* realtimeObjects(event: Buffer): Steps<readonly NamedObject[]> {
+  return objectsIn(yield* scanMessage(event, message))
 }

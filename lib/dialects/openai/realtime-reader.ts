@@ -11,6 +11,7 @@ import {
   parseMessage,
   scanMessage,
   type Fields,
+  type Steps,
 } from '../session-message.ts'
 import type { ClientEvent, ServerEvent, SessionContext, SessionReader, TurnUsage } from '../session.ts'
 import { UsageFields } from '../usage-fields.ts'
@@ -57,8 +58,8 @@ export class RealtimeReader implements SessionReader {
     return this.#isSpoken
   }
 
-  onClient(message: Buffer): ClientEvent {
-    const scan = scanMessage(message, clientInterest)
+  *onClient(message: Buffer): Steps<ClientEvent> {
+    const scan = yield* scanMessage(message, clientInterest)
     const type = readString(scan, 'type') ?? ''
     const id = readString(scan, 'id')
     const sound = encodedLength(scan, 'audio')
