@@ -1,5 +1,6 @@
 import t from 'tap'
 import { goodPassword, startAccountArea } from '../fixtures/account-area.ts'
+import { accountPaths } from '../fixtures/account-pages.ts'
 
 const area = await startAccountArea(t)
 const origin = new URL(area.url).origin
@@ -19,6 +20,11 @@ const forms: readonly (readonly [path: string, fields: Record<string, string>])[
   ['/consents', { offer: 'yes', personalData: 'yes' }],
   ['/keys/new', { name: 'stolen' }],
   ['/keys/x/revoke', {}],
+  ['/settings/profile', { name: 'stolen', language: 'en' }],
+  ['/settings/email', { newEmail: 'thief@example.org', currentPassword: goodPassword }],
+  ['/settings/email/confirm', { token: 'x' }],
+  ['/settings/alert', { below: '100' }],
+  ['/settings/delete', { currentPassword: goodPassword, understood: 'yes' }],
   ['/security/password', { currentPassword: goodPassword, newPassword: 'stolen password' }],
   ['/security/sessions/end', { id: 'x' }],
   ['/security/sessions/end-others', {}],
@@ -26,6 +32,13 @@ const forms: readonly (readonly [path: string, fields: Record<string, string>])[
   ['/security/two-factor/confirm', { code: '123456' }],
   ['/security/two-factor/remove', { password: goodPassword }],
 ]
+
+await t.test('every form there is is tried here', async t => {
+  t.same(
+    accountPaths('POST').toSorted(),
+    forms.map(([path]) => path.replace('/keys/x/', '/keys/:id/')).toSorted(),
+  )
+})
 
 await t.test('a form that no page of ours made is refused', async t => {
   const own = await browser.token('/security')
@@ -67,14 +80,14 @@ await t.test('the token of before signing in is worth nothing after it', async t
 await t.test('what changes something is not done by a link', async t => {
   for (const [path] of forms) {
     const { status, setCookies } = await browser.get(path)
-    t.ok([200, 303, 404].includes(status), path)
+    t.ok([200, 303, 404, 410].includes(status), path)
     t.same(setCookies, [])
   }
   t.equal((await browser.get('/')).status, 200)
 })
 
 await t.test('every answer says what browsers may do with it', async t => {
-  const pages = ['/', '/security', '/sign-up', '/documents/offer', '/nowhere', '/confirm?token=x']
+  const pages = [...accountPaths('GET'), '/nowhere', '/confirm?token=x']
   for (const path of pages) {
     for (const who of [browser, area.browser()]) {
       const { headers, text } = await who.get(path)

@@ -232,6 +232,14 @@ export const baseStyle = css`
       order: 3;
       flex-basis: 100%;
     }
+    /* All sections at once: who cannot see a section does not look for it. */
+    .top nav ul {
+      flex-wrap: wrap;
+      gap: 0;
+    }
+    .top nav a {
+      padding: 0.4rem 0.6rem;
+    }
     .brand {
       flex: 1;
     }

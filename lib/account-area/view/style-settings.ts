@@ -28,6 +28,16 @@ export const settingsStyle = css`
     font-weight: 600;
     border-bottom-color: var(--accent);
   }
+  .setting .stack {
+    align-content: start;
+  }
+  @media (min-width: 56rem) {
+    .setting {
+      grid-template-columns: minmax(0, 5fr) minmax(0, 8fr);
+      gap: 2.5rem;
+      padding: 1.5rem;
+    }
+  }
   .points {
     padding-left: 1.2rem;
     display: grid;

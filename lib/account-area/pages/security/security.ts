@@ -5,6 +5,7 @@ import type { ListedSession } from '../../sign-in/sessions.ts'
 import { emptyForm, field, form, formProblems, notice } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
+import { settingCard } from '../../view/setting-card.ts'
 import { settingsTabs } from '../settings/settings-tabs.ts'
 import { deviceName } from './device-name.ts'
 
@@ -16,9 +17,10 @@ export interface SecurityForms {
 
 function passwordForm(page: OwnPage, state: FormState): Html {
   const { fields, security } = page.texts
-  return html`<section class="card">
-    <h2>${security.password}</h2>
-    ${form(
+  return settingCard(
+    security.password,
+    security.passwordHint,
+    html`${form(
       page,
       '/security/password',
       html`<input type="hidden" name="username" autocomplete="username" value="${page.session.user.email}" />
@@ -36,20 +38,17 @@ function passwordForm(page: OwnPage, state: FormState): Html {
           autocomplete: 'new-password',
         })}
         <div><button>${security.changePassword}</button></div>`,
-    )}
-  </section>`
+    )}`,
+  )
 }
 
 function twoFactorForm(page: OwnPage, state: FormState): Html {
   const { fields, security } = page.texts
   const { hasTwoFactor } = page.session.user
-  return html`<section class="card">
-    <div class="row between">
-      <h2>${security.twoFactor}</h2>
-      ${hasTwoFactor ? html`<span class="badge good">${security.on}</span>` : ''}
-    </div>
-    <p class="quiet">${hasTwoFactor ? security.twoFactorOn : security.twoFactorOff}</p>
-    ${form(
+  return settingCard(
+    html`${security.twoFactor} ${hasTwoFactor ? html`<span class="badge good">${security.on}</span>` : ''}`,
+    hasTwoFactor ? security.twoFactorOn : security.twoFactorOff,
+    html`${form(
       page,
       hasTwoFactor ? '/security/two-factor/remove' : '/security/two-factor',
       html`${field(state, {
@@ -65,8 +64,8 @@ function twoFactorForm(page: OwnPage, state: FormState): Html {
               : html`<button>${security.setUp}</button>`
           }
         </div>`,
-    )}
-  </section>`
+    )}`,
+  )
 }
 
 function sessionRow(page: OwnPage, session: ListedSession): Html {

@@ -4,6 +4,7 @@ import { languages } from '../../texts/texts.ts'
 import { emptyForm, field, form, formProblems, notice } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
+import { settingCard } from '../../view/setting-card.ts'
 import { roublesTyped } from './roubles-typed.ts'
 import { settingsTabs } from './settings-tabs.ts'
 
@@ -17,10 +18,10 @@ export interface SettingsForms {
 function profileForm(page: OwnPage, state: FormState): Html {
   const { fields, settings, shell } = page.texts
   const chosen = state.typed['language'] ?? page.language
-  return html`<section class="card">
-    <h2>${settings.profile}</h2>
-    <p class="quiet">${settings.profileHint}</p>
-    ${form(
+  return settingCard(
+    settings.profile,
+    settings.profileHint,
+    html`${form(
       page,
       '/settings/profile',
       html`${field(state, { name: 'name', label: fields.name, autocomplete: 'name', isOptional: true })}
@@ -34,16 +35,16 @@ function profileForm(page: OwnPage, state: FormState): Html {
           </select>
         </div>
         <div><button>${settings.save}</button></div>`,
-    )}
-  </section>`
+    )}`,
+  )
 }
 
 function emailForm(page: OwnPage, state: FormState): Html {
   const { fields, settings } = page.texts
-  return html`<section class="card">
-    <h2>${settings.email}</h2>
-    <p>${settings.emailNow(page.session.user.email)}</p>
-    ${form(
+  return settingCard(
+    settings.email,
+    settings.emailNow(page.session.user.email),
+    html`${form(
       page,
       '/settings/email',
       html`${field(state, {
@@ -60,16 +61,16 @@ function emailForm(page: OwnPage, state: FormState): Html {
           autocomplete: 'current-password',
         })}
         <div><button>${settings.changeEmail}</button></div>`,
-    )}
-  </section>`
+    )}`,
+  )
 }
 
 function alertForm(page: OwnPage, state: FormState): Html {
   const { settings } = page.texts
-  return html`<section class="card">
-    <h2>${settings.alert}</h2>
-    <p class="quiet">${settings.alertText}</p>
-    ${form(
+  return settingCard(
+    settings.alert,
+    settings.alertText,
+    html`${form(
       page,
       '/settings/alert',
       html`${field(state, {
@@ -80,18 +81,18 @@ function alertForm(page: OwnPage, state: FormState): Html {
           isOptional: true,
         })}
         <div><button>${settings.save}</button></div>`,
-    )}
-  </section>`
+    )}`,
+  )
 }
 
 function deletion(page: OwnPage): Html {
   const { settings } = page.texts
-  return html`<section class="card">
-    <h2>${settings.deleteTitle}</h2>
-    <p class="quiet">${settings.deleteText}</p>
-    <p class="quiet small">${settings.accountNumber}: <code>${page.account.accountId}</code></p>
-    <div><a class="button danger" href="/settings/delete">${settings.deleteLink}</a></div>
-  </section>`
+  return settingCard(
+    settings.deleteTitle,
+    settings.deleteText,
+    html`<p class="quiet small">${settings.accountNumber}: <code>${page.account.accountId}</code></p>
+      <div><a class="button danger" href="/settings/delete">${settings.deleteLink}</a></div>`,
+  )
 }
 
 /** The page with its forms, also after one was sent and refused. */

@@ -5,6 +5,7 @@ export const security: typeof russian.security = {
   title: 'Security',
   password: 'Password',
   changePassword: 'Change the password',
+  passwordHint: 'Changing it ends your other sessions.',
   sessions: 'Sessions',
   thisSession: 'this session',
   signedIn: 'Signed in',

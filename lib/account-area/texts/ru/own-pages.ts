@@ -3,6 +3,7 @@ export const security = {
   title: 'Безопасность',
   password: 'Пароль',
   changePassword: 'Сменить пароль',
+  passwordHint: 'После смены пароля остальные сеансы завершатся.',
   sessions: 'Сеансы',
   thisSession: 'этот сеанс',
   signedIn: 'Вход выполнен',
