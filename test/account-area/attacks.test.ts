@@ -21,7 +21,7 @@ interface Victim {
 
 /** Gives somebody money, a key of that name and a charge for that model. */
 async function use(email: string, name: string, model: string): Promise<Victim> {
-  const { accounts, url, chargeOf } = area.test
+  const { accounts, url } = area.test
   const accountId = await area.accountOf(email)
   await accounts.credit({ accountId, amountMicros: 100_000_000, reason: 'test' })
   const { id: keyId, key } = await accounts.createKey({ accountId, name })
@@ -32,7 +32,7 @@ async function use(email: string, name: string, model: string): Promise<Victim> 
   })
   await answer.text()
   const requestId = answer.headers.get('x-gateway-request-id') ?? ''
-  await chargeOf(requestId)
+  await area.test.chargeOf(requestId)
   return { email, keyId, requestId }
 }
 
