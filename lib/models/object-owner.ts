@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Config, ProviderConfig } from '../config/config.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
@@ -17,6 +18,9 @@ export interface ObjectOwner {
   readonly objects: readonly ProviderObject[]
 }
 
+/** Names that are looked for in one turn of the event loop. */
+const atOnce = 50
+
 /** Google's own, beside what the config names: files have this address also where a proxy stands before it. */
 const googleHost = 'generativelanguage.googleapis.com'
 
@@ -34,15 +38,19 @@ export async function ownerOfObjects(
   providerName: string | undefined,
 ): Promise<ObjectOwner> {
   const providers = providersFor(context.config, dialectName, providerName)
-  const own = referred.filter(({ host }) => host === undefined || isOwnHost(host, providers))
+  const own = distinct(referred.filter(({ host }) => host === undefined || isOwnHost(host, providers)))
   // All of them are looked for at every provider, so that it takes as long whoever owns what.
   const isStrict = context.config.isolation === 'strict'
-  const found = await Promise.all(
-    own.map(async named => {
+  const found: (ProviderObject | undefined)[] = []
+  for (let start = 0; start < own.length; start += atOnce) {
+    // Requests with thousands of names keep nobody else waiting.
+    if (start > 0) await setImmediate()
+    const group = own.slice(start, start + atOnce).map(async named => {
       const known = await findEverywhere(context.ledger, named, providers)
       return known.find(object => object.accountId === accountId) ?? (isStrict ? undefined : known[0])
-    }),
-  )
+    })
+    found.push(...(await Promise.all(group)))
+  }
   let chosen: ChosenProvider | undefined
   for (const [index, object] of found.entries()) {
     if (object === undefined) {
@@ -60,6 +68,17 @@ export async function ownerOfObjects(
     chosen = next
   }
   return { chosen, objects: found.filter(object => object !== undefined) }
+}
+
+/** Each name once, where it stands first. */
+function distinct(named: readonly NamedObject[]): readonly NamedObject[] {
+  if (named.length < 2) return named
+  const first = new Map<string, NamedObject>()
+  for (const one of named) {
+    const name = `${one.kind} ${one.id}`
+    if (!first.has(name)) first.set(name, one)
+  }
+  return [...first.values()]
 }
 
 /** The key that began an upload, for those who go on with it by its address alone; undefined for an unknown one. */

@@ -163,6 +163,25 @@ await t.test("an address of the provider's own files is a name, other addresses 
   t.equal(upstream.requests.length, 4)
 })
 
+await t.test('among very many names the one that is not the own is found', async t => {
+  const ask = (last: string) => {
+    const content = Array.from({ length: 2000 }, () => ({ type: 'input_file', file_id: 'own-1' }))
+    content.push({ type: 'input_file', file_id: last })
+    return send(`${gateway.url}/v1/responses/input_tokens`, {
+      headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', 'application/json'],
+      body: JSON.stringify({ model: 'some-model', input: [{ role: 'user', content }] }),
+    })
+  }
+  t.equal((await ask('own-1')).status, 200)
+  const sent = upstream.requests.length
+  for (const last of ['theirs-1', 'nobody-1']) {
+    const { status, body } = await ask(last)
+    t.equal(status, 404)
+    t.match(body.toString(), last)
+  }
+  t.equal(upstream.requests.length, sent)
+})
+
 await t.test('nothing of it cost anything', async t => {
   t.same(await gateway.charges(), [])
   t.equal((await gateway.balance()).heldMicros, 0)
