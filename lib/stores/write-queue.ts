@@ -102,8 +102,8 @@ interface WriteQueueOptions<Operation> {
 }
 
 /**
- * Gathers operations while the writer is busy and sends them as one batch the moment it is not: nobody
- * waits for a batch to fill.
+ * Gathers operations while the writer is busy and sends them as one batch in the turn of the event loop in
+ * which it is not: nobody waits for a batch to fill.
  */
 export class WriteQueue<Operation = StoreOperation> {
   readonly #options: WriteQueueOptions<Operation>
@@ -200,8 +200,8 @@ export class WriteQueue<Operation = StoreOperation> {
 
   #schedule(): void {
     this.#isScheduled = true
-    // Calls that are made in the same moment go together.
-    queueMicrotask(() => {
+    // What all requests ask for that were read in this turn of the event loop goes together.
+    setImmediate(() => {
       this.#isScheduled = false
       if (this.#isFree && this.#gathering.operations.length > 0) this.#send()
     })
@@ -244,8 +244,8 @@ export class WriteQueue<Operation = StoreOperation> {
     for (const { batch: own } of kept) if (!own.isCommitted) own.commit()
     batch.commit()
     this.#setFailure(undefined)
-    if (this.#gathering.operations.length > 0) this.#send()
-    else this.#onIdle?.()
+    if (this.#gathering.operations.length === 0) this.#onIdle?.()
+    else if (!this.#isScheduled) this.#schedule()
   }
 
   #failed(batch: GatheringBatch<Operation>, error: LedgerUnavailableError): void {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { LedgerUnavailableError } from '../../../lib/ledger/ledger.ts'
 import type { BatchReport, StoreOperation } from '../../../lib/stores/store-operation.ts'
@@ -28,15 +28,17 @@ await t.test('what is asked in one moment goes together, and what comes meanwhil
   const { queue, sent } = openQueue()
   const first = queue.add(named('a'), kept)
   queue.add(named('b'), kept)
-  await delay(0)
+  await turn()
   t.strictSame(sent, ['a,b'])
   const second = queue.add(named('c'), kept)
   queue.add(named('d'), kept)
-  await delay(0)
+  await turn()
   t.strictSame(sent, ['a,b'], 'one batch at a time')
   t.equal(first.batch.isCommitted, false)
   queue.onReport({ ...committed, answers: [[1, 'yes']], refusals: [[0, 'no', 'not that']] })
-  t.strictSame(sent, ['a,b', 'c,d'], 'the next one leaves at once')
+  queue.add(named('e'), kept)
+  await turn()
+  t.strictSame(sent, ['a,b', 'c,d,e'], 'the next one takes along what the end of the first brought about')
   t.equal(first.batch.isCommitted, true)
   t.match(first.batch.refusalAt(0), { code: 'no', message: 'not that' })
   t.equal(first.batch.answerAt(1), 'yes')
@@ -54,7 +56,7 @@ await t.test('after a failure what is kept is sent again, before everything else
   const failed = queue.add(named('a'), owner('a'))
   queue.add(named('b'), dropped)
   queue.add(named('c'), owner('c'))
-  await delay(0)
+  await turn()
   const next = queue.add(named('d'), owner('d'))
   queue.onReport(full)
   t.type(await failed.batch.ended, LedgerUnavailableError)
@@ -72,7 +74,7 @@ await t.test('after a failure what is kept is sent again, before everything else
 await t.test('it tries again for as long as it takes, and tells each change of state once', async t => {
   const { queue, sent, states } = openQueue()
   queue.add(named('a'), kept)
-  await delay(0)
+  await turn()
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     queue.onReport(full)
     await delay(20)
@@ -87,7 +89,7 @@ await t.test('who waits for what is kept waits through failed attempts', async t
   const { queue } = openQueue()
   const charge = queue.add(named('a'), kept)
   const refused = queue.add(named('b'), kept)
-  await delay(0)
+  await turn()
   const waiting = writtenWithin(charge.batch, 10_000)
   queue.onReport(full)
   t.match(await charge.batch.ended, { message: /disk is full/ })
@@ -111,7 +113,7 @@ await t.test('who waits for what is kept waits through failed attempts', async t
 await t.test('a queue that the writer does not keep up with is full, and takes what comes', async t => {
   const { queue, sent } = openQueue(5, 3)
   queue.add(named('a'), kept)
-  await delay(0)
+  await turn()
   queue.add(named('b'), kept)
   queue.add(named('c'), kept)
   t.equal(queue.isFull, false, 'what is on its way does not wait')
@@ -129,7 +131,7 @@ await t.test('a queue that the writer does not keep up with is full, and takes w
 await t.test('when the writer is gone, everything that waits and everything that comes fails', async t => {
   const { queue, sent } = openQueue()
   const onTheWay = queue.add(named('a'), kept)
-  await delay(0)
+  await turn()
   const waiting = queue.add(named('b'), dropped)
   queue.stop(new LedgerUnavailableError('the writer is gone'))
   const late = queue.add(named('c'), kept)
