@@ -238,7 +238,8 @@ export const baseStyle = css`
       gap: 0;
     }
     .top nav a {
-      padding: 0.4rem 0.6rem;
+      padding: 0.4rem;
+      font-size: 0.95rem;
     }
     .brand {
       flex: 1;

@@ -38,6 +38,7 @@ export const partsStyle = css`
   }
   .field {
     display: grid;
+    grid-template-columns: minmax(0, 1fr);
     gap: 0.3rem;
   }
   label,

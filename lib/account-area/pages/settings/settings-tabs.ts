@@ -8,7 +8,7 @@ export function settingsTabs({ texts, path }: OwnPage): Html {
     html`<li><a href="${to}" ${own.startsWith(to) ? html`aria-current="page"` : ''}>${label}</a></li>`
   return html`<nav class="tabs" aria-label="${texts.settings.parts}">
     <ul>
-      ${tab('/settings', texts.settings.title)} ${tab('/security', texts.security.title)}
+      ${tab('/settings', texts.settings.general)} ${tab('/security', texts.security.title)}
     </ul>
   </nav>`
 }

@@ -3,6 +3,7 @@ import type * as russian from '../ru/settings.ts'
 /** Settings of a user and their account, and deleting them. */
 export const settings: typeof russian.settings = {
   title: 'Settings',
+  general: 'General',
   parts: 'Parts of the settings',
   profile: 'Profile',
   profileHint: 'Only you see the name. Pages and letters are in the language that you choose.',

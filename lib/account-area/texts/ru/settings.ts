@@ -1,6 +1,7 @@
 /** Settings of a user and their account, and deleting them. */
 export const settings = {
   title: 'Настройки',
+  general: 'Общие',
   parts: 'Части настроек',
   profile: 'Профиль',
   profileHint: 'Имя видите только вы. На выбранном языке показываем страницы и пишем письма.',
