@@ -16,7 +16,7 @@ const scanRows = 2000
 /** Rows that are looked through for one page; what is rarer is looked for further from the next page on. */
 const scanRowsMax = 30_000
 /** Rows that an export reads at a time. */
-const exportRows = 200
+const exportRows = 500
 
 const columns = `id, exchange_id, sequence, at, account_id, key_id, provider, model, dialect, operation, outcome,
   usage_source, lines, details, flags, amount_micros, overrun_micros`
