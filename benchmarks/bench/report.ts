@@ -38,6 +38,12 @@ export function writeReport(results: Results, { folder, isPinned, isQuick }: Rep
     '',
     memoryTable(results),
     '',
+    '## Workers',
+    '',
+    'Not pinned: the processes of the gateway may use every core, beside load and upstream.',
+    '',
+    scalingTable(results),
+    '',
   ].join('\n')
   writeFileSync(join(folder, 'report.md'), text)
   const cpu = Object.entries(results.saturation).filter(([name]) => name !== 'direct')
@@ -86,6 +92,22 @@ function saturationTable({ saturation, largePrompts }: Results): string {
       each.p99Ms.toFixed(2),
       whole(largePrompts[name]?.requestsPerSecond ?? 0),
       whole(each.errors + (largePrompts[name]?.errors ?? 0)),
+    ]),
+  )
+}
+
+function scalingTable({ scaling }: Results): string {
+  const one = Object.values(scaling)[0]
+  return table(
+    ['', 'requests/s', 'x one worker', 'CPU µs', 'cores used', 'of each process', 'errors'],
+    Object.entries(scaling).map(([name, each]) => [
+      name,
+      whole(each.requestsPerSecond),
+      (each.requestsPerSecond / (one?.requestsPerSecond ?? 1)).toFixed(2),
+      each.cpuMicros.toFixed(1),
+      each.coresUsed.toFixed(2),
+      each.shares.map(share => `${whole(share * 100)} %`).join(', '),
+      whole(each.errors),
     ]),
   )
 }

@@ -13,6 +13,7 @@ import {
   type Saturation,
   type Streams,
 } from './scenarios.ts'
+import { measureScaling, type Scaling } from './scaling.ts'
 import { gateway, nginx, portkey, relay, type Contender, type Target } from './targets.ts'
 
 export type { Effort }
@@ -28,6 +29,7 @@ export interface Results {
   readonly streams: Readonly<Record<string, Streams>>
   readonly memory: Readonly<Record<string, Memory>>
   readonly startMs: Readonly<Record<string, number>>
+  readonly scaling: Readonly<Record<string, Scaling>>
   readonly absent: readonly string[]
 }
 
@@ -71,8 +73,15 @@ function contenders(port: number): readonly Contender[] {
 
 /** Starts everything, measures by turns, stops everything. */
 export async function runAll(run: Run): Promise<Results> {
-  const targets: Target[] = []
   const absent: string[] = []
+  const measured = await measureContenders(run, absent)
+  // By themselves: nothing is pinned then, and all cores are theirs.
+  run.say('one worker and two')
+  return { ...measured, absent, scaling: await measureScaling(run.loader, run.upstreamPort, run.effort) }
+}
+
+async function measureContenders(run: Run, absent: string[]): Promise<Omit<Results, 'absent' | 'scaling'>> {
+  const targets: Target[] = []
   try {
     for (const contender of contenders(run.upstreamPort)) {
       const started = await contender()
@@ -80,13 +89,16 @@ export async function runAll(run: Run): Promise<Results> {
       else targets.push(started)
     }
     absent.forEach(reason => run.say(`left out: ${reason}`))
-    return { ...(await measureAll(run, targets)), absent }
+    return await measureAll(run, targets)
   } finally {
     for (const target of targets) await target.stop()
   }
 }
 
-async function measureAll(run: Run, targets: readonly Target[]): Promise<Omit<Results, 'absent'>> {
+async function measureAll(
+  run: Run,
+  targets: readonly Target[],
+): Promise<Omit<Results, 'absent' | 'scaling'>> {
   const { loader, effort, say, upstream } = run
   const idle = new Map(targets.map(target => [target.name, target.rssBytes()]))
   const looked = targets.filter(({ name }) => looksAt(name))
