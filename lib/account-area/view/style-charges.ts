@@ -67,6 +67,11 @@ export const chargesStyle = css`
     .filter select {
       padding: 0.5rem;
     }
+    /* Two days side by side, each in whole. */
+    .filter input[type='date'] {
+      padding: 0.5rem 0.3rem;
+      font-size: 0.85rem;
+    }
     table.charges,
     table.charges tbody,
     table.formula,
