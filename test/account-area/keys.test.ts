@@ -248,7 +248,10 @@ await t.test('there is a number of keys and a pace that no account goes beyond',
 
   const answers = await Promise.all([post(), post(), post()])
 
-  t.same(answers.map(({ status }) => status).toSorted((one, other) => one - other), [200, 422, 422])
+  t.same(
+    answers.map(({ status }) => status).toSorted((one, other) => one - other),
+    [200, 422, 422],
+  )
   t.match(answers.find(({ status }) => status === 422)?.text, /100 действующих ключей/)
   for (let index = 0; index < 58; index += 1) await post()
   t.match((await post()).text, 'Повторите через час')
