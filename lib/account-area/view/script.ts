@@ -10,5 +10,4 @@ for (const button of document.querySelectorAll('[data-copy]')) {
     setTimeout(() => { button.textContent = label }, 2000)
   })
 }
-document.querySelector('.top nav [aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' })
 `

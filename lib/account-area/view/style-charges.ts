@@ -72,6 +72,10 @@ export const chargesStyle = css`
       padding: 0.5rem 0.3rem;
       font-size: 0.85rem;
     }
+    .filter input[type='date'] {
+      padding-inline: 0.35rem;
+      font-size: 0.9rem;
+    }
     table.charges,
     table.charges tbody,
     table.formula,
