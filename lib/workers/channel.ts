@@ -2,7 +2,7 @@
 export interface Channel {
   send(message: unknown): void
   onMessage(listener: (message: unknown) => void): void
-  /** The other end is gone, and everything it had sent has been heard. */
+  /** The other end is gone, and what it had sent has been heard. */
   onClose(listener: () => void): void
 }
 
@@ -11,17 +11,37 @@ interface LinkedProcess {
   readonly connected: boolean
   send?(message: object, done: (error: Error | null) => void): boolean
   on(event: 'message', listener: (message: unknown) => void): unknown
-  once(event: 'disconnect', listener: () => void): unknown
+  once(event: 'disconnect' | 'exit', listener: () => void): unknown
+  disconnect?(): void
 }
+
+/** How long a process that has exited may be read from. */
+const restMs = 1000
 
 /** The channel that Node opens between a process and those it forks. */
 export function processChannel(linked: LinkedProcess): Channel {
   return {
     send(message) {
-      // What can no longer be sent is told of by `disconnect`, which comes in any case.
+      // What can no longer be sent is told of by the close.
       if (linked.connected) linked.send?.(message as object, () => undefined)
     },
     onMessage: listener => void linked.on('message', listener),
-    onClose: listener => void linked.once('disconnect', listener),
+    onClose(listener) {
+      let isClosed = false
+      const close = (): void => {
+        if (isClosed) return
+        isClosed = true
+        listener()
+      }
+      linked.once('disconnect', close)
+      // A process killed while a connection is handed to it may never be said to have disconnected; as long as
+      // it is not, connections would be handed to it.
+      linked.once('exit', () => {
+        setTimeout(() => {
+          if (linked.connected) linked.disconnect?.()
+          close()
+        }, restMs)
+      })
+    },
   }
 }

@@ -36,6 +36,8 @@ export class Peer<Theirs extends Operations, Ours extends Operations> {
     this.#channel = channel
     this.#ours = ours
     channel.onMessage(messages => {
+      // What comes after the end is of nobody: what was left open has been given back by then.
+      if (this.#isClosed) return
       for (const message of messages as readonly Message[]) this.#hear(message)
     })
     channel.onClose(() => this.#close())

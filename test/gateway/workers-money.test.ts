@@ -28,6 +28,7 @@ await t.test(
 
     for (let round = 0; round < rounds; round += 1) {
       const load = startPaidLoad(running.url, key, 24, 'go-on')
+      t.teardown(() => load.stop())
       for (let kill = 0; kill < 2; kill += 1) {
         await until(() => workerPids(running.written()).size === workers, 20_000)
         await delay(50 + Math.random() * 300)
