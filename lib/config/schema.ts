@@ -19,7 +19,7 @@ import {
 const dialect = z.strictObject({ baseUrl })
 
 const credentialText = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
-const weight = integer(1, 1000).optional().meta({ description: 'Its share beside the others; 1 unless said.' })
+const weight = integer(1, 1_000_000).optional().meta({ description: 'Its share beside the others; 1 unless said.' })
 const timeouts = z.strictObject({
   connectMs: milliseconds.optional(),
   firstByteMs: milliseconds.optional(),

@@ -47,7 +47,7 @@ for (const { call, name, status, body } of refusals) {
     const { gateway, used } = await startWithCredentials(
       t,
       call,
-      [{ value: 'bad', weight: 1000 }, 'good'],
+      [{ value: 'bad', weight: 1_000_000 }, 'good'],
       credential => (credential === 'bad' ? plainAnswer(status, json, body) : undefined),
     )
     for (let count = 0; count < 3; count += 1) {

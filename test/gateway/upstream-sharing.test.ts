@@ -16,7 +16,7 @@ await t.test(
     const { gateway, used } = await startWithCredentials(
       t,
       openai,
-      [{ value: 'limited', weight: 1000 }, 'free'],
+      [{ value: 'limited', weight: 1_000_000 }, 'free'],
       credential =>
         credential === 'limited' ? plainAnswer(429, [...json, 'retry-after', '60'], limited) : undefined,
     )
@@ -72,7 +72,7 @@ await t.test(
     const { gateway, used } = await startWithCredentials(
       t,
       openai,
-      [{ value: 'limited', weight: 1000 }, 'free'],
+      [{ value: 'limited', weight: 1_000_000 }, 'free'],
       credential =>
         credential === 'limited' ? plainAnswer(429, [...json, 'retry-after', '60'], limited) : undefined,
       { failover: { on: [] } },
