@@ -120,7 +120,8 @@ await t.test('what belongs together stays with one credential, and all have thei
   }
   for (const [kind, options] of Object.entries(kinds)) {
     const chosen: string[] = []
-    for (let index = 0; index < 40; index += 1) {
+    // So many that chance leaves none out: with forty, one run in a hundred did.
+    for (let index = 0; index < 120; index += 1) {
       const before = used().length
       for (let turn = 0; turn < 3; turn += 1) await askAs(gateway, openai, options(`name-${index}`, turn))
       const got = new Set(used().slice(before))
@@ -129,8 +130,8 @@ await t.test('what belongs together stays with one credential, and all have thei
     }
     t.equal(new Set(chosen).size, 4, `${kind}: every credential has some`)
     const heavy = chosen.filter(name => name === 'c-4').length
-    t.ok(heavy >= 10 && heavy <= 31, `${kind}: the weighty one has ${heavy} of 40`)
+    t.ok(heavy >= 27 && heavy <= 93, `${kind}: the weighty one has ${heavy} of 120`)
   }
-  await settled(gateway, 600)
+  await settled(gateway, 1800)
   await checkMoney(t, gateway)
 })
