@@ -2,9 +2,9 @@ import { createServer, type Socket } from 'node:net'
 import { hrtime } from 'node:process'
 
 // A provider that costs next to nothing: it reads as much of HTTP as it must and answers prepared bytes. What it
-// answers is asked for by the first member of the request, which every gateway passes on:
-//   {"user":"bench:delay=20"             waits 20 ms before it answers
-//   {"user":"bench:frames=64,rate=48"    an event stream of 64 frames, 48 a second; each frame says when it was sent
+// answers is asked for by a member of the request that every gateway passes on, if not always in the same place:
+//   "user":"bench:delay=20"             waits 20 ms before it answers
+//   "user":"bench:frames=64,rate=48"    an event stream of 64 frames, 48 a second; each frame says when it was sent
 
 const headEnd = Buffer.from('\r\n\r\n')
 const answerBody = Buffer.from(
@@ -52,7 +52,7 @@ class Connection {
     while (data.length > 0) {
       if (this.#bodyRest > 0) {
         if (this.#isBodyBegin)
-          this.#ask = /^\{"user":"bench:([^"]*)"/.exec(data.toString('latin1', 0, 80))?.[1] ?? ''
+          this.#ask = /"user":"bench:([^"]*)"/.exec(data.toString('latin1', 0, 1024))?.[1] ?? ''
         this.#isBodyBegin = false
         const taken = Math.min(this.#bodyRest, data.length)
         this.#bodyRest -= taken
