@@ -10,7 +10,7 @@ import { readShortBody } from './read-short-body.ts'
 import { bodyPieces, type RequestBody } from './request-body.ts'
 import { KeptMemory } from './kept-memory.ts'
 import type { SpoolFolder } from './spool-folder.ts'
-import { Turns } from './turns.ts'
+import { turns } from './turns.ts'
 
 interface BodiesOptions {
   /** All bodies together, in memory and in files. */
@@ -61,7 +61,6 @@ const promptBytesMax = 4096
 export class Bodies {
   readonly #options: BodiesOptions
   readonly #budget: BodyBudget
-  readonly #turns = new Turns()
 
   constructor(options: BodiesOptions) {
     this.#options = options
@@ -136,10 +135,10 @@ export class Bodies {
   /** Scans a body that was received before, as if it came now. */
   async scan<T>(content: RequestBody, scan: BodyScan<T>): Promise<T> {
     for await (const piece of bodyPieces(content)) {
-      const pending = pushInTurns(scan, piece, this.#turns)
+      const pending = pushInTurns(scan, piece)
       if (pending !== undefined) await pending
     }
-    return await this.#turns.take(() => scan.end())
+    return await turns.take(() => scan.end())
   }
 
   #keeping({ memoryBytesMax }: ReceiveOptions<unknown>): ConstructorParameters<typeof BodyStore>[0] {
@@ -169,7 +168,7 @@ export class Bodies {
       if (bytes.length > 0) scan?.push(bytes)
       return scan?.end()
     }
-    return bytes.length <= promptBytesMax ? scanAll() : await this.#turns.take(scanAll)
+    return bytes.length <= promptBytesMax ? scanAll() : await turns.take(scanAll)
   }
 
   async #receiveLong<T>(
@@ -186,12 +185,12 @@ export class Bodies {
       if (!isBegun) scan = options.scan(false, false)
       isBegun = true
       if (content !== raw) await content.append(piece)
-      if (scan !== undefined) await pushInTurns(scan, piece, this.#turns)
+      if (scan !== undefined) await pushInTurns(scan, piece)
     }
     await raw.finish()
     if (content !== raw) await content.finish()
     if (!isBegun) scan = options.scan(false, true)
-    return scan === undefined ? undefined : await this.#turns.take(() => scan.end())
+    return scan === undefined ? undefined : await turns.take(() => scan.end())
   }
 }
 

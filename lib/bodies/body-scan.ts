@@ -1,4 +1,4 @@
-import type { Turns } from './turns.ts'
+import { turns } from './turns.ts'
 
 /** Reads a body as it comes, and says at its end what it is. Both calls may refuse it by an error. */
 export interface BodyScan<T> {
@@ -6,17 +6,17 @@ export interface BodyScan<T> {
   end(): T
 }
 
-/** How much is scanned without looking at the time: less than a millisecond of the densest JSON. */
-const sliceBytes = 16_384
+/** How much is scanned without looking at the time: a fraction of a millisecond of the densest JSON. */
+const sliceBytes = 8192
 
 /** Has the scan take a chunk, in pieces that do not keep others waiting. */
-export function pushInTurns(scan: BodyScan<unknown>, chunk: Buffer, turns: Turns): Promise<void> | undefined {
+export function pushInTurns(scan: BodyScan<unknown>, chunk: Buffer): Promise<void> | undefined {
   if (chunk.length <= sliceBytes) return turns.take(() => scan.push(chunk)) ?? undefined
-  return pushSlices(scan, chunk, turns, 0)
+  return pushSlices(scan, chunk)
 }
 
-async function pushSlices(scan: BodyScan<unknown>, chunk: Buffer, turns: Turns, from: number): Promise<void> {
-  for (let start = from; start < chunk.length; start += sliceBytes) {
+async function pushSlices(scan: BodyScan<unknown>, chunk: Buffer): Promise<void> {
+  for (let start = 0; start < chunk.length; start += sliceBytes) {
     const pending = turns.take(() => scan.push(chunk.subarray(start, start + sliceBytes)))
     if (pending instanceof Promise) await pending
   }

@@ -1,7 +1,4 @@
-import { Turns } from './turns.ts'
-
-/** Messages of all sessions together. */
-const turns = new Turns()
+import { turns } from './turns.ts'
 
 /**
  * Runs what goes step by step, each a piece of work that is short enough for nobody to wait. What has one step

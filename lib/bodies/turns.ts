@@ -1,53 +1,59 @@
-/** How much of one turn of the event loop may go to reading bodies. */
-const turnMs = 2
+/** For how long in one turn of the event loop bodies, messages and media are read, from the first piece on. */
+const turnMs = 0.5
 
 /**
- * Shares out the time of the event loop among all bodies that are scanned, so that nobody else waits long
- * for those that take long to read. What finds no time left in this turn is done in a later one, in order.
+ * Shares out the time of the event loop among all that takes long to read, so that nobody else waits long for
+ * it. What finds no time left in this turn is done in a later one, in order.
  */
 export class Turns {
-  readonly #waiting: (() => void)[] = []
-  #usedMs = 0
-  #isCounting = false
+  readonly #waiting: (() => 'is done' | 'goes on')[] = []
+  #begunMs: number | undefined
 
   /** Does a short piece of work: at once where there is time, else in its turn. */
   take<T>(work: () => T): T | Promise<Awaited<T>> {
-    if (this.#usedMs < turnMs && this.#waiting.length === 0) return this.#run(work)
+    if (this.#hasTime()) return work()
     return new Promise((resolve, reject) => {
       this.#waiting.push(() => {
         try {
-          resolve(this.#run(work) as Awaited<T>)
+          resolve(work() as Awaited<T>)
         } catch (error) {
           reject(error)
         }
+        return 'is done'
       })
-      this.#count()
     })
   }
 
-  #run<T>(work: () => T): T {
-    const begunMs = performance.now()
-    try {
-      return work()
-    } finally {
-      this.#usedMs += performance.now() - begunMs
-      this.#count()
+  /**
+   * Asked before each short piece of what goes on in promises: undefined when it may go on at once, else it
+   * goes on in its turn.
+   */
+  enter(): Promise<void> | undefined {
+    if (this.#hasTime()) return undefined
+    return new Promise(resolve => {
+      this.#waiting.push(() => {
+        resolve()
+        return 'goes on'
+      })
+    })
+  }
+
+  #hasTime(): boolean {
+    if (this.#begunMs !== undefined) return performance.now() - this.#begunMs < turnMs
+    this.#begunMs = performance.now()
+    // Immediates run once a turn, after the sockets were read.
+    setImmediate(() => this.#nextTurn())
+    return true
+  }
+
+  #nextTurn(): void {
+    this.#begunMs = undefined
+    while (this.#waiting.length > 0 && this.#hasTime()) {
+      // What is left of this turn belongs to who goes on, in promises that are settled after this.
+      if (this.#waiting.shift()?.() === 'goes on') return
     }
   }
-
-  /** Immediates run once a turn, after the sockets were read. */
-  #count(): void {
-    if (this.#isCounting) return
-    this.#isCounting = true
-    setImmediate(() => {
-      this.#isCounting = false
-      this.#usedMs = 0
-      while (this.#usedMs < turnMs) {
-        const next = this.#waiting.shift()
-        if (next === undefined) return
-        next()
-      }
-      this.#count()
-    })
-  }
 }
+
+/** Of this process: there is one event loop. */
+export const turns = new Turns()

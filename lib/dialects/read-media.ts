@@ -23,29 +23,27 @@ const address: Base64Facts = { bytes: 0, head: Buffer.alloc(0), isValid: true, i
 export function readMedia(scan: ScanResult): readonly MediaPart[] {
   const found = scan.findings.filter(isMedia)
   if (found.length === 0) return []
-  const types = textsByParent(scan, 'mediaType')
-  const sources = textsByParent(scan, 'sourceType')
-  const blocks = textsByParent(scan, 'blockType')
+  const labels = labelsByParent(scan)
   const media: MediaPart[] = []
   for (const finding of found) {
-    if (isFileId(finding)) {
-      const block = blocks.get(parentOf(finding.path)) ?? blocks.get(parentOf(parentOf(finding.path)))
-      const part = uploadedPart(finding, kinds.get(block ?? ''))
-      if (part !== undefined && block !== 'container_upload') media.push(part)
-      continue
-    }
     const kind = kinds.get(finding.name)
     if (kind !== undefined) {
       media.push(mediaPartFromBase64(finding, undefined, kind))
       continue
     }
     const parent = parentOf(finding.path)
-    if (sources.get(parent) === 'text') continue
+    const beside = labels?.get(parent)
+    const block = beside?.blockType ?? labels?.get(parentOf(parent))?.blockType
+    if (isFileId(finding)) {
+      const part = uploadedPart(finding, kinds.get(block ?? ''))
+      if (part !== undefined && block !== 'container_upload') media.push(part)
+      continue
+    }
+    if (beside?.sourceType === 'text') continue
     const measured = finding.name === 'mediaUri' ? { ...finding, base64: address } : finding
-    const block = blocks.get(parent) ?? blocks.get(parentOf(parent))
     // What has its type beside it is named as a whole.
     media.push({
-      ...mediaPartFromBase64(measured, types.get(parent), kinds.get(block ?? '')),
+      ...mediaPartFromBase64(measured, beside?.mediaType, kinds.get(block ?? '')),
       path: parent,
       ...objectOf(finding),
     })
@@ -75,14 +73,28 @@ function objectOf(finding: Finding): Pick<MediaPart, 'object'> {
   return object === undefined ? {} : { object }
 }
 
-/** The strings of one name, by the object they stand in. */
-function textsByParent(scan: ScanResult, name: string): ReadonlyMap<string, string> {
-  const texts = new Map<string, string>()
+/** What is said of media by the members beside them. */
+interface Labels {
+  mediaType?: string
+  sourceType?: string
+  blockType?: string
+}
+
+/** Labels by the object they stand in; undefined where there are none, as with pictures by data URL. */
+function labelsByParent(scan: ScanResult): ReadonlyMap<string, Labels> | undefined {
+  let byParent: Map<string, Labels> | undefined
   for (const finding of scan.findings) {
-    const text = finding.name === name ? stringOf(finding) : undefined
-    if (text !== undefined) texts.set(parentOf(finding.path), text)
+    const { name } = finding
+    if (name !== 'mediaType' && name !== 'sourceType' && name !== 'blockType') continue
+    const text = stringOf(finding)
+    if (text === undefined) continue
+    byParent ??= new Map()
+    const parent = parentOf(finding.path)
+    const labels = byParent.get(parent)
+    if (labels === undefined) byParent.set(parent, { [name]: text })
+    else labels[name] = text
   }
-  return texts
+  return byParent
 }
 
 function parentOf(path: string): string {

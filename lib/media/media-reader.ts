@@ -1,4 +1,4 @@
-import { measuringTurn } from './measuring-turns.ts'
+import { turns } from '../bodies/turns.ts'
 import { MediaUnreadableError, type MediaSource } from './media-source.ts'
 
 const hopBytes = 4096
@@ -24,7 +24,7 @@ export class MediaBudget {
     if (this.#bytes < 0 || this.#steps < 0) {
       throw new MediaUnreadableError('Measuring it would take more work than a request may cause.')
     }
-    const turn = measuringTurn()
+    const turn = turns.enter()
     if (turn !== undefined) await turn
   }
 }

@@ -37,3 +37,18 @@ await t.test('what fails fails alone', async t => {
   await t.rejects(Promise.resolve(turns.take(fail)), /no/)
   t.equal(await turns.take(() => 1), 1)
 })
+
+await t.test('what goes on in promises has a turn to itself, and then waits for the others', async t => {
+  const turns = new Turns()
+  const steps: string[] = []
+  async function walk(name: string): Promise<void> {
+    for (let step = 0; step < 3; step += 1) {
+      const turn = turns.enter()
+      if (turn !== undefined) await turn
+      steps.push(`${name}${step}`)
+      busy(2)
+    }
+  }
+  await Promise.all([walk('a'), walk('b'), turns.take(() => steps.push('work'))])
+  t.same(steps, ['a0', 'a1', 'b0', 'work', 'a2', 'b1', 'b2'], 'in the order in which they asked')
+})
