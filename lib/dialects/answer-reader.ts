@@ -1,5 +1,5 @@
 import type { Interest } from '../http/json-scan.ts'
-import type { NamedObject, ObjectFacts, ObjectKind, UsageReading } from '../money/usage.ts'
+import type { JobSighting, NamedObject, ObjectFacts, ObjectKind, UsageReading } from '../money/usage.ts'
 import { AnswerBytes } from './answer-bytes.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
 import { objectNamed } from './named-objects.ts'
@@ -22,6 +22,8 @@ export abstract class AnswerReader implements UsageReader {
   /** The provider bills nothing for this answer, so zero is no surprise. */
   protected isFree = false
   protected model: string | undefined
+  /** Of what the answer is about; empty until it is told. */
+  protected objectId = ''
   readonly #bytes: AnswerBytes
   readonly #usages: KeptUsages
   readonly #objectKind: ObjectKind | undefined
@@ -89,6 +91,7 @@ export abstract class AnswerReader implements UsageReader {
     if (isOdd) this.flags.add('usage_zero')
     const raw = this.#usages.text()
     const sample = this.#unmeteredTextBytes > 0 ? this.#sample.text : undefined
+    const job = this.#job(lines.length > 0)
     return {
       lines,
       ...(raw !== undefined && { raw }),
@@ -101,11 +104,22 @@ export abstract class AnswerReader implements UsageReader {
       ...(sample !== undefined && { textSample: sample }),
       ...(this.model !== undefined && { model: this.model }),
       flags: [...this.flags],
+      ...(job !== undefined && { job }),
     }
+  }
+
+  #job(hasUsage: boolean): JobSighting | undefined {
+    const state = this.#objectKind === undefined || this.objectId === '' ? undefined : this.jobState(hasUsage)
+    return state && { kind: this.#objectKind as ObjectKind, id: this.objectId, ...state }
   }
 
   /** What the usage comes to so far. */
   protected abstract measure(): AnswerMeasure
+
+  /** How the work stands that the answer is about; undefined where it is about none that goes on after it. */
+  protected jobState(_hasUsage: boolean): Omit<JobSighting, 'kind' | 'id'> | undefined {
+    return undefined
+  }
 
   /** A value under a name that is the operation's own. */
   protected onValue(_name: string, _value: unknown): void {}
@@ -164,7 +178,9 @@ export abstract class AnswerReader implements UsageReader {
     } else if (name === 'tier') {
       if (typeof value === 'string') this.tier = value
     } else if (name === 'id') {
-      if (this.#objectKind !== undefined) this.nameObject(this.#objectKind, value)
+      if (this.#objectKind === undefined) return
+      if (typeof value === 'string') this.objectId = value
+      this.nameObject(this.#objectKind, value)
     } else if (name.startsWith('usage')) {
       if (typeof value !== 'object') return
       this.#hasToldUsage = true

@@ -1,9 +1,9 @@
-import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import { batchedRequest, InlineBatchReader } from '../batch-requests.ts'
 import type { AnswerHead, JobKind, Operation, UsageReaderContext } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
+import { jobOperations } from '../job-operations.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import type { RouteRow } from '../route-table.ts'
 import { BatchMessagesReader } from './batch-messages.ts'
@@ -21,7 +21,6 @@ const batch = object({
 
 /** Reads the batch object, which tells how many requests succeeded and nothing of what they used. */
 class BatchReader extends AnswerReader {
-  #id = ''
   #status = ''
   #succeeded = 0
 
@@ -29,31 +28,20 @@ class BatchReader extends AnswerReader {
     super(head, context, batch, 'batch')
   }
 
-  override end(): UsageReading {
-    const reading = super.end()
-    return this.#id === '' ? reading : { ...reading, job: this.#sighting() }
-  }
-
   protected override onValue(name: string, value: unknown): void {
     if (name === 'status' && typeof value === 'string') this.#status = value
     if (name === 'succeeded' && typeof value === 'number') this.#succeeded = value
-  }
-
-  protected override nameObject(kind: 'batch', id: unknown): void {
-    super.nameObject(kind, id)
-    if (typeof id === 'string') this.#id = id
   }
 
   protected override measure(): AnswerMeasure {
     return { lines: [], details: {} }
   }
 
-  #sighting(): JobSighting {
-    const name = { kind: 'batch', id: this.#id } as const
-    if (this.#status !== 'ended') return { ...name, state: 'running' }
+  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+    if (this.#status !== 'ended') return { state: 'running' }
     // Requests that errored, were cancelled or expired are not billed.
-    if (this.#succeeded === 0) return { ...name, state: 'failed' }
-    return { ...name, state: 'done', resultsPath: `${pathOf(this.#id)}/results` }
+    if (this.#succeeded === 0) return { state: 'failed' }
+    return { state: 'done', resultsPath: `${pathOf(this.objectId)}/results` }
   }
 }
 
@@ -78,17 +66,8 @@ const createBatch: Operation = {
   namesObjects: true,
 }
 
-/** `GET /messages/batches/{id}` and `POST /messages/batches/{id}/cancel` */
-const storedBatch: Operation = {
-  ...freeOperation('stored-batch'),
-  body: 'opaque',
-  readUsage,
-  namesObjects: true,
-  job: 'reads',
-}
-
-/** `DELETE /messages/batches/{id}`: of a batch that has ended, and its results with it. */
-const deletedBatch: Operation = { ...freeOperation('deleted-batch'), body: 'opaque', job: 'ends' }
+/** Deleted are batches that have ended, and their results with them. */
+const batches = jobOperations('batch', readUsage)
 
 /** `GET /messages/batches/{id}/results` */
 const batchResults: Operation = {
@@ -106,16 +85,16 @@ const batchList = unsupportedOperation(
 export const anthropicBatchRows: readonly RouteRow[] = [
   { methods: ['POST'], path: root, operation: createBatch },
   { methods: ['GET'], path: root, operation: batchList },
-  { methods: ['GET'], path: `${root}/{id}`, operation: storedBatch, object: 'batch' },
-  { methods: ['DELETE'], path: `${root}/{id}`, operation: deletedBatch, object: 'batch' },
-  { methods: ['POST'], path: `${root}/{id}/cancel`, operation: storedBatch, object: 'batch' },
+  { methods: ['GET'], path: `${root}/{id}`, operation: batches.stored, object: 'batch' },
+  { methods: ['DELETE'], path: `${root}/{id}`, operation: batches.deleted, object: 'batch' },
+  { methods: ['POST'], path: `${root}/{id}/cancel`, operation: batches.cancelled, object: 'batch' },
   { methods: ['GET'], path: `${root}/{id}/results`, operation: batchResults, object: 'batch' },
 ]
 
 /** Batches end within a day; their results are there for 29. */
 export const batchJobs: JobKind = {
   kind: 'batch',
-  retrieval: storedBatch,
+  retrieval: batches.stored,
   results: batchResults,
   path: pathOf,
   durationMsMax: 3 * 86_400_000,

@@ -1,5 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { JobSighting, ObjectFacts, ObjectKind, UsageReading } from '../../money/usage.ts'
+import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import { BatchSum } from '../batch-sum.ts'
 import { batchReading, BatchResultsReader, lastValue } from '../batch-results.ts'
@@ -50,7 +50,6 @@ export class GoogleBatchReader extends AnswerReader {
     ['response', new Output()],
     ['metadata', new Output()],
   ])
-  #id = ''
   #isOver = false
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
@@ -60,7 +59,7 @@ export class GoogleBatchReader extends AnswerReader {
   override end(): UsageReading {
     const { isTerminal } = super.end()
     const output = [...this.#outputs.values()].find(({ isEmpty }) => !isEmpty) ?? new Output()
-    const job = this.#id === '' ? undefined : this.#sighting(output)
+    const job = this.objectId === '' ? undefined : this.#sighting(output)
     if (output.answers > output.counted) this.flags.add('usage_missing')
     const sum = job?.state === 'done' && job.resultsPath === undefined ? output.sum : new BatchSum()
     return batchReading(sum, this.flags, { isTerminal, ...(job !== undefined && { job }) })
@@ -75,14 +74,9 @@ export class GoogleBatchReader extends AnswerReader {
     if (what === 'queries') output.sum.addSearches(undefined, countQueries(value, this.model))
     else if (what === 'file' && typeof value === 'string') {
       output.file = value
-      this.nameObject('file', value, { resultsOf: this.context.object?.id ?? this.#id })
+      this.nameObject('file', value, { resultsOf: this.context.object?.id ?? this.objectId })
     } else if (what === 'answer') output.answers += 1
     else if (addAnswer(output.sum, what, value, this.flags)) output.counted += 1
-  }
-
-  protected override nameObject(kind: ObjectKind, id: unknown, facts?: ObjectFacts): void {
-    super.nameObject(kind, id, facts)
-    if (kind === 'batch' && typeof id === 'string') this.#id = id
   }
 
   protected override measure(): AnswerMeasure {
@@ -90,7 +84,7 @@ export class GoogleBatchReader extends AnswerReader {
   }
 
   #sighting({ file, isEmpty }: Output): JobSighting {
-    const name = { kind: 'batch', id: this.#id } as const
+    const name = { kind: 'batch', id: this.objectId } as const
     if (!this.#isOver) return { ...name, state: 'running' }
     // What failed, or was cancelled before anything was done, has no output.
     if (isEmpty) return { ...name, state: 'failed' }

@@ -5,6 +5,7 @@ import { InlineBatchReader } from '../batch-requests.ts'
 import type { BatchedRequests, JobKind, Operation } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
+import { jobOperations } from '../job-operations.ts'
 import { readString } from '../read-field.ts'
 import type { RouteRow } from '../route-table.ts'
 import { batchRequestsMax, googleBatchedRequest } from './batch-input.ts'
@@ -42,19 +43,10 @@ export const asyncBatchEmbedContent: Operation = {
   readJsonParts: () => readParts('embedContent'),
 }
 
-/** `GET /batches/{id}` */
-const storedBatch: Operation = {
-  ...freeOperation('stored-batch'),
-  readUsage,
-  namesObjects: true,
-  job: 'reads',
-}
+const batches = jobOperations('batch', readUsage)
 
 /** `POST /batches/{id}:cancel`, whose answer is empty. */
 const cancelledBatch: Operation = freeOperation('cancelled-batch', { body: 'opaque' })
-
-/** `DELETE /batches/{id}` */
-const deletedBatch: Operation = { ...freeOperation('deleted-batch', { body: 'opaque' }), job: 'ends' }
 
 const batchList = unsupportedOperation(
   'batch-list',
@@ -71,14 +63,20 @@ export const googleBatchRows: readonly RouteRow[] = [
     object: 'batch',
     idFrom: 'batches',
   },
-  { methods: ['GET'], path: '/batches/{id}', operation: storedBatch, object: 'batch', idFrom: 'batches' },
-  { methods: ['DELETE'], path: '/batches/{id}', operation: deletedBatch, object: 'batch', idFrom: 'batches' },
+  { methods: ['GET'], path: '/batches/{id}', operation: batches.stored, object: 'batch', idFrom: 'batches' },
+  {
+    methods: ['DELETE'],
+    path: '/batches/{id}',
+    operation: batches.deleted,
+    object: 'batch',
+    idFrom: 'batches',
+  },
 ]
 
 /** Batches are to end within a day, and expire after two. */
 export const batchJobs: JobKind = {
   kind: 'batch',
-  retrieval: storedBatch,
+  retrieval: batches.stored,
   results: {
     ...freeOperation('batch-results'),
     readUsage: (_head, context) => new GoogleBatchFileReader(context),

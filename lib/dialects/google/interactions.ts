@@ -1,6 +1,5 @@
 import { GatewayError } from '../../errors.ts'
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
-import type { JobSighting, ObjectKind, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type {
   AnswerHead,
@@ -10,8 +9,8 @@ import type {
   RequestFacts,
   UsageReaderContext,
 } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
+import { jobOperations } from '../job-operations.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names, namesFile } from '../named-objects.ts'
@@ -66,22 +65,10 @@ const answer = object({
 })
 
 class InteractionsReader extends AnswerReader {
-  #id = ''
   #status: unknown
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, answer, 'interaction')
-  }
-
-  override end(): UsageReading {
-    const reading = super.end()
-    const isJob = this.context.facts.startsJob === true && this.#id !== ''
-    return isJob ? { ...reading, job: { kind: 'interaction', id: this.#id, state: this.#state() } } : reading
-  }
-
-  protected override nameObject(kind: ObjectKind, id: unknown): void {
-    super.nameObject(kind, id)
-    if (kind === 'interaction' && typeof id === 'string') this.#id = id
   }
 
   protected override isLastEvent(event: string): boolean {
@@ -96,9 +83,10 @@ class InteractionsReader extends AnswerReader {
   }
 
   /** One that asks for a tool's result has ended: the result begins another one. */
-  #state(): JobSighting['state'] {
-    if (this.#status === 'failed' || this.#status === 'cancelled') return 'failed'
-    return this.#status === 'in_progress' || this.#status === undefined ? 'running' : 'done'
+  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+    if (this.context.facts.startsJob !== true) return undefined
+    if (this.#status === 'failed' || this.#status === 'cancelled') return { state: 'failed' }
+    return { state: this.#status === 'in_progress' || this.#status === undefined ? 'running' : 'done' }
   }
 
   protected override measure(): AnswerMeasure {
@@ -138,27 +126,13 @@ export const interactions: Operation = {
   namesObjects: true,
 }
 
-/** `GET /interactions/{id}` */
-export const storedInteraction: Operation = {
-  ...freeOperation('stored-interaction'),
-  readUsage,
-  namesObjects: true,
-  job: 'reads',
-}
-
-/** `POST /interactions/{id}/cancel` */
-export const cancelledInteraction: Operation = { ...storedInteraction, body: 'opaque' }
-
-/** `DELETE /interactions/{id}` */
-export const deletedInteraction: Operation = {
-  ...freeOperation('deleted-interaction', { body: 'opaque' }),
-  job: 'ends',
-}
+/** Below `/interactions/{id}`. */
+export const storedInteractions = jobOperations('interaction', readUsage)
 
 /** Agents may work for an hour. */
 export const interactionJobs: JobKind = {
   kind: 'interaction',
-  retrieval: storedInteraction,
+  retrieval: storedInteractions.stored,
   path: id => `/interactions/${encodeURIComponent(id)}`,
   durationMsMax: 86_400_000,
 }

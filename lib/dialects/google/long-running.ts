@@ -1,5 +1,4 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type {
   AnswerHead,
@@ -9,8 +8,8 @@ import type {
   RequestFacts,
   UsageReaderContext,
 } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
 import { base64, list, object, value } from '../interest.ts'
+import { jobOperations } from '../job-operations.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { fileAt, namesFile } from '../named-objects.ts'
 import { findField, readCount, readString, textOf, wrongType } from '../read-field.ts'
@@ -52,7 +51,7 @@ const request = object({
 const sample = object({ uri: value('sample'), video: object({ uri: value('sample') }) })
 
 const answer = object({
-  name: value('operation'),
+  name: value('id'),
   done: value('done'),
   error: value('error'),
   response: object({
@@ -66,24 +65,14 @@ const answer = object({
  * as long as was asked for. Those that were filtered do not come, and are not billed.
  */
 class OperationReader extends AnswerReader {
-  #name = ''
   #isDone = false
   #samples = 0
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
-    super(head, context, answer)
-  }
-
-  override end(): UsageReading {
-    const reading = super.end()
-    return this.#name === '' ? reading : { ...reading, job: this.#sighting() }
+    super(head, context, answer, 'operation')
   }
 
   protected override onValue(name: string, value: unknown): void {
-    if (name === 'operation' && typeof value === 'string') {
-      this.#name = value
-      this.nameObject('operation', value)
-    }
     if (name === 'done') this.#isDone = value === true
     if (name === 'sample') {
       if (typeof value === 'string') this.nameObject('file', fileAt(value).id)
@@ -100,10 +89,9 @@ class OperationReader extends AnswerReader {
     return { lines: [variant === undefined ? { meters } : { meters, variant }], details: {} }
   }
 
-  #sighting(): JobSighting {
-    const name = { kind: 'operation', id: this.#name } as const
-    if (!this.#isDone) return { ...name, state: 'running' }
-    return { ...name, state: this.#samples > 0 ? 'done' : 'failed' }
+  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+    if (!this.#isDone) return { state: 'running' }
+    return { state: this.#samples > 0 ? 'done' : 'failed' }
   }
 }
 
@@ -122,28 +110,16 @@ export const predictLongRunning: Operation = {
   namesObjects: true,
 }
 
-/** `GET` of an operation, below its model or not. */
-const storedOperation: Operation = {
-  ...freeOperation('stored-operation'),
-  readUsage,
-  namesObjects: true,
-  job: 'reads',
-}
-
-const cancelledOperation: Operation = { ...storedOperation, body: 'opaque' }
-const deletedOperation: Operation = {
-  ...freeOperation('deleted-operation', { body: 'opaque' }),
-  job: 'ends',
-}
+const operations = jobOperations('operation', readUsage)
 
 /** Operations by their whole name, below `/v1beta`. */
 export const googleOperationRows: readonly RouteRow[] = ['/models/{model}/operations', '/operations'].flatMap(
   folder => {
     const named = { object: 'operation', idFrom: folder.split('/')[1] ?? '' } as const
     return [
-      { ...named, methods: ['POST'], path: `${folder}/{id}:cancel`, operation: cancelledOperation },
-      { ...named, methods: ['GET'], path: `${folder}/{id}`, operation: storedOperation },
-      { ...named, methods: ['DELETE'], path: `${folder}/{id}`, operation: deletedOperation },
+      { ...named, methods: ['POST'], path: `${folder}/{id}:cancel`, operation: operations.cancelled },
+      { ...named, methods: ['GET'], path: `${folder}/{id}`, operation: operations.stored },
+      { ...named, methods: ['DELETE'], path: `${folder}/{id}`, operation: operations.deleted },
     ]
   },
 )
@@ -151,7 +127,7 @@ export const googleOperationRows: readonly RouteRow[] = ['/models/{model}/operat
 /** Films are made within minutes, and kept for two days. */
 export const operationJobs: JobKind = {
   kind: 'operation',
-  retrieval: storedOperation,
+  retrieval: operations.stored,
   path: name => `/${name}`,
   durationMsMax: 86_400_000,
 }

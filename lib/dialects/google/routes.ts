@@ -8,7 +8,7 @@ import { batchEmbedContents, embedContent } from './embed-content.ts'
 import { googleCacheRows } from './cached-contents.ts'
 import { googleFileRows } from './files.ts'
 import { countTokens, generateContent, streamGenerateContent } from './generate-content.ts'
-import { cancelledInteraction, deletedInteraction, interactions, storedInteraction } from './interactions.ts'
+import { interactions, storedInteractions } from './interactions.ts'
 import { googleOperationRows, predictLongRunning } from './long-running.ts'
 import { predict } from './predict.ts'
 
@@ -44,12 +44,22 @@ const authTokens = freeOperation('auth-tokens', {
 const table = new RouteTable([
   { methods: ['POST'], path: '/auth_tokens', operation: authTokens },
   { methods: ['POST'], path: '/interactions', operation: interactions },
-  { methods: ['GET'], path: '/interactions/{id}', operation: storedInteraction, object: 'interaction' },
-  { methods: ['DELETE'], path: '/interactions/{id}', operation: deletedInteraction, object: 'interaction' },
+  {
+    methods: ['GET'],
+    path: '/interactions/{id}',
+    operation: storedInteractions.stored,
+    object: 'interaction',
+  },
+  {
+    methods: ['DELETE'],
+    path: '/interactions/{id}',
+    operation: storedInteractions.deleted,
+    object: 'interaction',
+  },
   {
     methods: ['POST'],
     path: '/interactions/{id}/cancel',
-    operation: cancelledInteraction,
+    operation: storedInteractions.cancelled,
     object: 'interaction',
   },
   { methods: ['GET'], path: '/models', operation: models },

@@ -1,10 +1,10 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../errors.ts'
-import type { JobSighting, ObjectFacts, UsageReading } from '../../money/usage.ts'
 import type { AnswerHead, JobKind, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
+import { jobOperations } from '../job-operations.ts'
 import { names } from '../named-objects.ts'
 import { readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
@@ -33,18 +33,12 @@ const finalStatuses: ReadonlySet<string> = new Set(['completed', 'cancelled', 'e
  * prompts that differ in price, say too little, and then the output file is read.
  */
 class BatchReader extends OpenaiReader {
-  #id = ''
   #status = ''
   #outputFile = ''
   #completed = 0
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, batch, 'batch')
-  }
-
-  override end(): UsageReading {
-    const reading = super.end()
-    return this.#id === '' ? reading : { ...reading, job: this.#sighting(reading.lines.length > 0) }
   }
 
   protected override onValue(name: string, value: unknown): void {
@@ -54,13 +48,8 @@ class BatchReader extends OpenaiReader {
     else if (name === 'errorFile') this.nameObject('file', value)
     else if (name === 'outputFile') {
       this.#outputFile = value
-      this.nameObject('file', value, { resultsOf: this.context.object?.id ?? this.#id })
+      this.nameObject('file', value, { resultsOf: this.context.object?.id ?? this.objectId })
     }
-  }
-
-  protected override nameObject(kind: 'batch' | 'file', id: unknown, facts?: ObjectFacts): void {
-    super.nameObject(kind, id, facts)
-    if (kind === 'batch' && typeof id === 'string') this.#id = id
   }
 
   protected override measure(): AnswerMeasure {
@@ -73,14 +62,13 @@ class BatchReader extends OpenaiReader {
     return { lines: [line], details: measure.details }
   }
 
-  #sighting(hasTotals: boolean): JobSighting {
-    const name = { kind: 'batch', id: this.#id } as const
-    if (this.#status === 'failed') return { ...name, state: 'failed' }
-    if (!finalStatuses.has(this.#status)) return { ...name, state: 'running' }
-    if (hasTotals) return { ...name, state: 'done' }
+  protected override jobState(hasTotals: boolean): ReturnType<OpenaiReader['jobState']> {
+    if (this.#status === 'failed') return { state: 'failed' }
+    if (!finalStatuses.has(this.#status)) return { state: 'running' }
+    if (hasTotals) return { state: 'done' }
     // Without an output file no request came to anything.
-    if (this.#outputFile === '') return { ...name, state: 'failed' }
-    return { ...name, state: 'done', resultsPath: `/files/${encodeURIComponent(this.#outputFile)}/content` }
+    if (this.#outputFile === '') return { state: 'failed' }
+    return { state: 'done', resultsPath: `/files/${encodeURIComponent(this.#outputFile)}/content` }
   }
 }
 
@@ -104,14 +92,7 @@ const createBatch: Operation = {
   namesObjects: true,
 }
 
-/** `GET /batches/{id}` and `POST /batches/{id}/cancel` */
-const storedBatch: Operation = {
-  ...freeOperation('stored-batch'),
-  body: 'opaque',
-  readUsage,
-  namesObjects: true,
-  job: 'reads',
-}
+const batches = jobOperations('batch', readUsage)
 
 const batchList = unsupportedOperation(
   'batch-list',
@@ -122,14 +103,14 @@ const batchList = unsupportedOperation(
 export const openaiBatchRows: readonly RouteRow[] = [
   { methods: ['POST'], path: '/batches', operation: createBatch },
   { methods: ['GET'], path: '/batches', operation: batchList },
-  { methods: ['GET'], path: '/batches/{id}', operation: storedBatch, object: 'batch' },
-  { methods: ['POST'], path: '/batches/{id}/cancel', operation: storedBatch, object: 'batch' },
+  { methods: ['GET'], path: '/batches/{id}', operation: batches.stored, object: 'batch' },
+  { methods: ['POST'], path: '/batches/{id}/cancel', operation: batches.cancelled, object: 'batch' },
 ]
 
 /** Batches run for a day; the provider takes its time to end those that are late. */
 export const batchJobs: JobKind = {
   kind: 'batch',
-  retrieval: storedBatch,
+  retrieval: batches.stored,
   results: {
     ...freeOperation('batch-output'),
     readUsage: (_head, context) => new BatchOutputReader(context),

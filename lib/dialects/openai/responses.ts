@@ -1,5 +1,5 @@
 import type { Finding, ScanResult } from '../../http/json-scan.ts'
-import type { JobSighting, ObjectKind, UsageReading } from '../../money/usage.ts'
+import type { ObjectKind } from '../../money/usage.ts'
 import type {
   AnswerHead,
   BodyLength,
@@ -10,6 +10,7 @@ import type {
 } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
+import { jobOperations } from '../job-operations.ts'
 import { addDetail, addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
@@ -101,24 +102,16 @@ const lastTypes: ReadonlySet<unknown> = new Set([
 ])
 
 class ResponsesReader extends OpenaiReader {
-  #id = ''
   #status: unknown
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, answer, 'response')
   }
 
-  override end(): UsageReading {
-    const reading = super.end()
-    const isJob = this.context.facts.startsJob === true && this.#id !== ''
-    return isJob ? { ...reading, job: { kind: 'response', id: this.#id, state: this.#state() } } : reading
-  }
-
   protected override nameObject(kind: ObjectKind, id: unknown): void {
     // With `store: false` nothing of it can be asked for later.
     const isKept = this.context.facts.isForgotten !== true || kind === 'container'
     if (isKept) super.nameObject(kind, id)
-    if (kind === 'response' && typeof id === 'string') this.#id = id
   }
 
   protected override onValue(name: string, value: unknown): void {
@@ -131,9 +124,10 @@ class ResponsesReader extends OpenaiReader {
     }
   }
 
-  #state(): JobSighting['state'] {
-    if (this.#status === 'completed' || this.#status === 'incomplete') return 'done'
-    return this.#status === 'failed' || this.#status === 'cancelled' ? 'failed' : 'running'
+  protected override jobState(): ReturnType<OpenaiReader['jobState']> {
+    if (this.context.facts.startsJob !== true) return undefined
+    if (this.#status === 'completed' || this.#status === 'incomplete') return { state: 'done' }
+    return { state: this.#status === 'failed' || this.#status === 'cancelled' ? 'failed' : 'running' }
   }
 
   /** Searches have a counter of their own; tokens of pictures drawn by a tool are kept beside. */
@@ -180,22 +174,8 @@ export const responsesInputTokens = freeOperation('responses-input-tokens', {
   factsFromJson: responsesFacts,
 })
 
-/** `GET /responses/{id}`, as a document or as the events of one that is made in the background. */
-export const storedResponse: Operation = {
-  ...freeOperation('stored-response'),
-  readUsage,
-  namesObjects: true,
-  job: 'reads',
-}
-
-/** `POST /responses/{id}/cancel` */
-export const cancelledResponse: Operation = { ...storedResponse, body: 'opaque' }
-
-/** `DELETE /responses/{id}` */
-export const deletedResponse: Operation = {
-  ...freeOperation('deleted-response', { body: 'opaque' }),
-  job: 'ends',
-}
+/** Below `/responses/{id}`: a document, or the events of one that is made in the background. */
+export const storedResponses = jobOperations('response', readUsage)
 
 /** `GET /responses/{id}/input_items` */
 export const responseInputItems = freeOperation('response-input-items')
@@ -203,7 +183,7 @@ export const responseInputItems = freeOperation('response-input-items')
 /** Background responses, which take minutes. */
 export const responseJobs: JobKind = {
   kind: 'response',
-  retrieval: storedResponse,
+  retrieval: storedResponses.stored,
   path: id => `/responses/${encodeURIComponent(id)}`,
   durationMsMax: 86_400_000,
 }

@@ -12,13 +12,11 @@ import { moderations } from './moderations.ts'
 import { realtime, realtimeKeys } from './realtime.ts'
 import { rerank } from './rerank.ts'
 import {
-  cancelledResponse,
-  deletedResponse,
   responseInputItems,
   responses,
   responsesCompact,
   responsesInputTokens,
-  storedResponse,
+  storedResponses,
 } from './responses.ts'
 import { speech } from './speech.ts'
 import { transcriptions, translations } from './transcriptions.ts'
@@ -55,9 +53,14 @@ export const openaiRoutes = new RouteTable([
   post('/responses', responses),
   post('/responses/input_tokens', responsesInputTokens),
   post('/responses/compact', responsesCompact),
-  { methods: ['GET'], path: '/responses/{id}', operation: storedResponse, object: 'response' },
-  { methods: ['DELETE'], path: '/responses/{id}', operation: deletedResponse, object: 'response' },
-  { methods: ['POST'], path: '/responses/{id}/cancel', operation: cancelledResponse, object: 'response' },
+  { methods: ['GET'], path: '/responses/{id}', operation: storedResponses.stored, object: 'response' },
+  { methods: ['DELETE'], path: '/responses/{id}', operation: storedResponses.deleted, object: 'response' },
+  {
+    methods: ['POST'],
+    path: '/responses/{id}/cancel',
+    operation: storedResponses.cancelled,
+    object: 'response',
+  },
   {
     methods: ['GET'],
     path: '/responses/{id}/input_items',

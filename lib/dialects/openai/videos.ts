@@ -1,5 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { JobSighting, Meters, UsageReading } from '../../money/usage.ts'
+import type { Meters, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type {
   AnswerHead,
@@ -12,6 +12,7 @@ import type {
 import { factsFromForm, readFormField } from '../form-facts.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { anyOf, base64, object, value } from '../interest.ts'
+import { jobOperations } from '../job-operations.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { findField, readCount, readString, textOf, wrongType } from '../read-field.ts'
@@ -44,23 +45,12 @@ const answer = object({
 
 /** Reads a video job. What it bills is its length and size, as it names them itself. */
 class VideoReader extends AnswerReader {
-  #id = ''
   #status = ''
   #seconds: number | undefined
   #size: string | undefined
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, answer, 'video')
-  }
-
-  override end(): UsageReading {
-    const reading = super.end()
-    return this.#id === '' ? reading : { ...reading, job: this.#sighting() }
-  }
-
-  protected override nameObject(kind: 'video', id: unknown): void {
-    super.nameObject(kind, id)
-    if (typeof id === 'string') this.#id = id
   }
 
   protected override onValue(name: string, value: unknown): void {
@@ -77,9 +67,9 @@ class VideoReader extends AnswerReader {
     return { lines: [variant === undefined ? { meters } : { meters, variant }], details: {} }
   }
 
-  #sighting(): JobSighting {
-    const ended = this.#status === 'completed' ? 'done' : this.#status === 'failed' ? 'failed' : 'running'
-    return { kind: 'video', id: this.#id, state: ended }
+  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+    if (this.#status === 'completed') return { state: 'done' }
+    return { state: this.#status === 'failed' ? 'failed' : 'running' }
   }
 }
 
@@ -151,13 +141,7 @@ const remixVideo: Operation = {
   namesObjects: true,
 }
 
-/** `GET /videos/{id}` */
-const storedVideo: Operation = {
-  ...freeOperation('stored-video'),
-  readUsage,
-  namesObjects: true,
-  job: 'reads',
-}
+const videos = jobOperations('video', readUsage)
 
 /** `GET /videos/{id}/content` */
 const videoContent: Operation = {
@@ -165,9 +149,6 @@ const videoContent: Operation = {
   readUsage: (_head, context) => new VideoContentReader(context),
   job: 'reads',
 }
-
-/** `DELETE /videos/{id}` */
-const deletedVideo: Operation = { ...freeOperation('deleted-video', { body: 'opaque' }), job: 'ends' }
 
 const videoList = unsupportedOperation(
   'video-list',
@@ -178,8 +159,8 @@ const videoList = unsupportedOperation(
 export const openaiVideoRows: readonly RouteRow[] = [
   { methods: ['POST'], path: '/videos', operation: createVideo },
   { methods: ['GET'], path: '/videos', operation: videoList },
-  { methods: ['GET'], path: '/videos/{id}', operation: storedVideo, object: 'video' },
-  { methods: ['DELETE'], path: '/videos/{id}', operation: deletedVideo, object: 'video' },
+  { methods: ['GET'], path: '/videos/{id}', operation: videos.stored, object: 'video' },
+  { methods: ['DELETE'], path: '/videos/{id}', operation: videos.deleted, object: 'video' },
   { methods: ['GET'], path: '/videos/{id}/content', operation: videoContent, object: 'video' },
   { methods: ['POST'], path: '/videos/{id}/remix', operation: remixVideo, object: 'video' },
 ]
@@ -187,7 +168,7 @@ export const openaiVideoRows: readonly RouteRow[] = [
 /** Videos are made within minutes. */
 export const videoJobs: JobKind = {
   kind: 'video',
-  retrieval: storedVideo,
+  retrieval: videos.stored,
   path: id => `/videos/${encodeURIComponent(id)}`,
   durationMsMax: 86_400_000,
 }
