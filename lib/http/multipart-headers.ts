@@ -10,13 +10,43 @@ interface PartHeaders {
 /** Some servers (Go's) decode other transfer encodings, most do not: the content would be in doubt. */
 const plainEncodings = new Set(['7bit', '8bit', 'binary'])
 
+/** What of a part's headers depends on the body it stands in. */
+interface PartKind {
+  /** Parts that are no form's have no names. */
+  readonly isRelated: boolean
+  readonly lineBreak: string
+}
+
 /**
  * Reads the headers of one part. `offset` is where they begin, for messages.
  * @throws MultipartError malformed
  */
-export function readPartHeaders(text: string, offset: number): PartHeaders {
+export function readPartHeaders(
+  text: string,
+  offset: number,
+  { isRelated, lineBreak }: PartKind,
+): PartHeaders {
+  const seen = headersIn(text.split(lineBreak), offset)
+  const encoding = seen.get('content-transfer-encoding')?.toLowerCase()
+  if (encoding !== undefined && !plainEncodings.has(encoding)) {
+    throw malformed(
+      offset,
+      `has the transfer encoding ${JSON.stringify(encoding.slice(0, 40))}; send it as it is`,
+    )
+  }
+  if (isRelated && (seen.get('content-encoding') ?? 'identity') !== 'identity') {
+    throw malformed(offset, 'is compressed; send it as it is')
+  }
+  const contentType = seen.get('content-type')
+  return {
+    ...(isRelated ? { name: '' } : disposition(seen.get('content-disposition'), offset)),
+    ...(contentType !== undefined && { contentType }),
+  }
+}
+
+function headersIn(lines: readonly string[], offset: number): ReadonlyMap<string, string> {
   const seen = new Map<string, string>()
-  for (const line of text.split('\r\n')) {
+  for (const line of lines) {
     if (line === '') continue
     const colon = line.indexOf(':')
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase()
@@ -25,18 +55,7 @@ export function readPartHeaders(text: string, offset: number): PartHeaders {
     if (seen.has(name)) throw malformed(offset, `has ${name} twice`)
     seen.set(name, line.slice(colon + 1).trim())
   }
-  const encoding = seen.get('content-transfer-encoding')?.toLowerCase()
-  if (encoding !== undefined && !plainEncodings.has(encoding)) {
-    throw malformed(
-      offset,
-      `has the transfer encoding ${JSON.stringify(encoding.slice(0, 40))}; send it as it is`,
-    )
-  }
-  const contentType = seen.get('content-type')
-  return {
-    ...disposition(seen.get('content-disposition'), offset),
-    ...(contentType !== undefined && { contentType }),
-  }
+  return seen
 }
 
 function disposition(header: string | undefined, offset: number): { name: string; filename?: string } {

@@ -30,6 +30,13 @@ export interface MultipartResult {
 export interface MultipartOptions {
   /** 1000. */
   readonly partsMax?: number
+  /**
+   * The parts belong together otherwise than as a form (RFC 2387): they have no names, and lines may end with LF
+   * alone where the first boundary's does, as Google's own clients write them.
+   */
+  readonly isRelated?: boolean
+  /** A part begins, whether or not it has any content. */
+  readonly onPart?: (part: MultipartPartHead) => void
   /** The content of every part as it comes, in order; the bytes are good during the call only. */
   readonly onContent?: (part: MultipartPartHead, bytes: Buffer) => void
 }
@@ -37,10 +44,13 @@ export interface MultipartOptions {
 /** RFC 2046 says 70; some clients are longer. */
 const boundaryCharactersMax = 200
 
-/** The boundary of a `multipart/form-data` content type; undefined for any other, or without a usable one. */
-export function multipartBoundary(contentType: string): string | undefined {
+/** The boundary of a form's content type, or of parts that are no form; undefined without a usable one. */
+export function multipartBoundary(contentType: string, isRelated = false): string | undefined {
   const parsed = parseParameters(contentType)
-  if (parsed?.value !== 'multipart/form-data') return undefined
+  const isMultipart = isRelated
+    ? parsed?.value.startsWith('multipart/') === true
+    : parsed?.value === 'multipart/form-data'
+  if (parsed === undefined || !isMultipart) return undefined
   const boundary = parsed.parameters.get('boundary')
   if (boundary === undefined || boundary.length > boundaryCharactersMax) return undefined
   return /^[\x20-\x7e]*[\x21-\x7e]$/.test(boundary) ? boundary : undefined

@@ -6,7 +6,6 @@ const headerBytesMax = 16_384
 const carriageReturn = 0x0d
 const lineFeed = 0x0a
 const dash = 0x2d
-const headersEnd = Buffer.from('\r\n\r\n')
 const noBytes = Buffer.alloc(0)
 /** Longer than any boundary with what stands before it. */
 const seamBytes = 1024
@@ -18,13 +17,17 @@ const headBytesTotalMax = 4 * 1_048_576
 type State = 'preamble' | 'boundary' | 'padding' | 'lastPadding' | 'headers' | 'content' | 'epilogue'
 
 /**
- * Finds the parts of a form (RFC 7578) that comes in chunks. Whatever parsers read differently is refused, so
- * that the provider sees the same parts. What is held is a boundary's length of bytes, or a part's headers.
+ * Finds the parts of a form (RFC 7578), or of another body in parts, that comes in chunks. Whatever parsers
+ * read differently is refused, so that the provider sees the same parts. What is held is a boundary's length
+ * of bytes, or a part's headers.
  */
 export class MultipartScanner {
   readonly #needle: Buffer
+  readonly #options: MultipartOptions
+  readonly #isRelated: boolean
   readonly #partsMax: number
-  readonly #onContent: MultipartOptions['onContent']
+  /** What the first boundary's line ends with. */
+  #lineBreak: '\r\n' | '\n' = '\r\n'
   readonly #parts: MultipartPart[] = []
   #state: State = 'preamble'
   /** Bytes that came and are not done with, and where the first of them stands in the body. */
@@ -38,10 +41,11 @@ export class MultipartScanner {
   #headBytesTotal = 0
   #failure: MultipartError | undefined
 
-  constructor(boundary: string, { partsMax = 1000, onContent }: MultipartOptions = {}) {
+  constructor(boundary: string, options: MultipartOptions = {}) {
     this.#needle = Buffer.from(`\n--${boundary}`)
-    this.#partsMax = partsMax
-    this.#onContent = onContent
+    this.#options = options
+    this.#isRelated = options.isRelated ?? false
+    this.#partsMax = options.partsMax ?? 1000
   }
 
   /** @throws MultipartError now and at every later call */
@@ -129,15 +133,25 @@ export class MultipartScanner {
       this.#takeContent(Math.max(this.#position, rest.length - needle.length))
       return false
     }
-    const first = this.#part?.start ?? 0
-    if (rest[lineBreak - 1] !== carriageReturn || this.#restStart + lineBreak <= first) {
-      throw this.#malformed(lineBreak, 'A boundary stands without a CR LF of its own before it.')
-    }
-    this.#takeContent(lineBreak - 1)
+    this.#takeContent(this.#contentEnd(lineBreak))
     this.#endPart()
     this.#position = lineBreak + needle.length
     this.#state = 'boundary'
     return true
+  }
+
+  /** Where the content ends before a boundary whose line feed stands here. */
+  #contentEnd(lineFeedAt: number): number {
+    const at = this.#restStart + lineFeedAt
+    const hasReturn = this.#rest[lineFeedAt - 1] === carriageReturn
+    if (this.#isRelated && this.#state === 'preamble') {
+      if (at === 0 || (at === 1 && hasReturn)) return 0
+      throw this.#malformed(0, 'Something stands before the first boundary.')
+    }
+    const first = this.#part?.start ?? 0
+    if (this.#lineBreak === '\n' && at >= first) return lineFeedAt
+    if (this.#lineBreak === '\r\n' && hasReturn && at > first) return lineFeedAt - 1
+    throw this.#malformed(lineFeedAt, 'A boundary stands without a CR LF of its own before it.')
   }
 
   /** What comes behind a boundary: the end of the form, or a part. */
@@ -164,13 +178,13 @@ export class MultipartScanner {
     while (rest[this.#position] === 0x20 || rest[this.#position] === 0x09) this.#position++
     const at = this.#position
     if (at >= rest.length) return false
-    if (rest[at] === carriageReturn) {
-      if (at + 1 >= rest.length) return false
-      if (rest[at + 1] === lineFeed) {
-        this.#position = at + 2
-        this.#state = this.#state === 'padding' ? 'headers' : 'epilogue'
-        return true
-      }
+    const isFirst = this.#state === 'padding' && this.#parts.length === 0
+    if (isFirst && this.#isRelated && rest[at] === lineFeed) this.#lineBreak = '\n'
+    if (this.#lineBreak === '\r\n' && rest[at] === carriageReturn && at + 1 >= rest.length) return false
+    if (startsWith(rest, this.#lineBreak, at)) {
+      this.#position = at + this.#lineBreak.length
+      this.#state = this.#state === 'padding' ? 'headers' : 'epilogue'
+      return true
     }
     // RFC 2046 lets a longer line count as the boundary; parsers disagree, so it is refused.
     throw this.#malformed(at, 'A line begins with the boundary and goes on. Choose another.')
@@ -180,17 +194,19 @@ export class MultipartScanner {
     const rest = this.#rest
     const at = this.#position
     if (rest.length < at + 2) return false
-    const isEmpty = rest[at] === carriageReturn && rest[at + 1] === lineFeed
+    const lineBreak = this.#lineBreak
+    const isEmpty = startsWith(rest, lineBreak, at)
     const window = rest.subarray(at, at + headerBytesMax)
-    const end = window.indexOf(headersEnd)
+    const end = window.indexOf(lineBreak + lineBreak)
     if (!isEmpty && end === -1) {
       if (window.length < headerBytesMax) return false
       throw this.#malformed(at, `The headers of a part exceed ${headerBytesMax} bytes.`)
     }
-    const content = isEmpty ? at + 2 : at + end + headersEnd.length
-    const offset = this.#restStart + at
-    const headers = readPartHeaders(rest.toString('utf8', at, content), offset)
+    const content = isEmpty ? at + lineBreak.length : at + end + lineBreak.length * 2
+    const kind = { isRelated: this.#isRelated, lineBreak }
+    const headers = readPartHeaders(rest.toString('utf8', at, content), this.#restStart + at, kind)
     this.#part = { ...headers, start: this.#restStart + content }
+    this.#options.onPart?.(this.#part)
     this.#position = content
     this.#state = 'content'
     return true
@@ -202,7 +218,8 @@ export class MultipartScanner {
     const bytes = this.#rest.subarray(this.#position, end)
     this.#position = Math.max(this.#position, end)
     if (part === undefined || bytes.length === 0) return
-    this.#onContent?.(part, bytes)
+    this.#options.onContent?.(part, bytes)
+    if (this.#isRelated) return
     const headMax = part.filename === undefined ? fieldHeadBytes : fileHeadBytes
     const wanted = Math.min(headMax - this.#headBytes, headBytesTotalMax - this.#headBytesTotal)
     if (wanted <= 0) return
@@ -240,4 +257,8 @@ export class MultipartScanner {
   #malformed(at: number, message: string): MultipartError {
     return new MultipartError('malformed', this.#restStart + at, message)
   }
+}
+
+function startsWith(bytes: Buffer, text: string, at: number): boolean {
+  return bytes.toString('latin1', at, at + text.length) === text
 }

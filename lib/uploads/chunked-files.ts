@@ -1,23 +1,26 @@
-import { GoogleBatchInputReader } from '../dialects/google/batch-input.ts'
 import { headerValue } from '../http/headers.ts'
-import { measureUpload, type UploadMeter } from '../media/measure-upload.ts'
 import type { ObjectFacts } from '../money/usage.ts'
+import { GoogleFile } from './google-file.ts'
 import type { WatchedFile } from './watched-file.ts'
 
 /** Uploads that are measured at once: of those beyond, and of those that stay away, nothing is known. */
 const openMax = 1000
+/** Of one account, those that wait for more. Who begins many and breaks them off loses the oldest. */
+const waitingPerAccountMax = 32
 const idleMs = 600_000
 
 interface OpenFile {
-  readonly meter: UploadMeter
-  readonly batch: GoogleBatchInputReader
-  bytes: number
+  readonly accountId: string
+  readonly file: GoogleFile
+  /** A request with bytes of it is under way. */
+  isComing: boolean
   touchedAt: number
 }
 
 /**
  * Measures files that come in several requests, each saying where in the file its bytes begin
- * (`X-Goog-Upload-Offset`). One that this process has not seen from its first byte is not measured.
+ * (`X-Goog-Upload-Offset`). One that this process has not seen from its first byte is not measured, and
+ * neither is one that it had to forget: what cannot be measured passes.
  */
 export class ChunkedFiles {
   readonly #open = new Map<string, OpenFile>()
@@ -28,64 +31,76 @@ export class ChunkedFiles {
     this.#now = now
   }
 
-  /** Watches one request of an upload; undefined where there is nothing to measure. */
-  watch(id: string, headers: readonly string[]): WatchedFile | undefined {
+  /** Watches one request of an account's upload; undefined where there is nothing to measure. */
+  watch(id: string, accountId: string, headers: readonly string[]): WatchedFile | undefined {
     const commands = (headerValue(headers, 'x-goog-upload-command') ?? 'upload, finalize').toLowerCase()
     if (!commands.includes('upload')) {
       if (commands.includes('cancel')) this.#drop(id)
       return undefined
     }
     const offset = Number(headerValue(headers, 'x-goog-upload-offset') ?? 0)
-    const file = offset === 0 ? this.#begin(id) : this.#open.get(id)
-    if (file === undefined) return undefined
-    if (file.bytes !== offset) {
+    const open = offset === 0 ? this.#begin(id, accountId) : this.#open.get(id)
+    if (open === undefined) return undefined
+    if (open.file.bytes !== offset) {
       this.#drop(id)
       return undefined
     }
-    file.touchedAt = this.#now()
-    return new FileChunk(file, commands.includes('finalize'), () => this.#forget(id, file))
+    open.isComing = true
+    open.touchedAt = this.#now()
+    const isLast = commands.includes('finalize')
+    return new FileChunk(open.file, isLast, hasMore => {
+      if (hasMore) this.#wait(open)
+      else if (this.#open.get(id) === open) this.#open.delete(id)
+    })
   }
 
-  /** Watches the only request of an upload. */
-  whole(): WatchedFile {
-    return new FileChunk(this.#newFile(), true, () => undefined)
-  }
-
-  #newFile(): OpenFile {
-    return { meter: measureUpload(), batch: new GoogleBatchInputReader(), bytes: 0, touchedAt: this.#now() }
-  }
-
-  #begin(id: string): OpenFile | undefined {
+  #begin(id: string, accountId: string): OpenFile | undefined {
     this.#drop(id)
-    this.#dropIdle()
+    for (const [other, { isComing, touchedAt }] of this.#open) {
+      if (!isComing && this.#now() - touchedAt > idleMs) this.#drop(other)
+    }
+    if (this.#open.size >= openMax) this.#dropOldest([...this.#open])
     if (this.#open.size >= openMax) return undefined
-    const file = this.#newFile()
-    this.#open.set(id, file)
-    return file
+    const open = { accountId, file: new GoogleFile(), isComing: true, touchedAt: this.#now() }
+    this.#open.set(id, open)
+    return open
   }
 
-  #dropIdle(): void {
-    for (const [id, { touchedAt }] of this.#open) if (this.#now() - touchedAt > idleMs) this.#drop(id)
+  /** Its next bytes may come, or may not. */
+  #wait(open: OpenFile): void {
+    open.isComing = false
+    open.touchedAt = this.#now()
+    const waiting = [...this.#open].filter(
+      ([, other]) => other.accountId === open.accountId && !other.isComing,
+    )
+    if (waiting.length > waitingPerAccountMax) this.#dropOldest(waiting)
+  }
+
+  /** Of several uploads the one that has been without a request for longest. */
+  #dropOldest(uploads: readonly (readonly [string, OpenFile])[]): void {
+    let oldest: readonly [string, OpenFile] | undefined
+    for (const upload of uploads) {
+      const isOlder = oldest === undefined || upload[1].touchedAt < oldest[1].touchedAt
+      if (!upload[1].isComing && isOlder) oldest = upload
+    }
+    if (oldest !== undefined) this.#drop(oldest[0])
   }
 
   #drop(id: string): void {
-    this.#open.get(id)?.meter.abort()
+    this.#open.get(id)?.file.abort()
     this.#open.delete(id)
-  }
-
-  #forget(id: string, file: OpenFile): void {
-    if (this.#open.get(id) === file) this.#open.delete(id)
   }
 }
 
+/** One request of an upload: its only one, its last, or one before. */
 class FileChunk implements WatchedFile {
-  readonly #file: OpenFile
+  readonly #file: GoogleFile
   readonly #isLast: boolean
-  readonly #onOver: () => void
+  readonly #onOver: (hasMore: boolean) => void
   #facts: Promise<ObjectFacts> | undefined
   #isWhole = false
 
-  constructor(file: OpenFile, isLast: boolean, onOver: () => void) {
+  constructor(file: GoogleFile, isLast: boolean, onOver: (hasMore: boolean) => void) {
     this.#file = file
     this.#isLast = isLast
     this.#onOver = onOver
@@ -96,28 +111,24 @@ class FileChunk implements WatchedFile {
   }
 
   onData(chunk: Buffer): void {
-    this.#file.bytes += chunk.length
-    this.#file.meter.write(chunk)
-    this.#file.batch.push(chunk)
+    this.#file.write(chunk)
   }
 
   onEnd(): void {
     this.#isWhole = true
-    if (!this.#isLast) return
-    this.#onOver()
-    this.#facts = factsOf(this.#file)
+    this.#onOver(!this.#isLast)
+    if (this.#isLast) this.#facts = this.#file.end()
   }
 
   /** The client may go on from where the provider says: what was seen twice cannot be measured. */
   abort(): void {
     if (this.#isWhole) return
-    this.#onOver()
-    this.#file.meter.abort()
+    this.#onOver(false)
+    this.#file.abort()
   }
 }
 
-/** No purpose is told of Google's files: what holds requests by the line may become a batch. */
-async function factsOf({ meter, batch }: OpenFile): Promise<ObjectFacts> {
-  const requests = batch.end()
-  return { ...(await meter.end()), ...(requests.requests > 0 && { batch: requests }) }
+/** Watches the only request of an upload, whose body is the file. */
+export function watchWholeFile(): WatchedFile {
+  return new FileChunk(new GoogleFile(), true, () => undefined)
 }

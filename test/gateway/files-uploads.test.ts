@@ -9,7 +9,7 @@ import { startFilesProvider } from '../fixtures/files-provider.ts'
 import { OwnNameWatcher } from '../../lib/uploads/own-name-watcher.ts'
 import { send } from '../fixtures/http-client.ts'
 import { connectRaw } from '../fixtures/raw-client.ts'
-import { openForReading } from '../../lib/stores/sqlite-database.ts'
+import { recordedObject } from '../fixtures/recorded-object.ts'
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 
 /** What the world calls the gateway. */
@@ -54,16 +54,6 @@ function go(address: string, command: string, body = '', headers: readonly strin
   })
 }
 
-/** What the store knows of an object: the account, and what was measured. */
-function recorded(gateway: TestGateway, kind: string, id: string): Record<string, unknown> | undefined {
-  const database = openForReading(gateway.storeFile)
-  const row = database
-    .prepare('SELECT account_id, facts FROM objects WHERE kind = ? AND id = ?')
-    .get(kind, id)
-  database.close()
-  return row as Record<string, unknown> | undefined
-}
-
 for (const prefix of ['', '/google']) {
   await t.test(`an upload of Google's goes on without a key, below ${prefix}/`, async t => {
     const { provider, gateway } = await start(t)
@@ -75,8 +65,8 @@ for (const prefix of ['', '/google']) {
     const address = here(gateway, told)
     const id = new URL(address).searchParams.get('upload_id') ?? ''
     t.match(
-      recorded(gateway, 'upload', id),
-      { account_id: gateway.accountId },
+      recordedObject(gateway, 'upload', id),
+      { accountId: gateway.accountId },
       'known when its address is out',
     )
 
@@ -87,7 +77,7 @@ for (const prefix of ['', '/google']) {
     const { file } = JSON.parse(sent.body.toString()) as { file: { name: string; uri: string } }
     t.equal(provider.files.get(file.name)?.bytes.toString(), 'Words.')
     t.match(file.uri, provider.origin, 'the name of the file is not touched')
-    t.match(recorded(gateway, 'file', file.name), { account_id: gateway.accountId, facts: /"bytes":6/ })
+    t.match(recordedObject(gateway, 'file', file.name), { accountId: gateway.accountId, facts: { bytes: 6 } })
     t.ok(
       provider.requests.every(
         ({ headers }) => headers['x-goog-api-key'] === 'sk-provider-credential-0123456789',
@@ -157,7 +147,7 @@ await t.test('the bytes of a file may come in pieces, and it can be cancelled', 
   const last = await at(4, 'upload, finalize', 'two.')
   const { file } = JSON.parse(last.body.toString()) as { file: { name: string } }
   t.equal(provider.files.get(file.name)?.bytes.toString(), 'One two.')
-  t.match(recorded(gateway, 'file', file.name), { facts: /"bytes":8/ })
+  t.match(recordedObject(gateway, 'file', file.name), { facts: { bytes: 8 } })
 
   const next = await addressOf(gateway)
   t.equal((await go(next, 'cancel')).headers['x-goog-upload-status'], 'cancelled')
@@ -257,7 +247,7 @@ await t.test("a file of Google's that comes as it is, in one request, is measure
     body: '{"file":{"name":"no description, but the file"}}',
   })
   const { file } = JSON.parse(answer.body.toString()) as { file: { name: string } }
-  t.match(recorded(gateway, 'file', file.name), { account_id: gateway.accountId, facts: /"bytes":48/ })
+  t.match(recordedObject(gateway, 'file', file.name), { accountId: gateway.accountId, facts: { bytes: 48 } })
 })
 
 await t.test('a description in very small pieces is looked at once', async t => {
@@ -265,4 +255,35 @@ await t.test('a description in very small pieces is looked at once', async t => 
   const text = Buffer.from(`{"file":{"display_name":"${'a'.repeat(60_000)}"`)
   for (const byte of text) watcher.onData(Buffer.of(byte))
   t.throws(() => watcher.onData(Buffer.from(',"name":"files/mine"')), { code: 'not_supported' })
+})
+
+await t.test('of many uploads that were left half way the oldest is forgotten, and only its own', async t => {
+  const { gateway } = await start(t)
+  const other = await gateway.accounts.createAccount({ email: 'other@example.org' })
+  const { key } = await gateway.accounts.createKey({ accountId: other.id })
+  const at = (address: string, offset: number, command: string, body: string) =>
+    send(address, {
+      headers: ['x-goog-upload-command', command, 'x-goog-upload-offset', String(offset)],
+      body,
+    })
+  const half = async (own: TestGateway): Promise<string> => {
+    const address = await addressOf(own)
+    t.equal((await at(address, 0, 'upload', 'One ')).status, 200)
+    return address
+  }
+  const rest = async (address: string): Promise<unknown> => {
+    const answer = await at(address, 4, 'upload, finalize', 'two.')
+    t.equal(answer.status, 200, answer.body.toString())
+    const { file } = JSON.parse(answer.body.toString()) as { file: { name: string } }
+    return recordedObject(gateway, 'file', file.name)?.facts
+  }
+  const others = await half({ ...gateway, key })
+  const own: string[] = []
+  for (let count = 0; count < 33; count++) own.push(await half(gateway))
+
+  t.same(await rest(String(own[0])), {}, 'the oldest goes through, and is not measured')
+  t.match(await rest(String(own[1])), { bytes: 8 }, 'the next one is measured')
+  t.match(await rest(String(own.at(-1))), { bytes: 8 })
+  t.match(await rest(others), { bytes: 8 }, "another account's is measured")
+  t.same(await gateway.charges(), [])
 })

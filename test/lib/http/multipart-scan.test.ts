@@ -12,10 +12,11 @@ import {
 const form = (...lines: string[]) => Buffer.from(lines.join('\r\n'), 'latin1')
 const field = 'Content-Disposition: form-data; name="a"'
 
-function reasonOf(body: Buffer | string, partsMax = 1000): string {
+function reasonOf(body: Buffer | string, partsMax = 1000, isRelated = false): string {
   const bytes = Buffer.from(body)
-  const whole = refusal(() => scanMultipart(bytes, 'b', { partsMax }))
-  const scanner = new MultipartScanner('b', { partsMax })
+  const options = { partsMax, isRelated }
+  const whole = refusal(() => scanMultipart(bytes, 'b', options))
+  const scanner = new MultipartScanner('b', options)
   const inPieces = refusal(() => {
     for (const byte of bytes) scanner.push(Buffer.from([byte]))
     scanner.end()
@@ -214,4 +215,46 @@ await t.test('long parts that look like boundaries are found the same in long ch
     { numRuns: 300 },
   )
   t.end()
+})
+
+await t.test('parts that are no form have no names, and lines end as the first boundary does', async t => {
+  const related = (eol: string, content: string): string =>
+    ['--b', 'Content-Type: a/b', '', '{}', '--b', '', content, '--b--', ''].join(eol)
+  for (const eol of ['\r\n', '\n']) {
+    for (const content of ['', 'x', '\r', 'x\r\n--B', `--b`, '\r\n\r\n']) {
+      for (const before of ['', eol]) {
+        const body = Buffer.from(before + related(eol, content))
+        for (const size of [1, 7, 1000]) {
+          const contents: string[] = []
+          const scanner = new MultipartScanner('b', {
+            isRelated: true,
+            onPart: () => contents.push(''),
+            onContent: (_part, bytes) => contents.push(String(contents.pop()) + bytes.toString()),
+          })
+          const isBoundary = content === '--b'
+          try {
+            for (let at = 0; at < body.length; at += size) scanner.push(body.subarray(at, at + size))
+            t.same(
+              scanner.end().parts.map(part => part.contentType),
+              ['a/b', undefined],
+            )
+            t.same(contents, ['{}', content])
+            t.notOk(isBoundary)
+          } catch (error) {
+            t.ok(isBoundary, String(error))
+          }
+        }
+      }
+    }
+  }
+  const reason = (body: string, partsMax = 2): string => reasonOf(body, partsMax, true)
+  t.equal(reason(related('\n', 'x\r\n--b\r\n\r\ny'), 3), 'malformed', 'a boundary that ends otherwise')
+  t.equal(reason(related('\r\n', 'x\n--b\r\n\r\ny')), 'malformed', 'a boundary that begins otherwise')
+  t.equal(reason(`x\r\n${related('\r\n', '')}`), 'malformed', 'something before')
+  t.equal(reason(related('\n', 'x\n--b\n\ny')), 'too_many_parts')
+  t.equal(reason(related('\n', 'x').slice(0, -4)), 'cut_off')
+  t.equal(reason(related('\n', 'x').replace(': a/b', ': a/b\nContent-Encoding: gzip')), 'malformed')
+  t.equal(reasonOf(related('\n', 'x')), 'malformed', 'a form has no such lines')
+  t.equal(multipartBoundary('multipart/related; boundary=b', true), 'b')
+  t.equal(multipartBoundary('text/plain; boundary=b', true), undefined)
 })
