@@ -26,7 +26,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     onFailure: error => bus.emit('alarm', 'token_counter_failed', { error: error.message }),
   })
 
-  const uploads = new UploadFacts(ledger, config.isolation === 'strict', () => performance.now())
+  const uploads = new UploadFacts(context, () => performance.now())
 
   return {
     name: 'usage-tap',
@@ -75,6 +75,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
 
     async stop() {
       await jobs.stop()
+      uploads.close()
       await counter.close()
     },
   }

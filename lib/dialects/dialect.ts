@@ -52,6 +52,8 @@ export interface RequestFacts {
   readonly unitsVariant?: string
   /** The provider answers at once and works on: what it consumes is known later (see `JobKind`). */
   readonly startsJob?: boolean
+  /** The file that is begun is to be the input of a batch. */
+  readonly isForBatch?: boolean
   /** The request is a batch of requests. */
   readonly batch?: BatchedRequests
 }

@@ -73,6 +73,8 @@ export interface ObjectFacts {
   readonly lines?: number
   /** Of an upload under way: the key that began it. Those who go on with it by its address send none. */
   readonly keyId?: string
+  /** Of an upload under way: what it comes to is to be the input of a batch. */
+  readonly isForBatch?: boolean
   /** Of a cached content, for as long as it was paid. */
   readonly cacheTerm?: CacheTerm
   /** What a batch of its lines would ask for. */

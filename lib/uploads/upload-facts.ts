@@ -1,10 +1,12 @@
 import type { Operation } from '../dialects/dialect.ts'
 import { headerValues } from '../http/headers.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { PluginContext } from '../plugin-context.ts'
 import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { ChunkedFiles, watchWholeFile } from './chunked-files.ts'
+import { Upstreams } from '../upstream/upstreams.ts'
 import { factsOfParts } from './facts-of-parts.ts'
+import { readStoredBatch } from './read-stored-batch.ts'
 import { watchFormFile } from './watch-form-file.ts'
 import { OwnNameWatcher } from './own-name-watcher.ts'
 import { watchRelatedFile } from './watch-related-file.ts'
@@ -12,18 +14,19 @@ import type { WatchedFile } from './watched-file.ts'
 
 /** Measures files while they are uploaded, so that they count where they are used. */
 export class UploadFacts {
-  readonly #ledger: Pick<Ledger, 'findObject'>
+  readonly #ledger: PluginContext['ledger']
+  /** Accounts are kept apart. */
   readonly #isStrict: boolean
+  readonly #upstreams: Upstreams
   readonly #chunked: ChunkedFiles
   readonly #watched = new WeakMap<Exchange, WatchedFile>()
+  readonly #stopped = new AbortController()
 
-  /**
-   * @param isStrict accounts are kept apart
-   * @param now milliseconds of a clock that never goes back
-   */
-  constructor(ledger: Pick<Ledger, 'findObject'>, isStrict: boolean, now: () => number) {
-    this.#ledger = ledger
-    this.#isStrict = isStrict
+  /** @param now milliseconds of a clock that never goes back */
+  constructor(context: PluginContext, now: () => number) {
+    this.#ledger = context.ledger
+    this.#isStrict = context.config.isolation === 'strict'
+    this.#upstreams = Upstreams.shared(context.config, context)
     this.#chunked = new ChunkedFiles(now)
   }
 
@@ -66,16 +69,40 @@ export class UploadFacts {
   }
 
   /** What was measured of an object that the answer names; undefined where nothing was. */
-  of(exchange: Exchange, { kind }: NamedObject): Promise<ObjectFacts | undefined> | undefined {
-    if (kind !== 'file' && kind !== 'uploadPart') return undefined
-    const parts = exchange.get('request').objects.filter(object => object.kind === 'uploadPart')
+  of(exchange: Exchange, object: NamedObject): Promise<ObjectFacts | undefined> | undefined {
+    const { isForBatch, objects } = exchange.get('request')
+    if (object.kind === 'upload' && isForBatch === true) return Promise.resolve({ isForBatch })
+    if (object.kind !== 'file' && object.kind !== 'uploadPart') return undefined
+    const parts = objects.filter(({ kind }) => kind === 'uploadPart')
     if (parts.length === 0) return this.#watched.get(exchange)?.facts
-    return factsOfParts(this.#ledger, exchange.get('target').provider.name, parts)
+    return this.#ofParts(exchange, object.id, parts)
+  }
+
+  /** Of requests in parts nothing was kept: a line may begin in one and end in another, in whatever order. */
+  async #ofParts(
+    exchange: Exchange,
+    id: string,
+    parts: readonly NamedObject[],
+  ): Promise<ObjectFacts | undefined> {
+    const chosen = exchange.get('target')
+    const known = await factsOfParts(this.#ledger, chosen.provider.name, parts)
+    const { object: upload } = exchange.get('route').match
+    const begun =
+      upload && (await this.#ledger.findObject(chosen.provider.name, upload.kind, upload.id))?.facts
+    if (begun?.isForBatch !== true) return known
+    const stored = { chosen, id, bytes: known?.bytes, signal: this.#stopped.signal }
+    return { ...known, batch: await readStoredBatch(this.#upstreams, stored) }
   }
 
   /** The exchange is over. */
   end(exchange: Exchange): void {
     this.#watched.get(exchange)?.abort()
+  }
+
+  /** The last exchange has ended. */
+  close(): void {
+    this.#stopped.abort()
+    this.#upstreams.close()
   }
 }
 

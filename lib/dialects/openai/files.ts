@@ -1,7 +1,10 @@
+import type { Operation } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
-import { list, object } from '../interest.ts'
+import { list, object, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { objectOperation } from '../object-operation.ts'
+import { readString } from '../read-field.ts'
+import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 
 const file = object({ id: names('file') })
@@ -12,7 +15,16 @@ const fileUpload = objectOperation('file-upload', file, { body: 'streamed', carr
 const storedFile = freeOperation('stored-file')
 
 /** `POST /uploads`: a large file comes in parts. */
-const uploadStart = objectOperation('upload-start', object({ id: names('upload') }), { body: 'opaque' })
+const uploadStart: Operation = {
+  ...objectOperation('upload-start', object({ id: names('upload') }), {
+    body: 'json',
+    interest: object({ purpose: value('purpose') }),
+  }),
+  factsFromJson(scan, body) {
+    const isForBatch = readString(scan, 'purpose') === 'batch'
+    return { ...factsFrom(scan, body), ...(isForBatch && { isForBatch }) }
+  },
+}
 const uploadPart = objectOperation('upload-part', object({ id: names('uploadPart') }), {
   body: 'streamed',
   carriesFile: 'form',
