@@ -4,18 +4,17 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { ControlClient } from '../lib/control/control-client.ts'
+import { newStore, type NewStore } from './new-store.ts'
 
 /** `gateway serve` in a process of its own, with an account that has money and a key. */
-export interface GatewayProcess {
+export interface GatewayProcess extends NewStore {
   readonly child: ChildProcess
   readonly url: string
   readonly storeFile: string
-  readonly accountId: string
-  readonly key: string
-  readonly creditMicros: number
-  /** From the start of the process until it listened. */
-  readonly startMs: number
+  /** What the process wrote to its standard output. */
+  readonly outputFile: string
+  /** When the process was started, in milliseconds of `performance.now()`. */
+  readonly beganMs: number
   /** Ends it as an operator would; the exit code. */
   stop(): Promise<number | null>
   remove(): void
@@ -28,6 +27,10 @@ interface GatewayProcessOptions {
   readonly program?: string
   /** What stands before the command, such as `taskset -c 1`. */
   readonly prefix?: (command: readonly string[]) => readonly string[]
+  /** For Node itself, such as `--trace-gc`. */
+  readonly nodeOptions?: readonly string[]
+  /** Keys that the store has beside the one. */
+  readonly moreKeys?: number
 }
 
 const fromSources = join(import.meta.dirname, '../bin/gateway.ts')
@@ -38,31 +41,28 @@ export async function startGatewayProcess(options: GatewayProcessOptions): Promi
   const file = join(folder, 'gateway.yaml')
   const storeFile = join(folder, 'g.db')
   writeFileSync(file, stringify({ listen: { port: 0 }, store: `sqlite:${storeFile}`, ...options.config }))
-  const logFile = join(folder, 'log')
-  const log = openSync(logFile, 'w')
-  const command = [process.execPath, options.program ?? fromSources, 'serve', '--config', file]
+  const store = await newStore(storeFile, options.moreKeys)
+  const { nodeOptions = [], program = fromSources } = options
+  const command = [process.execPath, ...nodeOptions, program, 'serve', '--config', file]
   const [executable = '', ...argv] = options.prefix?.(command) ?? command
+  const logFile = join(folder, 'log')
+  const outputFile = join(folder, 'output')
+  const [output, log] = [openSync(outputFile, 'w'), openSync(logFile, 'w')]
   const beganMs = performance.now()
   const child = spawn(executable, argv, {
     env: { PATH: process.env['PATH'] ?? '' },
-    stdio: ['ignore', 'ignore', log],
+    stdio: ['ignore', output, log],
   })
+  closeSync(output)
   closeSync(log)
   const url = await listening(child, logFile)
-  const startMs = performance.now() - beganMs
-  const control = new ControlClient(`${storeFile}.sock`)
-  const { id: accountId } = await control.createAccount({ email: 'bench@example.org' })
-  const creditMicros = 1e12
-  await control.credit({ accountId, amountMicros: creditMicros, reason: 'benchmark' })
-  const { key } = await control.createKey({ accountId })
   return {
+    ...store,
     child,
     url,
     storeFile,
-    accountId,
-    key,
-    creditMicros,
-    startMs,
+    outputFile,
+    beganMs,
     async stop() {
       child.kill('SIGTERM')
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
@@ -78,6 +78,6 @@ async function listening(child: ChildProcess, logFile: string): Promise<string> 
     const found = /"url":"([^"]+)"/.exec(text)
     if (found?.[1] !== undefined) return found[1]
     if (child.exitCode !== null) throw new Error(`The gateway ended before it listened:\n${text}`)
-    await new Promise(resolve => setTimeout(resolve, 20))
+    await new Promise(resolve => setTimeout(resolve, 5))
   }
 }

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { barChart } from './bar-chart.ts'
+import { isReached, measures, type Aim, type Measure } from './measures.ts'
 import type { Results } from './run-all.ts'
 
 interface ReportOptions {
@@ -9,61 +10,106 @@ interface ReportOptions {
   readonly isQuick: boolean
 }
 
-/** Writes report.md with its plots; returns its text. */
+/** Writes results.json, and report.md with its plots; returns the table, for whoever waits. */
 export function writeReport(results: Results, { folder, isPinned, isQuick }: ReportOptions): string {
+  const names = Object.keys(results.saturation)
+  // Without nginx there is nothing to compare with it; an aim that could not be looked at is said to be so.
+  const rows = measures(results).filter(
+    row => row.aim !== undefined || names.some(name => row.of(name) !== undefined),
+  )
+  const tables = [
+    measureTable(rows, names),
+    '',
+    'Workers, not pinned: the processes of the gateway may use every core, beside load and upstream.',
+    '',
+    scalingTable(results),
+  ]
+  const rough = isQuick ? ['A quick run: the figures are rough.'] : []
+  const pinning = isPinned
+    ? 'Pinned: the measured process on one core, load and upstream on another.'
+    : 'Nothing was pinned: there is no taskset here.'
+  const absent = results.absent.map(reason => `Left out: ${reason}.`)
   const text = [
     '# Benchmark',
     '',
-    `${isQuick ? 'A quick run: the figures are rough. ' : ''}${isPinned ? 'Pinned: the measured process on one core, load and upstream on another.' : 'Nothing was pinned: there is no taskset here.'} ${results.absent.map(reason => `Left out: ${reason}.`).join(' ')}`,
+    [...rough, pinning, ...absent].join(' '),
     '',
-    '## As much as each can do',
+    'Latencies are what is added to those of the upstream asked directly, whose own stand whole in the first column.',
+    'At a rate: a constant one that stalls do not hold up, the upstream asked at the same rate.',
     '',
-    saturationTable(results),
+    ...tables,
     '',
-    '![CPU a request](cpu.svg)',
-    '',
-    '## Added latency',
-    '',
-    'One request at a time; then at half and at four fifths of what each can do, by a constant rate that stalls do not hold up.',
-    '',
-    latencyTable(results),
-    '',
-    '![Added latency](latency.svg)',
-    '',
-    '## Streams',
-    '',
-    streamTable(results),
-    '',
-    '## Memory and start',
-    '',
-    memoryTable(results),
-    '',
-    '## Workers',
-    '',
-    'Not pinned: the processes of the gateway may use every core, beside load and upstream.',
-    '',
-    scalingTable(results),
-    '',
+    ...plots.flatMap(({ file, title }) => [`![${title}](${file})`, '']),
   ].join('\n')
   writeFileSync(join(folder, 'report.md'), text)
-  const cpu = Object.entries(results.saturation).filter(([name]) => name !== 'direct')
-  writeFileSync(
-    join(folder, 'cpu.svg'),
-    barChart(
-      'CPU, microseconds a request',
-      cpu.map(([name, { cpuMicros }]) => [name, cpuMicros]),
-    ),
+  for (const { file, title, row } of plots) {
+    const measure = rows.find(each => each.name === row)
+    const values = names.flatMap(name => {
+      const value = name === 'direct' ? undefined : measure?.of(name)
+      return value === undefined ? [] : [[name, value] as const]
+    })
+    writeFileSync(join(folder, file), barChart(title, values))
+  }
+  const table = rows.map(row => ({ ...row, ...figures(row, names) }))
+  writeFileSync(join(folder, 'results.json'), `${JSON.stringify({ table, results }, null, 2)}\n`)
+  return tables.join('\n')
+}
+
+const plots = [
+  { file: 'requests.svg', title: 'Requests a second at most', row: 'requests/s at most' },
+  { file: 'cpu.svg', title: 'CPU, microseconds a request', row: 'CPU µs a request, all threads' },
+  {
+    file: 'latency.svg',
+    title: 'Added latency, microseconds (p50)',
+    row: 'added µs, one at a time, p50',
+  },
+  { file: 'memory.svg', title: 'Memory after saturation, MB', row: 'RSS after saturation, MB' },
+  { file: 'start.svg', title: 'Start to first answer, ms', row: 'start to first answer, ms' },
+] as const
+
+/** What a row says, as it is kept for programs. */
+function figures(
+  row: Measure,
+  names: readonly string[],
+): { readonly values: Record<string, number>; readonly isReached: Record<string, boolean> } {
+  const defined = <T>(read: (name: string) => T | undefined): Record<string, T> =>
+    Object.fromEntries(
+      names.flatMap(name => {
+        const value = read(name)
+        return value === undefined ? [] : [[name, value]]
+      }),
+    )
+  return { values: defined(name => row.of(name)), isReached: defined(name => isReached(row, name)) }
+}
+
+function measureTable(rows: readonly Measure[], names: readonly string[]): string {
+  return table(
+    ['', ...names.map(name => (name === 'direct' ? 'direct (whole)' : name)), 'aim', 'reached'],
+    rows.map(row => [
+      row.name,
+      ...names.map(name => figure(row.of(name), row.digits)),
+      row.aim === undefined ? '' : aimText(row.aim),
+      row.aim === undefined ? '' : reachedText(row, names),
+    ]),
   )
-  const direct = results.alone['direct']?.p50 ?? 0
-  const latency = Object.entries(results.alone).filter(([name]) => name !== 'direct')
-  writeFileSync(
-    join(folder, 'latency.svg'),
-    barChart(
-      'Added latency, microseconds (p50)',
-      latency.map(([name, { p50 }]) => [name, (p50 - direct) * 1000]),
-    ),
-  )
-  return text
+}
+
+function aimText({ kind, strict, relaxed }: Aim): string {
+  const sign = kind === 'at most' ? '≤' : '≥'
+  const text = `${sign} ${strict.toLocaleString('en-US')}`
+  return strict === relaxed ? text : `${text}, relaxed ${relaxed.toLocaleString('en-US')}`
+}
+
+/** One word where all gateways agree, or each with its name. */
+function reachedText(row: Measure, names: readonly string[]): string {
+  const answers = names.flatMap(name => {
+    const answer = isReached(row, name)
+    return answer === undefined ? [] : [[name.replace('gateway ', ''), answer ? 'yes' : 'no'] as const]
+  })
+  const [first] = answers
+  if (first === undefined) return 'not measured'
+  if (answers.every(([, answer]) => answer === first[1])) return first[1]
+  return answers.map(([name, answer]) => `${name} ${answer}`).join(', ')
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -77,111 +123,23 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   ].join('\n')
 }
 
-function saturationTable({ saturation, largePrompts }: Results): string {
-  const nginx = saturation['nginx']
-  const bare = saturation['bare relay']
-  return table(
-    ['', 'requests/s', 'x nginx', 'CPU µs', 'x nginx', 'x bare', 'p99 ms', '300 KB prompts/s', 'errors'],
-    Object.entries(saturation).map(([name, each]) => [
-      name,
-      whole(each.requestsPerSecond),
-      nginx === undefined ? '-' : (each.requestsPerSecond / nginx.requestsPerSecond).toFixed(2),
-      each.cpuMicros.toFixed(1),
-      nginx === undefined ? '-' : (each.cpuMicros / nginx.cpuMicros).toFixed(1),
-      bare === undefined ? '-' : (each.cpuMicros / bare.cpuMicros).toFixed(2),
-      each.p99Ms.toFixed(2),
-      whole(largePrompts[name]?.requestsPerSecond ?? 0),
-      whole(each.errors + (largePrompts[name]?.errors ?? 0)),
-    ]),
-  )
-}
-
 function scalingTable({ scaling }: Results): string {
   const one = Object.values(scaling)[0]
   return table(
     ['', 'requests/s', 'x one worker', 'CPU µs', 'cores used', 'of each process', 'errors'],
     Object.entries(scaling).map(([name, each]) => [
       name,
-      whole(each.requestsPerSecond),
+      figure(each.requestsPerSecond),
       (each.requestsPerSecond / (one?.requestsPerSecond ?? 1)).toFixed(2),
       each.cpuMicros.toFixed(1),
       each.coresUsed.toFixed(2),
-      each.shares.map(share => `${whole(share * 100)} %`).join(', '),
-      whole(each.errors),
+      each.shares.map(share => `${figure(share * 100)} %`).join(', '),
+      figure(each.errors),
     ]),
   )
 }
 
-function latencyTable({ alone, atRate }: Results): string {
-  const direct = alone['direct']
-  const micros = (ms: number): string => whole(ms * 1000)
-  return table(
-    ['µs', 'alone p50', 'p99', 'p99.9', 'at 50 % p50', 'p99', 'p99.9', 'at 80 % p50', 'p99', 'p99.9'],
-    Object.entries(alone).map(([name, each]) => {
-      const rates = atRate[name]
-      const base = name === 'direct' || direct === undefined ? { p50: 0, p99: 0, p999: 0 } : direct
-      return [
-        name === 'direct' ? 'direct (whole)' : name,
-        micros(each.p50 - base.p50),
-        micros(each.p99 - base.p99),
-        micros(each.p999 - base.p999),
-        ...[rates?.half, rates?.most].flatMap(rate =>
-          rate === undefined ? ['-', '-', '-'] : [micros(rate.p50), micros(rate.p99), micros(rate.p999)],
-        ),
-      ]
-    }),
-  )
-}
-
-function streamTable({ firstByte, streams }: Results): string {
-  const direct = firstByte['direct'] ?? { p50: 0, p99: 0, p999: 0 }
-  return table(
-    [
-      '',
-      'first byte added p50 µs',
-      'p99 µs',
-      'streams',
-      'frame p50 µs',
-      'p99 µs',
-      'lost frames',
-      'of a core',
-    ],
-    Object.entries(streams).map(([name, each]) => {
-      // Who answers no stream at all has no times to show.
-      if (each.errors >= each.count) return [name, '-', '-', String(each.count), '-', '-', 'all', '-']
-      const first = firstByte[name] ?? direct
-      const base = name === 'direct' ? { p50: 0, p99: 0 } : direct
-      return [
-        name === 'direct' ? 'direct (whole)' : name,
-        whole((first.p50 - base.p50) * 1000),
-        whole((first.p99 - base.p99) * 1000),
-        String(each.count),
-        whole(each.frameMs.p50 * 1000),
-        whole(each.frameMs.p99 * 1000),
-        whole(each.lostFrames),
-        `${whole(each.cpuShare * 100)} %`,
-      ]
-    }),
-  )
-}
-
-function memoryTable({ memory, startMs }: Results): string {
-  const megabytes = (bytes: number): string => whole(bytes / 1_048_576)
-  const rows = Object.entries(memory)
-  const [, first] = rows[0] ?? []
-  return table(
-    ['', 'idle MB', 'saturated MB', `${first?.connections ?? 0} connections MB`, 'KB a stream', 'start ms'],
-    rows.map(([name, each]) => [
-      name,
-      megabytes(each.idleBytes),
-      megabytes(each.saturatedBytes),
-      megabytes(each.connectionsBytes),
-      whole(each.streamBytes / 1024),
-      startMs[name] === undefined ? '-' : whole(startMs[name]),
-    ]),
-  )
-}
-
-function whole(value: number): string {
-  return Math.round(value).toLocaleString('en-US')
+function figure(value: number | undefined, digits = 0): string {
+  if (value === undefined) return '-'
+  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }

@@ -1,36 +1,49 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../../lib/clock.ts'
+import { openSqliteStore } from '../../lib/stores/sqlite.ts'
+import { chargeRate, type ChargeRate } from '../ledger/charge-rate.ts'
+import { firstAnswerMs } from './first-answer.ts'
 import type { Loader } from './loader.ts'
+import { measureManyKeys, type ManyKeys } from './many-keys.ts'
+import { measureScaling, type Scaling } from './scaling.ts'
 import {
   atRate,
-  bytesPerStream,
   firstByte,
   latencyAlone,
   manyStreams,
   memory,
+  openStreams,
   saturate,
+  type AtRate,
   type Effort,
   type Memory,
   type Quantiles,
   type Saturation,
   type Streams,
 } from './scenarios.ts'
-import { measureScaling, type Scaling } from './scaling.ts'
 import { gateway, nginx, portkey, relay, type Contender, type Target } from './targets.ts'
 
-export type { Effort }
-
-/** Everything that one run measured. */
-export interface Results {
+/** What was measured of those that stand between load and upstream, by name. */
+interface OfContenders {
   readonly saturation: Readonly<Record<string, Saturation>>
   readonly largePrompts: Readonly<Record<string, Saturation>>
   readonly alone: Readonly<Record<string, Quantiles>>
   readonly firstByte: Readonly<Record<string, Quantiles>>
-  /** By name, at 50 and at 80 percent of what each can do. */
-  readonly atRate: Readonly<Record<string, { readonly half: Quantiles; readonly most: Quantiles }>>
+  /** At 50 and at 80 percent of what each can do. */
+  readonly atRate: Readonly<Record<string, { readonly half: AtRate; readonly most: AtRate }>>
   readonly streams: Readonly<Record<string, Streams>>
   readonly memory: Readonly<Record<string, Memory>>
   readonly startMs: Readonly<Record<string, number>>
-  readonly scaling: Readonly<Record<string, Scaling>>
+}
+
+/** Everything that one run measured. */
+export interface Results extends OfContenders {
+  readonly effort: Effort
   readonly absent: readonly string[]
+  readonly manyKeys: ManyKeys
+  readonly charges: ChargeRate
+  readonly scaling: Readonly<Record<string, Scaling>>
 }
 
 interface Run {
@@ -56,7 +69,7 @@ const allPlugins = [
   'usage-tap',
 ]
 
-/** Whose memory and streams are looked at: what people would run, and ours. */
+/** Whose memory is looked at: what people would run, and ours. */
 const looksAt = (name: string): boolean => name.startsWith('gateway') || name === 'Portkey'
 
 function contenders(port: number): readonly Contender[] {
@@ -73,39 +86,50 @@ function contenders(port: number): readonly Contender[] {
 
 /** Starts everything, measures by turns, stops everything. */
 export async function runAll(run: Run): Promise<Results> {
+  const { loader, upstreamPort, effort, say } = run
   const absent: string[] = []
-  const measured = await measureContenders(run, absent)
+  const ofContenders = await measureContenders(run, absent)
   // By themselves: nothing is pinned then, and all cores are theirs.
-  run.say('one worker and two')
-  return { ...measured, absent, scaling: await measureScaling(run.loader, run.upstreamPort, run.effort) }
+  say('one worker and two')
+  const scaling = await measureScaling(loader, upstreamPort, effort)
+  say('the ledger by itself')
+  const charges = await chargeRate({
+    open: folder => openSqliteStore({ file: join(folder, 'g.db'), durability: 'strict', clock: systemClock }),
+    place: tmpdir(),
+    clients: 512,
+    seconds: effort.seconds,
+  })
+  say(`${effort.keys} keys`)
+  const manyKeys = await measureManyKeys(upstreamPort, effort.keys)
+  return { effort, absent, ...ofContenders, scaling, charges, manyKeys }
 }
 
-async function measureContenders(run: Run, absent: string[]): Promise<Omit<Results, 'absent' | 'scaling'>> {
+async function measureContenders(run: Run, absent: string[]): Promise<OfContenders> {
   const targets: Target[] = []
+  const startMs: Record<string, number> = {}
   try {
     for (const contender of contenders(run.upstreamPort)) {
       const started = await contender()
       if (typeof started === 'string') absent.push(started)
-      else targets.push(started)
+      else {
+        targets.push(started)
+        startMs[started.name] = await firstAnswerMs(started)
+      }
     }
     absent.forEach(reason => run.say(`left out: ${reason}`))
-    return await measureAll(run, targets)
+    return { startMs, ...(await measureAll(run, targets)) }
   } finally {
     for (const target of targets) await target.stop()
   }
 }
 
-async function measureAll(
-  run: Run,
-  targets: readonly Target[],
-): Promise<Omit<Results, 'absent' | 'scaling'>> {
+async function measureAll(run: Run, targets: readonly Target[]): Promise<Omit<OfContenders, 'startMs'>> {
   const { loader, effort, say, upstream } = run
-  const idle = new Map(targets.map(target => [target.name, target.rssBytes()]))
   const looked = targets.filter(({ name }) => looksAt(name))
   const everybody = [upstream, ...targets]
-  const streamBytes = await ofEach(looked, target => {
+  const before = await ofEach(looked, async target => {
     say(`${target.name}: memory of open streams`)
-    return bytesPerStream(loader, target, effort.streams * 2)
+    return { idleBytes: target.rssBytes(), streams: await openStreams(loader, target, effort) }
   })
   say('one request at a time')
   const alone = await latencyAlone(loader, everybody, effort)
@@ -116,12 +140,13 @@ async function measureAll(
   say('prompts of 300 KB')
   const fewer = { ...effort, rounds: Math.ceil(effort.rounds / 2) }
   const largePrompts = await saturate(loader, everybody, fewer, 300_000)
-  const atRates = await ofEach(everybody, async target => {
+  const atRates = await ofEach(targets, async target => {
     const most = saturation.get(target.name)?.requestsPerSecond ?? 0
     say(`${target.name} at a half and at four fifths of its most`)
+    const { seconds } = effort
     return {
-      half: await atRate(loader, target, most * 0.5, effort),
-      most: await atRate(loader, target, most * 0.8, effort),
+      half: await atRate(loader, target, upstream, { rate: most * 0.5, seconds }),
+      most: await atRate(loader, target, upstream, { rate: most * 0.8, seconds }),
     }
   })
   const streams = await ofEach(everybody, target => {
@@ -130,8 +155,7 @@ async function measureAll(
   })
   const memories = await ofEach(looked, target => {
     say(`${target.name}: memory`)
-    const before = { idleBytes: idle.get(target.name) ?? 0, streamBytes: streamBytes[target.name] ?? 0 }
-    return memory(loader, target, before, effort)
+    return memory(loader, target, before[target.name] as (typeof before)[string], effort)
   })
   return {
     saturation: Object.fromEntries(saturation),
@@ -141,9 +165,6 @@ async function measureAll(
     atRate: atRates,
     streams,
     memory: memories,
-    startMs: Object.fromEntries(
-      targets.flatMap(({ name, startMs }) => (startMs === undefined ? [] : [[name, startMs]])),
-    ),
   }
 }
 

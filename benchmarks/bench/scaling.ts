@@ -34,8 +34,9 @@ export async function measureScaling(
     const rounds = new Map<string, Scaling[]>(targets.map(({ name }) => [name, []]))
     for (let round = -1; round < effort.rounds; round++) {
       for (const target of targets) {
-        const measured = await measureOnce(loader, target, effort.seconds)
         // The first round is for the compiler.
+        const seconds = round === -1 ? effort.warmUpSeconds : effort.seconds
+        const measured = await measureOnce(loader, target, seconds)
         if (round >= 0) rounds.get(target.name)?.push(measured)
       }
     }

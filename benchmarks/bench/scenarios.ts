@@ -9,9 +9,16 @@ import type { Target } from './targets.ts'
 export interface Effort {
   readonly rounds: number
   readonly seconds: number
+  /** Of each closed loop, before the first that counts: for the compiler. */
+  readonly warmUpSeconds: number
   readonly turns: number
+  /** At once, each with 48 frames a second. */
   readonly streams: number
+  /** At once, for their memory. */
+  readonly openStreams: number
+  readonly openStreamsSeconds: number
   readonly idleConnections: number
+  readonly keys: number
 }
 
 /** Milliseconds at three places of a distribution. */
@@ -55,7 +62,7 @@ export async function saturate(
       const request = requestTo(target, { promptBytes })
       const before = target.cpuMicros()
       // The first round is for the compiler.
-      const seconds = round === -1 ? Math.min(2, effort.seconds) : effort.seconds
+      const seconds = round === -1 ? effort.warmUpSeconds : effort.seconds
       const result = await loader.run({ kind: 'closed', port: target.port, request, connections, seconds })
       if (round === -1) continue
       const count = result.ms.length
@@ -115,22 +122,25 @@ function byName(
   return new Map(targets.map(({ name }, index) => [name, quantiles(values(results[index] as LoadResult))]))
 }
 
+/** Latency at a constant rate, and that of the upstream itself at the same rate in the same minute. */
+export interface AtRate {
+  readonly own: Quantiles
+  readonly direct: Quantiles
+}
+
 /** A constant rate: a share of what the target can do at most. */
 export async function atRate(
   loader: Loader,
   target: Target,
-  rate: number,
-  effort: Effort,
-): Promise<Quantiles> {
-  const result = await loader.run({
-    kind: 'open',
-    port: target.port,
-    request: requestTo(target),
-    connections: 128,
-    seconds: effort.seconds,
-    rate,
-  })
-  return quantiles(result.ms)
+  upstream: Target,
+  { rate, seconds }: { readonly rate: number; readonly seconds: number },
+): Promise<AtRate> {
+  const one = async (asked: Target): Promise<Quantiles> => {
+    const request = requestTo(asked)
+    const job = { kind: 'open', port: asked.port, request, connections: 128, seconds, rate } as const
+    return quantiles((await loader.run(job)).ms)
+  }
+  return { own: await one(target), direct: await one(upstream) }
 }
 
 export interface Streams {
@@ -161,37 +171,44 @@ export async function manyStreams(loader: Loader, target: Target, effort: Effort
 
 export interface Memory {
   readonly idleBytes: number
-  readonly streamBytes: number
+  readonly streams: OpenStreams
   readonly saturatedBytes: number
   readonly connectionsBytes: number
-  readonly connections: number
 }
 
-/** What an open stream takes up, before anything else has made the heap large. */
-export async function bytesPerStream(loader: Loader, target: Target, count: number): Promise<number> {
-  const stream = { isStreaming: true, upstream: 'frames=60,rate=10' }
-  const request = requestTo(target, stream)
+/** What a process takes up with streams open, and how much of it each of them is. */
+export interface OpenStreams {
+  readonly bytes: number
+  readonly bytesEach: number
+}
+
+/** With streams that stay open, before anything else has made the heap large. */
+export async function openStreams(loader: Loader, target: Target, effort: Effort): Promise<OpenStreams> {
+  const frames = effort.openStreamsSeconds * 10
+  const streams = (count: number, frameCount: number): ReturnType<Loader['run']> => {
+    const request = requestTo(target, { isStreaming: true, upstream: `frames=${frameCount},rate=10` })
+    return loader.run({ kind: 'streams', port: target.port, request, count })
+  }
   // A few first, so that what is made once does not count as theirs.
-  await loader.run({ kind: 'streams', port: target.port, request, count: 32 })
+  await streams(32, 5)
   const before = target.rssBytes()
-  const running = loader.run({ kind: 'streams', port: target.port, request, count })
-  await delay(4000)
-  const grown = target.rssBytes() - before
+  const running = streams(effort.openStreams, frames)
+  await delay((effort.openStreamsSeconds * 1000 * 2) / 3)
+  const bytes = target.rssBytes()
   await running
-  return Math.max(0, grown) / count
+  return { bytes, bytesEach: Math.max(0, bytes - before) / effort.openStreams }
 }
 
 /** What it takes up after all the load before, and with many connections that say nothing. */
 export async function memory(
   loader: Loader,
   target: Target,
-  before: Pick<Memory, 'idleBytes' | 'streamBytes'>,
+  before: Pick<Memory, 'idleBytes' | 'streams'>,
   effort: Effort,
 ): Promise<Memory> {
   const saturatedBytes = target.rssBytes()
-  const connections = effort.idleConnections
-  await loader.run({ kind: 'hold', port: target.port, connections })
+  await loader.run({ kind: 'hold', port: target.port, connections: effort.idleConnections })
   const connectionsBytes = target.rssBytes()
   await loader.run({ kind: 'let-go' })
-  return { ...before, saturatedBytes, connectionsBytes, connections }
+  return { ...before, saturatedBytes, connectionsBytes }
 }

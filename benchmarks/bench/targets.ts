@@ -14,8 +14,8 @@ export interface Target extends Measured {
   readonly port: number
   /** Headers it needs beside those of every request. */
   readonly headers: readonly string[]
-  /** From its start until it listened; undefined where that is not asked for. */
-  readonly startMs?: number
+  /** When it was started, in milliseconds of `performance.now()`. */
+  readonly beganMs: number
 }
 
 /** What can be started, or why it cannot be here. */
@@ -37,6 +37,7 @@ export function nginx(upstreamPort: number): Contender {
       '-p',
       place,
     ])
+    const beganMs = performance.now()
     const child = spawn(command, argv, { stdio: 'ignore' })
     await listens(port)
     const measured = measure(child)
@@ -45,6 +46,7 @@ export function nginx(upstreamPort: number): Contender {
       name: 'nginx',
       port,
       headers: [],
+      beganMs,
       async stop() {
         await measured.stop()
         rmSync(place, { recursive: true })
@@ -72,7 +74,8 @@ http {
 export function relay(name: string, program: string, upstreamPort: number): Contender {
   return async () => {
     const origin = `http://127.0.0.1:${upstreamPort}`
-    return { ...(await startNode(join(folder, program), [origin], measuredCore)), name, headers: [] }
+    const beganMs = performance.now()
+    return { ...(await startNode(join(folder, program), [origin], measuredCore)), name, headers: [], beganMs }
   }
 }
 
@@ -86,6 +89,7 @@ export function portkey(upstreamPort: number): Contender {
       `--port=${port}`,
       '--headless',
     ])
+    const beganMs = performance.now()
     const child = spawn(command, argv, {
       stdio: 'ignore',
       env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', TRUSTED_CUSTOM_HOSTS: '127.0.0.1' },
@@ -95,7 +99,7 @@ export function portkey(upstreamPort: number): Contender {
       'x-portkey-provider: openai',
       `x-portkey-custom-host: http://127.0.0.1:${upstreamPort}/v1`,
     ]
-    return { ...measure(child), name: 'Portkey', port, headers }
+    return { ...measure(child), name: 'Portkey', port, headers, beganMs }
   }
 }
 
@@ -104,16 +108,28 @@ interface GatewayOptions {
   readonly plugins?: readonly unknown[]
   readonly core?: number | undefined
   readonly workers?: number
+  /** Keys in the store beside the one that is used. */
+  readonly moreKeys?: number
+  readonly nodeOptions?: readonly string[]
 }
 
+/** A gateway, and what it wrote to its standard output. */
+export type GatewayTarget = Target & { readonly outputFile: string }
+
 /** The compiled gateway, as it is installed. */
-export function gateway(name: string, upstreamPort: number, options: GatewayOptions = {}): Contender {
-  const { durability = 'strict', plugins, workers } = options
+export function gateway(
+  name: string,
+  upstreamPort: number,
+  options: GatewayOptions = {},
+): () => Promise<GatewayTarget> {
+  const { durability = 'strict', plugins, workers, moreKeys = 0, nodeOptions = [] } = options
   const core = 'core' in options ? options.core : measuredCore
   return async () => {
     const started = await startGatewayProcess({
       program: join(folder, '../../dist/bin/gateway.js'),
       prefix: command => pinned(core, command),
+      moreKeys,
+      nodeOptions,
       config: {
         durability,
         ...(plugins !== undefined && { plugins }),
@@ -139,7 +155,8 @@ export function gateway(name: string, upstreamPort: number, options: GatewayOpti
       name,
       port: Number(new URL(started.url).port),
       headers: [`Authorization: Bearer ${started.key}`],
-      startMs: started.startMs,
+      beganMs: started.beganMs,
+      outputFile: started.outputFile,
       async stop() {
         await started.stop()
         started.remove()
@@ -157,7 +174,7 @@ async function freePort(): Promise<number> {
 }
 
 async function listens(port: number): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
+  for (let tries = 0; tries < 2000; tries++) {
     const isOpen = await new Promise<boolean>(resolve => {
       const socket = connect(port, '127.0.0.1')
       socket.on('connect', () => {
@@ -167,7 +184,7 @@ async function listens(port: number): Promise<void> {
       socket.on('error', () => resolve(false))
     })
     if (isOpen) return
-    await delay(20)
+    await delay(5)
   }
   throw new Error(`Nothing listens on port ${port} after 10 seconds.`)
 }
