@@ -45,7 +45,10 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     },
 
     onResponse(exchange, head) {
-      const recordObject = objectRecorder(exchange, ledger, object => uploads.of(exchange, object))
+      const record = objectRecorder(exchange, ledger, object => uploads.of(exchange, object))
+      const recordObject = async (object: NamedObject): Promise<void> => {
+        await Promise.all([record(object), jobs.onObject(exchange, object)])
+      }
       for (const object of objectsInHead(exchange, head)) exchange.holdBack(recordObject(object))
       const meter = meterFor(exchange, head, recordObject)
       if (meter === undefined) return undefined
@@ -86,7 +89,7 @@ async function settle(
   exchange: Exchange,
   outcome: Outcome,
   jobs: JobWatch,
-  { ledger, bus }: PluginContext,
+  { bus }: PluginContext,
   chargeContext: Parameters<typeof decideCharge>[3],
 ): Promise<void> {
   const meter = exchange.find('meter')
@@ -96,14 +99,15 @@ async function settle(
   if (hold === undefined || isSettled) return
   const decision = await decideCharge(exchange, outcome, meter?.reading, chargeContext)
   if (decision === undefined) {
-    await ledger.release(hold)
+    await jobs.release(exchange, hold)
     return
   }
   exchange.set(
     'usage',
     decision.lines.map(line => line.usage),
   )
-  const result = await ledger.charge(hold, decision)
+  const result = await jobs.charge(exchange, hold, decision)
+  if (result === undefined) return
   exchange.set('charged', { charge: decision, result })
   for (const flag of result.flags) bus.emit('alarm', flag, { requestId: exchange.id, model: decision.model })
 }

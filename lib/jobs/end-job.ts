@@ -17,6 +17,11 @@ interface EndJobContext {
   readonly onEnd: (end: JobEnd) => void
 }
 
+interface SeenContext extends EndJobContext {
+  /** The stream that has submitted the job may still go on, at whichever node. */
+  readonly mayBeStreaming: boolean
+}
+
 /** What is known of a job after an answer about it was read. */
 export type JobState = 'running' | 'ended' | { readonly resultsPath: string }
 
@@ -24,7 +29,7 @@ export type JobState = 'running' | 'ended' | { readonly resultsPath: string }
  * Ends a job as an answer about it says: charges what it used, or releases its hold when it failed. Durable
  * when it resolves. Whoever comes second changes nothing.
  */
-export async function endJob(context: EndJobContext, job: Job, reading: UsageReading): Promise<JobState> {
+export async function endJob(context: SeenContext, job: Job, reading: UsageReading): Promise<JobState> {
   const sighting = reading.job
   if (sighting === undefined || sighting.id !== job.id || sighting.state === 'running') return 'running'
   if (sighting.state === 'done' && sighting.resultsPath !== undefined && reading.lines.length === 0) {
@@ -32,8 +37,11 @@ export async function endJob(context: EndJobContext, job: Job, reading: UsageRea
   }
   // One that was cancelled may have used something until then.
   const isUnpaid = sighting.state === 'failed' && reading.lines.length === 0
-  if (isUnpaid && (reading.hasError || reading.outputTextBytes === 0)) await releaseJob(context, job)
-  else {
+  if (isUnpaid && (reading.hasError || reading.outputTextBytes === 0)) {
+    // What its stream has said until now is known by the stream alone.
+    if (job.facts.isStreamed === true && context.mayBeStreaming) return 'running'
+    await releaseJob(context, job)
+  } else {
     const prices = await context.ledger.findPrices(Object.values(job.facts.priceVersions))
     await charge(context, job, jobCharge(job, reading, prices))
   }

@@ -71,17 +71,23 @@ export class JobPoller {
   }
 
   /** Asks after one job now, whether it is due or not. Never throws: what fails is asked again later. */
-  async look(job: Job): Promise<void> {
+  look(job: Job): Promise<void> {
+    return this.#look(job, true)
+  }
+
+  async #look(job: Job, mayBeStreaming: boolean): Promise<void> {
     let answer: JobAnswer | 'ended'
     try {
-      answer = await this.#ask(job)
+      answer = await this.#ask(job, mayBeStreaming)
     } catch (error) {
       if (this.#stop.signal.aborted) return this.#giveBack(job)
       this.#options.onFailure(job, error)
       answer = 'unknown'
     }
     try {
-      if (answer !== 'ended') await this.#goOn(job, answer)
+      // Whoever listens to its stream has borrowed it.
+      const isLent = mayBeStreaming && job.facts.isStreamed === true
+      if (answer !== 'ended' && !isLent) await this.#goOn(job, answer)
     } catch (error) {
       // The loan ends by itself.
       this.#options.onFailure(job, error)
@@ -113,7 +119,8 @@ export class JobPoller {
       const jobs = await this.#options.ledger.dueJobs(free, questionMs + this.#options.pollMsMax)
       this.#areMoreDue = jobs.length === free
       for (const job of jobs) {
-        const asking = this.look(job).finally(() => this.#asking.delete(asking))
+        // What is streamed is due when nobody has listened to it for long.
+        const asking = this.#look(job, false).finally(() => this.#asking.delete(asking))
         this.#asking.add(asking)
       }
     } catch (error) {
@@ -122,17 +129,18 @@ export class JobPoller {
     }
   }
 
-  async #ask(job: Job): Promise<JobAnswer | 'ended'> {
+  async #ask(job: Job, mayBeStreaming: boolean): Promise<JobAnswer | 'ended'> {
     const { config, upstreams, ledger, onEnd } = this.#options
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(questionMs)])
     const context = { config, upstreams, signal }
+    const seen = { ledger, onEnd, mayBeStreaming }
     const answer = await askJob(context, job)
     if (typeof answer === 'string') return answer
-    const state = await endJob({ ledger, onEnd }, job, answer.reading)
+    const state = await endJob(seen, job, answer.reading)
     if (typeof state === 'string') return state === 'ended' ? state : answer
     const results = await askJob(context, job, state.resultsPath)
     if (typeof results === 'string') return results
-    return (await endJob({ ledger, onEnd }, job, results.reading)) === 'ended' ? 'ended' : results
+    return (await endJob(seen, job, results.reading)) === 'ended' ? 'ended' : results
   }
 
   /** Gives up on a job that must have ended by now, or that its provider has forgotten; else asks again later. */

@@ -1,14 +1,16 @@
 import { GatewayError } from '../errors.ts'
+import type { ChargeRequest, ChargeResult, Hold } from '../ledger/ledger.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
-import type { UsageReading } from '../money/usage.ts'
+import type { NamedObject, UsageReading } from '../money/usage.ts'
 import { Upstreams } from '../upstream/upstreams.ts'
 import { endJob } from './end-job.ts'
 import type { JobEnd } from './end-job.ts'
 import type { Job, JobName } from './job.ts'
 import { JobPoller } from './job-poller.ts'
 import type { PollTimes } from './job-poller.ts'
+import { StreamedJob } from './streamed-job.ts'
 import { submittedJob } from './submitted-job.ts'
 
 declare module '../pipeline/facts.ts' {
@@ -30,22 +32,25 @@ export class JobWatch {
   readonly #context: PluginContext
   readonly #upstreams: Upstreams
   readonly #poller: JobPoller
-  readonly #pollMs: number
+  readonly #times: PollTimes
 
   constructor(context: PluginContext, times: PollTimes) {
     this.#context = context
-    this.#pollMs = times.pollMs
+    this.#times = times
     this.#upstreams = Upstreams.shared(context.config, context)
     this.#poller = new JobPoller({
       ...context,
       ...times,
       upstreams: this.#upstreams,
       onEnd: end => this.#told(end),
-      onFailure: (job, error) =>
-        context.bus.emit('alarm', 'job_unanswered', {
-          ...(job !== undefined && { requestId: job.exchangeId, provider: job.provider, kind: job.kind }),
-          error: error instanceof Error ? error.message : String(error),
-        }),
+      onFailure: this.#onFailure,
+    })
+  }
+
+  readonly #onFailure = (job: Job | undefined, error: unknown): void => {
+    this.#context.bus.emit('alarm', 'job_unanswered', {
+      ...(job !== undefined && { requestId: job.exchangeId, provider: job.provider, kind: job.kind }),
+      error: error instanceof Error ? error.message : String(error),
     })
   }
 
@@ -96,6 +101,32 @@ export class JobWatch {
     )
   }
 
+  /** An answer has told the name of something: where a stream begins with that of its job, the hold is the job's. */
+  async onObject(exchange: Exchange, { kind, id }: NamedObject): Promise<void> {
+    const hold = exchange.find('hold')
+    const { startsJob, isStreaming } = exchange.get('request')
+    if (hold === undefined || startsJob !== true || !isStreaming) return
+    if (exchange.find('streamedJob') !== undefined) return
+    const { ledger, clock } = this.#context
+    const job = submittedJob(exchange, { kind, id }, { now: clock.now(), pollMs: this.#times.pollMs })
+    if (job === undefined) return
+    const options = { ledger, clock, loanMs: this.#times.pollMsMax, onFailure: this.#onFailure }
+    const streamed = new StreamedJob(options, hold, job)
+    exchange.set('streamedJob', streamed)
+    await streamed.opened()
+  }
+
+  /** Charges an exchange, or the job that has its hold; undefined when somebody else has charged that. */
+  async charge(exchange: Exchange, hold: Hold, request: ChargeRequest): Promise<ChargeResult | undefined> {
+    const streamed = exchange.find('streamedJob')
+    return streamed === undefined ? this.#context.ledger.charge(hold, request) : streamed.charge(request)
+  }
+
+  /** Gives the hold of an exchange back, or that of the job which has it. */
+  async release(exchange: Exchange, hold: Hold): Promise<void> {
+    await (exchange.find('streamedJob')?.release() ?? this.#context.ledger.release(hold))
+  }
+
   /**
    * Settles an exchange that has submitted a job, or is about one.
    * @returns whether its hold, where it has one, is settled with that
@@ -127,18 +158,23 @@ export class JobWatch {
     if (sighting.state === 'failed') {
       // What it said before it was cancelled is charged as that of any answer that broke off.
       if (reading.hasOutput) return false
-      await ledger.release(hold)
+      await this.release(exchange, hold)
       return true
     }
     if (sighting.state === 'done' && sighting.resultsPath === undefined) return false
-    const job = submittedJob(exchange, sighting, { now: clock.now(), pollMs: this.#pollMs })
+    const streamed = exchange.find('streamedJob')
+    if (streamed !== undefined) {
+      await streamed.leave(this.#times.pollMs)
+      return true
+    }
+    const job = submittedJob(exchange, sighting, { now: clock.now(), pollMs: this.#times.pollMs })
     if (job === undefined) return false
     await ledger.openJob(hold, job)
     return true
   }
 
   get #endContext() {
-    return { ledger: this.#context.ledger, onEnd: (end: JobEnd) => this.#told(end) }
+    return { ledger: this.#context.ledger, onEnd: (end: JobEnd) => this.#told(end), mayBeStreaming: true }
   }
 
   #told(end: JobEnd): void {

@@ -9,7 +9,7 @@ import type { JobFacts, NewJob } from './job.ts'
  */
 export function submittedJob(
   exchange: Exchange,
-  { kind, id }: JobSighting,
+  { kind, id }: Pick<JobSighting, 'kind' | 'id'>,
   { now, pollMs }: { readonly now: number; readonly pollMs: number },
 ): NewJob | undefined {
   const { dialect, match } = exchange.get('route')

@@ -1,9 +1,10 @@
 import t from 'tap'
 import { runGateway } from '../cli/run-gateway.ts'
-import { jobConfig } from '../fixtures/job-gateway.ts'
-import { call, jobClients, submit } from '../fixtures/job-kinds.ts'
-import { startJobProvider } from '../fixtures/job-provider.ts'
+import { jobConfig, jobCosts } from '../fixtures/job-gateway.ts'
+import { call, jobClients, streamedResponse, submit, submitStream } from '../fixtures/job-kinds.ts'
+import { responseEvents, startJobProvider } from '../fixtures/job-provider.ts'
 import { startKillableGateway } from '../fixtures/killable-gateway.ts'
+import { until } from '../fixtures/until.ts'
 
 const credit = 1_000_000_000
 const micros = (roubles: number): number => Math.round(roubles * 1e6)
@@ -40,3 +41,54 @@ for (const client of jobClients) {
     },
   )
 }
+
+await t.test(
+  'killed while a job is streamed, it is charged once for what its provider goes on with',
+  async t => {
+    const provider = await startJobProvider(t)
+    const gateway = await startKillableGateway(t, jobConfig(provider.origin, oftenMs))
+    const { answer, firstEvent } = await submitStream(gateway)
+    t.equal(firstEvent, responseEvents('resp_1', 'running')[0], 'byte for byte')
+
+    await gateway.restart()
+    const { heldMicros } = await gateway.money()
+    t.ok(heldMicros >= micros(jobCosts.response), 'whoever has heard its name has a job, with its hold')
+    t.notMatch(gateway.log(), 'released a hold')
+
+    await until(() => provider.seen.includes('GET /v1/responses/resp_1'), 30_000)
+    t.same(await gateway.charges(), [], 'nothing is charged while it runs')
+    t.equal((await gateway.money()).heldMicros, heldMicros)
+
+    provider.end('resp_1', 'done')
+    t.match(await gateway.charge(), {
+      requestId: answer.headers['x-gateway-request-id'],
+      usageSource: 'provider',
+      outcome: 'completed',
+      amount: jobCosts.response.toFixed(6),
+      flags: [],
+    })
+    t.match(await gateway.money(), { balanceMicros: credit - micros(jobCosts.response), heldMicros: 0 })
+    await gateway.restart()
+    t.equal((await gateway.charges()).length, 1)
+    t.same(await gateway.breaches(), [])
+  },
+)
+
+await t.test(
+  'killed before anything is known of a job, it is released and listed, as whatever was on its way',
+  async t => {
+    const provider = await startJobProvider(t)
+    provider.isMute = true
+    const gateway = await startKillableGateway(t, jobConfig(provider.origin, oftenMs))
+    const answering = t.rejects(call(gateway, 'POST', '/v1/responses', streamedResponse))
+    await until(() => provider.jobs.size === 1, 30_000)
+    await until(async () => (await gateway.money()).heldMicros > 0, 30_000)
+
+    await gateway.restart()
+    await answering
+    t.match(await gateway.money(), { balanceMicros: credit, heldMicros: 0 })
+    t.match(gateway.log(), 'released a hold that a crash left open')
+    t.same(await gateway.charges(), [])
+    t.same(await gateway.breaches(), [])
+  },
+)

@@ -1,12 +1,10 @@
-import { request as httpRequest } from 'node:http'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { jobConfig, jobCosts } from '../fixtures/job-gateway.ts'
-import { call } from '../fixtures/job-kinds.ts'
+import { call, streamedResponse as body, submitStream } from '../fixtures/job-kinds.ts'
 import { responseEvents, startJobProvider, type JobProvider } from '../fixtures/job-provider.ts'
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 
-const body = { model: 'gpt-5', input: 'Think', background: true, stream: true }
 const cost = jobCosts.response.toFixed(6)
 
 async function start(t: Test, pollMs: number): Promise<{ provider: JobProvider; gateway: TestGateway }> {
@@ -29,14 +27,7 @@ await t.test('a background response that is streamed to its end is charged by it
 
 await t.test('a client that leaves its stream is charged for the response when it is done', async t => {
   const { provider, gateway } = await start(t, 20)
-  const request = httpRequest(`${gateway.url}/v1/responses`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-  })
-  request.on('error', () => undefined)
-  request.end(JSON.stringify(body))
-  const [answer] = await once(request, 'response')
-  await once(answer, 'data')
+  const { request } = await submitStream(gateway)
   request.destroy()
   provider.streams[0]?.destroy()
   await until(() => provider.seen.includes('GET /v1/responses/resp_1'), 20_000)
@@ -78,14 +69,7 @@ await t.test('what a stream has said before it was cancelled is charged', async 
 
 await t.test('nor is it free for a client that leaves its stream and cancels then', async t => {
   const { provider, gateway } = await start(t, 600_000)
-  const request = httpRequest(`${gateway.url}/v1/responses`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-  })
-  request.on('error', () => undefined)
-  request.end(JSON.stringify(body))
-  const [answer] = await once(request, 'response')
-  await once(answer, 'data')
+  const { request, answer } = await submitStream(gateway)
   provider.streams[0]?.write(delta)
   await once(answer, 'data')
   request.destroy()
@@ -94,6 +78,59 @@ await t.test('nor is it free for a client that leaves its stream and cancels the
   await until(async () => (await gateway.charges()).length === 1)
   t.match(await gateway.charges(), [{ usageSource: 'estimated' }])
   t.equal((await gateway.balance()).heldMicros, 0)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('nor for one that goes on with its stream and cancels beside it', async t => {
+  const { provider, gateway } = await start(t, 600_000)
+  const { answer } = await submitStream(gateway)
+  provider.streams[0]?.write(delta)
+  await once(answer, 'data')
+
+  const deletion = await call(gateway, 'DELETE', '/v1/responses/resp_1')
+  t.equal(deletion.status, 400, 'what nobody has paid for is not deleted')
+  t.notOk(provider.seen.includes('DELETE /v1/responses/resp_1'))
+  t.equal((await call(gateway, 'POST', '/v1/responses/resp_1/cancel')).status, 200)
+  t.same(await gateway.charges(), [])
+  t.ok((await gateway.balance()).heldMicros > 0, 'the stream will say what it said')
+
+  const rest = answer.toArray()
+  provider.streams[0]?.end(cancelled)
+  t.equal(Buffer.concat(await rest).toString(), cancelled)
+  const [charge, ...others] = await gateway.charges()
+  t.match(charge, { usageSource: 'estimated', requestId: answer.headers['x-gateway-request-id'] })
+  t.ok(Number(charge?.usage['output']) > 0)
+  t.same(others, [])
+  t.equal((await gateway.balance()).heldMicros, 0)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('as long as a stream goes on, the gateway does not ask after its job', async t => {
+  const { provider, gateway } = await start(t, 20)
+  const { answer } = await submitStream(gateway)
+  const asked = 'GET /v1/responses/resp_1'
+  // A job that is not streamed is asked after meanwhile, again and again.
+  await call(gateway, 'POST', '/v1/responses', { ...body, stream: false })
+  await until(() => provider.seen.filter(line => line === 'GET /v1/responses/resp_2').length > 5, 20_000)
+  t.notOk(provider.seen.includes(asked))
+
+  const rest = answer.toArray()
+  provider.streams[0]?.end(responseEvents('resp_1', 'done')[1])
+  await rest
+  t.match(await gateway.charges(), [{ amount: cost, flags: [] }])
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('a stream that breaks off leaves its job to the gateway', async t => {
+  const { provider, gateway } = await start(t, 20)
+  const { answer, firstEvent } = await submitStream(gateway)
+  t.equal(firstEvent, responseEvents('resp_1', 'running')[0], 'byte for byte')
+  provider.streams[0]?.destroy()
+  await new Promise(resolve => answer.once('close', resolve))
+  t.ok((await gateway.balance()).heldMicros > 0)
+  provider.end('resp_1', 'cancelled')
+  await until(async () => (await gateway.balance()).heldMicros === 0, 20_000)
+  t.same(await gateway.charges(), [], 'its provider bills nothing')
   t.same(await gateway.breaches(), [])
 })
 
