@@ -25,6 +25,8 @@ interface ClientStreamOptions {
 export class ClientStream extends Readable {
   readonly #options: ClientStreamOptions
   #isBegun = false
+  /** Set while a watcher holds a chunk back. */
+  #held: Promise<unknown> | undefined
   #silenceTimer: NodeJS.Timeout | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -35,6 +37,7 @@ export class ClientStream extends Readable {
 
   override _read(): void {
     if (!this.#isBegun) this.#begin()
+    if (this.#held !== undefined) return
     this.#expect()
     this.#options.request.resume()
   }
@@ -67,31 +70,60 @@ export class ClientStream extends Readable {
 
   readonly #onData = (chunk: Buffer): void => {
     countPassed(chunk.length)
-    try {
-      for (const watcher of this.#options.watchers ?? []) watcher.onData(chunk)
-    } catch (error) {
-      this.#fail(error as Error)
-      return
-    }
+    this.#tell(
+      watcher => watcher.onData(chunk),
+      () => this.#pass(chunk),
+    )
+  }
+
+  #pass(chunk: Buffer): void {
+    const { request } = this.#options
     if (this.push(chunk)) {
       this.#expect()
+      if (request.isPaused()) request.resume()
       return
     }
-    clearTimeout(this.#silenceTimer)
-    this.#silenceTimer = undefined
-    this.#options.request.pause()
+    this.#rest()
   }
 
   readonly #onEnd = (): void => {
     this.#stopTimers()
     this.#options.request.off('close', this.#onGone)
+    this.#tell(
+      watcher => watcher.onEnd?.(),
+      () => this.push(null),
+    )
+  }
+
+  /** Has all watchers see it, and goes on when none of them holds it back. */
+  #tell(see: (watcher: UploadWatcher) => void | Promise<void>, goOn: () => void): void {
+    const waits: (void | Promise<void>)[] = []
     try {
-      for (const watcher of this.#options.watchers ?? []) watcher.onEnd?.()
+      for (const watcher of this.#options.watchers ?? []) waits.push(see(watcher))
     } catch (error) {
       this.#fail(error as Error)
       return
     }
-    this.push(null)
+    if (this.#held === undefined && waits.every(wait => wait === undefined)) {
+      goOn()
+      return
+    }
+    this.#rest()
+    const held = Promise.all([this.#held, ...waits]).then(
+      () => {
+        if (this.#held === held) this.#held = undefined
+        if (!this.destroyed) goOn()
+      },
+      (error: unknown) => this.#fail(error as Error),
+    )
+    this.#held = held
+  }
+
+  /** Nothing is asked of the client for a while. */
+  #rest(): void {
+    clearTimeout(this.#silenceTimer)
+    this.#silenceTimer = undefined
+    this.#options.request.pause()
   }
 
   readonly #onGone = (): void => this.#fail(new ClientLeftError())

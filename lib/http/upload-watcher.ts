@@ -16,7 +16,8 @@ export interface UploadHead {
  * with the error itself where it is a GatewayError.
  */
 export interface UploadWatcher {
-  onData(chunk: Buffer): void
-  /** The client has sent all of it, and the provider has not yet seen the end. */
-  onEnd?(): void
+  /** A promise holds the chunk back, and asks nothing more of the client, until it is resolved. */
+  onData(chunk: Buffer): void | Promise<void>
+  /** The client has sent all of it, and the provider has not yet seen the end, nor does it before a promise. */
+  onEnd?(): void | Promise<void>
 }

@@ -5,6 +5,7 @@ import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { ChunkedFiles, watchWholeFile } from './chunked-files.ts'
 import { Upstreams } from '../upstream/upstreams.ts'
+import { DecodedUpload } from './decoded-upload.ts'
 import { factsOfParts } from './facts-of-parts.ts'
 import { readStoredBatch } from './read-stored-batch.ts'
 import { watchFormFile } from './watch-form-file.ts'
@@ -39,14 +40,14 @@ export class UploadFacts {
     const { carriesFile } = exchange.get('route').match.operation
     if (upload === undefined || carriesFile === undefined) return
     const { headers } = exchange.request
-    const isPlain = (headers['content-encoding'] ?? 'identity') === 'identity'
+    const isPlain = encodingOf(exchange) === ''
     // The body is the file itself, and nothing describes it.
     const isWhole = carriesFile === 'description' && isRawUpload(exchange)
     if (carriesFile === 'description' && !isWhole && this.#isStrict) {
       upload.watch(new OwnNameWatcher(isPlain, headers['content-type'] ?? ''))
     }
-    // What is compressed on the way is not what the provider will keep.
-    if (!isPlain) return
+    // Of what is compressed on the way nobody knows whether the provider keeps it so; a form has to be read.
+    if (!isPlain && carriesFile !== 'form') return
     const file = isWhole ? watchWholeFile() : this.#watcherOf(exchange, carriesFile, upload.length)
     if (file === undefined) return
     upload.watch(file)
@@ -60,7 +61,11 @@ export class UploadFacts {
   ): WatchedFile | undefined {
     const { headers, rawHeaders } = exchange.request
     const contentType = headers['content-type'] ?? ''
-    if (carriesFile === 'form') return watchFormFile(contentType, length)
+    if (carriesFile === 'form') {
+      const encoding = encodingOf(exchange)
+      if (encoding === '') return watchFormFile(contentType, length)
+      return new DecodedUpload(encoding, length, watchFormFile(contentType, undefined))
+    }
     if (carriesFile === 'description') {
       return isMultipart(contentType) ? watchRelatedFile(contentType, length) : undefined
     }
@@ -104,6 +109,12 @@ export class UploadFacts {
     this.#stopped.abort()
     this.#upstreams.close()
   }
+}
+
+/** The content-encoding; empty for none. */
+function encodingOf({ request }: Exchange): string {
+  const encoding = (request.headers['content-encoding'] ?? '').trim().toLowerCase()
+  return encoding === 'identity' ? '' : encoding
 }
 
 /** The names of the protocol whose body is the file alone. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { ClientStream } from '../../../lib/bodies/client-stream.ts'
 import { GatewayError } from '../../../lib/errors.ts'
+import { until } from '../../fixtures/until.ts'
 
 interface Arrived {
   readonly request: IncomingMessage
@@ -74,6 +75,50 @@ await t.test('what a watcher refuses ends the body, and an answer can still be w
       throw refusal
     }
     const watcher = { onData: () => undefined, [hook]: refuse }
+    const stream = new ClientStream({ request, watchers: [watcher] })
+    client.end('more')
+    t.equal(await failureOf(stream), refusal)
+    t.equal(await answer('refused'), 'refused')
+  }
+})
+
+await t.test(
+  'what a watcher holds back is passed on when it is let go, with what follows behind it',
+  async t => {
+    const { request, client } = await arrive(t)
+    const { promise: first, resolve: letGo } = Promise.withResolvers<void>()
+    const { promise: last, resolve: letEnd } = Promise.withResolvers<void>()
+    const seen: string[] = []
+    const watcher = {
+      onData(chunk: Buffer): Promise<void> | void {
+        seen.push(chunk.toString())
+        return seen.length === 1 ? first : undefined
+      },
+      onEnd: () => last,
+    }
+    const stream = new ClientStream({ request, watchers: [watcher], silenceMs: 30 })
+    const passed: string[] = []
+    const ended = once(stream, 'end')
+    stream.on('data', (chunk: Buffer) => passed.push(chunk.toString()))
+    await until(() => seen.length === 1)
+    client.end('and ended')
+    await new Promise(resolve => setTimeout(resolve, 50))
+    t.same(seen, ['begun '], 'nothing more is asked of the client, and its silence does not count')
+    t.same(passed, [])
+    letGo()
+    await until(() => passed.length === 2)
+    t.same(passed, ['begun ', 'and ended'])
+    t.notOk(stream.readableEnded, 'the end is held back too')
+    letEnd()
+    await ended
+  },
+)
+
+await t.test('a watcher that refuses what it held back ends the body', async t => {
+  for (const hook of ['onData', 'onEnd'] as const) {
+    const { request, client, answer } = await arrive(t)
+    const refusal = new GatewayError('body_invalid', 'It is damaged.')
+    const watcher = { onData: () => undefined, [hook]: () => Promise.reject(refusal) }
     const stream = new ClientStream({ request, watchers: [watcher] })
     client.end('more')
     t.equal(await failureOf(stream), refusal)

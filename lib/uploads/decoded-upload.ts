@@ -1,0 +1,70 @@
+import { PassThrough } from 'node:stream'
+import { decodedPieces } from '../bodies/decoded-pieces.ts'
+import type { ObjectFacts } from '../money/usage.ts'
+import type { WatchedFile } from './watched-file.ts'
+
+/** Twice as much as any provider takes in one file. */
+const decodedBytesMax = 1_073_741_824
+
+/**
+ * Has a file watched on a decoded copy of an upload that goes to the provider compressed. The upload does not
+ * go faster than it is decoded, and its end waits until all of it was seen.
+ */
+export class DecodedUpload implements WatchedFile {
+  readonly #file: WatchedFile
+  readonly #input = new PassThrough()
+  readonly #decoded: Promise<void>
+  /** Compressed bytes that are still to come. */
+  #left: number
+
+  /** @param length of the compressed upload, where it was announced */
+  constructor(encoding: string, length: number | undefined, file: WatchedFile) {
+    this.#file = file
+    this.#left = length ?? Number.POSITIVE_INFINITY
+    // Whoever waits for bytes to be taken is told why they are not.
+    this.#input.on('error', () => undefined)
+    this.#decoded = this.#decode(encoding)
+    this.#decoded.catch(() => undefined)
+  }
+
+  /** What the file is; undefined while it has not come whole. */
+  get facts(): Promise<ObjectFacts> | undefined {
+    return this.#file.facts
+  }
+
+  /** @throws GatewayError body_invalid, body_too_large, request_invalid */
+  async onData(chunk: Buffer): Promise<void> {
+    this.#left -= chunk.length
+    const isTaken = await new Promise<boolean>(resolve => {
+      this.#input.write(chunk, error => resolve(error === null || error === undefined))
+    })
+    if (!isTaken || this.#left <= 0) await this.#finish()
+  }
+
+  /** @throws GatewayError as `onData` */
+  async onEnd(): Promise<void> {
+    if (this.#left > 0) await this.#finish()
+  }
+
+  abort(): void {
+    this.#input.destroy()
+    this.#file.abort()
+  }
+
+  async #finish(): Promise<void> {
+    this.#input.end()
+    await this.#decoded
+  }
+
+  async #decode(encoding: string): Promise<void> {
+    try {
+      for await (const piece of decodedPieces(this.#input, encoding, decodedBytesMax)) {
+        await this.#file.onData(piece)
+      }
+      await this.#file.onEnd?.()
+    } catch (error) {
+      this.#input.destroy()
+      throw error
+    }
+  }
+}
