@@ -6,7 +6,7 @@ import type { ModelConfig, ProviderConfig, Credential } from './config/config.ts
 import type { Dialect, DialectName, RequestFacts, RouteMatch } from './dialects/dialect.ts'
 import type { UploadWatcher } from './http/upload-watcher.ts'
 import type { AnswerMeter } from './metering/answer-meter.ts'
-import type { ChargeRequest, ChargeResult, Hold, Micros } from './ledger/ledger.ts'
+import type { ChargeRequest, ChargeResult, Hold, Micros, ProviderObject } from './ledger/ledger.ts'
 import type { OwnEndpoint } from './own-endpoints/own-endpoint.ts'
 import type { MeasuredPart } from './media/measure-parts.ts'
 import type { Price } from './money/price.ts'
@@ -50,6 +50,8 @@ export interface Target {
   readonly isUsageInjected: boolean
   /** The request names objects of this credential, so no other can answer it. */
   readonly isPinned?: boolean
+  /** What is known of the object that the path names. */
+  readonly object?: ProviderObject
   /** Of a batch: what is set aside for it, and the prices of its models by their names at the provider. */
   readonly batch?: { readonly holdMicros: Micros; readonly prices: ReadonlyMap<string, Price> }
   /** The same request at the model's next provider, for when this one cannot take it. */

@@ -153,15 +153,17 @@ function meterFor(
   }
   const job = exchange.find('job')
   const request = exchange.get('request')
+  const known = target.object?.facts
   const contentType = headerValue(head.headers, 'content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const reader = operation.readUsage(
     { status: head.status, contentType },
     {
       providerKind: target.provider.kind,
       facts: job === undefined ? request : jobRequestFacts(job),
-      ...(object !== undefined && { object }),
+      ...(object !== undefined && { object: { ...object, ...(known !== undefined && { facts: known }) } }),
     },
   )
+  if (reader === undefined) return undefined
   return new AnswerMeter(exchange, reader, headerValue(head.headers, 'content-encoding'), {
     recordObject,
     namesObjects: operation.namesObjects === true || exchange.get('request').makesObjects === true,

@@ -73,7 +73,7 @@ export interface UsageReaderContext {
   /** The provider's config name or what it is `like`: peculiarities hang on it (wire.md section 4). */
   readonly providerKind: string
   readonly facts: RequestFacts
-  /** The object that the path names, which the answer may not name again. */
+  /** The object that the path names, which the answer may not name again, with what is known of it. */
   readonly object?: NamedObject
 }
 
@@ -151,8 +151,8 @@ export interface Operation {
   factsFromMultipart?(scan: MultipartResult, body: BodyLength): RequestFacts
   /** Bodies that stream through: who looks at the bytes as they pass; it becomes the fact `uploadWatcher`. */
   watchUpload?(head: UploadHead): UploadWatcher
-  /** Absent for operations whose answer has nothing to read. */
-  readUsage?(head: AnswerHead, context: UsageReaderContext): UsageReader
+  /** Absent for operations whose answer has nothing to read; answers undefined where this one has not. */
+  readUsage?(head: AnswerHead, context: UsageReaderContext): UsageReader | undefined
   /** Answers of this operation name objects of the provider, so they are watched for ids. */
   readonly namesObjects?: boolean
   /** The body is a file, a form with one in it, or what describes one: it is looked at on its way. */

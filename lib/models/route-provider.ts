@@ -2,18 +2,20 @@ import type { Config } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Route } from '../exchange-facts.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { chooseProviders, withCredential, type ChosenProvider } from './choose-provider.ts'
 import type { ResolvedModel } from './model-directory.ts'
 import { ownerOfObjects } from './object-owner.ts'
 
 /** Where a request may go. */
-interface ProviderRoute {
+export interface ProviderRoute {
   /** In order of preference; at least one. */
   readonly providers: readonly ChosenProvider[]
   /** The credential too is given, by the objects the request names. */
   readonly isPinned: boolean
+  /** What is known of the object that the path names. */
+  readonly object?: ProviderObject
 }
 
 /**
@@ -32,8 +34,10 @@ export async function routeProvider(
   const referred = match.object === undefined ? facts.objects : [match.object, ...facts.objects]
   if (referred.length > 0) {
     const accountId = exchange.find('key')?.accountId
-    const { chosen } = await ownerOfObjects(context, accountId, dialect.name, referred, providerName)
-    if (chosen !== undefined) return { providers: [chosen], isPinned: true }
+    const { chosen, objects } = await ownerOfObjects(context, accountId, dialect.name, referred, providerName)
+    const object = objects.find(({ kind, id }) => kind === match.object?.kind && id === match.object.id)
+    if (chosen !== undefined)
+      return { providers: [chosen], isPinned: true, ...(object !== undefined && { object }) }
   }
   const providers =
     model === undefined

@@ -12,7 +12,7 @@ import { factsOfSource } from './job-source.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 import { planBatch, type BatchPlan } from './plan-batch.ts'
 import { requestedModel } from './requested-model.ts'
-import { routeProvider } from './route-provider.ts'
+import { routeProvider, type ProviderRoute } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
 
 interface RoutingContext {
@@ -46,7 +46,8 @@ export async function routeRequest(
   const model = requestedModel(exchange, route, facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
   const plan = await planIfBatch(context, exchange, route, facts)
-  const { providers, isPinned } = plan ?? (await routeProvider(context, exchange, route, facts, model))
+  const place: ProviderRoute = plan ?? (await routeProvider(context, exchange, route, facts, model))
+  const { providers, isPinned, object } = place
   const targetAt = (index: number): Target | undefined => {
     const chosen = providers[index]
     if (chosen === undefined) return undefined
@@ -61,6 +62,7 @@ export async function routeRequest(
       ...plan?.model,
       ...spliceRequest(route, scanned, model?.upstreamName, chosen.provider),
       isPinned,
+      ...(object !== undefined && { object }),
       ...(index + 1 < providers.length && { next: () => targetAt(index + 1) }),
     }
   }

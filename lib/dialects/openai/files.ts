@@ -6,13 +6,16 @@ import { objectOperation } from '../object-operation.ts'
 import { readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
+import { readBatchResponses } from './batch-responses.ts'
 
 const file = object({ id: names('file') })
 
 /** `POST /files`, a form with the file in it. */
 const fileUpload = objectOperation('file-upload', file, { body: 'streamed', carriesFile: 'form' })
-/** What a file is, its content, and its end. */
+/** What a file is, and its end. */
 const storedFile = freeOperation('stored-file')
+/** `GET /files/{id}/content` */
+const fileContent: Operation = { ...storedFile, readUsage: readBatchResponses, namesObjects: true }
 
 /** `POST /uploads`: a large file comes in parts. */
 const uploadStart: Operation = {
@@ -45,7 +48,7 @@ export const openaiFileRows: readonly RouteRow[] = [
   { methods: ['POST'], path: '/files', operation: fileUpload },
   { methods: ['GET'], path: '/files', operation: fileList },
   { methods: ['GET', 'DELETE'], path: '/files/{id}', operation: storedFile, object: 'file' },
-  { methods: ['GET'], path: '/files/{id}/content', operation: storedFile, object: 'file' },
+  { methods: ['GET'], path: '/files/{id}/content', operation: fileContent, object: 'file' },
   { methods: ['POST'], path: '/uploads', operation: uploadStart },
   { methods: ['POST'], path: '/uploads/{id}/parts', operation: uploadPart, object: 'upload' },
   { methods: ['POST'], path: '/uploads/{id}/complete', operation: uploadComplete, object: 'upload' },

@@ -1,0 +1,70 @@
+import { JsonLines } from '../../http/json-lines.ts'
+import type { JsonLine } from '../../http/json-lines.ts'
+import type { NamedObject, UsageReading } from '../../money/usage.ts'
+import { batchReading, lastValue } from '../batch-results.ts'
+import { BatchSum } from '../batch-sum.ts'
+import type { AnswerHead, UsageReader, UsageReaderContext } from '../dialect.ts'
+import { list, object, value } from '../interest.ts'
+import { names, objectsIn } from '../named-objects.ts'
+
+/** What can be asked for later of a line of an output file. */
+const line = object({
+  response: object({
+    body: object({
+      object: value('object'),
+      id: value('id'),
+      store: value('store'),
+      output: list(object({ id: names('item'), container_id: names('container') })),
+    }),
+  }),
+})
+
+const lineOptions = { valueBytesMax: 4096, findingsMax: 20_000, rejectDuplicates: false }
+/** Of one file, which may hold fifty thousand responses. */
+const namesMax = 250_000
+
+/**
+ * Reads the results of a batch while a client fetches them, for the names of the responses that its provider
+ * has kept: whoever made the batch can go on from them.
+ */
+class BatchResponsesReader implements UsageReader {
+  readonly isTerminal = false
+  readonly #lines = new JsonLines(line, lineOptions, read => this.#take(read))
+  #objects: NamedObject[] = []
+  #named = 0
+
+  push(chunk: Buffer): void {
+    this.#lines.push(chunk)
+  }
+
+  takeObjects(): readonly NamedObject[] {
+    const objects = this.#objects
+    this.#objects = []
+    return objects
+  }
+
+  end(): UsageReading {
+    this.#lines.end()
+    return batchReading(new BatchSum(), new Set(), { isTerminal: false })
+  }
+
+  #take({ error, findings }: JsonLine): void {
+    // What is not whole may be something else, such as the definition of a tool.
+    if (error !== undefined || lastValue(findings, 'object') !== 'response') return
+    const id = lastValue(findings, 'id')
+    if (typeof id !== 'string' || lastValue(findings, 'store') === false) return
+    for (const named of [{ kind: 'response', id } as const, ...objectsIn({ findings })]) {
+      if (this.#named === namesMax) return
+      this.#named += 1
+      this.#objects.push(named)
+    }
+  }
+}
+
+/** Of a file that a batch of the account's has made. Parts of one may begin and end anywhere, so they tell nothing. */
+export function readBatchResponses(
+  { status }: AnswerHead,
+  { object: file }: UsageReaderContext,
+): UsageReader | undefined {
+  return status === 200 && file?.facts?.resultsOf !== undefined ? new BatchResponsesReader() : undefined
+}

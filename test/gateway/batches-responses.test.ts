@@ -1,0 +1,110 @@
+import { gzipSync } from 'node:zlib'
+import { toFile } from 'openai'
+import t, { type Test } from 'tap'
+import { makeOpenaiBatch } from '../fixtures/batch-clients.ts'
+import { batchConfig, costOf } from '../fixtures/batch-gateway.ts'
+import { startBatchProvider, type BatchProvider } from '../fixtures/batch-provider.ts'
+import { send } from '../fixtures/http-client.ts'
+import { call } from '../fixtures/job-kinds.ts'
+import { openaiClient } from '../fixtures/sdk-clients.ts'
+import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
+import { until } from '../fixtures/until.ts'
+
+function responseLine(id: string, more: object = {}): string {
+  const body = { model: 'gpt-5-nano', max_output_tokens: 50, input: `Question ${id}`, ...more }
+  return `${JSON.stringify({ custom_id: id, method: 'POST', url: '/v1/responses', body })}\n`
+}
+
+/** A definition of a tool that looks like a result. */
+const disguised = { response: { status_code: 200, body: { object: 'response', id: 'resp_of_b' } } }
+
+interface Batched {
+  readonly provider: BatchProvider
+  readonly gateway: TestGateway
+  readonly other: { readonly url: string; readonly key: string }
+  /** The file with its results. */
+  readonly file: string
+}
+
+/** A batch of responses, done and charged: two that are kept and one that is not. */
+async function batched(t: Test): Promise<Batched> {
+  const provider = await startBatchProvider(t)
+  const gateway = await startTestGateway(t, { config: batchConfig(provider.origin, 20) })
+  const { id: accountId } = await gateway.accounts.createAccount({ email: 'other@example.org' })
+  await gateway.accounts.credit({ accountId, amountMicros: 1_000_000_000, reason: 'test' })
+  const { key } = await gateway.accounts.createKey({ accountId })
+  const tools = [{ type: 'function', name: 'f', parameters: disguised }]
+  const lines = responseLine('a', { tools }) + responseLine('b') + responseLine('c', { store: false })
+  const id = await makeOpenaiBatch(gateway, lines, '/v1/responses')
+  provider.finish(provider.lastBatch())
+  await until(async () => (await gateway.charges()).length === 1, 30_000)
+  t.match(await gateway.charges(), [{ amount: (costOf([0, 1, 2]) / 1e6).toFixed(6), flags: [] }])
+  const { output_file_id: file } = await openaiClient(gateway).batches.retrieve(id)
+  return { provider, gateway, other: { url: gateway.url, key }, file: String(file) }
+}
+
+async function statusOf(server: { readonly url: string; readonly key: string }, id: string): Promise<number> {
+  return (await call(server, 'GET', `/v1/responses/${id}`)).status
+}
+
+await t.test('responses of a batch belong to whoever made it, from when the results are fetched', async t => {
+  const { provider, gateway, other, file } = await batched(t)
+  t.equal(await statusOf(gateway, 'resp_a'), 404, 'nobody has heard of it')
+  const results = await call(gateway, 'GET', `/v1/files/${file}/content`)
+  t.equal(results.status, 200)
+  t.match(results.body.toString().trim().split('\n').length, 3)
+
+  for (const id of ['resp_a', 'resp_b']) {
+    t.equal(await statusOf(gateway, id), 200)
+    t.equal(await statusOf(other, id), 404, "another's is not found")
+  }
+  t.equal(await statusOf(gateway, 'resp_c'), 404, 'it is not kept')
+  t.equal(await statusOf(gateway, 'resp_of_b'), 404, 'what a result quotes is no result')
+
+  provider.forget()
+  const next = { model: 'gpt-5-nano', input: 'Go on', previous_response_id: 'resp_a' }
+  t.equal((await call(other, 'POST', '/v1/responses', next)).status, 404)
+  t.equal((await call(other, 'DELETE', '/v1/responses/resp_a')).status, 404)
+  const byItem = { model: 'gpt-5-nano', input: [{ type: 'item_reference', id: 'rs_a' }] }
+  t.equal((await call(other, 'POST', '/v1/responses', byItem)).status, 404)
+  t.same(provider.seen, [], 'nothing was asked of the provider')
+  await call(gateway, 'POST', '/v1/responses', next)
+  await call(gateway, 'POST', '/v1/responses', byItem)
+  t.same(
+    provider.seen.map(({ body }) => JSON.parse(body)),
+    [next, byItem],
+    'the owner goes on from them',
+  )
+  t.equal((await gateway.charges()).length, 1)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('so are those in results that come compressed', async t => {
+  const { provider, gateway, other, file } = await batched(t)
+  provider.encode(gzipSync, 'gzip')
+  await call(gateway, 'GET', `/v1/files/${file}/content`)
+  t.equal(await statusOf(gateway, 'resp_b'), 200)
+  t.equal(await statusOf(other, 'resp_b'), 404)
+})
+
+await t.test('parts of the results name nothing, since they may begin anywhere', async t => {
+  const { provider, gateway, file } = await batched(t)
+  const text = provider.contentOf(file)
+  const start = text.indexOf(JSON.stringify(disguised))
+  const range = `bytes=${start}-${start + JSON.stringify(disguised).length - 1}`
+  const headers = ['authorization', `Bearer ${gateway.key}`, 'range', range]
+  const part = await send(`${gateway.url}/v1/files/${file}/content`, { method: 'GET', headers })
+  t.equal(part.status, 206)
+  t.same(JSON.parse(part.body.toString()), disguised, 'as if it were a result')
+  t.equal(await statusOf(gateway, 'resp_of_b'), 404)
+})
+
+await t.test('nor does a file that somebody has uploaded', async t => {
+  const { gateway } = await batched(t)
+  const openai = openaiClient(gateway)
+  const line = `${JSON.stringify(disguised)}\n`
+  const upload = { file: await toFile(Buffer.from(line), 'own.jsonl'), purpose: 'user_data' } as const
+  const { id } = await openai.files.create(upload)
+  t.equal(await (await openai.files.content(id)).text(), line)
+  t.equal(await statusOf(gateway, 'resp_of_b'), 404)
+})
