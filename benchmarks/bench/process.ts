@@ -6,16 +6,18 @@ import { readFileSync } from 'node:fs'
 export interface Measured {
   readonly child: ChildProcess
   /** User and system time of all its threads and of the processes it has started, in microseconds. */
-  cpuMicros(): number
-  rssBytes(): number
-  stop(): Promise<void>
+  readonly cpuMicros: () => number
+  readonly rssBytes: () => number
+  readonly stop: () => Promise<void>
 }
 
 /** The two cores that things are pinned to: one for who asks and who answers, one for what is measured. */
 export const cores = { around: 0, measured: 1 } as const
 
-/** Whether `taskset` is here; without it nothing is pinned, and the report says so. */
-export const canPin = spawnSync('taskset', ['-V'], { stdio: 'ignore' }).status === 0
+/** Whether `taskset` is here and may use both; otherwise nothing is pinned, and the report says so. */
+export const canPin = Object.values(cores).every(
+  core => spawnSync('taskset', ['-c', String(core), 'true'], { stdio: 'ignore' }).status === 0,
+)
 
 /** A command with what pins it before it; of the measured process all threads share the one core. */
 export function pinned(core: number | undefined, command: readonly string[]): readonly string[] {

@@ -27,7 +27,7 @@ export function writeReport(results: Results, { folder, isPinned, isQuick }: Rep
   const rough = isQuick ? ['A quick run: the figures are rough.'] : []
   const pinning = isPinned
     ? 'Pinned: the measured process on one core, load and upstream on another.'
-    : 'Nothing was pinned: there is no taskset here.'
+    : 'Nothing was pinned: there is no taskset here, or not both cores.'
   const absent = results.absent.map(reason => `Left out: ${reason}.`)
   const text = [
     '# Benchmark',

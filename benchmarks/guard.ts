@@ -1,0 +1,115 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { startLoader, type Loader } from './bench/loader.ts'
+import { canPin, cores, startNode } from './bench/process.ts'
+import { requestTo } from './bench/requests.ts'
+import { median } from './bench/scenarios.ts'
+import { gateway, relay, type GatewayTarget, type Target } from './bench/targets.ts'
+import { bounds } from './guard/bounds.ts'
+import { survivors } from './guard/survivors.ts'
+
+// Whether a request has become dearer: its CPU as a multiple of the bare relay's, by turns in short rounds, and how
+// much survives in the young generation. It ends with 1 when a bound is passed twice.
+
+const connections = 32
+const warmUpRounds = 4
+const warmUpSeconds = 1.3
+const rounds = 9
+const roundSeconds = 1.2
+
+interface Watched {
+  readonly target: GatewayTarget
+  readonly bound: number
+}
+
+interface Verdict {
+  readonly lines: readonly string[]
+  readonly isKept: boolean
+}
+
+const say = (line: string): void => void writeSync(1, `${line}\n`)
+
+async function cpuMicros(loader: Loader, target: Target, seconds: number): Promise<number> {
+  const before = target.cpuMicros()
+  const request = requestTo(target)
+  const result = await loader.run({ kind: 'closed', port: target.port, request, connections, seconds })
+  if (result.errors > 0) throw new Error(`${target.name}: ${result.errors} requests failed.`)
+  return (target.cpuMicros() - before) / result.ms.length
+}
+
+/** The bare relay before and after each gateway, so that a ratio is of one and the same second. */
+async function measureOnce(loader: Loader, bare: Target, watched: readonly Watched[]): Promise<Verdict> {
+  const ratios = new Map<Target, number[]>(watched.map(({ target }) => [target, []]))
+  const traceFrom = new Map(watched.map(({ target }) => [target, statSync(target.outputFile).size]))
+  let bareMicros = await cpuMicros(loader, bare, roundSeconds)
+  for (let round = 0; round < rounds; round++) {
+    for (const { target } of watched) {
+      const own = await cpuMicros(loader, target, roundSeconds)
+      const bareAfter = await cpuMicros(loader, bare, roundSeconds)
+      ratios.get(target)?.push((2 * own) / (bareMicros + bareAfter))
+      bareMicros = bareAfter
+    }
+  }
+  const verdicts = watched.map(({ target, bound }) => {
+    const of = (ratios.get(target) ?? []).toSorted((a, b) => a - b)
+    const middle = median(of)
+    const { collections, percent, fullCollections } = survivors(
+      readFileSync(target.outputFile, 'latin1'),
+      traceFrom.get(target) ?? 0,
+    )
+    const range = `${of[0]?.toFixed(2)} to ${of.at(-1)?.toFixed(2)}`
+    return {
+      isKept: middle <= bound && percent <= bounds.survivorPercent,
+      lines: [
+        `${target.name}: CPU ${middle.toFixed(2)} x the bare relay (${range}), at most ${bound}`,
+        `${target.name}: ${percent.toFixed(1)} % survive (${collections} young collections, ${fullCollections} full ones until now), at most ${bounds.survivorPercent} %`,
+      ],
+    }
+  })
+  return {
+    lines: verdicts.flatMap(({ lines }) => lines),
+    isKept: verdicts.every(({ isKept }) => isKept),
+  }
+}
+
+async function guard(loader: Loader, bare: Target, watched: readonly Watched[]): Promise<boolean> {
+  for (let round = 0; round < warmUpRounds; round++) {
+    for (const target of [bare, ...watched.map(each => each.target)])
+      await cpuMicros(loader, target, warmUpSeconds)
+  }
+  const first = await measureOnce(loader, bare, watched)
+  first.lines.forEach(say)
+  if (first.isKept) return true
+  say('once more, in case it was the machine')
+  const second = await measureOnce(loader, bare, watched)
+  second.lines.forEach(say)
+  return second.isKept
+}
+
+const built = spawnSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' })
+if (built.status !== 0) throw new Error('The build failed.')
+if (!canPin) say('not pinned: there is no taskset here, or not both cores')
+
+const upstream = await startNode(join(import.meta.dirname, 'bench/fast-upstream.ts'), [], cores.around)
+const started: { stop(): Promise<void> }[] = [upstream]
+const nodeOptions = ['--trace-gc-nvp']
+try {
+  const loader = await startLoader(cores.around)
+  started.push(loader)
+  const bare = await relay('bare relay', 'bare-relay.ts', upstream.port)()
+  if (typeof bare === 'string') throw new Error(bare)
+  started.push(bare)
+  const strict = await gateway('strict', upstream.port, { nodeOptions })()
+  started.push(strict)
+  const relaxed = await gateway('relaxed', upstream.port, { nodeOptions, durability: 'relaxed' })()
+  started.push(relaxed)
+  const isKept = await guard(loader, bare, [
+    { target: strict, bound: bounds.strict },
+    { target: relaxed, bound: bounds.relaxed },
+  ])
+  say(isKept ? 'no bound is passed' : 'a bound is passed')
+  process.exitCode = isKept ? 0 : 1
+} finally {
+  for (const each of started.toReversed()) await each.stop()
+}
