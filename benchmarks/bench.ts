@@ -15,7 +15,7 @@ const quick: Effort = {
   rounds: 1,
   seconds: 1,
   warmUpSeconds: 1,
-  turns: 800,
+  turns: 400,
   streams: 128,
   openStreams: 250,
   openStreamsSeconds: 2,

@@ -95,7 +95,8 @@ export async function latencyAlone(
   effort: Effort,
 ): Promise<ReadonlyMap<string, Quantiles>> {
   const lanes = targets.map(target => ({ port: target.port, request: requestTo(target) }))
-  const results = await loader.runTurns({ kind: 'turns', lanes, rounds: effort.turns, warmUp: 300 })
+  const warmUp = Math.min(300, Math.ceil(effort.turns / 4))
+  const results = await loader.runTurns({ kind: 'turns', lanes, rounds: effort.turns, warmUp })
   return byName(targets, results, result => result.ms)
 }
 
