@@ -1,7 +1,7 @@
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
-import type { Meter } from '../money/usage.ts'
+import type { Meter, Meters } from '../money/usage.ts'
 import { BatchTally } from './batch-tally.ts'
 import type { BatchedRequests, JsonPartsReader, RequestFacts } from './dialect.ts'
 import { span } from './interest.ts'
@@ -23,7 +23,10 @@ interface BatchedRequest {
   readonly at?: string
   readonly endpoint: string
   readonly mainMeter?: Meter
+  readonly isFree?: boolean
   readonly mayRunTools?: boolean
+  readonly units?: Meters
+  readonly unitsVariant?: string | undefined
   /** For requests that name none; absent where each must. */
   readonly model?: string
   /** Texts that are answered one by one; 1 unless said. */
@@ -108,7 +111,9 @@ export function addRequest(
     model,
     endpoint: batch.endpoint,
     ...(batch.mainMeter !== undefined && { mainMeter: batch.mainMeter }),
+    ...(batch.isFree === true && { isFree: true }),
     ...(batch.mayRunTools === true && { mayRunTools: true }),
+    ...(batch.units !== undefined && { units: batch.units, unitsVariant: batch.unitsVariant }),
     textBytes: media.reduce((bytes, part) => bytes - part.bodyBytes, request.end - request.start),
     ...(cap > 0 && { outputTokensCap: cap }),
     candidates: candidates * (batch.prompts ?? 1),

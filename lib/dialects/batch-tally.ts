@@ -1,6 +1,7 @@
 import type { MediaPart } from '../http/media-part.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
-import type { Meter, NamedObject } from '../money/usage.ts'
+import { addMeters } from '../money/usage.ts'
+import type { Meter, Meters, NamedObject } from '../money/usage.ts'
 
 /** One request inside a batch. */
 export interface BatchRequest {
@@ -9,7 +10,10 @@ export interface BatchRequest {
   readonly model: string
   readonly endpoint: string
   readonly mainMeter?: Meter
+  readonly isFree?: boolean
   readonly mayRunTools?: boolean
+  readonly units?: Meters
+  readonly unitsVariant?: string | undefined
   readonly textBytes: number
   readonly outputTokensCap?: number
   readonly candidates: number
@@ -52,6 +56,7 @@ export class BatchTally {
       share.candidatesCapped += request.candidates
       share.outputTokensCapped += request.outputTokensCap * request.candidates
     }
+    if (request.units !== undefined) share.units = addMeters(request.units, share.units)
     for (const part of request.media) share.media = withPart(share.media, part)
     for (const object of request.objects) this.#refer(object, request.at)
   }
@@ -75,8 +80,9 @@ export class BatchTally {
     }
   }
 
-  #shareOf({ at, model, endpoint, mainMeter, mayRunTools }: BatchRequest): Mutable<BatchShare> | undefined {
-    const key = `${endpoint} ${model}`
+  #shareOf(request: BatchRequest): Mutable<BatchShare> | undefined {
+    const { at, model, endpoint, mainMeter, isFree, mayRunTools, unitsVariant } = request
+    const key = JSON.stringify([endpoint, model, unitsVariant])
     let share = this.#shares.get(key)
     if (share !== undefined) return share
     if (this.#shares.size === sharesMax) {
@@ -87,7 +93,9 @@ export class BatchTally {
       model,
       endpoint,
       ...(mainMeter !== undefined && { mainMeter }),
+      ...(isFree === true && { isFree }),
       ...(mayRunTools === true && { mayRunTools }),
+      ...(unitsVariant !== undefined && { unitsVariant }),
       firstAt: at,
       requests: 0,
       textBytes: 0,

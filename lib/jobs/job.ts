@@ -16,6 +16,8 @@ export interface JobFacts {
   readonly variant?: string
   /** How many of what it makes those units are of; 1 unless said. */
   readonly candidates?: number
+  /** Where the requests of a batch go, which says what their results look like. */
+  readonly endpoint?: string
   /** The submission was answered by a stream, which tells what was said of the job while it lasts. */
   readonly isStreamed?: boolean
 }

@@ -37,7 +37,7 @@ export function findJobKind(kinds: readonly JobKind[], kind: string): JobKind | 
 
 function factsOf(exchange: Exchange): JobFacts {
   const { upstreamModelName, price, batch } = exchange.get('target')
-  const { units, unitsVariant, candidates } = exchange.get('request')
+  const { units, unitsVariant, candidates, batch: requests } = exchange.get('request')
   return {
     upstreamModel: upstreamModelName,
     priceVersions: {
@@ -47,5 +47,6 @@ function factsOf(exchange: Exchange): JobFacts {
     ...(units !== undefined && { units }),
     ...(unitsVariant !== undefined && { variant: unitsVariant }),
     ...(candidates > 1 && { candidates }),
+    ...(requests?.endpoint !== undefined && { endpoint: requests.endpoint }),
   }
 }

@@ -34,7 +34,8 @@ export function batchShareHold(
       mediaMicros,
       outputTokens: outputTokens(share, outputTokensMax),
       candidates: 1,
-      units,
+      units: addMeters(units, share.units),
+      variant: share.unitsVariant,
     },
   )
   return Math.max(1, timesFactor(amount, price.factors['batch']))

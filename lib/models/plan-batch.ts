@@ -30,7 +30,8 @@ export interface BatchPlan {
 interface PricedShare {
   readonly share: BatchShare
   readonly model: ResolvedModel
-  readonly price: Price
+  /** Undefined for what is free. */
+  readonly price: Price | undefined
 }
 
 /**
@@ -93,6 +94,7 @@ function priceShare(
       `The model "${name}" is called "${model.upstreamName}" by its provider, and names inside a batch are not replaced. Name that.`,
     )
   }
+  if (share.isFree === true) return { share, model, price: undefined }
   const price = priceInForce(model.entry.prices, exchange.startedAt)
   const mainMeter = share.mainMeter ?? route.match.operation.mainMeter
   if (price !== undefined && (config.unmetered || isPriced(price, mainMeter))) return { share, model, price }
@@ -141,9 +143,17 @@ function commonProviders(
 function modelOf(shares: readonly PricedShare[], { config }: BatchContext): BatchPlan['model'] {
   const [first] = shares
   if (first === undefined) throw new GatewayError('body_invalid', 'The batch has no requests.')
-  const prices = new Map(shares.map(({ model, price }) => [model.upstreamName, price]))
+  const prices = new Map<string, Price>()
   let holdMicros = 0
   for (const { share, model, price } of shares) {
+    if (share.units !== undefined && model.upstreamName !== first.model.upstreamName) {
+      throw badRequest(
+        share.firstAt,
+        `It names the model "${share.model}" after "${first.share.model}", and the results of such requests do not say which model made them. Make a batch for each.`,
+      )
+    }
+    if (price === undefined) continue
+    prices.set(model.upstreamName, price)
     const known = [model.entry.outputTokensMax, config.hold.outputTokens].filter(
       tokens => tokens !== undefined,
     )
@@ -162,6 +172,7 @@ function modelOf(shares: readonly PricedShare[], { config }: BatchContext): Batc
 
 /** Totals of all its requests cost what they cost one by one. */
 function isSummable({ share, price }: PricedShare): boolean {
+  if (price === undefined || share.units !== undefined) return false
   const searches = price.rubPerUnit['searches'] ?? price.rubPerMillion.searches
   return price.above.length === 0 && (share.mayRunTools !== true || searches === undefined)
 }

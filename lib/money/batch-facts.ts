@@ -1,4 +1,4 @@
-import type { Meter, NamedObject } from './usage.ts'
+import type { Meter, Meters, NamedObject } from './usage.ts'
 
 /** Media of one kind: how many, and their bytes, each of an unknown size taken for 1 MiB. */
 interface MediaSum {
@@ -14,6 +14,8 @@ export interface BatchShare {
   readonly endpoint: string
   /** What a model must have a price for to be asked; that of the batch's operation unless said. */
   readonly mainMeter?: Meter
+  /** The provider bills nothing for them, so their model needs no price. */
+  readonly isFree?: boolean
   /** The provider may run tools for them, such as searches, of which no totals tell. */
   readonly mayRunTools?: boolean
   /** The first of them: `line 3` of a file, `requests[2]` of a body. */
@@ -29,6 +31,9 @@ export interface BatchShare {
   readonly candidatesUncapped: number
   /** By kind: `image`, `audio`. */
   readonly media: Readonly<Record<string, MediaSum>>
+  /** Units that the requests name themselves, such as pictures, and the variant all of them are priced by. */
+  readonly units?: Readonly<Meters>
+  readonly unitsVariant?: string
 }
 
 /** What is known of a batch's requests before they are sent; plain data, kept with an uploaded file. */

@@ -148,9 +148,9 @@ await t.test('openai: what is wrong with the request itself', async t => {
     await checkRefusal(
       t,
       started,
-      await create(gateway, id, { endpoint: '/v1/moderations' }),
+      await create(gateway, id, { endpoint: '/v1/audio/speech' }),
       501,
-      /moderations/,
+      /not for \/v1\/audio\/speech/,
     )
   })
   await t.test('a file that nobody has uploaded', async t => {

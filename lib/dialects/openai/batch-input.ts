@@ -1,12 +1,16 @@
 import type { Finding, Interest, ScanResult } from '../../http/json-scan.ts'
+import type { Meters } from '../../money/usage.ts'
 import { BatchLinesReader } from '../batch-lines.ts'
 import { addRequest, batchedRequest } from '../batch-requests.ts'
 import type { Operation } from '../dialect.ts'
 import { object, value } from '../interest.ts'
-import { readString } from '../read-field.ts'
+import { readCount, readString } from '../read-field.ts'
 import { chat } from './chat.ts'
 import { completions, countPrompts } from './completions.ts'
 import { embeddings } from './embeddings.ts'
+import { pictureVariant } from './image-usage.ts'
+import { imageGenerations } from './images.ts'
+import { moderations } from './moderations.ts'
 import { responses, withoutEchoes } from './responses.ts'
 
 /** The endpoints whose requests a batch may hold here, each with its operation. */
@@ -15,14 +19,23 @@ export const batchEndpoints: ReadonlyMap<string, Operation> = new Map([
   ['/v1/responses', responses],
   ['/v1/embeddings', embeddings],
   ['/v1/completions', completions],
+  ['/v1/images/generations', imageGenerations],
+  ['/v1/moderations', moderations],
 ])
 
 const requestsMax = 50_000
 
-/** The endpoint may stand behind the body, so the body is looked at for all of them at once. */
+/**
+ * The endpoint may stand behind the body, so the body is looked at for all of them at once. What is free needs
+ * no look, and a picture's number is found where that of a chat's answers is.
+ */
 function anyBody(): Interest {
-  const members = [...batchEndpoints.values()].flatMap(({ interest }) => [...(interest?.members ?? [])])
-  return batchedRequest({ members: new Map(members) })
+  const members = [chat, responses, embeddings, completions].flatMap(({ interest }) => [
+    ...(interest?.members ?? []),
+  ])
+  return batchedRequest({
+    members: new Map([...members, ['size', value('size')], ['quality', value('quality')]]),
+  })
 }
 
 const lineInterest = object({ method: value('method'), url: value('url'), body: anyBody() })
@@ -46,9 +59,18 @@ export class BatchInputReader extends BatchLinesReader {
     addRequest(this.tally, findings.slice(request), {
       at,
       endpoint,
-      ...(operation !== undefined && { mainMeter: operation.mainMeter }),
+      ...(operation !== undefined && { mainMeter: operation.mainMeter, isFree: operation.isFree }),
+      ...(operation?.defaultModel !== undefined && { model: operation.defaultModel }),
+      ...(operation === imageGenerations && pictures(scan)),
       mayRunTools: operation === responses,
       prompts: operation === completions ? countPrompts(scan) : 1,
     })
+  }
+}
+
+function pictures(scan: ScanResult): { readonly units: Meters; readonly unitsVariant: string | undefined } {
+  return {
+    units: { images: readCount(scan, 'candidates') ?? 1 },
+    unitsVariant: pictureVariant(readString(scan, 'size'), readString(scan, 'quality')),
   }
 }

@@ -1,15 +1,24 @@
-import type { ScanResult } from '../../http/json-scan.ts'
+import type { Finding, ScanResult } from '../../http/json-scan.ts'
 import { BatchResultsReader, lastUsage, lastValue } from '../batch-results.ts'
 import type { UsageReaderContext } from '../dialect.ts'
-import { object, value } from '../interest.ts'
-import { addUsed } from '../measure.ts'
+import { list, object, span, value } from '../interest.ts'
+import { addUsed, type Measure } from '../measure.ts'
+import type { UsageFields } from '../usage-fields.ts'
+import { pictureMeters, pictureVariant } from './image-usage.ts'
 import { measureTokens } from './token-usage.ts'
 
 /** A line of an output file: `{custom_id, response: {status_code, body}, error}`. */
 const line = object({
   response: object({
     status_code: value('status'),
-    body: object({ model: value('model'), usage: value('usage'), tool_usage: value('usageTools') }),
+    body: object({
+      model: value('model'),
+      usage: value('usage'),
+      tool_usage: value('usageTools'),
+      size: value('size'),
+      quality: value('quality'),
+      data: list(span('image')),
+    }),
   }),
 })
 
@@ -23,7 +32,9 @@ export class BatchOutputReader extends BatchResultsReader {
     const status = lastValue(findings, 'status')
     if (typeof status !== 'number' || status < 200 || status > 299) return
     const usage = lastUsage(findings, 'usage', this.flags)
-    const measure = usage && measureTokens(usage, this.context.providerKind)
+    const tokens = usage && measureTokens(usage, this.context.providerKind)
+    const isOfPictures = this.context.facts.batch?.endpoint === '/v1/images/generations'
+    const measure = isOfPictures ? pictures(findings, tokens, usage) : tokens
     if (measure === undefined) {
       this.flags.add('usage_missing')
       return
@@ -32,8 +43,27 @@ export class BatchOutputReader extends BatchResultsReader {
     addUsed(measure.meters, 'searches', tools?.within('web_search').count('num_requests'))
     const model = lastValue(findings, 'model')
     this.sum.add(
-      { ...(typeof model === 'string' && { model }), meters: measure.meters, tier: 'batch' },
+      {
+        ...(typeof model === 'string' && { model }),
+        meters: measure.meters,
+        tier: 'batch',
+        ...(measure.variant !== undefined && { variant: measure.variant }),
+      },
       measure.details,
     )
   }
+}
+
+/** As of a single request: the tokens of pictures where they were counted, and else the pictures. */
+function pictures(
+  findings: readonly Finding[],
+  tokens: Measure | undefined,
+  usage: UsageFields | undefined,
+): Measure | undefined {
+  if (tokens !== undefined) return { ...tokens, meters: pictureMeters(tokens.meters, usage) }
+  const images = findings.filter(({ name }) => name === 'image').length
+  const variant = pictureVariant(lastValue(findings, 'size'), lastValue(findings, 'quality'))
+  return images === 0
+    ? undefined
+    : { meters: { images }, details: {}, ...(variant !== undefined && { variant }) }
 }

@@ -1,6 +1,5 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import type { MultipartResult } from '../../http/multipart-scan.ts'
-import type { UsageLine } from '../../money/usage.ts'
 import type { AnswerHead, BodyLength, Operation, UsageReaderContext } from '../dialect.ts'
 import { factsFromForm, readFormCount, readFormField } from '../form-facts.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
@@ -8,6 +7,7 @@ import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { readCount, readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
+import { pictureMeters, pictureVariant } from './image-usage.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 /** xAI's edits send JSON with the picture in it. */
@@ -64,17 +64,11 @@ class ImagesReader extends OpenaiReader {
   protected override measure(): AnswerMeasure {
     const counted = super.measure()
     const tokens = counted.lines[0]
-    if (tokens !== undefined) return { ...counted, lines: [this.#withPictures(tokens)] }
+    if (tokens !== undefined)
+      return { ...counted, lines: [{ ...tokens, meters: pictureMeters(tokens.meters, this.usage()) }] }
     if (this.#images === 0) return counted
-    const variant = variantOf(this.#size, this.#quality) ?? this.context.facts.unitsVariant
+    const variant = pictureVariant(this.#size, this.#quality) ?? this.context.facts.unitsVariant
     return { ...counted, lines: [this.line({ images: this.#images }, variant)] }
-  }
-
-  /** Before output details existed, all output tokens were those of pictures. */
-  #withPictures(line: UsageLine): UsageLine {
-    const hasDetails = this.usage()?.has('output_tokens_details') === true
-    if (hasDetails || line.meters.output === undefined) return line
-    return { ...line, meters: { ...line.meters, output: 0, imageOutput: line.meters.output } }
   }
 }
 
@@ -111,19 +105,13 @@ export const imageVariations: Operation = { ...imageEdits, name: 'image-variatio
 function imageFacts(scan: ScanResult, body: BodyLength): ReturnType<typeof factsFrom> {
   return factsFrom(scan, body, {
     units: { images: readCount(scan, 'images') ?? 1 },
-    unitsVariant: variantOf(readString(scan, 'size'), readString(scan, 'quality')),
+    unitsVariant: pictureVariant(readString(scan, 'size'), readString(scan, 'quality')),
   })
 }
 
 function imageFormFacts(form: MultipartResult, body: BodyLength): ReturnType<typeof factsFrom> {
   return factsFromForm(form, body, 'image', {
     units: { images: readFormCount(form, 'n') ?? 1 },
-    unitsVariant: variantOf(readFormField(form, 'size'), readFormField(form, 'quality')),
+    unitsVariant: pictureVariant(readFormField(form, 'size'), readFormField(form, 'quality')),
   })
-}
-
-/** `1024x1024/high`; what the request leaves to the provider has no part in it. */
-function variantOf(size: string | undefined, quality: string | undefined): string | undefined {
-  const parts = [size, quality].filter(part => part !== undefined && part !== '' && part !== 'auto')
-  return parts.length === 0 ? undefined : parts.join('/')
 }

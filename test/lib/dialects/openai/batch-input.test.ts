@@ -42,6 +42,31 @@ await t.test('requests are summed by model and endpoint', async t => {
   t.ok(share !== undefined && share.textBytes > share.textBytesLongest)
 })
 
+await t.test('pictures are counted by model, size and quality; what is free says so', async t => {
+  const url = '/v1/images/generations'
+  const facts = read(
+    line({ model: 'p', prompt: 'x', n: 2, size: '1024x1024', quality: 'high' }, { url }),
+    line({ model: 'p', prompt: 'x', size: '1024x1024', quality: 'high' }, { url }),
+    line({ model: 'p', prompt: 'x', size: 'auto' }, { url }),
+    line({ prompt: 'x' }, { url }),
+    line({ model: 'm', input: [{ type: 'text', text: 'x' }] }, { url: '/v1/moderations' }),
+  )
+  t.equal(facts.problem, undefined)
+  t.match(facts.shares, [
+    {
+      model: 'p',
+      mainMeter: 'images',
+      requests: 2,
+      units: { images: 3 },
+      unitsVariant: '1024x1024/high',
+      candidatesUncapped: 3,
+    },
+    { model: 'p', requests: 1, units: { images: 1 }, unitsVariant: undefined },
+    { model: 'dall-e-2', units: { images: 1 } },
+    { model: 'm', isFree: true, units: undefined },
+  ])
+})
+
 await t.test('the body may stand before the address it goes to', async t => {
   const body = { model: 'a', max_output_tokens: 7, input: 'Hi' }
   const text = JSON.stringify({ body, url: '/v1/responses', method: 'POST', custom_id: 'x' })

@@ -1,0 +1,153 @@
+import t, { type Test } from 'tap'
+import { makeOpenaiBatch } from '../fixtures/batch-clients.ts'
+import { batchConfig, batchModels } from '../fixtures/batch-gateway.ts'
+import { startBatchProvider, usageOf, type BatchProvider } from '../fixtures/batch-provider.ts'
+import { openaiClient } from '../fixtures/sdk-clients.ts'
+import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
+import { until } from '../fixtures/until.ts'
+
+const pictures = '/v1/images/generations'
+const credit = 1_000_000_000
+const factors = { batch: '0.5' }
+const models = {
+  ...batchModels,
+  picture: {
+    provider: 'openai',
+    outputTokensMax: 5000,
+    rubPerMillion: { input: '100', imageOutput: '4000' },
+    factors,
+  },
+  'uncounted-picture': {
+    provider: 'openai',
+    rubPerUnit: { images: '2', 'images/1024x1024/high': '6' },
+    factors,
+  },
+  moderator: { provider: 'openai' },
+}
+
+async function start(t: Test): Promise<{ readonly provider: BatchProvider; readonly gateway: TestGateway }> {
+  const provider = await startBatchProvider(t)
+  const config = { ...batchConfig(provider.origin, 20), models }
+  return { provider, gateway: await startTestGateway(t, { config }) }
+}
+
+function line(id: string, url: string, body: object): string {
+  return `${JSON.stringify({ custom_id: id, method: 'POST', url, body })}\n`
+}
+
+async function refusalOf(making: Promise<string>): Promise<{ status?: number; message?: string }> {
+  return making.then(
+    () => ({}),
+    (error: unknown) => error as { status: number; message: string },
+  )
+}
+
+await t.test('pictures of a batch are charged by their tokens, at half their price', async t => {
+  const { provider, gateway } = await start(t)
+  const lines = [
+    line('a', pictures, { model: 'picture', prompt: 'A calm sea', n: 2 }),
+    line('b', pictures, { model: 'picture', prompt: 'A calm sea' }),
+  ]
+  const id = await makeOpenaiBatch(gateway, lines.join(''), pictures)
+  const { heldMicros } = await gateway.balance()
+  t.ok(heldMicros >= 3 * 5000 * 4000 * 0.5, 'three pictures are held for')
+
+  provider.finish(id)
+  await until(async () => (await gateway.charges()).length === 1, 30_000)
+  const input = usageOf(0).input + usageOf(1).input
+  const output = usageOf(0).output + usageOf(1).output
+  t.match(await gateway.charges(), [
+    {
+      operation: 'batch',
+      amount: ((input * 100 + output * 4000) * 0.5 * 1e-6).toFixed(6),
+      usage: { input, imageOutput: output },
+      lines: [{ tier: 'batch' }],
+      flags: [],
+    },
+  ])
+  t.equal((await gateway.balance()).heldMicros, 0)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('pictures that nobody counts in tokens are charged one by one, by size and quality', async t => {
+  const { provider, gateway } = await start(t)
+  const fine = { size: '1024x1024', quality: 'high' }
+  const lines = [
+    line('a', pictures, { model: 'uncounted-picture', prompt: 'x', n: 3, ...fine }),
+    line('b', pictures, { model: 'uncounted-picture', prompt: 'x' }),
+    line('c', pictures, { model: 'uncounted-picture', prompt: 'x', ...fine }),
+  ]
+  const id = await makeOpenaiBatch(gateway, lines.join(''), pictures)
+  const most = (4 * 6 + 2) * 0.5e6
+  t.equal((await gateway.balance()).heldMicros, most)
+
+  provider.finish(id, { failing: ['c'] })
+  await until(async () => (await gateway.charges()).length === 1, 30_000)
+  t.match(await gateway.charges(), [{ amount: '10.000000', usage: { images: 4 }, flags: [] }])
+  t.match(await gateway.balance(), { balanceMicros: credit - 10_000_000, heldMicros: 0 })
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('a batch of pictures has one model, since its results name none', async t => {
+  const { provider, gateway } = await start(t)
+  const lines = [
+    line('a', pictures, { model: 'uncounted-picture', prompt: 'x' }),
+    line('b', pictures, { model: 'picture', prompt: 'x' }),
+  ]
+  t.match(await refusalOf(makeOpenaiBatch(gateway, lines.join(''), pictures)), {
+    status: 400,
+    message: /line 2: It names the model "picture" after "uncounted-picture"/,
+  })
+  t.notOk(provider.seen.some(({ path }) => path === '/v1/batches'))
+  t.equal((await gateway.balance()).heldMicros, 0)
+})
+
+await t.test('a model without a price for pictures makes none', async t => {
+  const { gateway } = await start(t)
+  const text = line('a', pictures, { model: 'embed-small', prompt: 'x' })
+  t.match(await refusalOf(makeOpenaiBatch(gateway, text, pictures)), { status: 404, message: /^404 line 1/ })
+})
+
+await t.test('moderations are free in a batch too, and need no price', async t => {
+  const { provider, gateway } = await start(t)
+  const moderation = '/v1/moderations'
+  const text = line('a', moderation, { model: 'moderator', input: 'Is this fine?' })
+  const id = await makeOpenaiBatch(gateway, text, moderation)
+  t.match(await gateway.balance(), { balanceMicros: credit, heldMicros: 0 })
+
+  provider.finish(id)
+  const openai = openaiClient(gateway)
+  const { status, output_file_id: file } = await openai.batches.retrieve(id)
+  t.equal(status, 'completed')
+  t.match(await (await openai.files.content(String(file))).text(), 'modr-a')
+  t.same(await gateway.charges(), [])
+  t.same(await gateway.breaches(), [])
+  t.match(
+    await refusalOf(
+      makeOpenaiBatch(gateway, line('a', moderation, { model: 'unknown', input: 'x' }), moderation),
+    ),
+    { status: 404 },
+  )
+})
+
+await t.test('what costs money does not pass for a moderation', async t => {
+  const { gateway } = await start(t)
+  const text = line('a', '/v1/chat/completions', { model: 'gpt-5-nano', messages: [] })
+  t.match(await refusalOf(makeOpenaiBatch(gateway, text, '/v1/moderations')), {
+    status: 400,
+    message: /line 1: It goes to \/v1\/chat\/completions, and the batch is for \/v1\/moderations/,
+  })
+})
+
+for (const endpoint of ['/v1/images/edits', '/v1/videos'] as const) {
+  await t.test(`${endpoint}: a batch for it is refused, and those that can be are named`, async t => {
+    const { provider, gateway } = await start(t)
+    const text = line('a', endpoint, { model: 'picture', prompt: 'x' })
+    t.match(await refusalOf(makeOpenaiBatch(gateway, text, endpoint)), {
+      status: 501,
+      message: `Batches are for /v1/chat/completions, /v1/responses, /v1/embeddings, /v1/completions, /v1/images/generations, /v1/moderations here, not for ${endpoint}.`,
+    })
+    t.notOk(provider.seen.some(({ path }) => path === '/v1/batches'))
+    t.equal((await gateway.balance()).heldMicros, 0)
+  })
+}
