@@ -48,7 +48,7 @@ export function factsFromForm(
       modelSpan: { start: model.start, end: model.end },
     }),
     isStreaming: isTrue(readFormField(form, 'stream')),
-    candidates: 1,
+    candidates: Math.max(1, readFormCount(form, 'n') ?? 1),
     textBytes: textBytesOf(body, media),
     media,
     objects: [],

@@ -21,9 +21,13 @@ export interface HoldBasis {
   readonly variant?: string | undefined
 }
 
-/** Models that answer only in sound or pictures have no price for text out: take the dearest they have. */
-function outputMeter(rates: Rates): Meter {
+/**
+ * What is asked for pictures gets them. Models that answer only in sound or pictures have no price for text out:
+ * take the dearest they have.
+ */
+function outputMeter(rates: Rates, units: Meters | undefined): Meter {
   const base = rates.levels[0].rates
+  if (units?.images !== undefined && base.imageOutput !== undefined) return 'imageOutput'
   if (base.output !== undefined) return 'output'
   return (base.audioOutput ?? 0n) > (base.imageOutput ?? 0n) ? 'audioOutput' : 'imageOutput'
 }
@@ -45,7 +49,7 @@ export function holdAmount(price: Price, basis: HoldBasis): Micros {
   const meters: Meters = { ...basis.units }
   const input = inputMeter(rates)
   meters[input] = (meters[input] ?? 0) + expected(basis.textBytes / basis.bytesPerToken)
-  const output = outputMeter(rates)
+  const output = outputMeter(rates, basis.units)
   meters[output] = (meters[output] ?? 0) + expected(basis.outputTokens * basis.candidates)
   const line = { meters, ...(basis.variant === undefined ? {} : { variant: basis.variant }) }
   const amount = priceAtMost(price, line) + basis.mediaMicros

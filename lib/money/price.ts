@@ -27,6 +27,11 @@ export interface Price {
   readonly factors: Readonly<Record<string, Decimal>>
 }
 
+/** Whether sound is paid for by its length. */
+export function isPricedBySecond({ rubPerUnit, rubPerMillion }: Price): boolean {
+  return rubPerUnit['audioSeconds'] !== undefined || rubPerMillion.audioSeconds !== undefined
+}
+
 /** Picks the version of a price that applies at a moment: the one with the latest `from` not after it. */
 export function priceInForce(prices: readonly Price[], atMs: number): Price | undefined {
   let best: Price | undefined

@@ -19,7 +19,7 @@ const image = anyOf(
 const request: Interest = object({
   model: value('model'),
   stream: value('stream'),
-  n: value('images'),
+  n: value('candidates'),
   size: value('size'),
   quality: value('quality'),
   image: anyOf(image, list(image)),
@@ -104,7 +104,7 @@ export const imageVariations: Operation = { ...imageEdits, name: 'image-variatio
 
 function imageFacts(scan: ScanResult, body: BodyLength): ReturnType<typeof factsFrom> {
   return factsFrom(scan, body, {
-    units: { images: readCount(scan, 'images') ?? 1 },
+    units: { images: readCount(scan, 'candidates') ?? 1 },
     unitsVariant: pictureVariant(readString(scan, 'size'), readString(scan, 'quality')),
   })
 }

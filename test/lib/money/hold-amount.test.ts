@@ -69,3 +69,10 @@ await t.test('impossible counts of a request never make a small hold', async t =
   t.equal(amount({ textBytes: 30, candidates: -5, outputTokens: 100 }), 3000)
   t.equal(amount({ units: { images: -5 } }), amountMicrosMax)
 })
+
+await t.test('what is asked for pictures holds for as many of them, at the price of pictures', async t => {
+  const painted = buildPrice({ model: 'm', rubPerMillion: { input: '1', output: '10', imageOutput: '100' } })
+  const basis = { textBytes: 0, bytesPerToken: 3, mediaMicros: 0, outputTokens: 1000, candidates: 3 }
+  t.equal(holdAmount(painted, { ...basis, units: { images: 3 } }), 300_000)
+  t.equal(holdAmount(painted, basis), 30_000, 'a chat gets text')
+})

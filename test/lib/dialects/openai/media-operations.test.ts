@@ -51,6 +51,7 @@ await t.test('output without details is that of pictures', async t => {
 await t.test('pictures without a usage are counted as they come', async t => {
   const facts = factsOf(imageGenerations, { model: 'm', n: 4, size: '1024x1024', quality: 'high' })
   t.same(facts.units, { images: 4 })
+  t.equal(facts.candidates, 4, 'each has its own tokens')
   t.equal(facts.unitsVariant, '1024x1024/high')
   const reading = readAnswer(
     imageGenerations,
@@ -84,7 +85,13 @@ await t.test("a form's fields and files are its facts", async t => {
     ['stream', 'true'],
     ['image[]', '\x89PNG\r\n\x1a\n....', 'a.png'],
   ])
-  t.match(facts, { model: 'gpt-image', isStreaming: true, units: { images: 2 }, unitsVariant: '512x512' })
+  t.match(facts, {
+    model: 'gpt-image',
+    isStreaming: true,
+    units: { images: 2 },
+    candidates: 2,
+    unitsVariant: '512x512',
+  })
   t.equal(body.toString('latin1', facts?.modelSpan?.start, facts?.modelSpan?.end), 'gpt-image')
   t.match(facts?.media, [{ path: 'image[]', kind: 'image', detectedType: 'image/png', bytes: 12 }])
   t.equal(facts?.textBytes, body.length - 12)
