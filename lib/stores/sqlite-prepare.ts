@@ -3,7 +3,7 @@ import { openForWriting, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { applicationId, migrations } from './sqlite-schema.ts'
 import { StoreError, cannotOpen } from './store-error.ts'
-import type { JobHold, KeyRow, ReleasedHold, StoreSnapshot, WriterOptions } from './store-operation.ts'
+import type { JobHold, ReleasedHold, StoreSnapshot, WriterOptions } from './store-operation.ts'
 
 /** Up to this size the whole file is checked at the start; `gateway verify` checks larger ones. */
 const checkedBytesMax = 64 * 1024 * 1024
@@ -85,7 +85,6 @@ function snapshot(
       .prepare<[], [string, number]>(`SELECT id, balance_micros FROM accounts WHERE kind = 'customer'`)
       .raw()
       .all(),
-    keys: database.prepare<[], KeyRow>('SELECT * FROM keys').all(),
     spending: database
       .prepare<[], [string, number, number]>(
         `SELECT key_id, day, spent_micros FROM key_spending

@@ -9,9 +9,9 @@ import { BalanceBook } from '../ledger/balance-book.ts'
 import { KeySpending } from '../ledger/key-spending.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Log } from '../log.ts'
-import { keyRecord } from './key-record.ts'
 import { SqliteAccounts } from './sqlite-accounts.ts'
 import { openForReading } from './sqlite-database.ts'
+import { readSqliteKeys } from './sqlite-keys.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import { lockStore } from './sqlite-lock.ts'
 import type { StoreLock } from './sqlite-lock.ts'
@@ -75,14 +75,15 @@ function connect(worker: Worker, queue: WriteQueue): Promise<void> {
   })
 }
 
-function loadMemory(snapshot: StoreSnapshot) {
+/** Keys are read here, one by one: a million of them, sent by the writer in one message, took a gigabyte. */
+function loadMemory(file: string, snapshot: StoreSnapshot) {
   const book = new BalanceBook()
   for (const [accountId, balanceMicros] of snapshot.balances) book.add(accountId, balanceMicros)
   const keys = new MemoryKeyDirectory()
   const spending = new KeySpending()
-  for (const row of snapshot.keys) {
-    keys.put(row.digest, keyRecord(row))
-    if (row.budget_micros !== null) spending.watch(row.id)
+  for (const [digest, key] of readSqliteKeys(file)) {
+    keys.put(digest, key)
+    if (key.budgetMicros !== undefined) spending.watch(key.id)
   }
   for (const [keyId, day, spentMicros] of snapshot.spending) spending.load(keyId, day, spentMicros)
   return { book, keys, spending }
@@ -126,7 +127,7 @@ function assembleStore(
   snapshot: StoreSnapshot,
 ): Store {
   const { file, durability, clock, log, patienceMs = patienceMsDefault } = options
-  const { book, keys, spending } = loadMemory(snapshot)
+  const { book, keys, spending } = loadMemory(file, snapshot)
   let closing: Promise<void> | undefined
   const queue = new WriteQueue({
     send: (operations: readonly StoreOperation[]) => worker.postMessage(operations),

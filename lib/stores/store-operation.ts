@@ -211,7 +211,6 @@ export interface StoreSnapshot {
   /** Whether the store was made just now. */
   readonly isNew: boolean
   readonly balances: readonly (readonly [accountId: string, balanceMicros: number])[]
-  readonly keys: readonly KeyRow[]
   readonly spending: readonly (readonly [keyId: string, day: number, spentMicros: number])[]
   readonly priceHashes: readonly string[]
   readonly releasedHolds: readonly ReleasedHold[]
