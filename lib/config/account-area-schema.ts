@@ -29,7 +29,7 @@ export const accountAreaSchema = z
       .meta({ description: 'Without it letters are written to the log, which is for trying things out only.' }),
     secret: z
       .string()
-      .min(32)
+      .min(32, 'must be 32 characters or more')
       .optional()
       .meta({ description: 'Signs cookies and letters; the store keeps one of its own unless said.' }),
     documents: z

@@ -44,7 +44,7 @@ function checkAlias(name: string, input: ModelInput, problems: Problems): boolea
   if (others.length > 0) {
     problems.add(
       ['models', name],
-      `an alias stands alone; ${others.map(([key]) => key).join(', ')} belongs to its target`,
+      `an alias stands alone; take away what is set beside it, maybe in another file: ${others.map(([key]) => key).join(', ')}`,
     )
   }
   if (name.includes('*')) problems.add(['models', name], 'a pattern cannot be an alias')

@@ -9,6 +9,9 @@ import type { Place } from './yaml-document.ts'
 
 type Issue = z.core.$ZodIssue
 
+/** Of more names than these a message says none. */
+const namesListedMax = 20
+
 /** Gathers everything that is wrong, so that one run of `gateway check` shows it all. */
 export class Problems {
   readonly #found: ConfigProblem[] = []
@@ -45,7 +48,10 @@ export class Problems {
 
   /** A name that is not among the known ones. */
   addUnknown(path: Path, kind: string, name: string, known: Iterable<string>): void {
-    this.add(path, `unknown ${kind} "${name}"`, nearest(name, known))
+    const names = [...known]
+    const near = nearest(name, names)
+    const list = near === undefined && names.length <= namesListedMax ? `; there are ${names.join(', ')}` : ''
+    this.add(path, `unknown ${kind} "${name}"${names.length === 0 ? '' : list}`, near)
   }
 
   /** Parses a value; on failure adds each issue and returns undefined. */

@@ -158,7 +158,7 @@ export const configSchema = z.strictObject({
   admin: z.strictObject({ listen }).optional(),
   store: z
     .string()
-    .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'must be sqlite:FILE or postgres://...')
+    .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, { error: 'must be sqlite:FILE or postgres://...', abort: true })
     .refine(text => text.startsWith('sqlite:') || URL.canParse(text), 'is no URL that can be read')
     .default('sqlite:../data/gateway.db'),
   durability: z.enum(['strict', 'relaxed']).default('strict'),

@@ -30,7 +30,10 @@ export function parseYaml(text: string): YamlDocument {
   const syntaxErrors: (Partial<Place> & { message: string })[] = [
     ...document.errors,
     ...document.warnings,
-  ].map(error => ({ message: error.message, ...place(error.pos[0]) }))
+  ].map(({ code, message, pos: [offset] }) => ({
+    message: code === 'DUPLICATE_KEY' ? `${keyAt(text, offset)} stands twice in one map` : message,
+    ...place(offset),
+  }))
   let value: unknown
   if (syntaxErrors.length === 0) {
     try {
@@ -47,6 +50,11 @@ export function parseYaml(text: string): YamlDocument {
       return offset === undefined ? undefined : place(offset)
     },
   }
+}
+
+/** A key as it is written: the rest of its line up to the colon. */
+function keyAt(text: string, offset: number): string {
+  return /^(?:"[^"\n]*"|'[^'\n]*'|[^\s,{}]+?(?=:\s|:?$))/m.exec(text.slice(offset))?.[0] ?? 'a key'
 }
 
 function offsetOf(document: Document.Parsed, path: Path): number | undefined {

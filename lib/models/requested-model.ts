@@ -42,7 +42,11 @@ export function namedModel(
 ): ResolvedModel {
   const model = directory.resolve(name, route.providerName)
   if (model === undefined) {
-    throw new GatewayError('model_not_found', `The model "${name}" does not exist here.`, { param: 'model' })
+    throw new GatewayError(
+      'model_not_found',
+      `The model "${name}" does not exist here; GET /v1/models lists those that do.`,
+      { param: 'model' },
+    )
   }
   // Without the auth plugin (an unmetered gateway of one's own) there is no key to ask.
   const allowed = exchange.find('key')?.models

@@ -44,7 +44,7 @@ const cases: readonly Case[] = [
     when: 'a model nobody has',
     request: { model: 'gpt-99' },
     code: 'model_not_found',
-    message: /The model "gpt-99" does not exist here/,
+    message: /The model "gpt-99" does not exist here; GET .v1.models lists/,
     param: 'model',
   },
   {

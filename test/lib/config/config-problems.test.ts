@@ -13,6 +13,10 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['admin: {}', 'admin.listen', /is missing/],
   ['publicUrl: gateway', 'publicUrl', /must be a URL/],
   ['store: mysql:x', 'store', /sqlite:FILE/],
+  ['store: ../data/gateway.db', 'store', /sqlite:FILE/],
+  ['store: "postgres://[x"', 'store', /no URL/],
+  ['models:\n  gpt-5: {}\n  gpt-5: {}', '', /^gpt-5 stands twice in one map$/],
+  ['models: { "a:b": {}, "a:b": {} }', '', /^"a:b" stands twice in one map$/],
   ['durability: strickt', 'durability', /"strict", "relaxed"/, 'strict'],
   ['isolation: on', 'isolation', /"strict", "off"/],
   ['log: { level: verbose }', 'log.level', /one of/],
@@ -27,6 +31,7 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['cors: { origins: [https://a.example/path] }', 'cors.origins[0]', /origin/],
   ['tls: { cert: no.pem, key: no.pem }', 'tls.cert', /there is no file/],
   ['plugins: [auth, model-ruter]', 'plugins[1]', /unknown plugin "model-ruter"/, 'model-router'],
+  ['plugins: [auth, cachee]', 'plugins[1]', /unknown plugin "cachee"; there are auth, model-router, /],
   ['plugins: [auth, auth]', 'plugins[1]', /twice/],
   ['plugins: [{ auth: {}, usage-tap: {} }]', 'plugins[0]', /one plugin/],
   ['plugins: [{ auth: { strict: true } }]', 'plugins[0].auth.strict', /takes no options/],
@@ -65,7 +70,7 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['accountArea: { listen: { port: 1 }, publicUrl: https://a.example }', 'accountArea.mail', /is needed/],
   ['accountArea: { listen: { port: 1 }, publicUrl: http://a.example }', 'accountArea.publicUrl', /must be https/],
   ['accountArea: { listen: { host: 0.0.0.0, port: 1 } }', 'accountArea.publicUrl', /is needed/],
-  ['accountArea: { listen: { port: 1 }, secret: short }', 'accountArea.secret', /32/],
+  ['accountArea: { listen: { port: 1 }, secret: short }', 'accountArea.secret', /must be 32 characters or more/],
   ['accountArea: { listen: { port: 1 }, mail: { url: http://a.example, from: a@b.c } }', 'accountArea.mail.url', /mail server/],
   [
     'accountArea: { listen: { port: 1 }, documents: { offer: { version: "1", ru: no.txt, en: no.txt } } }',
@@ -153,7 +158,7 @@ await t.test('all problems are told at once, each with its file, line and column
 
 await t.test('YAML that is broken, ambiguous or a bomb is refused', async t => {
   t.match(problemsOf(t.testdir(), { 'gateway.yaml': 'workers: 1\nworkers: 2\n' }), [
-    { message: /unique/, line: 2, column: 1 },
+    { message: /workers stands twice in one map/, line: 2, column: 1 },
   ])
   t.match(problemsOf(t.testdir(), { 'gateway.yaml': 'plugins: [auth' }), [{ line: 1 }])
   t.match(problemsOf(t.testdir(), { 'gateway.yaml': '- a\n- b\n' }), [{ message: /map of settings/ }])
