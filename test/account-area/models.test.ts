@@ -73,6 +73,31 @@ await t.test('a search finds by parts of names, aliases and providers, in any ca
   t.strictSame(await found('off-model'), [])
 })
 
+await t.test('many models of several providers can be looked at provider by provider', async t => {
+  const price = { rubPerMillion: { input: '1', output: '2' } }
+  const names12 = Array.from({ length: 12 }, (_, index) => `many-${index}`)
+  const many = await startAccountArea(t, {
+    providers: { sandbox: {}, mine: { like: 'sandbox', credentials: [] } },
+    models: {
+      ...Object.fromEntries(names12.map(name => [name, { provider, ...price }])),
+      other: { provider: 'mine', ...price },
+    },
+  })
+  const { browser: own } = await many.signUp()
+  const all = (await own.get('/models')).text
+  t.match(all, 'href="/models?provider=mine"')
+  t.match(all, 'aria-current="true"')
+  const mine = (await own.get('/models?provider=mine')).text
+  t.strictSame(names(mine), ['other'])
+  t.match(mine, '<input type="hidden" name="provider" value="mine" />', 'a search stays with the provider')
+  t.match(
+    (await own.get('/models?q=many-1&provider=mine')).text,
+    'href="/models?q=many-1&amp;provider=sandbox"',
+  )
+  t.match((await own.get('/models?provider=%22%3E%3Cscript')).text, 'Ничего не нашлось')
+  t.notMatch((await browser.get('/models')).text, 'class="contents choice"', 'few models need no choice')
+})
+
 await t.test('hostile searches are shown as they were typed, and refused at their field', async t => {
   const { text } = await browser.get(`/models?q=${encodeURIComponent('<script>"\'')}`)
   t.match(text, 'Ничего не нашлось')

@@ -64,6 +64,15 @@ export const modelsStyle = css`
     list-style: none;
     padding: 0;
   }
+  .choice a {
+    display: block;
+    padding: 0.35rem 0;
+  }
+  .choice a[aria-current] {
+    color: var(--text);
+    font-weight: 600;
+    text-decoration: none;
+  }
   @media (max-width: 48rem) {
     table.models,
     table.models tbody {

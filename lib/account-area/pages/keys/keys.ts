@@ -49,8 +49,8 @@ function revokedKeys(page: OwnPage, uses: readonly KeyUse[]): Html {
           <tr>
             <th scope="col">${texts.newKey.name}</th>
             <th scope="col">${texts.newKey.value}</th>
-            <th scope="col">${keys.madeAt}</th>
-            <th scope="col">${keys.lastUsedAt}</th>
+            <th scope="col" class="wide-only">${keys.madeAt}</th>
+            <th scope="col" class="wide-only">${keys.lastUsedAt}</th>
             <th scope="col">${keys.revokedAt}</th>
           </tr>
         </thead>
@@ -60,8 +60,10 @@ function revokedKeys(page: OwnPage, uses: readonly KeyUse[]): Html {
               html`<tr>
                 <td>${keyName(page, key)}</td>
                 <td class="mono">${keys.ending(key.lastFour)}</td>
-                <td>${time(key.createdAt, language)}</td>
-                <td>${lastUsedAt === undefined ? keys.neverUsed : time(lastUsedAt, language)}</td>
+                <td class="wide-only">${time(key.createdAt, language)}</td>
+                <td class="wide-only">
+                  ${lastUsedAt === undefined ? keys.neverUsed : time(lastUsedAt, language)}
+                </td>
                 <td>${time(key.revokedAt ?? 0, language)}</td>
               </tr>`,
           )}

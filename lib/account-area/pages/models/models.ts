@@ -9,7 +9,14 @@ import { mainMeters, priceNotes } from './price-notes.ts'
 import { pricedModels } from './priced-models.ts'
 import type { PricedModel } from './priced-models.ts'
 
-const searchSchema = z.object({ q: z.string().trim().max(100, says('tooLong')).default('') })
+const searchSchema = z.object({
+  q: z.string().trim().max(100, says('tooLong')).default(''),
+  provider: z.string().max(100, says('tooLong')).default(''),
+})
+type Search = z.output<typeof searchSchema>
+
+/** Fewer models than these need no choice of providers. */
+const modelsBeforeChoice = 12
 
 function matches({ name, provider, aliases }: PricedModel, text: string): boolean {
   const words = text.toLowerCase().split(/\s+/)
@@ -70,6 +77,32 @@ function byProvider(found: readonly PricedModel[]): ReadonlyMap<string, readonly
   return Map.groupBy(found, ({ provider }) => provider)
 }
 
+/** Links that leave one provider's models, so that a phone need not scroll past all the others. */
+function providerChoice(page: OwnPage, found: readonly PricedModel[], { q, provider }: Search): Html | '' {
+  const { models } = page.texts
+  const groups = byProvider(found)
+  if (provider === '' && (groups.size < 2 || found.length < modelsBeforeChoice)) return ''
+  const link = (name: string, label: string, models: number): Html => {
+    const query = new URLSearchParams({
+      ...(q === '' ? {} : { q }),
+      ...(name === '' ? {} : { provider: name }),
+    })
+    return html`<li>
+      <a
+        href="/models${query.size === 0 ? '' : `?${query.toString()}`}"
+        ${name === provider ? html`aria-current="true"` : ''}
+        >${label} <span class="quiet">${count(models)}</span></a
+      >
+    </li>`
+  }
+  return html`<nav class="contents choice" aria-label="${models.providers}">
+    <ul>
+      ${link('', models.allProviders, found.length)}
+      ${[...groups].map(([name, own]) => link(name, name, own.length))}
+    </ul>
+  </nav>`
+}
+
 function nothing(page: OwnPage, isSearch: boolean): Html {
   const { models } = page.texts
   return html`<section class="card empty">
@@ -84,9 +117,12 @@ export async function showModels(context: PageContext, page: OwnPage): Promise<R
   const { texts, site } = page
   const { models } = texts
   const sent = readQuery(context, page, searchSchema)
-  const text = sent.isValid ? sent.value.q : ''
+  const search = sent.isValid ? sent.value : { q: '', provider: '' }
+  const { q: text, provider } = search
+  const isSearch = text !== '' || provider !== ''
   const all = pricedModels(site.config, site.clock.now())
-  const found = text === '' ? all : all.filter(model => matches(model, text))
+  const named = text === '' ? all : all.filter(model => matches(model, text))
+  const found = provider === '' ? named : named.filter(model => model.provider === provider)
   return context.html(
     layout(
       page,
@@ -96,13 +132,14 @@ export async function showModels(context: PageContext, page: OwnPage): Promise<R
         ${formProblems(page, sent.state)}
         <form method="get" action="/models" class="search" role="search">
           ${field(sent.state, { name: 'q', label: models.search, type: 'search', hint: models.searchHint, isOptional: true })}
+          ${provider === '' ? '' : html`<input type="hidden" name="provider" value="${provider}" />`}
           <div class="row search-actions">
             <button>${models.find}</button>
-            ${text === '' ? '' : html`<a href="/models">${models.reset}</a>`}
+            ${!isSearch ? '' : html`<a href="/models">${models.reset}</a>`}
             <span class="quiet">${models.found(count(found.length))}</span>
           </div>
         </form>
-        ${found.length === 0 ? nothing(page, text !== '') : ''}
+        ${providerChoice(page, named, search)} ${found.length === 0 ? nothing(page, isSearch) : ''}
         ${[...byProvider(found)].map(([provider, own]) => providerModels(page, provider, own))}`,
     ),
     sent.isValid ? 200 : 422,

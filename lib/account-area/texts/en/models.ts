@@ -13,6 +13,8 @@ export const models: typeof russian.models = {
   noneHint: 'Try a part of a name, such as “gpt” or “claude”.',
   empty: 'No model has a price yet',
   emptyHint: 'They will be here when the operator has set prices.',
+  providers: 'Providers',
+  allProviders: 'All',
   model: 'Model',
   input: 'Input',
   cachedInput: 'Cached input',

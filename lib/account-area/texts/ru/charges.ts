@@ -74,7 +74,7 @@ export const charge = {
   requestId: 'Номер запроса',
   provider: 'Провайдер',
   operation: 'Операция',
-  source: 'Чем измерен расход',
+  source: 'Как посчитан расход',
   sources: {
     provider: 'Посчитал провайдер',
     drained: 'Посчитал провайдер: ответ дочитан после ухода клиента',

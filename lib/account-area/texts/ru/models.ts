@@ -12,6 +12,8 @@ export const models = {
   noneHint: 'Попробуйте часть имени, например «gpt» или «claude».',
   empty: 'Моделей с ценой пока нет',
   emptyHint: 'Они появятся здесь, когда оператор назначит цены.',
+  providers: 'Провайдеры',
+  allProviders: 'Все',
   model: 'Модель',
   input: 'Вход',
   cachedInput: 'Вход из кэша',

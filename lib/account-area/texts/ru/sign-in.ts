@@ -5,7 +5,7 @@ export const signUp = {
   consents: 'Согласия',
   offer: 'Принимаю условия оферты',
   offerLink: 'Оферта',
-  personalData: 'Согласен на обработку персональных данных',
+  personalData: 'Даю согласие на обработку персональных данных',
   personalDataLink: 'Согласие на обработку персональных данных',
   version: (version: string) => `редакция ${version}`,
   submit: 'Зарегистрироваться',
