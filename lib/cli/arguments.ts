@@ -38,13 +38,21 @@ export function futureTime(option: string, text: string): number {
 }
 
 /** `a, b,c` as a list. @throws UsageError when it is empty */
-export function commaList(option: string, text: string): string[] {
+function commaList(option: string, text: string): string[] {
   const items = text
     .split(',')
     .map(item => item.trim())
     .filter(item => item !== '')
   if (items.length === 0) throw new UsageError(`${option}: names nothing`)
   return items
+}
+
+/** @throws UsageError when a `*` stands elsewhere than at an end: such a key could never be used */
+export function modelList(option: string, text: string): string[] {
+  const items = commaList(option, text)
+  const wrong = items.find(item => item.slice(0, -1).includes('*'))
+  if (wrong === undefined) return items
+  throw new UsageError(`${option}: "${wrong}" has a * that is not at its end`)
 }
 
 /** @throws UsageError unless every item is an address or a network */

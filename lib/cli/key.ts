@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { NewKey } from '../accounts/accounts.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
-import { addressList, commaList, futureTime, oneOf, roubles } from './arguments.ts'
+import { addressList, futureTime, modelList, oneOf, roubles } from './arguments.ts'
 import { changeAccounts } from './change-accounts.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
@@ -58,7 +58,7 @@ function newKey({ account, name, models, budgetRub, budgetPeriod, expires, ips }
   return {
     accountId: account,
     ...(name === undefined ? {} : { name }),
-    ...(models === undefined ? {} : { models: commaList('--models', models) }),
+    ...(models === undefined ? {} : { models: modelList('--models', models) }),
     ...(budgetRub === undefined ? {} : { budgetMicros: roubles('--budget-rub', budgetRub) }),
     ...(budgetPeriod === undefined
       ? {}

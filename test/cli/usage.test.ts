@@ -22,6 +22,7 @@ const wrongUsage: readonly (readonly [words: string[], message: RegExp])[] = [
   [['key', 'create', '--account', 'x', '--budget-period', 'day'], /needs --budget-rub/],
   [['key', 'create', '--account', 'x', '--budget-rub', '1', '--budget-period', 'year'], /none of total, day/],
   [['key', 'create', '--account', 'x', '--models', ' , '], /--models: names nothing/],
+  [['key', 'create', '--account', 'x', '--models', 'a*,gpt*5'], /"gpt\*5" has a \* that is not at its end/],
   [['key', 'create', '--account', 'x', '--ips', '10.0.0.1,here'], /"here" is no IP address/],
 ]
 

@@ -143,6 +143,13 @@ const cases: readonly Case[] = [
     message: /GET is not possible on .*; POST is/,
   },
   {
+    when: 'a version that stands in the base URL and in the path',
+    request: { path: '/v1/v1/messages' },
+    code: 'route_not_found',
+    message: /no route \/v1\/v1\/messages here\. The base URL of this client is to end before \/v1\./,
+    only: ['anthropic'],
+  },
+  {
     when: 'a path where nothing is',
     request: dialect => ({
       path: { openai: '/v1/chat/complete', anthropic: '/v1/messages/all', google: '/v1beta/nothing' }[
