@@ -59,6 +59,11 @@ export function encodedLength(scan: ScanResult, name: string): number {
   return length
 }
 
+/** How many values of a name there are. */
+export function countOf(scan: ScanResult, name: string): number {
+  return scan.findings.filter(found => found.name === name && found.type !== 'null').length
+}
+
 /** The bytes that so much base64 stands for. */
 export function decodedLength(length: number): number {
   return Math.floor((length * 3) / 4)

@@ -15,6 +15,12 @@ export interface ClientEvent {
   readonly textBytes: number
   /** Sound in it, decoded. */
   readonly audioBytes: number
+  /** What its pictures are taken for. */
+  readonly imageTokens?: number
+  /** The response reads what is in this message instead of the conversation, or is not added to it. */
+  readonly isApart?: boolean
+  /** The response is spoken, or not, whatever others of the session are. */
+  readonly isSpoken?: boolean
   /** The most output tokens the response may have. */
   readonly outputTokensCap?: number
   /** The model it names, and where its value stands, with its quotes. */
@@ -49,8 +55,8 @@ export type ServerEvent =
       readonly usage?: TurnUsage
       readonly isFailed?: boolean
     }
-  /** Something beside the turns that is billed, such as the transcript of what was said. */
-  | { readonly kind: 'side'; readonly usage: TurnUsage }
+  /** Something beside the turns that is billed, such as the transcript of what was said; `id` names it. */
+  | { readonly kind: 'side'; readonly id?: string; readonly usage: TurnUsage }
   /** Something that the provider keeps and that a later request may name. */
   | { readonly kind: 'named'; readonly object: NamedObject }
   /** The provider refused a message; by its id, where it had one. */

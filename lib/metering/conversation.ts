@@ -2,26 +2,42 @@ import type { ClientEvent } from '../dialects/session.ts'
 import type { Meters } from '../money/usage.ts'
 import { audioTokens } from './turn-hold.ts'
 
+/** What a client has said by some moment of its session. */
+export interface Heard {
+  readonly textBytes: number
+  readonly audioBytes: number
+  readonly imageTokens: number
+}
+
 /** How much a session has said so far, which every turn reads again. */
 export class Conversation {
   readonly #bytesPerToken: number
-  #textBytes = 0
-  #audioBytes = 0
+  #heard: Heard
   /** What the last turn read and said, by the provider's count. */
   #counted: Meters = {}
+  /** What was heard until then, which is in that count. */
+  #heardAtCount: Heard = { textBytes: 0, audioBytes: 0, imageTokens: 0 }
 
   constructor(bytesPerToken: number, setupBytes: number) {
     this.#bytesPerToken = bytesPerToken
-    this.#textBytes = setupBytes
+    this.#heard = { textBytes: setupBytes, audioBytes: 0, imageTokens: 0 }
   }
 
-  hear({ textBytes, audioBytes }: ClientEvent): void {
-    this.#textBytes += textBytes
-    this.#audioBytes += audioBytes
+  get heard(): Heard {
+    return this.#heard
   }
 
-  /** A turn was counted: what was heard until then is in it. */
-  count(meters: Meters): void {
+  hear({ textBytes, audioBytes, imageTokens = 0 }: ClientEvent): void {
+    const { heard } = this
+    this.#heard = {
+      textBytes: heard.textBytes + textBytes,
+      audioBytes: heard.audioBytes + audioBytes,
+      imageTokens: heard.imageTokens + imageTokens,
+    }
+  }
+
+  /** A turn was counted: what was heard until it began is in it, and what came while it ran is not. */
+  count(meters: Meters, heardAtStart: Heard): void {
     const sum = (...names: readonly (keyof Meters)[]): number =>
       names.reduce((total, name) => total + (meters[name] ?? 0), 0)
     this.#counted = {
@@ -29,17 +45,18 @@ export class Conversation {
       audioInput: sum('audioInput', 'cachedAudioInput', 'audioOutput'),
       imageInput: sum('imageInput', 'imageOutput'),
     }
-    this.#textBytes = 0
-    this.#audioBytes = 0
+    this.#heardAtCount = heardAtStart
   }
 
   /** What the next turn is taken to read. */
   nextInput(): Meters {
-    const text = Math.ceil(this.#textBytes / this.#bytesPerToken)
+    const { input = 0, audioInput = 0, imageInput = 0 } = this.#counted
+    const textBytes = this.#heard.textBytes - this.#heardAtCount.textBytes
+    const images = imageInput + this.#heard.imageTokens - this.#heardAtCount.imageTokens
     return {
-      ...this.#counted,
-      input: (this.#counted.input ?? 0) + text,
-      audioInput: (this.#counted.audioInput ?? 0) + audioTokens(this.#audioBytes, 'heard'),
+      input: input + Math.ceil(textBytes / this.#bytesPerToken),
+      audioInput: audioInput + audioTokens(this.#heard.audioBytes - this.#heardAtCount.audioBytes, 'heard'),
+      ...(images > 0 && { imageInput: images }),
     }
   }
 }

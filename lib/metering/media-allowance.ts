@@ -1,5 +1,5 @@
 import type { MediaPart } from '../http/media-part.ts'
-import type { Price } from '../money/price.ts'
+import { isPricedBySecond, type Price } from '../money/price.ts'
 import type { Meters } from '../money/usage.ts'
 
 /** The most tokens of a picture as the providers scale it: about 1568 px a side, 28 px a token (wire.md 2.7). */
@@ -39,9 +39,7 @@ function allowanceOf(part: MediaPart, price: Price): [meter: keyof Meters, units
       return ['imageInput', imageTokens(part)]
     case 'audio': {
       const seconds = part.seconds ?? Math.ceil(bytes / audioBytesPerSecond)
-      const isBySecond =
-        price.rubPerUnit['audioSeconds'] !== undefined || price.rubPerMillion.audioSeconds !== undefined
-      return isBySecond
+      return isPricedBySecond(price)
         ? ['audioSeconds', seconds]
         : ['audioInput', Math.ceil(seconds * audioTokensPerSecond)]
     }

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { isPricedBySecond } from '../money/price.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -26,10 +27,8 @@ export function meterSession(exchange: Exchange, context: SessionContext): Sessi
   const { match } = exchange.get('route')
   const protocol = match.operation.session
   if (price === undefined || protocol === undefined) return undefined
-  const isPricedBySecond =
-    price.rubPerUnit['audioSeconds'] !== undefined || price.rubPerMillion.audioSeconds !== undefined
   const meter = new SessionMeter({
-    reader: protocol.createReader({ providerKind: provider.kind, isPricedBySecond }),
+    reader: protocol.createReader({ providerKind: provider.kind, isPricedBySecond: isPricedBySecond(price) }),
     money: new SessionMoney(exchange, { ...context, price }),
     conversation: new Conversation(context.config.hold.bytesPerToken, exchange.get('request').textBytes),
     model: {

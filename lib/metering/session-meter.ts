@@ -5,6 +5,7 @@ import type { Outcome } from '../pipeline/outcome.ts'
 import type { SessionTap } from '../pipeline/plugin.ts'
 import type { SessionMoney, Turn } from './session-money.ts'
 import type { Conversation } from './conversation.ts'
+import { withRoom, type ExpectedTurn } from './turn-hold.ts'
 
 export interface SessionMeterOptions {
   readonly reader: SessionReader
@@ -29,13 +30,19 @@ export class SessionMeter implements SessionTap {
   #hasSpoken = false
   /** What the last message of a turn waits for. */
   #opening: Promise<void> | undefined
+  /** A turn's charge is under way. */
+  #isFinishing = false
+  /** What was charged by a name of the provider's: a second time it is no more owed. */
+  readonly #charged = new Set<string>()
+  /** The last turn came to its end without a usage. */
+  #isUsageOwed = false
 
   constructor(options: SessionMeterOptions) {
     this.#options = options
   }
 
   get isBusy(): boolean {
-    return this.#turns.some(turn => turn.isStarted || turn.isAskedFor)
+    return this.#isFinishing || this.#turns.some(turn => turn.isStarted || turn.isAskedFor)
   }
 
   get endReason(): Error | undefined {
@@ -54,12 +61,8 @@ export class SessionMeter implements SessionTap {
   #hear(event: ClientEvent, data: Buffer): Promise<Buffer | undefined> | Buffer | undefined {
     const changed = this.#checkModel(event, data)
     this.#options.conversation.hear(event)
-    if (event.starts === undefined) return changed
-    if (event.starts === 'input') {
-      this.#hasSpoken = true
-      if (this.#turns.length > 0) return changed
-    }
-    return this.#begin(event).then(() => changed)
+    if (event.starts === 'input') this.#hasSpoken = true
+    return this.#isProvidedFor(event) ? changed : this.#begin(event).then(() => changed)
   }
 
   /** A model named in the middle of a session must be the session's; an alias is replaced by what it means. */
@@ -75,29 +78,59 @@ export class SessionMeter implements SessionTap {
     return Buffer.concat([data.subarray(0, model.start), name, data.subarray(model.end)])
   }
 
+  /** What stands ready for the next turn. */
+  get #ready(): Turn | undefined {
+    return this.#turns.find(turn => !turn.isStarted && !turn.isAskedFor)
+  }
+
+  /** Nothing has to be held for this: it begins no turn, or what stands ready does for that. */
+  #isProvidedFor(event: ClientEvent): boolean {
+    if (this.#opening !== undefined || event.starts === 'response') return false
+    const ready = this.#ready
+    if (ready !== undefined) return this.#options.money.suffices(ready, this.#expected(event))
+    return event.starts === undefined || this.#turns.length > 0
+  }
+
+  #expected({ outputTokensCap, isSpoken }: Partial<ClientEvent>): ExpectedTurn {
+    const { conversation, reader } = this.#options
+    return {
+      input: conversation.nextInput(),
+      outputTokensCap,
+      isSpoken: isSpoken ?? reader.isSpoken,
+    }
+  }
+
   async #begin(event: ClientEvent): Promise<void> {
     // What came before may be about to open the turn that this one belongs to.
     while (this.#opening !== undefined) await this.#opening
-    if (event.starts === 'input' && this.#turns.length > 0) return
-    const ready = this.#turns.find(turn => !turn.isStarted && !turn.isAskedFor)
-    if (ready !== undefined && event.starts === 'response') {
-      ready.isAskedFor = true
-      ready.eventId = event.id
-      return
-    }
-    await this.#open(event)
+    if (this.#isProvidedFor(event)) return
+    this.#checkMayBegin()
+    const ready = this.#ready
+    const isEnough = ready !== undefined && this.#options.money.suffices(ready, this.#expected(event))
+    const turn = isEnough ? ready : await this.#open(event, ready)
+    if (event.starts !== 'response') return
+    turn.isAskedFor = true
+    turn.isApart = event.isApart === true
+    turn.heard = this.#options.conversation.heard
+    turn.eventId = event.id
   }
 
   /** @throws GatewayError when nothing more may begin */
-  async #open(event: Pick<ClientEvent, 'starts' | 'id' | 'outputTokensCap'>): Promise<Turn> {
+  #checkMayBegin(): void {
     if (this.#endReason !== undefined) throw this.#endReason
     this.#options.checkKey()
-    const { money, conversation, reader } = this.#options
-    const opening = money.open({
-      input: conversation.nextInput(),
-      outputTokensCap: event.outputTokensCap,
-      isSpoken: reader.isSpoken,
-    })
+  }
+
+  /**
+   * @param instead what stands ready and is too little
+   * @throws GatewayError when nothing more may begin
+   */
+  async #open(event: Partial<ClientEvent>, instead?: Turn): Promise<Turn> {
+    this.#checkMayBegin()
+    const expected = this.#expected(event)
+    if (instead !== undefined) this.#turns.splice(this.#turns.indexOf(instead), 1)
+    const { money } = this.#options
+    const opening = money.open(event.starts === 'input' ? withRoom(expected) : expected, instead)
     this.#opening = opening.then(
       () => undefined,
       () => undefined,
@@ -105,7 +138,6 @@ export class SessionMeter implements SessionTap {
     try {
       const turn = await opening
       turn.isAskedFor = event.starts === 'response'
-      turn.eventId = event.id
       this.#turns.push(turn)
       this.#hasSpoken = false
       return turn
@@ -134,15 +166,20 @@ export class SessionMeter implements SessionTap {
           break
         case 'usage': {
           const turn = this.#turnOf(undefined)
-          if (turn === undefined) this.#options.money.alarm('usage_unmatched')
-          else turn.usage = event.usage
+          // It comes too late for a turn that was estimated.
+          if (turn === undefined || (this.#isUsageOwed && !turn.isStarted)) {
+            this.#options.money.alarm('usage_unmatched')
+            this.#isUsageOwed = false
+          } else turn.usage = event.usage
           break
         }
         case 'finished':
-          await this.#finish(event)
+          if (this.#isRepeated(event.turn)) break
+          this.#isFinishing = true
+          await this.#finish(event).finally(() => (this.#isFinishing = false))
           break
         case 'side':
-          await this.#chargeAside(event.usage)
+          if (!this.#isRepeated(event.id)) await this.#chargeAside(event.usage)
           break
         case 'named':
           await this.#options.money.record(event.object)
@@ -153,6 +190,14 @@ export class SessionMeter implements SessionTap {
       }
     }
     await this.#durable()
+  }
+
+  #isRepeated(name: string | undefined): boolean {
+    if (name === undefined) return false
+    const isRepeated = this.#charged.has(name)
+    if (isRepeated) this.#options.money.alarm('usage_repeated')
+    this.#charged.add(name)
+    return isRepeated
   }
 
   async #durable(): Promise<void> {
@@ -177,6 +222,8 @@ export class SessionMeter implements SessionTap {
     const turn = waiting.find(({ isAskedFor }) => isAskedFor) ?? waiting[0] ?? (await this.#openLate())
     turn.isStarted = true
     turn.id = id
+    turn.heard ??= this.#options.conversation.heard
+    this.#isUsageOwed = false
     return turn
   }
 
@@ -198,8 +245,9 @@ export class SessionMeter implements SessionTap {
     this.#turns.splice(this.#turns.indexOf(turn), 1)
     const { money, conversation, reader } = this.#options
     const input = conversation.nextInput()
+    this.#isUsageOwed = usage === undefined && turn.usage === undefined
     const counted = await money.finish(turn, { usage, isFailed: isFailed === true, input })
-    if (counted !== undefined) conversation.count(counted)
+    if (counted !== undefined && !turn.isApart) conversation.count(counted, turn.heard ?? conversation.heard)
     if (this.#hasSpoken && reader.startsByItself && this.#turns.length === 0) await this.#standReady()
   }
 
@@ -208,9 +256,10 @@ export class SessionMeter implements SessionTap {
     const { money } = this.#options
     const shortage = await money.chargeAside(usage, async () => {
       while (this.#opening !== undefined) await this.#opening
-      const ready = this.#turns.findIndex(turn => !turn.isStarted && !turn.isAskedFor)
-      const [turn] = ready === -1 ? [] : this.#turns.splice(ready, 1)
-      if (turn !== undefined) await money.release(turn)
+      const ready = this.#ready
+      if (ready === undefined) return
+      this.#turns.splice(this.#turns.indexOf(ready), 1)
+      await money.release(ready)
     })
     this.#endReason ??= shortage
   }
@@ -232,13 +281,20 @@ export class SessionMeter implements SessionTap {
   #withdraw(eventId: string | undefined): void {
     const waiting = this.#turns.filter(turn => !turn.isStarted && turn.isAskedFor)
     const turn = eventId === undefined ? waiting[0] : waiting.find(other => other.eventId === eventId)
-    if (turn !== undefined) turn.isAskedFor = false
+    if (turn === undefined) return
+    turn.isAskedFor = false
+    turn.heard = undefined
   }
 
   /** The session is over: each turn that is open is charged or released. */
   async settle(outcome: Outcome): Promise<void> {
     while (this.#opening !== undefined) await this.#opening
     const input = this.#options.conversation.nextInput()
-    for (const turn of this.#turns.splice(0)) await this.#options.money.settle(turn, outcome, input)
+    const settled = await Promise.allSettled(
+      this.#turns.splice(0).map(turn => this.#options.money.settle(turn, outcome, input)),
+    )
+    // One that fails keeps none of the others open.
+    const failed = settled.find(result => result.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
   }
 }

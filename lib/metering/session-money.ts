@@ -1,19 +1,18 @@
 import type { Config } from '../config/config.ts'
 import type { TurnUsage } from '../dialects/session.ts'
-import { GatewayError } from '../errors.ts'
 import type { Target } from '../exchange-facts.ts'
-import { BalanceInsufficientError, KeyBudgetExceededError, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { ChargeRequest, Hold, Ledger, Micros } from '../ledger/ledger.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceCharge } from '../ledger/price-charge.ts'
-import { formatRoubles } from '../money/amount.ts'
-import { priceInForce, type Price } from '../money/price.ts'
+import { isPricedBySecond, priceInForce, type Price } from '../money/price.ts'
 import { addMeters, type Meters, type NamedObject, type UsageLine } from '../money/usage.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import { isFreeAbort } from './decide-charge.ts'
-import { audioTokens, turnHold } from './turn-hold.ts'
+import { holdError } from './hold-error.ts'
+import type { Heard } from './conversation.ts'
+import { audioTokens, inSeconds, turnHold, type ExpectedTurn } from './turn-hold.ts'
 
 /** A turn of a session from its hold to its charge. */
 export interface Turn {
@@ -24,6 +23,10 @@ export interface Turn {
   eventId: string | undefined
   isAskedFor: boolean
   isStarted: boolean
+  /** It reads something else than the conversation, or is not added to it. */
+  isApart: boolean
+  /** What was said before it, as far as it reads that. */
+  heard: Heard | undefined
   /** What was generated so far. */
   textBytes: number
   audioBytes: number
@@ -63,11 +66,19 @@ export class SessionMoney {
     this.#context = context
   }
 
-  /** @throws GatewayError balance_insufficient, key_budget_exceeded, overloaded */
-  async open(turn: Parameters<typeof turnHold>[2]): Promise<Turn> {
-    const amount = turnHold(this.#target, this.#context.config.hold, turn)
+  /** Whether what is held does for a turn. */
+  suffices({ hold }: Turn, turn: ExpectedTurn): boolean {
+    return hold.amountMicros >= this.#amountFor(turn)
+  }
+
+  /**
+   * @param instead what stands ready and gives way
+   * @throws GatewayError balance_insufficient, key_budget_exceeded, overloaded
+   */
+  async open(turn: ExpectedTurn, instead?: Turn): Promise<Turn> {
+    if (instead !== undefined) await this.release(instead)
     try {
-      return newTurn(await this.#hold(amount))
+      return newTurn(await this.#hold(this.#amountFor(turn)))
     } catch (error) {
       throw holdError(error)
     }
@@ -98,7 +109,7 @@ export class SessionMoney {
           )
         return undefined
       }
-      await this.#charge(turn, estimate(turn, end.input, ['usage_missing']), 'completed')
+      await this.#charge(turn, this.#estimate(turn, end.input, ['usage_missing']), 'completed')
       return undefined
     }
     const usageSource = isDrained ? 'drained' : 'provider'
@@ -142,7 +153,7 @@ export class SessionMoney {
     const isBegun = turn.isStarted || turn.isAskedFor
     const isFree = kind === 'broken' || isFreeAbort(this.#target.provider.kind)
     if (!isBegun || (!hasOutput && isFree)) await this.release(turn)
-    else await this.#charge(turn, estimate(turn, input, hasOutput ? [] : ['ambiguous']), kind)
+    else await this.#charge(turn, this.#estimate(turn, input, hasOutput ? [] : ['ambiguous']), kind)
   }
 
   async record(object: NamedObject): Promise<void> {
@@ -164,6 +175,10 @@ export class SessionMoney {
     return this.#exchange.get('target')
   }
 
+  #amountFor(turn: ExpectedTurn): Micros {
+    return turnHold(this.#target, this.#context.config.hold, turn)
+  }
+
   async #hold(amountMicros: Micros): Promise<Hold> {
     const key = this.#exchange.get('key')
     const { budgetMicros, budgetPeriod: period = 'total' } = key
@@ -175,6 +190,18 @@ export class SessionMoney {
       amountMicros,
       ...(budgetMicros === undefined ? {} : { budget: { budgetMicros, period } }),
     })
+  }
+
+  /** Four bytes of text are about a token; that is all that is known without the provider's count. */
+  #estimate(turn: Turn, input: Meters, flags: readonly string[]): Owed {
+    const spoken = audioTokens(turn.audioBytes, 'spoken')
+    const tokens: Meters = {
+      ...input,
+      output: Math.ceil(turn.textBytes / 4),
+      ...(spoken > 0 && { audioOutput: spoken }),
+    }
+    const meters = isPricedBySecond(this.#context.price) ? inSeconds(tokens) : tokens
+    return { lines: [{ meters }], usageSource: 'estimated', flags: [...flags, 'estimate_rough'] }
   }
 
   #chargeFor(owed: Owed, outcome: ChargeRequest['outcome']): ChargeRequest {
@@ -223,60 +250,10 @@ function newTurn(hold: Hold): Turn {
     eventId: undefined,
     isAskedFor: false,
     isStarted: false,
+    isApart: false,
+    heard: undefined,
     textBytes: 0,
     audioBytes: 0,
     usage: undefined,
   }
-}
-
-/** Four bytes of text are about a token; that is all that is known without the provider's count. */
-function estimate(turn: Turn, input: Meters, flags: readonly string[]): Owed {
-  const meters: Meters = { ...input }
-  const spoken = audioTokens(turn.audioBytes, 'spoken')
-  meters.output = Math.ceil(turn.textBytes / 4)
-  if (spoken > 0) meters.audioOutput = spoken
-  return { lines: [{ meters }], usageSource: 'estimated', flags: [...flags, 'estimate_rough'] }
-}
-
-function holdError(error: unknown): Error {
-  if (error instanceof LedgerUnavailableError) {
-    return new GatewayError('overloaded', 'The ledger cannot take new turns now. Try again soon.', {
-      cause: error,
-      retryAfterSeconds: 1,
-    })
-  }
-  if (error instanceof KeyBudgetExceededError) {
-    const { requiredMicros, budget } = error
-    return wanting(
-      'key_budget_exceeded',
-      "the key's budget has",
-      requiredMicros,
-      budget.availableMicros,
-      error,
-    )
-  }
-  if (error instanceof BalanceInsufficientError) {
-    const { requiredMicros, availableMicros } = error
-    return wanting('balance_insufficient', 'the account has', requiredMicros, availableMicros, error)
-  }
-  return error instanceof Error ? error : new Error(String(error))
-}
-
-function wanting(
-  code: 'key_budget_exceeded' | 'balance_insufficient',
-  whose: string,
-  requiredMicros: Micros,
-  availableMicros: Micros,
-  cause: Error,
-): GatewayError {
-  const required = formatRoubles(requiredMicros)
-  const available = formatRoubles(availableMicros)
-  return new GatewayError(
-    code,
-    `The next turn may cost up to ${required} roubles and ${whose} ${available}. Top up.`,
-    {
-      cause,
-      details: { required, available },
-    },
-  )
 }

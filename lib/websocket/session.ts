@@ -151,7 +151,10 @@ export class Session implements SessionControls {
     if (this.#isOver) return
     if (!this.#isDraining) await this.#options.client.write(message.frames)
     const reason = this.#endReason ?? this.#options.taps.find(tap => tap.endReason !== undefined)?.endReason
-    if (this.#isBusy) return
+    if (this.#isBusy) {
+      if (reason !== undefined) this.windUp(reason)
+      return
+    }
     if (this.#isDraining) this.#leaveProvider()
     else if (reason !== undefined) this.#finish(reason, { kind: 'completed' })
   }

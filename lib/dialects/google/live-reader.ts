@@ -2,6 +2,7 @@ import { GatewayError } from '../../errors.ts'
 import { list, object, span } from '../interest.ts'
 import { findField } from '../read-field.ts'
 import {
+  countOf,
   decodedLength,
   encodedLength,
   fieldsOf,
@@ -21,7 +22,12 @@ const clientInterest = object({
   setup: span('setup'),
   clientcontent: span('content'),
   realtimeinput: object(
-    { audio: blob, video: object({ data: span('picture') }), mediachunks: list(blob) },
+    {
+      audio: blob,
+      video: object({ data: span('picture') }),
+      mediachunks: list(blob),
+      text: span('inputText'),
+    },
     span('input'),
   ),
   toolresponse: span('toolResponse'),
@@ -29,6 +35,9 @@ const clientInterest = object({
 
 /** `total` is looked at here: thoughts may be outside of it. */
 const liveNames = { ...generateNames, output: 'responseTokenCount', total: '' }
+
+/** What Google counts for a picture that is not large (wire.md 3.5). */
+const imageTokens = 258
 
 /** Reads Gemini Live: turns have no ids, and one runs at a time. */
 export class LiveReader implements SessionReader {
@@ -43,12 +52,18 @@ export class LiveReader implements SessionReader {
         param: 'setup',
       })
     }
-    const starts = ['content', 'input', 'toolResponse'].some(name => findField(scan, name) !== undefined)
+    const isSaid = ['content', 'toolResponse'].some(name => findField(scan, name) !== undefined)
+    const starts = isSaid || findField(scan, 'input') !== undefined
     const sound = encodedLength(scan, 'sound')
+    const pictures = countOf(scan, 'picture')
     return {
       ...(starts && { starts: 'input' }),
       audioBytes: decodedLength(sound),
-      textBytes: message.length - sound - encodedLength(scan, 'picture'),
+      // Of what is shown or spoken the model reads no more than that.
+      textBytes: isSaid
+        ? message.length - sound - encodedLength(scan, 'picture')
+        : encodedLength(scan, 'inputText'),
+      ...(pictures > 0 && { imageTokens: pictures * imageTokens }),
     }
   }
 
@@ -70,11 +85,10 @@ export class LiveReader implements SessionReader {
     const output = outputOf(content)
     if (output.textBytes + output.audioBytes > 0) events.push({ kind: 'output', ...output })
     const usage = usageOf(event['usageMetadata'])
-    if (usage !== undefined) events.push({ kind: 'usage', usage })
     if (content['turnComplete'] === true) {
       this.#isInTurn = false
-      events.push({ kind: 'finished' })
-    }
+      events.push({ kind: 'finished', ...(usage !== undefined && { usage }) })
+    } else if (usage !== undefined) events.push({ kind: 'usage', usage })
     return events
   }
 }

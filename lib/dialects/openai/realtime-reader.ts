@@ -4,6 +4,7 @@ import { list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import { findField, readString } from '../read-field.ts'
 import {
+  countOf,
   decodedLength,
   encodedLength,
   fieldsOf,
@@ -17,17 +18,25 @@ import type { ClientEvent, ServerEvent, SessionContext, SessionReader, TurnUsage
 import { UsageFields } from '../usage-fields.ts'
 import { measureTokens } from './token-usage.ts'
 
+/** What a picture is taken for at most, in tokens: they are made small before they are read (wire.md 2.7). */
+const imageTokensMax = 1600
+
+const item = object({ content: list(object({ audio: span('audio'), image_url: span('picture') })) })
+
 const clientInterest = object({
   type: value('type'),
   event_id: value('id'),
   audio: span('audio'),
-  item: object({ content: list(object({ audio: span('audio'), image_url: span('picture') })) }),
-  session: object({
-    model: value('model'),
-    max_output_tokens: value('sessionCap'),
-    max_response_output_tokens: value('sessionCap'),
+  item,
+  session: object({ model: value('model') }),
+  response: object({
+    max_output_tokens: value('cap'),
+    max_response_output_tokens: value('cap'),
+    output_modalities: list(value('modality')),
+    modalities: list(value('modality')),
+    conversation: value('conversation'),
+    input: list(item, span('ownInput')),
   }),
-  response: object({ max_output_tokens: value('cap'), max_response_output_tokens: value('cap') }),
 })
 
 /** Events that carry generated text, in the names of the beta and of what came after it. */
@@ -42,6 +51,8 @@ export class RealtimeReader implements SessionReader {
   #startsByItself = true
   #isSpoken = true
   #sessionCap: number | undefined
+  /** Changes to the session that the server has not told of, so that anything may be. One that it refuses stays. */
+  #updatesUntold = 0
   /** What is said is written down, which is billed whether it is answered or not. */
   #isTranscribing = false
   #transcriptionModel: string | undefined
@@ -51,11 +62,11 @@ export class RealtimeReader implements SessionReader {
   }
 
   get startsByItself(): boolean {
-    return this.#startsByItself
+    return this.#startsByItself || this.#updatesUntold > 0
   }
 
   get isSpoken(): boolean {
-    return this.#isSpoken
+    return this.#isSpoken || this.#updatesUntold > 0
   }
 
   *onClient(message: Buffer): Steps<ClientEvent> {
@@ -63,26 +74,41 @@ export class RealtimeReader implements SessionReader {
     const type = readString(scan, 'type') ?? ''
     const id = readString(scan, 'id')
     const sound = encodedLength(scan, 'audio')
+    const pictures = countOf(scan, 'picture')
     const event = {
       ...(id !== undefined && { id }),
       audioBytes: decodedLength(sound),
       textBytes: message.length - sound - encodedLength(scan, 'picture'),
+      ...(pictures > 0 && { imageTokens: pictures * imageTokensMax }),
     }
-    if (type === 'response.create') return { ...event, starts: 'response', ...this.#cap(capOf(scan, 'cap')) }
+    if (type === 'response.create') return { ...event, ...this.#asked(scan) }
+    if (type === 'session.update') return { ...event, ...this.#updated(scan) }
     if (type === 'input_audio_buffer.append' || type === 'input_audio_buffer.commit') {
       // Without voice detection sound is only gathered, until a response is asked for.
-      return this.#startsByItself || this.#isTranscribing
-        ? { ...event, starts: 'input', ...this.#cap(undefined) }
-        : event
+      const isHeard = this.startsByItself || this.#isTranscribing
+      // The model reads no more of it than its sound.
+      return { ...event, textBytes: 0, ...(isHeard && { starts: 'input' }), ...this.#cap(undefined) }
     }
-    if (type === 'session.update') return { ...event, ...this.#updated(scan) }
-    return event
+    return { ...event, ...this.#cap(undefined) }
+  }
+
+  #asked(scan: ScanResult): Partial<ClientEvent> {
+    const modalities = scan.findings.filter(({ name }) => name === 'modality')
+    const isApart =
+      findField(scan, 'ownInput') !== undefined ||
+      (findField(scan, 'conversation') !== undefined && readString(scan, 'conversation') !== 'auto')
+    return {
+      starts: 'response',
+      ...(isApart && { isApart }),
+      ...(modalities.length > 0 && {
+        isSpoken: modalities.some(({ raw }) => raw?.toString('latin1') !== '"text"'),
+      }),
+      ...this.#cap(scan),
+    }
   }
 
   #updated(scan: ScanResult): Pick<ClientEvent, 'model'> {
-    // What it changes is told by the server, and until then anything may be.
-    this.#startsByItself = true
-    this.#sessionCap = capOf(scan, 'sessionCap') ?? this.#sessionCap
+    this.#updatesUntold += 1
     const name = readString(scan, 'model')
     const found = findField(scan, 'model')
     return name === undefined || found === undefined
@@ -90,9 +116,13 @@ export class RealtimeReader implements SessionReader {
       : { model: { name, start: found.start, end: found.end } }
   }
 
-  #cap(own: number | undefined): Pick<ClientEvent, 'outputTokensCap'> {
-    const cap = own ?? this.#sessionCap
-    return cap === undefined ? {} : { outputTokensCap: cap }
+  /** A response's own cap, else the session's: that is believed when the server has told of it. */
+  #cap(response: ScanResult | undefined): Pick<ClientEvent, 'outputTokensCap'> {
+    const own = response?.findings.filter(({ name, type }) => name === 'cap' && type !== 'null') ?? []
+    const sessionCap = this.#updatesUntold > 0 ? undefined : this.#sessionCap
+    const caps = own.length > 0 ? own.map(({ raw }) => capOf(Number(raw?.toString('latin1')))) : [sessionCap]
+    const known = caps.filter(cap => cap !== undefined)
+    return known.length < caps.length ? {} : { outputTokensCap: Math.max(...known) }
   }
 
   onServer(message: Buffer): readonly ServerEvent[] {
@@ -106,8 +136,9 @@ export class RealtimeReader implements SessionReader {
       return [{ kind: 'output', ...turn, textBytes: lengthOf(event['delta']), audioBytes: 0 }]
     }
     switch (type) {
-      case 'session.created':
       case 'session.updated':
+      case 'session.created':
+        if (type === 'session.updated') this.#updatesUntold = Math.max(0, this.#updatesUntold - 1)
         this.#session(fieldsOf(event['session']))
         return []
       case 'response.created':
@@ -127,7 +158,10 @@ export class RealtimeReader implements SessionReader {
       }
       case 'conversation.item.input_audio_transcription.completed': {
         const { usage } = this.#usageOf(event['usage'], this.#transcriptionModel)
-        return usage === undefined ? [] : [{ kind: 'side', usage }]
+        // xAI says so of parts of it.
+        if (usage === undefined || event['status'] === 'in_progress') return []
+        const { item_id: id, content_index: index } = event
+        return [{ kind: 'side', ...(typeof id === 'string' && { id: `${id}/${String(index)}` }), usage }]
       }
       case 'error': {
         const id = fieldsOf(event['error'])['event_id']
@@ -146,6 +180,7 @@ export class RealtimeReader implements SessionReader {
       const { type, create_response: isAnswered } = fieldsOf(detection)
       this.#startsByItself = typeof type === 'string' && isAnswered !== false
     }
+    this.#sessionCap = capOf(session['max_output_tokens'] ?? session['max_response_output_tokens'])
     const modalities = session['output_modalities'] ?? session['modalities']
     if (Array.isArray(modalities)) this.#isSpoken = modalities.includes('audio')
     const transcription = fieldsOf(input['transcription'] ?? session['input_audio_transcription'])
@@ -189,11 +224,9 @@ export class RealtimeReader implements SessionReader {
   }
 }
 
-function capOf(scan: ScanResult, name: string): number | undefined {
-  const found = findField(scan, name)
-  // "inf" is no limit.
-  const cap = found?.type === 'number' ? Number(found.raw?.toString('latin1')) : Number.NaN
-  return Number.isSafeInteger(cap) && cap >= 0 ? cap : undefined
+/** "inf" is no limit. */
+function capOf(cap: unknown): number | undefined {
+  return Number.isSafeInteger(cap) && (cap as number) >= 0 ? (cap as number) : undefined
 }
 
 function turnOf(event: Fields): { turn?: string } {

@@ -1,0 +1,297 @@
+import t, { type Test } from 'tap'
+import { openSession, type SessionClient } from '../fixtures/session-client.ts'
+import {
+  rubPerMillion,
+  settledCharges,
+  startSessionGateway,
+  usage,
+  type SessionGateway,
+} from '../fixtures/session-gateway.ts'
+import type { ProviderSession } from '../fixtures/session-upstream.ts'
+import { until } from '../fixtures/until.ts'
+
+const listening = { turn_detection: { type: 'server_vad' } }
+
+/** Says what its session is like, and nothing more until it is told to. */
+function sayOnly(session: object): (provider: ProviderSession) => void {
+  return ({ socket }) => socket.send(JSON.stringify({ type: 'session.created', session }))
+}
+
+function say(gateway: SessionGateway, event: unknown): void {
+  gateway.upstream.sessions[0]?.socket.send(JSON.stringify(event))
+}
+
+/**
+ * Waits until the provider has got so many messages, and gives what is held then: what it says passes when
+ * all holds are on the disk.
+ */
+async function heldAt({ gateway, client }: Started, messages: number): Promise<number> {
+  await until(() => (gateway.upstream.sessions[0]?.received.length ?? 0) >= messages)
+  const type = `heard ${messages}`
+  say(gateway, { type })
+  await client.next(type)
+  return (await gateway.balance()).heldMicros
+}
+
+interface Started {
+  readonly gateway: SessionGateway
+  readonly client: SessionClient
+}
+
+async function start(
+  t: Test,
+  session: object,
+  options: Parameters<typeof startSessionGateway>[2] = {},
+): Promise<Started> {
+  const gateway = await startSessionGateway(t, sayOnly(session), options)
+  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+  await client.next('session.created')
+  return { gateway, client }
+}
+
+/** A message of the conversation with so many bytes of text. */
+function item(bytes: number): object {
+  const content = [{ type: 'input_text', text: 'x'.repeat(bytes) }]
+  return { type: 'conversation.item.create', item: { type: 'message', role: 'user', content } }
+}
+
+await t.test('what stands ready is too little for a response that asks for more', async t => {
+  const session = await start(t, { ...listening, max_output_tokens: 10 })
+  const { gateway, client } = session
+  client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
+  t.ok((await heldAt(session, 1)) < 500_000)
+  client.send({ type: 'response.create', response: { max_output_tokens: 1000 } })
+  const held = await heldAt(session, 2)
+  t.ok(held >= 1_000_000, `1000 tokens are held for: ${held}`)
+  client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
+  t.equal(await heldAt(session, 3), held, 'and what stood ready is given back')
+  client.socket.close()
+  await settledCharges(gateway)
+})
+
+await t.test('what stands ready grows with what is said', async t => {
+  const session = await start(t, listening, { rub: 11 })
+  const { gateway, client } = session
+  const minute = Buffer.alloc(60 * 48_000).toString('base64')
+  client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
+  t.ok((await heldAt(session, 1)) < 1_500_000)
+  client.send({ type: 'input_audio_buffer.append', audio: minute })
+  t.ok((await heldAt(session, 2)) >= 1_000_000 + 60 * 32_000)
+  client.send(item(9000))
+  t.ok((await heldAt(session, 3)) >= 1_000_000 + 60 * 32_000 + 2_000_000, 'also with text')
+  client.send({ type: 'input_audio_buffer.append', audio: minute })
+  client.send({ type: 'input_audio_buffer.append', audio: minute })
+  t.ok((await heldAt(session, 5)) >= 1_000_000 + 180 * 32_000)
+  client.send({ type: 'input_audio_buffer.append', audio: minute })
+  t.equal((await client.closed).code, 1008, 'until the money does not do')
+  t.equal(gateway.upstream.sessions[0]?.received.length, 5)
+  t.same(await settledCharges(gateway), [])
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('sound in small pieces needs a hold now and then, not one for each', async t => {
+  const session = await start(t, listening)
+  const { gateway, client } = session
+  const piece = Buffer.alloc(4800).toString('base64')
+  const held = new Set<number>()
+  for (let count = 1; count <= 50; count += 1) {
+    client.send({ type: 'input_audio_buffer.append', audio: piece })
+    held.add(await heldAt(session, count))
+  }
+  t.equal(held.size, 1, 'five seconds fit into one')
+  client.socket.close()
+  await settledCharges(gateway)
+})
+
+await t.test('what was said while a response ran is read by the next one', async t => {
+  const session = await start(t, { turn_detection: null })
+  const { gateway, client } = session
+  client.send({ type: 'response.create' })
+  await heldAt(session, 1)
+  say(gateway, { type: 'response.created', response: { id: 'r' } })
+  await client.next('response.created')
+  client.send(item(9000))
+  await heldAt(session, 2)
+  say(gateway, { type: 'response.done', response: { id: 'r', usage } })
+  await client.next('response.done')
+  client.send({ type: 'response.create' })
+  const held = await heldAt(session, 3)
+  t.ok(held >= 1_000_000 + 150_000 + 2_000_000, `9000 bytes more than were counted: ${held}`)
+  client.socket.close()
+  await settledCharges(gateway)
+})
+
+for (const apart of [{ conversation: 'none' }, { input: [] }]) {
+  await t.test(
+    `a response with ${JSON.stringify(apart)} says nothing of how long the conversation is`,
+    async t => {
+      const session = await start(t, { turn_detection: null }, { rub: 100 })
+      const { gateway, client } = session
+      const finish = async (id: string, tokens: number, from: number): Promise<void> => {
+        await heldAt(session, from + 1)
+        say(gateway, { type: 'response.created', response: { id } })
+        say(gateway, {
+          type: 'response.done',
+          response: {
+            id,
+            usage: { ...usage, input_tokens: tokens, input_token_details: { text_tokens: tokens } },
+          },
+        })
+        await until(() => client.received.filter(text => text.includes('response.done')).length === from + 1)
+      }
+      client.send({ type: 'response.create' })
+      await finish('main', 20_000, 0)
+      client.send({ type: 'response.create', response: apart })
+      await finish('apart', 5, 1)
+      client.send({ type: 'response.create' })
+      const held = await heldAt(session, 3)
+      t.ok(held >= 21_000_000, `the 20000 tokens are read again: ${held}`)
+      client.socket.close()
+      t.equal((await settledCharges(gateway)).length, 2)
+    },
+  )
+}
+
+await t.test(
+  'a cap is believed when the provider has it, and holds for what has none of its own',
+  async t => {
+    const session = await start(t, { turn_detection: null, max_output_tokens: 100 }, { rub: 100 })
+    const { gateway, client } = session
+    const heldMore = async (event: object): Promise<number> => {
+      const before = (await gateway.balance()).heldMicros
+      const count = gateway.upstream.sessions[0]?.received.length ?? 0
+      client.send(event)
+      return (await heldAt(session, count + 1)) - before
+    }
+    t.ok((await heldMore({ type: 'response.create' })) < 300_000, 'the provider has told of it')
+    t.ok((await heldMore({ type: 'response.create', response: { max_output_tokens: 'inf' } })) >= 1_000_000)
+    t.ok(
+      (await heldMore({
+        type: 'response.create',
+        response: { max_output_tokens: 'inf', max_response_output_tokens: 1 },
+      })) >= 1_000_000,
+    )
+    client.send({ type: 'session.update', session: { max_output_tokens: 1, bogus: true } })
+    await heldAt(session, 4)
+    say(gateway, { type: 'error', error: { message: 'Unknown parameter' } })
+    await client.next('error')
+    client.send({ type: 'response.create' })
+    client.send({ type: 'response.create' })
+    // One of those before stands ready since the error.
+    t.ok((await heldAt(session, 6)) >= 3_000_000, 'one that was refused counts for nothing')
+    client.socket.close()
+    await settledCharges(gateway)
+  },
+)
+
+await t.test('a cap that is lifted is lifted', async t => {
+  const session = await start(t, { turn_detection: null })
+  const { gateway, client } = session
+  client.send({ type: 'session.update', session: { max_output_tokens: 10 } })
+  await heldAt(session, 1)
+  say(gateway, { type: 'session.updated', session: { turn_detection: null, max_output_tokens: 10 } })
+  await client.next('session.updated')
+  client.send({ type: 'session.update', session: { max_output_tokens: 'inf' } })
+  client.send({ type: 'response.create' })
+  t.ok((await heldAt(session, 3)) >= 1_000_000)
+  client.socket.close()
+  await settledCharges(gateway)
+})
+
+await t.test('a response that is to be spoken is held for as spoken, whatever the session is', async t => {
+  const model = {
+    provider: 'openai',
+    outputTokensMax: 1000,
+    rubPerMillion: { ...rubPerMillion, audioOutput: '4000' },
+  }
+  const session = await start(
+    t,
+    { turn_detection: null, output_modalities: ['text'] },
+    { rub: 20, config: { models: { 'gpt-realtime': model } } },
+  )
+  const { gateway, client } = session
+  client.send({ type: 'response.create' })
+  const text = await heldAt(session, 1)
+  t.ok(text < 2_000_000, 'the session is written')
+  client.send({ type: 'response.create', response: { output_modalities: ['audio'] } })
+  t.ok((await heldAt(session, 2)) - text >= 4_000_000)
+  client.send({ type: 'session.update', session: { output_modalities: ['audio'] } })
+  client.send({ type: 'response.create' })
+  t.ok((await heldAt(session, 4)) - text >= 8_000_000, 'and what is not told of yet may be spoken')
+  client.socket.close()
+  await settledCharges(gateway)
+})
+
+await t.test('pictures are held for', async t => {
+  const session = await start(
+    t,
+    { turn_detection: null },
+    {
+      config: {
+        models: {
+          'gpt-realtime': {
+            provider: 'openai',
+            outputTokensMax: 1000,
+            rubPerMillion: { ...rubPerMillion, imageInput: '1000' },
+          },
+        },
+      },
+    },
+  )
+  const { gateway, client } = session
+  const content = [{ type: 'input_image', image_url: 'data:image/png;base64,AAAA' }]
+  client.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } })
+  client.send({ type: 'response.create' })
+  t.ok((await heldAt(session, 2)) >= 2_600_000)
+  client.socket.close()
+  await settledCharges(gateway)
+})
+
+await t.test('a session that is priced by the second is held for and estimated by it', async t => {
+  const session = await start(
+    t,
+    { turn_detection: null },
+    {
+      rub: 100,
+      config: {
+        models: {
+          'gpt-realtime': {
+            provider: 'openai',
+            outputTokensMax: 1000,
+            rubPerMillion: { output: '1' },
+            rubPerUnit: { audioSeconds: '0.1' },
+          },
+        },
+      },
+    },
+  )
+  const { gateway, client } = session
+  client.send({ type: 'input_audio_buffer.append', audio: Buffer.alloc(48_000 * 10).toString('base64') })
+  client.send({ type: 'response.create' })
+  const held = await heldAt(session, 2)
+  t.ok(held >= 5_000_000, `ten seconds in, and the forty of 1000 tokens out: ${held}`)
+  say(gateway, { type: 'response.created', response: { id: 'r' } })
+  say(gateway, {
+    type: 'response.output_audio.delta',
+    response_id: 'r',
+    delta: Buffer.alloc(96_000).toString('base64'),
+  })
+  await client.next('response.output_audio.delta')
+  client.socket.terminate()
+  t.match(await settledCharges(gateway), [
+    { amount: '1.200000', usageSource: 'estimated', usage: { audioSeconds: 12 } },
+  ])
+})
+
+await t.test('a key that is revoked begins no response with what stands ready either', async t => {
+  const session = await start(t, listening)
+  const { gateway, client } = session
+  client.send({ type: 'input_audio_buffer.append', audio: 'AAAA' })
+  await heldAt(session, 1)
+  await gateway.accounts.revokeKey(gateway.keyId)
+  client.send({ type: 'response.create' })
+  t.equal((await client.closed).code, 1008)
+  t.match(client.received.at(-1), 'was revoked')
+  t.equal(gateway.upstream.sessions[0]?.received.length, 1, 'it was not sent')
+  t.same(await settledCharges(gateway), [])
+})

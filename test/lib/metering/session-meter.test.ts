@@ -1,0 +1,83 @@
+import t, { type Test } from 'tap'
+import { RealtimeReader } from '../../../lib/dialects/openai/realtime-reader.ts'
+import type { Hold, Ledger } from '../../../lib/ledger/ledger.ts'
+import { Conversation } from '../../../lib/metering/conversation.ts'
+import { SessionMeter } from '../../../lib/metering/session-meter.ts'
+import { SessionMoney } from '../../../lib/metering/session-money.ts'
+import { PipelineBus } from '../../../lib/pipeline/events.ts'
+import { newId } from '../../../lib/new-id.ts'
+import { accountWith, testPrice } from '../../contracts/store-under-test.ts'
+import { openNew } from '../stores/open-store.ts'
+
+type Context = ConstructorParameters<typeof SessionMoney>
+
+/** A meter over a store of the test's own; its holds can be looked at. */
+async function openMeter(t: Test) {
+  const store = await openNew(t)
+  const accountId = await accountWith(store, 1000)
+  const holds: Hold[] = []
+  const placeHold: Ledger['placeHold'] = async request => {
+    const hold = await store.ledger.placeHold(request)
+    holds.push(hold)
+    return hold
+  }
+  const ledger = {
+    placeHold,
+    charge: store.ledger.charge.bind(store.ledger),
+    release: store.ledger.release.bind(store.ledger),
+  }
+  const facts = {
+    target: { provider: { name: 'openai', kind: 'openai' }, modelName: 'm', price: testPrice },
+    key: { id: 'key', accountId },
+    route: { dialect: { name: 'openai' }, match: { operation: { name: 'realtime' } } },
+  }
+  const exchange = {
+    id: newId(),
+    hasClientLeft: false,
+    get: (name: keyof typeof facts) => facts[name],
+    set: () => undefined,
+  }
+  const bus = new PipelineBus((_event, error) => {
+    throw error
+  })
+  const context = { config: { hold: { bytesPerToken: 3, outputTokens: 10, mediaRub: {} } }, ledger, bus }
+  const meter = new SessionMeter({
+    reader: new RealtimeReader({ providerKind: 'openai', isPricedBySecond: false }),
+    money: new SessionMoney(
+      exchange as unknown as Context[0],
+      { ...context, price: testPrice } as unknown as Context[1],
+    ),
+    conversation: new Conversation(3, 0),
+    model: { asked: 'm', canonical: 'm', upstream: 'm' },
+    checkKey: () => undefined,
+  })
+  const say = (event: unknown) => meter.onProviderMessage(Buffer.from(JSON.stringify(event)))
+  /** Begins a response that says something. */
+  const begin = async (id: string): Promise<void> => {
+    await meter.onClientMessage(Buffer.from('{"type":"response.create"}'))
+    await say({ type: 'response.created', response: { id } })
+    await say({ type: 'response.output_text.delta', response_id: id, delta: 'hello' })
+  }
+  return { meter, holds, store, accountId, say, begin }
+}
+
+await t.test('a turn that cannot be settled keeps no other one open', async t => {
+  const { meter, holds, store, accountId, begin } = await openMeter(t)
+  await begin('first')
+  await begin('second')
+  await store.ledger.release(holds[0] as Hold)
+  await t.rejects(meter.settle({ kind: 'aborted' }), { name: 'HoldResolvedError' })
+  t.equal((await store.ledger.balance(accountId)).heldMicros, 0)
+  t.match(await store.charges(accountId), [{ outcome: 'aborted', usageSource: 'estimated' }])
+})
+
+await t.test('a session is busy until the charge of its turn is on the disk', async t => {
+  const { meter, store, accountId, begin, say } = await openMeter(t)
+  await begin('r')
+  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
+  const passed = say({ type: 'response.done', response: { id: 'r', usage } })
+  t.ok(meter.isBusy, 'its last message has not been passed on')
+  await passed
+  t.notOk(meter.isBusy)
+  t.equal((await store.charges(accountId)).length, 1)
+})
