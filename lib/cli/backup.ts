@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
@@ -18,6 +19,7 @@ export function addBackupCommand(program: Command, { stdout }: CliContext): void
       }
       const { backupSqliteStore } = await import('../stores/sqlite-backup.ts')
       const file = resolve(target)
+      if (!existsSync(dirname(file))) throw new CommandError(`there is no folder ${dirname(file)}`)
       await backupSqliteStore(config.store.file, file)
       stdout.write(
         options.json === true ? `${JSON.stringify({ file })}\n` : `the store was copied to ${file}\n`,

@@ -14,6 +14,7 @@ import type { Environment } from './environment.ts'
 import { isMapping, locate, mergeLayers, readLayers } from './layers.ts'
 import { nearest } from './nearest.ts'
 import { Problems } from './problems.ts'
+import { checkListens } from './check-listens.ts'
 import { checkWorkers } from './check-workers.ts'
 import { configSchema } from './schema.ts'
 import type { ConfigKey, Settings } from './schema.ts'
@@ -91,7 +92,9 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     log: whole.log,
     unmetered: whole.unmetered,
   }
-  for (const { path, message } of checkWorkers(config)) problems.add(path, message)
+  for (const { path, message } of [...checkListens(config), ...checkWorkers(config)]) {
+    problems.add(path, message)
+  }
   problems.throwIfAny()
   const notices = off.length === 0 ? [] : [`providers without a key are off: ${off.join(', ')}`]
   return deepFreeze({ config, notices })

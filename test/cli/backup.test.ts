@@ -45,6 +45,10 @@ await t.test(
       stderr: /exists already; a backup overwrites nothing/,
     })
     t.same(readFileSync(copy), before)
+    t.match(await runHere(['backup', join(folder, 'gone', 'copy.db'), '--config', original.config]), {
+      code: 1,
+      stderr: /there is no folder .*gone/,
+    })
 
     const config = join(folder, 'restored', 'gateway.yaml')
     const storeFile = join(folder, 'restored', 'g.db')

@@ -21,6 +21,12 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['isolation: on', 'isolation', /"strict", "off"/],
   ['log: { level: verbose }', 'log.level', /one of/],
   ['log: { level: wran }', 'log.level', /one of/, 'warn'],
+  ['listen: { port: 80 }\nadmin: { listen: { port: 80 } }', 'admin.listen.port', /80 is the port of listen already/],
+  [
+    'admin: { listen: { host: 0.0.0.0, port: 90 } }\naccountArea: { listen: { port: 90 } }',
+    'accountArea.listen.port',
+    /90 is the port of admin\.listen already/,
+  ],
   ['limits: { bodyMs: 0 }', 'limits.bodyMs', /from 1/],
   ['limits: { bodyBytesMax: 5XB }', 'limits.bodyBytesMax', /size such as 5MB/],
   ['limits: { bodyBytesMax: 0 }', 'limits.bodyBytesMax', /size/],
