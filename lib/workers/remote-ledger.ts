@@ -60,7 +60,12 @@ export class RemoteLedger implements Ledger {
     // What could not be written holds nothing.
     if (open.state === 'open' && open.failure !== undefined) return
     open.checkOpen()
-    await this.#resolve(open, 'released', () => this.#peer.ask('release', open.id))
+    try {
+      await this.#resolve(open, 'released', () => this.#peer.ask('release', open.id))
+    } catch (error) {
+      // It may have become known meanwhile.
+      if (open.failure === undefined) throw error
+    }
   }
 
   async openJob(hold: Hold, job: NewJob): Promise<boolean> {
