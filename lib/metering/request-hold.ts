@@ -11,7 +11,11 @@ import { mediaAllowance } from './media-allowance.ts'
 const outputTokensUnknown = 4096
 
 /** The most output tokens a request is expected to get: its own cap, else the model's, else the operator's. */
-function outputTokens(target: Target, facts: RequestFacts, hold: Config['hold']): number {
+export function outputTokens(
+  target: Target,
+  facts: { readonly outputTokensCap?: number | undefined },
+  hold: Config['hold'],
+): number {
   const modelMax = target.model?.outputTokensMax
   if (facts.outputTokensCap !== undefined)
     return Math.min(facts.outputTokensCap, modelMax ?? Number.MAX_SAFE_INTEGER)

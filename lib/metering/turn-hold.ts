@@ -3,10 +3,8 @@ import type { Target } from '../exchange-facts.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { isPricedBySecond } from '../money/price.ts'
 import { addMeters, type Meters } from '../money/usage.ts'
-import { requestHold } from './request-hold.ts'
+import { outputTokens, requestHold } from './request-hold.ts'
 
-/** Output tokens set aside for a turn when neither it, nor the model, nor the operator names a limit. */
-const outputTokensUnknown = 4096
 /** Sound of 24,000 samples of two bytes a second; other forms are smaller, and so is what they cost. */
 const audioBytesPerSecond = 48_000
 /** Google counts 32 tokens a second (wire.md 3.5), OpenAI fewer. */
@@ -20,7 +18,7 @@ export function audioTokens(bytes: number, direction: 'heard' | 'spoken'): numbe
   return Math.ceil((bytes / audioBytesPerSecond) * perSecond)
 }
 
-/** What is not held for yet, beside what was said: sound comes in small pieces. */
+/** So much sound is held for ahead. */
 const roomSeconds = 10
 
 /** What is known of a turn before it begins. */
@@ -30,7 +28,7 @@ export interface ExpectedTurn {
   readonly isSpoken: boolean
 }
 
-/** The same turn when so much more was said that a hold for each piece would be one too many. */
+/** A turn with room for what is said next: sound comes in small pieces, and not each needs a hold. */
 export function withRoom(turn: ExpectedTurn): ExpectedTurn {
   return { ...turn, input: addMeters(turn.input, { audioInput: roomSeconds * audioTokensPerSecond }) }
 }
@@ -42,10 +40,7 @@ export function inSeconds({ audioInput = 0, audioOutput = 0 }: Meters): Meters {
 
 /** What the next turn is expected to cost: all that was said so far is read again. */
 export function turnHold(target: Target, hold: Config['hold'], turn: ExpectedTurn): Micros {
-  const known = [turn.outputTokensCap, target.model?.outputTokensMax, hold.outputTokens].filter(
-    tokens => tokens !== undefined,
-  )
-  const tokens = known.length === 0 ? outputTokensUnknown : Math.min(...known)
+  const tokens = outputTokens(target, turn, hold)
   const units = addMeters(turn.input, turn.isSpoken ? { audioOutput: tokens } : { output: tokens })
   const isBySecond = target.price !== undefined && isPricedBySecond(target.price)
   return requestHold(

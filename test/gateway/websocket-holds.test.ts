@@ -184,6 +184,18 @@ await t.test(
   },
 )
 
+await t.test('a cap of its own counts, however little the operator expects of responses', async t => {
+  const session = await start(t, { turn_detection: null }, { config: { hold: { outputTokens: 100 } } })
+  const { gateway, client } = session
+  client.send({ type: 'response.create' })
+  const expected = await heldAt(session, 1)
+  t.ok(expected < 200_000)
+  client.send({ type: 'response.create', response: { max_output_tokens: 1000 } })
+  t.ok((await heldAt(session, 2)) - expected >= 1_000_000)
+  client.socket.close()
+  await settledCharges(gateway)
+})
+
 await t.test('a cap that is lifted is lifted', async t => {
   const session = await start(t, { turn_detection: null })
   const { gateway, client } = session
