@@ -244,6 +244,7 @@ export const partsStyle = css`
     font-family: var(--mono);
     margin: 0;
     white-space: pre-wrap;
+    word-break: break-all;
   }
   .empty {
     text-align: center;

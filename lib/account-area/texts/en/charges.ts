@@ -32,7 +32,7 @@ export const charges: typeof russian.charges = {
   anyKey: 'All keys',
   model: 'Model',
   outcome: 'Outcome',
-  anyOutcome: 'Any outcome',
+  anyOutcome: 'Any',
   apply: 'Show',
   reset: 'Reset',
   export: 'Download CSV',

@@ -30,7 +30,7 @@ export const charges = {
   anyKey: 'Все ключи',
   model: 'Модель',
   outcome: 'Исход',
-  anyOutcome: 'Любой исход',
+  anyOutcome: 'Любой',
   apply: 'Показать',
   reset: 'Сбросить',
   export: 'Скачать CSV',
