@@ -1,3 +1,5 @@
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
+
 /** A request as the sandbox's dialects see it. */
 export interface SandboxRequest {
   readonly method: string
@@ -52,11 +54,30 @@ export function isArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
 }
 
+const decodedBytesMax = 64 * 1024 * 1024
+
+/** Providers take compressed bodies, and some clients send nothing else. */
+function decodedBody({ headers, body }: SandboxRequest): Buffer {
+  const options = { maxOutputLength: decodedBytesMax }
+  switch (headers['content-encoding']?.toLowerCase()) {
+    case 'zstd':
+      return zstdDecompressSync(body, options)
+    case 'gzip':
+      return gunzipSync(body, options)
+    case 'br':
+      return brotliDecompressSync(body, options)
+    case 'deflate':
+      return inflateSync(body, options)
+    default:
+      return body
+  }
+}
+
 /** @throws SandboxFault 400 when the body is not a JSON object */
 export function jsonBody(request: SandboxRequest): JsonObject {
   let parsed: unknown
   try {
-    parsed = JSON.parse(request.body.toString('utf8'))
+    parsed = JSON.parse(decodedBody(request).toString('utf8'))
   } catch {
     throw new SandboxFault(400, 'The body is not valid JSON.')
   }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import OpenAI, { BadRequestError, NotFoundError, RateLimitError, toFile } from 'openai'
 import t from 'tap'
 import { startSandboxProvider } from '../../../lib/sandbox/sandbox-provider.ts'
@@ -209,4 +210,26 @@ await t.test('a client that leaves a slow stream stops it, and the sandbox can s
 
   await t.rejects(response.text(), { name: 'AbortError' })
   await t.resolves(slow.close())
+})
+
+await t.test('bodies may come compressed', async t => {
+  const body = Buffer.from(JSON.stringify({ model: 'sandbox-chat', input: 'squeezed' }))
+  const packed = {
+    zstd: zstdCompressSync(body),
+    gzip: gzipSync(body),
+    br: brotliCompressSync(body),
+    deflate: deflateSync(body),
+  }
+  for (const [encoding, bytes] of Object.entries(packed)) {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+    const answer = await fetch(`${sandbox.origin}/v1/responses`, { method: 'POST', headers, body: bytes })
+    t.equal(answer.status, 200, encoding)
+    t.match(await answer.text(), /You said: squeezed/, encoding)
+  }
+  const broken = await fetch(`${sandbox.origin}/v1/responses`, {
+    method: 'POST',
+    headers: { 'content-encoding': 'gzip' },
+    body,
+  })
+  t.equal(broken.status, 400)
 })
