@@ -54,7 +54,13 @@ export class BodyStore implements RequestBody {
    */
   append(chunk: Buffer): Promise<void> | undefined {
     const { budget, memoryBytesMax } = this.#keeping
-    budget.take(chunk.length)
+    try {
+      budget.take(chunk.length)
+    } catch (error) {
+      // At once, or all that come at the same pace would be refused in the same turn.
+      this.close()
+      throw error
+    }
     this.#length += chunk.length
     this.#chunks.push(chunk)
     this.#chunkBytes += chunk.length

@@ -171,3 +171,23 @@ await t.test('the folder is its owner’s, is emptied before its first use, and 
   await folder.close()
   t.notOk(existsSync(path))
 })
+
+await t.test('of bodies that come at the same pace and do not fit together, some are taken', t => {
+  const { budget, make } = keep(t, { bytesMax: 48 })
+  const stores = Array.from({ length: 12 }, () => make(100))
+  const refused = new Set<BodyStore>()
+  for (let step = 0; step < 20; step += 1) {
+    for (const store of stores) {
+      if (refused.has(store)) continue
+      try {
+        void store.append(Buffer.alloc(1))
+      } catch (error) {
+        t.match(error, { code: 'overloaded' })
+        refused.add(store)
+      }
+    }
+  }
+  t.equal(stores.filter(store => store.length === 20 && !refused.has(store)).length, 2)
+  t.equal(budget.bytes, 40, 'the refused ones hold nothing')
+  t.end()
+})
