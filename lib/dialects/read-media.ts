@@ -32,8 +32,11 @@ export function readMedia(scan: ScanResult): readonly MediaPart[] {
       continue
     }
     const parent = parentOf(finding.path)
-    const beside = labels?.get(parent)
-    const block = beside?.blockType ?? labels?.get(parentOf(parent))?.blockType
+    const beside = labels?.byParent.get(parent)
+    const block =
+      labels?.hasBlocks === true
+        ? (beside?.blockType ?? labels.byParent.get(parentOf(parent))?.blockType)
+        : undefined
     if (isFileId(finding)) {
       const part = uploadedPart(finding, kinds.get(block ?? ''))
       if (part !== undefined && block !== 'container_upload') media.push(part)
@@ -42,11 +45,8 @@ export function readMedia(scan: ScanResult): readonly MediaPart[] {
     if (beside?.sourceType === 'text') continue
     const measured = finding.name === 'mediaUri' ? { ...finding, base64: address } : finding
     // What has its type beside it is named as a whole.
-    media.push({
-      ...mediaPartFromBase64(measured, beside?.mediaType, kinds.get(block ?? '')),
-      path: parent,
-      ...objectOf(finding),
-    })
+    const part = mediaPartFromBase64(measured, beside?.mediaType, kinds.get(block ?? ''), parent)
+    media.push(finding.raw === undefined ? part : { ...part, ...objectOf(finding) })
   }
   return media
 }
@@ -80,21 +80,28 @@ interface Labels {
   blockType?: string
 }
 
+interface LabelsByParent {
+  readonly byParent: Map<string, Labels>
+  /** Whether there is any `blockType`. */
+  hasBlocks: boolean
+}
+
 /** Labels by the object they stand in; undefined where there are none, as with pictures by data URL. */
-function labelsByParent(scan: ScanResult): ReadonlyMap<string, Labels> | undefined {
-  let byParent: Map<string, Labels> | undefined
+function labelsByParent(scan: ScanResult): LabelsByParent | undefined {
+  let found: LabelsByParent | undefined
   for (const finding of scan.findings) {
     const { name } = finding
     if (name !== 'mediaType' && name !== 'sourceType' && name !== 'blockType') continue
     const text = stringOf(finding)
     if (text === undefined) continue
-    byParent ??= new Map()
+    found ??= { byParent: new Map(), hasBlocks: false }
+    if (name === 'blockType') found.hasBlocks = true
     const parent = parentOf(finding.path)
-    const labels = byParent.get(parent)
-    if (labels === undefined) byParent.set(parent, { [name]: text })
+    const labels = found.byParent.get(parent)
+    if (labels === undefined) found.byParent.set(parent, { [name]: text })
     else labels[name] = text
   }
-  return byParent
+  return found
 }
 
 function parentOf(path: string): string {

@@ -58,12 +58,13 @@ const soundOrFilm = new Set([
 /**
  * A string found with `keep: 'base64'`: base64, a data URL, or an address. `declaredType` is what stands
  * beside it in the body; a data URL's own type counts where nothing does. `kindWhenUnknown` is what the
- * field is for, such as image for `image_url`.
+ * field is for, such as image for `image_url`; `path` is what the part is called by.
  */
 export function mediaPartFromBase64(
   finding: Finding,
   declaredType?: string,
   kindWhenUnknown: MediaPart['kind'] = 'other',
+  path = finding.path,
 ): MediaPart {
   const { base64 } = finding
   const declared = typeOnly(declaredType) ?? base64?.declaredType
@@ -71,7 +72,7 @@ export function mediaPartFromBase64(
   const isMeasured = base64 !== undefined && base64.isUrl !== true
   const detected = isMeasured ? detect(base64.head, declared) : undefined
   return {
-    path: finding.path,
+    path,
     kind: kindOf(declared, detected, kindWhenUnknown),
     ...(declared !== undefined && { declaredType: declared }),
     ...(detected !== undefined && { detectedType: detected }),
