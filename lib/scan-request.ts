@@ -4,8 +4,9 @@ import type { ReceivedBody } from './bodies/bodies.ts'
 import { memoryBody, type RequestBody } from './bodies/request-body.ts'
 import type { StreamedBody } from './bodies/streamed-body.ts'
 import type { JsonPartsReader, Operation, RequestFacts } from './dialects/dialect.ts'
+import { mediaSteps } from './dialects/read-media.ts'
 import { GatewayError } from './errors.ts'
-import { JsonScanError, JsonScanner } from './http/json-scan.ts'
+import { JsonScanError, JsonScanner, type ScanResult } from './http/json-scan.ts'
 import { multipartBoundary, MultipartError, MultipartScanner } from './http/multipart-scan.ts'
 
 /** Far more pictures, files and tools than any provider takes in one request; each takes up some memory. */
@@ -82,6 +83,8 @@ class JsonScan implements BodyScan<Found> {
   readonly #parts: JsonPartsReader | undefined
   readonly #hold: ScanOptions['hold']
   #length = 0
+  /** Set where the end was prepared. */
+  #found: ScanResult | undefined
 
   constructor(operation: Operation, { foldUnderscores, isWhole, hold }: ScanOptions) {
     this.#operation = operation
@@ -101,9 +104,19 @@ class JsonScan implements BodyScan<Found> {
     this.#hold?.(Math.max(0, this.#scanner.findings.length - uncountedFindings) * findingBytes)
   }
 
-  end(): Found {
+  *prepareEnd(): Generator<undefined, void> {
+    if (this.#parts !== undefined || this.#scanner.findings.length < uncountedFindings) return
     try {
       const found = this.#scanner.end()
+      this.#found = { ...found, media: yield* mediaSteps(found) }
+    } catch (error) {
+      throw refused(error)
+    }
+  }
+
+  end(): Found {
+    try {
+      const found = this.#found ?? this.#scanner.end()
       if (!this.#scanner.isObject) {
         throw new GatewayError('body_invalid', 'The body must be a JSON object, {"model": ...}.')
       }

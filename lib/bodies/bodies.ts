@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
 import { BodyBudget } from './body-budget.ts'
 import { BodyFailedError } from './body-failed-error.ts'
-import { pushInTurns, type BodyScan } from './body-scan.ts'
+import { endInTurns, pushInTurns, type BodyScan } from './body-scan.ts'
 import { BodyStore } from './body-store.ts'
 import { ClientStream } from './client-stream.ts'
 import { decodedPieces } from './decoded-pieces.ts'
@@ -138,7 +138,7 @@ export class Bodies {
       const pending = pushInTurns(scan, piece)
       if (pending !== undefined) await pending
     }
-    return await turns.take(() => scan.end())
+    return await endInTurns(scan)
   }
 
   #keeping({ memoryBytesMax }: ReceiveOptions<unknown>): ConstructorParameters<typeof BodyStore>[0] {
@@ -190,7 +190,7 @@ export class Bodies {
     await raw.finish()
     if (content !== raw) await content.finish()
     if (!isBegun) scan = options.scan(false, true)
-    return scan === undefined ? undefined : await turns.take(() => scan.end())
+    return scan === undefined ? undefined : await endInTurns(scan)
   }
 }
 

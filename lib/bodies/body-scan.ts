@@ -1,8 +1,11 @@
+import { runSteps } from './run-steps.ts'
 import { turns } from './turns.ts'
 
 /** Reads a body as it comes, and says at its end what it is. Both calls may refuse it by an error. */
 export interface BodyScan<T> {
   push(chunk: Buffer): void
+  /** What there is to do before the end, where it takes long. */
+  prepareEnd?(): Generator<undefined, void>
   end(): T
 }
 
@@ -20,4 +23,10 @@ async function pushSlices(scan: BodyScan<unknown>, chunk: Buffer): Promise<void>
     const pending = turns.take(() => scan.push(chunk.subarray(start, start + sliceBytes)))
     if (pending instanceof Promise) await pending
   }
+}
+
+/** Has the scan say what the body is. */
+export async function endInTurns<T>(scan: BodyScan<T>): Promise<T> {
+  if (scan.prepareEnd !== undefined) await runSteps(scan.prepareEnd())
+  return turns.take(() => scan.end())
 }

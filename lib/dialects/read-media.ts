@@ -19,13 +19,26 @@ const kinds: ReadonlyMap<string, MediaPart['kind']> = new Map([
 /** What there is to measure of a place that the provider fetches itself. */
 const address: Base64Facts = { bytes: 0, head: Buffer.alloc(0), isValid: true, isUrl: true }
 
+/** How many findings are read in one step: less than a millisecond. */
+const findingsPerStep = 200
+
 /** The media parts of a JSON body, in the order in which they stand in it. */
 export function readMedia(scan: ScanResult): readonly MediaPart[] {
-  const found = scan.findings.filter(isMedia)
-  if (found.length === 0) return []
-  const labels = labelsByParent(scan)
+  if (scan.media !== undefined) return scan.media
+  if (!scan.findings.some(isMedia)) return []
+  const steps = mediaSteps(scan)
+  let step = steps.next()
+  while (step.done !== true) step = steps.next()
+  return step.value
+}
+
+/** The same in steps, for bodies with thousands of them. */
+export function* mediaSteps(scan: ScanResult): Generator<undefined, readonly MediaPart[]> {
+  const labels = yield* labelsByParent(scan)
   const media: MediaPart[] = []
-  for (const finding of found) {
+  for (const [index, finding] of scan.findings.entries()) {
+    if (index % findingsPerStep === findingsPerStep - 1) yield undefined
+    if (!isMedia(finding)) continue
     const kind = kinds.get(finding.name)
     if (kind !== undefined) {
       media.push(mediaPartFromBase64(finding, undefined, kind))
@@ -87,9 +100,10 @@ interface LabelsByParent {
 }
 
 /** Labels by the object they stand in; undefined where there are none, as with pictures by data URL. */
-function labelsByParent(scan: ScanResult): LabelsByParent | undefined {
+function* labelsByParent(scan: ScanResult): Generator<undefined, LabelsByParent | undefined> {
   let found: LabelsByParent | undefined
-  for (const finding of scan.findings) {
+  for (const [index, finding] of scan.findings.entries()) {
+    if (index % findingsPerStep === findingsPerStep - 1) yield undefined
     const { name } = finding
     if (name !== 'mediaType' && name !== 'sourceType' && name !== 'blockType') continue
     const text = stringOf(finding)

@@ -1,4 +1,5 @@
 import { JsonScanner } from './json-scanner.ts'
+import type { MediaPart } from './media-part.ts'
 
 export { fold } from './json-fold.ts'
 export { JsonScanError } from './json-scan-error.ts'
@@ -60,6 +61,8 @@ export interface Finding {
 export interface ScanResult {
   /** In the order in which the values begin, so a container comes before its members. */
   readonly findings: readonly Finding[]
+  /** The media among them, where they were read before. */
+  readonly media?: readonly MediaPart[]
 }
 
 /** Bounds on a scan, with their defaults, and how keys are compared. */

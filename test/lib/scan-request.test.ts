@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http'
+import t from 'tap'
+import { generateContent } from '../../lib/dialects/google/generate-content.ts'
+import { messages } from '../../lib/dialects/anthropic/messages.ts'
+import type { Operation } from '../../lib/dialects/dialect.ts'
+import { beginScan } from '../../lib/scan-request.ts'
+import { mediaQuestion } from '../fixtures/media/media-question.ts'
+import { pngOfSides } from '../fixtures/small-images.ts'
+
+const pictures = Array.from({ length: 1000 }, (_, index) => ({
+  type: 'image/png',
+  data: pngOfSides(index + 1, 9),
+}))
+const bodies: readonly (readonly [Operation, object])[] = [
+  [generateContent, { contents: mediaQuestion('google', pictures) }],
+  [messages, { model: 'm', messages: [{ role: 'user', content: mediaQuestion('anthropic', pictures) }] }],
+]
+
+await t.test('many pictures are read in steps, and say the same as in one', async t => {
+  for (const [operation, content] of bodies) {
+    const body = Buffer.from(JSON.stringify(content))
+    const request = { headers: { 'content-type': 'application/json' }, method: 'POST' } as IncomingMessage
+    const [whole, stepped] = [0, 1].map(() => {
+      const scan = beginScan(operation, request, false, { foldUnderscores: false, isWhole: true })
+      scan?.push(body)
+      return scan
+    })
+    const steps = [...(stepped?.prepareEnd?.() ?? [])]
+    t.ok(steps.length > 5, `${steps.length} steps`)
+    const { facts } = stepped?.end() ?? {}
+    t.equal(facts?.media.length, pictures.length)
+    t.same({ facts }, { facts: whole?.end().facts })
+  }
+})
