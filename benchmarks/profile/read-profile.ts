@@ -4,7 +4,6 @@ interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number
     readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
-    readonly children?: readonly number[]
   }[]
   readonly samples: readonly number[]
   readonly timeDeltas: readonly number[]
@@ -51,7 +50,7 @@ export function readProfile(file: string, fromShare: number): Shares {
 
 function placeOf({ functionName, url, lineNumber }: CpuProfile['nodes'][number]['callFrame']): Place {
   const name = functionName === '' ? '(no name)' : functionName
-  const ours = /\/dist\/((?:lib\/[^/]+|plugins)\/?.*)$/.exec(url)?.[1]
+  const ours = /\/dist\/((?:lib|plugins)\/.*)$/.exec(url)?.[1]
   if (ours !== undefined) {
     const owner = ours.startsWith('lib/') && ours.split('/').length > 2 ? ours.split('/', 2).join('/') : ours
     return {

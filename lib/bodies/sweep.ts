@@ -25,7 +25,7 @@ export function countPassed(bytes: number): void {
 /**
  * After a full collection V8 lets the old generation grow by as little as a fifth before the next, and counts
  * the chunks that passed since then: beside a small heap every other sweep was followed by a full collection,
- * of 5 to 30 ms, ten times a second. It may grow to three times its size instead.
+ * of 5 to 30 ms, seven times a second. It may grow to three times its size instead.
  */
 function findCollector(): CollectGarbage {
   setFlagsFromString('--heap-growing-percent=200')
