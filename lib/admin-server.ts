@@ -1,7 +1,8 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Listen } from './config/config.ts'
 import type { ServedMetrics } from './front.ts'
+import { nodeHttp } from './node-http.ts'
 
 /** Tells balancers and supervisors how the process is, on a listener of its own. */
 export class AdminServer {
@@ -11,7 +12,7 @@ export class AdminServer {
 
   constructor(metrics: ServedMetrics, isServing: () => boolean) {
     this.#isServing = isServing
-    this.#server = createServer((request, response) => {
+    this.#server = nodeHttp.createServer((request, response) => {
       if (request.url === '/metrics') return void answerMetrics(metrics, response)
       const status = this.#statusOf(request.url ?? '')
       const body = JSON.stringify({

@@ -1,10 +1,11 @@
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { errorHeaders } from './answer-error.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { GatewayError } from './errors.ts'
 import { dialects } from './find-route.ts'
 import { newId } from './new-id.ts'
+import { nodeHttp } from './node-http.ts'
 
 /** The gateway is no proxy for other hosts. */
 export function refuseConnect(_request: IncomingMessage, socket: Duplex): void {
@@ -28,7 +29,7 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
   }
   const status =
     error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-  const message = `${STATUS_CODES[status]}: the request is not HTTP/1.1 as RFC 9112 defines it, or came too slowly.`
+  const message = `${nodeHttp.STATUS_CODES[status]}: the request is not HTTP/1.1 as RFC 9112 defines it, or came too slowly.`
   const code = status === 408 ? 'request_timeout' : 'request_invalid'
   writeError(socket, dialects.openai, new GatewayError(code, message), status)
 }
@@ -39,7 +40,7 @@ function writeError(socket: Duplex, dialect: Dialect, error: GatewayError, statu
   const headers = errorHeaders(dialect, error, exchangeId)
   headers.push('content-length', String(Buffer.byteLength(body)))
   headers.push('connection', 'close')
-  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
+  let head = `HTTP/1.1 ${status} ${nodeHttp.STATUS_CODES[status]}\r\n`
   for (let index = 0; index < headers.length; index += 2)
     head += `${headers[index]}: ${headers[index + 1]}\r\n`
   socket.end(`${head}\r\n${body}`)

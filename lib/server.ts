@@ -1,10 +1,5 @@
 import { readFileSync } from 'node:fs'
-import {
-  createServer as createHttpServer,
-  ServerResponse,
-  type IncomingMessage,
-  type Server,
-} from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -17,6 +12,7 @@ import { findRoute, guessDialect } from './find-route.ts'
 import { checkFraming } from './http/headers.ts'
 import type { Clock } from './clock.ts'
 import { newId } from './new-id.ts'
+import { nodeHttp } from './node-http.ts'
 import type { Overload } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import { Exchange } from './pipeline/exchange.ts'
@@ -163,7 +159,7 @@ export class GatewayServer {
     const { config, pipeline } = this.#serving
     // Google's SDK joins a base URL of its own making, which ends in a slash, with a path that begins with one.
     request.url = request.url?.replace(/^\/\/ws\//, '/ws/')
-    const response = new ServerResponse(request)
+    const response = new nodeHttp.ServerResponse(request)
     response.assignSocket(socket as Socket)
     response.shouldKeepAlive = false
     socket.on('error', () => undefined) // The close that follows is what counts.
@@ -259,7 +255,7 @@ function createServer(config: Config): Server {
   }
   const server =
     tls === undefined
-      ? createHttpServer(options)
+      ? nodeHttp.createServer(options)
       : createHttpsServer({ ...options, cert: readFileSync(tls.cert), key: readFileSync(tls.key) })
   server.maxConnections = limits.connectionsMax
   return server

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config, Listen } from '../config/config.ts'
+import { nodeHttp } from '../node-http.ts'
 
 /** Bounds on who sends slowly or opens much; times in milliseconds. */
 const bounds = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 30_000 }
@@ -22,8 +22,8 @@ export class Listener {
     this.#isTls = tls !== undefined
     this.#server =
       tls === undefined
-        ? createServer(bounds, listener)
-        : createTlsServer({ ...bounds, cert: readFileSync(tls.cert), key: readFileSync(tls.key) }, listener)
+        ? nodeHttp.createServer(bounds, listener)
+        : createServer({ ...bounds, cert: readFileSync(tls.cert), key: readFileSync(tls.key) }, listener)
     this.#server.maxConnections = connectionsMax
   }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { giveBackMemory } from '../collect-garbage.ts'
 import { ConfigError, formatProblem } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
 import type { Config } from '../config/config.ts'
@@ -47,6 +48,8 @@ export function addServeCommand(program: Command, context: CliContext): void {
       droppedLogLines: () => log.droppedLines(),
       passLogLines: lines => log.pass(lines),
     })
+    // What reading the config and compiling the modules has left is a sixth of what an idle gateway takes up.
+    giveBackMemory()
     ending.watchFailures()
     const onReload = (): void => {
       if (ending.hasBegun) return

@@ -1,6 +1,6 @@
-import { request as httpRequest } from 'node:http'
 import { AccountError } from '../accounts/accounts.ts'
 import type { Accounts } from '../accounts/accounts.ts'
+import { nodeHttp } from '../node-http.ts'
 import { failure, results } from './operations.ts'
 import type { OperationName, OperationResults } from './operations.ts'
 import { socketAddress } from './socket-path.ts'
@@ -86,7 +86,7 @@ async function post(path: string, name: string, body: string): Promise<{ status:
 
 function postTo(socket: string, name: string, body: string): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const request = httpRequest({
+    const request = nodeHttp.request({
       socketPath: socket,
       path: `/${name}`,
       method: 'POST',

@@ -1,9 +1,9 @@
 import { chmodSync, lstatSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { AccountError } from '../accounts/accounts.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { Log } from '../log.ts'
+import { nodeHttp } from '../node-http.ts'
 import { isListening } from './control-client.ts'
 import { isOperation, operations, withoutUndefined } from './operations.ts'
 import type { OperationName } from './operations.ts'
@@ -34,7 +34,7 @@ export async function openControlServer(options: ControlServerOptions): Promise<
   const path = socketPath(options.storeFile)
   await removeStale(path)
   const address = socketAddress(path)
-  const server = createServer((request, response) => {
+  const server = nodeHttp.createServer((request, response) => {
     void respond(request, response, options)
   })
   server.requestTimeout = 30_000

@@ -1,4 +1,3 @@
-import { parseBlob } from 'music-metadata'
 import type { MediaReader } from './media-reader.ts'
 import { MediaUnreadableError } from './media-source.ts'
 
@@ -61,6 +60,8 @@ export async function headerSeconds(
   type: string,
   start = 0,
 ): Promise<number | undefined> {
+  // Loaded by the first sound, as most gateways see none for long.
+  const { parseBlob } = await import('music-metadata')
   // Told before tags further on turn out to be broken.
   let seconds: number | undefined
   try {

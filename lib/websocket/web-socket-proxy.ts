@@ -1,6 +1,7 @@
-import { Agent, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { duplexPair, type Duplex } from 'node:stream'
 import { createProxyServer } from 'http-proxy-3'
+import { nodeHttp } from '../node-http.ts'
 
 export interface UpgradeRequest {
   readonly path: string
@@ -9,7 +10,7 @@ export interface UpgradeRequest {
 }
 
 /** Gives out the one connection that was made for it, through a proxy or not. */
-class OneConnectionAgent extends Agent {
+class OneConnectionAgent extends nodeHttp.Agent {
   readonly #connection: Duplex
 
   constructor(connection: Duplex) {

@@ -1,5 +1,6 @@
 import { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import { systemClock } from '../clock.ts'
+import { giveBackMemory } from '../collect-garbage.ts'
 import type { Config } from '../config/config.ts'
 import { LocalFront, spoolPath } from '../front.ts'
 import type { FrontOptions } from '../front.ts'
@@ -120,7 +121,8 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
     droppedLogLines: () => log.droppedLines(),
     spoolPath: spoolPath(config, worker),
   })
-  return { front, log, store, metrics: config.admin === undefined ? undefined : front.openMetrics() }
+  giveBackMemory()
+  return { front, log, store, metrics: config.admin === undefined ? undefined : await front.openMetrics() }
 }
 
 /** On PostgreSQL each worker is a node by itself; a SQLite file is read here and written elsewhere. */

@@ -126,8 +126,8 @@ class WorkerFront implements Front {
     if (this.#limits !== undefined) await returnRateLimits({ bus: this.#bus })
   }
 
-  openMetrics(): ServedMetrics {
-    return this.#metrics
+  openMetrics(): Promise<ServedMetrics> {
+    return Promise.resolve(this.#metrics)
   }
 
   isServing(): boolean {
