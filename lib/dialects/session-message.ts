@@ -64,9 +64,9 @@ export function countOf(scan: ScanResult, name: string): number {
   return scan.findings.filter(found => found.name === name && found.type !== 'null').length
 }
 
-/** The bytes that so much base64 stands for. */
-export function decodedLength(length: number): number {
-  return Math.floor((length * 3) / 4)
+/** How long sound is that stands encoded in so many characters, by the bytes that a second of it takes. */
+export function soundSeconds(encodedLength: number, bytesPerSecond: number): number {
+  return (encodedLength * 3) / 4 / bytesPerSecond
 }
 
 /** A provider's message; undefined for what is no JSON, which is passed on unread. */

@@ -13,8 +13,8 @@ export interface ClientEvent {
   readonly id?: string
   /** Text in it, as the provider will read it. */
   readonly textBytes: number
-  /** Sound in it, decoded. */
-  readonly audioBytes: number
+  /** Sound in it. */
+  readonly audioSeconds: number
   /** What its pictures are taken for. */
   readonly imageTokens?: number
   /** The response reads what is in this message instead of the conversation, or is not added to it. */
@@ -44,7 +44,7 @@ export type ServerEvent =
       readonly kind: 'output'
       readonly turn?: string
       readonly textBytes: number
-      readonly audioBytes: number
+      readonly audioSeconds: number
     }
   /** What the turn has consumed so far; a later one takes its place. */
   | { readonly kind: 'usage'; readonly usage: TurnUsage }

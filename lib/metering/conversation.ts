@@ -5,7 +5,7 @@ import { audioTokens } from './turn-hold.ts'
 /** What a client has said by some moment of its session. */
 export interface Heard {
   readonly textBytes: number
-  readonly audioBytes: number
+  readonly audioSeconds: number
   readonly imageTokens: number
 }
 
@@ -16,22 +16,22 @@ export class Conversation {
   /** What the last turn read and said, by the provider's count. */
   #counted: Meters = {}
   /** What was heard until then, which is in that count. */
-  #heardAtCount: Heard = { textBytes: 0, audioBytes: 0, imageTokens: 0 }
+  #heardAtCount: Heard = { textBytes: 0, audioSeconds: 0, imageTokens: 0 }
 
   constructor(bytesPerToken: number, setupBytes: number) {
     this.#bytesPerToken = bytesPerToken
-    this.#heard = { textBytes: setupBytes, audioBytes: 0, imageTokens: 0 }
+    this.#heard = { textBytes: setupBytes, audioSeconds: 0, imageTokens: 0 }
   }
 
   get heard(): Heard {
     return this.#heard
   }
 
-  hear({ textBytes, audioBytes, imageTokens = 0 }: ClientEvent): void {
+  hear({ textBytes, audioSeconds, imageTokens = 0 }: ClientEvent): void {
     const { heard } = this
     this.#heard = {
       textBytes: heard.textBytes + textBytes,
-      audioBytes: heard.audioBytes + audioBytes,
+      audioSeconds: heard.audioSeconds + audioSeconds,
       imageTokens: heard.imageTokens + imageTokens,
     }
   }
@@ -55,7 +55,7 @@ export class Conversation {
     const images = imageInput + this.#heard.imageTokens - this.#heardAtCount.imageTokens
     return {
       input: input + Math.ceil(textBytes / this.#bytesPerToken),
-      audioInput: audioInput + audioTokens(this.#heard.audioBytes - this.#heardAtCount.audioBytes, 'heard'),
+      audioInput: audioInput + audioTokens(this.#heard.audioSeconds - this.#heardAtCount.audioSeconds, 'heard'),
       ...(images > 0 && { imageInput: images }),
     }
   }

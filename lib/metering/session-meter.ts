@@ -209,11 +209,11 @@ export class SessionMeter implements SessionTap {
     return id === undefined ? (started[0] ?? this.#turns[0]) : started.find(turn => turn.id === id)
   }
 
-  #output({ turn: id, textBytes, audioBytes }: ServerEvent & { kind: 'output' }): void {
+  #output({ turn: id, textBytes, audioSeconds }: ServerEvent & { kind: 'output' }): void {
     const turn = this.#turnOf(id)
     if (turn === undefined) return
     turn.textBytes += textBytes
-    turn.audioBytes += audioBytes
+    turn.audioSeconds += audioSeconds
   }
 
   async #start(id: string | undefined): Promise<Turn> {

@@ -29,7 +29,7 @@ export interface Turn {
   heard: Heard | undefined
   /** What was generated so far. */
   textBytes: number
-  audioBytes: number
+  audioSeconds: number
   /** What the provider told of it so far. */
   usage: TurnUsage | undefined
 }
@@ -99,7 +99,7 @@ export class SessionMoney {
     const isDrained = this.#exchange.hasClientLeft
     if (usage === undefined || usage.lines.length === 0) {
       // Without output there is nothing that a provider would bill and not count.
-      if (turn.textBytes + turn.audioBytes === 0) {
+      if (turn.textBytes + turn.audioSeconds === 0) {
         if (end.isFailed) await this.release(turn)
         else
           await this.#charge(
@@ -144,7 +144,7 @@ export class SessionMoney {
   /** A turn that the end of the session cut off. */
   async settle(turn: Turn, outcome: Outcome, input: Meters): Promise<void> {
     const { kind } = outcome.kind === 'completed' ? { kind: 'aborted' as const } : outcome
-    const hasOutput = turn.textBytes + turn.audioBytes > 0
+    const hasOutput = turn.textBytes + turn.audioSeconds > 0
     if (turn.usage !== undefined && turn.usage.lines.length > 0) {
       const { lines, flags } = turn.usage
       await this.#charge(turn, { lines, usageSource: 'provider', flags, usage: turn.usage }, kind)
@@ -194,7 +194,7 @@ export class SessionMoney {
 
   /** Four bytes of text are about a token; that is all that is known without the provider's count. */
   #estimate(turn: Turn, input: Meters, flags: readonly string[]): Owed {
-    const spoken = audioTokens(turn.audioBytes, 'spoken')
+    const spoken = audioTokens(turn.audioSeconds, 'spoken')
     const tokens: Meters = {
       ...input,
       output: Math.ceil(turn.textBytes / 4),
@@ -253,7 +253,7 @@ function newTurn(hold: Hold): Turn {
     isApart: false,
     heard: undefined,
     textBytes: 0,
-    audioBytes: 0,
+    audioSeconds: 0,
     usage: undefined,
   }
 }

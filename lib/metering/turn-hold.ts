@@ -5,17 +5,15 @@ import { isPricedBySecond } from '../money/price.ts'
 import { addMeters, type Meters } from '../money/usage.ts'
 import { outputTokens, requestHold } from './request-hold.ts'
 
-/** Sound of 24,000 samples of two bytes a second; other forms are smaller, and so is what they cost. */
-const audioBytesPerSecond = 48_000
 /** Google counts 32 tokens a second (wire.md 3.5), OpenAI fewer. */
 const audioTokensPerSecond = 32
 /** OpenAI counts 20 tokens a second of speech, Google 25. */
 const spokenTokensPerSecond = 25
 
 /** Tokens that so much sound is taken for when nobody has counted them. */
-export function audioTokens(bytes: number, direction: 'heard' | 'spoken'): number {
+export function audioTokens(seconds: number, direction: 'heard' | 'spoken'): number {
   const perSecond = direction === 'heard' ? audioTokensPerSecond : spokenTokensPerSecond
-  return Math.ceil((bytes / audioBytesPerSecond) * perSecond)
+  return Math.ceil(seconds * perSecond)
 }
 
 /** So much sound is held for ahead. */

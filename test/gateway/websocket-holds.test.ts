@@ -89,6 +89,63 @@ await t.test('what stands ready grows with what is said', async t => {
   t.same(await gateway.breaches(), [])
 })
 
+const pcmuInput = { format: { type: 'audio/pcmu' }, turn_detection: { type: 'server_vad' } }
+const narrowInput = { format: { type: 'audio/pcm', rate: 8000 }, turn_detection: { type: 'server_vad' } }
+
+for (const [form, session, bytesPerSecond] of [
+  ['pcmu', { audio: { input: pcmuInput } }, 8000],
+  ['g711_alaw', { ...listening, input_audio_format: 'g711_alaw' }, 8000],
+  ['pcm of 8,000 samples', { audio: { input: narrowInput } }, 16_000],
+  ['pcm16', { ...listening, input_audio_format: 'pcm16' }, 48_000],
+] as const) {
+  await t.test(`sound counts by how long it is: ${form}`, async t => {
+    const { gateway, client } = await start(t, session)
+    const minute = Buffer.alloc(60 * bytesPerSecond).toString('base64')
+    client.send({ type: 'input_audio_buffer.append', audio: minute })
+    const held = await heldAt({ gateway, client }, 1)
+    // 1000 tokens of an answer, a minute of 32 tokens a second, and room for ten seconds more.
+    t.ok(held >= 1_000_000 + 60 * 32_000 && held <= 1_000_000 + 71 * 32_000, `held: ${held}`)
+    client.socket.close()
+    await settledCharges(gateway)
+  })
+}
+
+await t.test(
+  'what is said after the form was changed may be in the smallest one until the provider agrees',
+  async t => {
+    const { gateway, client } = await start(t, listening, { rub: 100 })
+    client.send({ type: 'session.update', session: { audio: { input: pcmuInput } } })
+    const minute = Buffer.alloc(60 * 8000).toString('base64')
+    client.send({ type: 'input_audio_buffer.append', audio: minute })
+    const held = await heldAt({ gateway, client }, 2)
+    t.ok(held >= 1_000_000 + 60 * 32_000, `held: ${held}`)
+    client.socket.close()
+    await settledCharges(gateway)
+  },
+)
+
+for (const [mimeType, bytesPerSecond] of [
+  ['audio/pcm', 32_000],
+  ['audio/pcm;rate=16000', 32_000],
+  ['audio/pcm; rate=48000', 96_000],
+  ['audio/pcm;rate=999999999', 96_000],
+] as const) {
+  await t.test(`Live sound counts by how long it is: ${mimeType}`, async t => {
+    const gateway = await startSessionGateway(t, ({ socket }) => {
+      socket.once('message', () => socket.send('{"setupComplete":{}}'))
+    })
+    const client = await openSession(t, gateway.liveUrl, { key: gateway.key })
+    client.send({ setup: { model: 'models/gemini-live' } })
+    await client.next('setupComplete')
+    const data = Buffer.alloc(60 * bytesPerSecond).toString('base64')
+    client.send({ realtimeInput: { audio: { data, mimeType } } })
+    const held = await heldAt({ gateway, client }, 2)
+    t.ok(held >= 1_000_000 + 60 * 32_000 && held <= 1_000_000 + 71 * 32_000, `held: ${held}`)
+    client.socket.close()
+    await settledCharges(gateway)
+  })
+}
+
 await t.test('sound in small pieces needs a hold now and then, not one for each', async t => {
   const session = await start(t, listening)
   const { gateway, client } = session

@@ -1,14 +1,14 @@
 import { GatewayError } from '../../errors.ts'
-import { list, object, span } from '../interest.ts'
-import { findField } from '../read-field.ts'
+import { list, object, span, value } from '../interest.ts'
+import { findField, textOf } from '../read-field.ts'
 import {
   countOf,
-  decodedLength,
   encodedLength,
   fieldsOf,
   lengthOf,
   parseMessage,
   scanMessage,
+  soundSeconds,
   type Fields,
   type Steps,
 } from '../session-message.ts'
@@ -16,7 +16,7 @@ import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../sess
 import { UsageFields } from '../usage-fields.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 
-const blob = object({ data: span('sound') })
+const blob = object({ data: span('sound'), mimetype: value('soundType') })
 
 const clientInterest = object({
   setup: span('setup'),
@@ -39,6 +39,11 @@ const liveNames = { ...generateNames, output: 'responseTokenCount', total: '' }
 /** What Google counts for a picture that is not large (wire.md 3.5). */
 const imageTokens = 258
 
+/** Samples of two bytes a second, where their type does not say how many: of what is heard, and what is spoken. */
+const heardHertz = 16_000
+const spokenHertz = 24_000
+const hertzMax = 48_000
+
 /** Reads Gemini Live: turns have no ids, and one runs at a time. */
 export class LiveReader implements SessionReader {
   readonly startsByItself = true
@@ -56,9 +61,12 @@ export class LiveReader implements SessionReader {
     const starts = isSaid || findField(scan, 'input') !== undefined
     const sound = encodedLength(scan, 'sound')
     const pictures = countOf(scan, 'picture')
+    const types = scan.findings.filter(
+      ({ name, type, raw }) => name === 'soundType' && type === 'string' && raw !== undefined,
+    )
     return {
       ...(starts && { starts: 'input' }),
-      audioBytes: decodedLength(sound),
+      audioSeconds: soundSeconds(sound, bytesPerSecond(types.map(textOf), heardHertz)),
       // Of what is shown or spoken the model reads no more than that.
       textBytes: isSaid
         ? message.length - sound - encodedLength(scan, 'picture')
@@ -83,7 +91,7 @@ export class LiveReader implements SessionReader {
       events.push({ kind: 'started' })
     }
     const output = outputOf(content)
-    if (output.textBytes + output.audioBytes > 0) events.push({ kind: 'output', ...output })
+    if (output.textBytes + output.audioSeconds > 0) events.push({ kind: 'output', ...output })
     const usage = usageOf(event['usageMetadata'])
     if (content['turnComplete'] === true) {
       this.#isInTurn = false
@@ -93,16 +101,24 @@ export class LiveReader implements SessionReader {
   }
 }
 
-function outputOf(content: Fields): { textBytes: number; audioBytes: number } {
+function outputOf(content: Fields): { textBytes: number; audioSeconds: number } {
   let textBytes = lengthOf(fieldsOf(content['outputTranscription'])['text'])
-  let audioBytes = 0
+  let audioSeconds = 0
   const parts = fieldsOf(content['modelTurn'])['parts']
   for (const part of Array.isArray(parts) ? (parts as readonly unknown[]) : []) {
     const { text, inlineData } = fieldsOf(part)
     textBytes += lengthOf(text)
-    audioBytes += decodedLength(lengthOf(fieldsOf(inlineData)['data']))
+    const { data, mimeType } = fieldsOf(inlineData)
+    const types = typeof mimeType === 'string' ? [mimeType] : []
+    audioSeconds += soundSeconds(lengthOf(data), bytesPerSecond(types, spokenHertz))
   }
-  return { textBytes, audioBytes }
+  return { textBytes, audioSeconds }
+}
+
+/** By the lowest rate that one of the types tells, as in `audio/pcm;rate=16000`. */
+function bytesPerSecond(types: readonly string[], hertzDefault: number): number {
+  const told = types.map(type => Number(/;\s*rate=(\d{1,9})/.exec(type)?.[1] ?? 0)).filter(hertz => hertz > 0)
+  return Math.min(...(told.length > 0 ? told : [hertzDefault]), hertzMax) * 2
 }
 
 function usageOf(usage: unknown): TurnUsage | undefined {

@@ -5,12 +5,12 @@ import { addUsed } from '../measure.ts'
 import { findField, readString } from '../read-field.ts'
 import {
   countOf,
-  decodedLength,
   encodedLength,
   fieldsOf,
   lengthOf,
   parseMessage,
   scanMessage,
+  soundSeconds,
   type Fields,
   type Steps,
 } from '../session-message.ts'
@@ -20,6 +20,11 @@ import { measureTokens } from './token-usage.ts'
 
 /** What a picture is taken for at most, in tokens: they are made small before they are read (wire.md 2.7). */
 const imageTokensMax = 1600
+
+/** Without a word on it, sound has 24,000 samples of two bytes a second. */
+const pcmBytesPerSecond = 48_000
+/** The smallest that is understood: G.711, 8,000 samples of one byte. */
+const g711BytesPerSecond = 8000
 
 const item = object({ content: list(object({ audio: span('audio'), image_url: span('picture') })) })
 
@@ -51,6 +56,8 @@ export class RealtimeReader implements SessionReader {
   #startsByItself = true
   #isSpoken = true
   #sessionCap: number | undefined
+  #heardBytesPerSecond = pcmBytesPerSecond
+  #spokenBytesPerSecond = pcmBytesPerSecond
   /** Changes to the session that the server has not told of, so that anything may be. One that it refuses stays. */
   #updatesUntold = 0
   /** What is said is written down, which is billed whether it is answered or not. */
@@ -69,6 +76,11 @@ export class RealtimeReader implements SessionReader {
     return this.#isSpoken || this.#updatesUntold > 0
   }
 
+  /** Sound counts as long while its form is not known for certain. */
+  get #heardBytes(): number {
+    return this.#updatesUntold > 0 ? g711BytesPerSecond : this.#heardBytesPerSecond
+  }
+
   *onClient(message: Buffer): Steps<ClientEvent> {
     const scan = yield* scanMessage(message, clientInterest)
     const type = readString(scan, 'type') ?? ''
@@ -77,7 +89,7 @@ export class RealtimeReader implements SessionReader {
     const pictures = countOf(scan, 'picture')
     const event = {
       ...(id !== undefined && { id }),
-      audioBytes: decodedLength(sound),
+      audioSeconds: soundSeconds(sound, this.#heardBytes),
       textBytes: message.length - sound - encodedLength(scan, 'picture'),
       ...(pictures > 0 && { imageTokens: pictures * imageTokensMax }),
     }
@@ -130,10 +142,11 @@ export class RealtimeReader implements SessionReader {
     const type = typeof event['type'] === 'string' ? event['type'] : ''
     const turn = turnOf(event)
     if (audioDeltas.test(type)) {
-      return [{ kind: 'output', ...turn, textBytes: 0, audioBytes: decodedLength(lengthOf(event['delta'])) }]
+      const audioSeconds = soundSeconds(lengthOf(event['delta']), this.#spokenBytesPerSecond)
+      return [{ kind: 'output', ...turn, textBytes: 0, audioSeconds }]
     }
     if (textDeltas.test(type)) {
-      return [{ kind: 'output', ...turn, textBytes: lengthOf(event['delta']), audioBytes: 0 }]
+      return [{ kind: 'output', ...turn, textBytes: lengthOf(event['delta']), audioSeconds: 0 }]
     }
     switch (type) {
       case 'session.updated':
@@ -174,7 +187,11 @@ export class RealtimeReader implements SessionReader {
 
   /** The session as the server has it: in OpenAI's form, or in the older one that xAI and others keep. */
   #session(session: Fields): void {
-    const input = fieldsOf(fieldsOf(session['audio'])['input'])
+    const { input: newInput, output: newOutput } = fieldsOf(session['audio'])
+    const input = fieldsOf(newInput)
+    const output = fieldsOf(newOutput)
+    this.#heardBytesPerSecond = bytesPerSecond(session['input_audio_format'] ?? input['format'])
+    this.#spokenBytesPerSecond = bytesPerSecond(session['output_audio_format'] ?? output['format'])
     const detection = 'turn_detection' in session ? session['turn_detection'] : input['turn_detection']
     if ('turn_detection' in session || 'turn_detection' in input) {
       const { type, create_response: isAnswered } = fieldsOf(detection)
@@ -222,6 +239,14 @@ export class RealtimeReader implements SessionReader {
       details: { ...details, billableAudioSeconds: billable },
     }
   }
+}
+
+/** Of `{"type":"audio/pcm","rate":24000}`, `{"type":"audio/pcmu"}`, or the older `pcm16` and `g711_ulaw`. */
+function bytesPerSecond(format: unknown): number {
+  if (typeof format === 'string') return format.startsWith('g711') ? g711BytesPerSecond : pcmBytesPerSecond
+  const { type, rate } = fieldsOf(format)
+  if (type === 'audio/pcmu' || type === 'audio/pcma') return g711BytesPerSecond
+  return typeof rate === 'number' && rate > 0 ? rate * 2 : pcmBytesPerSecond
 }
 
 /** "inf" is no limit. */
