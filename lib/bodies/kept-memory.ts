@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import type { BodyBudget } from './body-budget.ts'
+import { countFound } from './sweep.ts'
 
 /** Memory that is taken up beside a body, for as long as the body is there. */
 export class KeptMemory {
@@ -34,6 +35,7 @@ export class KeptMemory {
       )
     }
     this.#bytes = bytes
+    countFound(more)
   }
 
   close(): void {

@@ -125,18 +125,18 @@ async function readObjectStream(
     return
   }
   await reader.spend(text.length)
-  // Pairs of an object's number and where it begins, counted from the first.
-  const pairs = text
-    .toString('latin1', 0, first)
-    .trim()
-    .split(/\s+/, count * 2)
-  for (let index = 0; index + 1 < pairs.length; index += 2) {
+  // Pairs of an object's number and where it begins, counted from the first. There may be 100,000: they are read one
+  // by one.
+  const pairs = text.toString('latin1', 0, first).matchAll(/(\d{1,10})\s+(\d{1,10})(?!\d)/g)
+  let pair = pairs.next().value
+  for (let index = 0; index < count && pair !== undefined; index++) {
     await reader.spend(0)
-    const from = first + Number(pairs[index + 1])
-    const next = pairs[index + 3]
-    const to = next === undefined ? text.length : first + Number(next)
+    const next = pairs.next().value
+    const from = first + Number(pair[2])
+    const to = next === undefined ? text.length : first + Number(next[2])
     const length = Math.max(0, Math.min(to - from, dictionaryBytesMax))
-    objects.add(Number(pairs[index]), text.toString('latin1', from, from + length))
+    objects.add(Number(pair[1]), text.toString('latin1', from, from + length))
+    pair = next
   }
 }
 
