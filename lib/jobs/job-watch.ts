@@ -134,9 +134,7 @@ export class JobWatch {
   async settle(exchange: Exchange, outcome: Outcome, reading: UsageReading | undefined): Promise<boolean> {
     const job = exchange.find('job')
     if (job === undefined) return this.#submit(exchange, reading)
-    const { answerStatus = 0 } = exchange
-    if (answerStatus < 200 || answerStatus > 299) return false
-    if (reading === undefined) return false
+    if (reading === undefined || !hasWholeAnswer(exchange, reading)) return false
     if (outcome.kind === 'completed' || reading.isTerminal) {
       const state = await endJob(this.#endContext, job, reading)
       if (typeof state === 'object') {
@@ -183,4 +181,11 @@ export class JobWatch {
     for (const flag of end.charged?.result.flags ?? [])
       bus.emit('alarm', flag, { requestId: end.job.exchangeId, model: end.job.model })
   }
+}
+
+/** A head alone and a part tell nothing of what a job has cost; what cannot be read is left to the poller. */
+function hasWholeAnswer({ answerStatus = 0, request }: Exchange, { flags }: UsageReading): boolean {
+  const isSuccess = answerStatus >= 200 && answerStatus <= 299
+  const isAll = request.method !== 'HEAD' && answerStatus !== 206
+  return isSuccess && isAll && !flags.includes('answer_unreadable')
 }

@@ -232,6 +232,28 @@ await t.test('anthropic: a batch is looked at once more before it is deleted', a
   t.equal(micros(await onlyCharge(t, gateway)), costOf([0]))
 })
 
+await t.test('anthropic: a part of the results tells nothing of what their batch has cost', async t => {
+  const { gateway, provider } = await start(t, never)
+  const client = batchClients.find(({ name }) => name === 'anthropic')
+  const id = await client?.make(gateway)
+  provider.finish(provider.lastBatch())
+  const { heldMicros } = await gateway.balance()
+  const headers = ['x-api-key', gateway.key]
+  const ask = (method: string, ...more: string[]) =>
+    send(`${gateway.url}/v1/messages/batches/${id}/results`, { method, headers: [...headers, ...more] })
+
+  t.match(await ask('HEAD'), { status: 200, isWhole: true })
+  t.match(await ask('GET', 'range', 'bytes=0-9'), { status: 206, isWhole: true })
+  provider.encode(bytes => bytes.subarray(0, -10), 'identity')
+  t.match(await ask('GET'), { status: 200, isWhole: true })
+
+  t.same(await gateway.charges(), [])
+  t.match(await gateway.balance(), { heldMicros }, 'the batch is still to be paid')
+  provider.encode(bytes => bytes, 'identity')
+  await ask('GET')
+  t.equal(micros(await onlyCharge(t, gateway)), costOf([0, 1, 2]))
+})
+
 await t.test('anthropic: results that come compressed are read, and charged when they are whole', async t => {
   const { gateway, provider } = await start(t, never)
   const anthropic = anthropicClient(gateway)
