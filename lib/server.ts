@@ -230,7 +230,10 @@ function noResponses(): GatewayError {
 function ambiguity(request: IncomingMessage): string | undefined {
   const { method = '', headers, httpVersion } = request
   if (headers.host === undefined && httpVersion !== '1.0') return 'The request has no Host.'
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  const isChunked = headers['transfer-encoding'] !== undefined
+  // What comes before us may pass such a body on without knowing where it ends (RFC 9112 section 6.1).
+  if (isChunked && httpVersion === '1.0') return 'An HTTP/1.0 request may not have a Transfer-Encoding.'
+  const hasBody = isChunked || Number(headers['content-length'] ?? 0) > 0
   // Google's SDKs send `{}` with every DELETE: no request fits into that.
   const isEmptyObject = method === 'DELETE' && headers['content-length'] === '2'
   if (hasBody && methodsWithoutBody.has(method) && !isEmptyObject) {

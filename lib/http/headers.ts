@@ -71,6 +71,20 @@ const droppedFromAnswers = new Set([
   'x-gateway-request-id',
 ])
 
+/** What decides on how a request is read: given twice, servers differ on which one counts. */
+const singleHeaders = [
+  'Host',
+  'Content-Length',
+  'Transfer-Encoding',
+  'Content-Type',
+  'Content-Encoding',
+  'X-Goog-Upload-Command',
+  'X-Goog-Upload-Offset',
+  'X-Goog-Upload-Protocol',
+]
+/** No two are as long as each other, so a name's length tells which one it may be. */
+const singleByLength = new Map(singleHeaders.map(name => [name.length, name]))
+
 const droppedRequestPrefix = 'x-forwarded-'
 const droppedAnswerPrefix = 'x-goog-upload-header-'
 
@@ -108,31 +122,31 @@ export function headerValues(raw: RawHeaders, name: string): string[] {
   return values
 }
 
-/** Two parsers could disagree on where such a request ends or whom it is for; the reason to answer 400. */
+/** Two parsers could disagree on where such a request ends, whom it is for or how it is read; why it is 400. */
 export function checkFraming(raw: RawHeaders): string | undefined {
-  let hosts = 0
-  let lengths = 0
-  let codings = 0
+  const seen = new Set<string>()
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] as string
     const value = raw[index + 1] as string
     if (value.includes('\n') || value.includes('\r') || value.includes('\0')) {
       return `The header ${JSON.stringify(name)} holds a line break or a NUL.`
     }
-    if (isNamed(name, 'host')) hosts++
-    else if (isNamed(name, 'content-length')) {
-      lengths++
-      if (!isDigits(value)) return 'Content-Length is not a plain number.'
-    } else if (isNamed(name, 'transfer-encoding')) {
-      codings++
-      if (value.toLowerCase() !== 'chunked') return 'The only Transfer-Encoding accepted is chunked.'
+    const single = singleByLength.get(name.length)
+    if (single === undefined || !isNamed(name, single.toLowerCase())) continue
+    if (seen.has(single)) return `The request has more than one ${single}.`
+    seen.add(single)
+    if (single === 'Content-Length' && !isDigits(value)) return 'Content-Length is not a plain number.'
+    if (single === 'Transfer-Encoding' && value.toLowerCase() !== 'chunked') {
+      return 'The only Transfer-Encoding accepted is chunked.'
     }
   }
-  if (hosts > 1) return 'The request has more than one Host.'
-  if (lengths > 1) return 'The request has more than one Content-Length.'
-  if (codings > 1) return 'The request has more than one Transfer-Encoding.'
-  if (lengths + codings > 1) return 'The request has both Content-Length and Transfer-Encoding.'
-  return undefined
+  if (seen.has('Content-Length') && seen.has('Transfer-Encoding')) {
+    return 'The request has both Content-Length and Transfer-Encoding.'
+  }
+  const hopNames = connectionNames(raw)
+  const kept = hopNames && singleHeaders.find(name => hopNames.includes(name.toLowerCase()))
+  // The provider would not get what the body was read by here.
+  return kept === undefined ? undefined : `Connection names ${kept}, which is not for one hop alone.`
 }
 
 function pass(raw: RawHeaders, dropped: ReadonlySet<string>, droppedPrefix: string): string[] {

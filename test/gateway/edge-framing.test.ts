@@ -36,7 +36,8 @@ await t.test(
   async t => {
     const { upstream, gateway } = await start(t)
     const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
-    const smuggled = post(gateway, ['host: g', `content-length: ${body.length}`], body)
+    const length = `content-length: ${body.length}`
+    const smuggled = post(gateway, ['host: g', length], body)
     const cases: Record<string, string> = {
       'two Hosts': post(gateway, ['host: a', 'host: b', `content-length: ${body.length}`], body),
       'two equal Hosts': post(gateway, ['host: a', 'Host: a', `content-length: ${body.length}`], body),
@@ -68,6 +69,31 @@ await t.test(
       'an odd coding': post(gateway, ['host: a', 'transfer-encoding: xchunked'], chunk),
       'a list of codings': post(gateway, ['host: a', 'transfer-encoding: identity, chunked'], chunk),
       'gzip on top of chunked': post(gateway, ['host: a', 'transfer-encoding: gzip, chunked'], chunk),
+      'a coding in HTTP/1.0': post(
+        gateway,
+        ['host: a', 'connection: keep-alive', 'transfer-encoding: chunked'],
+        chunk,
+      ).replace('HTTP/1.1', 'HTTP/1.0'),
+      'two Content-Types': post(
+        gateway,
+        ['host: a', 'content-type: application/json', 'Content-Type: text/plain', length],
+        body,
+      ),
+      'two upload commands': post(
+        gateway,
+        ['host: a', 'x-goog-upload-command: query', 'x-goog-upload-command: upload', length],
+        body,
+      ),
+      'a Content-Type of this hop': post(
+        gateway,
+        ['host: a', 'content-type: application/json', 'connection: close, Content-Type', length],
+        body,
+      ),
+      'a coding of this hop': post(
+        gateway,
+        ['host: a', 'content-encoding: identity', 'connection: content-encoding', length],
+        body,
+      ),
       'a blank before the colon': post(gateway, ['host: a', 'transfer-encoding : chunked'], chunk),
       'a tab in the coding': post(gateway, ['host: a', 'transfer-encoding: \tchunked\u000b'], chunk),
       'a folded line': post(gateway, [
