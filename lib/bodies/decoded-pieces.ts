@@ -1,11 +1,17 @@
 import { pipeline, type Transform } from 'node:stream'
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+  type Zlib,
+} from 'node:zlib'
 import { GatewayError } from '../errors.ts'
 import { ClientLeftError } from './read-short-body.ts'
 
 /** What is decoded at once: short enough to be scanned without keeping others waiting. */
 const options = { chunkSize: 16_384 }
-const decoders = new Map<string, () => Transform>([
+const decoders = new Map<string, () => Transform & Zlib>([
   ['gzip', () => createGunzip(options)],
   ['x-gzip', () => createGunzip(options)],
   ['deflate', () => createInflate(options)],
@@ -62,6 +68,8 @@ export async function* decodedPieces(
       }
       yield decoded
     }
+    // A decoder ends where its input says so, and takes nothing of what comes behind.
+    if (decoder.bytesWritten < inputBytes) throw new Error('It goes on behind its end.')
   } catch (error) {
     if (error instanceof GatewayError || error instanceof ClientLeftError) throw error
     throw new GatewayError('body_invalid', `The request body is not valid ${encoding}.`, { cause: error })

@@ -17,10 +17,21 @@ interface OpenFile {
   touchedAt: number
 }
 
+/** A request with bytes of an account's upload. */
+interface ChunkHead {
+  /** The upload's. */
+  readonly id: string
+  readonly accountId: string
+  readonly headers: readonly string[]
+  /** Not compressed on its way. */
+  readonly isPlain: boolean
+}
+
 /**
  * Measures files that come in several requests, each saying where in the file its bytes begin
  * (`X-Goog-Upload-Offset`). One that this process has not seen from its first byte is not measured, and
- * neither is one that it had to forget: what cannot be measured passes.
+ * neither is one that it had to forget: what cannot be measured passes. Requests are compressed each for
+ * itself, and the place is that in the file, as Google's clients for other services do it.
  */
 export class ChunkedFiles {
   readonly #open = new Map<string, OpenFile>()
@@ -32,7 +43,7 @@ export class ChunkedFiles {
   }
 
   /** Watches one request of an account's upload; undefined where there is nothing to measure. */
-  watch(id: string, accountId: string, headers: readonly string[]): WatchedFile | undefined {
+  watch({ id, accountId, headers, isPlain }: ChunkHead): WatchedFile | undefined {
     const commands = (headerValue(headers, 'x-goog-upload-command') ?? 'upload, finalize').toLowerCase()
     if (!commands.includes('upload')) {
       if (commands.includes('cancel')) this.#drop(id)
@@ -47,6 +58,7 @@ export class ChunkedFiles {
     }
     open.isComing = true
     open.touchedAt = this.#now()
+    if (!isPlain) open.file.forgetRequests()
     const isLast = commands.includes('finalize')
     return new FileChunk(open.file, isLast, hasMore => {
       if (hasMore) this.#wait(open)
@@ -128,7 +140,9 @@ class FileChunk implements WatchedFile {
   }
 }
 
-/** Watches the only request of an upload, whose body is the file. */
-export function watchWholeFile(): WatchedFile {
-  return new FileChunk(new GoogleFile(), true, () => undefined)
+/** Watches the only request of an upload, whose body is the file: plain, or compressed on its way. */
+export function watchWholeFile(isPlain: boolean): WatchedFile {
+  const file = new GoogleFile()
+  if (!isPlain) file.forgetRequests()
+  return new FileChunk(file, true, () => undefined)
 }

@@ -1,10 +1,20 @@
 import { PassThrough } from 'node:stream'
 import { decodedPieces } from '../bodies/decoded-pieces.ts'
+import { GatewayError } from '../errors.ts'
 import type { ObjectFacts } from '../money/usage.ts'
 import type { WatchedFile } from './watched-file.ts'
 
 /** Twice as much as any provider takes in one file. */
 const decodedBytesMax = 1_073_741_824
+
+/** How an upload is sent. */
+interface Compressed {
+  readonly encoding: string
+  /** Of the compressed upload, where it was announced. */
+  readonly length: number | undefined
+  /** What cannot be decoded is refused; else it passes, and the file is not measured. */
+  readonly mustBeRead: boolean
+}
 
 /**
  * Has a file watched on a decoded copy of an upload that goes to the provider compressed. The upload does not
@@ -17,13 +27,12 @@ export class DecodedUpload implements WatchedFile {
   /** Compressed bytes that are still to come. */
   #left: number
 
-  /** @param length of the compressed upload, where it was announced */
-  constructor(encoding: string, length: number | undefined, file: WatchedFile) {
+  constructor({ encoding, length, mustBeRead }: Compressed, file: WatchedFile) {
     this.#file = file
     this.#left = length ?? Number.POSITIVE_INFINITY
     // Whoever waits for bytes to be taken is told why they are not.
     this.#input.on('error', () => undefined)
-    this.#decoded = this.#decode(encoding)
+    this.#decoded = this.#decode(encoding, mustBeRead)
     this.#decoded.catch(() => undefined)
   }
 
@@ -36,7 +45,13 @@ export class DecodedUpload implements WatchedFile {
   async onData(chunk: Buffer): Promise<void> {
     this.#left -= chunk.length
     const isTaken = await new Promise<boolean>(resolve => {
-      this.#input.write(chunk, error => resolve(error === null || error === undefined))
+      // A stream that is destroyed does not call back for the chunk it has begun to take.
+      const refuse = (): void => resolve(false)
+      this.#input.once('close', refuse)
+      this.#input.write(chunk, error => {
+        this.#input.off('close', refuse)
+        resolve(error === null || error === undefined)
+      })
     })
     if (!isTaken || this.#left <= 0) await this.#finish()
   }
@@ -56,7 +71,7 @@ export class DecodedUpload implements WatchedFile {
     await this.#decoded
   }
 
-  async #decode(encoding: string): Promise<void> {
+  async #decode(encoding: string, mustBeRead: boolean): Promise<void> {
     try {
       for await (const piece of decodedPieces(this.#input, encoding, decodedBytesMax)) {
         await this.#file.onData(piece)
@@ -64,7 +79,8 @@ export class DecodedUpload implements WatchedFile {
       await this.#file.onEnd?.()
     } catch (error) {
       this.#input.destroy()
-      throw error
+      if (mustBeRead || !(error instanceof GatewayError)) throw error
+      this.#file.abort()
     }
   }
 }

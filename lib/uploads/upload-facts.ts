@@ -13,6 +13,9 @@ import { OwnNameWatcher } from './own-name-watcher.ts'
 import { watchRelatedFile } from './watch-related-file.ts'
 import type { WatchedFile } from './watched-file.ts'
 
+/** What the body is; `file` is one that nothing describes. */
+type Carries = NonNullable<Operation['carriesFile']> | 'file'
+
 /** Measures files while they are uploaded, so that they count where they are used. */
 export class UploadFacts {
   readonly #ledger: PluginContext['ledger']
@@ -39,38 +42,46 @@ export class UploadFacts {
     const upload = exchange.find('upload')
     const { carriesFile } = exchange.get('route').match.operation
     if (upload === undefined || carriesFile === undefined) return
-    const { headers } = exchange.request
-    const isPlain = encodingOf(exchange) === ''
-    // The body is the file itself, and nothing describes it.
-    const isWhole = carriesFile === 'description' && isRawUpload(exchange)
-    if (carriesFile === 'description' && !isWhole && this.#isStrict) {
-      upload.watch(new OwnNameWatcher(isPlain, headers['content-type'] ?? ''))
+    const encoding = encodingOf(exchange)
+    const carries = carriesFile === 'description' && isRawUpload(exchange) ? 'file' : carriesFile
+    if (carries === 'description' && this.#isStrict) {
+      upload.watch(new OwnNameWatcher(encoding === '', exchange.request.headers['content-type'] ?? ''))
     }
-    // Of what is compressed on the way nobody knows whether the provider keeps it so; a form has to be read.
-    if (!isPlain && carriesFile !== 'form') return
-    const file = isWhole ? watchWholeFile() : this.#watcherOf(exchange, carriesFile, upload.length)
+    const { length } = upload
+    const file =
+      encoding === ''
+        ? this.#watcherOf(exchange, carries, { isPlain: true, length })
+        : this.#decodedWatcherOf(exchange, carries, { encoding, length })
     if (file === undefined) return
     upload.watch(file)
     this.#watched.set(exchange, file)
   }
 
+  #decodedWatcherOf(
+    exchange: Exchange,
+    carries: Carries,
+    sent: { readonly encoding: string; readonly length: number | undefined },
+  ): WatchedFile | undefined {
+    const file = this.#watcherOf(exchange, carries, { isPlain: false, length: undefined })
+    // A form has to be read to be what it is; a file may be kept as it came.
+    return file && new DecodedUpload({ ...sent, mustBeRead: carries === 'form' }, file)
+  }
+
   #watcherOf(
     exchange: Exchange,
-    carriesFile: NonNullable<Operation['carriesFile']>,
-    length: number | undefined,
+    carries: Carries,
+    { isPlain, length }: { readonly isPlain: boolean; readonly length: number | undefined },
   ): WatchedFile | undefined {
     const { headers, rawHeaders } = exchange.request
     const contentType = headers['content-type'] ?? ''
-    if (carriesFile === 'form') {
-      const encoding = encodingOf(exchange)
-      if (encoding === '') return watchFormFile(contentType, length)
-      return new DecodedUpload(encoding, length, watchFormFile(contentType, undefined))
-    }
-    if (carriesFile === 'description') {
-      return isMultipart(contentType) ? watchRelatedFile(contentType, length) : undefined
+    if (carries === 'form') return watchFormFile(contentType, length)
+    if (carries === 'file') return watchWholeFile(isPlain)
+    if (carries === 'description') {
+      return isPlain && isMultipart(contentType) ? watchRelatedFile(contentType, length) : undefined
     }
     const { object } = exchange.get('route').match
-    return this.#chunked.watch(object?.id ?? '', exchange.get('key').accountId, rawHeaders)
+    const { accountId } = exchange.get('key')
+    return this.#chunked.watch({ id: object?.id ?? '', accountId, headers: rawHeaders, isPlain })
   }
 
   /** What was measured of an object that the answer names; undefined where nothing was. */

@@ -125,10 +125,14 @@ await t.test('a compressed file is measured, and reaches the provider as it was 
 })
 
 const encodeGzip = encoders['gzip'] as (bytes: Buffer) => Buffer
+const encodeBrotli = encoders['br'] as (bytes: Buffer) => Buffer
 const good = form(lines, 'batch')
+const long = Buffer.alloc(600_000, 'x')
 const refused: readonly (readonly [string, string, Buffer, number, RegExp])[] = [
   ['is cut off', 'gzip', encodeGzip(good).subarray(0, -20), 400, /not valid gzip/],
   ['is none', 'gzip', good, 400, /not valid gzip/],
+  ['is none, and is long', 'gzip', form(long, 'batch'), 400, /not valid gzip/],
+  ['goes on behind its end', 'br', Buffer.concat([encodeBrotli(good), long]), 400, /not valid br/],
   ['holds half a form', 'gzip', encodeGzip(good.subarray(0, -10)), 400, /closing boundary/],
   [
     'unpacks to far more',

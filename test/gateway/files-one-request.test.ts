@@ -1,6 +1,5 @@
-import t, { type Test } from 'tap'
-import { callConfig } from '../fixtures/dialect-call.ts'
-import { startFilesProvider, type FilesProvider } from '../fixtures/files-provider.ts'
+import t from 'tap'
+import { googleFileIn, startFilesGateway } from '../fixtures/files-gateway.ts'
 import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { mp4 } from '../fixtures/media/film-files.ts'
 import { pdf } from '../fixtures/media/pdf-files.ts'
@@ -8,20 +7,7 @@ import { wav } from '../fixtures/media/sound-files.ts'
 import { connectRaw } from '../fixtures/raw-client.ts'
 import { recordedObject } from '../fixtures/recorded-object.ts'
 import { pngOfSides } from '../fixtures/small-images.ts'
-import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
-
-interface Started {
-  readonly provider: FilesProvider
-  readonly gateway: TestGateway
-}
-
-async function start(t: Test, sections: Record<string, unknown> = {}): Promise<Started> {
-  const provider = await startFilesProvider(t)
-  return {
-    provider,
-    gateway: await startTestGateway(t, { config: callConfig(provider.origin, {}, sections) }),
-  }
-}
+import { until, type TestGateway } from '../fixtures/test-gateway.ts'
 
 const boundary = '==limit 7=='
 const description = '{"file":{"display_name":"a file"}}'
@@ -83,10 +69,6 @@ function upload(gateway: TestGateway, protocol: Protocol, file: Buffer, type: st
   })
 }
 
-function fileIn(answer: ClientAnswer): { readonly name: string; readonly uri: string } {
-  return (JSON.parse(answer.body.toString()) as { file: { name: string; uri: string } }).file
-}
-
 function use(gateway: TestGateway, uri: string, mimeType: string): Promise<ClientAnswer> {
   return send(`${gateway.url}/v1beta/models/gemini-2.5-flash:generateContent`, {
     headers: [...key(gateway), 'content-type', 'application/json'],
@@ -104,13 +86,13 @@ const files: readonly (readonly [type: string, file: Buffer, facts: object])[] =
 
 for (const [name, protocol] of Object.entries(protocols)) {
   await t.test(`${name}: a file is measured on its way, and reaches the provider as it was sent`, async t => {
-    const { provider, gateway } = await start(t)
+    const { provider, gateway } = await startFilesGateway(t)
     for (const [type, file, facts] of files) {
       const answer = await upload(gateway, protocol, file, type)
       t.equal(answer.status, 200, answer.body.toString())
       t.ok(provider.requests.at(-1)?.body.equals(protocol.body(file, type)), `${type}: the same bytes`)
-      t.ok(provider.files.get(fileIn(answer).name)?.bytes.equals(file), 'and the same file in them')
-      const known = recordedObject(gateway, 'file', fileIn(answer).name)
+      t.ok(provider.files.get(googleFileIn(answer).name)?.bytes.equals(file), 'and the same file in them')
+      const known = recordedObject(gateway, 'file', googleFileIn(answer).name)
       t.match(known, { accountId: gateway.accountId, facts: { ...facts, bytes: file.length } })
     }
     t.same(await gateway.charges(), [])
@@ -120,7 +102,7 @@ for (const [name, protocol] of Object.entries(protocols)) {
     const models = {
       'gemini-2.5-flash': { provider: 'google', rubPerMillion: { input: '1', output: '1' } },
     }
-    const { provider, gateway } = await start(t, {
+    const { provider, gateway } = await startFilesGateway(t, {
       models,
       plugins: [
         'auth',
@@ -130,8 +112,8 @@ for (const [name, protocol] of Object.entries(protocols)) {
         'usage-tap',
       ],
     })
-    const short = fileIn(await upload(gateway, protocol, mp4(60), 'video/mp4'))
-    const long = fileIn(await upload(gateway, protocol, mp4(61), 'video/mp4'))
+    const short = googleFileIn(await upload(gateway, protocol, mp4(60), 'video/mp4'))
+    const long = googleFileIn(await upload(gateway, protocol, mp4(61), 'video/mp4'))
     const sent = provider.requests.length
 
     const refused = await use(gateway, long.uri, 'video/mp4')
@@ -147,15 +129,17 @@ for (const [name, protocol] of Object.entries(protocols)) {
 }
 
 await t.test('JSON lines that came with their description may become a batch', async t => {
-  const { gateway } = await start(t)
+  const { gateway } = await startFilesGateway(t)
   const line = `${JSON.stringify({ key: 'a', request: { contents: [{ parts: [{ text: 'Hi' }] }] } })}\n`
   const protocol = protocols['uploadType=multipart'] as Protocol
-  const { name } = fileIn(await upload(gateway, protocol, Buffer.from(line.repeat(2)), 'application/jsonl'))
+  const { name } = googleFileIn(
+    await upload(gateway, protocol, Buffer.from(line.repeat(2)), 'application/jsonl'),
+  )
   t.match(recordedObject(gateway, 'file', name)?.facts.batch, { requests: 2, shares: [{ model: '*' }] })
 })
 
 await t.test('an upload in parts is on its way to the provider before it has ended', async t => {
-  const { provider, gateway } = await start(t)
+  const { provider, gateway } = await startFilesGateway(t)
   const body = related(mp4(5, { dataBytes: 200_000, isIndexLast: true }), 'video/mp4')
   const client = await connectRaw(t, gateway.url)
   const { socket } = client
@@ -196,7 +180,7 @@ const unclear: Readonly<Record<string, string>> = {
 
 for (const [what, body] of Object.entries(unclear)) {
   await t.test(`an upload ${what} is refused before the provider has all of it`, async t => {
-    const { provider, gateway } = await start(t)
+    const { provider, gateway } = await startFilesGateway(t)
     const answer = await send(`${gateway.url}/upload/v1beta/files?uploadType=multipart`, {
       headers: [...key(gateway), 'content-type', relatedType],
       body,
@@ -210,11 +194,11 @@ for (const [what, body] of Object.entries(unclear)) {
 }
 
 await t.test('without isolation a name may be brought, and the file is measured as well', async t => {
-  const { gateway } = await start(t, { isolation: 'off' })
+  const { gateway } = await startFilesGateway(t, { isolation: 'off' })
   const answer = await send(`${gateway.url}/upload/v1beta/files?uploadType=multipart`, {
     headers: [...key(gateway), 'content-type', relatedType],
     body: related(pngOfSides(30, 20), 'image/png', '\r\n', '{"file":{"name":"files/mine"}}'),
   })
   t.equal(answer.status, 200, answer.body.toString())
-  t.match(recordedObject(gateway, 'file', fileIn(answer).name)?.facts, { width: 30, height: 20 })
+  t.match(recordedObject(gateway, 'file', googleFileIn(answer).name)?.facts, { width: 30, height: 20 })
 })

@@ -1,0 +1,198 @@
+import t from 'tap'
+import { encoders } from '../fixtures/encoded-body.ts'
+import { googleFileIn, startFilesGateway } from '../fixtures/files-gateway.ts'
+import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import { mp4 } from '../fixtures/media/film-files.ts'
+import { recordedObject } from '../fixtures/recorded-object.ts'
+import { pngOfSides } from '../fixtures/small-images.ts'
+import type { TestGateway } from '../fixtures/test-gateway.ts'
+
+/** What a request brings of a file: its bytes as they are sent, and how they are compressed. */
+interface Sent {
+  readonly body: Buffer
+  readonly encoding: string
+}
+
+function upload(
+  { url, key }: TestGateway,
+  query: string,
+  headers: readonly string[],
+  { body, encoding }: Sent,
+) {
+  return send(`${url}/upload/v1beta/files${query}`, {
+    headers: ['x-goog-api-key', key, 'content-encoding', encoding, ...headers],
+    body,
+  })
+}
+
+interface Chunk extends Sent {
+  readonly offset: number
+}
+
+/** All chunks of a resumable upload, the last of which completes it. */
+async function uploadChunks(gateway: TestGateway, chunks: readonly Chunk[]): Promise<ClientAnswer> {
+  const begun = await send(`${gateway.url}/upload/v1beta/files`, {
+    headers: Object.entries({
+      'x-goog-api-key': gateway.key,
+      'content-type': 'application/json',
+      'x-goog-upload-protocol': 'resumable',
+      'x-goog-upload-command': 'start',
+      'x-goog-upload-header-content-type': 'video/mp4',
+    }).flat(),
+    body: '{"file":{"display_name":"a file"}}',
+  })
+  const address = new URL(String(begun.headers['x-goog-upload-url']))
+  let answer = begun
+  for (const [index, { body, encoding, offset }] of chunks.entries()) {
+    const command = index === chunks.length - 1 ? 'upload, finalize' : 'upload'
+    answer = await send(`${gateway.url}${address.pathname}${address.search}`, {
+      headers: Object.entries({
+        'x-goog-upload-command': command,
+        'x-goog-upload-offset': String(offset),
+        'content-encoding': encoding,
+      }).flat(),
+      body,
+    })
+  }
+  return answer
+}
+
+const ways: Readonly<Record<string, (gateway: TestGateway, sent: Sent) => Promise<ClientAnswer>>> = {
+  'X-Goog-Upload-Protocol: raw': (gateway, sent) =>
+    upload(gateway, '', ['x-goog-upload-protocol', 'raw', 'content-type', 'video/mp4'], sent),
+  'uploadType=media': (gateway, sent) =>
+    upload(gateway, '?uploadType=media', ['content-type', 'video/mp4'], sent),
+  'a resumable upload': (gateway, sent) => uploadChunks(gateway, [{ ...sent, offset: 0 }]),
+}
+
+/** Behind what is measured comes what does not compress. */
+const noise = Buffer.alloc(300_000)
+for (let at = 0, random = 1; at < noise.length; at++) {
+  random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0
+  noise[at] = random >>> 24
+}
+const picture = Buffer.concat([pngOfSides(300, 200), noise])
+const encodeGzip = encoders['gzip'] as (bytes: Buffer) => Buffer
+const line = `${JSON.stringify({ key: 'a', request: { contents: [{ parts: [{ text: 'Hi' }] }] } })}\n`
+
+for (const [name, uploadBy] of Object.entries(ways)) {
+  await t.test(`${name}: a compressed file is measured, and goes to the provider as it was sent`, async t => {
+    const { provider, gateway } = await startFilesGateway(t)
+    for (const [encoding, encode] of Object.entries(encoders)) {
+      const body = encode(picture)
+      const answer = await uploadBy(gateway, { body, encoding })
+      t.equal(answer.status, 200, answer.body.toString())
+      t.match(
+        recordedObject(gateway, 'file', googleFileIn(answer).name)?.facts,
+        { mediaType: 'image/png', width: 300, height: 200, bytes: picture.length },
+        encoding,
+      )
+      const passed = provider.requests.at(-1)
+      t.ok(passed?.body.equals(body), 'the same bytes')
+      t.equal(passed?.headers['content-encoding'], encoding)
+    }
+    t.same(await gateway.charges(), [])
+  })
+
+  await t.test(`${name}: a compressed film is refused by its length where it is used`, async t => {
+    const models = { gemini: { provider: 'google', rubPerMillion: { input: '1', output: '1' } } }
+    const sizeLimit = { 'size-limit': { google: { videoSecondsMax: 60 } } }
+    const plugins = ['auth', 'model-router', sizeLimit, 'upstream-proxy', 'usage-tap']
+    const { provider, gateway } = await startFilesGateway(t, { models, plugins })
+    const use = async (seconds: number): Promise<ClientAnswer> => {
+      const film = mp4(seconds, { dataBytes: 300_000, isIndexLast: true })
+      const { uri } = googleFileIn(await uploadBy(gateway, { body: encodeGzip(film), encoding: 'gzip' }))
+      const parts = [{ fileData: { fileUri: uri, mimeType: 'video/mp4' } }]
+      return send(`${gateway.url}/v1beta/models/gemini:generateContent`, {
+        headers: ['x-goog-api-key', gateway.key, 'content-type', 'application/json'],
+        body: JSON.stringify({ contents: [{ role: 'user', parts }] }),
+      })
+    }
+
+    const refused = await use(61)
+    t.equal(refused.status, 413, refused.body.toString())
+    t.match(refused.body.toString(), /61 seconds long, and at most 60/)
+    t.notMatch(provider.requests.at(-1)?.path, /generateContent/, 'nothing is sent')
+    t.same(await gateway.charges(), [], 'nothing is owed')
+    t.equal((await use(60)).status, 200)
+    t.equal((await gateway.charges()).length, 1)
+    t.match(await gateway.balance(), { heldMicros: 0 })
+  })
+
+  const unreadable: readonly (readonly [string, Sent])[] = [
+    ['is cut off', { encoding: 'gzip', body: encodeGzip(picture).subarray(0, -20) }],
+    ['is not compressed', { encoding: 'gzip', body: picture }],
+    ['unpacks to far more', { encoding: 'gzip', body: encodeGzip(Buffer.alloc(32 << 20)) }],
+    ['is of a kind that nobody knows', { encoding: 'rot13', body: picture }],
+  ]
+  await t.test(`${name}: what cannot be read passes, and is not measured`, async t => {
+    const { provider, gateway } = await startFilesGateway(t)
+    for (const [what, sent] of unreadable) {
+      const answer = await uploadBy(gateway, sent)
+      t.equal(answer.status, 200, `${what}: ${answer.body.toString()}`)
+      t.ok(provider.requests.at(-1)?.body.equals(sent.body), 'the same bytes')
+      const known = recordedObject(gateway, 'file', googleFileIn(answer).name)
+      t.equal(known?.accountId, gateway.accountId)
+      t.same(known?.facts, {}, what)
+    }
+    t.same(await gateway.charges(), [])
+  })
+
+  await t.test(`${name}: no requests of a batch are read out of a compressed file`, async t => {
+    const { gateway } = await startFilesGateway(t)
+    const lines = Buffer.from(line.repeat(2))
+    const facts = async (sent: Sent) =>
+      recordedObject(gateway, 'file', googleFileIn(await uploadBy(gateway, sent)).name)?.facts
+    t.match((await facts({ body: lines, encoding: 'identity' }))?.batch, { requests: 2 })
+    t.same(await facts({ body: encodeGzip(lines), encoding: 'gzip' }), { bytes: lines.length })
+  })
+}
+
+/** As Google's own client for storage sends them: offsets count the bytes of the file. */
+await t.test('chunks that are compressed each for itself are measured together', async t => {
+  const { provider, gateway } = await startFilesGateway(t)
+  const encodeZstd = encoders['zstd'] as (bytes: Buffer) => Buffer
+  const chunks = [
+    { body: encodeGzip(picture.subarray(0, 100_000)), encoding: 'gzip', offset: 0 },
+    { body: picture.subarray(100_000, 200_000), encoding: 'identity', offset: 100_000 },
+    { body: encodeZstd(picture.subarray(200_000)), encoding: 'zstd', offset: 200_000 },
+  ]
+  const answer = await uploadChunks(gateway, chunks)
+  t.equal(answer.status, 200, answer.body.toString())
+  t.match(recordedObject(gateway, 'file', googleFileIn(answer).name)?.facts, {
+    mediaType: 'image/png',
+    width: 300,
+    height: 200,
+    bytes: picture.length,
+  })
+  const passed = provider.requests.slice(-3)
+  t.ok(passed.every(({ body }, index) => body.equals(chunks[index]?.body ?? Buffer.alloc(0))))
+})
+
+await t.test('a file that was compressed first and cut into chunks then is not measured', async t => {
+  const { provider, gateway } = await startFilesGateway(t)
+  const packed = encodeGzip(picture)
+  const half = packed.length >> 1
+  const answer = await uploadChunks(gateway, [
+    { body: packed.subarray(0, half), encoding: 'gzip', offset: 0 },
+    { body: packed.subarray(half), encoding: 'gzip', offset: half },
+  ])
+  t.equal(answer.status, 200, answer.body.toString())
+  const { name } = googleFileIn(answer)
+  t.ok(provider.files.get(name)?.bytes.equals(packed), 'all of it came')
+  t.same(recordedObject(gateway, 'file', name)?.facts, {})
+})
+
+await t.test(
+  'a chunk whose requests are no longer known hides them in the chunks behind it, too',
+  async t => {
+    const { gateway } = await startFilesGateway(t)
+    const bytes = Buffer.from(line)
+    const answer = await uploadChunks(gateway, [
+      { body: encodeGzip(bytes), encoding: 'gzip', offset: 0 },
+      { body: bytes, encoding: 'identity', offset: bytes.length },
+    ])
+    const facts = recordedObject(gateway, 'file', googleFileIn(answer).name)?.facts
+    t.same(facts, { bytes: 2 * bytes.length })
+  },
+)
