@@ -102,7 +102,13 @@ async function owedFor(
   if (outcome.kind === 'broken' && !reading.isTerminal) {
     return reading.hasOutput ? owedForDelivered(priced, reading) : undefined
   }
-  if (reading.lines.length > 0) return { lines: reading.lines, source: 'provider', flags: [] }
+  if (reading.lines.length > 0) {
+    // An error is charged by the last usage that was told before it.
+    const isSettled = reading.isTerminal || reading.hasError
+    return isSettled
+      ? { lines: reading.lines, source: 'provider', flags: [] }
+      : owedForDelivered(priced, reading)
+  }
   if (reading.hasOutput) {
     const { line, estimates } = await estimateUsage(estimatedRequest(priced), reading, priced.counter)
     return estimated([line], estimates, ['usage_missing'])
@@ -184,7 +190,7 @@ async function owedWhenAborted(priced: Priced, reading: UsageReading): Promise<O
   return isFree ? undefined : owedForDelivered(priced, reading)
 }
 
-/** An answer that is not whole: what the provider reported on the way, and an estimate of the rest. */
+/** What the provider reported, and an estimate of what came after its last report, as of an answer that is not whole. */
 async function owedForDelivered(priced: Priced, reading: UsageReading): Promise<Owed> {
   const { counter } = priced
   const [line] = reading.lines

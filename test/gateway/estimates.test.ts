@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
-import { callConfig } from '../fixtures/dialect-call.ts'
+import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
 import { checkMoney } from '../fixtures/exchange-ends.ts'
+import { send } from '../fixtures/http-client.ts'
 import { loopWork } from '../fixtures/loop-work.ts'
 import { chunked, headLines, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
@@ -9,6 +10,8 @@ import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
 /** 15 tokens of o200k for each sentence. */
 const sentence = 'Сегодня хорошая погода, и мы идём гулять в парк. '
 const tokensOf = (sentences: number): number => sentences * 15
+/** Anthropic counts more tokens than OpenAI in the same text. */
+const anthropicFactor = 1.1
 
 function events(texts: readonly string[]): Buffer {
   const lines = texts.map(
@@ -100,6 +103,36 @@ await t.test('a stream that its client leaves is charged by what was delivered u
   )
   await checkMoney(t, gateway)
 })
+
+await t.test(
+  'a stream that ends before its last usage is charged what was told, and for the text after it',
+  async t => {
+    const call = dialectCalls.find(({ name }) => name === 'anthropic') as DialectCall
+    const textEvent = call.events[call.eventsUntilText - 1] as string
+    const opening = call.events.slice(0, call.eventsUntilText - 1)
+    const delivered = [
+      ...opening,
+      ...Array.from({ length: 30 }, () => textEvent.replace(/Once[^"]+/, sentence)),
+    ]
+    const upstream = await startRawUpstream(t, () => ({
+      pieces: [streamHead, ...chunked([Buffer.from(delivered.join(''))])],
+    }))
+    const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
+    const charge = await counted(async () => {
+      const answer = await send(gateway.url + call.path(true), {
+        headers: call.keyHeader(gateway.key),
+        body: call.body(true),
+      })
+      t.match(answer, { isWhole: true, body: Buffer.from(delivered.join('')) })
+      return gateway.chargeOf(answer.requestId)
+    })
+    const { input, output = 0 } = charge?.usage ?? {}
+    t.match(charge, { usageSource: 'estimated', flags: ['usage_partial'], outcome: 'completed' })
+    t.equal(input, 12, 'the input is what the opening event told')
+    t.ok(Math.abs(output / tokensOf(30) / anthropicFactor - 1) < 0.05, `${output} tokens of output`)
+    await checkMoney(t, gateway)
+  },
+)
 
 await t.test('an answer that was made to take long holds up nobody', async t => {
   const gateway = await gatewayBefore(t, prompt => (prompt === 'bomb' ? ['a'.repeat(100_000)] : [sentence]))
