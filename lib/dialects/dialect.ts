@@ -42,6 +42,8 @@ export interface RequestFacts {
   readonly objects: readonly NamedObject[]
   /** Units known from the request alone: images asked for, characters to speak, seconds of video. */
   readonly units?: Meters
+  /** What the provider keeps of what the request goes on from: it is billed as input, and not in the body. */
+  readonly context?: Meters
   /** The provider keeps nothing of the answer, so that nobody can name it later. */
   readonly isForgotten?: boolean
   /** The answer names objects, which answers of this operation do not otherwise. */

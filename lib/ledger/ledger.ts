@@ -1,4 +1,4 @@
-import type { ObjectFacts, ObjectKind, UsageLine } from '../money/usage.ts'
+import type { Meters, ObjectFacts, ObjectKind, UsageLine } from '../money/usage.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
 import type { JobLedger } from './job-ledger.ts'
@@ -143,6 +143,8 @@ export interface Ledger extends JobLedger {
   /** Resolves when the object is on disk. The same object again is no error and changes nothing. */
   recordObject(object: ProviderObject): Promise<void>
   findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined>
+  /** What the first turn of an exchange was charged for; empty where nothing was, or not yet. */
+  findUsage(exchangeId: string): Promise<Meters>
   balance(accountId: string): Promise<Balance>
   /** Makes prices known by their hash, so that charges can be recomputed after the config changed. */
   recordPrices(prices: readonly Price[]): Promise<void>

@@ -1,5 +1,5 @@
 import type { ClientEvent } from '../dialects/session.ts'
-import type { Meters } from '../money/usage.ts'
+import { readAgain, type Meters } from '../money/usage.ts'
 import { audioTokens } from './turn-hold.ts'
 
 /** What a client has said by some moment of its session. */
@@ -14,13 +14,15 @@ export class Conversation {
   readonly #bytesPerToken: number
   #heard: Heard
   /** What the last turn read and said, by the provider's count. */
-  #counted: Meters = {}
+  #counted: Meters
   /** What was heard until then, which is in that count. */
   #heardAtCount: Heard = { textBytes: 0, audioSeconds: 0, imageTokens: 0 }
 
-  constructor(bytesPerToken: number, setupBytes: number) {
+  /** @param context what the provider keeps of a session that is resumed */
+  constructor(bytesPerToken: number, setupBytes: number, context: Meters = {}) {
     this.#bytesPerToken = bytesPerToken
     this.#heard = { textBytes: setupBytes, audioSeconds: 0, imageTokens: 0 }
+    this.#counted = readAgain(context)
   }
 
   get heard(): Heard {
@@ -38,13 +40,7 @@ export class Conversation {
 
   /** A turn was counted: what was heard until it began is in it, and what came while it ran is not. */
   count(meters: Meters, heardAtStart: Heard): void {
-    const sum = (...names: readonly (keyof Meters)[]): number =>
-      names.reduce((total, name) => total + (meters[name] ?? 0), 0)
-    this.#counted = {
-      input: sum('input', 'cachedInput', 'cacheWrite5m', 'cacheWrite1h', 'output'),
-      audioInput: sum('audioInput', 'cachedAudioInput', 'audioOutput'),
-      imageInput: sum('imageInput', 'imageOutput'),
-    }
+    this.#counted = readAgain(meters)
     this.#heardAtCount = heardAtStart
   }
 
@@ -55,7 +51,8 @@ export class Conversation {
     const images = imageInput + this.#heard.imageTokens - this.#heardAtCount.imageTokens
     return {
       input: input + Math.ceil(textBytes / this.#bytesPerToken),
-      audioInput: audioInput + audioTokens(this.#heard.audioSeconds - this.#heardAtCount.audioSeconds, 'heard'),
+      audioInput:
+        audioInput + audioTokens(this.#heard.audioSeconds - this.#heardAtCount.audioSeconds, 'heard'),
       ...(images > 0 && { imageInput: images }),
     }
   }

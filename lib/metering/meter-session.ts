@@ -25,14 +25,15 @@ interface SessionContext {
 export function meterSession(exchange: Exchange, context: SessionContext): SessionMeter | undefined {
   const { provider, price, modelName, upstreamModelName } = exchange.get('target')
   const { match } = exchange.get('route')
+  const request = exchange.get('request')
   const protocol = match.operation.session
   if (price === undefined || protocol === undefined) return undefined
   const meter = new SessionMeter({
     reader: protocol.createReader({ providerKind: provider.kind, isPricedBySecond: isPricedBySecond(price) }),
     money: new SessionMoney(exchange, { ...context, price }),
-    conversation: new Conversation(context.config.hold.bytesPerToken, exchange.get('request').textBytes),
+    conversation: new Conversation(context.config.hold.bytesPerToken, request.textBytes, request.context),
     model: {
-      asked: match.pathModel ?? exchange.get('request').model ?? '',
+      asked: match.pathModel ?? request.model ?? '',
       canonical: modelName,
       upstream: upstreamModelName,
     },

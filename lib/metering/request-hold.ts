@@ -3,7 +3,7 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import type { Target } from '../exchange-facts.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { parseRoubles } from '../money/amount.ts'
-import { addMeters } from '../money/usage.ts'
+import { addMeters, tokensOf } from '../money/usage.ts'
 import { holdAmount } from '../money/hold-amount.ts'
 import { mediaAllowance } from './media-allowance.ts'
 
@@ -26,7 +26,7 @@ export function outputTokens(
 /** The most tokens an exchange is expected to take, input and output. */
 export function requestTokens(target: Target, facts: RequestFacts, hold: Config['hold']): number {
   const output = outputTokens(target, facts, hold) * facts.candidates
-  return Math.ceil(facts.textBytes / hold.bytesPerToken) + output
+  return Math.ceil(facts.textBytes / hold.bytesPerToken) + tokensOf(facts.context ?? {}) + output
 }
 
 /**
@@ -50,7 +50,7 @@ function holdFor(target: Target, facts: RequestFacts, hold: Config['hold'], toke
     mediaMicros,
     outputTokens: tokens,
     candidates: facts.candidates,
-    units: addMeters(mediaAllowance(unset, price), facts.units),
+    units: addMeters(addMeters(mediaAllowance(unset, price), facts.units), facts.context),
     variant: facts.unitsVariant,
   })
   return Math.max(1, amountMicros)

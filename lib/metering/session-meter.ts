@@ -182,7 +182,7 @@ export class SessionMeter implements SessionTap {
           if (!this.#isRepeated(event.id)) await this.#chargeAside(event.usage)
           break
         case 'named':
-          await this.#options.money.record(event.object)
+          await this.#options.money.record(event.object, this.#options.conversation.nextInput())
           break
         case 'refused':
           this.#withdraw(event.id)

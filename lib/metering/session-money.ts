@@ -156,10 +156,12 @@ export class SessionMoney {
     else await this.#charge(turn, this.#estimate(turn, input, hasOutput ? [] : ['ambiguous']), kind)
   }
 
-  async record(object: NamedObject): Promise<void> {
+  /** @param context what whoever goes on from the object begins with */
+  async record(object: NamedObject, context: Meters): Promise<void> {
     const { provider, credential } = this.#target
     await this.#context.ledger.recordObject({
       ...object,
+      facts: { context },
       provider: provider.name,
       accountId: this.#exchange.get('key').accountId,
       credential: credential.name,

@@ -1,10 +1,10 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Config, ProviderConfig } from '../config/config.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
 import type { NamedObject } from '../money/usage.ts'
 import { withCredential, type ChosenProvider } from './choose-provider.ts'
+import { inGroups } from './in-groups.ts'
 
 interface OwnerContext {
   readonly config: Config
@@ -17,9 +17,6 @@ export interface ObjectOwner {
   readonly chosen: ChosenProvider | undefined
   readonly objects: readonly ProviderObject[]
 }
-
-/** Names that are looked for in one turn of the event loop. */
-const atOnce = 50
 
 /** Google's own, beside what the config names: files have this address also where a proxy stands before it. */
 const googleHost = 'generativelanguage.googleapis.com'
@@ -41,16 +38,10 @@ export async function ownerOfObjects(
   const own = distinct(referred.filter(({ host }) => host === undefined || isOwnHost(host, providers)))
   // All of them are looked for at every provider, so that it takes as long whoever owns what.
   const isStrict = context.config.isolation === 'strict'
-  const found: (ProviderObject | undefined)[] = []
-  for (let start = 0; start < own.length; start += atOnce) {
-    // Requests with thousands of names keep nobody else waiting.
-    if (start > 0) await setImmediate()
-    const group = own.slice(start, start + atOnce).map(async named => {
-      const known = await findEverywhere(context.ledger, named, providers)
-      return known.find(object => object.accountId === accountId) ?? (isStrict ? undefined : known[0])
-    })
-    found.push(...(await Promise.all(group)))
-  }
+  const found = await inGroups(own, async named => {
+    const known = await findEverywhere(context.ledger, named, providers)
+    return known.find(object => object.accountId === accountId) ?? (isStrict ? undefined : known[0])
+  })
   let chosen: ChosenProvider | undefined
   for (const [index, object] of found.entries()) {
     if (object === undefined) {

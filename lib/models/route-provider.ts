@@ -16,6 +16,8 @@ export interface ProviderRoute {
   readonly isPinned: boolean
   /** What is known of the object that the path names. */
   readonly object?: ProviderObject
+  /** What is known of those that the body names. */
+  readonly inBody?: readonly ProviderObject[]
 }
 
 /**
@@ -36,8 +38,10 @@ export async function routeProvider(
     const accountId = exchange.find('key')?.accountId
     const { chosen, objects } = await ownerOfObjects(context, accountId, dialect.name, referred, providerName)
     const object = objects.find(({ kind, id }) => kind === match.object?.kind && id === match.object.id)
-    if (chosen !== undefined)
-      return { providers: [chosen], isPinned: true, ...(object !== undefined && { object }) }
+    if (chosen !== undefined) {
+      const inBody = objects.filter(one => one !== object)
+      return { providers: [chosen], isPinned: true, ...(object !== undefined && { object }), inBody }
+    }
   }
   const providers =
     model === undefined

@@ -9,6 +9,7 @@ import type { ScannedRequest } from '../scan-request.ts'
 import { factsOfCache } from './cache-source.ts'
 import { isPriced } from './is-priced.ts'
 import { factsOfSource } from './job-source.ts'
+import { keptContext } from './kept-context.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 import { planBatch, type BatchPlan } from './plan-batch.ts'
 import { requestedModel } from './requested-model.ts'
@@ -47,7 +48,7 @@ export async function routeRequest(
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
   const plan = await planIfBatch(context, exchange, route, facts)
   const place: ProviderRoute = plan ?? (await routeProvider(context, exchange, route, facts, model))
-  const { providers, isPinned, object } = place
+  const { providers, isPinned, object, inBody } = place
   const targetAt = (index: number): Target | undefined => {
     const chosen = providers[index]
     if (chosen === undefined) return undefined
@@ -67,7 +68,8 @@ export async function routeRequest(
     }
   }
   const target = targetAt(0) as Target
-  return { request: facts, target }
+  if (price === undefined || inBody === undefined) return { request: facts, target }
+  return { request: { ...facts, context: await keptContext(context.ledger, inBody) }, target }
 }
 
 /** A batch has no model of its own: those of its requests decide. */

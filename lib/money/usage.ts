@@ -77,6 +77,8 @@ export interface ObjectFacts {
   readonly isForBatch?: boolean
   /** Of a cached content, for as long as it was paid. */
   readonly cacheTerm?: CacheTerm
+  /** What whoever goes on from it gives the model to read again, where its exchange's charge does not tell. */
+  readonly context?: Meters
   /** What a batch of its lines would ask for. */
   readonly batch?: BatchFacts
   /** Of a file that a provider made: the batch whose results stand in it. */
@@ -167,6 +169,29 @@ export interface UsageReading {
   readonly flags: readonly string[]
   /** The answer is about work that goes on after it, or that has come to its end. */
   readonly job?: JobSighting
+}
+
+/** What a model has read and said, as the input of a request that goes on from it. */
+export function readAgain(used: Readonly<Meters>): Meters {
+  const sums: Meters = {}
+  for (const [meter, units] of Object.entries(used) as [Meter, number][]) {
+    const input = inputAgain[meter]
+    if (input !== undefined && units > 0) sums[input] = (sums[input] ?? 0) + units
+  }
+  return sums
+}
+
+const inputAgain: { readonly [M in Meter]?: Meter } = {
+  input: 'input',
+  cachedInput: 'input',
+  cacheWrite5m: 'input',
+  cacheWrite1h: 'input',
+  output: 'input',
+  audioInput: 'audioInput',
+  cachedAudioInput: 'audioInput',
+  audioOutput: 'audioInput',
+  imageInput: 'imageInput',
+  imageOutput: 'imageInput',
 }
 
 /** Two sets of units together. */

@@ -20,7 +20,9 @@ import type {
 import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
 import { canonicalPrice } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
-import type { ObjectKind } from '../money/usage.ts'
+import type { Meters, ObjectKind } from '../money/usage.ts'
+import { chargedUsage, selectCharged } from './charged-usage.ts'
+import type { ChargedRow } from './charged-usage.ts'
 import { objectRecord, selectObject } from './object-record.ts'
 import type { ObjectRow } from './object-record.ts'
 import { postgresCharge } from './postgres-charge.ts'
@@ -162,6 +164,11 @@ export class PostgresLedger implements Ledger {
   async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
     const [row] = await this.#options.queries.all<ObjectRow>(selectObject, [provider, kind, storable(id)])
     return objectRecord(row)
+  }
+
+  async findUsage(exchangeId: string): Promise<Meters> {
+    const [row] = await this.#options.queries.all<ChargedRow>(selectCharged, [exchangeId])
+    return chargedUsage(row)
   }
 
   async balance(accountId: string): Promise<Balance> {

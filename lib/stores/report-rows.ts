@@ -36,7 +36,8 @@ export interface AccountRow {
   readonly held_micros: Micros
 }
 
-function sumOfLines(lines: readonly ChargeLine[]): Meters {
+/** What was used, by meter, whatever model it was used of. */
+export function sumOfLines(lines: readonly ChargeLine[]): Meters {
   const sum: Record<string, number> = {}
   for (const line of lines) {
     for (const [meter, units] of Object.entries(line.meters)) sum[meter] = (sum[meter] ?? 0) + units

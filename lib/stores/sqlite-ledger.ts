@@ -15,9 +15,11 @@ import type {
 import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
 import { canonicalPrice } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
-import type { ObjectKind } from '../money/usage.ts'
+import type { Meters, ObjectKind } from '../money/usage.ts'
 import { OpenList } from '../pipeline/open-list.ts'
 import { chargeOperation } from './charge-operation.ts'
+import { chargedUsage, selectCharged } from './charged-usage.ts'
+import type { ChargedRow } from './charged-usage.ts'
 import { objectRecord, selectObject } from './object-record.ts'
 import type { ObjectRow } from './object-record.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
@@ -63,6 +65,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   readonly #knownPrices: Set<string>
   readonly #openHolds = new OpenList<SqliteHold>()
   readonly #findObject: SqliteStatement
+  readonly #findCharged: SqliteStatement
   readonly #jobs: SqliteJobs
 
   constructor(options: SqliteLedgerOptions) {
@@ -73,6 +76,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     this.#book = options.book
     this.#knownPrices = new Set(options.priceHashes)
     this.#findObject = options.reader.prepare(selectObject)
+    this.#findCharged = options.reader.prepare(selectCharged)
     this.#jobs = new SqliteJobs({
       ...options,
       holds: options.jobHolds,
@@ -174,6 +178,10 @@ export class SqliteLedger implements Ledger, HoldKeeper {
 
   async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
     return objectRecord(this.#findObject.get(provider, kind, id) as ObjectRow | undefined)
+  }
+
+  async findUsage(exchangeId: string): Promise<Meters> {
+    return chargedUsage(this.#findCharged.get(exchangeId) as ChargedRow | undefined)
   }
 
   async balance(accountId: string): Promise<Balance> {

@@ -1,7 +1,7 @@
 import type { Job, JobName, NewJob } from '../jobs/job.ts'
 import type { Balance, ChargeRequest, ChargeResult, HoldRequest, ProviderObject } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
-import type { ObjectKind, UsageLine } from '../money/usage.ts'
+import type { Meters, ObjectKind, UsageLine } from '../money/usage.ts'
 import type { ErrorMessage } from './error-message.ts'
 
 /** A charge on its way to the ledger: its prices by their hash. */
@@ -21,6 +21,7 @@ export type LedgerOperations = {
   recordPrices(prices: readonly Price[]): Promise<void>
   recordObject(object: ProviderObject): Promise<void>
   findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined>
+  findUsage(exchangeId: string): Promise<Meters>
   balance(accountId: string): Promise<Balance>
   findJob(name: JobName): Promise<Job | undefined>
   dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]>

@@ -32,6 +32,7 @@ export class LedgerServer {
     },
     recordObject: object => this.#ledger.recordObject(object),
     findObject: (provider, kind, id) => this.#ledger.findObject(provider, kind, id),
+    findUsage: exchangeId => this.#ledger.findUsage(exchangeId),
     balance: accountId => this.#ledger.balance(accountId),
     findJob: name => this.#ledger.findJob(name),
     dueJobs: (limit, leaseMs) => this.#ledger.dueJobs(limit, leaseMs),

@@ -10,7 +10,7 @@ import type {
   ProviderObject,
 } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
-import type { ObjectKind } from '../money/usage.ts'
+import type { Meters, ObjectKind } from '../money/usage.ts'
 import { errorOf } from './error-message.ts'
 import type { HoldNews, LedgerOperations, SentCharge } from './ledger-operations.ts'
 import type { Operations, Peer } from './peer.ts'
@@ -105,6 +105,10 @@ export class RemoteLedger implements Ledger {
 
   findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
     return this.#peer.ask('findObject', provider, kind, id)
+  }
+
+  findUsage(exchangeId: string): Promise<Meters> {
+    return this.#peer.ask('findUsage', exchangeId)
   }
 
   balance(accountId: string): Promise<Balance> {

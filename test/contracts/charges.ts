@@ -83,6 +83,23 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
+  await t.test('what an exchange was charged for is found by it, also after a restart', async t => {
+    const store = await open(t)
+    const account = await accountWith(store, 100)
+    const [hold, other] = [await holdOf(store, account, 5), await holdOf(store, account, 5)]
+    t.strictSame(await store.ledger.findUsage(hold.exchangeId), {}, 'nothing yet')
+    const lines = [
+      { usage: { meters: { input: 1, cachedInput: 4 } }, price: testPrice },
+      { usage: { model: 'n', meters: { input: 2, output: 3 } }, price: testPrice },
+    ]
+    await store.ledger.charge(hold, chargeOf({}, { lines }))
+    await store.ledger.charge(other, chargeOf({ output: 1 }))
+    const used = { input: 3, cachedInput: 4, output: 3 }
+    t.strictSame(await store.ledger.findUsage(hold.exchangeId), used)
+    const again = await store.restart()
+    t.strictSame(await again.ledger.findUsage(hold.exchangeId), used)
+  })
+
   await t.test('what was held and charged is the same after a restart', async t => {
     const store = await open(t)
     const account = await accountWith(store, 100)

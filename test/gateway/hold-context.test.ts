@@ -1,0 +1,282 @@
+import t, { type Test } from 'tap'
+import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import {
+  chunked,
+  headLines,
+  plainAnswer,
+  startRawUpstream,
+  type RawAnswer,
+} from '../fixtures/raw-upstream.ts'
+import { startTestGateway, until, type ConfigSections, type TestGateway } from '../fixtures/test-gateway.ts'
+
+/** Micro-roubles a token, which is roubles a million. */
+const prices = { input: 100, cachedInput: 10, output: 400, cacheStorage: 1 }
+/** Of each request, asked for or not. */
+const outputMax = 100
+/** What each of the conversations below has come to. */
+const contextTokens = 200_000
+
+/** One way to go on from what a provider keeps. */
+interface Way {
+  readonly name: string
+  readonly path: string
+  /** What makes the conversation, or what is put into a cache. */
+  readonly first: { readonly path?: string; readonly body: object }
+  readonly next: object
+  /** The answer of the provider to both, as a document or as events. */
+  readonly answer: (path: string, isStreaming: boolean) => RawAnswer
+  /** What the context is held for, a token. */
+  readonly rate: number
+  /** What the first request costs, and the second. */
+  readonly costMicros: readonly [number, number]
+}
+
+const json = (body: object): RawAnswer =>
+  plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(body))
+
+function events(bodies: readonly { readonly type: string }[]): RawAnswer {
+  const head = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
+  const pieces = bodies.map(body => Buffer.from(`event: ${body.type}\ndata: ${JSON.stringify(body)}\n\n`))
+  return { pieces: [head, ...chunked(pieces)] }
+}
+
+const readCost = 90_000 * prices.input + 100_000 * prices.cachedInput + 10_000 * prices.output
+
+const usage = {
+  input_tokens: 190_000,
+  input_tokens_details: { cached_tokens: 100_000 },
+  output_tokens: 10_000,
+  output_tokens_details: { reasoning_tokens: 4000 },
+  total_tokens: 200_000,
+}
+const item = (id: string): object => ({ type: 'message', id, role: 'assistant', content: [] })
+const response = {
+  id: 'resp_1',
+  object: 'response',
+  status: 'completed',
+  model: 'gpt-5',
+  output: [item('msg_1'), item('msg_2')],
+  usage,
+}
+
+const responseWay = (name: string, stream: boolean): Way => ({
+  name,
+  path: '/v1/responses',
+  first: { body: { model: 'gpt-5', input: 'Hi', stream } },
+  next: { model: 'gpt-5', input: 'Go on', stream, previous_response_id: 'resp_1' },
+  answer: (_path, isStreaming) =>
+    isStreaming
+      ? events([
+          {
+            type: 'response.created',
+            response: { ...response, status: 'in_progress', usage: null },
+          } as never,
+          { type: 'response.completed', response } as never,
+        ])
+      : json(response),
+  rate: prices.input,
+  costMicros: [readCost, readCost],
+})
+
+const interactionWay: Way = {
+  name: 'an interaction',
+  path: '/v1beta/interactions',
+  first: { body: { model: 'gemini-3', input: 'Hi' } },
+  next: { model: 'gemini-3', input: 'Go on', previous_interaction_id: 'int_1' },
+  answer: () =>
+    json({
+      id: 'int_1',
+      model: 'gemini-3',
+      status: 'completed',
+      outputs: [{ type: 'text', text: 'Yes.' }],
+      usage: {
+        total_input_tokens: 190_000,
+        total_cached_tokens: 100_000,
+        total_output_tokens: 6000,
+        total_thought_tokens: 4000,
+        total_tokens: 200_000,
+      },
+    }),
+  rate: prices.input,
+  costMicros: [readCost, readCost],
+}
+
+const cacheWay: Way = {
+  name: 'a cached content',
+  path: '/v1beta/models/gemini-3:generateContent',
+  first: {
+    path: '/v1beta/cachedContents',
+    body: { model: 'models/gemini-3', contents: [{ parts: [{ text: 'Long words.' }] }], ttl: '3600s' },
+  },
+  next: { contents: [{ parts: [{ text: 'Go on' }] }], cachedContent: 'cachedContents/abc' },
+  answer: path =>
+    path.endsWith('cachedContents')
+      ? json({
+          name: 'cachedContents/abc',
+          model: 'models/gemini-3',
+          createTime: '2026-08-19T14:00:00Z',
+          expireTime: '2026-08-19T15:00:00Z',
+          usageMetadata: { totalTokenCount: contextTokens },
+        })
+      : json({
+          candidates: [{ content: { parts: [{ text: 'Yes.' }] }, finishReason: 'STOP' }],
+          usageMetadata: {
+            promptTokenCount: contextTokens + 5,
+            cachedContentTokenCount: contextTokens,
+            candidatesTokenCount: 2,
+            totalTokenCount: contextTokens + 7,
+          },
+        }),
+  rate: prices.cachedInput,
+  costMicros: [
+    contextTokens * (prices.input + prices.cacheStorage),
+    5 * prices.input + contextTokens * prices.cachedInput + 2 * prices.output,
+  ],
+}
+
+const ways: readonly Way[] = [
+  responseWay('a response', false),
+  responseWay('a response that is streamed', true),
+  interactionWay,
+  cacheWay,
+]
+
+interface Started {
+  readonly gateway: TestGateway
+  readonly sent: () => number
+  /** While it is set, the provider keeps what it was asked. */
+  readonly keep: (answered: Promise<void>) => void
+  readonly ask: (path: string, body: object) => Promise<ClientAnswer>
+}
+
+const model = { provider: 'somebody', outputTokensMax: outputMax, rubPerMillion: texts(prices) }
+
+function texts(rates: Readonly<Record<string, number>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(rates).map(([meter, rate]) => [meter, String(rate)]))
+}
+
+async function start(t: Test, answer: Way['answer'], rub: number): Promise<Started> {
+  let kept: Promise<void> | undefined
+  const upstream = await startRawUpstream(t, async ({ path, body }) => {
+    await kept
+    return answer(path, body.includes('"stream":true'))
+  })
+  const config = configFor(upstream.origin)
+  const gateway = await startTestGateway(t, { config, rub })
+  return {
+    gateway,
+    sent: () => upstream.requests.length,
+    keep(answered) {
+      kept = answered
+    },
+    ask: asks(gateway),
+  }
+}
+
+function configFor(origin: string): ConfigSections {
+  const dialects = { openai: { baseUrl: `${origin}/v1` }, google: { baseUrl: `${origin}/v1beta` } }
+  return {
+    providers: { somebody: { credentials: ['c'], dialects } },
+    defaultProvider: { openai: 'somebody', google: 'somebody' },
+    models: { 'gpt-5': model, 'gemini-3': model },
+  }
+}
+
+function asks({ url, key }: TestGateway): Started['ask'] {
+  return (path, body) =>
+    send(url + path, {
+      headers: ['authorization', `Bearer ${key}`, 'content-type', 'application/json'],
+      body: JSON.stringify(body),
+    })
+}
+
+/** What is held for a request that goes on from so much. */
+function holdMicros(body: object, contextMicros: number): number {
+  const text = Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 3)
+  return text * prices.input + contextMicros + outputMax * prices.output
+}
+
+const roubles = (micros: number): string => (micros / 1e6).toFixed(6)
+
+/** Makes what the others go on from. */
+async function begin(t: Test, { ask, gateway }: Started, way: Way): Promise<void> {
+  const { status, requestId, body } = await ask(way.first.path ?? way.path, way.first.body)
+  t.equal(status, 200, body.toString())
+  t.equal((await gateway.chargeOf(requestId))?.amount, roubles(way.costMicros[0]))
+}
+
+for (const way of ways) {
+  await t.test(`what goes on from ${way.name} is refused where the money is too little for both`, async t => {
+    const holds = holdMicros(way.next, contextTokens * way.rate)
+    const leftMicros = holds - 1
+    const started = await start(t, way.answer, (way.costMicros[0] + leftMicros) / 1e6)
+    await begin(t, started, way)
+
+    const refused = await started.ask(way.path, way.next)
+
+    t.equal(refused.status, 402)
+    const text = refused.body.toString()
+    t.match(text, roubles(holds), 'what it takes')
+    t.match(text, roubles(leftMicros), 'and what there is')
+    t.equal(started.sent(), 1)
+    const alone = Object.fromEntries(
+      Object.entries(way.next).filter(([name]) => !/^(?:previous|cached)/.test(name)),
+    )
+    t.equal((await started.ask(way.path, alone)).status, 200, 'one that names nothing is held for as before')
+  })
+
+  await t.test(`of many that go on from ${way.name} at once those pass that there is money for`, async t => {
+    const moneyFor = 4
+    const holds = holdMicros(way.next, contextTokens * way.rate)
+    const started = await start(t, way.answer, (way.costMicros[0] + moneyFor * holds + holds - 1) / 1e6)
+    const { gateway, ask, keep, sent } = started
+    await begin(t, started, way)
+    const { promise, resolve: letGo } = Promise.withResolvers<void>()
+    keep(promise)
+
+    const asked = Array.from({ length: 40 }, () => ask(way.path, way.next))
+    let refused = 0
+    for (const one of asked) void one.then(({ status }) => (refused += status === 402 ? 1 : 0))
+    await until(() => refused === 40 - moneyFor)
+    await until(() => sent() === 1 + moneyFor)
+    await until(async () => (await gateway.balance()).heldMicros === moneyFor * holds)
+    letGo()
+
+    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    t.equal(statuses.filter(status => status === 200).length, moneyFor)
+    const charges = await gateway.charges()
+    t.same(
+      charges.map(({ amount, flags }) => [amount, flags]),
+      [way.costMicros[0], ...Array.from({ length: moneyFor }, () => way.costMicros[1])].map(micros => [
+        roubles(micros),
+        [],
+      ]),
+      'charged by what the provider counted, as before',
+    )
+    t.same(await gateway.breaches(), [])
+  })
+
+  await t.test(`${way.name} is as long after the gateway was started anew`, async t => {
+    const first = await start(t, way.answer, 1000)
+    await begin(t, first, way)
+    await first.gateway.gateway.close(1000)
+    const upstream = await startRawUpstream(t, ({ path }) => way.answer(path, false))
+    const { promise, resolve: letGo } = Promise.withResolvers<void>()
+    const { answer } = upstream
+    upstream.answer = async request => {
+      await promise
+      return answer(request)
+    }
+    const config = { ...configFor(upstream.origin), store: `sqlite:${first.gateway.storeFile}` }
+    const gateway = await startTestGateway(t, { config, beside: first.gateway })
+
+    const answering = asks(gateway)(way.path, way.next)
+    await until(() => upstream.requests.length === 1)
+    const holds = holdMicros(way.next, contextTokens * way.rate)
+    await until(async () => (await gateway.balance()).heldMicros > 0)
+    t.equal((await gateway.balance()).heldMicros, holds)
+    letGo()
+    t.equal((await answering).status, 200)
+    t.same(await gateway.breaches(), [])
+  })
+}
