@@ -1,5 +1,14 @@
 import t, { type Test } from 'tap'
-import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import {
+  askJson,
+  contextConfig,
+  contextPrices,
+  contextTokens,
+  holdMicros,
+  longResponse,
+  longResponseMicros,
+} from '../fixtures/context-gateway.ts'
+import type { ClientAnswer } from '../fixtures/http-client.ts'
 import {
   chunked,
   headLines,
@@ -7,14 +16,7 @@ import {
   startRawUpstream,
   type RawAnswer,
 } from '../fixtures/raw-upstream.ts'
-import { startTestGateway, until, type ConfigSections, type TestGateway } from '../fixtures/test-gateway.ts'
-
-/** Micro-roubles a token, which is roubles a million. */
-const prices = { input: 100, cachedInput: 10, output: 400, cacheStorage: 1 }
-/** Of each request, asked for or not. */
-const outputMax = 100
-/** What each of the conversations below has come to. */
-const contextTokens = 200_000
+import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 
 /** One way to go on from what a provider keeps. */
 interface Way {
@@ -40,25 +42,6 @@ function events(bodies: readonly { readonly type: string }[]): RawAnswer {
   return { pieces: [head, ...chunked(pieces)] }
 }
 
-const readCost = 90_000 * prices.input + 100_000 * prices.cachedInput + 10_000 * prices.output
-
-const usage = {
-  input_tokens: 190_000,
-  input_tokens_details: { cached_tokens: 100_000 },
-  output_tokens: 10_000,
-  output_tokens_details: { reasoning_tokens: 4000 },
-  total_tokens: 200_000,
-}
-const item = (id: string): object => ({ type: 'message', id, role: 'assistant', content: [] })
-const response = {
-  id: 'resp_1',
-  object: 'response',
-  status: 'completed',
-  model: 'gpt-5',
-  output: [item('msg_1'), item('msg_2')],
-  usage,
-}
-
 const responseWay = (name: string, stream: boolean): Way => ({
   name,
   path: '/v1/responses',
@@ -69,13 +52,13 @@ const responseWay = (name: string, stream: boolean): Way => ({
       ? events([
           {
             type: 'response.created',
-            response: { ...response, status: 'in_progress', usage: null },
+            response: { ...longResponse, status: 'in_progress', usage: null },
           } as never,
-          { type: 'response.completed', response } as never,
+          { type: 'response.completed', response: longResponse } as never,
         ])
-      : json(response),
-  rate: prices.input,
-  costMicros: [readCost, readCost],
+      : json(longResponse),
+  rate: contextPrices.input,
+  costMicros: [longResponseMicros, longResponseMicros],
 })
 
 const interactionWay: Way = {
@@ -97,8 +80,8 @@ const interactionWay: Way = {
         total_tokens: 200_000,
       },
     }),
-  rate: prices.input,
-  costMicros: [readCost, readCost],
+  rate: contextPrices.input,
+  costMicros: [longResponseMicros, longResponseMicros],
 }
 
 const cacheWay: Way = {
@@ -127,10 +110,10 @@ const cacheWay: Way = {
             totalTokenCount: contextTokens + 7,
           },
         }),
-  rate: prices.cachedInput,
+  rate: contextPrices.cachedInput,
   costMicros: [
-    contextTokens * (prices.input + prices.cacheStorage),
-    5 * prices.input + contextTokens * prices.cachedInput + 2 * prices.output,
+    contextTokens * (contextPrices.input + contextPrices.cacheStorage),
+    5 * contextPrices.input + contextTokens * contextPrices.cachedInput + 2 * contextPrices.output,
   ],
 }
 
@@ -149,19 +132,13 @@ interface Started {
   readonly ask: (path: string, body: object) => Promise<ClientAnswer>
 }
 
-const model = { provider: 'somebody', outputTokensMax: outputMax, rubPerMillion: texts(prices) }
-
-function texts(rates: Readonly<Record<string, number>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(rates).map(([meter, rate]) => [meter, String(rate)]))
-}
-
 async function start(t: Test, answer: Way['answer'], rub: number): Promise<Started> {
   let kept: Promise<void> | undefined
   const upstream = await startRawUpstream(t, async ({ path, body }) => {
     await kept
     return answer(path, body.includes('"stream":true'))
   })
-  const config = configFor(upstream.origin)
+  const config = contextConfig(upstream.origin)
   const gateway = await startTestGateway(t, { config, rub })
   return {
     gateway,
@@ -169,31 +146,8 @@ async function start(t: Test, answer: Way['answer'], rub: number): Promise<Start
     keep(answered) {
       kept = answered
     },
-    ask: asks(gateway),
+    ask: (path, body) => askJson(gateway, path, body),
   }
-}
-
-function configFor(origin: string): ConfigSections {
-  const dialects = { openai: { baseUrl: `${origin}/v1` }, google: { baseUrl: `${origin}/v1beta` } }
-  return {
-    providers: { somebody: { credentials: ['c'], dialects } },
-    defaultProvider: { openai: 'somebody', google: 'somebody' },
-    models: { 'gpt-5': model, 'gemini-3': model },
-  }
-}
-
-function asks({ url, key }: TestGateway): Started['ask'] {
-  return (path, body) =>
-    send(url + path, {
-      headers: ['authorization', `Bearer ${key}`, 'content-type', 'application/json'],
-      body: JSON.stringify(body),
-    })
-}
-
-/** What is held for a request that goes on from so much. */
-function holdMicros(body: object, contextMicros: number): number {
-  const text = Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 3)
-  return text * prices.input + contextMicros + outputMax * prices.output
 }
 
 const roubles = (micros: number): string => (micros / 1e6).toFixed(6)
@@ -267,10 +221,10 @@ for (const way of ways) {
       await promise
       return answer(request)
     }
-    const config = { ...configFor(upstream.origin), store: `sqlite:${first.gateway.storeFile}` }
+    const config = { ...contextConfig(upstream.origin), store: `sqlite:${first.gateway.storeFile}` }
     const gateway = await startTestGateway(t, { config, beside: first.gateway })
 
-    const answering = asks(gateway)(way.path, way.next)
+    const answering = askJson(gateway, way.path, way.next)
     await until(() => upstream.requests.length === 1)
     const holds = holdMicros(way.next, contextTokens * way.rate)
     await until(async () => (await gateway.balance()).heldMicros > 0)

@@ -1,0 +1,96 @@
+import t, { type Test } from 'tap'
+import {
+  askJson,
+  contextConfig,
+  contextPrices,
+  contextTokens,
+  holdMicros,
+  longResponse,
+  quotedMicros,
+} from '../fixtures/context-gateway.ts'
+import { jobConfig } from '../fixtures/job-gateway.ts'
+import { responseUsage, startJobProvider } from '../fixtures/job-provider.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway, until, type ConfigSections, type TestGateway } from '../fixtures/test-gateway.ts'
+
+const path = '/v1/responses'
+const contextMicros = contextTokens * contextPrices.input
+const saidMicros = longResponse.usage.output_tokens * contextPrices.input
+
+async function start(t: Test, answer: object, sections: ConfigSections = {}): Promise<TestGateway> {
+  const upstream = await startRawUpstream(t, () =>
+    plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(answer)),
+  )
+  return await startTestGateway(t, { config: { ...contextConfig(upstream.origin), ...sections } })
+}
+
+const first = { model: 'gpt-5', input: 'Hi' }
+const onward = { model: 'gpt-5', input: 'Go on', previous_response_id: 'resp_1' }
+
+await t.test('items that are named count with all that was said beside them, and once', async t => {
+  const gateway = await start(t, longResponse)
+  await askJson(gateway, path, first)
+  const refer = (...ids: string[]) => ids.map(id => ({ type: 'item_reference', id }))
+  const one = { model: 'gpt-5', input: refer('msg_1') }
+  const both = { model: 'gpt-5', input: refer('msg_1', 'msg_2', 'msg_1') }
+  const twice = { ...both, previous_response_id: 'resp_1' }
+
+  t.equal(await quotedMicros(gateway, path, one), holdMicros(one, saidMicros))
+  t.equal(await quotedMicros(gateway, path, both), holdMicros(both, saidMicros))
+  t.equal(await quotedMicros(gateway, path, twice), holdMicros(twice, contextMicros), 'with their response')
+})
+
+await t.test('an answer in sound that a chat goes on from counts with what was said', async t => {
+  const usage = {
+    prompt_tokens: 5000,
+    completion_tokens: 3000,
+    completion_tokens_details: { audio_tokens: 2000 },
+    total_tokens: 8000,
+  }
+  const message = { role: 'assistant', audio: { id: 'audio_1', transcript: 'Yes.', data: 'AAAA' } }
+  const gateway = await start(t, {
+    object: 'chat.completion',
+    model: 'gpt-5',
+    choices: [{ index: 0, message }],
+    usage,
+  })
+  const chat = '/v1/chat/completions'
+  const ask = {
+    model: 'gpt-5',
+    messages: [{ role: 'user', content: 'Hi' }],
+    audio: { voice: 'a', format: 'wav' },
+  }
+  await askJson(gateway, chat, ask)
+  const next = { ...ask, messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }
+  t.equal(await quotedMicros(gateway, chat, next), holdMicros(next, 3000 * contextPrices.input))
+})
+
+await t.test('a background response counts from when its end was seen', async t => {
+  const provider = await startJobProvider(t)
+  const gateway = await startTestGateway(t, { config: jobConfig(provider.origin, 20) })
+  await askJson(gateway, path, { ...first, background: true })
+  const running = await quotedMicros(gateway, path, onward)
+
+  provider.end('resp_1', 'done')
+  await until(async () => (await gateway.charges()).length === 1, 30_000)
+
+  t.equal(await quotedMicros(gateway, path, onward), running + responseUsage.total_tokens * 100)
+})
+
+await t.test('a response that the gateway does not know adds nothing', async t => {
+  const gateway = await start(t, longResponse, { isolation: 'off' })
+  t.equal(await quotedMicros(gateway, path, onward), holdMicros(onward, 0))
+  const forgotten = await askJson(gateway, path, { ...first, store: false })
+  t.equal(forgotten.status, 200)
+  t.equal(await quotedMicros(gateway, path, onward), holdMicros(onward, 0), 'nor does one that is not kept')
+})
+
+await t.test('what a provider keeps counts against the tokens of a key by the minute', async t => {
+  const limit = { 'rate-limit': { tokensPerMinute: 2 * contextTokens - 1 } }
+  const plugins = ['auth', 'model-router', limit, 'upstream-proxy', 'usage-tap']
+  const gateway = await start(t, longResponse, { plugins })
+  t.equal((await askJson(gateway, path, first)).status, 200)
+  await until(() => gateway.logLines.some(line => line.includes('"msg":"exchange"')))
+  t.equal((await askJson(gateway, path, onward)).status, 429)
+  t.equal((await askJson(gateway, path, first)).status, 200)
+})
