@@ -1,3 +1,5 @@
+import { holdsOwnKey } from './own-key.ts'
+
 /** Headers as they came: name, value, name, value, with case, order and duplicates kept. */
 type RawHeaders = readonly string[]
 
@@ -60,6 +62,12 @@ const droppedFromAnswers = new Set([
   'content-length',
   // It would send the client past the gateway.
   'alt-svc',
+  // Browsers would take these for what the gateway's own site says, some for all of its domain.
+  'clear-site-data',
+  'nel',
+  'report-to',
+  'reporting-endpoints',
+  'strict-transport-security',
   // The provider's edge would follow our other clients by it.
   'set-cookie',
   'set-cookie2',
@@ -85,12 +93,19 @@ const singleHeaders = [
 /** No two are as long as each other, so a name's length tells which one it may be. */
 const singleByLength = new Map(singleHeaders.map(name => [name.length, name]))
 
-const droppedRequestPrefix = 'x-forwarded-'
-const droppedAnswerPrefix = 'x-goog-upload-header-'
+const droppedRequestPrefixes = ['x-forwarded-']
+/** Whose pages may read an answer is for the operator to say. */
+const droppedAnswerPrefixes = ['access-control-', 'x-goog-upload-header-']
 
 /** What goes on to the provider: everything but hop-by-hop, credentials, framing and the client's place. */
 export function requestHeaders(raw: RawHeaders): string[] {
-  return pass(raw, droppedFromRequests, droppedRequestPrefix)
+  const passed = pass(raw, droppedFromRequests, droppedRequestPrefixes)
+  return passed.some(holdsOwnKey) ? withoutOwnKeys(passed) : passed
+}
+
+/** Clients send keys in headers of their own, too. */
+function withoutOwnKeys(headers: RawHeaders): string[] {
+  return headers.filter((_, index) => !holdsOwnKey(headers[index | 1] as string))
 }
 
 /**
@@ -101,7 +116,7 @@ export function answerHeaders(raw: RawHeaders | readonly Buffer[]): string[] {
   return pass(
     isStrings(raw) ? raw : raw.map(part => part.toString('latin1')),
     droppedFromAnswers,
-    droppedAnswerPrefix,
+    droppedAnswerPrefixes,
   )
 }
 
@@ -149,13 +164,13 @@ export function checkFraming(raw: RawHeaders): string | undefined {
   return kept === undefined ? undefined : `Connection names ${kept}, which is not for one hop alone.`
 }
 
-function pass(raw: RawHeaders, dropped: ReadonlySet<string>, droppedPrefix: string): string[] {
+function pass(raw: RawHeaders, dropped: ReadonlySet<string>, prefixes: readonly string[]): string[] {
   const named = connectionNames(raw)
   const passed: string[] = []
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] as string
     const lower = name.toLowerCase()
-    if (dropped.has(lower) || lower.startsWith(droppedPrefix)) continue
+    if (dropped.has(lower) || prefixes.some(prefix => lower.startsWith(prefix))) continue
     if (named !== undefined && named.includes(lower)) continue
     passed.push(name, raw[index + 1] as string)
   }

@@ -1,3 +1,5 @@
+import { holdsOwnKey } from './own-key.ts'
+
 interface CutQuery {
   /** The values, percent-decoded, in order. */
   readonly values: readonly string[]
@@ -5,7 +7,10 @@ interface CutQuery {
   readonly rest: string
 }
 
-/** Takes every `name=` out of a query, also where the name is spelled with percent escapes. */
+/**
+ * Takes every `name=` out of a query, also where the name is spelled with percent escapes, and whatever holds a
+ * key of ours under another name.
+ */
 export function cutQueryParameter(pathAndQuery: string, name: string): CutQuery {
   const question = pathAndQuery.indexOf('?')
   if (question === -1) return { values: [], rest: pathAndQuery }
@@ -13,10 +18,10 @@ export function cutQueryParameter(pathAndQuery: string, name: string): CutQuery 
   const kept: string[] = []
   const parameters = pathAndQuery.slice(question + 1).split('&')
   for (const parameter of parameters) {
-    if (nameOf(parameter) !== name) kept.push(parameter)
-    else values.push(valueOf(parameter))
+    if (nameOf(parameter) === name) values.push(valueOf(parameter))
+    else if (!holdsOwnKey(decode(parameter))) kept.push(parameter)
   }
-  if (values.length === 0) return { values, rest: pathAndQuery }
+  if (kept.length === parameters.length) return { values, rest: pathAndQuery }
   const path = pathAndQuery.slice(0, question)
   return { values, rest: kept.length === 0 ? path : `${path}?${kept.join('&')}` }
 }

@@ -239,3 +239,56 @@ await t.test('a page of an allowed origin may read the answer, a page of another
   t.equal(allowed.answer.headers['access-control-allow-origin'], 'https://app.example')
   t.equal(other.answer.headers['access-control-allow-origin'], undefined)
 })
+
+await t.test('what the provider says to browsers of its own site is not said of the gateway', async t => {
+  const own = [
+    'Access-Control-Allow-Origin',
+    '*',
+    'access-control-allow-credentials',
+    'true',
+    'access-control-expose-headers',
+    'X-Request-ID',
+    'Strict-Transport-Security',
+    'max-age=31536000; includeSubDomains; preload',
+    'Report-To',
+    '{"endpoints":[]}',
+    'NEL',
+    '{"max_age":604800}',
+    'vary',
+    'Accept-Encoding',
+  ]
+  const { ask, gateway } = await start(t, own, { cors: { origins: ['https://app.example'] } })
+  const key = openai.keyHeader(gateway.key)
+
+  const { answer: allowed } = await ask(openai, [...key, 'origin', 'https://app.example'])
+  const { answer: other } = await ask(openai, [...key, 'origin', 'https://evil.example'])
+
+  const named = ({ rawHeaders }: ClientAnswer, name: RegExp): string[] =>
+    rawHeaders.filter((_, index) => name.test(rawHeaders[index - (index % 2)]!))
+  t.same(named(allowed, /^access-control-allow/i), ['access-control-allow-origin', 'https://app.example'])
+  t.equal(named(allowed, /^access-control-expose/i).length, 2)
+  t.same(named(other, /^access-control|^strict|^report|^nel/i), [])
+  t.same(named(other, /^vary/), ['vary', 'Accept-Encoding'])
+})
+
+await t.test('a key of ours does not go on, wherever a client puts it besides', async t => {
+  const { upstream, gateway } = await start(t)
+  const strays = [`?KEY=${gateway.key}&a=1`, `?a=1&api_key=${gateway.key.replace('-', '%2D')}`, '?a=1']
+  for (const query of strays) {
+    const answer = await send(gateway.url + openai.path(false) + query, {
+      headers: [
+        ...openai.keyHeader(gateway.key),
+        'x-proxy-auth',
+        `Bearer ${gateway.key}`,
+        'x-kept',
+        'gw-1 is up',
+      ],
+      body: openai.body(false),
+    })
+    t.equal(answer.status, 200)
+    t.equal(upstream.requests.at(-1)?.path, `${openai.path(false)}?a=1`)
+    t.ok(upstream.requests.at(-1)?.headers.includes('gw-1 is up'))
+  }
+  t.notMatch(Buffer.concat(upstream.received).toString(), gateway.key.slice(3))
+  t.notMatch(gateway.logLines.join(''), gateway.key.slice(3), 'nor does it stand in the log')
+})
