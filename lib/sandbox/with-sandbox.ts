@@ -1,5 +1,5 @@
 import type { Config, ProviderConfig } from '../config/config.ts'
-import { startSandboxProvider, type SandboxProvider } from './sandbox-provider.ts'
+import type { SandboxProvider } from './sandbox-provider.ts'
 
 /** Port 0 stands for the built-in sandbox, wherever it came to listen. */
 function isBuiltIn(provider: ProviderConfig): boolean {
@@ -11,7 +11,10 @@ function isBuiltIn(provider: ProviderConfig): boolean {
 
 /** Starts the built-in sandbox provider when the config names it; undefined otherwise. */
 export async function startSandbox(config: Config): Promise<SandboxProvider | undefined> {
-  return [...config.providers.values()].some(isBuiltIn) ? await startSandboxProvider() : undefined
+  if (![...config.providers.values()].some(isBuiltIn)) return undefined
+  // Loaded only to try the gateway out.
+  const { startSandboxProvider } = await import('./sandbox-provider.ts')
+  return await startSandboxProvider()
 }
 
 /** The config with the sandbox's addresses filled in. */

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { SqliteBatch } from './sqlite-batch.ts'
 import { prepareStore } from './sqlite-prepare.ts'
+import { giveBackMemory } from '../collect-garbage.ts'
 import { StoreError } from './store-error.ts'
 import type { StoreOperation, WriterMessage, WriterOptions } from './store-operation.ts'
 
@@ -24,6 +25,8 @@ function start(options: WriterOptions): void {
     }
   })
   send({ kind: 'ready', snapshot })
+  // What opening the store has left, while the rest of the gateway starts.
+  giveBackMemory()
 }
 
 try {
