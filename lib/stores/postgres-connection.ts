@@ -60,12 +60,16 @@ export function postgresPool(url: string, onLost: (error: Error) => void): Postg
 /** Reading everything, as `verify` does, takes what it takes. */
 export const withoutTimeouts = 'SET LOCAL statement_timeout = 0'
 
-/** Classes of errors that no operation can do anything about: the connection, the server, a lock, a disk. */
-const storeFailures = /^(08|25006|40|53|55P03|57|58)/
+/**
+ * Classes of errors that are of what was asked: its values, what stands there already, its size, what our own
+ * function says of it. All others are the store's, as also a table that is not there or may not be written:
+ * what is owed meanwhile can be written when the store is in order.
+ */
+const ownFailures = /^(22|23|54|P0)/
 
 /** Whether the store failed, and not what was asked of it. What was sent may have been done or not. */
 export function isStoreFailure(error: unknown): boolean {
-  return !(error instanceof DatabaseError) || storeFailures.test(error.code ?? '')
+  return !(error instanceof DatabaseError) || !ownFailures.test(error.code ?? '')
 }
 
 /** The SQLSTATE of a failure, or what the connection says of its own. */

@@ -8,6 +8,7 @@ import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/store-un
 import type { StoreUnderTest } from '../../contracts/store-under-test.ts'
 import { startCuttingProxy } from '../../fixtures/cutting-proxy.ts'
 import type { CuttingProxy } from '../../fixtures/cutting-proxy.ts'
+import { inDatabase } from '../../fixtures/in-database.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { openNode } from './open-postgres.ts'
@@ -155,6 +156,24 @@ await t.test('a database that restarts under load is come back to; the error mea
   })
   t.match([...messages], [/LedgerUnavailableError: the store cannot be written: /])
   await checkSpent(t, store, account, spent)
+})
+
+await t.test('what a database in disorder refuses is owed until it is in order', async t => {
+  const url = await server.createDatabase()
+  const store = await openNode(t, url)
+  const account = await accountWith(store, 10)
+  const hold = await holdOf(store, account, 5)
+  const rename = (table: string, name: string): Promise<void> =>
+    inDatabase(url, client => client.query(`ALTER TABLE ${table} RENAME TO ${name}`))
+  await rename('charges', 'mislaid')
+  const charged = store.ledger.charge(hold, chargeOf({ input: 3 }))
+  charged.catch(() => undefined)
+  await until(async () => (await tryHold(store, account)) === undefined)
+  await rename('mislaid', 'charges')
+  t.match(await charged, { amountMicros: roubles(3), overrunMicros: 0 })
+  t.equal((await store.charges(account)).length, 1)
+  await until(async () => (await tryHold(store, account)) !== undefined)
+  t.strictSame(await store.verify(), [])
 })
 
 await t.test('what is owed when a node closes without its database is said', async t => {
