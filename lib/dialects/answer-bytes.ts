@@ -26,6 +26,12 @@ const scanOptions = { rejectDuplicates: false, findingsMax: 1_000_000 }
 const noBytes = Buffer.alloc(0)
 const openBrace = 0x7b
 const openBracket = 0x5b
+const byteOrderMark = Buffer.from('efbbbf', 'hex')
+/** Sound and pictures may begin with any byte. */
+const productType = /^(?:audio|image|video)\//
+/** What a line of an event stream begins with; a comment begins with the colon. */
+const eventField = /^(?:data|event|id|retry)?:/
+const eventFieldBytesMax = 6
 
 /**
  * Reads an answer as an event stream or as one JSON document, whichever it turns out to be: providers send
@@ -34,11 +40,13 @@ const openBracket = 0x5b
  */
 export class AnswerBytes {
   readonly #interest: Interest
-  readonly #isEventStream: boolean
+  readonly #contentType: string
   readonly #sink: AnswerSink
   readonly #visit = (name: string, value: unknown): void => this.#sink.onFound(name, value, -1, this.#event)
   #event: Buffer = Buffer.alloc(0)
   #framing: Framing = 'unknown'
+  /** First bytes that do not tell yet what they begin. */
+  #beginning: Buffer = noBytes
   #events: SseParser | undefined
   #scanner: JsonScanner | undefined
   #findingsTaken = 0
@@ -46,7 +54,7 @@ export class AnswerBytes {
   #chunkStart = 0
 
   constructor(contentType: string, interest: Interest, sink: AnswerSink) {
-    this.#isEventStream = contentType === 'text/event-stream'
+    this.#contentType = contentType
     this.#interest = interest
     this.#sink = sink
   }
@@ -56,30 +64,32 @@ export class AnswerBytes {
   }
 
   push(chunk: Buffer): void {
-    if (this.#framing === 'unknown') this.#begin(chunk)
+    if (this.#framing === 'unknown') this.#begin(chunk, false)
     else this.#read(chunk)
   }
 
   /** True when the bytes were a document and it was whole. */
   end(): boolean {
+    if (this.#framing === 'unknown') this.#begin(noBytes, true)
     this.#events?.end()
     if ((this.#events?.oversizedCount ?? 0) > 0) this.#sink.onUnreadable()
     return this.#scanner !== undefined && this.#endDocument(this.#scanner)
   }
 
-  #begin(chunk: Buffer): void {
-    let start = 0
-    while (start < chunk.length && isBlank(chunk[start])) start += 1
-    if (start === chunk.length) return
-    const first = chunk[start]
-    if (first === openBrace || first === openBracket) {
-      this.#framing = 'document'
-      this.#scanner = new JsonScanner(this.#interest, scanOptions)
-    } else if (this.#isEventStream || startsLikeEvent(first)) {
-      this.#framing = 'events'
+  #begin(chunk: Buffer, isAll: boolean): void {
+    const begun = this.#beginning.length === 0 ? chunk : Buffer.concat([this.#beginning, chunk])
+    const start = contentStart(begun)
+    const bytes = start === 0 ? begun : begun.subarray(start)
+    this.#framing = framingOf(bytes, this.#contentType, isAll)
+    if (this.#framing === 'unknown') {
+      this.#beginning = Buffer.from(bytes)
+      return
+    }
+    this.#beginning = noBytes
+    if (this.#framing === 'document') this.#scanner = new JsonScanner(this.#interest, scanOptions)
+    if (this.#framing === 'events')
       this.#events = new SseParser((event, data) => this.#readEvent(event, data))
-    } else this.#framing = 'opaque'
-    this.#read(start === 0 ? chunk : chunk.subarray(start))
+    this.#read(bytes)
   }
 
   #read(chunk: Buffer): void {
@@ -164,7 +174,22 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
-/** `data:`, `event:`, `id:`, `retry:`, a comment or a byte order mark. */
-function startsLikeEvent(byte: number | undefined): boolean {
-  return byte === 0x64 || byte === 0x65 || byte === 0x69 || byte === 0x72 || byte === 0x3a || byte === 0xef
+/** Behind a byte order mark, and behind blanks. */
+function contentStart(bytes: Buffer): number {
+  let start = bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? byteOrderMark.length : 0
+  while (start < bytes.length && isBlank(bytes[start])) start += 1
+  return start
+}
+
+/** `unknown` while more bytes may tell. */
+function framingOf(bytes: Buffer, contentType: string, isAll: boolean): Framing {
+  const [first] = bytes
+  if (first === undefined) return 'unknown'
+  if (productType.test(contentType)) return 'opaque'
+  if (first === openBrace || first === openBracket) return 'document'
+  const isMarkCut = bytes.equals(byteOrderMark.subarray(0, bytes.length))
+  if (isMarkCut && !isAll) return 'unknown'
+  if (contentType === 'text/event-stream') return 'events'
+  if (eventField.test(bytes.toString('latin1', 0, eventFieldBytesMax))) return 'events'
+  return bytes.length < eventFieldBytesMax && !isAll ? 'unknown' : 'opaque'
 }

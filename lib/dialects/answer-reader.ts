@@ -60,8 +60,7 @@ export abstract class AnswerReader implements UsageReader {
 
   push(chunk: Buffer): void {
     this.#bytes.push(chunk)
-    // What is neither events nor JSON is the product itself, such as sound.
-    if (this.#bytes.framing === 'opaque') this.hasOutput = true
+    this.#lookAtFraming()
   }
 
   takeObjects(): readonly NamedObject[] {
@@ -81,7 +80,13 @@ export abstract class AnswerReader implements UsageReader {
 
   end(): UsageReading {
     if (this.#bytes.end()) this.#isTerminal = true
+    this.#lookAtFraming()
     return this.#read()
+  }
+
+  /** What is neither events nor JSON is the product itself, such as sound. */
+  #lookAtFraming(): void {
+    if (this.#bytes.framing === 'opaque') this.hasOutput = true
   }
 
   #read(): UsageReading {
