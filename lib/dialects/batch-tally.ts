@@ -1,6 +1,6 @@
 import type { MediaPart } from '../http/media-part.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
-import { addMeters } from '../money/usage.ts'
+import { addMeters, contextKinds, objectName } from '../money/usage.ts'
 import type { Meter, Meters, NamedObject } from '../money/usage.ts'
 
 /** One request inside a batch. */
@@ -23,6 +23,10 @@ export interface BatchRequest {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
+type GatheredShare = Omit<Mutable<BatchShare>, 'goesOnFrom'> & { goesOnFrom?: Record<string, number> }
+
+const withContext: ReadonlySet<string> = new Set(contextKinds)
+
 /** More different models, or objects, than anybody's batch names; they are kept, so they are bounded. */
 const sharesMax = 200
 const objectsMax = 2000
@@ -31,7 +35,7 @@ const mediaBytesUnknown = 1_048_576
 /** Adds the requests of a batch up as they are read. */
 export class BatchTally {
   readonly #requestsMax: number
-  readonly #shares = new Map<string, Mutable<BatchShare>>()
+  readonly #shares = new Map<string, GatheredShare>()
   readonly #objects = new Map<string, NamedObject>()
   #requests = 0
   #problem: BatchFacts['problem']
@@ -58,7 +62,7 @@ export class BatchTally {
     }
     if (request.units !== undefined) share.units = addMeters(request.units, share.units)
     for (const part of request.media) share.media = withPart(share.media, part)
-    for (const object of request.objects) this.#refer(object, request.at)
+    for (const object of request.objects) this.#refer(object, request.at, share)
   }
 
   /** No batch can be made of these requests, whatever else there is. */
@@ -80,7 +84,7 @@ export class BatchTally {
     }
   }
 
-  #shareOf(request: BatchRequest): Mutable<BatchShare> | undefined {
+  #shareOf(request: BatchRequest): GatheredShare | undefined {
     const { at, model, endpoint, mainMeter, isFree, mayRunTools, unitsVariant } = request
     const key = JSON.stringify([endpoint, model, unitsVariant])
     let share = this.#shares.get(key)
@@ -109,14 +113,18 @@ export class BatchTally {
     return share
   }
 
-  #refer(object: NamedObject, at: string): void {
-    const key = `${object.kind} ${object.id}`
-    if (this.#objects.has(key)) return
-    if (this.#objects.size === objectsMax) {
-      this.fail(at, `A batch may refer to at most ${objectsMax} files and the like.`)
-      return
+  #refer(object: NamedObject, at: string, share: GatheredShare): void {
+    const name = objectName(object)
+    if (!this.#objects.has(name)) {
+      if (this.#objects.size === objectsMax) {
+        this.fail(at, `A batch may refer to at most ${objectsMax} files and the like.`)
+        return
+      }
+      this.#objects.set(name, { ...object, at })
     }
-    this.#objects.set(key, { ...object, at })
+    if (!withContext.has(object.kind)) return
+    share.goesOnFrom ??= {}
+    share.goesOnFrom[name] = (share.goesOnFrom[name] ?? 0) + 1
   }
 }
 

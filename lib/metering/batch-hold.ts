@@ -6,23 +6,33 @@ import type { BatchShare } from '../money/batch-facts.ts'
 import { parseDecimal } from '../money/decimal.ts'
 import { holdAmount } from '../money/hold-amount.ts'
 import type { Price } from '../money/price.ts'
-import { addMeters } from '../money/usage.ts'
+import { addMeters, tokensOf } from '../money/usage.ts'
 import type { Meters } from '../money/usage.ts'
 import { mediaAllowance } from './media-allowance.ts'
 
 const factorScale = 10n ** 12n
+
+/** The requests of a batch to one model, and what is known beside. */
+interface PricedShare {
+  readonly share: BatchShare
+  readonly price: Price
+  readonly outputTokensMax: number
+  /** What the provider keeps, by the names in `BatchShare.goesOnFrom`. */
+  readonly contexts: ReadonlyMap<string, Meters>
+}
 
 /**
  * What the requests of a batch to one model may come to cost: as for each of them alone, at the price's
  * factor for batches where it has one.
  */
 export function batchShareHold(
-  share: BatchShare,
-  price: Price,
-  outputTokensMax: number,
+  { share, price, outputTokensMax, contexts }: PricedShare,
   hold: Config['hold'],
 ): Micros {
-  const longest = Math.ceil(share.textBytesLongest / hold.bytesPerToken) + longestMedia(share, price)
+  const longest =
+    Math.ceil(share.textBytesLongest / hold.bytesPerToken) +
+    longestMedia(share, price) +
+    longestContext(share, contexts)
   // Levels that not even the longest of the requests can reach.
   const above = price.above.filter(({ inputTokens }) => longest > inputTokens)
   const { units, mediaMicros } = mediaOf(share, price, hold)
@@ -34,7 +44,7 @@ export function batchShareHold(
       mediaMicros,
       outputTokens: outputTokens(share, outputTokensMax),
       candidates: 1,
-      units: addMeters(units, share.units),
+      units: addMeters(addMeters(units, share.units), contextOf(share, contexts)),
       variant: share.unitsVariant,
     },
   )
@@ -68,6 +78,21 @@ function mediaOf(
     }
   }
   return { units, mediaMicros: Math.min(mediaMicros, amountMicrosMax) }
+}
+
+/** What all of them go on from, read again by each. */
+function contextOf({ goesOnFrom = {} }: BatchShare, contexts: PricedShare['contexts']): Meters {
+  let sum: Meters = {}
+  for (const [name, requests] of Object.entries(goesOnFrom)) {
+    for (const [meter, units] of Object.entries(contexts.get(name) ?? {}))
+      sum = addMeters(sum, { [meter]: units * requests })
+  }
+  return sum
+}
+
+/** Hardly any request goes on from two. */
+function longestContext({ goesOnFrom = {} }: BatchShare, contexts: PricedShare['contexts']): number {
+  return Math.max(0, ...Object.keys(goesOnFrom).map(name => tokensOf(contexts.get(name) ?? {})))
 }
 
 /** All media might stand in one request. */

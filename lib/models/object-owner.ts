@@ -2,7 +2,7 @@ import type { Config, ProviderConfig } from '../config/config.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
-import type { NamedObject } from '../money/usage.ts'
+import { objectName, type NamedObject } from '../money/usage.ts'
 import { withCredential, type ChosenProvider } from './choose-provider.ts'
 import { inGroups } from './in-groups.ts'
 
@@ -66,7 +66,7 @@ function distinct(named: readonly NamedObject[]): readonly NamedObject[] {
   if (named.length < 2) return named
   const first = new Map<string, NamedObject>()
   for (const one of named) {
-    const name = `${one.kind} ${one.id}`
+    const name = objectName(one)
     if (!first.has(name)) first.set(name, one)
   }
   return [...first.values()]

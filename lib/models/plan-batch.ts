@@ -6,9 +6,11 @@ import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
 import { batchShareHold } from '../metering/batch-hold.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price } from '../money/price.ts'
+import type { Meters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { chooseProviders, type ChosenProvider } from './choose-provider.ts'
 import { isPriced } from './is-priced.ts'
+import { keptContexts } from './kept-context.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 import { ownerOfObjects } from './object-owner.ts'
 import { namedModel } from './requested-model.ts'
@@ -53,8 +55,9 @@ export async function planBatch(
   const inside = await ownerOf(context, exchange, route, [...facts.objects, ...requests.objects])
   const shares = requests.shares.map(share => priceShare(context, exchange, route, { share, batch }))
   const pinned = chosen ?? inside.chosen
+  const contexts = await keptContexts(context.ledger, inside.objects)
   const providers = commonProviders(context, route, shares, pinned)
-  return { providers, isPinned: pinned !== undefined, model: modelOf(shares, context) }
+  return { providers, isPinned: pinned !== undefined, model: modelOf(shares, contexts, context) }
 }
 
 async function ownerOf(
@@ -140,7 +143,11 @@ function commonProviders(
   return common ?? []
 }
 
-function modelOf(shares: readonly PricedShare[], { config }: BatchContext): BatchPlan['model'] {
+function modelOf(
+  shares: readonly PricedShare[],
+  contexts: ReadonlyMap<string, Meters>,
+  { config }: BatchContext,
+): BatchPlan['model'] {
   const [first] = shares
   if (first === undefined) throw new GatewayError('body_invalid', 'The batch has no requests.')
   const prices = new Map<string, Price>()
@@ -158,7 +165,7 @@ function modelOf(shares: readonly PricedShare[], { config }: BatchContext): Batc
       tokens => tokens !== undefined,
     )
     const outputTokensMax = known.length === 0 ? 4096 : Math.min(...known)
-    holdMicros += batchShareHold(share, price, outputTokensMax, config.hold)
+    holdMicros += batchShareHold({ share, price, outputTokensMax, contexts }, config.hold)
   }
   const isUniform = prices.size === 1 && shares.every(isSummable)
   return {

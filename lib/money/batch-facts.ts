@@ -34,6 +34,8 @@ export interface BatchShare {
   /** Units that the requests name themselves, such as pictures, and the variant all of them are priced by. */
   readonly units?: Readonly<Meters>
   readonly unitsVariant?: string
+  /** How many of them go on from each object that the provider keeps, by its kind and id. */
+  readonly goesOnFrom?: Readonly<Record<string, number>>
 }
 
 /** What is known of a batch's requests before they are sent; plain data, kept with an uploaded file. */

@@ -107,6 +107,11 @@ export interface NamedObject {
   readonly at?: string
 }
 
+/** What tells an object of a provider from its others. */
+export function objectName({ kind, id }: Pick<NamedObject, 'kind' | 'id'>): string {
+  return `${kind} ${id}`
+}
+
 /** What an answer says of work that its provider goes on with: a batch, a video, a background response. */
 export interface JobSighting {
   readonly kind: ObjectKind
@@ -142,6 +147,15 @@ export type ObjectKind =
   | 'fileSearchStore'
   /** What a Live session can be resumed by. */
   | 'session'
+
+/** Kinds whose objects stand for text and sound that is billed as input of whatever names them. */
+export const contextKinds = [
+  'response',
+  'interaction',
+  'item',
+  'audio',
+  'cachedContent',
+] as const satisfies readonly ObjectKind[]
 
 /** What a usage reader learned from an answer's bytes. */
 export interface UsageReading {

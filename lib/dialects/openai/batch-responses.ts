@@ -1,11 +1,12 @@
 import { JsonLines } from '../../http/json-lines.ts'
 import type { JsonLine } from '../../http/json-lines.ts'
-import type { NamedObject, UsageReading } from '../../money/usage.ts'
-import { batchReading, lastValue } from '../batch-results.ts'
+import { readAgain, type NamedObject, type UsageReading } from '../../money/usage.ts'
+import { batchReading, lastUsage, lastValue } from '../batch-results.ts'
 import { BatchSum } from '../batch-sum.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from '../dialect.ts'
 import { list, object, value } from '../interest.ts'
 import { names, objectsIn } from '../named-objects.ts'
+import { measureTokens } from './token-usage.ts'
 
 /** What can be asked for later of a line of an output file. */
 const line = object({
@@ -14,6 +15,7 @@ const line = object({
       object: value('object'),
       id: value('id'),
       store: value('store'),
+      usage: value('usage'),
       output: list(object({ id: names('item'), container_id: names('container') })),
     }),
   }),
@@ -29,9 +31,14 @@ const namesMax = 250_000
  */
 class BatchResponsesReader implements UsageReader {
   readonly isTerminal = false
+  readonly #providerKind: string
   readonly #lines = new JsonLines(line, lineOptions, read => this.#take(read))
   #objects: NamedObject[] = []
   #named = 0
+
+  constructor(providerKind: string) {
+    this.#providerKind = providerKind
+  }
 
   push(chunk: Buffer): void {
     this.#lines.push(chunk)
@@ -53,7 +60,11 @@ class BatchResponsesReader implements UsageReader {
     if (error !== undefined || lastValue(findings, 'object') !== 'response') return
     const id = lastValue(findings, 'id')
     if (typeof id !== 'string' || lastValue(findings, 'store') === false) return
-    for (const named of [{ kind: 'response', id } as const, ...objectsIn({ findings })]) {
+    const usage = lastUsage(findings, 'usage', new Set())
+    const used = usage && measureTokens(usage, this.#providerKind)?.meters
+    // No charge is of this response alone.
+    const facts = { context: readAgain(used ?? {}) }
+    for (const named of [{ kind: 'response', id, facts } as const, ...objectsIn({ findings })]) {
       if (this.#named === namesMax) return
       this.#named += 1
       this.#objects.push(named)
@@ -64,7 +75,8 @@ class BatchResponsesReader implements UsageReader {
 /** Of a file that a batch of the account's has made. Parts of one may begin and end anywhere, so they tell nothing. */
 export function readBatchResponses(
   { status }: AnswerHead,
-  { object: file }: UsageReaderContext,
+  { object: file, providerKind }: UsageReaderContext,
 ): UsageReader | undefined {
-  return status === 200 && file?.facts?.resultsOf !== undefined ? new BatchResponsesReader() : undefined
+  const isOfBatch = status === 200 && file?.facts?.resultsOf !== undefined
+  return isOfBatch ? new BatchResponsesReader(providerKind) : undefined
 }

@@ -1,0 +1,62 @@
+import { toFile } from 'openai'
+import t, { type Test } from 'tap'
+import { makeOpenaiBatch } from '../fixtures/batch-clients.ts'
+import { batchConfig } from '../fixtures/batch-gateway.ts'
+import { startBatchProvider, usageOf } from '../fixtures/batch-provider.ts'
+import { quotedMicros } from '../fixtures/context-gateway.ts'
+import { call } from '../fixtures/job-kinds.ts'
+import { openaiClient } from '../fixtures/sdk-clients.ts'
+import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
+
+/** Micro-roubles a token of the model; a batch costs half. */
+const rate = { input: 100, output: 400 }
+const cap = 50
+
+const bodyOf = (more: object = {}) => ({
+  model: 'gpt-5-nano',
+  max_output_tokens: cap,
+  input: 'Words',
+  ...more,
+})
+const lineOf = (id: string, body: object) =>
+  `${JSON.stringify({ custom_id: id, method: 'POST', url: '/v1/responses', body })}\n`
+const onward = bodyOf({ previous_response_id: 'resp_a' })
+
+/** What the response of the first line of a batch has read and said. */
+const { input, output } = usageOf(0)
+const contextTokens = input + output
+
+/** A gateway whose account has fetched the results of a batch, in which a response was made and kept. */
+async function start(t: Test): Promise<TestGateway> {
+  const provider = await startBatchProvider(t)
+  const gateway = await startTestGateway(t, { config: batchConfig(provider.origin, 20) })
+  const id = await makeOpenaiBatch(gateway, lineOf('a', bodyOf()), '/v1/responses')
+  provider.finish(provider.lastBatch())
+  await until(async () => (await gateway.charges()).length === 1, 30_000)
+  const { output_file_id: file } = await openaiClient(gateway).batches.retrieve(id)
+  await call(gateway, 'GET', `/v1/files/${file}/content`)
+  return gateway
+}
+
+const textTokens = (bodies: readonly object[]): number =>
+  Math.ceil(bodies.reduce((bytes, body) => bytes + JSON.stringify(body).length, 0) / 3)
+
+await t.test('what goes on from a response of a batch is held for with all of it', async t => {
+  const gateway = await start(t)
+  const tokens = textTokens([onward]) + contextTokens
+  t.equal(await quotedMicros(gateway, '/v1/responses', onward), tokens * rate.input + cap * rate.output)
+})
+
+await t.test('each request of a batch is held for with what it goes on from', async t => {
+  const gateway = await start(t)
+  const bodies = [onward, bodyOf(), onward, onward]
+  const lines = bodies.map((body, index) => lineOf(`next-${index}`, body)).join('')
+  const file = await toFile(Buffer.from(lines), 'in.jsonl')
+  const { id } = await openaiClient(gateway).files.create({ file, purpose: 'batch' })
+
+  const batch = { input_file_id: id, endpoint: '/v1/responses', completion_window: '24h' }
+  const held = await quotedMicros(gateway, '/v1/batches', batch)
+
+  const tokens = textTokens(bodies) + 3 * contextTokens
+  t.equal(held, (tokens * rate.input + 4 * cap * rate.output) / 2)
+})
