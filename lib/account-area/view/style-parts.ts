@@ -236,6 +236,14 @@ export const partsStyle = css`
     background: var(--bad-ground);
     color: var(--bad);
   }
+  .qr-code {
+    width: 13rem;
+    max-width: 100%;
+  }
+  .qr-code svg {
+    display: block;
+    border-radius: 8px;
+  }
   .secret {
     background: var(--raised);
     border: 1px solid var(--line);

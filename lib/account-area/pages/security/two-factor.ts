@@ -8,6 +8,7 @@ import { copyButton } from '../../view/copy-button.ts'
 import { emptyForm, field, form, formProblems } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
+import { qrCode } from '../../view/qr-code.ts'
 import { securityView } from './security.ts'
 
 const passwordSchema = z.object({ password: fieldSchemas.password })
@@ -17,6 +18,7 @@ function secrets(page: OwnPage, setup: FactorSetup): Html {
   const { security, shell } = page.texts
   return html`<section class="card">
       <p>${security.setUpApp}</p>
+      ${qrCode(setup.uri, security.factorPicture)}
       <h2>${security.secret}</h2>
       <p class="secret" id="factor-secret">${setup.secret}</p>
       <div class="row">

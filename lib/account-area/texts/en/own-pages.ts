@@ -21,7 +21,9 @@ export const security: typeof russian.security = {
   setUp: 'Switch on',
   remove: 'Switch off',
   setUpTitle: 'Signing in by code',
-  setUpApp: 'Add the secret to your app (Aegis, Google Authenticator, 1Password or another):',
+  setUpApp:
+    'Scan the picture with your app (Aegis, Google Authenticator, 1Password or another), or add the secret:',
+  factorPicture: 'QR code with the secret, for an authenticator app',
   secret: 'Secret',
   backupCodes: 'Backup codes',
   backupHint: 'Each is good once, when your phone is not at hand. Keep them: they are not shown again.',
