@@ -1,7 +1,7 @@
 import type { RequestBody } from '../bodies/request-body.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import type { Price } from '../money/price.ts'
-import { addMeters, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
+import { addMeters, type UsageLine, type UsageReading } from '../money/usage.ts'
 import type { TextToCount, TokenCount } from './count-tokens.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { requestText } from './request-text.ts'
@@ -75,18 +75,18 @@ export async function estimateInput(
   return { tokens: Math.ceil(text + (isGeneration ? around : 0)), isCounted: true }
 }
 
-/** What an answer without usage is taken to have consumed, and the units the request itself named. */
+/** What an answer without usage is taken to have consumed, what it went on from, and the units the request named. */
 export async function estimateUsage(
   request: EstimatedRequest,
   reading: UsageReading,
   counter: CountsTokens,
 ): Promise<UsageEstimate> {
-  const { units, unitsVariant, media } = request.facts
+  const { units, unitsVariant, media, context } = request.facts
   const [input, output] = await Promise.all([
     estimateInput(request, counter),
     estimateOutput(request, reading, counter),
   ])
-  const text: Meters = { input: input.tokens, output: output.tokens }
+  const text = addMeters({ input: input.tokens, output: output.tokens }, context)
   const meters = addMeters(addMeters(text, mediaAllowance(media, request.price)), units)
   return {
     line: { meters, ...(unitsVariant !== undefined && { variant: unitsVariant }) },

@@ -4,7 +4,7 @@ import type { ChargeRequest, Hold, Ledger, Micros } from '../ledger/ledger.ts'
 import { priceCharge } from '../ledger/price-charge.ts'
 import { priceLine } from '../money/price-line.ts'
 import type { Price } from '../money/price.ts'
-import type { UsageReading } from '../money/usage.ts'
+import { addMeters, type UsageReading } from '../money/usage.ts'
 
 /** Fewer than most tokens have, so that what is reckoned by the length of a text is rather too much. */
 const bytesPerToken = 3
@@ -62,7 +62,7 @@ export class SpendingWatch {
     for (const line of lines) micros += priceLine(price, line).amountMicros
     if (lines.length > 0) return micros
     const input = Math.ceil(facts.textBytes / bytesPerToken)
-    return micros + priceLine(price, { meters: { input } }).amountMicros
+    return micros + priceLine(price, { meters: addMeters({ input }, facts.context) }).amountMicros
   }
 
   /** Answers from which reckoned cost on it is to be looked at again: never, when all is spent. */

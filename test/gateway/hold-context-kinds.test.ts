@@ -10,7 +10,7 @@ import {
 } from '../fixtures/context-gateway.ts'
 import { jobConfig } from '../fixtures/job-gateway.ts'
 import { responseUsage, startJobProvider } from '../fixtures/job-provider.ts'
-import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until, type ConfigSections, type TestGateway } from '../fixtures/test-gateway.ts'
 
 const path = '/v1/responses'
@@ -83,6 +83,31 @@ await t.test('a response that the gateway does not know adds nothing', async t =
   const forgotten = await askJson(gateway, path, { ...first, store: false })
   t.equal(forgotten.status, 200)
   t.equal(await quotedMicros(gateway, path, onward), holdMicros(onward, 0), 'nor does one that is not kept')
+})
+
+await t.test('an answer that broke off before its usage is charged for what it went on from', async t => {
+  const begun = [
+    { type: 'response.created', response: { id: 'resp_2', model: 'gpt-5', status: 'in_progress' } },
+    { type: 'response.output_text.delta', delta: 'Yes, and then there was more to say of it.' },
+  ].map(event => Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
+  const head = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
+  const upstream = await startRawUpstream(t, ({ body }) =>
+    body.includes('previous_response_id')
+      ? { pieces: [head, ...chunked(begun).slice(0, -1)], then: 'end' }
+      : plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(longResponse)),
+  )
+  const gateway = await startTestGateway(t, { config: contextConfig(upstream.origin) })
+  await askJson(gateway, path, first)
+
+  const { requestId, isWhole } = await askJson(gateway, path, { ...onward, stream: true })
+
+  t.notOk(isWhole)
+  const charge = await gateway.chargeOf(requestId)
+  t.match(charge, { outcome: 'broken', usageSource: 'estimated' })
+  const { input = 0, output = 0 } = charge?.usage ?? {}
+  t.ok(input > contextTokens && input < contextTokens + 100, `${input}`)
+  t.ok(output > 5 && output < 20, `${output}`)
+  t.same(await gateway.breaches(), [])
 })
 
 await t.test('what a provider keeps counts against the tokens of a key by the minute', async t => {
