@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
@@ -9,6 +10,7 @@ import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
+import { unpricedModels } from './unpriced-models.ts'
 
 /** Says what is wrong with the configuration, the pipeline included, and touches neither store nor network. */
 export function addCheckCommand(program: Command, context: CliContext): void {
@@ -18,8 +20,10 @@ export function addCheckCommand(program: Command, context: CliContext): void {
       const file = findConfig(options.config)
       try {
         const plugins = await context.loadPlugins()
-        const loaded = loadConfig(file, { plugins })
-        await checkPlugins(loaded.config, plugins)
+        const { config, notices } = loadConfig(file, { plugins })
+        await checkPlugins(config, plugins)
+        const unpriced = unpricedModels(config, systemClock.now())
+        const loaded = { config, notices: [...notices, ...(unpriced === undefined ? [] : [unpriced])] }
         stdout.write(options.json === true ? summaryJson(loaded) : summary(loaded))
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error

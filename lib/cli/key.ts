@@ -4,6 +4,7 @@ import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { addressList, futureTime, modelList, oneOf, roubles } from './arguments.ts'
 import { changeAccounts } from './change-accounts.ts'
+import { checkModels } from './check-models.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { addKeyViews } from './key-views.ts'
@@ -12,6 +13,7 @@ interface CreateOptions extends SharedOptions {
   readonly account: string
   readonly name?: string
   readonly models?: string
+  readonly allowUnknownModels?: boolean
   readonly budgetRub?: string
   readonly budgetPeriod?: string
   readonly expires?: string
@@ -36,12 +38,16 @@ function addCreate(key: Command, { stdout }: CliContext): void {
       '--models <list>',
       'the models it may use, with commas between; a trailing * stands for any ending',
     )
+    .option('--allow-unknown-models', 'among them such as the configuration does not have yet')
     .option('--budget-rub <amount>', 'how much it may spend')
     .option('--budget-period <period>', `when the budget begins anew: ${budgetPeriods.join(', ')}`)
     .option('--expires <time>', 'an ISO date or time')
     .option('--ips <list>', 'the addresses and networks it may come from, with commas between')
     .action(async (options: CreateOptions) => {
       const wanted = newKey(options)
+      if (wanted.models !== undefined && options.allowUnknownModels !== true) {
+        checkModels(options, wanted.models)
+      }
       const { id, key: value } = await changeAccounts(options, accounts => accounts.createKey(wanted))
       stdout.write(
         options.json === true

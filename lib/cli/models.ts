@@ -4,6 +4,7 @@ import { systemClock } from '../clock.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import type { CliContext } from './context.ts'
+import { isServed } from './is-served.ts'
 import { openConfig } from './open-config.ts'
 import { formatTable } from './table.ts'
 import { priceInForce } from '../money/price.ts'
@@ -19,7 +20,7 @@ export function addModelsCommand(program: Command, { stdout }: CliContext): void
     .action((options: ModelsOptions) => {
       const { config } = openConfig(options)
       const models = [...config.models.values(), ...config.modelPatterns].filter(
-        model => options.all === true || isOn(config, model),
+        model => options.all === true || isServed(config, model),
       )
       if (options.json === true) {
         for (const model of models) stdout.write(`${JSON.stringify(describe(config, model))}\n`)
@@ -29,10 +30,6 @@ export function addModelsCommand(program: Command, { stdout }: CliContext): void
     })
 }
 
-function isOn(config: Config, model: ModelConfig): boolean {
-  return model.providers.some(name => config.providers.get(name)?.isOff === false)
-}
-
 function describe(config: Config, model: ModelConfig) {
   const aliases = [...config.aliases].flatMap(([alias, target]) => (target === model.name ? [alias] : []))
   const price = priceInForce(model.prices, systemClock.now())
@@ -40,7 +37,7 @@ function describe(config: Config, model: ModelConfig) {
     model: model.name,
     aliases,
     providers: model.providers,
-    isOn: isOn(config, model),
+    isOn: isServed(config, model),
     ...(model.outputTokensMax === undefined ? {} : { outputTokensMax: model.outputTokensMax }),
     rubPerMillion: price?.rubPerMillion ?? {},
     rubPerUnit: price?.rubPerUnit ?? {},

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import type { Config } from '../config/config.ts'
+import type { Config, ModelNames } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
-import { loadConfig, loadStoreSetting } from '../config/load-config.ts'
+import { loadConfig, loadModelNames, loadStoreSetting } from '../config/load-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
@@ -18,6 +18,14 @@ export function openConfig(options: SharedOptions): LoadedConfig {
  */
 export function openStoreSetting(options: SharedOptions): Config['store'] {
   return readFrom(options, loadStoreSetting)
+}
+
+/**
+ * What models are called, also by a configuration that is wrong elsewhere.
+ * @throws CommandError
+ */
+export function openModelNames(options: SharedOptions): ModelNames {
+  return readFrom(options, loadModelNames)
 }
 
 function readFrom<T>(options: SharedOptions, read: (file: string) => T): T {

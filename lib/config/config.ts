@@ -168,3 +168,6 @@ export interface Config {
   readonly log: { readonly level: string }
   readonly unmetered: boolean
 }
+
+/** What models are called. */
+export type ModelNames = Pick<Config, 'models' | 'aliases' | 'modelPatterns'>

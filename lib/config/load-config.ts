@@ -6,7 +6,7 @@ import { buildModels } from './build-models.ts'
 import { buildPlugins, shippedPlugins } from './build-plugins.ts'
 import type { KnownPlugins } from './build-plugins.ts'
 import { buildProviders } from './build-providers.ts'
-import type { Config, Listen } from './config.ts'
+import type { Config, Listen, ModelNames } from './config.ts'
 import type { Path } from './config-error.ts'
 import { deepFreeze } from './deep-freeze.ts'
 import { substitute } from './environment.ts'
@@ -107,15 +107,33 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
  * @throws ConfigError when the file cannot be read or the store is not named rightly
  */
 export function loadStoreSetting(file: string, env: Environment = process.env): Config['store'] {
-  const main = resolve(file)
-  const problems = new Problems(main)
-  problems.layers = readLayers(main, problems)
-  const written = mergeLayers(problems.layers)
-  const own = { store: isMapping(written) ? written['store'] : undefined }
-  const { value } = resolveVariables(own, env, problems)
+  const { problems, written } = readWritten(file)
+  const { value } = resolveVariables({ store: written['store'] }, env, problems)
   const store = problems.parse(configSchema.shape.store, value['store'], ['store'])
   problems.throwIfAny()
   return resolveStore(store as Settings['store'], fileOf(problems, 'store'))
+}
+
+/**
+ * The names that models go by, by a config that may be wrong in any other place.
+ *
+ * @throws ConfigError when the file cannot be read or a model is wrong
+ */
+export function loadModelNames(file: string, env: Environment = process.env): ModelNames {
+  const { problems, written } = readWritten(file)
+  const { value } = resolveVariables({ models: written['models'] }, env, problems)
+  const { providers } = written
+  const models = buildModels(value['models'], Object.keys(isMapping(providers) ? providers : {}), problems)
+  problems.throwIfAny()
+  return models
+}
+
+/** What a config says, unchecked. */
+function readWritten(file: string): { problems: Problems; written: Readonly<Record<string, unknown>> } {
+  const problems = new Problems(resolve(file))
+  problems.layers = readLayers(problems.file, problems)
+  const written = mergeLayers(problems.layers)
+  return { problems, written: isMapping(written) ? written : {} }
 }
 
 function resolveVariables(merged: unknown, env: Environment, problems: Problems) {

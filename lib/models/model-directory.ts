@@ -1,4 +1,4 @@
-import type { Config, ModelConfig } from '../config/config.ts'
+import type { ModelConfig, ModelNames } from '../config/config.ts'
 import { matchesPattern } from '../config/matches-pattern.ts'
 
 /** A name that a client sent, and what it stands for. */
@@ -12,9 +12,9 @@ export interface ResolvedModel {
 
 /** Finds a model's config entry by the name a client sends: exact, then alias, then pattern. */
 export class ModelDirectory {
-  readonly #config: Config
+  readonly #config: ModelNames
 
-  constructor(config: Config) {
+  constructor(config: ModelNames) {
     this.#config = config
   }
 

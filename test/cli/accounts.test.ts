@@ -30,7 +30,7 @@ await t.test('accounts, money and keys without a server', async t => {
   const balance = await run('balance', '--account', id, '--json')
   t.equal(balance.stdout, '{"balance":"100.000000","held":"0.000000","available":"100.000000"}\n')
 
-  const limits = ['--models', 'gpt-5, sandbox*', '--budget-rub', '0.5', '--budget-period', 'month']
+  const limits = ['--models', 'sandbox-chat, sandbox*', '--budget-rub', '0.5', '--budget-period', 'month']
   const ends = ['--expires', '2999-01-01', '--ips', '10.0.0.0/8']
   const made = await run('key', 'create', '--account', id, '--name', 'k', ...limits, ...ends, '--json')
   const keyId = member(made.stdout, 'id')
@@ -45,7 +45,7 @@ await t.test('accounts, money and keys without a server', async t => {
     name: 'k',
     lastFour: key.slice(-4),
     state: 'active',
-    models: ['gpt-5', 'sandbox*'],
+    models: ['sandbox-chat', 'sandbox*'],
     budget: '0.500000',
     budgetPeriod: 'month',
     expiresAt: '2999-01-01T00:00:00.000Z',

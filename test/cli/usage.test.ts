@@ -68,6 +68,40 @@ await t.test('check says that a configuration is in order', async t => {
   t.match(JSON.parse(json.stdout), { ok: true, file: join(root, 'config/gateway.yaml') })
 })
 
+await t.test('check names the models without a price, and finds nothing wrong with them', async t => {
+  const folder = t.testdir({
+    'more.yaml': `providers: { elsewhere: { credentials: ["\${NOT_SET}"], dialects: { openai: { baseUrl: http://localhost } } } }
+models:
+  unpriced: { provider: sandbox }
+  "unpriced-*": { provider: [elsewhere, sandbox] }
+  to-come: { provider: sandbox, prices: [{ from: 2999-01-01, rubPerMillion: { output: "1" } }] }
+  empty: { provider: sandbox, rubPerMillion: {} }
+  free: { provider: sandbox, rubPerMillion: { input: "0", output: "0" } }
+  by-the-piece: { provider: sandbox, rubPerUnit: { images: "1" } }
+  off: { provider: elsewhere }
+  alias: { alias: unpriced }
+`,
+  })
+  const check = (more: string, ...words: string[]) => {
+    const { config } = writeConfig(folder, `include: [more.yaml]\n${more}`)
+    return runHere(['check', '--config', config, ...words])
+  }
+  const notice =
+    'models without a price are refused where they would cost: unpriced, to-come, empty, unpriced-*'
+
+  const text = await check('')
+  t.match(text, { code: 0, stderr: '' })
+  t.ok(text.stdout.endsWith(`\n  note       ${notice}\n`), text.stdout)
+  const json = await check('', '--json')
+  t.match(JSON.parse(json.stdout), { ok: true, notices: [/^providers without a key/, notice] })
+  t.notMatch((await check('unmetered: true\n')).stdout, /without a price/, 'where nothing is charged')
+  writeFileSync(join(folder, 'more.yaml'), '')
+  t.notMatch((await check('')).stdout, /without a price/)
+  const many = Array.from({ length: 23 }, (_, index) => `  m${index}: { provider: sandbox }\n`)
+  writeFileSync(join(folder, 'more.yaml'), `models:\n${many.join('')}`)
+  t.match((await check('')).stdout, /cost: m0, m1, .*, m19 and 3 more\n$/)
+})
+
 await t.test('check prints every bad value with its place and the nearest name, and exits 1', async t => {
   const { config } = writeConfig(t.testdir(), 'litsen: 1\nlimits: { bodyMs: none }\n')
   const text = await runGateway(['check', '--config', config])

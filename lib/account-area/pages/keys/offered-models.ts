@@ -1,5 +1,6 @@
 import type { Config } from '../../../config/config.ts'
 import { ModelDirectory } from '../../../models/model-directory.ts'
+import { standsForModel } from '../../../models/stands-for-model.ts'
 
 /** The models that a key can be limited to, by the provider that comes first for them. */
 export function offeredModels(config: Config): ReadonlyMap<string, readonly string[]> {
@@ -18,11 +19,5 @@ export function offeredModels(config: Config): ReadonlyMap<string, readonly stri
 export function isOffered(config: Config, name: string): boolean {
   const star = name.indexOf('*')
   if (star === -1) return (new ModelDirectory(config).resolve(name, undefined)?.entry.prices.length ?? 0) > 0
-  if (star !== name.length - 1) return false
-  const beginning = name.slice(0, -1)
-  const patternBeginnings = config.modelPatterns.map(pattern => pattern.name.split('*', 1)[0] ?? '')
-  return (
-    [...config.models.keys()].some(model => model.startsWith(beginning)) ||
-    patternBeginnings.some(own => own.startsWith(beginning) || beginning.startsWith(own))
-  )
+  return star === name.length - 1 && standsForModel(config, name)
 }
