@@ -5,6 +5,9 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import { isAllowed } from './is-allowed.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 
+/** A pattern fits names of any length, of which a provider may take no notice; what is charged is indexed by them. */
+const nameLengthMax = 512
+
 /**
  * The model a request names, in its body or path, as the config has it.
  * @returns undefined for requests that need none
@@ -40,6 +43,13 @@ export function namedModel(
   name: string,
   directory: ModelDirectory,
 ): ResolvedModel {
+  if (name.length > nameLengthMax) {
+    throw new GatewayError(
+      'model_not_found',
+      `The name of a model has at most ${nameLengthMax} characters, and this one has ${name.length}.`,
+      { param: 'model' },
+    )
+  }
   const model = directory.resolve(name, route.providerName)
   if (model === undefined) {
     throw new GatewayError(

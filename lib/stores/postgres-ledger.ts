@@ -95,7 +95,11 @@ export class PostgresLedger implements Ledger {
     open.state = 'charged'
     this.#addPrices(request.lines.map(({ price }) => price))
     const at = this.#options.clock.now()
-    const ticket = this.#queue.add(postgresCharge(open, at, request, { lines, costMicros, flags }), kept)
+    const ticket = this.#queue.add(postgresCharge(open, at, request, { lines, costMicros, flags }), {
+      isKept: true,
+      // What will never be charged must not be held either.
+      onRefused: () => void this.#release(open, 'released'),
+    })
     const { ending, one, two } = await this.#durable(ticket)
     if (ending !== 'charged') throw refusal(ending, hold)
     const overrunMicros = two ?? 0

@@ -145,3 +145,12 @@ await t.test('a key sees the names that it may use, by themselves or by what the
   for (const name of names) t.equal((await ask(chat, name)).status, 200, name)
   t.equal((await ask(chat, 'plain')).status, 403)
 })
+
+await t.test('a name that is longer than any, which a pattern would fit, is of no model', async t => {
+  const { ask, charged } = await start(t, { '*': { provider: 'somebody', rubPerMillion: rubPerMillion(1) } })
+  const longest = 'n'.repeat(512)
+  t.match(await charged(chat, longest), { asked: longest, model: longest, amount: '0.001000' })
+  const refused = await ask(chat, `${longest}n`)
+  t.equal(refused.status, 404)
+  t.match(refused.body.toString(), /at most 512 characters, and this one has 513/)
+})

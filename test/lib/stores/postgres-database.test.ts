@@ -1,10 +1,12 @@
+import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { systemClock } from '../../../lib/clock.ts'
 import { postgresMigrations } from '../../../lib/stores/postgres-schema.ts'
 import { openPostgresReports } from '../../../lib/stores/postgres-reports.ts'
-import { accountWith, chargeOf, holdOf } from '../../contracts/store-under-test.ts'
+import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/store-under-test.ts'
 import { inDatabase } from '../../fixtures/in-database.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
+import { until } from '../../fixtures/until.ts'
 import { openNode } from './open-postgres.ts'
 
 const server = await startPostgres(t)
@@ -105,6 +107,19 @@ await t.test('text that the database cannot hold is stored without what it canno
     chargeOf({ input: 3 }, { model: odd, rawUsage: odd }),
   )
   t.match(await store.charges(account), [{ model: 'a\ufffdb\ufffdc', amount: '3.000000' }])
+})
+
+await t.test('a charge that the database refuses for good gives its hold back', async t => {
+  const store = await openNode(t, await server.createDatabase())
+  const account = await accountWith(store, 10)
+  // Longer than what an index takes, and not to be compressed.
+  const model = randomBytes(4000).toString('hex')
+  await t.rejects(store.ledger.charge(await holdOf(store, account, 4), chargeOf({ input: 3 }, { model })), {
+    code: 'operation_failed',
+  })
+  await until(async () => (await store.ledger.balance(account)).heldMicros === 0)
+  t.equal((await store.ledger.balance(account)).balanceMicros, roubles(10))
+  t.strictSame(await store.verify(), [])
 })
 
 await t.test('thousands of exchanges share commits', async t => {
