@@ -190,12 +190,13 @@ function matchOrForward(prefix: string, dialect: Dialect, method: string, target
   }
 }
 
-/** Providers may take `/%72esponses` and `/responses/` for what they know, whose rules would not be kept. */
+/** Providers may take `/%72esponses`, `/responses/` and `/responses;a` for what they know, whose rules would not be kept. */
 function isKnownOtherwise(dialect: Dialect, method: string, pathAndQuery: string): boolean {
   const [path = '', query] = pathAndQuery.split(/(?=\?)/, 2)
   try {
     const plain = decodeURIComponent(path)
       .toLowerCase()
+      .replaceAll(/;[^/]*/g, '')
       .replace(/[/\s]+$/, '')
     if (plain === path) return false
     // A path that only another method is for is known, too.

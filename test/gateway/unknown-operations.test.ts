@@ -72,9 +72,13 @@ await t.test('errors name the path as the client wrote it', async t => {
 await t.test('a path that a provider could take for one that is known is not forwarded', async t => {
   const { upstream, ask } = await start(t, 'strict')
   const body = '{"model":"some-model","input":"hi","background":true}'
-  for (const path of ['/%72esponses', '/responses/', '/Responses', '/responses%20', '/%66iles/', '/VIDEOS']) {
+  const paths = ['/%72esponses', '/responses/', '/Responses', '/responses%20', '/%66iles/', '/VIDEOS']
+  for (const path of [...paths, '/responses;', '/responses;a=1', '/responses%3Ba', '/responses;a/']) {
     const { status } = await ask('POST', `/somebody/v1${path}`, body)
     t.equal(status, 404, path)
+  }
+  for (const path of ['/responses/resp_1;a', '/files;a/file-1', '/files/file-1/content;a']) {
+    t.equal((await ask('GET', `/somebody/v1${path}`)).status, 404, path)
   }
   t.equal(upstream.requests.length, 0)
 })
