@@ -27,25 +27,29 @@ export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<st
     return measureParts(parts, content)
   }
 
+  async function limitMedia(exchange: Exchange, limits: MediaLimits): Promise<void> {
+    const media = await measured(exchange, limits)
+    const warnings = [...byRequest(media)].map(request => checkMeasured(request, limits))
+    // One is enough, also of a batch.
+    const warning = warnings.find(text => text !== undefined)
+    if (warning !== undefined) exchange.extraHeaders.push('x-gateway-warning', warning)
+    exchange.set('request', { ...exchange.get('request'), media })
+    const unmeasured = media.filter(part => part.unmeasuredBecause !== undefined)
+    if (unmeasured.length > 0) exchange.set('unmeasured', unmeasured)
+  }
+
   return {
     name: 'size-limit',
     needs: ['route', 'request', 'target'],
     provides: ['unmeasured'],
 
-    async onRequest(exchange) {
+    onRequest(exchange) {
       const { modelName, upstreamModelName } = exchange.get('target')
       const dialectLimits = limitsByDialect[exchange.get('route').dialect.name]
       const limits = limitsFor(dialectLimits, [modelName, upstreamModelName])
       checkRequestBytes(exchange, limits)
-      if (exchange.get('request').media.length === 0) return
-      const media = await measured(exchange, limits)
-      const warnings = [...byRequest(media)].map(request => checkMeasured(request, limits))
-      // One is enough, also of a batch.
-      const warning = warnings.find(text => text !== undefined)
-      if (warning !== undefined) exchange.extraHeaders.push('x-gateway-warning', warning)
-      exchange.set('request', { ...exchange.get('request'), media })
-      const unmeasured = media.filter(part => part.unmeasuredBecause !== undefined)
-      if (unmeasured.length > 0) exchange.set('unmeasured', unmeasured)
+      // Most requests are text alone, and wait for nothing.
+      return exchange.get('request').media.length === 0 ? undefined : limitMedia(exchange, limits)
     },
   }
 }

@@ -35,7 +35,8 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
 
     async onRequest(exchange) {
       uploads.watch(exchange)
-      await jobs.onRequest(exchange)
+      const { object } = exchange.get('route').match
+      if (object !== undefined) await jobs.onRequest(exchange, object)
       // A session is held for turn by turn.
       if (exchange.get('target').price === undefined || exchange.find('client') !== undefined) return
       const hold = await placeHold(exchange, context)

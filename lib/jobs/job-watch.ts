@@ -69,12 +69,11 @@ export class JobWatch {
   }
 
   /**
-   * Finds the open job that a request is about.
+   * Finds the open job that a request is about, by the object that its path names.
    * @throws GatewayError request_invalid for one that would take away what tells of the end of its job
    */
-  async onRequest(exchange: Exchange): Promise<void> {
-    const { operation, object } = exchange.get('route').match
-    if (object === undefined) return
+  async onRequest(exchange: Exchange, object: NamedObject): Promise<void> {
+    const { operation } = exchange.get('route').match
     const { provider } = exchange.get('target')
     const name = { ...object, provider: provider.name }
     if (operation.job === 'reads') {
