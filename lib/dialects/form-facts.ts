@@ -1,7 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import { mediaPartFromMultipart } from '../http/media-part.ts'
 import type { MediaPart } from '../http/media-part.ts'
-import { partsByName } from '../http/multipart-scan.ts'
 import type { MultipartPart, MultipartResult } from '../http/multipart-scan.ts'
 import type { Meters } from '../money/usage.ts'
 import type { BodyLength, RequestFacts } from './dialect.ts'
@@ -58,14 +57,14 @@ export function factsFromForm(
 }
 
 function onePart(form: MultipartResult, name: string): MultipartPart | undefined {
-  // Form decoders of some servers ignore case, so two spellings are one field sent twice.
-  const parts = form.parts.filter(part => part.name.toLowerCase() === name)
+  // Form decoders of some servers ignore case, or the mark of a list: two spellings are one field sent twice.
+  const parts = form.parts.filter(part => part.name.toLowerCase().replace(/\[\]$/, '') === name)
   if (parts.length > 1) {
     throw new GatewayError('field_ambiguous', `The form has the field ${name} twice; send it once.`, {
       param: name,
     })
   }
-  return partsByName(form, name)[0]
+  return parts[0]
 }
 
 function textOfPart(part: MultipartPart): string {

@@ -37,6 +37,11 @@ export function parseParameters(header: string): ParameterisedValue | undefined 
   return { value, parameters }
 }
 
+/** Some parsers put `name*0`, `name*1` together, in place of `name` (RFC 2231). */
+export function isInPieces(parameters: ReadonlyMap<string, string>, name: string): boolean {
+  return [...parameters.keys()].some(key => key.startsWith(`${name}*`) && key.length > name.length + 1)
+}
+
 function take(pattern: RegExp, text: string, position: number): string | undefined {
   pattern.lastIndex = position
   return pattern.exec(text)?.[0]

@@ -1,4 +1,4 @@
-import { parseParameters } from './header-parameters.ts'
+import { isInPieces, parseParameters } from './header-parameters.ts'
 import { MultipartError } from './multipart-error.ts'
 
 interface PartHeaders {
@@ -65,11 +65,14 @@ function disposition(header: string | undefined, offset: number): { name: string
     throw malformed(offset, 'has a Content-Disposition that is not form-data')
   const name = parsed.parameters.get('name')
   if (name === undefined) throw malformed(offset, 'has no name')
-  // Whether a backslash escapes or stands for itself differs between parsers, and RFC 7578 forbids `name*`.
+  // Whether a backslash escapes or stands for itself differs between parsers.
   if (/["\\]/.test(name)) throw malformed(offset, 'has a quote or a backslash in its name')
-  if (/"\s*;/.test(parsed.parameters.get('filename') ?? ''))
+  const isPatched = isInPieces(parsed.parameters, 'filename')
+  if (isPatched || /"\s*;/.test(parsed.parameters.get('filename') ?? ''))
     throw malformed(offset, 'has an unclear filename')
-  if (parsed.parameters.has('name*')) throw malformed(offset, 'has an encoded name')
+  // RFC 7578 forbids `name*`.
+  if (parsed.parameters.has('name*') || isInPieces(parsed.parameters, 'name'))
+    throw malformed(offset, 'has an encoded name')
   const extended = parsed.parameters.get('filename*')
   const filename =
     extended === undefined ? parsed.parameters.get('filename') : decodeExtended(extended, offset)

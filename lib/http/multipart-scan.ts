@@ -1,4 +1,4 @@
-import { parseParameters } from './header-parameters.ts'
+import { isInPieces, parseParameters } from './header-parameters.ts'
 import { MultipartError } from './multipart-error.ts'
 import { MultipartScanner } from './multipart-scanner.ts'
 
@@ -51,14 +51,11 @@ export function multipartBoundary(contentType: string, isRelated = false): strin
     ? parsed?.value.startsWith('multipart/') === true
     : parsed?.value === 'multipart/form-data'
   if (parsed === undefined || !isMultipart) return undefined
-  const boundary = parsed.parameters.get('boundary')
+  const { parameters } = parsed
+  if (parameters.has('boundary*') || isInPieces(parameters, 'boundary')) return undefined
+  const boundary = parameters.get('boundary')
   if (boundary === undefined || boundary.length > boundaryCharactersMax) return undefined
   return /^[\x20-\x7e]*[\x21-\x7e]$/.test(boundary) ? boundary : undefined
-}
-
-/** The parts of a field; a name may come more than once. */
-export function partsByName(result: MultipartResult, name: string): readonly MultipartPart[] {
-  return result.parts.filter(part => part.name === name)
 }
 
 /**

@@ -122,6 +122,25 @@ const cases: readonly Case[] = [
     only: ['openai'],
   },
   {
+    when: 'a form with a model in pieces behind another name',
+    request: form(
+      sound,
+      'name="model"\r\n\r\nsome-model',
+      'name="a"; name*0="mo"; name*1="del"\r\n\r\nother-model',
+    ),
+    code: 'body_invalid',
+    message: /an encoded name/,
+    only: ['openai'],
+  },
+  {
+    when: 'a form with a model and a list of models',
+    request: form(sound, 'name="model"\r\n\r\nsome-model', 'name="model[]"\r\n\r\nother-model'),
+    code: 'field_ambiguous',
+    message: /field model twice/,
+    param: 'model',
+    only: ['openai'],
+  },
+  {
     when: 'a form without a model',
     request: form(sound),
     code: 'body_invalid',
