@@ -10,7 +10,7 @@ import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { unpricedModels } from './unpriced-models.ts'
+import { priceNotices } from './price-notices.ts'
 
 /** Says what is wrong with the configuration, the pipeline included, and touches neither store nor network. */
 export function addCheckCommand(program: Command, context: CliContext): void {
@@ -22,8 +22,7 @@ export function addCheckCommand(program: Command, context: CliContext): void {
         const plugins = await context.loadPlugins()
         const { config, notices } = loadConfig(file, { plugins })
         await checkPlugins(config, plugins)
-        const unpriced = unpricedModels(config, systemClock.now())
-        const loaded = { config, notices: [...notices, ...(unpriced === undefined ? [] : [unpriced])] }
+        const loaded = { config, notices: [...notices, ...priceNotices(config, systemClock.now())] }
         stdout.write(options.json === true ? summaryJson(loaded) : summary(loaded))
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error

@@ -68,9 +68,11 @@ await t.test('check says that a configuration is in order', async t => {
   t.match(JSON.parse(json.stdout), { ok: true, file: join(root, 'config/gateway.yaml') })
 })
 
-await t.test('check names the models without a price, and finds nothing wrong with them', async t => {
-  const folder = t.testdir({
-    'more.yaml': `providers: { elsewhere: { credentials: ["\${NOT_SET}"], dialects: { openai: { baseUrl: http://localhost } } } }
+await t.test(
+  'check names the models without a price or half of one, and finds nothing wrong with them',
+  async t => {
+    const folder = t.testdir({
+      'more.yaml': `providers: { elsewhere: { credentials: ["\${NOT_SET}"], dialects: { openai: { baseUrl: http://localhost } } } }
 models:
   unpriced: { provider: sandbox }
   "unpriced-*": { provider: [elsewhere, sandbox] }
@@ -78,29 +80,35 @@ models:
   empty: { provider: sandbox, rubPerMillion: {} }
   free: { provider: sandbox, rubPerMillion: { input: "0", output: "0" } }
   by-the-piece: { provider: sandbox, rubPerUnit: { images: "1" } }
+  piece-and-text: { provider: sandbox, rubPerMillion: { output: "1" }, rubPerUnit: { requests: "1" } }
+  half: { provider: sandbox, rubPerMillion: { output: "1" } }
+  embeddings: { provider: sandbox, rubPerMillion: { input: "1" } }
   off: { provider: elsewhere }
   alias: { alias: unpriced }
 `,
-  })
-  const check = (more: string, ...words: string[]) => {
-    const { config } = writeConfig(folder, `include: [more.yaml]\n${more}`)
-    return runHere(['check', '--config', config, ...words])
-  }
-  const notice =
-    'models without a price are refused where they would cost: unpriced, to-come, empty, unpriced-*'
+    })
+    const check = (more: string, ...words: string[]) => {
+      const { config } = writeConfig(folder, `include: [more.yaml]\n${more}`)
+      return runHere(['check', '--config', config, ...words])
+    }
+    const notice =
+      'models without a price are refused where they would cost: unpriced, to-come, empty, unpriced-*'
 
-  const text = await check('')
-  t.match(text, { code: 0, stderr: '' })
-  t.ok(text.stdout.endsWith(`\n  note       ${notice}\n`), text.stdout)
-  const json = await check('', '--json')
-  t.match(JSON.parse(json.stdout), { ok: true, notices: [/^providers without a key/, notice] })
-  t.notMatch((await check('unmetered: true\n')).stdout, /without a price/, 'where nothing is charged')
-  writeFileSync(join(folder, 'more.yaml'), '')
-  t.notMatch((await check('')).stdout, /without a price/)
-  const many = Array.from({ length: 23 }, (_, index) => `  m${index}: { provider: sandbox }\n`)
-  writeFileSync(join(folder, 'more.yaml'), `models:\n${many.join('')}`)
-  t.match((await check('')).stdout, /cost: m0, m1, .*, m19 and 3 more\n$/)
-})
+    const half = 'models with a price for output tokens and none for input, which is free then: half'
+
+    const text = await check('')
+    t.match(text, { code: 0, stderr: '' })
+    t.ok(text.stdout.endsWith(`\n  note       ${notice}\n  note       ${half}\n`), text.stdout)
+    const json = await check('', '--json')
+    t.match(JSON.parse(json.stdout), { ok: true, notices: [/^providers without a key/, notice, half] })
+    t.notMatch((await check('unmetered: true\n')).stdout, /without a price/, 'where nothing is charged')
+    writeFileSync(join(folder, 'more.yaml'), '')
+    t.notMatch((await check('')).stdout, /without a price/)
+    const many = Array.from({ length: 23 }, (_, index) => `  m${index}: { provider: sandbox }\n`)
+    writeFileSync(join(folder, 'more.yaml'), `models:\n${many.join('')}`)
+    t.match((await check('')).stdout, /cost: m0, m1, .*, m19 and 3 more\n$/)
+  },
+)
 
 await t.test('check prints every bad value with its place and the nearest name, and exits 1', async t => {
   const { config } = writeConfig(t.testdir(), 'litsen: 1\nlimits: { bodyMs: none }\n')
