@@ -17,7 +17,7 @@ export class SqliteEntries {
   /** @throws OperationRefusedError hold_not_open */
   resolve(exchangeId: string, sequence: number, state: string, at: number): void {
     if (this.#statements.resolve.run(state, at, exchangeId, sequence).changes !== 1) {
-      throw new OperationRefusedError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
+      throw notOpen(exchangeId, sequence)
     }
   }
 
@@ -26,7 +26,7 @@ export class SqliteEntries {
     const [, exchangeId, sequence, accountId, keyId, at] = charge
     const amountMicros = charge[16]
     const overrunMicros = charge[17]
-    this.resolve(exchangeId, sequence, 'charged', at)
+    this.#endCharged(exchangeId, sequence, at)
     const { lastInsertRowid } = this.#statements.charge.run(
       exchangeId,
       sequence,
@@ -108,7 +108,17 @@ export class SqliteEntries {
     this.enter(exchangeId, sequence, 'revenue', 'house:revenue', paid + rest, at, null)
   }
 
+  #endCharged(exchangeId: string, sequence: number, at: number): void {
+    if (this.#statements.endCharged.run(at, exchangeId, sequence).changes !== 1) {
+      throw notOpen(exchangeId, sequence)
+    }
+  }
+
   #addBalance(accountId: string, amountMicros: number): void {
     this.#balanceChanges.set(accountId, (this.#balanceChanges.get(accountId) ?? 0) + amountMicros)
   }
+}
+
+function notOpen(exchangeId: string, sequence: number): OperationRefusedError {
+  return new OperationRefusedError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
 }

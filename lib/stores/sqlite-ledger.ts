@@ -107,10 +107,13 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   }
 
   async charge(hold: Hold, request: ChargeRequest): Promise<ChargeResult> {
-    const open = openHold(hold)
+    const open = openHold(hold, ['open', 'expired'])
     const { lines, costMicros, flags } = priceCharge(request)
-    this.#end(open, 'charged')
-    const { amountMicros, overrunMicros } = this.#book.settle(open.accountId, open.amountMicros, costMicros)
+    // One that expired has given its money back; what was used is owed all the same.
+    const heldMicros = open.state === 'expired' ? 0 : open.amountMicros
+    if (open.state === 'expired') open.state = 'charged'
+    else this.#end(open, 'charged')
+    const { amountMicros, overrunMicros } = this.#book.settle(open.accountId, heldMicros, costMicros)
     const result = { amountMicros, overrunMicros, flags: paidFlags(flags, overrunMicros) }
     const at = this.#options.clock.now()
     open.paid = { amountMicros, at }
@@ -122,7 +125,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   }
 
   async release(hold: Hold): Promise<void> {
-    if (hold instanceof SqliteHold && hold.state === 'failed') return
+    if (hold instanceof SqliteHold && (hold.state === 'failed' || hold.state === 'expired')) return
     this.#release(openHold(hold), 'released')
   }
 
@@ -263,10 +266,10 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   }
 }
 
-function openHold(hold: Hold): SqliteHold {
+function openHold(hold: Hold, states: readonly HoldState[] = ['open']): SqliteHold {
   if (!(hold instanceof SqliteHold)) throw new TypeError('the hold is not of this ledger')
   if (hold.state === 'failed' && hold.failure !== undefined) throw unavailable(hold.failure)
-  if (hold.state !== 'open') throw new HoldResolvedError(hold, hold.state)
+  if (!states.includes(hold.state)) throw new HoldResolvedError(hold, hold.state)
   return hold
 }
 

@@ -9,13 +9,6 @@ export function prepareStatements(database: SqliteDatabase) {
     savepoint: database.prepare('SAVEPOINT one'),
     undo: database.prepare('ROLLBACK TO one'),
     keep: database.prepare('RELEASE one'),
-    hold: database.prepare(
-      `INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, owner, created_at, expires_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    resolve: database.prepare(
-      `UPDATE holds SET state = ?, resolved_at = ? WHERE exchange_id = ? AND sequence = ? AND state = 'open'`,
-    ),
     charge: database.prepare(
       `INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation,
          outcome, usage_source, lines, raw_usage, details, flags, amount_micros, overrun_micros)
@@ -65,7 +58,25 @@ export function prepareStatements(database: SqliteDatabase) {
       `SELECT account_id, amount_micros, reason FROM entries
        WHERE exchange_id = ? AND sequence = 0 AND kind = 'credit'`,
     ),
+    ...prepareHoldStatements(database),
     ...prepareKeyStatements(database),
+  }
+}
+
+function prepareHoldStatements(database: SqliteDatabase) {
+  return {
+    hold: database.prepare(
+      `INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, owner, created_at, expires_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    resolve: database.prepare(
+      `UPDATE holds SET state = ?, resolved_at = ? WHERE exchange_id = ? AND sequence = ? AND state = 'open'`,
+    ),
+    /** What an exchange used is owed, also when it lasted longer than its hold. */
+    endCharged: database.prepare(
+      `UPDATE holds SET state = 'charged', resolved_at = ?
+       WHERE exchange_id = ? AND sequence = ? AND state IN ('open', 'expired')`,
+    ),
   }
 }
 

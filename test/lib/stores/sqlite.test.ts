@@ -125,26 +125,42 @@ await t.test('holds that were left open are listed by the next start', async t =
   t.strictSame((await again.restart()).recovery.releasedHolds, [])
 })
 
-await t.test('holds are given back a day after nobody has resolved them, whatever the time is', async t => {
-  const hourMs = 3_600_000
-  let now = Date.parse('2026-05-05T00:00:00Z')
-  let elapsedMs = 0
-  const store = await openNew(t, { clock: { now: () => now }, steadyClock: { now: () => elapsedMs } })
-  const account = await accountWith(store, 10)
-  const old = await holdOf(store, account, 4)
-  for (const jumpMs of [hourMs, 48 * hourMs, -hourMs, -365 * 24 * hourMs, -now]) {
-    now += jumpMs
-    t.equal(await store.expireHolds(), 0, 'the clock was set, no time has passed')
-  }
-  elapsedMs += 23 * hourMs
-  await holdOf(store, account, 1)
-  t.equal(await store.expireHolds(), 0)
-  elapsedMs += hourMs
-  t.equal(await store.expireHolds(), 1)
-  t.equal((await store.ledger.balance(account)).heldMicros, roubles(1))
-  await t.rejects(store.ledger.charge(old, chargeOf({ input: 1 })), { name: 'HoldResolvedError' })
-  t.strictSame(await (await store.restart()).verify(), [])
-})
+await t.test(
+  'holds are given back a day after nobody has resolved them, whatever the time is, and what is owed stays owed',
+  async t => {
+    const hourMs = 3_600_000
+    let now = Date.parse('2026-05-05T00:00:00Z')
+    let elapsedMs = 0
+    const store = await openNew(t, { clock: { now: () => now }, steadyClock: { now: () => elapsedMs } })
+    const account = await accountWith(store, 10)
+    const old = await holdOf(store, account, 4)
+    for (const jumpMs of [hourMs, 48 * hourMs, -hourMs, -365 * 24 * hourMs, -now]) {
+      now += jumpMs
+      t.equal(await store.expireHolds(), 0, 'the clock was set, no time has passed')
+    }
+    elapsedMs += 23 * hourMs
+    await holdOf(store, account, 1)
+    t.equal(await store.expireHolds(), 0)
+    elapsedMs += hourMs
+    t.equal(await store.expireHolds(), 1)
+    t.equal((await store.ledger.balance(account)).heldMicros, roubles(1))
+
+    now = Date.parse('2026-05-06T00:00:00Z')
+    // What came after it has first claim on the money.
+    await holdOf(store, account, 7)
+    const paid = await store.ledger.charge(old, chargeOf({ input: 3 }))
+    t.match(paid, { amountMicros: roubles(2), overrunMicros: roubles(1) })
+    await t.rejects(store.ledger.charge(old, chargeOf({ input: 1 })), { name: 'HoldResolvedError' })
+    t.match(await store.ledger.balance(account), { balanceMicros: roubles(8), heldMicros: roubles(8) })
+
+    const unused = await holdOf(store, account, 0)
+    elapsedMs += 24 * hourMs
+    t.equal(await store.expireHolds(), 3)
+    t.match(await store.ledger.balance(account), { heldMicros: 0 })
+    await t.resolves(store.ledger.release(unused), 'nothing is owed, and nothing held')
+    t.strictSame(await (await store.restart()).verify(), [])
+  },
+)
 
 await t.test('closing twice is closing once, and a closed store takes nothing', async t => {
   const store = await openNew(t)
