@@ -46,7 +46,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     },
 
     onResponse(exchange, head) {
-      const record = objectRecorder(exchange, ledger, object => uploads.of(exchange, object))
+      const record = objectRecorder(exchange, context, object => uploads.of(exchange, object))
       const recordObject = async (object: NamedObject): Promise<void> => {
         await Promise.all([record(object), jobs.onObject(exchange, object)])
       }

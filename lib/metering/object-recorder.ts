@@ -1,6 +1,9 @@
+import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { contextOfKind } from '../models/kept-context.ts'
 import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
+import { expectedTokens } from './request-hold.ts'
 
 /**
  * Records what an answer names as its account's, with the provider and credential that made it. What the
@@ -8,15 +11,21 @@ import type { Exchange } from '../pipeline/exchange.ts'
  */
 export function objectRecorder(
   exchange: Exchange,
-  ledger: Ledger,
+  { config, ledger }: { readonly config: Config; readonly ledger: Ledger },
   factsOf: (object: NamedObject) => Promise<ObjectFacts | undefined> | undefined,
 ): (object: NamedObject) => Promise<void> {
   return async ({ kind, id, facts: told }) => {
-    const { provider, credential } = exchange.get('target')
+    const target = exchange.get('target')
+    const { provider, credential } = target
     const key = exchange.get('key')
     const measured = await factsOf({ kind, id })
     const own = kind === 'upload' ? { keyId: key.id } : undefined
-    const facts = { ...told, ...measured, ...own }
+    // Somebody may go on from it before it is charged: then it counts as what is held for it.
+    const context =
+      target.price === undefined
+        ? undefined
+        : contextOfKind(kind, expectedTokens(target, exchange.get('request'), config.hold))
+    const facts = { ...(context !== undefined && { context }), ...told, ...measured, ...own }
     await ledger.recordObject({
       kind,
       id,

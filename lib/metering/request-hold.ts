@@ -3,7 +3,7 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import type { Target } from '../exchange-facts.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { parseRoubles } from '../money/amount.ts'
-import { addMeters, tokensOf } from '../money/usage.ts'
+import { addMeters, tokensOf, type Meters } from '../money/usage.ts'
 import { holdAmount } from '../money/hold-amount.ts'
 import { mediaAllowance } from './media-allowance.ts'
 
@@ -23,10 +23,16 @@ export function outputTokens(
   return known.length === 0 ? outputTokensUnknown : Math.min(...known)
 }
 
+/** The most text that an exchange is expected to read and to write, and what it goes on from. */
+export function expectedTokens(target: Target, facts: RequestFacts, hold: Config['hold']): Meters {
+  const input = Math.ceil(facts.textBytes / hold.bytesPerToken)
+  const output = outputTokens(target, facts, hold) * facts.candidates
+  return addMeters({ input, output }, facts.context)
+}
+
 /** The most tokens an exchange is expected to take, input and output. */
 export function requestTokens(target: Target, facts: RequestFacts, hold: Config['hold']): number {
-  const output = outputTokens(target, facts, hold) * facts.candidates
-  return Math.ceil(facts.textBytes / hold.bytesPerToken) + tokensOf(facts.context ?? {}) + output
+  return tokensOf(expectedTokens(target, facts, hold))
 }
 
 /**

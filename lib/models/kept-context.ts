@@ -1,5 +1,13 @@
 import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
-import { addMeters, contextKinds, objectName, readAgain, type Meters } from '../money/usage.ts'
+import {
+  addMeters,
+  contextKinds,
+  objectName,
+  readAgain,
+  tokensOf,
+  type Meters,
+  type ObjectKind,
+} from '../money/usage.ts'
 import { inGroups } from './in-groups.ts'
 
 type ReadsAgain = (used: Meters) => Meters
@@ -13,27 +21,38 @@ const partsRead: Readonly<Record<(typeof contextKinds)[number], ReadsAgain>> = {
   cachedContent: ({ input = 0 }) => ({ cachedInput: input }),
 }
 
+/** What of an exchange's usage goes on in an object of a kind that it names; undefined where nothing does. */
+export function contextOfKind(kind: ObjectKind, used: Meters): Meters | undefined {
+  const known = contextKinds.find(one => one === kind)
+  return known === undefined ? undefined : partsRead[known](used)
+}
+
 /**
  * What the provider keeps of a conversation and bills as input of whatever goes on from it, though the request
- * is a few bytes long: as much as it came to when it was charged. What nobody knows is nothing here.
+ * is a few bytes long: what it came to when it was charged, else what was known of it when it was named. What
+ * nobody knows is nothing here.
  */
 export async function keptContext(
   ledger: Pick<Ledger, 'findUsage'>,
   objects: readonly ProviderObject[],
 ): Promise<Meters> {
   let context: Meters = {}
-  /** Each counts once, however many of its items are named. */
-  const exchanges = new Map<string, ReadsAgain>()
-  for (const { kind, exchangeId, facts } of objects) {
-    const known = contextKinds.find(one => one === kind)
-    if (facts?.context !== undefined) context = addMeters(context, facts.context)
-    else if (known !== undefined && exchanges.get(exchangeId) !== readAgain)
-      exchanges.set(exchangeId, partsRead[known])
+  /** Each counts once, however many of its items are named, and as a whole where that is named. */
+  const exchanges = new Map<string, ProviderObject>()
+  for (const object of objects) {
+    const { kind, exchangeId, facts } = object
+    if (contextOfKind(kind, {}) === undefined) context = addMeters(context, facts?.context)
+    else if (!isWhole(exchanges.get(exchangeId))) exchanges.set(exchangeId, object)
   }
-  const used = await inGroups([...exchanges], async ([exchangeId, read]) =>
-    read(await ledger.findUsage(exchangeId)),
-  )
-  return used.reduce(addMeters, context)
+  const found = await inGroups([...exchanges.values()], async ({ kind, exchangeId, facts }) => {
+    const used = await ledger.findUsage(exchangeId)
+    return (tokensOf(used) > 0 ? contextOfKind(kind, used) : facts?.context) ?? {}
+  })
+  return found.reduce(addMeters, context)
+}
+
+function isWhole(object: ProviderObject | undefined): boolean {
+  return object?.kind === 'response' || object?.kind === 'interaction'
 }
 
 /** The same of each alone, by its name. */

@@ -77,7 +77,7 @@ export interface ObjectFacts {
   readonly isForBatch?: boolean
   /** Of a cached content, for as long as it was paid. */
   readonly cacheTerm?: CacheTerm
-  /** What whoever goes on from it gives the model to read again, where its exchange's charge does not tell. */
+  /** What whoever goes on from it gives the model to read again, as far as that was known when it was named. */
   readonly context?: Meters
   /** What a batch of its lines would ask for. */
   readonly batch?: BatchFacts

@@ -10,6 +10,7 @@ import {
 } from '../fixtures/context-gateway.ts'
 import { jobConfig } from '../fixtures/job-gateway.ts'
 import { responseUsage, startJobProvider } from '../fixtures/job-provider.ts'
+import { connectRaw } from '../fixtures/raw-client.ts'
 import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until, type ConfigSections, type TestGateway } from '../fixtures/test-gateway.ts'
 
@@ -24,6 +25,7 @@ async function start(t: Test, answer: object, sections: ConfigSections = {}): Pr
   return await startTestGateway(t, { config: { ...contextConfig(upstream.origin), ...sections } })
 }
 
+const streamHead = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
 const first = { model: 'gpt-5', input: 'Hi' }
 const onward = { model: 'gpt-5', input: 'Go on', previous_response_id: 'resp_1' }
 
@@ -65,16 +67,53 @@ await t.test('an answer in sound that a chat goes on from counts with what was s
   t.equal(await quotedMicros(gateway, chat, next), holdMicros(next, 3000 * contextPrices.input))
 })
 
-await t.test('a background response counts from when its end was seen', async t => {
-  const provider = await startJobProvider(t)
-  const gateway = await startTestGateway(t, { config: jobConfig(provider.origin, 20) })
-  await askJson(gateway, path, { ...first, background: true })
-  const running = await quotedMicros(gateway, path, onward)
+/** The most that a model of these tests writes, of jobs and of others. */
+const outputMax = { job: 1000, other: 100 }
+const textTokens = (body: object): number => Math.ceil(JSON.stringify(body).length / 3)
 
-  provider.end('resp_1', 'done')
-  await until(async () => (await gateway.charges()).length === 1, 30_000)
+await t.test(
+  'a background response counts as what is held for it, and as what it came to when its end was seen',
+  async t => {
+    const provider = await startJobProvider(t)
+    const gateway = await startTestGateway(t, { config: jobConfig(provider.origin, 20) })
+    const submission = { ...first, background: true }
+    await askJson(gateway, path, submission)
+    const alone = textTokens(onward) * 100 + outputMax.job * 400
+    const atMost = textTokens(submission) + outputMax.job
+    t.equal(await quotedMicros(gateway, path, onward), alone + atMost * 100)
 
-  t.equal(await quotedMicros(gateway, path, onward), running + responseUsage.total_tokens * 100)
+    provider.end('resp_1', 'done')
+    await until(async () => (await gateway.charges()).length === 1, 30_000)
+
+    t.equal(await quotedMicros(gateway, path, onward), alone + responseUsage.total_tokens * 100)
+  },
+)
+
+await t.test('a response whose stream has not ended counts as what is held for it', async t => {
+  const upstream = await startRawUpstream(t, ({ body }) => {
+    if (!body.includes('stream')) {
+      return plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(longResponse))
+    }
+    const event = { type: 'response.completed', response: { ...longResponse, id: 'resp_2' } }
+    const pieces = chunked([Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)])
+    return { pieces: [streamHead, ...pieces.slice(0, -1)] }
+  })
+  const gateway = await startTestGateway(t, { config: contextConfig(upstream.origin) })
+  await askJson(gateway, path, first)
+  const streamed = { ...onward, stream: true }
+  const { socket } = await connectRaw(t, gateway.url)
+  const text = JSON.stringify(streamed)
+  let received = ''
+  socket.on('data', (data: Buffer) => (received += data.toString()))
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${gateway.key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
+  )
+  await until(() => received.includes('response.completed'))
+
+  const next = { ...onward, previous_response_id: 'resp_2' }
+  const atMost = contextTokens + textTokens(streamed) + outputMax.other
+  t.equal(await quotedMicros(gateway, path, next), holdMicros(next, atMost * contextPrices.input))
 })
 
 await t.test('a response that the gateway does not know adds nothing', async t => {
@@ -90,10 +129,9 @@ await t.test('an answer that broke off before its usage is charged for what it w
     { type: 'response.created', response: { id: 'resp_2', model: 'gpt-5', status: 'in_progress' } },
     { type: 'response.output_text.delta', delta: 'Yes, and then there was more to say of it.' },
   ].map(event => Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
-  const head = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
   const upstream = await startRawUpstream(t, ({ body }) =>
     body.includes('previous_response_id')
-      ? { pieces: [head, ...chunked(begun).slice(0, -1)], then: 'end' }
+      ? { pieces: [streamHead, ...chunked(begun).slice(0, -1)], then: 'end' }
       : plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(longResponse)),
   )
   const gateway = await startTestGateway(t, { config: contextConfig(upstream.origin) })
