@@ -123,7 +123,8 @@ export class Base64Meter {
       return
     }
     if (this.#staging.toString('latin1', 0, 5).toLowerCase() !== 'data:') {
-      this.#isUrl = true
+      // No address is as long as this; with its colon it is no base64 either.
+      this.#isUrl = isWhole
       return
     }
     this.#isDataUrl = true

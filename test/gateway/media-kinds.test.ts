@@ -146,6 +146,24 @@ await t.test('the limits are of each request in a batch', async t => {
   )
 })
 
+await t.test('a file with a colon in its base64 is no address', async t => {
+  const before = gateway.upstream.requests.length
+  const data = Buffer.concat([jpegOfSides(9, 9), Buffer.alloc(100_000)]).toString('base64')
+  // Decoders that pass over what is not in the alphabet see a picture of any size in these.
+  for (const odd of [`x:${data}`, `${data.slice(0, 20)}:${data.slice(20)}`]) {
+    const questions = {
+      openai: [{ type: 'image_url', image_url: { url: odd } }],
+      anthropic: [{ type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: odd } }],
+      google: [{ role: 'user', parts: [{ inlineData: { data: odd, mimeType: 'image/jpeg' } }] }],
+    }
+    for (const [dialect, content] of Object.entries(questions)) {
+      const answer = await ask(dialect as keyof typeof questions, gateway, { content })
+      t.match(String(answer), /is not valid base64/, dialect)
+    }
+  }
+  t.equal(gateway.upstream.requests.length, before)
+})
+
 await t.test('an address passes, and the gateway does not go there', async t => {
   let visits = 0
   const site = createServer((_request, response) => {

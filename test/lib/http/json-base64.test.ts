@@ -111,7 +111,7 @@ await t.test('addresses and ids of files are told from content', async t => {
     'https://a.b/c.png',
     'HTTP://x',
     'gs://bucket/x',
-    `https://x/${'y'.repeat(40_000)}`,
+    `https://x/${'y'.repeat(15_000)}`,
     'file-abc123',
     'file_011C',
     'files/abc',
@@ -120,6 +120,7 @@ await t.test('addresses and ids of files are told from content', async t => {
     t.match(facts, { isUrl: true, bytes: 0, isValid: true }, url.slice(0, 30))
     t.equal(facts?.head.length, 0)
   }
+  t.match(measure(quoted(`x:${'A'.repeat(40_000)}`), 1000), { isUrl: undefined, isValid: false }, 'too long')
   t.equal(measure(quoted(`file${'A'.repeat(40_000)}`))?.isUrl, undefined)
   t.equal(measure(quoted(`files/${'A'.repeat(40_002)}`))?.bytes, 30_006, 'too long for an id')
 })
