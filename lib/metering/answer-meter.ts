@@ -65,7 +65,11 @@ export class AnswerMeter implements Tap {
   /** Reads what is left. Called once, when the answer has ended or was given up. */
   async end(): Promise<void> {
     if (this.#decoder !== undefined) await this.#decoder.end()
-    if (this.#isReadable) this.#reading = this.#reader.end()
+    if (!this.#isReadable) return
+    const reading = this.#reader.end()
+    // Damaged or beyond the caps: nobody knows what stood in the rest. What a client leaves is cut short by that.
+    const isUnreadable = this.#decoder?.isBroken === true && !this.#exchange.hasClientLeft
+    this.#reading = isUnreadable ? withFlag(reading, 'answer_unreadable') : reading
   }
 
   #report(): void {
@@ -84,4 +88,8 @@ export class AnswerMeter implements Tap {
     for (const object of this.#reader.takeObjects())
       this.#exchange.holdBack(this.#options.recordObject(object))
   }
+}
+
+function withFlag(reading: UsageReading, flag: string): UsageReading {
+  return reading.flags.includes(flag) ? reading : { ...reading, flags: [...reading.flags, flag] }
 }

@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib'
+import { constants, gzipSync } from 'node:zlib'
 import { toFile } from 'openai'
 import t, { type Test } from 'tap'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
@@ -245,6 +245,9 @@ await t.test('anthropic: a part of the results tells nothing of what their batch
   t.match(await ask('HEAD'), { status: 200, isWhole: true })
   t.match(await ask('GET', 'range', 'bytes=0-9'), { status: 206, isWhole: true })
   provider.encode(bytes => bytes.subarray(0, -10), 'identity')
+  t.match(await ask('GET'), { status: 200, isWhole: true })
+  const begun = { finishFlush: constants.Z_SYNC_FLUSH }
+  provider.encode(bytes => gzipSync(bytes.subarray(0, bytes.indexOf('\n') + 1), begun), 'gzip')
   t.match(await ask('GET'), { status: 200, isWhole: true })
 
   t.same(await gateway.charges(), [])
