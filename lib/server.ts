@@ -139,6 +139,8 @@ export class GatewayServer {
     if (this.#distrusted.has(request.socket)) return
     const { clock } = this.#options
     const { config, pipeline } = this.#serving
+    // It would take "100 Continue" for the answer (RFC 9110 section 10.1.1).
+    if (request.httpVersion === '1.0') delete request.headers.expect
     const exchange = new Exchange(newId(), request, response, clock.now())
     if (this.#drain.phase !== 'serving') exchange.response.shouldKeepAlive = false
     try {
@@ -229,6 +231,7 @@ function noResponses(): GatewayError {
 
 function ambiguity(request: IncomingMessage): string | undefined {
   const { method = '', headers, httpVersion } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'Only HTTP/1.1 and HTTP/1.0 are spoken here.'
   if (headers.host === undefined && httpVersion !== '1.0') return 'The request has no Host.'
   const isChunked = headers['transfer-encoding'] !== undefined
   // What comes before us may pass such a body on without knowing where it ends (RFC 9112 section 6.1).

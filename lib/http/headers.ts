@@ -79,6 +79,9 @@ const droppedFromAnswers = new Set([
   'x-gateway-request-id',
 ])
 
+/** RFC 3986 section 3.2, without a user; empty where a target has none. */
+const hostValue = /^[\w.~!$&'()*+,;=%:[\]-]*$/
+
 /** What decides on how a request is read: given twice, servers differ on which one counts. */
 const singleHeaders = [
   'Host',
@@ -150,6 +153,7 @@ export function checkFraming(raw: RawHeaders): string | undefined {
     if (single === undefined || !isNamed(name, single.toLowerCase())) continue
     if (seen.has(single)) return `The request has more than one ${single}.`
     seen.add(single)
+    if (single === 'Host' && !hostValue.test(value)) return 'Host is not a host.'
     if (single === 'Content-Length' && !isDigits(value)) return 'Content-Length is not a plain number.'
     if (single === 'Transfer-Encoding' && value.toLowerCase() !== 'chunked') {
       return 'The only Transfer-Encoding accepted is chunked.'

@@ -42,6 +42,9 @@ await t.test(
       'two Hosts': post(gateway, ['host: a', 'host: b', `content-length: ${body.length}`], body),
       'two equal Hosts': post(gateway, ['host: a', 'Host: a', `content-length: ${body.length}`], body),
       'no Host': post(gateway, [`content-length: ${body.length}`], body),
+      'a Host that is none': post(gateway, ['host: a, b', length], body),
+      'a Host with a user': post(gateway, ['host: a@b', length], body),
+      'HTTP/2.0 in the form of HTTP/1': post(gateway, ['host: a', length], body).replace('1.1', '2.0'),
       'two lengths': post(gateway, ['host: a', `content-length: ${body.length}`, 'content-length: 0'], body),
       'two equal lengths': post(
         gateway,
