@@ -3,6 +3,7 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Route } from '../exchange-facts.ts'
 import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
+import type { NamedObject } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { chooseProviders, withCredential, type ChosenProvider } from './choose-provider.ts'
 import type { ResolvedModel } from './model-directory.ts'
@@ -25,28 +26,41 @@ export interface ProviderRoute {
  * else the dialect's default.
  * @throws GatewayError object_not_found, model_not_found, request_invalid, route_not_found
  */
-export async function routeProvider(
+export function routeProvider(
   context: { readonly config: Config; readonly ledger: Ledger },
   exchange: Exchange,
   route: Route,
   facts: RequestFacts,
   model: ResolvedModel | undefined,
-): Promise<ProviderRoute> {
-  const { match, dialect, providerName } = route
-  const referred = match.object === undefined ? facts.objects : [match.object, ...facts.objects]
-  if (referred.length > 0) {
-    const accountId = exchange.find('key')?.accountId
-    const { chosen, objects } = await ownerOfObjects(context, accountId, dialect.name, referred, providerName)
-    const object = objects.find(({ kind, id }) => kind === match.object?.kind && id === match.object.id)
-    if (chosen !== undefined) {
-      const inBody = objects.filter(one => one !== object)
-      return { providers: [chosen], isPinned: true, ...(object !== undefined && { object }), inBody }
-    }
-  }
+): ProviderRoute | Promise<ProviderRoute> {
+  const { object } = route.match
+  const referred = object === undefined ? facts.objects : [object, ...facts.objects]
+  if (referred.length === 0) return ofModel(context.config, route, model)
+  const accountId = exchange.find('key')?.accountId
+  return ofObjects(context, accountId, route, referred).then(
+    place => place ?? ofModel(context.config, route, model),
+  )
+}
+
+/** Where the objects are; undefined where nobody knows them and they need no owner. */
+async function ofObjects(
+  context: { readonly config: Config; readonly ledger: Ledger },
+  accountId: string | undefined,
+  { match, dialect, providerName }: Route,
+  referred: readonly NamedObject[],
+): Promise<ProviderRoute | undefined> {
+  const { chosen, objects } = await ownerOfObjects(context, accountId, dialect.name, referred, providerName)
+  if (chosen === undefined) return undefined
+  const object = objects.find(({ kind, id }) => kind === match.object?.kind && id === match.object.id)
+  const inBody = objects.filter(one => one !== object)
+  return { providers: [chosen], isPinned: true, ...(object !== undefined && { object }), inBody }
+}
+
+function ofModel(config: Config, route: Route, model: ResolvedModel | undefined): ProviderRoute {
   const providers =
     model === undefined
-      ? [defaultProvider(context.config, route)]
-      : chooseProviders(context.config, model, dialect.name, providerName)
+      ? [defaultProvider(config, route)]
+      : chooseProviders(config, model, route.dialect.name, route.providerName)
   return { providers, isPinned: false }
 }
 

@@ -42,12 +42,16 @@ export async function routeRequest(
   const { config, directory } = context
   if (config.isolation === 'strict') refuseUnknownObjects(route, exchange)
   const accountId = exchange.find('key')?.accountId
-  const ofCache = await factsOfCache(context, accountId, route, scanned.facts)
-  const facts = await factsOfSource(context, accountId, route, ofCache)
+  // Most requests name nothing that would have to be looked up, and wait for nothing here.
+  const { modelIn, isBatch } = route.match.operation
+  const isOfObject = modelIn === 'cache' || modelIn === 'job'
+  const facts = isOfObject ? await factsOfObject(context, accountId, route, scanned.facts) : scanned.facts
   const model = requestedModel(exchange, route, facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
-  const plan = await planIfBatch(context, exchange, route, facts)
-  const place: ProviderRoute = plan ?? (await routeProvider(context, exchange, route, facts, model))
+  const plan =
+    isBatch === true || facts.batch !== undefined ? await planOf(context, exchange, route, facts) : undefined
+  const found = plan ?? routeProvider(context, exchange, route, facts, model)
+  const place: ProviderRoute = found instanceof Promise ? await found : found
   const { providers, isPinned, object, inBody } = place
   const targetAt = (index: number): Target | undefined => {
     const chosen = providers[index]
@@ -72,15 +76,25 @@ export async function routeRequest(
   return { request: { ...facts, context: await keptContext(context.ledger, inBody) }, target }
 }
 
+/** What a request goes on from tells its model. */
+function factsOfObject(
+  context: RoutingContext,
+  accountId: string | undefined,
+  route: Route,
+  facts: RequestFacts,
+): Promise<RequestFacts> {
+  const isCache = route.match.operation.modelIn === 'cache'
+  return (isCache ? factsOfCache : factsOfSource)(context, accountId, route, facts)
+}
+
 /** A batch has no model of its own: those of its requests decide. */
-async function planIfBatch(
+async function planOf(
   context: RoutingContext,
   exchange: Exchange,
   route: Route,
   facts: RequestFacts,
-): Promise<BatchPlan | undefined> {
+): Promise<BatchPlan> {
   if (facts.batch !== undefined) return planBatch(context, exchange, route, facts)
-  if (route.match.operation.isBatch !== true) return undefined
   throw new GatewayError('body_invalid', 'A batch must be sent as JSON, with content-type: application/json.')
 }
 
