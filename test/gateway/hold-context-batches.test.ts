@@ -3,8 +3,15 @@ import t, { type Test } from 'tap'
 import { makeOpenaiBatch } from '../fixtures/batch-clients.ts'
 import { batchConfig } from '../fixtures/batch-gateway.ts'
 import { startBatchProvider, usageOf } from '../fixtures/batch-provider.ts'
-import { quotedMicros } from '../fixtures/context-gateway.ts'
+import {
+  askJson,
+  contextConfig,
+  contextPrices,
+  contextTokens as cachedTokens,
+  quotedMicros,
+} from '../fixtures/context-gateway.ts'
 import { call } from '../fixtures/job-kinds.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { openaiClient } from '../fixtures/sdk-clients.ts'
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 
@@ -59,4 +66,36 @@ await t.test('each request of a batch is held for with what it goes on from', as
 
   const tokens = textTokens(bodies) + 3 * contextTokens
   t.equal(held, (tokens * rate.input + 4 * cap * rate.output) / 2)
+})
+
+await t.test('a cached content is held for as often as requests of a batch name it', async t => {
+  const kept = {
+    name: 'cachedContents/abc',
+    model: 'models/gemini-3',
+    createTime: '2026-08-19T14:00:00Z',
+    expireTime: '2026-08-19T15:00:00Z',
+    usageMetadata: { totalTokenCount: cachedTokens },
+  }
+  const upstream = await startRawUpstream(t, () =>
+    plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(kept)),
+  )
+  const gateway = await startTestGateway(t, { config: contextConfig(upstream.origin) })
+  const contents = [{ parts: [{ text: 'Long words.' }] }]
+  const path = '/v1beta/models/gemini-3:batchGenerateContent'
+  const batchOf = (more: object) => {
+    const requests = Array.from({ length: 5 }, () => ({ request: { contents, ...more } }))
+    return { batch: { displayName: 'b', inputConfig: { requests: { requests } } } }
+  }
+  const made = await askJson(gateway, '/v1beta/cachedContents', { model: 'models/gemini-3', contents })
+  t.equal(made.status, 200)
+
+  const alone = await quotedMicros(
+    gateway,
+    path,
+    batchOf({ labels: { cachedContents: 'cachedContents/ab' } }),
+  )
+  const cached = await quotedMicros(gateway, path, batchOf({ cachedContent: 'cachedContents/abc' }))
+
+  const ofContent = 5 * cachedTokens * contextPrices.cachedInput
+  t.ok(Math.abs(cached - alone - ofContent) < 5 * 20 * contextPrices.input, `${cached} and ${alone}`)
 })
