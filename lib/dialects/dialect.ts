@@ -48,6 +48,8 @@ export interface RequestFacts {
   readonly isForgotten?: boolean
   /** The answer names objects, which answers of this operation do not otherwise. */
   readonly makesObjects?: boolean
+  /** Until when a cached content is to be kept, in milliseconds since the epoch; its units are those of an hour then. */
+  readonly keptUntil?: number
   /** The term of the cached content that is to have another one. */
   readonly cacheTerm?: CacheTerm
   /** The price variant those units have, such as `1024x1024/high`. */

@@ -15,6 +15,7 @@ import { planBatch, type BatchPlan } from './plan-batch.ts'
 import { requestedModel } from './requested-model.ts'
 import { routeProvider, type ProviderRoute } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
+import { termFromNow } from './term-from-now.ts'
 
 interface RoutingContext {
   readonly config: Config
@@ -45,7 +46,8 @@ export async function routeRequest(
   // Most requests name nothing that would have to be looked up, and wait for nothing here.
   const { modelIn, isBatch } = route.match.operation
   const isOfObject = modelIn === 'cache' || modelIn === 'job'
-  const facts = isOfObject ? await factsOfObject(context, accountId, route, scanned.facts) : scanned.facts
+  const asked = termFromNow(scanned.facts, exchange.startedAt)
+  const facts = isOfObject ? await factsOfObject(context, accountId, route, asked) : asked
   const model = requestedModel(exchange, route, facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
   const plan =

@@ -92,6 +92,30 @@ await t.test('a cached content is paid when it is put away, for as long as it is
   t.same(await gateway.breaches(), [])
 })
 
+await t.test('a term to a moment is held for as long as it is until then', async t => {
+  const { state, upstream, google, gateway } = await start(t)
+  const hours = 10_000
+  const expireTime = new Date(Date.now() + hours * 3_600_000).toISOString()
+  const contents = [{ role: 'user', parts: [{ text: 'Long words. '.repeat(1000) }] }]
+  // 4000 tokens at least, at 50 roubles a million for an hour: two thousand roubles.
+  await t.rejects(
+    google.caches.create({ model: 'gemini-2.5-flash', config: { contents, expireTime } }),
+    /balance_insufficient/,
+  )
+  t.equal(upstream.requests.length, 0)
+
+  await google.caches.create({ model: 'gemini-2.5-flash', config: { contents, ttl: '3600s' } })
+  await t.rejects(
+    google.caches.update({ name: 'cachedContents/abc', config: { expireTime } }),
+    /balance_insufficient/,
+  )
+  state.minutes = 90
+  const soon = new Date(Date.now() + 5_400_000).toISOString()
+  await google.caches.update({ name: 'cachedContents/abc', config: { expireTime: soon } })
+  t.equal((await gateway.charges()).length, 2)
+  t.same(await gateway.breaches(), [])
+})
+
 await t.test('a longer term is paid though its answer does not tell how much is kept', async t => {
   const { state, gateway, google } = await start(t)
   await google.caches.create({ model: 'gemini-2.5-flash', config: { contents: 'Words.', ttl: '3600s' } })

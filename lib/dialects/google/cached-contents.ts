@@ -12,8 +12,8 @@ import { content, contents, tools } from './content-request.ts'
 const hourMs = 3_600_000
 /** Google's own, for requests that say nothing. */
 const ttlUnlessSaid = 1
-/** A time of day says nothing of how long it is until then, so that a hold takes a day. */
-const hoursUntilTime = 24
+/** A moment that nobody can read is refused by Google; until then it counts as a day away. */
+const hoursUntilUnread = 24
 const modelPrefix = 'models/'
 
 const term = { ttl: value('ttl'), expiretime: value('expireTime') }
@@ -115,6 +115,7 @@ const updateCache: Operation = {
   interest: object(term),
   factsFromJson: (scan, body) => ({
     ...factsFrom(scan, body),
+    ...keptUntil(scan),
     textBytes: 0,
     outputTokensCap: 0,
     units: { cacheStorage: hoursOf(scan) },
@@ -152,15 +153,26 @@ export const googleCacheRows: readonly RouteRow[] = [
 function createFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const facts = factsFrom(scan, body)
   const cacheStorage = Math.ceil(facts.textBytes / 3) * hoursOf(scan)
-  const own = { ...facts, outputTokensCap: 0, units: { cacheStorage } }
+  const own = { ...facts, ...keptUntil(scan), outputTokensCap: 0, units: { cacheStorage } }
   return facts.model?.startsWith(modelPrefix) === true
     ? { ...own, model: facts.model.slice(modelPrefix.length), modelPrefix }
     : own
 }
 
-/** `"300s"`, with a fraction if there is one. */
+/** `"300s"`, with a fraction if there is one; an hour where a moment is named, which others count from now. */
 function hoursOf(scan: ScanResult): number {
   const ttl = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(readString(scan, 'ttl') ?? '')?.[1]
   if (ttl !== undefined) return (Number(ttl) * 1000) / hourMs
-  return readString(scan, 'expireTime') === undefined ? ttlUnlessSaid : hoursUntilTime
+  if (readString(scan, 'expireTime') === undefined) return ttlUnlessSaid
+  return momentIn(scan) === undefined ? hoursUntilUnread : 1
+}
+
+function keptUntil(scan: ScanResult): Pick<RequestFacts, 'keptUntil'> {
+  const moment = momentIn(scan)
+  return moment === undefined || readString(scan, 'ttl') !== undefined ? {} : { keptUntil: moment }
+}
+
+function momentIn(scan: ScanResult): number | undefined {
+  const moment = Date.parse(readString(scan, 'expireTime') ?? '')
+  return Number.isNaN(moment) ? undefined : moment
 }
