@@ -48,7 +48,9 @@ export interface RequestFacts {
   readonly isForgotten?: boolean
   /** The answer names objects, which answers of this operation do not otherwise. */
   readonly makesObjects?: boolean
-  /** Until when a cached content is to be kept, in milliseconds since the epoch; its units are those of an hour then. */
+  /** For how long what the request brings is to be kept, and paid for. Its text is in the units already. */
+  readonly keptHours?: number
+  /** Until when, in milliseconds since the epoch; hours and units are those of one hour then. */
   readonly keptUntil?: number
   /** The term of the cached content that is to have another one. */
   readonly cacheTerm?: CacheTerm

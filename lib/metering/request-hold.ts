@@ -3,8 +3,9 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import type { Target } from '../exchange-facts.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { parseRoubles } from '../money/amount.ts'
-import { addMeters, tokensOf, type Meters } from '../money/usage.ts'
 import { holdAmount } from '../money/hold-amount.ts'
+import type { Price } from '../money/price.ts'
+import { addMeters, tokensOf, type Meters } from '../money/usage.ts'
 import { mediaAllowance } from './media-allowance.ts'
 
 /** Output tokens set aside when neither the request, nor the model, nor the operator names a limit. */
@@ -56,10 +57,16 @@ function holdFor(target: Target, facts: RequestFacts, hold: Config['hold'], toke
     mediaMicros,
     outputTokens: tokens,
     candidates: facts.candidates,
-    units: addMeters(addMeters(mediaAllowance(unset, price), facts.units), facts.context),
+    units: addMeters(addMeters(mediaAllowance(unset, price), unitsOf(facts, price)), facts.context),
     variant: facts.unitsVariant,
   })
   return Math.max(1, amountMicros)
+}
+
+/** What the request names itself, and the hours for which media are kept that it puts away. */
+function unitsOf({ units, keptHours, media }: RequestFacts, price: Price): Meters | undefined {
+  if (keptHours === undefined) return units
+  return addMeters({ cacheStorage: tokensOf(mediaAllowance(media, price)) * keptHours }, units)
 }
 
 /** The largest cap on output tokens whose hold the available money covers; 0 when the input alone is too dear. */

@@ -116,6 +116,21 @@ await t.test('a term to a moment is held for as long as it is until then', async
   t.same(await gateway.breaches(), [])
 })
 
+await t.test('media that are put away are held for by the hours, as text is', async t => {
+  const { upstream, google } = await start(t)
+  const film = { fileData: { mimeType: 'video/mp4', fileUri: 'https://www.youtube.com/watch?v=abc' } }
+  const create = (ttl: string) =>
+    google.caches.create({
+      model: 'gemini-2.5-flash',
+      config: { contents: [{ role: 'user', parts: [film] }], ttl },
+    })
+  // 2700 tokens of film: for an hour a few kopecks, for ten thousand more than the account has.
+  await t.rejects(create('36000000s'), /balance_insufficient/)
+  t.equal(upstream.requests.length, 0)
+  await create('3600s')
+  t.equal(upstream.requests.length, 1)
+})
+
 await t.test('a longer term is paid though its answer does not tell how much is kept', async t => {
   const { state, gateway, google } = await start(t)
   await google.caches.create({ model: 'gemini-2.5-flash', config: { contents: 'Words.', ttl: '3600s' } })

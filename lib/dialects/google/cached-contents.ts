@@ -152,8 +152,9 @@ export const googleCacheRows: readonly RouteRow[] = [
 /** The text is put away and not answered: there is no output. The model has its collection before its name. */
 function createFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const facts = factsFrom(scan, body)
-  const cacheStorage = Math.ceil(facts.textBytes / 3) * hoursOf(scan)
-  const own = { ...facts, ...keptUntil(scan), outputTokensCap: 0, units: { cacheStorage } }
+  const keptHours = hoursOf(scan)
+  const units = { cacheStorage: Math.ceil(facts.textBytes / 3) * keptHours }
+  const own = { ...facts, ...keptUntil(scan), outputTokensCap: 0, units, keptHours }
   return facts.model?.startsWith(modelPrefix) === true
     ? { ...own, model: facts.model.slice(modelPrefix.length), modelPrefix }
     : own
