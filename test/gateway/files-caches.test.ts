@@ -126,9 +126,22 @@ await t.test('media that are put away are held for by the hours, as text is', as
     })
   // 2700 tokens of film: for an hour a few kopecks, for ten thousand more than the account has.
   await t.rejects(create('36000000s'), /balance_insufficient/)
+  await t.rejects(create('315576000000s'), /balance_insufficient/)
   t.equal(upstream.requests.length, 0)
   await create('3600s')
   t.equal(upstream.requests.length, 1)
+})
+
+await t.test('a term that cannot be read is refused, since nobody knows what it costs', async t => {
+  const { upstream, google } = await start(t)
+  for (const term of [{ ttl: '1h' }, { ttl: '+3600s' }, { expireTime: 'in a year' }]) {
+    const config = { contents: 'Words.', ...term }
+    await t.rejects(
+      google.caches.create({ model: 'gemini-2.5-flash', config }),
+      /must be a (?:number of seconds|moment)/,
+    )
+  }
+  t.equal(upstream.requests.length, 0)
 })
 
 await t.test('a longer term is paid though its answer does not tell how much is kept', async t => {

@@ -1,10 +1,11 @@
-import type { ScanResult } from '../../http/json-scan.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Finding, ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { readString } from '../read-field.ts'
+import { findField, textOf } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 import { content, contents, tools } from './content-request.ts'
@@ -12,8 +13,6 @@ import { content, contents, tools } from './content-request.ts'
 const hourMs = 3_600_000
 /** Google's own, for requests that say nothing. */
 const ttlUnlessSaid = 1
-/** A moment that nobody can read is refused by Google; until then it counts as a day away. */
-const hoursUntilUnread = 24
 const modelPrefix = 'models/'
 
 const term = { ttl: value('ttl'), expiretime: value('expireTime') }
@@ -160,20 +159,31 @@ function createFacts(scan: ScanResult, body: BodyLength): RequestFacts {
     : own
 }
 
-/** `"300s"`, with a fraction if there is one; an hour where a moment is named, which others count from now. */
+/**
+ * `"300s"`, with a fraction if there is one; an hour where a moment is named, which others count from now.
+ * @throws GatewayError body_invalid for a term of which nobody could tell what it costs
+ */
 function hoursOf(scan: ScanResult): number {
-  const ttl = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(readString(scan, 'ttl') ?? '')?.[1]
-  if (ttl !== undefined) return (Number(ttl) * 1000) / hourMs
-  if (readString(scan, 'expireTime') === undefined) return ttlUnlessSaid
-  return momentIn(scan) === undefined ? hoursUntilUnread : 1
+  const field = findField(scan, 'ttl')
+  if (field === undefined) return momentIn(scan) === undefined ? ttlUnlessSaid : 1
+  const ttl = /^(\d{1,12}(?:\.\d{1,9})?)s$/.exec(textOf(field))?.[1]
+  if (ttl === undefined) throw unreadable(field, 'a number of seconds such as "3600s"')
+  return (Number(ttl) * 1000) / hourMs
 }
 
 function keptUntil(scan: ScanResult): Pick<RequestFacts, 'keptUntil'> {
-  const moment = momentIn(scan)
-  return moment === undefined || readString(scan, 'ttl') !== undefined ? {} : { keptUntil: moment }
+  const moment = findField(scan, 'ttl') === undefined ? momentIn(scan) : undefined
+  return moment === undefined ? {} : { keptUntil: moment }
 }
 
 function momentIn(scan: ScanResult): number | undefined {
-  const moment = Date.parse(readString(scan, 'expireTime') ?? '')
-  return Number.isNaN(moment) ? undefined : moment
+  const field = findField(scan, 'expireTime')
+  if (field === undefined) return undefined
+  const moment = Date.parse(textOf(field))
+  if (Number.isNaN(moment)) throw unreadable(field, 'a moment such as "2030-01-01T00:00:00Z"')
+  return moment
+}
+
+function unreadable({ path }: Finding, expected: string): GatewayError {
+  return new GatewayError('body_invalid', `${path} must be ${expected}.`, { param: path })
 }
