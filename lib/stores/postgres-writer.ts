@@ -18,6 +18,16 @@ interface WriterOptions {
 /** What gathered while the database was away goes in pieces: each is one statement, and must end in time. */
 const operationsMax = 1000
 
+/**
+ * `relaxed` waits for the database's decision, and not for its disk. `strict` waits for both, also where the
+ * database is set to wait for none; a setting that waits for more stays.
+ */
+const commits = {
+  relaxed: 'SET synchronous_commit = off',
+  strict: `SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') = 'off'`,
+}
+
 const apply = { name: 'apply', text: 'SELECT * FROM apply_operations($1)' }
 
 /** Runs batches, one at a time, on a connection of its own that is made anew when it is lost. */
@@ -88,8 +98,7 @@ export class PostgresWriter {
     const client = await connectPostgres(url, () => {
       if (this.#client === client) this.#client = undefined
     })
-    // `relaxed` waits for the database's decision, and not for its disk.
-    if (durability === 'relaxed') await client.query('SET synchronous_commit = off')
+    await client.query(commits[durability])
     this.#client = client
     return client
   }

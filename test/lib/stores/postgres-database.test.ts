@@ -109,6 +109,30 @@ await t.test('text that the database cannot hold is stored without what it canno
   t.match(await store.charges(account), [{ model: 'a\ufffdb\ufffdc', amount: '3.000000' }])
 })
 
+await t.test(
+  'what a database is set to do without its disk, it does with it for a strict gateway',
+  async t => {
+    const url = await server.createDatabase()
+    await inDatabase(url, client =>
+      client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`),
+    )
+    for (const [durability, expected] of [
+      ['strict', 'on'],
+      ['relaxed', 'off'],
+    ] as const) {
+      const store = await openNode(t, url, { durability })
+      const account = await accountWith(store, 10)
+      await inDatabase(url, client =>
+        client.query(`CREATE OR REPLACE FUNCTION tell_commit() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+        BEGIN NEW.model := current_setting('synchronous_commit'); RETURN NEW; END $$;
+        CREATE OR REPLACE TRIGGER tell BEFORE INSERT ON charges FOR EACH ROW EXECUTE FUNCTION tell_commit()`),
+      )
+      await store.ledger.charge(await holdOf(store, account, 1), chargeOf({ input: 1 }))
+      t.match(await store.charges(account), [{ model: expected }], durability)
+    }
+  },
+)
+
 await t.test('a charge that the database refuses for good gives its hold back', async t => {
   const store = await openNode(t, await server.createDatabase())
   const account = await accountWith(store, 10)
