@@ -35,6 +35,8 @@ export interface RequestFacts {
    * can be: where to write, and the bytes to write there.
    */
   readonly usageSplice?: { readonly span: Span; readonly bytes: Buffer }
+  /** Models that the provider may take in place of the one that is asked for. */
+  readonly otherModels?: readonly string[]
   /** Body bytes that are text as the provider will tokenise it: the body less its inline media. */
   readonly textBytes: number
   readonly media: readonly MediaPart[]

@@ -8,7 +8,7 @@ import { addDetail, addUsed } from './measure.ts'
 import type { AnswerMeasure, Measure } from './measure.ts'
 import { names } from './named-objects.ts'
 import { measureTokens } from './openai/token-usage.ts'
-import { factsFrom } from './request-facts.ts'
+import { factsFrom, modelMembers } from './request-facts.ts'
 import type { UsageFields } from './usage-fields.ts'
 
 const files = list(anyOf(names('file'), object({ file_id: names('file') })))
@@ -28,7 +28,7 @@ const turn = object({ ...named, content: anyOf(list(part), part) })
 /** What providers keep is named in places that they copied from each other. */
 const request = object({
   ...named,
-  model: value('model'),
+  ...modelMembers,
   stream: value('stream'),
   max_tokens: value('cap'),
   max_output_tokens: value('otherCap'),

@@ -1,8 +1,9 @@
 import type { ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BodyLength, RequestFacts } from './dialect.ts'
+import { list, span, value } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
-import { findField, readBoolean, readCount, textOf } from './read-field.ts'
+import { findField, readBoolean, readCount, textOf, wrongType } from './read-field.ts'
 import { readMedia } from './read-media.ts'
 
 /** The names under which a request's interest reports what `factsFrom` understands. */
@@ -13,6 +14,12 @@ const factNames = {
   otherCap: 'otherCap',
   candidates: 'candidates',
 } as const
+
+/** Where a request names its model, and the models that a provider such as OpenRouter may take in its place. */
+export const modelMembers = {
+  model: value(factNames.model),
+  models: list(value('otherModel'), span('models')),
+}
 
 /** What an operation reads beside what all requests have, or in another way. */
 export interface OwnFacts {
@@ -28,6 +35,7 @@ export interface OwnFacts {
  */
 export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}): RequestFacts {
   const model = findField(scan, factNames.model)
+  const otherModels = otherModelsIn(scan)
   const cap = largest(readCount(scan, factNames.cap), readCount(scan, factNames.otherCap))
   const media = readMedia(scan)
   return {
@@ -35,6 +43,7 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
       model: textOf(model),
       modelSpan: { start: model.start, end: model.end },
     }),
+    ...(otherModels.length > 0 && { otherModels }),
     isStreaming: own.isStreaming ?? readBoolean(scan, factNames.stream) ?? false,
     ...(cap !== undefined && { outputTokensCap: cap }),
     candidates: Math.max(1, readCount(scan, factNames.candidates) ?? 1),
@@ -58,4 +67,10 @@ export function textBytesOf(body: BodyLength, media: readonly MediaPart[]): numb
 function largest(first: number | undefined, second: number | undefined): number | undefined {
   const cap = Math.max(first ?? 0, second ?? 0)
   return cap === 0 ? undefined : cap
+}
+
+function otherModelsIn(scan: ScanResult): readonly string[] {
+  const models = findField(scan, 'models')
+  if (models !== undefined && models.type !== 'array') throw wrongType(models, 'an array')
+  return scan.findings.filter(({ name }) => name === 'otherModel').map(textOf)
 }

@@ -11,7 +11,7 @@ const nameLengthMax = 512
 /**
  * The model a request names, in its body or path, as the config has it.
  * @returns undefined for requests that need none
- * @throws GatewayError body_invalid, model_not_found, model_not_allowed
+ * @throws GatewayError body_invalid, model_not_found, model_not_allowed, not_supported
  */
 export function requestedModel(
   exchange: Exchange,
@@ -30,7 +30,22 @@ export function requestedModel(
     }
     throw new GatewayError('body_invalid', 'The request names no model. Send "model".', { param: 'model' })
   }
-  return namedModel(exchange, route, name, directory)
+  const model = namedModel(exchange, route, name, directory)
+  const providerName = route.providerName ?? model.entry.providers[0]
+  for (const other of facts.otherModels ?? []) {
+    requireSameEntry(model, namedModel(exchange, { ...route, providerName }, other, directory))
+  }
+  return model
+}
+
+/** Which of them answers is the provider's choice, and may be the client's: they must have one price. */
+function requireSameEntry(model: ResolvedModel, other: ResolvedModel): void {
+  if (model.entry === other.entry) return
+  throw new GatewayError(
+    'not_supported',
+    `"${other.canonicalName}" may have another price than "${model.canonicalName}": ask for one model at a time.`,
+    { param: 'models' },
+  )
 }
 
 /**

@@ -11,6 +11,10 @@ const openai = openaiClient(gateway)
 const anthropic = anthropicClient(gateway)
 const google = googleClient(gateway)
 
+const messages = [{ role: 'user' as const, content: 'Hi' }]
+/** OpenRouter would take another where the first fails, as with a prompt that is too long for it. */
+const models = { model: 'some-model', models: ['some-model', 'other-model'] } as { readonly model: string }
+
 /** What is not in this release, by the SDKs' own methods, and what the caller is told instead. */
 const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
   ['openai: a list of files', /Lists of files/, async () => openai.files.list()],
@@ -18,6 +22,22 @@ const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
   ['openai: vector stores', /Vector stores/, () => openai.vectorStores.create({})],
   ['openai: conversations', /previous_response_id/, () => openai.conversations.create({})],
   ['openai: fine-tuning', /Fine-tuning/, async () => openai.fineTuning.jobs.list()],
+  [
+    'openai: models to fall back on',
+    /one model/,
+    () => openai.chat.completions.create({ ...models, messages }),
+  ],
+  ['openai: models of a response', /one model/, () => openai.responses.create({ ...models, input: 'Hi' })],
+  [
+    'openai: models of a completion',
+    /one model/,
+    () => openai.completions.create({ ...models, prompt: 'Hi' }),
+  ],
+  [
+    'anthropic: models to fall back on',
+    /one model/,
+    () => anthropic.messages.create({ ...models, max_tokens: 9, messages }),
+  ],
   ['anthropic: a list of batches', /Lists of batches/, async () => anthropic.messages.batches.list()],
   ['anthropic: a list of files', /Lists of files/, async () => anthropic.beta.files.list()],
   ['google: a list of files', /Lists of files/, () => google.files.list()],

@@ -13,7 +13,10 @@ async function start(t: Test, isolation: 'strict' | 'off') {
       providers: {
         somebody: { credentials: ['c'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } },
       },
-      models: { 'some-model': { provider: 'somebody', rubPerMillion: { input: '1', output: '1' } } },
+      models: {
+        'some-model': { provider: 'somebody', rubPerMillion: { input: '1', output: '1' } },
+        'other-*': { provider: 'somebody', rubPerMillion: { input: '1', output: '9' } },
+      },
     },
   })
   const ask = (method: string, path: string, body?: string): Promise<ClientAnswer> =>
@@ -42,6 +45,8 @@ await t.test('with strict isolation nobody reads or deletes by a path we do not 
   t.equal((await ask('POST', '/somebody/v1/things', '{"no":"model"}')).status, 501, 'work without a price')
   t.equal(upstream.requests.length, 0)
   t.same(await gateway.charges(), [])
+  const twoModels = '{"model":"some-model","models":["other-model"]}'
+  t.equal((await ask('POST', '/somebody/v1/things', twoModels)).status, 501, 'two models have two prices')
   t.equal((await ask('POST', '/somebody/v1/things', '{"model":"some-model"}')).status, 200)
 })
 

@@ -2,7 +2,7 @@ import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
-import { factsFrom } from '../request-facts.ts'
+import { factsFrom, modelMembers } from '../request-facts.ts'
 
 /**
  * A content block. Results of tools, and documents made of blocks, hold blocks again, so the tree refers
@@ -30,7 +30,7 @@ function contentBlock(isTyped: boolean): Interest {
 
 function messageInterest(content: Interest): Interest {
   return object({
-    model: value('model'),
+    ...modelMembers,
     stream: value('stream'),
     max_tokens: value('cap'),
     system: content,
