@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GatewayError } from './errors.ts'
 
+/** What SDKs read of answers; the last are where an upload goes on, and whether it does. */
+const exposed =
+  'x-gateway-request-id, x-gateway-warning, x-request-id, request-id, retry-after, x-should-retry, x-goog-upload-url, x-goog-upload-status'
+/** All that some route takes. */
+const methods = 'GET, POST, DELETE, PATCH, PUT'
+
 /** The headers that let a web page of an allowed origin read an answer; flat, empty for other origins. */
 export function corsHeaders(request: IncomingMessage, origins: readonly string[]): string[] {
   const { origin } = request.headers
@@ -9,7 +15,7 @@ export function corsHeaders(request: IncomingMessage, origins: readonly string[]
     'access-control-allow-origin',
     origin,
     'access-control-expose-headers',
-    'x-gateway-request-id, x-request-id, request-id, retry-after, x-should-retry',
+    exposed,
     'vary',
     'Origin',
   ]
@@ -25,7 +31,7 @@ export function answerPreflight(response: ServerResponse, cors: readonly string[
       'method_not_allowed',
       'OPTIONS is answered for the origins of cors.origins only.',
       {
-        details: { allow: 'GET, POST, DELETE' },
+        details: { allow: methods },
       },
     )
   }
@@ -33,7 +39,7 @@ export function answerPreflight(response: ServerResponse, cors: readonly string[
   response.writeHead(204, [
     ...cors,
     'access-control-allow-methods',
-    'GET, POST, DELETE',
+    methods,
     'access-control-allow-headers',
     asked ?? 'authorization, content-type',
     'access-control-max-age',

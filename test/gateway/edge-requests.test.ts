@@ -96,6 +96,8 @@ await t.test('OPTIONS is for pages of the allowed origins', async t => {
   t.equal(allowed.status, 204)
   t.equal(allowed.headers['access-control-allow-origin'], 'https://app.example')
   t.equal(allowed.headers['access-control-allow-headers'], 'x-a, x-api-key')
+  // The last two are for Google's cached contents and uploads.
+  t.equal(allowed.headers['access-control-allow-methods'], 'GET, POST, DELETE, PATCH, PUT')
   for (const headers of [['Origin', 'https://evil.example'], []]) {
     const refused = await ask(headers)
     t.equal(refused.status, 405)
