@@ -11,14 +11,7 @@ const methods = 'GET, POST, DELETE, PATCH, PUT'
 export function corsHeaders(request: IncomingMessage, origins: readonly string[]): string[] {
   const { origin } = request.headers
   if (origin === undefined || !(origins.includes(origin) || origins.includes('*'))) return []
-  return [
-    'access-control-allow-origin',
-    origin,
-    'access-control-expose-headers',
-    exposed,
-    'vary',
-    'Origin',
-  ]
+  return ['access-control-allow-origin', origin, 'access-control-expose-headers', exposed, 'vary', 'Origin']
 }
 
 /**
