@@ -25,14 +25,15 @@ function namesIn(text: string, pieceBytes = text.length): readonly NamedObject[]
   return named.concat(reader?.takeObjects() ?? [])
 }
 
-await t.test('responses and their items are named, in whatever pieces they come', async t => {
-  const text = line('a') + line('b').trimEnd()
+await t.test('responses, what they keep and their items are named, in whatever pieces they come', async t => {
+  const usage = { input_tokens: 20, output_tokens: 10, total_tokens: 30 }
+  const text = line('a', { usage }) + line('b').trimEnd()
   for (const pieceBytes of [1, 7, text.length]) {
     const named = namesIn(text, pieceBytes)
     t.same(named, [
-      { kind: 'response', id: 'a' },
+      { kind: 'response', id: 'a', facts: { context: { input: 30 } } },
       { kind: 'item', id: 'rs_a' },
-      { kind: 'response', id: 'b' },
+      { kind: 'response', id: 'b', facts: { context: {} } },
       { kind: 'item', id: 'rs_b' },
     ])
   }
