@@ -12,10 +12,12 @@ import type { HostileBody } from './hostile/hostile-body.ts'
 import { hostileMedia } from './hostile/hostile-media.ts'
 import { longBodies } from './hostile/long-bodies.ts'
 
-// How long others wait while hostile requests arrive: one small request after another, first alone, then beside
+// How long others wait while hostile requests arrive: one small request after another, by turns alone and beside
 // clients that send what is made to take long, as fast as it is refused. `--clients 4` says how many of them.
 
-const roundCount = 1500
+/** By turns, so that a slow minute of the machine is everybody's. */
+const turnCount = 6
+const roundCount = 400
 
 const countIndex = process.argv.indexOf('--clients')
 const clientCount = countIndex === -1 ? 4 : Number(process.argv[countIndex + 1])
@@ -59,37 +61,62 @@ function sendHostile({ path, body, headers }: HostileBody): Promise<void> {
   })
 }
 
-async function measureOthers(beside: string): Promise<void> {
-  const [result] = await loader.runTurns({ kind: 'turns', lanes: [lane], rounds: roundCount, warmUp: 200 })
-  const { p50, p99, p999 } = quantiles(result?.ms ?? new Float64Array())
-  const times = `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, p99.9 ${p999.toFixed(2)} ms`
-  writeSync(1, `${beside}: ${times}, ${result?.errors ?? 0} errors\n`)
+/** What others waited, in all rounds, and what there was beside them. */
+class Waits {
+  readonly #beside: string
+  readonly #ms: number[] = []
+  #errors = 0
+  sentCount = 0
+  rssBytesMax = 0
+
+  constructor(beside: string) {
+    this.#beside = beside
+  }
+
+  async measure(): Promise<void> {
+    const [result] = await loader.runTurns({ kind: 'turns', lanes: [lane], rounds: roundCount, warmUp: 50 })
+    this.#ms.push(...(result?.ms ?? []))
+    this.#errors += result?.errors ?? 0
+  }
+
+  tell(): void {
+    const { p50, p99, p999 } = quantiles(Float64Array.from(this.#ms))
+    const times = `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, p99.9 ${p999.toFixed(2)} ms`
+    writeSync(1, `${this.#beside}: ${times}, ${this.#errors} errors\n`)
+    if (this.sentCount === 0) return
+    const mebibytes = Math.round(this.rssBytesMax / 1_048_576)
+    writeSync(1, `  ${this.sentCount} of them, memory at most ${mebibytes} MB\n`)
+  }
 }
 
-async function measureBeside(what: string, bodies: readonly HostileBody[]): Promise<void> {
+async function measureBeside(waits: Waits, bodies: readonly HostileBody[]): Promise<void> {
   let isHostile = true
-  let sentCount = 0
-  let rssBytesMax = 0
   const clients = Array.from({ length: clientCount }, async (_, index) => {
     for (let turn = index; isHostile; turn += 1) {
       const body = bodies[turn % bodies.length]
       if (body !== undefined) await sendHostile(body)
-      sentCount += 1
+      waits.sentCount += 1
     }
   })
-  const sampler = setInterval(() => (rssBytesMax = Math.max(rssBytesMax, rssBytes())), 50)
+  const sampler = setInterval(() => (waits.rssBytesMax = Math.max(waits.rssBytesMax, rssBytes())), 50)
   await delay(500)
-  await measureOthers(`beside ${clientCount} clients that send ${what}`)
+  await waits.measure()
   isHostile = false
   await Promise.all(clients)
   clearInterval(sampler)
-  writeSync(1, `  ${sentCount} of them, memory at most ${Math.round(rssBytesMax / 1_048_576)} MB\n`)
 }
 
 try {
-  await measureOthers('alone')
-  await measureBeside('long bodies', longBodies())
-  await measureBeside('hostile media', hostileMedia())
+  const alone = new Waits('alone')
+  const besideLong = new Waits(`beside ${clientCount} clients that send long bodies`)
+  const besideMedia = new Waits(`beside ${clientCount} clients that send hostile media`)
+  const [long, media] = [longBodies(), hostileMedia()]
+  for (let turn = 0; turn < turnCount; turn += 1) {
+    await alone.measure()
+    await measureBeside(besideLong, long)
+    await measureBeside(besideMedia, media)
+  }
+  for (const waits of [alone, besideLong, besideMedia]) waits.tell()
 } finally {
   await loader.stop()
   await gateway.stop()
