@@ -15,12 +15,12 @@ const quick: Effort = {
   rounds: 1,
   seconds: 1,
   warmUpSeconds: 1,
-  turns: 400,
+  turns: 150,
   streams: 128,
   openStreams: 250,
   openStreamsSeconds: 2,
   idleConnections: 2000,
-  keys: 100_000,
+  keys: 50_000,
 }
 const full: Effort = {
   rounds: 5,
