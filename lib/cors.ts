@@ -4,8 +4,8 @@ import { GatewayError } from './errors.ts'
 /** What SDKs read of answers; the last are where an upload goes on, and whether it does. */
 const exposed =
   'x-gateway-request-id, x-gateway-warning, x-request-id, request-id, retry-after, x-should-retry, x-goog-upload-url, x-goog-upload-status'
-/** All that some route takes. */
-const methods = 'GET, POST, DELETE, PATCH, PUT'
+/** All that some route takes, as in `Allow`. */
+export const servedMethods = 'GET, POST, DELETE, PATCH, PUT'
 
 /** The headers that let a web page of an allowed origin read an answer; flat, empty for other origins. */
 export function corsHeaders(request: IncomingMessage, origins: readonly string[]): string[] {
@@ -24,7 +24,7 @@ export function answerPreflight(response: ServerResponse, cors: readonly string[
       'method_not_allowed',
       'OPTIONS is answered for the origins of cors.origins only.',
       {
-        details: { allow: methods },
+        details: { allow: servedMethods },
       },
     )
   }
@@ -32,7 +32,7 @@ export function answerPreflight(response: ServerResponse, cors: readonly string[
   response.writeHead(204, [
     ...cors,
     'access-control-allow-methods',
-    methods,
+    servedMethods,
     'access-control-allow-headers',
     asked ?? 'authorization, content-type',
     'access-control-max-age',

@@ -6,7 +6,7 @@ import { createPipeline } from './create-pipeline.ts'
 import type { DrainOptions } from './drain.ts'
 import { logEvents } from './log-events.ts'
 import type { Log } from './log.ts'
-import type { Metrics } from './metrics.ts'
+import { Metrics } from './metrics.ts'
 import { memoryLimit, memoryReader } from './overload/memory-limit.ts'
 import { Overload } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
@@ -31,8 +31,8 @@ export interface Front {
   drain(options: DrainOptions): Promise<void>
   /** Gives back what it has; after `drain`, or when it never listened. */
   close(): Promise<void>
-  /** Counts from when it is there. */
-  openMetrics(): Promise<ServedMetrics>
+  /** Counts from now on. */
+  openMetrics(): ServedMetrics
   /** Whether anybody takes requests. */
   isServing(): boolean
 }
@@ -116,9 +116,7 @@ export class LocalFront implements Front {
     for (const close of this.#closing) await close()
   }
 
-  async openMetrics(): Promise<Metrics> {
-    // Loaded only where somebody asks for them.
-    const { Metrics } = await import('./metrics.ts')
+  openMetrics(): Metrics {
     const { bus, writesWaiting, droppedLogLines } = this.#options
     const openExchanges = (): number => this.#openExchanges()
     return new Metrics(bus, { overload: this.#overload, openExchanges, writesWaiting, droppedLogLines })

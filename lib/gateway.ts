@@ -70,9 +70,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const shared = { ...store, accounts }
     closing.push(await openControl(config, shared, log))
     const admin =
-      config.admin === undefined
-        ? undefined
-        : new AdminServer(await front.openMetrics(), () => front.isServing())
+      config.admin === undefined ? undefined : new AdminServer(front.openMetrics(), () => front.isServing())
     const adminUrl = config.admin === undefined ? undefined : await admin?.listen(config.admin.listen)
     closing.push(() => admin?.close())
     const accountArea = await openAccountPages(config, shared, { log, clock })

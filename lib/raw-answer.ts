@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { errorHeaders } from './answer-error.ts'
+import { servedMethods } from './cors.ts'
 import type { Dialect } from './dialects/dialect.ts'
 import { GatewayError } from './errors.ts'
 import { dialects } from './find-route.ts'
@@ -9,7 +10,7 @@ import { nodeHttp } from './node-http.ts'
 
 /** The gateway is no proxy for other hosts. */
 export function refuseConnect(_request: IncomingMessage, socket: Duplex): void {
-  const details = { allow: 'GET, POST, DELETE' }
+  const details = { allow: servedMethods }
   const error = new GatewayError('method_not_allowed', 'CONNECT is not possible here.', { details })
   writeError(socket, dialects.openai, error)
 }

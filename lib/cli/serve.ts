@@ -48,7 +48,8 @@ export function addServeCommand(program: Command, context: CliContext): void {
       droppedLogLines: () => log.droppedLines(),
       passLogLines: lines => log.pass(lines),
     })
-    // What reading the config and compiling the modules has left is a sixth of what an idle gateway takes up.
+    // What reading the config and compiling the modules has left is a sixth of what an idle gateway takes up. No
+    // request was read yet.
     giveBackMemory()
     ending.watchFailures()
     const onReload = (): void => {

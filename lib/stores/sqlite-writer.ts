@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { giveBackMemory } from '../collect-garbage.ts'
 import { SqliteBatch } from './sqlite-batch.ts'
 import { prepareStore } from './sqlite-prepare.ts'
-import { giveBackMemory } from '../collect-garbage.ts'
 import { StoreError } from './store-error.ts'
 import type { StoreOperation, WriterMessage, WriterOptions } from './store-operation.ts'
 

@@ -9,7 +9,7 @@ import { upstreamError } from '../upstream/upstream-error.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { readAnswer, type UpgradeAnswer } from './read-answer.ts'
-import type { proxyWebSocket, UpgradeRequest } from './web-socket-proxy.ts'
+import { proxyWebSocket, type UpgradeRequest } from './web-socket-proxy.ts'
 
 /** A provider's answer, and the stream behind it. */
 export interface UpstreamSession {
@@ -92,8 +92,6 @@ export class OpenUpstream {
     const { target } = stop
     const { provider, baseUrl } = target
     const { connectMs } = timeoutsOf(target)
-    // Loaded by the first session, with http-proxy-3.
-    const proxy = await import('./web-socket-proxy.ts')
     for (;;) {
       const route = this.#itinerary.route(stop)
       this.attemptCount += 1
@@ -103,7 +101,7 @@ export class OpenUpstream {
         this.#exchange.moments.connectedMs = performance.now()
         route.succeed()
         wasStarted = true
-        const answer = await this.#ask(connection, target, proxy.proxyWebSocket)
+        const answer = await this.#ask(connection, target)
         return { ...answer, egressName: route.name, leave }
       } catch (cause) {
         const error = cause instanceof Error ? cause : new Error(String(cause))
@@ -116,13 +114,9 @@ export class OpenUpstream {
     }
   }
 
-  async #ask(
-    connection: Duplex,
-    target: Target,
-    proxy: typeof proxyWebSocket,
-  ): Promise<{ answer: UpgradeAnswer; stream: Duplex }> {
+  async #ask(connection: Duplex, target: Target): Promise<{ answer: UpgradeAnswer; stream: Duplex }> {
     let failure: Error | undefined
-    const stream = proxy(connection, this.#upgradeFor(this.#exchange, target), error => {
+    const stream = proxyWebSocket(connection, this.#upgradeFor(this.#exchange, target), error => {
       failure = error
     })
     this.#stream = stream

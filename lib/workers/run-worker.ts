@@ -122,7 +122,7 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
     spoolPath: spoolPath(config, worker),
   })
   giveBackMemory()
-  return { front, log, store, metrics: config.admin === undefined ? undefined : await front.openMetrics() }
+  return { front, log, store, metrics: config.admin === undefined ? undefined : front.openMetrics() }
 }
 
 /** On PostgreSQL each worker is a node by itself; a SQLite file is read here and written elsewhere. */

@@ -126,8 +126,8 @@ class WorkerFront implements Front {
     if (this.#limits !== undefined) await returnRateLimits({ bus: this.#bus })
   }
 
-  openMetrics(): Promise<ServedMetrics> {
-    return Promise.resolve(this.#metrics)
+  openMetrics(): ServedMetrics {
+    return this.#metrics
   }
 
   isServing(): boolean {

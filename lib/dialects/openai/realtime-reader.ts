@@ -76,9 +76,10 @@ export class RealtimeReader implements SessionReader {
     return this.#isSpoken || this.#updatesUntold > 0
   }
 
-  /** Sound counts as long while its form is not known for certain. */
-  get #heardBytes(): number {
-    return this.#updatesUntold > 0 ? g711BytesPerSecond : this.#heardBytesPerSecond
+  /** While nobody knows the form for certain it may be the smallest, in which so many bytes last longest. */
+  #secondsHeard(encodedLength: number): number {
+    const isCertain = this.#updatesUntold === 0
+    return soundSeconds(encodedLength, isCertain ? this.#heardBytesPerSecond : g711BytesPerSecond)
   }
 
   *onClient(message: Buffer): Steps<ClientEvent> {
@@ -89,7 +90,7 @@ export class RealtimeReader implements SessionReader {
     const pictures = countOf(scan, 'picture')
     const event = {
       ...(id !== undefined && { id }),
-      audioSeconds: soundSeconds(sound, this.#heardBytes),
+      audioSeconds: this.#secondsHeard(sound),
       textBytes: message.length - sound - encodedLength(scan, 'picture'),
       ...(pictures > 0 && { imageTokens: pictures * imageTokensMax }),
     }
