@@ -51,11 +51,11 @@ export interface Target {
   /** The request names objects of this credential, so no other can answer it. */
   readonly isPinned?: boolean
   /** What is known of the object that the path names. */
-  readonly object?: ProviderObject
+  readonly object?: ProviderObject | undefined
   /** Of a batch: what is set aside for it, and the prices of its models by their names at the provider. */
   readonly batch?: { readonly holdMicros: Micros; readonly prices: ReadonlyMap<string, Price> }
   /** The same request at the model's next provider, for when this one cannot take it. */
-  readonly next?: () => Target | undefined
+  readonly next?: (() => Target | undefined) | undefined
 }
 
 declare module './pipeline/facts.ts' {

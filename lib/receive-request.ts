@@ -10,28 +10,30 @@ import { beginScan, scannedRequest, streamedRequest, type ScannedRequest } from 
  * nothing from it, left with the client until the provider takes it. Sets the facts of the body.
  * @throws GatewayError body_too_large, overloaded, body_invalid, field_ambiguous and the like
  */
-export async function receiveRequest(
+export function receiveRequest(
   bodies: Bodies,
   exchange: Exchange,
   route: Route,
   limits: Limits,
-): Promise<ScannedRequest> {
+): ScannedRequest | Promise<ScannedRequest> {
   const { request, response } = exchange
   const { operation } = route.match
   if (operation.body === 'streamed' && hasBody(exchange)) return stream(exchange, route, limits)
   const foldUnderscores = route.dialect.name === 'google'
   const isScanned = route.ownEndpoint === undefined
-  const received = await bodies.receive(request, response, {
+  const received = bodies.receive(request, response, {
     bytesMax: limits.bodyBytesMax,
     memoryBytesMax: limits.bodyMemoryBytes,
     timeMs: limits.bodyMs,
-    scan: (isWhole, isEmpty, hold) =>
-      isScanned ? beginScan(operation, request, isEmpty, { foldUnderscores, isWhole, hold }) : undefined,
+    scan: (isWhole, isEmpty, kept) =>
+      isScanned ? beginScan(operation, request, isEmpty, { foldUnderscores, isWhole, kept }) : undefined,
   })
-  exchange.set('receivedBody', received)
-  exchange.set('body', received.body)
-  exchange.set('content', received.content)
-  return scannedRequest(received)
+  return received.then(whole => {
+    exchange.set('receivedBody', whole)
+    exchange.set('body', whole.body)
+    exchange.set('content', whole.content)
+    return scannedRequest(whole)
+  })
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { BodyScan } from './bodies/body-scan.ts'
 import type { ReceivedBody } from './bodies/bodies.ts'
+import type { KeptMemory } from './bodies/kept-memory.ts'
 import { memoryBody, type RequestBody } from './bodies/request-body.ts'
 import type { StreamedBody } from './bodies/streamed-body.ts'
 import type { JsonPartsReader, Operation, RequestFacts } from './dialects/dialect.ts'
@@ -32,7 +33,7 @@ interface ScanOptions {
   /** The body comes as one chunk, which outlives the facts. */
   readonly isWhole: boolean
   /** Told how much memory the findings take up, all in all; throws when that is too much. */
-  readonly hold?: (bytes: number) => void
+  readonly kept?: Pick<KeptMemory, 'set'>
 }
 
 /** What a finding takes up with its path, its value and what becomes of it. */
@@ -81,14 +82,14 @@ class JsonScan implements BodyScan<Found> {
   readonly #operation: Operation
   readonly #scanner: JsonScanner
   readonly #parts: JsonPartsReader | undefined
-  readonly #hold: ScanOptions['hold']
+  readonly #kept: ScanOptions['kept']
   #length = 0
   /** Set where the end was prepared. */
   #found: ScanResult | undefined
 
-  constructor(operation: Operation, { foldUnderscores, isWhole, hold }: ScanOptions) {
+  constructor(operation: Operation, { foldUnderscores, isWhole, kept }: ScanOptions) {
     this.#operation = operation
-    this.#hold = hold
+    this.#kept = kept
     this.#parts = operation.readJsonParts?.()
     this.#scanner = new JsonScanner(operation.interest ?? {}, { foldUnderscores, findingsMax }, isWhole)
   }
@@ -101,7 +102,7 @@ class JsonScan implements BodyScan<Found> {
     } catch (error) {
       throw refused(error)
     }
-    this.#hold?.(Math.max(0, this.#scanner.findings.length - uncountedFindings) * findingBytes)
+    this.#kept?.set(Math.max(0, this.#scanner.findings.length - uncountedFindings) * findingBytes)
   }
 
   *prepareEnd(): Generator<undefined, void> {

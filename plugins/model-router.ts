@@ -37,15 +37,17 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
         exchange.localAnswer = listModels(config, directory, route, exchange.find('key')?.models)
         return
       }
-      const scanned =
+      const received =
         operation.session === undefined
-          ? await receiveRequest(bodies, exchange, route, config.limits)
-          : await receiveSetup(exchange, route, config.limits.headersMs)
+          ? receiveRequest(bodies, exchange, route, config.limits)
+          : receiveSetup(exchange, route, config.limits.headersMs)
+      const scanned = received instanceof Promise ? await received : received
       if (route.ownEndpoint !== undefined) {
         exchange.localAnswer = await answerOwn(route.ownEndpoint, { ...context, directory, exchange })
         return
       }
-      const { request, target } = await routeRequest({ config, ledger, directory }, exchange, route, scanned)
+      const routed = routeRequest({ config, ledger, directory }, exchange, route, scanned)
+      const { request, target } = routed instanceof Promise ? await routed : routed
       exchange.set('request', request)
       exchange.set('target', target)
       exchange.onClientLeft = target.provider.onClientLeft

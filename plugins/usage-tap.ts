@@ -4,6 +4,7 @@ import { jobRequestFacts } from '../lib/jobs/job-request-facts.ts'
 import { JobWatch } from '../lib/jobs/job-watch.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { decideCharge } from '../lib/metering/decide-charge.ts'
+import type { Hold } from '../lib/ledger/ledger.ts'
 import { objectRecorder } from '../lib/metering/object-recorder.ts'
 import { placeHold } from '../lib/metering/place-hold.ts'
 import { meterSession } from '../lib/metering/meter-session.ts'
@@ -33,16 +34,12 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     needs: ['route', 'key', 'request', 'target'],
     provides: ['hold', 'meter', 'usage'],
 
-    async onRequest(exchange) {
+    onRequest(exchange) {
       uploads.watch(exchange)
       const { object } = exchange.get('route').match
-      if (object !== undefined) await jobs.onRequest(exchange, object)
-      // A session is held for turn by turn.
-      if (exchange.get('target').price === undefined || exchange.find('client') !== undefined) return
-      const hold = await placeHold(exchange, context)
-      exchange.set('hold', hold)
-      // No byte of an answer reaches the client before its hold is durable.
-      if (!hold.isDurable) exchange.holdBack(hold.durable)
+      if (object !== undefined)
+        return jobs.onRequest(exchange, object).then(() => setAside(exchange, context))
+      return setAside(exchange, context)
     },
 
     onResponse(exchange, head) {
@@ -85,6 +82,22 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
   }
 }
 
+/** Places the hold of an exchange; returns a promise where the ledger has to be waited for. */
+function setAside(exchange: Exchange, context: PluginContext): Promise<void> | undefined {
+  // A session is held for turn by turn.
+  if (exchange.get('target').price === undefined || exchange.find('client') !== undefined) return undefined
+  const hold = placeHold(exchange, context)
+  if (hold instanceof Promise) return hold.then(placed => useHold(exchange, placed))
+  useHold(exchange, hold)
+  return undefined
+}
+
+/** No byte of an answer reaches the client before its hold is durable. */
+function useHold(exchange: Exchange, hold: Hold): void {
+  exchange.set('hold', hold)
+  if (!hold.isDurable) exchange.holdBack(hold.durable)
+}
+
 /** Charges the exchange or gives its hold back, unless the hold has become that of a job. */
 async function settle(
   exchange: Exchange,
@@ -94,11 +107,14 @@ async function settle(
   chargeContext: Parameters<typeof decideCharge>[3],
 ): Promise<void> {
   const meter = exchange.find('meter')
-  if (meter !== undefined) await meter.end()
-  const isSettled = await jobs.settle(exchange, outcome, meter?.reading)
+  const read = meter?.end()
+  if (read !== undefined) await read
+  const settled = jobs.settle(exchange, outcome, meter?.reading)
+  const isSettled = settled instanceof Promise ? await settled : settled
   const hold = exchange.find('hold')
   if (hold === undefined || isSettled) return
-  const decision = await decideCharge(exchange, outcome, meter?.reading, chargeContext)
+  const decided = decideCharge(exchange, outcome, meter?.reading, chargeContext)
+  const decision = decided instanceof Promise ? await decided : decided
   if (decision === undefined) {
     await jobs.release(exchange, hold)
     return
@@ -128,7 +144,7 @@ function watchSpending(
     price,
     facts: exchange.get('request'),
     ledger,
-    owed: reading => decideCharge(exchange, { kind: 'broken', error }, reading, chargeContext),
+    owed: async reading => await decideCharge(exchange, { kind: 'broken', error }, reading, chargeContext),
     onSpent: reason => exchange.answerEnd?.cutAtEvent(reason),
     onFailure: failure => bus.emit('plugin-error', 'usage-tap', 'onData', failure, exchange),
   })

@@ -30,15 +30,10 @@ interface ReceiveOptions<T> {
   readonly timeMs: number
   /**
    * Begins the scan, when there is something to scan or the body has ended; undefined: it is not looked at.
-   * `isWhole`: it will get the body as one chunk that is kept. `hold`: told how much memory, all in all,
+   * `isWhole`: it will get the body as one chunk that is kept. `kept`: told how much memory, all in all,
    * what it has found takes up; throws when that is too much.
    */
-  scan(isWhole: boolean, isEmpty: boolean, hold: (bytes: number) => void): BodyScan<T> | undefined
-}
-
-/** As `ReceiveOptions`, its memory counted. */
-type CountedOptions<T> = Omit<ReceiveOptions<T>, 'scan'> & {
-  scan(isWhole: boolean, isEmpty: boolean): BodyScan<T> | undefined
+  scan(isWhole: boolean, isEmpty: boolean, kept: KeptMemory): BodyScan<T> | undefined
 }
 
 /** A body that has been received whole. Whoever has it closes it. */
@@ -78,7 +73,7 @@ export class Bodies {
    * @throws GatewayError body_too_large, overloaded, and what the scan throws
    * @throws ClientLeftError
    */
-  async receive<T>(
+  receive<T>(
     request: IncomingMessage,
     response: ServerResponse,
     options: ReceiveOptions<T>,
@@ -91,27 +86,13 @@ export class Bodies {
     const isEncoded = encoding !== '' && encoding.toLowerCase() !== 'identity'
     const raw = new BodyStore(this.#keeping(options))
     const content = isEncoded && announced !== 0 ? new BodyStore(this.#keeping(options)) : raw
-    const found = new KeptMemory(this.#budget)
-    const close = (): void => {
-      raw.close()
-      content.close()
-      found.close()
-    }
-    const hold = (bytes: number): void => found.set(bytes)
-    const own: CountedOptions<T> = {
-      ...options,
-      scan: (isWhole, isEmpty) => options.scan(isWhole, isEmpty, hold),
-    }
-    try {
-      const isShort = announced <= shortBytesMax && content === raw
-      const result = isShort
-        ? await this.#receiveShort(request, announced, raw, own)
-        : await this.#receiveLong(request, { raw, content, encoding }, own)
-      return { body: raw, content, found: result, close }
-    } catch (error) {
-      close()
-      throw error
-    }
+    const receipt = new Receipt<T>(raw, content, new KeptMemory(this.#budget))
+    const isShort = announced <= shortBytesMax && content === raw
+    const received = isShort
+      ? this.#receiveShort(request, announced, receipt, options)
+      : this.#receiveLong(request, encoding, receipt, options)
+    received.catch(() => receipt.close())
+    return received
   }
 
   /**
@@ -146,51 +127,92 @@ export class Bodies {
     return { budget: this.#budget, memoryBytesMax, openFile: () => folder.openFile(), onFileFailed }
   }
 
-  async #receiveShort<T>(
+  #receiveShort<T>(
     request: IncomingMessage,
     announced: number,
-    store: BodyStore,
-    options: CountedOptions<T>,
-  ): Promise<T | undefined> {
-    if (announced > 0) {
+    receipt: Receipt<T>,
+    options: ReceiveOptions<T>,
+  ): Promise<ReceivedBody<T>> {
+    const finish = (): ReceivedBody<T> | Promise<ReceivedBody<T>> => this.#finishShort(receipt, options)
+    if (announced === 0) return Promise.try(finish)
+    return readShortBody(request, options.timeMs, {
       // So few bytes are written, where memory is short, when all are there.
-      await readShortBody(request, options.timeMs, chunk => void store.append(chunk))
-    }
-    const finished = store.finish()
-    if (finished !== undefined) await finished
-    const { bytes } = store
-    if (bytes === undefined) {
-      const scan = options.scan(false, false)
-      return scan === undefined ? undefined : await this.scan(store, scan)
-    }
-    const scanAll = (): T | undefined => {
-      const scan = options.scan(true, bytes.length === 0)
+      keep: chunk => void receipt.body.append(chunk),
+      finish,
+    })
+  }
+
+  /** All bytes are there: they are scanned at once where that is sooner done than waited for. */
+  #finishShort<T>(
+    receipt: Receipt<T>,
+    options: ReceiveOptions<T>,
+  ): ReceivedBody<T> | Promise<ReceivedBody<T>> {
+    const written = receipt.body.finish()
+    const { bytes } = receipt.body
+    if (bytes === undefined) return this.#scanWritten(written, receipt, options)
+    const scanAll = (): ReceivedBody<T> => {
+      const scan = options.scan(true, bytes.length === 0, receipt.kept)
       if (bytes.length > 0) scan?.push(bytes)
-      return scan?.end()
+      receipt.found = scan?.end()
+      return receipt
     }
-    return bytes.length <= promptBytesMax ? scanAll() : await turns.take(scanAll)
+    return bytes.length <= promptBytesMax ? scanAll() : turns.take(scanAll)
+  }
+
+  async #scanWritten<T>(
+    written: Promise<void> | undefined,
+    receipt: Receipt<T>,
+    options: ReceiveOptions<T>,
+  ): Promise<ReceivedBody<T>> {
+    await written
+    const scan = options.scan(false, false, receipt.kept)
+    if (scan !== undefined) receipt.found = await this.scan(receipt.body, scan)
+    return receipt
   }
 
   async #receiveLong<T>(
     request: IncomingMessage,
-    stores: { readonly raw: BodyStore; readonly content: BodyStore; readonly encoding: string },
-    options: CountedOptions<T>,
-  ): Promise<T | undefined> {
-    const { raw, content, encoding } = stores
+    encoding: string,
+    receipt: Receipt<T>,
+    options: ReceiveOptions<T>,
+  ): Promise<ReceivedBody<T>> {
+    const { body: raw, content, kept } = receipt
     const received = receivedPieces(request, raw, options)
     const pieces = content === raw ? received : decodedPieces(received, encoding, options.bytesMax)
     let scan: BodyScan<T> | undefined
     let isBegun = false
     for await (const piece of pieces) {
-      if (!isBegun) scan = options.scan(false, false)
+      if (!isBegun) scan = options.scan(false, false, kept)
       isBegun = true
       if (content !== raw) await content.append(piece)
       if (scan !== undefined) await pushInTurns(scan, piece)
     }
     await raw.finish()
     if (content !== raw) await content.finish()
-    if (!isBegun) scan = options.scan(false, true)
-    return scan === undefined ? undefined : await endInTurns(scan)
+    if (!isBegun) scan = options.scan(false, true, kept)
+    if (scan !== undefined) receipt.found = await endInTurns(scan)
+    return receipt
+  }
+}
+
+/** A body on its way in, and then there. */
+class Receipt<T> implements ReceivedBody<T> {
+  readonly body: BodyStore
+  readonly content: BodyStore
+  /** What the findings of the scan take up. */
+  readonly kept: KeptMemory
+  found: T | undefined
+
+  constructor(body: BodyStore, content: BodyStore, kept: KeptMemory) {
+    this.body = body
+    this.content = content
+    this.kept = kept
+  }
+
+  close(): void {
+    this.body.close()
+    this.content.close()
+    this.kept.close()
   }
 }
 

@@ -9,21 +9,29 @@ export class ClientLeftError extends Error {
   }
 }
 
+/** Takes in a short body. */
+interface ShortBodyReader<T> {
+  /** Takes the next chunk; what it throws ends the reading. */
+  keep(chunk: Buffer): void
+  /** All chunks are there. */
+  finish(): T | Promise<T>
+}
+
 /**
  * Reads a body that is so short that its chunks are simply kept, which is how nearly all requests come: as
  * one chunk, with their head.
- * @param keep takes every chunk; what it throws ends the reading
- * @throws ClientLeftError, GatewayError request_timeout
+ * @returns what the reader makes of it
+ * @throws ClientLeftError, GatewayError request_timeout, and what the reader throws
  */
-export function readShortBody(
+export function readShortBody<T>(
   request: IncomingMessage,
   timeMs: number,
-  keep: (chunk: Buffer) => void,
-): Promise<void> {
+  reader: ShortBodyReader<T>,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const onData = (chunk: Buffer): void => {
       try {
-        keep(chunk)
+        reader.keep(chunk)
       } catch (error) {
         detach()
         reject(error)
@@ -40,7 +48,11 @@ export function readShortBody(
     }
     const onEnd = (): void => {
       detach()
-      resolve()
+      try {
+        resolve(reader.finish())
+      } catch (error) {
+        reject(error)
+      }
     }
     const onGone = (): void => {
       detach()

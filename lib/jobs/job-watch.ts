@@ -3,7 +3,7 @@ import type { ChargeRequest, ChargeResult, Hold } from '../ledger/ledger.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
-import type { NamedObject, UsageReading } from '../money/usage.ts'
+import type { JobSighting, NamedObject, UsageReading } from '../money/usage.ts'
 import { Upstreams } from '../upstream/upstreams.ts'
 import { endJob } from './end-job.ts'
 import type { JobEnd } from './end-job.ts'
@@ -116,7 +116,7 @@ export class JobWatch {
   }
 
   /** Charges an exchange, or the job that has its hold; undefined when somebody else has charged that. */
-  async charge(exchange: Exchange, hold: Hold, request: ChargeRequest): Promise<ChargeResult | undefined> {
+  charge(exchange: Exchange, hold: Hold, request: ChargeRequest): Promise<ChargeResult | undefined> {
     const streamed = exchange.find('streamedJob')
     return streamed === undefined ? this.#context.ledger.charge(hold, request) : streamed.charge(request)
   }
@@ -128,28 +128,42 @@ export class JobWatch {
 
   /**
    * Settles an exchange that has submitted a job, or is about one.
-   * @returns whether its hold, where it has one, is settled with that
+   * @returns whether its hold, where it has one, is settled with that; at once for an exchange without a job
    */
-  async settle(exchange: Exchange, outcome: Outcome, reading: UsageReading | undefined): Promise<boolean> {
+  settle(
+    exchange: Exchange,
+    outcome: Outcome,
+    reading: UsageReading | undefined,
+  ): boolean | Promise<boolean> {
+    if (reading === undefined) return false
     const job = exchange.find('job')
-    if (job === undefined) return this.#submit(exchange, reading)
-    if (reading === undefined || !hasWholeAnswer(exchange, reading)) return false
-    if (outcome.kind === 'completed' || reading.isTerminal) {
-      const state = await endJob(this.#endContext, job, reading)
-      if (typeof state === 'object') {
-        const { ledger, clock } = this.#context
-        await ledger.postponeJob(job, clock.now())
-      }
+    if (job !== undefined) {
+      const isToldAll = outcome.kind === 'completed' || reading.isTerminal
+      return isToldAll && hasWholeAnswer(exchange, reading) ? this.#endTold(job, reading) : false
+    }
+    const hold = exchange.find('hold')
+    if (hold === undefined || reading.job === undefined || exchange.get('request').startsJob !== true)
+      return false
+    return this.#submit(exchange, hold, reading, reading.job)
+  }
+
+  /** The job's own hold is settled where the answer told its end; the exchange's never is with it. */
+  async #endTold(job: Job, reading: UsageReading): Promise<boolean> {
+    const state = await endJob(this.#endContext, job, reading)
+    if (typeof state === 'object') {
+      const { ledger, clock } = this.#context
+      await ledger.postponeJob(job, clock.now())
     }
     return false
   }
 
   /** The work goes on: the hold does too, until its end is seen. */
-  async #submit(exchange: Exchange, reading: UsageReading | undefined): Promise<boolean> {
-    const hold = exchange.find('hold')
-    const sighting = reading?.job
-    if (hold === undefined || reading === undefined || sighting === undefined) return false
-    if (exchange.get('request').startsJob !== true) return false
+  async #submit(
+    exchange: Exchange,
+    hold: Hold,
+    reading: UsageReading,
+    sighting: JobSighting,
+  ): Promise<boolean> {
     if (reading.lines.length > 0 && sighting.state !== 'running') return false
     const { ledger, clock } = this.#context
     if (sighting.state === 'failed') {

@@ -128,11 +128,12 @@ export class HoldResolvedError extends Error {
  */
 export interface Ledger extends JobLedger {
   /**
+   * At once where the ledger decides in memory, and with a promise where it has to ask.
    * @throws BalanceInsufficientError when less than the amount is available
    * @throws KeyBudgetExceededError when the key may not spend as much in this period
    * @throws LedgerUnavailableError while nothing can be written
    */
-  placeHold(request: HoldRequest): Promise<Hold>
+  placeHold(request: HoldRequest): Hold | Promise<Hold>
   /**
    * Resolves when the charge is on disk (`strict`) or queued (`relaxed`). A hold is resolved once. When it
    * rejects with LedgerUnavailableError the charge is tried again by itself until the process ends.

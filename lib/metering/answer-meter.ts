@@ -62,9 +62,17 @@ export class AnswerMeter implements Tap {
     if (pending !== undefined && this.#options.namesObjects) this.#exchange.holdBack(pending)
   }
 
-  /** Reads what is left. Called once, when the answer has ended or was given up. */
-  async end(): Promise<void> {
-    if (this.#decoder !== undefined) await this.#decoder.end()
+  /**
+   * Reads what is left. Called once, when the answer has ended or was given up. Returns a promise where a
+   * decoder has to be waited for.
+   */
+  end(): Promise<void> | undefined {
+    if (this.#decoder !== undefined) return this.#decoder.end().then(() => this.#endReading())
+    this.#endReading()
+    return undefined
+  }
+
+  #endReading(): void {
     if (!this.#isReadable) return
     const reading = this.#reader.end()
     // Damaged or beyond the caps: nobody knows what stood in the rest. What a client leaves is cut short by that.

@@ -43,20 +43,35 @@ export function isFreeAbort(providerKind: string): boolean {
 }
 
 /**
- * What an exchange owes, now that it is over; undefined when its hold is to be released.
+ * What an exchange owes, now that it is over; undefined when its hold is to be released. A promise where tokens
+ * have to be counted.
  * @param reading what the tap read; undefined when the provider refused or nothing could be read
  */
-export async function decideCharge(
+export function decideCharge(
   exchange: Exchange,
   outcome: Outcome,
   reading: UsageReading | undefined,
   context: ChargeContext,
-): Promise<ChargeRequest | undefined> {
-  const { provider, modelName, upstreamModelName, price } = exchange.get('target')
-  const route = exchange.get('route')
+): ChargeRequest | undefined | Promise<ChargeRequest | undefined> {
+  const { price } = exchange.get('target')
   if (price === undefined) return undefined
-  const owed = await owedFor({ exchange, price, counter: context.counter }, outcome, reading)
+  const priced: Priced = { exchange, price, counter: context.counter }
+  const owed = owedFor(priced, outcome, reading)
+  return owed instanceof Promise
+    ? owed.then(known => chargeFor(priced, outcome, reading, known, context))
+    : chargeFor(priced, outcome, reading, owed, context)
+}
+
+function chargeFor(
+  { exchange, price }: Priced,
+  outcome: Outcome,
+  reading: UsageReading | undefined,
+  owed: Owed | undefined,
+  context: ChargeContext,
+): ChargeRequest | undefined {
   if (owed === undefined) return undefined
+  const { provider, modelName, upstreamModelName } = exchange.get('target')
+  const route = exchange.get('route')
   const details = { ...reading?.details, ...owed.details }
   const flags = new Set([...(reading?.flags ?? []), ...owed.flags])
   if (outcome.kind === 'broken' && isSpent(outcome.error)) flags.add('balance_exhausted')
@@ -88,11 +103,11 @@ interface Priced {
   readonly counter: CountsTokens
 }
 
-async function owedFor(
+function owedFor(
   priced: Priced,
   outcome: Outcome,
   reading: UsageReading | undefined,
-): Promise<Owed | undefined> {
+): Owed | undefined | Promise<Owed | undefined> {
   const { exchange } = priced
   if (outcome.kind === 'refused') return owedWhenRefused(exchange, outcome.error)
   if (outcome.kind === 'aborted' && !exchange.wasSent) return undefined
@@ -109,11 +124,15 @@ async function owedFor(
       ? { lines: reading.lines, source: 'provider', flags: [] }
       : owedForDelivered(priced, reading)
   }
-  if (reading.hasOutput) {
-    const { line, estimates } = await estimateUsage(estimatedRequest(priced), reading, priced.counter)
-    return estimated([line], estimates, ['usage_missing'])
-  }
-  return { lines: [], source: 'provider', flags: ['usage_missing'] }
+  return reading.hasOutput
+    ? owedForUntold(priced, reading)
+    : { lines: [], source: 'provider', flags: ['usage_missing'] }
+}
+
+/** The answer is whole, and its usage is not in it. */
+async function owedForUntold(priced: Priced, reading: UsageReading): Promise<Owed> {
+  const { line, estimates } = await estimateUsage(estimatedRequest(priced), reading, priced.counter)
+  return estimated([line], estimates, ['usage_missing'])
 }
 
 /** The charge says how many tokens were counted, and how many only taken from the length of the text. */
@@ -160,7 +179,7 @@ function owedWhenRefused(exchange: Exchange, error: Error): Owed | undefined {
 }
 
 /** No reader looked at the answer: it was not a success, had an unknown encoding, or never came. */
-async function owedUnread(priced: Priced, outcome: Outcome): Promise<Owed | undefined> {
+function owedUnread(priced: Priced, outcome: Outcome): Owed | undefined | Promise<Owed | undefined> {
   const { answerStatus } = priced.exchange
   if (answerStatus === undefined) return outcome.kind === 'aborted' ? owedUnanswered(priced) : undefined
   if (answerStatus < 200 || answerStatus > 299) return undefined
@@ -177,7 +196,7 @@ async function owedUnanswered(priced: Priced): Promise<Owed | undefined> {
   return estimated([line], estimates, ['ambiguous'])
 }
 
-async function owedWhenAborted(priced: Priced, reading: UsageReading): Promise<Owed | undefined> {
+function owedWhenAborted(priced: Priced, reading: UsageReading): Owed | undefined | Promise<Owed> {
   const { exchange } = priced
   if (reading.isTerminal && reading.lines.length > 0) {
     return {

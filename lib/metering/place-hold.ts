@@ -16,12 +16,12 @@ interface HoldContext {
  * @throws GatewayError balance_insufficient with what would fit, key_budget_exceeded, overloaded when the
  * ledger cannot write
  */
-export async function placeHold(exchange: Exchange, context: HoldContext): Promise<Hold> {
+export function placeHold(exchange: Exchange, context: HoldContext): Hold | Promise<Hold> {
   const { config, ledger } = context
   const key = exchange.get('key')
   const amountMicros = requestHold(exchange.get('target'), exchange.get('request'), config.hold)
   try {
-    return await ledger.placeHold({
+    const hold = ledger.placeHold({
       exchangeId: exchange.id,
       sequence: 0,
       accountId: key.accountId,
@@ -31,17 +31,24 @@ export async function placeHold(exchange: Exchange, context: HoldContext): Promi
         ? {}
         : { budget: { budgetMicros: key.budgetMicros, period: key.budgetPeriod ?? 'total' } }),
     })
+    if (!(hold instanceof Promise)) return hold
+    return hold.catch((error: unknown) => refuse(error, exchange, config.hold))
   } catch (error) {
-    if (error instanceof LedgerUnavailableError) {
-      throw new GatewayError('overloaded', 'The ledger cannot take new requests now. Try again soon.', {
-        cause: error,
-        retryAfterSeconds: 1,
-      })
-    }
-    if (error instanceof KeyBudgetExceededError) throw overBudget(error, exchange, config.hold)
-    if (error instanceof BalanceInsufficientError) throw insufficient(error, exchange, config.hold)
-    throw error
+    return refuse(error, exchange, config.hold)
   }
+}
+
+/** Says no in the words of a gateway. */
+function refuse(error: unknown, exchange: Exchange, holdConfig: Config['hold']): never {
+  if (error instanceof LedgerUnavailableError) {
+    throw new GatewayError('overloaded', 'The ledger cannot take new requests now. Try again soon.', {
+      cause: error,
+      retryAfterSeconds: 1,
+    })
+  }
+  if (error instanceof KeyBudgetExceededError) throw overBudget(error, exchange, holdConfig)
+  if (error instanceof BalanceInsufficientError) throw insufficient(error, exchange, holdConfig)
+  throw error
 }
 
 function overBudget(

@@ -10,6 +10,7 @@ import { factsOfCache } from './cache-source.ts'
 import { isPriced } from './is-priced.ts'
 import { factsOfSource } from './job-source.ts'
 import { keptContext } from './kept-context.ts'
+import type { ChosenProvider } from './choose-provider.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 import { planBatch, type BatchPlan } from './plan-batch.ts'
 import { requestedModel } from './requested-model.ts'
@@ -29,53 +30,121 @@ interface RoutedRequest {
   readonly target: Target
 }
 
+/** A request whose model is known, and which is still to be sent somewhere. */
+interface ModelledRequest {
+  readonly exchange: Exchange
+  readonly route: Route
+  readonly scanned: ScannedRequest
+  readonly facts: RequestFacts
+  /** Undefined for what needs none. */
+  readonly model: ResolvedModel | undefined
+  /** Of the model, whoever serves it: the hold is right for every provider that may come to. */
+  readonly price: Target['price']
+}
+
 /**
  * Decides on a request's model, price, provider and the bytes to send.
+ * @returns a promise for requests of which something has to be looked up; most are decided on at once
  * @throws GatewayError body_invalid, field_ambiguous, model_not_found, model_not_allowed, object_not_found,
  * not_supported and the like
  */
-export async function routeRequest(
+export function routeRequest(
+  context: RoutingContext,
+  exchange: Exchange,
+  route: Route,
+  scanned: ScannedRequest,
+): RoutedRequest | Promise<RoutedRequest> {
+  if (context.config.isolation === 'strict') refuseUnknownObjects(route, exchange)
+  const facts = termFromNow(scanned.facts, exchange.startedAt)
+  const { modelIn, isBatch } = route.match.operation
+  const isOfObject = modelIn === 'cache' || modelIn === 'job'
+  if (isOfObject || isBatch === true || facts.batch !== undefined)
+    return routeLookedUp(context, exchange, route, { ...scanned, facts })
+  const request = modelled(context, exchange, route, scanned, facts)
+  const place = routeProvider(context, exchange, route, facts, request.model)
+  return place instanceof Promise
+    ? place.then(found => routeInContext(context, request, found))
+    : { request: facts, target: targetAt(request, place) }
+}
+
+/** What the ledger knows decides: of the object that a request goes on from, or of those of a batch. */
+async function routeLookedUp(
   context: RoutingContext,
   exchange: Exchange,
   route: Route,
   scanned: ScannedRequest,
 ): Promise<RoutedRequest> {
-  const { config, directory } = context
-  if (config.isolation === 'strict') refuseUnknownObjects(route, exchange)
   const accountId = exchange.find('key')?.accountId
-  // Most requests name nothing that would have to be looked up, and wait for nothing here.
   const { modelIn, isBatch } = route.match.operation
   const isOfObject = modelIn === 'cache' || modelIn === 'job'
-  const asked = termFromNow(scanned.facts, exchange.startedAt)
-  const facts = isOfObject ? await factsOfObject(context, accountId, route, asked) : asked
+  const facts = isOfObject ? await factsOfObject(context, accountId, route, scanned.facts) : scanned.facts
+  const request = modelled(context, exchange, route, scanned, facts)
+  if (isBatch === true || facts.batch !== undefined) {
+    const plan = await planOf(context, exchange, route, facts)
+    return { request: facts, target: targetAt(request, plan, plan.model) }
+  }
+  const place = await routeProvider(context, exchange, route, facts, request.model)
+  return routeInContext(context, request, place)
+}
+
+function modelled(
+  { config, directory }: RoutingContext,
+  exchange: Exchange,
+  route: Route,
+  scanned: ScannedRequest,
+  facts: RequestFacts,
+): ModelledRequest {
   const model = requestedModel(exchange, route, facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
-  const plan =
-    isBatch === true || facts.batch !== undefined ? await planOf(context, exchange, route, facts) : undefined
-  const found = plan ?? routeProvider(context, exchange, route, facts, model)
-  const place: ProviderRoute = found instanceof Promise ? await found : found
-  const { providers, isPinned, object, inBody } = place
-  const targetAt = (index: number): Target | undefined => {
-    const chosen = providers[index]
-    if (chosen === undefined) return undefined
-    return {
-      ...chosen,
-      dialectName: route.dialect.name,
-      model: model?.entry,
-      modelName: model?.canonicalName ?? '',
-      upstreamModelName: model?.upstreamName ?? '',
-      // Of the model, whoever serves it: the hold is right for every provider that may come to.
-      price,
-      ...plan?.model,
-      ...spliceRequest(route, scanned, model?.upstreamName, chosen.provider),
-      isPinned,
-      ...(object !== undefined && { object }),
-      ...(index + 1 < providers.length && { next: () => targetAt(index + 1) }),
-    }
+  return { exchange, route, scanned, facts, model, price }
+}
+
+/** With what the provider keeps of what the body names: it is billed with the request. */
+async function routeInContext(
+  { ledger }: RoutingContext,
+  request: ModelledRequest,
+  place: ProviderRoute,
+): Promise<RoutedRequest> {
+  const { facts, price } = request
+  const target = targetAt(request, place)
+  if (price === undefined || place.inBody === undefined) return { request: facts, target }
+  return { request: { ...facts, context: await keptContext(ledger, place.inBody) }, target }
+}
+
+/** The first place to try, or a later one, each of which knows the next. */
+function targetAt(
+  request: ModelledRequest,
+  place: ProviderRoute,
+  ofBatch?: BatchPlan['model'],
+  index = 0,
+): Target {
+  const { route, scanned, model, price } = request
+  const { providers, isPinned, object } = place
+  const { provider, credential, baseUrl } = providers[index] as ChosenProvider
+  const { upstreamPath, body, isBodyDecoded, isUsageInjected } = spliceRequest(
+    route,
+    scanned,
+    model?.upstreamName,
+    provider,
+  )
+  return {
+    provider,
+    credential,
+    baseUrl,
+    dialectName: route.dialect.name,
+    model: model?.entry,
+    modelName: model?.canonicalName ?? '',
+    upstreamModelName: model?.upstreamName ?? '',
+    price,
+    ...ofBatch,
+    upstreamPath,
+    body,
+    isBodyDecoded,
+    isUsageInjected,
+    isPinned,
+    object,
+    next: index + 1 < providers.length ? () => targetAt(request, place, ofBatch, index + 1) : undefined,
   }
-  const target = targetAt(0) as Target
-  if (price === undefined || inBody === undefined) return { request: facts, target }
-  return { request: { ...facts, context: await keptContext(context.ledger, inBody) }, target }
 }
 
 /** What a request goes on from tells its model. */

@@ -84,7 +84,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     })
   }
 
-  async placeHold(request: HoldRequest): Promise<Hold> {
+  placeHold(request: HoldRequest): Hold {
     const { exchangeId, sequence, accountId, keyId, amountMicros } = request
     if (!(Number.isSafeInteger(amountMicros) && amountMicros >= 0)) {
       throw new RangeError(`a hold of ${amountMicros} micro-roubles cannot be placed`)

@@ -19,9 +19,9 @@ async function keyWith(
   return found
 }
 
-function holdBy(store: StoreUnderTest, key: KeyRecord, amount: number): Promise<Hold> {
+async function holdBy(store: StoreUnderTest, key: KeyRecord, amount: number): Promise<Hold> {
   const { id, accountId, budgetMicros = 0, budgetPeriod: period = 'total' } = key
-  return store.ledger.placeHold({
+  return await store.ledger.placeHold({
     exchangeId: newId(),
     sequence: 0,
     accountId,

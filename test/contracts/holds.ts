@@ -94,8 +94,8 @@ export async function holdsContract(t: Test, open: OpenStore): Promise<void> {
     }
     const first = await store.ledger.placeHold(request)
     await first.durable
-    const second = store.ledger.placeHold(request)
-    await t.rejects(second.then(hold => hold.durable))
+    const second = async (): Promise<void> => (await store.ledger.placeHold(request)).durable
+    await t.rejects(second())
     t.equal((await store.ledger.balance(account)).heldMicros, roubles(1))
     await store.ledger.charge(first, chargeOf({ input: 1 }))
     t.strictSame(await store.verify(), [])

@@ -151,8 +151,8 @@ async function restartsContract(t: Test, open: OpenStore): Promise<void> {
     const { key } = await store.accounts.createKey({ accountId: account, budgetMicros: roubles(40) })
     const { id: keyId } = store.keys.findByDigest(keyDigest(key)) ?? { id: '' }
     const budget = { budgetMicros: roubles(40), period: 'total' as const }
-    const place = (from: StoreUnderTest, amount: number) =>
-      from.ledger.placeHold({
+    const place = async (from: StoreUnderTest, amount: number) =>
+      await from.ledger.placeHold({
         exchangeId: newId(),
         sequence: 0,
         accountId: account,

@@ -27,14 +27,16 @@ import type { StoreUnderTest } from './store-under-test.ts'
 function place(amount: number, isBudgeted: boolean): Command {
   return command(`hold ${amount}${isBudgeted ? ' of the budget' : ''}`, async (model, real) => {
     const { id, budgetMicros = 0 } = real.budgetKey
-    const placed = real.store.ledger.placeHold({
-      exchangeId: newId(),
-      sequence: 0,
-      accountId: real.account,
-      keyId: isBudgeted ? id : 'key',
-      amountMicros: roubles(amount),
-      ...(isBudgeted && { budget: { budgetMicros, period: 'total' as const } }),
-    })
+    const placing = async (): Promise<Hold> =>
+      await real.store.ledger.placeHold({
+        exchangeId: newId(),
+        sequence: 0,
+        accountId: real.account,
+        keyId: isBudgeted ? id : 'key',
+        amountMicros: roubles(amount),
+        ...(isBudgeted && { budget: { budgetMicros, period: 'total' as const } }),
+      })
+    const placed = placing()
     const isPoor = amount > available(model)
     const isBeyond = isBudgeted && amount > budgetLeft(model)
     if (!isPoor && !isBeyond) {

@@ -64,8 +64,8 @@ export async function accountWith(store: StoreUnderTest, amount: number): Promis
   return id
 }
 
-export function holdOf(store: Pick<Store, 'ledger'>, accountId: string, amount: number): Promise<Hold> {
-  return store.ledger.placeHold({
+export async function holdOf(store: Pick<Store, 'ledger'>, accountId: string, amount: number): Promise<Hold> {
+  return await store.ledger.placeHold({
     exchangeId: newId(),
     sequence: 0,
     accountId,

@@ -28,6 +28,9 @@ await t.test('inline media are left out, and the rest is JSON still', async t =>
 await t.test('a sample is a copy of the beginning, as long as asked', async t => {
   t.equal((await requestText(body, media, 150)).length, 150)
   const plain = await requestText(body, [], 10)
-  t.equal(plain.toString(), bytes.toString('utf8', 0, 10))
-  t.not(plain.buffer, bytes.buffer)
+  const beginning = bytes.toString('utf8', 0, 10)
+  t.equal(plain.toString(), beginning)
+  // Both may stand in the same pool of Node's, so that their memory tells nothing.
+  plain.fill(0)
+  t.equal(bytes.toString('utf8', 0, 10), beginning)
 })
