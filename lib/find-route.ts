@@ -7,6 +7,7 @@ import { openai } from './dialects/openai/openai.ts'
 import { GatewayError } from './errors.ts'
 import type { Route } from './exchange-facts.ts'
 import { headerValue } from './http/headers.ts'
+import { isKnownOtherwise, pathOfDialect } from './is-known-otherwise.ts'
 import { isOwnPath, matchOwn } from './own-endpoints/match-own.ts'
 import { cutQueryParameter, hasQueryParameter } from './http/query.ts'
 
@@ -14,9 +15,18 @@ import { cutQueryParameter, hasQueryParameter } from './http/query.ts'
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
 
 /** Query parameters that hide or reshape the usage in an answer. */
-const refusedParameters = ['fields', '$fields']
+const refusedParameters = [
+  'fields',
+  // Google's, in whichever format it is asked; the last two stand for headers and the method.
+  '$fields',
+  '$alt',
+  '$callback',
+  '$key',
+  '$httpHeaders',
+  '$httpMethod',
+]
 /** Google's system parameters that do the same, or bring a key of the client's own. */
-const refusedByGoogle = ['callback', '$callback', '$alt', '$key', 'access_token', 'oauth_token']
+const refusedByGoogle = ['callback', 'access_token', 'oauth_token']
 
 const refusedHeaders = ['x-goog-fieldmask', 'x-http-method-override', 'x-http-method', 'x-method-override']
 
@@ -131,10 +141,11 @@ function providerRoute(
   // Headers alone decide between formats that the provider speaks.
   const isHint =
     version === 'v1' && !rest.startsWith('/messages') && provider.dialects[guessed.name] === undefined
-  const dialect = isHint ? openai : guessed
-  requireDialect(provider, dialect.name)
-  const prefix = target.slice(0, target.length - rest.length)
-  const match = matchOrForward(prefix, dialect, method, target)
+  const likely = isHint ? openai : guessed
+  requireDialect(provider, likely.name)
+  const { dialect, below } = innermost(provider, likely, rest)
+  const prefix = target.slice(0, target.length - below.length)
+  const match = matchOrForward(prefix, provider, dialect, method, target)
   const isStableVersion = version === 'v1' && dialect === google
   return {
     dialect,
@@ -143,6 +154,19 @@ function providerRoute(
     providerName: provider.name,
     queryKeys,
   }
+}
+
+/** Of formats whose addresses lie below each other, such as Google's `/v1beta` and `/v1beta/openai`, the inner one. */
+function innermost(
+  provider: ProviderConfig,
+  likely: Dialect,
+  rest: string,
+): { readonly dialect: Dialect; readonly below: string } {
+  for (const dialect of Object.values(dialects)) {
+    const below = pathOfDialect(provider, likely.name, dialect.name, rest)
+    if (below !== undefined && below.length < rest.length) return { dialect, below }
+  }
+  return { dialect: likely, below: rest }
 }
 
 function nothingAt(target: string): GatewayError {
@@ -179,39 +203,20 @@ function matchBelow(prefix: string, dialect: Dialect, method: string, target: st
   }
 }
 
-function matchOrForward(prefix: string, dialect: Dialect, method: string, target: string): RouteMatch {
+function matchOrForward(
+  prefix: string,
+  provider: ProviderConfig,
+  dialect: Dialect,
+  method: string,
+  target: string,
+): RouteMatch {
   try {
     return matchBelow(prefix, dialect, method, target)
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'route_not_found') throw error
     const rest = target.slice(prefix.length)
-    if (isKnownOtherwise(dialect, method, rest)) throw error
+    if (isKnownOtherwise(provider, dialects, dialect, method, rest)) throw error
     return { operation: dialect.generic, upstreamPath: rest }
-  }
-}
-
-/** Providers may take `/%72esponses`, `/responses/` and `/responses;a` for what they know, whose rules would not be kept. */
-function isKnownOtherwise(dialect: Dialect, method: string, pathAndQuery: string): boolean {
-  const [path = '', query] = pathAndQuery.split(/(?=\?)/, 2)
-  try {
-    const plain = decodeURIComponent(path)
-      .toLowerCase()
-      .replaceAll(/;[^/]*/g, '')
-      .replace(/[/\s]+$/, '')
-    if (plain === path) return false
-    // A path that only another method is for is known, too.
-    return isKnown(dialect, method, plain + (query ?? ''))
-  } catch {
-    return true
-  }
-}
-
-function isKnown(dialect: Dialect, method: string, pathAndQuery: string): boolean {
-  try {
-    dialect.match(method, pathAndQuery)
-    return true
-  } catch (error) {
-    return !(error instanceof GatewayError) || error.code !== 'route_not_found'
   }
 }
 

@@ -149,6 +149,10 @@ await t.test('targets and headers that servers read differently are refused', as
     '/v1beta/models/gemini:generateContent?callback=f',
     '/v1beta/models/gemini:generateContent?%24alt=proto',
     '/v1beta/models/gemini:generateContent?access_token=t',
+    '/v1beta/models/gemini:generateContent?$httpHeaders=x-goog-fieldmask%3Acandidates%0D%0A',
+    '/v1beta/models/gemini:generateContent?%24httpMethod=GET',
+    '/google/v1/chat/completions?$httpHeaders=x-goog-fieldmask%3Achoices%0D%0A',
+    '/google/v1/chat/completions?$alt=proto',
   ]
   const request = (target: string, header = ''): Buffer =>
     Buffer.from(

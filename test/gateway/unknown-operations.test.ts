@@ -88,6 +88,61 @@ await t.test('a path that a provider could take for one that is known is not for
   t.equal(upstream.requests.length, 0)
 })
 
+await t.test('a path is known in every format of its provider, and however it is spelled', async t => {
+  const upstream = await startRawUpstream(t, () =>
+    plainAnswer(200, ['content-type', 'application/json'], '{"usageMetadata":{"promptTokenCount":1}}'),
+  )
+  const price = { provider: 'somebody', rubPerMillion: { input: '1', output: '1' } }
+  const gateway = await startTestGateway(t, {
+    config: {
+      providers: {
+        somebody: {
+          credentials: ['c'],
+          dialects: {
+            google: { baseUrl: `${upstream.origin}/v1beta` },
+            openai: { baseUrl: `${upstream.origin}/v1beta/openai` },
+            anthropic: { baseUrl: `${upstream.origin}/v1beta/openai` },
+          },
+        },
+      },
+      models: { cheap: price, dear: { ...price, rubPerMillion: { input: '900', output: '900' } } },
+    },
+  })
+  const body = '{"model":"cheap","contents":[]}'
+  for (const path of [
+    // The path's model would be answered at the price of the body's.
+    '/v1beta/models/dear:%67enerateContent',
+    '/v1beta/models/dear:generateContent/',
+    '/v1beta/%63achedContents',
+    '/v1beta/cachedContents/',
+    // One format's address lies below the other's.
+    '/v1beta/openai/%62atches',
+    '/v1beta/%6fpenai/batches',
+    '/v1beta/openai/Messages/batches',
+    // Another format than the one that was guessed by the path.
+    '/v1/%6dessages/batches',
+    '/v1/Messages/batches',
+  ]) {
+    const { status } = await send(`${gateway.url}/somebody${path}`, {
+      method: 'POST',
+      headers: ['authorization', `Bearer ${gateway.key}`],
+      body,
+    })
+    t.equal(status, 404, path)
+  }
+  t.equal(upstream.requests.length, 0)
+  t.same(await gateway.charges(), [])
+  const inner = await send(`${gateway.url}/somebody/v1beta/openai/chat/completions`, {
+    method: 'POST',
+    headers: ['authorization', `Bearer ${gateway.key}`],
+    body: '{"model":"cheap","messages":[]}',
+  })
+  t.equal(inner.status, 200, 'the inner format is that of its address')
+  t.equal(upstream.requests[0]?.path, '/v1beta/openai/chat/completions')
+  const [charge] = await gateway.charges()
+  t.match(charge, { dialect: 'openai', operation: 'chat' })
+})
+
 await t.test('what a path we do not know is asked to read must be the own', async t => {
   const { upstream, ask } = await start(t, 'strict')
   for (const named of [
