@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { Bodies } from './bodies/bodies.ts'
 import { SpoolFolder } from './bodies/spool-folder.ts'
+import { readCertificate } from './certificate.ts'
 import type { Config } from './config/config.ts'
 import { createPipeline } from './create-pipeline.ts'
 import type { DrainOptions } from './drain.ts'
@@ -101,9 +102,10 @@ export class LocalFront implements Front {
 
   /** All of a reload that can fail. */
   async prepare(config: Config): Promise<PreparedConfig> {
+    const certificate = readCertificate(config)
     const pipeline = await startPipeline(config, this.#parts, this.#options.plugins)
     return {
-      commit: () => this.#running.replace({ config, pipeline }),
+      commit: () => this.#running.replace({ config, pipeline }, certificate),
       abandon: () => pipeline.stop(),
     }
   }

@@ -1,5 +1,6 @@
 import type { AccountArea } from './account-area/account-area.ts'
 import { AdminServer } from './admin-server.ts'
+import { readCertificate } from './certificate.ts'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import { openControlServer } from './control/control-server.ts'
@@ -86,8 +87,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       accountAreaUrl: accountArea?.url,
       async reload(next) {
         const own = withSandbox(next, sandbox)
+        // Before anything changes; workers read it for themselves.
+        const certificate = readCertificate(own)
         await front.reload(own)
-        accountArea?.reload(own)
+        accountArea?.reload(own, certificate)
       },
       close(drainMs = drainMsDefault, waitMs = 0) {
         admin?.drain()

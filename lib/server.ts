@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { createServer as createHttpsServer } from 'node:https'
+import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { answerError, asGatewayError } from './answer-error.ts'
+import { readCertificate, type Certificate } from './certificate.ts'
 import type { Config } from './config/config.ts'
 import { answerPreflight, corsHeaders } from './cors.ts'
 import { Drain, type DrainOptions } from './drain.ts'
@@ -104,10 +104,15 @@ export class GatewayServer {
     return this.#server.address() as AddressInfo
   }
 
-  /** New requests meet this from now on; open exchanges end on the pipeline they began on. */
-  replace(serving: Serving): void {
+  /**
+   * New requests meet this from now on; open exchanges end on the pipeline they began on. Connections from
+   * now on are shown the certificate, which may have been renewed.
+   */
+  replace(serving: Serving, certificate: Certificate | undefined): void {
     const { pipeline } = this.#serving
     this.#serving = serving
+    if (certificate !== undefined && this.#server instanceof HttpsServer)
+      this.#server.setSecureContext(certificate)
     this.#retired.add(pipeline)
     void pipeline.stop().finally(() => this.#retired.delete(pipeline))
   }
@@ -246,7 +251,8 @@ function ambiguity(request: IncomingMessage): string | undefined {
 }
 
 function createServer(config: Config): Server {
-  const { limits, tls } = config
+  const { limits } = config
+  const certificate = readCertificate(config)
   const options = {
     keepAliveTimeout: keepAliveMs,
     headersTimeout: limits.headersMs,
@@ -260,9 +266,9 @@ function createServer(config: Config): Server {
       request.headers.upgrade?.toLowerCase() === 'websocket' && webSocketPaths.test(request.url ?? ''),
   }
   const server =
-    tls === undefined
+    certificate === undefined
       ? nodeHttp.createServer(options)
-      : createHttpsServer({ ...options, cert: readFileSync(tls.cert), key: readFileSync(tls.key) })
+      : createHttpsServer({ ...options, ...certificate })
   server.maxConnections = limits.connectionsMax
   return server
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { getRequestListener } from '@hono/node-server'
+import { readCertificate, type Certificate } from '../certificate.ts'
 import type { Clock } from '../clock.ts'
 import type { AccountAreaConfig, Config } from '../config/config.ts'
 import { addressList } from '../http/client-address.ts'
@@ -35,8 +36,8 @@ interface AccountAreaOptions {
 export interface AccountArea {
   /** Where it listens. */
   readonly url: string
-  /** Shows another config from the next page on. */
-  reload(config: Config): void
+  /** Shows another config from the next page on, and this certificate from the next connection on. */
+  reload(config: Config, certificate: Certificate | undefined): void
   /** Serves on for `waitMs`, then ends; letters on their way are waited for. May be called again. */
   close(waitMs?: number): Promise<void>
 }
@@ -116,7 +117,7 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
   const mailer = openMailer(settings.mail, log)
   const running: { listener?: ReturnType<typeof getRequestListener> } = {}
   const current = { config }
-  const listener = new Listener(config.tls, (request, response) => {
+  const listener = new Listener(readCertificate(config), (request, response) => {
     // Until there are pages, which is a moment, nobody knows of this port.
     if (running.listener === undefined) response.writeHead(503).end()
     else void running.listener(request, response)
@@ -146,8 +147,9 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
     running.listener = getRequestListener(router.fetch, { overrideGlobalObjects: false })
     return {
       url: url.origin,
-      reload(next) {
+      reload(next, certificate) {
         current.config = next
+        listener.renew(certificate)
       },
       close,
     }

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import type { RequestListener, Server } from 'node:http'
-import { createServer } from 'node:https'
+import { createServer, Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Config, Listen } from '../config/config.ts'
+import type { Certificate } from '../certificate.ts'
+import type { Listen } from '../config/config.ts'
 import { nodeHttp } from '../node-http.ts'
 
 /** Bounds on who sends slowly or opens much; times in milliseconds. */
@@ -18,12 +18,12 @@ export class Listener {
   readonly #isTls: boolean
   #closed: Promise<void> | undefined
 
-  constructor(tls: Config['tls'], listener: RequestListener) {
-    this.#isTls = tls !== undefined
+  constructor(certificate: Certificate | undefined, listener: RequestListener) {
+    this.#isTls = certificate !== undefined
     this.#server =
-      tls === undefined
+      certificate === undefined
         ? nodeHttp.createServer(bounds, listener)
-        : createServer({ ...bounds, cert: readFileSync(tls.cert), key: readFileSync(tls.key) }, listener)
+        : createServer({ ...bounds, ...certificate }, listener)
     this.#server.maxConnections = connectionsMax
   }
 
@@ -36,6 +36,12 @@ export class Listener {
     const { address, family, port: taken } = this.#server.address() as AddressInfo
     const name = family === 'IPv6' ? `[${address}]` : address
     return new URL(`${this.#isTls ? 'https' : 'http'}://${name}:${taken}`)
+  }
+
+  /** Shows this certificate from the next connection on. */
+  renew(certificate: Certificate | undefined): void {
+    if (certificate !== undefined && this.#server instanceof HttpsServer)
+      this.#server.setSecureContext(certificate)
   }
 
   /** Serves on for a while, then lets pages that are being made end. May be called again. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { readCertificate } from '../certificate.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
@@ -22,6 +23,7 @@ export function addCheckCommand(program: Command, context: CliContext): void {
         const plugins = await context.loadPlugins()
         const { config, notices } = loadConfig(file, { plugins })
         await checkPlugins(config, plugins)
+        readCertificate(config)
         const loaded = { config, notices: [...notices, ...priceNotices(config, systemClock.now())] }
         stdout.write(options.json === true ? summaryJson(loaded) : summary(loaded))
       } catch (error) {
