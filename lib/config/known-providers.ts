@@ -65,11 +65,14 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
   ['cohere', known({ openai: 'https://api.cohere.ai/compatibility/v1' })],
   [
     'sandbox',
-    known({
-      openai: `${sandboxOrigin}/v1`,
-      anthropic: `${sandboxOrigin}/v1`,
-      google: `${sandboxOrigin}/v1beta`,
-    }),
+    known(
+      {
+        openai: `${sandboxOrigin}/v1`,
+        anthropic: `${sandboxOrigin}/v1`,
+        google: `${sandboxOrigin}/v1beta`,
+      },
+      inject,
+    ),
   ],
 ])
 

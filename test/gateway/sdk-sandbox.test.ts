@@ -44,6 +44,16 @@ await t.test('one text and many are embedded by Google’s SDK, and charged', as
   }
 })
 
+await t.test('a stream that asks for no usage is charged by the sandbox’s own all the same', async t => {
+  const { data, response } = await openai.chat.completions.create({ ...message, stream: true }).withResponse()
+  let text = ''
+  for await (const chunk of data) text += chunk.choices[0]?.delta.content ?? ''
+
+  t.match(text, /Hello there/)
+  const charge = await gateway.chargeOf(response.headers.get('x-gateway-request-id') ?? '')
+  t.match(charge, { outcome: 'completed', usageSource: 'provider', flags: [] })
+})
+
 await t.test('a reader that leaves in the middle of a stream pays for what it got, and no more', async t => {
   const { data, response } = await openai.chat.completions
     .create({ ...message, model: 'sandbox-slow', stream: true })
