@@ -108,6 +108,7 @@ export abstract class AnswerReader implements UsageReader {
       unmeteredTextBytes: this.#unmeteredTextBytes,
       ...(sample !== undefined && { textSample: sample }),
       ...(this.model !== undefined && { model: this.model }),
+      ...(this.servedTier !== undefined && { tier: this.servedTier }),
       flags: [...this.flags],
       ...(job !== undefined && { job }),
     }
@@ -120,6 +121,11 @@ export abstract class AnswerReader implements UsageReader {
 
   /** What the usage comes to so far. */
   protected abstract measure(): AnswerMeasure
+
+  /** The tier that the answer itself names, beside its usage. */
+  protected get servedTier(): string | undefined {
+    return undefined
+  }
 
   /** How the work stands that the answer is about; undefined where it is about none that goes on after it. */
   protected jobState(_hasUsage: boolean): Omit<JobSighting, 'kind' | 'id'> | undefined {

@@ -28,6 +28,8 @@ export interface RequestFacts {
   readonly isStreaming: boolean
   /** The most output tokens the request allows per candidate. */
   readonly outputTokensCap?: number
+  /** The tier of service, or the speed, that is asked for; undefined for the usual one. */
+  readonly wantedTier?: string
   /** Answers asked for (`n`, `candidateCount`); 1 unless said. */
   readonly candidates: number
   /**

@@ -8,7 +8,7 @@ import { addDetail, addUsed } from './measure.ts'
 import type { AnswerMeasure, Measure } from './measure.ts'
 import { names } from './named-objects.ts'
 import { measureTokens } from './openai/token-usage.ts'
-import { factsFrom, modelMembers } from './request-facts.ts'
+import { factsFrom, modelMembers, tierMembers } from './request-facts.ts'
 import type { UsageFields } from './usage-fields.ts'
 
 const files = list(anyOf(names('file'), object({ file_id: names('file') })))
@@ -29,6 +29,7 @@ const turn = object({ ...named, content: anyOf(list(part), part) })
 const request = object({
   ...named,
   ...modelMembers,
+  ...tierMembers,
   stream: value('stream'),
   max_tokens: value('cap'),
   max_output_tokens: value('otherCap'),

@@ -13,6 +13,8 @@ const factNames = {
   cap: 'cap',
   otherCap: 'otherCap',
   candidates: 'candidates',
+  tier: 'wantedTier',
+  speed: 'wantedSpeed',
 } as const
 
 /** Where a request names its model, and the models that a provider such as OpenRouter may take in its place. */
@@ -20,6 +22,10 @@ export const modelMembers = {
   model: value(factNames.model),
   models: list(value('otherModel'), span('models')),
 }
+
+/** Where a request asks for a tier of service. Google's names are folded. */
+export const tierMembers = { service_tier: value(factNames.tier), speed: value(factNames.speed) }
+export const googleTier = { servicetier: value(factNames.tier) }
 
 /** What an operation reads beside what all requests have, or in another way. */
 export interface OwnFacts {
@@ -38,6 +44,7 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
   const otherModels = otherModelsIn(scan)
   const cap = largest(readCount(scan, factNames.cap), readCount(scan, factNames.otherCap))
   const media = readMedia(scan)
+  const wantedTier = wantedTierIn(scan)
   return {
     ...(model !== undefined && {
       model: textOf(model),
@@ -46,6 +53,7 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
     ...(otherModels.length > 0 && { otherModels }),
     isStreaming: own.isStreaming ?? readBoolean(scan, factNames.stream) ?? false,
     ...(cap !== undefined && { outputTokensCap: cap }),
+    ...(wantedTier !== undefined && { wantedTier }),
     candidates: Math.max(1, readCount(scan, factNames.candidates) ?? 1),
     ...(own.usageSplice !== undefined && { usageSplice: own.usageSplice }),
     textBytes: textBytesOf(body, media),
@@ -54,6 +62,16 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
     ...(own.units !== undefined && { units: own.units }),
     ...(own.unitsVariant !== undefined && { unitsVariant: own.unitsVariant }),
   }
+}
+
+/** Speed is charged before any tier; what is no text the provider refuses. */
+function wantedTierIn(scan: ScanResult): string | undefined {
+  for (const name of [factNames.speed, factNames.tier]) {
+    const field = findField(scan, name)
+    const text = field?.type === 'string' ? textOf(field) : 'standard'
+    if (text !== 'standard') return text
+  }
+  return undefined
 }
 
 /** The body less its inline media. */

@@ -3,14 +3,12 @@ import type { MediaPart } from '../http/media-part.ts'
 import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
 import type { Micros } from '../money/amount.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
-import { parseDecimal } from '../money/decimal.ts'
 import { holdAmount } from '../money/hold-amount.ts'
 import type { Price } from '../money/price.ts'
+import { timesFactor } from '../money/tier-factor.ts'
 import { addMeters, tokensOf } from '../money/usage.ts'
 import type { Meters } from '../money/usage.ts'
 import { mediaAllowance } from './media-allowance.ts'
-
-const factorScale = 10n ** 12n
 
 /** The requests of a batch to one model, and what is known beside. */
 interface PricedShare {
@@ -99,11 +97,4 @@ function longestContext({ goesOnFrom = {} }: BatchShare, contexts: PricedShare['
 function longestMedia(share: BatchShare, price: Price): number {
   const { units } = mediaOf(share, price, { bytesPerToken: 1, outputTokens: undefined, mediaRub: {} })
   return Object.values(units).reduce((sum, count) => sum + count, 0)
-}
-
-function timesFactor(amount: Micros, factor: string | undefined): Micros {
-  if (factor === undefined) return amount
-  const exact = BigInt(amount) * parseDecimal(factor)
-  const micros = (exact + factorScale - 1n) / factorScale
-  return micros > BigInt(amountMicrosMax) ? amountMicrosMax : Number(micros)
 }

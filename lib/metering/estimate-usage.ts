@@ -89,7 +89,11 @@ export async function estimateUsage(
   const text = addMeters({ input: input.tokens, output: output.tokens }, context)
   const meters = addMeters(addMeters(text, mediaAllowance(media, request.price)), units)
   return {
-    line: { meters, ...(unitsVariant !== undefined && { variant: unitsVariant }) },
+    line: {
+      meters,
+      ...(reading.tier !== undefined && { tier: reading.tier }),
+      ...(unitsVariant !== undefined && { variant: unitsVariant }),
+    },
     estimates: [input, output],
   }
 }

@@ -5,6 +5,7 @@ import type { Micros } from '../ledger/ledger.ts'
 import { parseRoubles } from '../money/amount.ts'
 import { holdAmount } from '../money/hold-amount.ts'
 import type { Price } from '../money/price.ts'
+import { factorAtMost, timesFactor } from '../money/tier-factor.ts'
 import { addMeters, tokensOf, type Meters } from '../money/usage.ts'
 import { mediaAllowance } from './media-allowance.ts'
 
@@ -60,7 +61,7 @@ function holdFor(target: Target, facts: RequestFacts, hold: Config['hold'], toke
     units: addMeters(addMeters(mediaAllowance(unset, price), unitsOf(facts, price)), facts.context),
     variant: facts.unitsVariant,
   })
-  return Math.max(1, amountMicros)
+  return Math.max(1, timesFactor(amountMicros, factorAtMost(price, facts.wantedTier)))
 }
 
 /** What the request names itself, and the hours for which media are kept that it puts away. */

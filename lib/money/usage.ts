@@ -179,6 +179,8 @@ export interface UsageReading {
   readonly textSample?: { readonly bytes: Buffer; readonly isEscaped: boolean }
   /** The model the answer names, if it names one. */
   readonly model?: string
+  /** The tier that the answer names, where it names it before its usage. */
+  readonly tier?: string
   /** What an operator should look at: `usage_inconsistent`, `usage_invalid`, `usage_zero` and the like. */
   readonly flags: readonly string[]
   /** The answer is about work that goes on after it, or that has come to its end. */

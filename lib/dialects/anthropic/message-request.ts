@@ -2,7 +2,7 @@ import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
-import { factsFrom, modelMembers } from '../request-facts.ts'
+import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 
 /**
  * A content block. Results of tools, and documents made of blocks, hold blocks again, so the tree refers
@@ -28,9 +28,10 @@ function contentBlock(isTyped: boolean): Interest {
   return block
 }
 
-function messageInterest(content: Interest): Interest {
+function messageInterest(content: Interest, own: Readonly<Record<string, Interest>>): Interest {
   return object({
     ...modelMembers,
+    ...own,
     stream: value('stream'),
     max_tokens: value('cap'),
     system: content,
@@ -43,10 +44,10 @@ function messageInterest(content: Interest): Interest {
 }
 
 /** The body of `/messages` and of counting its tokens. */
-export const messageRequest = messageInterest(list(contentBlock(true)))
+export const messageRequest = messageInterest(list(contentBlock(true)), tierMembers)
 
 /** The same inside a batch. */
-export const batchedMessage = messageInterest(list(contentBlock(false)))
+export const batchedMessage = messageInterest(list(contentBlock(false)), {})
 
 /** @throws GatewayError body_invalid */
 export function messageFacts(scan: ScanResult, body: BodyLength): RequestFacts {

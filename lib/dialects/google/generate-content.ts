@@ -6,7 +6,7 @@ import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
-import { factsFrom } from '../request-facts.ts'
+import { factsFrom, googleTier } from '../request-facts.ts'
 import { content, contents, tools } from './content-request.ts'
 import { generateNames, measureMetadata, readTier } from './usage-metadata.ts'
 
@@ -14,6 +14,7 @@ import { generateNames, measureMetadata, readTier } from './usage-metadata.ts'
 const queriesMax = 1000
 
 const request = object({
+  ...googleTier,
   contents,
   systeminstruction: content,
   tools,

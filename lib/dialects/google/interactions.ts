@@ -15,7 +15,7 @@ import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names, namesFile } from '../named-objects.ts'
 import { findField, readBoolean, textOf } from '../read-field.ts'
-import { factsFrom } from '../request-facts.ts'
+import { factsFrom, googleTier } from '../request-facts.ts'
 import type { UsageFields } from '../usage-fields.ts'
 import { tools } from './content-request.ts'
 import { interactionNames, measureMetadata, readTier } from './usage-metadata.ts'
@@ -36,6 +36,7 @@ function inputPart(): Interest {
 
 const part = inputPart()
 const request = object({
+  ...googleTier,
   model: value('model'),
   agent: value('agent'),
   stream: value('stream'),

@@ -3,7 +3,7 @@ import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { findField } from '../read-field.ts'
-import { factsFrom, modelMembers } from '../request-facts.ts'
+import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
 
@@ -27,6 +27,7 @@ const geminiOptions = object({ cached_content: names('cachedContent') })
 
 const request = object({
   ...modelMembers,
+  ...tierMembers,
   stream: value('stream'),
   stream_options: streamOptionsInterest,
   max_tokens: value('cap'),

@@ -19,6 +19,10 @@ export class OpenaiReader extends AnswerReader {
     return data.length === doneMark.length && data.toString('latin1') === doneMark
   }
 
+  protected override get servedTier(): string | undefined {
+    return this.tier === undefined || standardTiers.has(this.tier) ? undefined : this.tier
+  }
+
   protected override measure(): AnswerMeasure {
     const usage = this.usage()
     const measure = usage && measureTokens(usage, this.context.providerKind)
@@ -27,7 +31,7 @@ export class OpenaiReader extends AnswerReader {
   }
 
   protected line(meters: UsageLine['meters'], variant?: string): UsageLine {
-    const tier = this.tier === undefined || standardTiers.has(this.tier) ? undefined : this.tier
+    const tier = this.servedTier
     return {
       meters,
       ...(tier !== undefined && { tier }),

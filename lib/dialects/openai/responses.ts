@@ -15,7 +15,7 @@ import { addDetail, addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { readBoolean } from '../read-field.ts'
-import { factsFrom, modelMembers } from '../request-facts.ts'
+import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 const inputPart = object({
@@ -52,6 +52,7 @@ export const tool = object({
 
 const responsesRequest = object({
   ...modelMembers,
+  ...tierMembers,
   stream: value('stream'),
   background: value('background'),
   store: value('store'),

@@ -1,0 +1,44 @@
+import { amountMicrosMax } from './amount.ts'
+import type { Micros } from './amount.ts'
+import { parseDecimal } from './decimal.ts'
+import type { Decimal, Price } from './price.ts'
+
+const factorScale = parseDecimal('1')
+
+/** Tiers that nobody asks more for than the usual price, and the provider's own choice. */
+const plainTiers: ReadonlySet<string> = new Set([
+  '',
+  'auto',
+  'default',
+  'standard',
+  'standard_only',
+  'on_demand',
+  'flex',
+  'batch',
+  'unspecified',
+])
+
+/**
+ * The factor at which a request may come to be charged that asks for a tier; undefined where it is 1 at most. A
+ * tier is served under other names than it is asked for, so one without a factor may be the dearest there is.
+ */
+export function factorAtMost({ factors }: Price, tier: string | undefined): Decimal | undefined {
+  const name = tier?.toLowerCase().replace(/^service_tier_/, '')
+  if (name === undefined || plainTiers.has(name)) return undefined
+  const known = factors[name] === undefined ? Object.values(factors) : [factors[name]]
+  let dearest: Decimal | undefined
+  let most = factorScale
+  for (const factor of known) {
+    const exact = parseDecimal(factor)
+    if (exact > most) [dearest, most] = [factor, exact]
+  }
+  return dearest
+}
+
+/** An amount times a factor, rounded up. */
+export function timesFactor(amount: Micros, factor: Decimal | undefined): Micros {
+  if (factor === undefined) return amount
+  const exact = BigInt(amount) * parseDecimal(factor)
+  const micros = (exact + factorScale - 1n) / factorScale
+  return micros > BigInt(amountMicrosMax) ? amountMicrosMax : Number(micros)
+}

@@ -1,0 +1,120 @@
+import t, { type Test } from 'tap'
+import { send } from '../fixtures/http-client.ts'
+import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway } from '../fixtures/test-gateway.ts'
+
+const usage = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 }
+const priority = JSON.stringify({
+  object: 'chat.completion',
+  model: 'm',
+  service_tier: 'priority',
+  choices: [{ message: { content: 'x' } }],
+  usage,
+})
+
+/** Asking for 100 tokens is held for at a little more than 0.1 roubles, and twice that where it is dearer. */
+async function start(t: Test, rub: number, answer?: Buffer) {
+  const upstream = await startRawUpstream(t, () =>
+    answer === undefined
+      ? plainAnswer(200, ['content-type', 'application/json'], priority)
+      : {
+          pieces: [
+            headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
+            ...chunked([answer]),
+          ],
+        },
+  )
+  const gateway = await startTestGateway(t, {
+    rub,
+    config: {
+      providers: {
+        somebody: {
+          credentials: ['c'],
+          dialects: {
+            openai: { baseUrl: `${upstream.origin}/v1` },
+            anthropic: { baseUrl: `${upstream.origin}/v1` },
+            google: { baseUrl: `${upstream.origin}/v1beta` },
+          },
+        },
+      },
+      models: {
+        m: {
+          provider: 'somebody',
+          outputTokensMax: 100,
+          rubPerMillion: { input: '1', output: '1000' },
+          factors: { flex: '0.5', priority: '2', fast: '2' },
+        },
+      },
+    },
+  })
+  const ask = (path: string, body: object) =>
+    send(gateway.url + path, {
+      headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', 'application/json'],
+      body: JSON.stringify(body),
+    })
+  return { upstream, gateway, ask }
+}
+
+const chat = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }
+
+await t.test('a dearer tier is held for at its factor, however it is asked for', async t => {
+  const { upstream, gateway, ask } = await start(t, 0.15)
+  for (const [path, body] of [
+    ['/v1/chat/completions', { ...chat, service_tier: 'priority' }],
+    ['/v1/chat/completions', { ...chat, service_tier: 'fast' }],
+    ['/v1/chat/completions', { ...chat, service_tier: 'a-new-one' }],
+    ['/v1/completions', { model: 'm', prompt: 'Hi', service_tier: 'priority' }],
+    ['/v1/responses', { model: 'm', input: 'Hi', service_tier: 'priority' }],
+    ['/v1/messages', { ...chat, max_tokens: 100, speed: 'fast' }],
+    ['/v1beta/models/m:generateContent', { contents: [], serviceTier: 'SERVICE_TIER_PRIORITY' }],
+    ['/v1beta/models/m:generateContent', { contents: [], service_tier: 'priority' }],
+    ['/v1beta/interactions', { model: 'm', input: 'Hi', service_tier: 'priority' }],
+    ['/somebody/v1/things', { model: 'm', service_tier: 'priority' }],
+  ] as const) {
+    t.equal((await ask(path, body)).status, 402, `${path} ${JSON.stringify(body)}`)
+  }
+  t.equal(upstream.requests.length, 0)
+  t.same(await gateway.charges(), [])
+})
+
+await t.test('what is no dearer is held for as ever', async t => {
+  for (const wanted of [{}, { service_tier: null }, { service_tier: 'auto' }, { service_tier: 'flex' }]) {
+    const { ask } = await start(t, 0.15)
+    t.equal((await ask('/v1/chat/completions', { ...chat, ...wanted })).status, 200, JSON.stringify(wanted))
+  }
+})
+
+await t.test('many at once on money for one cost no more than there is', async t => {
+  const { gateway, ask } = await start(t, 0.25)
+  const body = { ...chat, service_tier: 'priority' }
+  const answers = await Promise.all(Array.from({ length: 5 }, () => ask('/v1/chat/completions', body)))
+  t.equal(answers.filter(({ status }) => status === 200).length, 1)
+  const charges = await gateway.charges()
+  t.same(
+    charges.map(({ amount, flags }) => [amount, flags]),
+    [['0.200020', []]],
+  )
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('an answer without usage is estimated at the tier that it names', async t => {
+  const event = {
+    object: 'chat.completion.chunk',
+    choices: [{ delta: { content: 'Words. '.repeat(40) } }],
+  }
+  for (const [tier, factor] of [
+    ['flex', 0.5],
+    ['default', 1],
+    ['priority', 2],
+  ] as const) {
+    const bytes = Buffer.from(`data: ${JSON.stringify({ ...event, service_tier: tier })}\n\ndata: [DONE]\n\n`)
+    const { gateway, ask } = await start(t, 10, bytes)
+    const { status, requestId } = await ask('/v1/chat/completions', { ...chat, stream: true })
+    t.equal(status, 200)
+    const charge = await gateway.chargeOf(requestId)
+    t.equal(charge?.usageSource, 'estimated')
+    const { input = 0, output = 0 } = charge?.usage ?? {}
+    const expected = ((input + output * 1000) / 1_000_000) * factor
+    t.ok(output > 50 && Math.abs(Number(charge?.amount) - expected) < 0.000002, `${tier}: ${charge?.amount}`)
+  }
+})
