@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import { StoreError } from '../stores/store-error.ts'
-import { open, own, ownFormsOnly, ownUnasked, pageMiddleware } from './http/open-page.ts'
+import { open, own, ownFormsOnly, ownUnasked, pageMiddleware, sessionMiddleware } from './http/open-page.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import type { PageEnv, Site } from './page.ts'
 import { submitAppearance } from './pages/appearance.ts'
@@ -63,6 +63,7 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
       onError: context => showFailure(context, context.get('page'), 'tooLarge'),
     }),
   )
+  router.use(sessionMiddleware)
   router.use(ownFormsOnly)
 
   // Anybody

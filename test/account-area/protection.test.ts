@@ -141,6 +141,21 @@ await t.test('a form that is too long is refused before it is read', async t => 
   t.match(text, 'Слишком много данных')
 })
 
+await t.test('what cannot be read as a form is refused, and is no failure of ours', async t => {
+  const csrf = await browser.token('/security')
+  const lines = area.test.logLines.length
+  for (const type of [
+    'multipart/form-data',
+    'multipart/form-data; boundary=x',
+    'application/json',
+    'text/plain',
+  ]) {
+    const { status } = await browser.postRaw('/security/password', { csrf }, { origin, 'content-type': type })
+    t.equal(status, 403, type)
+  }
+  t.notMatch(area.test.logLines.slice(lines).join(''), 'a page failed')
+})
+
 await t.test('the API is not here, nor are the pages there', async t => {
   for (const path of ['/v1/models', '/v1/chat/completions', '/gateway/v1/balance', '/healthz', '/metrics'])
     t.equal((await browser.get(path)).status, 404, path)

@@ -69,3 +69,16 @@ await t.test('what a browser calls itself is text and nothing else', async t => 
   t.notMatch(text, '<img')
   t.notMatch(text, /session_token|"token"/, 'no token of a session is on the page')
 })
+
+await t.test('a form that arrives slowly does not outlive its session', async t => {
+  const { browser } = await area.signUp()
+  const other = browser.copy()
+
+  const { status, text } = await browser.postSlowly('/keys/new', { name: 'late' }, () =>
+    other.post('/settings/delete', { currentPassword: goodPassword }),
+  )
+
+  t.equal((await other.get('/')).location, '/sign-in', 'the account is deleted')
+  t.equal(status, 403)
+  t.notMatch(text, 'new-key')
+})

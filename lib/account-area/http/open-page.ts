@@ -3,7 +3,7 @@ import { getCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
 import { clientAddress } from '../../http/client-address.ts'
 import { newId } from '../../new-id.ts'
-import type { Page, PageContext, PageEnv, ShowOwnPage, ShowPage, Site, Theme } from '../page.ts'
+import type { PageContext, PageEnv, ShowOwnPage, ShowPage, Site, Theme } from '../page.ts'
 import { chooseLanguage, textsOf } from '../texts/texts.ts'
 import { hasConsented } from '../pages/consents.ts'
 import { showFailure } from '../pages/failure.ts'
@@ -15,18 +15,23 @@ function themeOf(text: string | undefined): Theme {
   return text === 'light' || text === 'dark' ? text : 'system'
 }
 
+/** Whether a request may change something, and so must be a form. */
+function isForm({ req }: PageContext): boolean {
+  return req.method !== 'GET' && req.method !== 'HEAD'
+}
+
 /** The path of a page; of a form that was sent, the page that it stood on. */
 function shownPath({ req }: PageContext, site: Site): string {
   const url = new URL(req.url)
   const referer = req.header('referer')
-  const isForm = req.method === 'POST' && referer !== undefined && URL.canParse(referer)
-  const from = isForm ? new URL(referer) : url
-  return isForm && from.origin !== site.publicUrl.origin
+  const hasReferer = req.method === 'POST' && referer !== undefined && URL.canParse(referer)
+  const from = hasReferer ? new URL(referer) : url
+  return hasReferer && from.origin !== site.publicUrl.origin
     ? url.pathname
     : ownPath(`${from.pathname}${from.search}`)
 }
 
-/** The page of a request: who asks, in which language, with which session. */
+/** The page of a request, before its session is known: who asks, and in which language. */
 export function pageMiddleware(site: Site, trusted: BlockList) {
   return createMiddleware<PageEnv>(async (context, next) => {
     const { req } = context
@@ -40,33 +45,60 @@ export function pageMiddleware(site: Site, trusted: BlockList) {
     }
     const cookieLanguage = getCookie(context, lookCookies.language)
     const acceptLanguage = req.header('accept-language')
-    const withoutSession: Page = {
+    const language = chooseLanguage(undefined, cookieLanguage, acceptLanguage)
+    // Should the store fail, or the form be too long, there is a page to say so on.
+    context.set('page', {
       site,
-      texts: textsOf(chooseLanguage(undefined, cookieLanguage, acceptLanguage)),
-      language: chooseLanguage(undefined, cookieLanguage, acceptLanguage),
+      texts: textsOf(language),
+      language,
       theme: themeOf(getCookie(context, lookCookies.theme)),
       csrf: '',
       requestId,
       caller,
       path: shownPath(context, site),
       session: undefined,
-    }
-    // Should the store fail now, there is a page to say so on.
-    context.set('page', withoutSession)
-    const session = await site.sessions.find(caller)
-    for (const cookie of session?.cookies ?? []) context.header('set-cookie', cookie, { append: true })
-    const language = chooseLanguage(session?.user.language, cookieLanguage, acceptLanguage)
-    const csrf = formToken(site.secret, visitorMark(context, site), session?.token)
-    context.set('page', { ...withoutSession, language, texts: textsOf(language), csrf, session })
+    })
     await next()
   })
+}
+
+/**
+ * The session of a request, found when the whole request is here: a form that arrives slowly must not outlive the
+ * session that it began with.
+ */
+export const sessionMiddleware = createMiddleware<PageEnv>(async (context, next) => {
+  const { req } = context
+  if (isForm(context)) await req.arrayBuffer()
+  const page = context.get('page')
+  const { site } = page
+  const session = await site.sessions.find(page.caller)
+  for (const cookie of session?.cookies ?? []) context.header('set-cookie', cookie, { append: true })
+  const language = chooseLanguage(
+    session?.user.language,
+    getCookie(context, lookCookies.language),
+    req.header('accept-language'),
+  )
+  const csrf = formToken(site.secret, visitorMark(context, site), session?.token)
+  context.set('page', { ...page, language, texts: textsOf(language), csrf, session })
+  await next()
+})
+
+/** The fields of a form; nothing when it is none that can be read. */
+async function readFields({ req }: PageContext): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await req.parseBody()
+  } catch (error) {
+    // What the parser says of a body that breaks off, or names no boundary of its parts.
+    if (error instanceof TypeError) return {}
+    throw error
+  }
 }
 
 /** Refuses what was not sent by a form of ours: both the browser and the form's token must say so. */
 export const ownFormsOnly = createMiddleware<PageEnv>(async (context, next) => {
   const page = context.get('page')
-  if (context.req.method === 'GET' || context.req.method === 'HEAD') return next()
-  const { csrf } = await context.req.parseBody()
+  if (!isForm(context)) return next()
+  const { csrf } = await readFields(context)
   if (!isOwnOrigin(context, page.site) || typeof csrf !== 'string' || !isSameToken(csrf, page.csrf)) {
     return showFailure(context, page, 'forbidden')
   }
