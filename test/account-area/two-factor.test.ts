@@ -75,6 +75,36 @@ await t.test('a backup code is good once', async t => {
   t.equal(second.status, 422)
 })
 
+await t.test('a code of the app is good once, too', async t => {
+  const { email, browser } = await area.signUp()
+  const { secret } = await setUp(browser)
+  const code = oneTimeCode(secret)
+  const [one, other] = [await passwordStep(email), await passwordStep(email)]
+
+  const answers = await Promise.all([one, other].map(own => own.post('/sign-in/code', { code })))
+  const third = await passwordStep(email)
+  answers.push(await third.post('/sign-in/code', { code }))
+
+  t.equal(answers.filter(({ status }) => status === 422).length, 2)
+  t.match(answers[2]?.text, 'код уже использован')
+  t.equal((await third.get('/')).location, '/sign-in')
+  const { text } = await browser.get('/security')
+  t.equal([...text.matchAll(/name="id" value=/g)].length, 1, 'no session is left of those refused')
+})
+
+await t.test('a window that does not know it is on changes nothing', async t => {
+  const { email, browser } = await area.signUp()
+  const { secret } = await setUp(browser)
+
+  const answer = await browser.post('/security/two-factor', { password: goodPassword }, { from })
+
+  t.equal(answer.location, '/security?notice=two-factor-on')
+  t.equal(
+    (await (await passwordStep(email)).post('/sign-in/code', { code: oneTimeCode(secret) })).status,
+    303,
+  )
+})
+
 await t.test('codes cannot be tried without end', async t => {
   const { email, browser } = await area.signUp()
   const { secret } = await setUp(browser)

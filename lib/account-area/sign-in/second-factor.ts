@@ -1,3 +1,5 @@
+import { systemClock } from '../../clock.ts'
+import { Attempts } from './attempts.ts'
 import type { Auth } from './auth.ts'
 import { callerHeaders } from './caller.ts'
 import type { Caller } from './caller.ts'
@@ -16,14 +18,22 @@ export interface FactorSetup {
 export type CodeResult =
   | { readonly kind: 'signed-in'; readonly cookies: readonly string[] }
   | { readonly kind: 'wrong' }
-  /** Too late, or too many attempts: the password is asked for again. */
+  /** Too late, too many attempts, or a code that was used before: the password is asked for again. */
   | { readonly kind: 'over' }
+
+/** How long a code of an app may be right: half a minute of its own, and the ones around it, with some to spare. */
+const codeMs = 120_000
 
 const wrongCodes: ReadonlySet<string> = new Set(['INVALID_CODE', 'INVALID_BACKUP_CODE', 'INVALID_PASSWORD'])
 
 /** Codes from an authenticator app (RFC 6238). */
 export class SecondFactor {
   readonly #auth: Auth
+  // Better-auth reads the system's clock, and so does what is kept beside it.
+  readonly #usedCodes = new Attempts({
+    clock: systemClock,
+    limits: { slowFrom: Infinity, lockFrom: 1, forgetMs: codeMs },
+  })
 
   constructor(auth: Auth) {
     this.#auth = auth
@@ -32,18 +42,28 @@ export class SecondFactor {
   /** Shows the code of an app, or one of the backup codes, which then is used up. */
   async signIn(caller: Caller, code: string): Promise<CodeResult> {
     const call = { body: { code }, headers: callerHeaders(caller), returnHeaders: true } as const
+    const isOfApp = /^\d{6}$/.test(code)
     try {
-      const { headers } = /^\d{6}$/.test(code)
+      const { headers, response } = isOfApp
         ? await this.#auth.api.verifyTOTP(call)
         : await this.#auth.api.verifyBackupCode(call)
+      const { token = '', user } = response
+      // Who looked over a shoulder must not get in by what was typed there (RFC 6238 5.2).
+      if (isOfApp && !(await this.#usedCodes.begin(`${user.id} ${code}`))) {
+        await (await this.#auth.$context).internalAdapter.deleteSession(token)
+        return { kind: 'over' }
+      }
       return { kind: 'signed-in', cookies: headers.getSetCookie() }
     } catch (error) {
       return { kind: wrongCodes.has(refusalCode(error)) ? 'wrong' : 'over' }
     }
   }
 
-  /** Begins to set it up; undefined when the password is wrong. It is on only when `confirm` has seen a code. */
-  async setUp(caller: Caller, password: string): Promise<FactorSetup | undefined> {
+  /**
+   * Begins to set it up; undefined when the password is wrong, `on` when another window has switched it on. It is
+   * on only when `confirm` has seen a code.
+   */
+  async setUp(caller: Caller, password: string): Promise<FactorSetup | 'on' | undefined> {
     try {
       const answer = await this.#auth.api.enableTwoFactor({
         body: { password, method: 'totp' },
@@ -53,7 +73,9 @@ export class SecondFactor {
       const { totpURI: uri, backupCodes } = answer
       return { uri, secret: new URL(uri).searchParams.get('secret') ?? '', backupCodes }
     } catch (error) {
-      if (refusalCode(error) !== 'INVALID_PASSWORD') throw error
+      const code = refusalCode(error)
+      if (code === 'TOTP_ALREADY_ENABLED') return 'on'
+      if (code !== 'INVALID_PASSWORD') throw error
       return undefined
     }
   }

@@ -70,6 +70,7 @@ export async function submitTwoFactor(context: PageContext, page: OwnPage): Prom
   const setup = mayTry ? await site.secondFactor.setUp(caller, sent.value.password) : undefined
   if (setup === undefined) return wrongPassword(context, page, sent.state)
   site.passwordAttempts.succeed(session.user.id)
+  if (setup === 'on') return seeOther(context, '/security?notice=two-factor-on')
   return context.html(setUpView(page, setup, emptyForm))
 }
 

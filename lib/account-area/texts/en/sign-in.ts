@@ -41,7 +41,7 @@ export const secondStep: typeof russian.secondStep = {
   title: 'Confirmation code',
   text: 'Enter the six digits that your app shows, or one of the backup codes.',
   submit: 'Continue',
-  over: 'Time is up, or there were too many attempts. Sign in once more.',
+  over: 'Time is up, there were too many attempts, or the code was used before. Sign in once more with a new one.',
 }
 
 export const forgotPassword: typeof russian.forgotPassword = {
