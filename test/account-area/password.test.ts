@@ -107,3 +107,31 @@ await t.test('changing the password takes the old one, and ends the other sessio
   t.equal((await copy.get('/')).location, '/sign-in', 'a copy of the old cookie is worth nothing')
   t.equal((await area.browser().post('/sign-in', { email, password: newPassword })).location, '/')
 })
+
+await t.test('with a new password, links to set one that were sent before open nothing', async t => {
+  const { email, browser } = await area.signUp()
+  const linkAfter = async (count: number): Promise<string> => {
+    await browser.post('/forgot-password', { email })
+    const sent = () => area.mail.letters.filter(({ to, text }) => to === email && /reset-password/.test(text))
+    await until(() => sent().length === count, 20_000)
+    return linkIn(sent().at(-1)?.text ?? '')
+  }
+  const set = async (link: string, phrase: string): Promise<number> => {
+    const fields = { token: tokenOf(link), newPassword: phrase }
+    return (await area.browser().post('/reset-password', fields, { from: link })).status
+  }
+  const links = [await linkAfter(1), await linkAfter(2)]
+  await browser.post(
+    '/security/password',
+    { currentPassword: goodPassword, newPassword },
+    { from: '/security' },
+  )
+  t.equal(await set(links[0] ?? '', 'stolen password'), 410, 'not after changing it')
+
+  const own = await linkAfter(3)
+  links.push(await linkAfter(4))
+  t.equal(await set(own, newPassword), 303)
+
+  for (const link of links.slice(1))
+    t.equal(await set(link, 'stolen password'), 410, 'nor after setting it anew')
+})

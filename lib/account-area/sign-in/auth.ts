@@ -46,6 +46,11 @@ function recipient(user: { readonly email: string; readonly language?: unknown }
   return { email: user.email, language: typeof user.language === 'string' ? user.language : undefined }
 }
 
+/** Ends what else was sent or begun to get in: with a new password, links of before must open nothing. */
+export async function endLinks(users: UserRows, userId: string): Promise<void> {
+  await users.delete('user_verifications', [{ column: 'value', operator: '=', value: userId }])
+}
+
 /**
  * Users, passwords, sessions and second factors by better-auth, asked by our own pages: none of its routes is
  * served.
@@ -81,6 +86,7 @@ export function createAuth(options: AuthOptions) {
         await users.update('users', [{ column: 'id', operator: '=', value: user.id }], {
           set: { email_verified: 1 },
         })
+        await endLinks(users, user.id)
         onPasswordReset(user.email)
         letters.passwordChanged(recipient(user))
       },

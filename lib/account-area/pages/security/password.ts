@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { fieldSchemas, readForm, withError } from '../../http/read-form.ts'
 import { seeOther } from '../../http/redirect.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
+import { endLinks } from '../../sign-in/auth.ts'
 import { securityView } from './security.ts'
 
 const schema = z.object({ currentPassword: fieldSchemas.password, newPassword: fieldSchemas.newPassword })
@@ -21,5 +22,6 @@ export async function submitPassword(context: PageContext, page: OwnPage): Promi
     return context.html(await securityView(page, { password }), 422)
   }
   site.passwordAttempts.succeed(session.user.id)
+  await endLinks(site.users, session.user.id)
   return seeOther(context, '/security?notice=password-changed', cookies)
 }
