@@ -54,6 +54,8 @@ export interface Target {
   readonly object?: ProviderObject | undefined
   /** Of a batch: what is set aside for it, and the prices of its models by their names at the provider. */
   readonly batch?: { readonly holdMicros: Micros; readonly prices: ReadonlyMap<string, Price> }
+  /** What is drawn costs that the provider's tools may draw, by the models' names. */
+  readonly drawing?: ReadonlyMap<string, Price> | undefined
   /** The same request at the model's next provider, for when this one cannot take it. */
   readonly next?: (() => Target | undefined) | undefined
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { dirname, resolve } from 'node:path'
+import { dirname, resolve, sep } from 'node:path'
 import { buildAccountArea } from './build-account-area.ts'
 import { buildModels } from './build-models.ts'
 import { buildPlugins, shippedPlugins } from './build-plugins.ts'
@@ -97,7 +97,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   }
   problems.throwIfAny()
   const notices = off.length === 0 ? [] : [`providers without a key are off: ${off.join(', ')}`]
-  return deepFreeze({ config, notices })
+  return deepFreeze({ config, notices: [...notices, ...passingStore(config.store)] })
 }
 
 /**
@@ -206,6 +206,15 @@ function resolveTls(tls: NonNullable<Settings['tls']>, file: string, problems: P
     if (!existsSync(resolved[part])) problems.add(['tls', part], `there is no file ${resolved[part]}`)
   }
   return resolved
+}
+
+/** A store in the folder of an installed package goes with it when the next release is installed. */
+function passingStore(store: Config['store']): string[] {
+  if (store.kind !== 'sqlite' || !store.file.split(sep).includes('node_modules')) return []
+  return [
+    `the store is ${store.file}, which the next install deletes: copy the folder of the configuration to a ` +
+      'place of your own and name it by --config or GATEWAY_CONFIG',
+  ]
 }
 
 function resolveStore(store: string, file: string): Config['store'] {

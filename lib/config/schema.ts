@@ -68,8 +68,12 @@ export const providerSchema = z.strictObject({
     .min(1)
     .optional()
     .meta({ description: 'Names of the top-level egress, or direct; requests are shared by weight.' }),
-  streamUsage: z.enum(['inject', 'as-sent']).optional(),
-  onClientLeft: z.enum(['abort', 'drain']).optional(),
+  streamUsage: z.enum(['inject', 'as-sent']).optional().meta({
+    description: 'inject: streams are asked for their usage (stream_options.include_usage) on behalf of clients.',
+  }),
+  onClientLeft: z.enum(['abort', 'drain']).optional().meta({
+    description: 'abort: the provider is left too. drain: its answer is read on for the usage.',
+  }),
   timeouts: timeouts.optional(),
   failover: z
     .strictObject({

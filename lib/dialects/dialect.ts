@@ -30,6 +30,8 @@ export interface RequestFacts {
   readonly outputTokensCap?: number
   /** The tier of service, or the speed, that is asked for; undefined for the usual one. */
   readonly wantedTier?: string
+  /** Other models that the provider's tools may draw with. */
+  readonly drawsWith?: readonly string[]
   /** Answers asked for (`n`, `candidateCount`); 1 unless said. */
   readonly candidates: number
   /**

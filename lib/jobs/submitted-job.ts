@@ -36,12 +36,14 @@ export function findJobKind(kinds: readonly JobKind[], kind: string): JobKind | 
 }
 
 function factsOf(exchange: Exchange): JobFacts {
-  const { upstreamModelName, price, batch } = exchange.get('target')
+  const { upstreamModelName, price, batch, drawing } = exchange.get('target')
   const { units, unitsVariant, candidates, batch: requests } = exchange.get('request')
   return {
     upstreamModel: upstreamModelName,
     priceVersions: {
-      ...Object.fromEntries([...(batch?.prices ?? [])].map(([model, { hash }]) => [model, hash])),
+      ...Object.fromEntries(
+        [...(batch?.prices ?? []), ...(drawing ?? [])].map(([model, { hash }]) => [model, hash]),
+      ),
       ...(price !== undefined && { '': price.hash }),
     },
     ...(units !== undefined && { units }),

@@ -232,10 +232,10 @@ function priceOf(
   { directory }: ChargeContext,
   flags: Set<string>,
 ): Price {
-  const { upstreamModelName } = exchange.get('target')
+  const { upstreamModelName, drawing } = exchange.get('target')
   if (line.model === undefined || isSameModel(line.model, upstreamModelName)) return price
   const entry = directory.resolve(line.model, undefined)?.entry
-  const own = entry === undefined ? undefined : priceInForce(entry.prices, exchange.startedAt)
+  const own = drawing?.get(line.model) ?? (entry && priceInForce(entry.prices, exchange.startedAt))
   if (own === undefined) flags.add('model_unpriced')
   return own ?? price
 }

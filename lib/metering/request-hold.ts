@@ -4,6 +4,7 @@ import type { Target } from '../exchange-facts.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { parseRoubles } from '../money/amount.ts'
 import { holdAmount } from '../money/hold-amount.ts'
+import { priceAtMost } from '../money/price-line.ts'
 import type { Price } from '../money/price.ts'
 import { factorAtMost, timesFactor } from '../money/tier-factor.ts'
 import { addMeters, tokensOf, type Meters } from '../money/usage.ts'
@@ -11,6 +12,8 @@ import { mediaAllowance } from './media-allowance.ts'
 
 /** Output tokens set aside when neither the request, nor the model, nor the operator names a limit. */
 const outputTokensUnknown = 4096
+/** Of the dearest picture that OpenAI's table has: 1024x1536, high. */
+const drawnTokens = 6240
 
 /** The most output tokens a request is expected to get: its own cap, else the model's, else the operator's. */
 export function outputTokens(
@@ -61,7 +64,18 @@ function holdFor(target: Target, facts: RequestFacts, hold: Config['hold'], toke
     units: addMeters(addMeters(mediaAllowance(unset, price), unitsOf(facts, price)), facts.context),
     variant: facts.unitsVariant,
   })
-  return Math.max(1, timesFactor(amountMicros, factorAtMost(price, facts.wantedTier)))
+  const tieredMicros = timesFactor(amountMicros, factorAtMost(price, facts.wantedTier))
+  return Math.max(1, tieredMicros + drawingHold(target, facts, hold))
+}
+
+/** Nobody says how often a tool will draw; it is seldom more than once. */
+function drawingHold({ drawing }: Target, { textBytes }: RequestFacts, hold: Config['hold']): Micros {
+  let micros = 0
+  for (const price of drawing?.values() ?? []) {
+    const meters = { input: Math.ceil(textBytes / hold.bytesPerToken), imageOutput: drawnTokens }
+    micros += priceAtMost(price, { meters })
+  }
+  return micros
 }
 
 /** What the request names itself, and the hours for which media are kept that it puts away. */

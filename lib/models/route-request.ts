@@ -10,6 +10,7 @@ import { factsOfCache } from './cache-source.ts'
 import { isPriced } from './is-priced.ts'
 import { factsOfSource } from './job-source.ts'
 import { keptContext } from './kept-context.ts'
+import { drawingPrices } from './drawing-prices.ts'
 import type { ChosenProvider } from './choose-provider.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 import { planBatch, type BatchPlan } from './plan-batch.ts'
@@ -40,6 +41,7 @@ interface ModelledRequest {
   readonly model: ResolvedModel | undefined
   /** Of the model, whoever serves it: the hold is right for every provider that may come to. */
   readonly price: Target['price']
+  readonly drawing: Target['drawing']
 }
 
 /**
@@ -96,7 +98,8 @@ function modelled(
 ): ModelledRequest {
   const model = requestedModel(exchange, route, facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
-  return { exchange, route, scanned, facts, model, price }
+  const drawing = price === undefined ? undefined : drawingPrices(facts, exchange.startedAt, directory)
+  return { exchange, route, scanned, facts, model, price, drawing }
 }
 
 /** With what the provider keeps of what the body names: it is billed with the request. */
@@ -118,7 +121,7 @@ function targetAt(
   ofBatch?: BatchPlan['model'],
   index = 0,
 ): Target {
-  const { route, scanned, model, price } = request
+  const { route, scanned, model, price, drawing } = request
   const { providers, isPinned, object } = place
   const { provider, credential, baseUrl } = providers[index] as ChosenProvider
   const { upstreamPath, body, isBodyDecoded, isUsageInjected } = spliceRequest(
@@ -143,6 +146,7 @@ function targetAt(
     isUsageInjected,
     isPinned,
     object,
+    drawing,
     next: index + 1 < providers.length ? () => targetAt(request, place, ofBatch, index + 1) : undefined,
   }
 }

@@ -200,11 +200,15 @@ export class WriteQueue<Operation = StoreOperation> {
 
   #schedule(): void {
     this.#isScheduled = true
-    // What all requests ask for that were read in this turn of the event loop goes together.
-    setImmediate(() => {
-      this.#isScheduled = false
-      if (this.#isFree && this.#gathering.operations.length > 0) this.#send()
-    })
+    // What all requests ask for that were read in this turn of the event loop goes together. The turn after it,
+    // since undici writes to a connection that it uses again in an immediate of its own: a request is sooner on
+    // its way to its provider than its hold to the writer, which on one core would run first.
+    setImmediate(() => setImmediate(() => this.#sendGathered()))
+  }
+
+  #sendGathered(): void {
+    this.#isScheduled = false
+    if (this.#isFree && this.#gathering.operations.length > 0) this.#send()
   }
 
   #retry(): void {

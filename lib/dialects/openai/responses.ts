@@ -11,11 +11,12 @@ import type {
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
-import { addDetail, addUsed } from '../measure.ts'
+import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { readBoolean } from '../read-field.ts'
 import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { drawingModels, drawnLine } from './drawing-tool.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 const inputPart = object({
@@ -44,6 +45,8 @@ const files = list(names('file'))
 
 /** A tool, and what it looks things up in. */
 export const tool = object({
+  type: value('toolType'),
+  model: value('toolModel'),
   container: anyOf(names('container'), object({ file_ids: files, skills })),
   environment: object({ container_id: names('container'), file_ids: files, skills }),
   input_image_mask: object({ image_url: base64('image'), file_id: names('file') }),
@@ -64,9 +67,12 @@ const responsesRequest = object({
   tools: list(tool),
 })
 
+/** How an item of a finished answer came about. */
+const outputType = { type: value('outputType'), action: object({ type: value('action') }) }
+
 const outputItem = object({
   id: names('item'),
-  type: span('output'),
+  ...outputType,
   container_id: names('container'),
   arguments: span('text'),
   input: span('text'),
@@ -82,6 +88,7 @@ const response = {
   error: value('error'),
   usage: value('usage'),
   tool_usage: value('usageTools'),
+  tools: list(object({ model: value('toolModel') })),
 }
 
 /** A document is the response itself, an event has it as a member. Deltas are text of every kind. */
@@ -92,7 +99,7 @@ const answer = object({
   delta: span('text'),
   partial_image_b64: span('output'),
   item: object({ id: names('item'), type: span('output'), container_id: names('container') }),
-  response: object(response),
+  response: object({ ...response, output: list(object(outputType)) }),
 })
 
 const lastTypes: ReadonlySet<unknown> = new Set([
@@ -102,8 +109,14 @@ const lastTypes: ReadonlySet<unknown> = new Set([
   'response.cancelled',
 ])
 
+/** What a search does beside searching costs nothing. */
+const freeActions: ReadonlySet<unknown> = new Set(['open_page', 'find', 'find_in_page'])
+
 class ResponsesReader extends OpenaiReader {
   #status: unknown
+  #drawsWith: string | undefined
+  #searches = 0
+  #hasDrawn = false
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, answer, 'response')
@@ -122,6 +135,14 @@ class ResponsesReader extends OpenaiReader {
     } else if (name === 'type') {
       if (value === 'error') this.hasError = true
       if (lastTypes.has(value)) this.markTerminal()
+    } else if (name === 'toolModel') {
+      if (typeof value === 'string') this.#drawsWith = value
+    } else if (name === 'action') {
+      if (freeActions.has(value)) this.#searches -= 1
+    } else if (name === 'outputType') {
+      this.hasOutput = true
+      if (value === 'web_search_call') this.#searches += 1
+      this.#hasDrawn ||= value === 'image_generation_call'
     }
   }
 
@@ -131,21 +152,19 @@ class ResponsesReader extends OpenaiReader {
     return { state: this.#status === 'failed' || this.#status === 'cancelled' ? 'failed' : 'running' }
   }
 
-  /** Searches have a counter of their own; tokens of pictures drawn by a tool are kept beside. */
+  /** Searches and pictures drawn by a tool have counters of their own; where they are missing, searches can be seen. */
   protected override measure(): AnswerMeasure {
     const measure = super.measure()
     const tools = this.usage('usageTools')
     const line = measure.lines[0]
-    if (tools === undefined || line === undefined) return measure
+    if (line === undefined) return measure
     const meters = { ...line.meters }
-    addUsed(meters, 'searches', tools.within('web_search').count('num_requests'))
-    const images = tools.within('image_gen')
-    const details = { ...measure.details }
-    addDetail(details, 'imageToolInput', images.count('input_tokens'))
-    addDetail(details, 'imageToolOutput', images.count('output_tokens'))
-    // Whether `usage` includes these tokens is not known, so an operator should look.
-    if ((images.count('total_tokens') ?? 0) > 0) this.flags.add('usage_unpriced')
-    return { lines: [{ ...line, meters }], details }
+    const isCounted = this.usage()?.has('server_side_tool_usage_details', 'num_sources_used') === true
+    const seen = isCounted ? 0 : this.#searches
+    addUsed(meters, 'searches', tools === undefined ? seen : tools.within('web_search').count('num_requests'))
+    const drawn = tools && drawnLine(tools, this.#drawsWith)
+    if (this.#hasDrawn && drawn === undefined) this.flags.add('usage_unpriced')
+    return { ...measure, lines: [{ ...line, meters }, ...(drawn === undefined ? [] : [drawn])] }
   }
 }
 
@@ -194,7 +213,13 @@ function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   // The answer comes at once and without usage; the client may never ask for the rest.
   const startsJob = readBoolean(scan, 'background') === true
   const isForgotten = readBoolean(scan, 'store') === false
-  return { ...facts, ...(startsJob && { startsJob }), ...(isForgotten && { isForgotten }) }
+  const drawsWith = drawingModels(scan)
+  return {
+    ...facts,
+    ...(startsJob && { startsJob }),
+    ...(isForgotten && { isForgotten }),
+    ...(drawsWith !== undefined && { drawsWith }),
+  }
 }
 
 /**

@@ -40,6 +40,13 @@ await t.test('an empty file is the default configuration', async t => {
   t.same(notices, [])
 })
 
+await t.test('a store that the next install of the package deletes is told of', async t => {
+  const folder = t.testdir({ node_modules: { gateway: { config: {} } } })
+  const inPackage = loadFiles(join(folder, 'node_modules/gateway/config'), { 'gateway.yaml': '' })
+
+  t.match(inPackage.notices, [/data\/gateway\.db, which the next install deletes: .* --config/])
+})
+
 await t.test('every key of the documentation is understood', async t => {
   const folder = t.testdir({ 'cert.pem': '', 'key.pem': '' })
   const { config } = loadFiles(

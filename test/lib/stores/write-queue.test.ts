@@ -1,4 +1,4 @@
-import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
+import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { LedgerUnavailableError } from '../../../lib/ledger/ledger.ts'
 import type { BatchReport, StoreOperation } from '../../../lib/stores/store-operation.ts'
@@ -20,6 +20,12 @@ function openQueue(retryMs = 5, waitingMax = 1000) {
     waitingMax,
   })
   return { queue, sent, states }
+}
+
+/** A batch leaves in the turn of the event loop after that in which it began. */
+async function turn(): Promise<void> {
+  await setImmediate()
+  await setImmediate()
 }
 
 const named = (id: string): StoreOperation => ['revoke', id, 0]

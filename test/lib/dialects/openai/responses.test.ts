@@ -64,15 +64,15 @@ await t.test('a document has the same members at its top', async t => {
   t.equal(readAnswer(responses, { id: 'r', output: [], usage }).hasOutput, false)
 })
 
-await t.test('searches have a counter of their own, and pictures drawn by a tool alarm', async t => {
+await t.test('searches have a counter of their own, and so have pictures drawn by a tool', async t => {
   const tools = {
     web_search: { num_requests: 2 },
     image_gen: { input_tokens: 3, output_tokens: 9, total_tokens: 12 },
   }
   const reading = readAnswer(responses, { id: 'r', usage, tool_usage: tools })
-  t.same(reading.lines, [{ meters: { ...line.meters, searches: 2 } }])
-  t.match(reading.details, { imageToolInput: 3, imageToolOutput: 9 })
-  t.same(reading.flags, ['usage_unpriced'])
+  const drawn = { model: 'gpt-image-1', meters: { input: 3, output: 0, imageOutput: 9 } }
+  t.same(reading.lines, [{ meters: { ...line.meters, searches: 2 } }, drawn])
+  t.same(reading.flags, [])
   t.same(JSON.parse(reading.raw ?? ''), { usage, usageTools: tools })
 })
 
