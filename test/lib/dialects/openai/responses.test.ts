@@ -76,6 +76,28 @@ await t.test('searches have a counter of their own, and so have pictures drawn b
   t.same(JSON.parse(reading.raw ?? ''), { usage, usageTools: tools })
 })
 
+await t.test('searches that nobody counted are those that stand in the finished answer', async t => {
+  const item = (action?: string) => ({
+    type: 'web_search_call',
+    ...(action !== undefined && { action: { type: action } }),
+  })
+  const output = [item('search'), item(), item('open_page'), item('find_in_page'), { type: 'message' }]
+  const searched = [{ meters: { ...line.meters, searches: 2 } }]
+  t.same(readAnswer(responses, { id: 'r', output, usage }).lines, searched)
+  const events = eventStream(
+    { type: 'response.output_item.done', item: item('search') },
+    { type: 'response.completed', response: { id: 'r', output, usage } },
+  )
+  const reader = responses.readUsage?.(
+    { status: 200, contentType: 'text/event-stream' },
+    { providerKind: 'openai', facts: noFacts },
+  )
+  reader?.push(Buffer.from(events))
+  t.same(reader?.end().lines, searched)
+  const tools = { web_search: { num_requests: 0 } }
+  t.same(readAnswer(responses, { id: 'r', output, usage, tool_usage: tools }).lines, [line])
+})
+
 await t.test('the response and its container are named before the stream ends, once', async t => {
   const reader = responses.readUsage?.(
     { status: 200, contentType: 'text/event-stream' },

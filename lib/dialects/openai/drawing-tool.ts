@@ -1,0 +1,31 @@
+import { findField, textOf } from '../read-field.ts'
+import type { ScanResult } from '../../http/json-scan.ts'
+import { measureTokens } from './token-usage.ts'
+import { pictureMeters } from './image-usage.ts'
+import type { UsageFields } from '../usage-fields.ts'
+import type { UsageLine } from '../../money/usage.ts'
+
+/** What the tool `image_generation` draws with unless it is told otherwise. */
+const drawsWithUnlessSaid = 'gpt-image-1'
+
+/** The models that a request's tools may draw with; undefined where they draw nothing. */
+export function drawingModels(scan: ScanResult): readonly string[] | undefined {
+  const models = new Set<string>()
+  for (const { name, type, path, raw } of scan.findings) {
+    if (name !== 'toolType' || type !== 'string' || JSON.parse(String(raw)) !== 'image_generation') continue
+    const place = `${path.slice(0, path.lastIndexOf('.'))}.model`
+    const own = { findings: scan.findings.filter(found => found.path === place && found.type === 'string') }
+    const model = findField(own, 'toolModel')
+    models.add(model === undefined ? drawsWithUnlessSaid : textOf(model))
+  }
+  return models.size === 0 ? undefined : [...models]
+}
+
+/** What a tool has drawn is no part of the answer's own usage, and has the price of the model that drew it. */
+export function drawnLine(tools: UsageFields, model: string | undefined): UsageLine | undefined {
+  const counted = tools.within('image_gen')
+  if ((counted.count('total_tokens') ?? 0) === 0) return undefined
+  const measure = measureTokens(counted, 'openai')
+  if (measure === undefined) return undefined
+  return { model: model ?? drawsWithUnlessSaid, meters: pictureMeters(measure.meters, counted) }
+}

@@ -1,0 +1,92 @@
+import t, { type Test } from 'tap'
+import { send } from '../fixtures/http-client.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway, until } from '../fixtures/test-gateway.ts'
+
+const drawn = {
+  input_tokens: 50,
+  input_tokens_details: { text_tokens: 50, image_tokens: 0 },
+  output_tokens: 4160,
+  total_tokens: 4210,
+}
+const finished = {
+  id: 'resp_1',
+  object: 'response',
+  model: 'cheap',
+  status: 'completed',
+  output: [{ id: 'ig_1', type: 'image_generation_call', status: 'completed', result: 'AAAA' }],
+  usage: { input_tokens: 100, output_tokens: 100, total_tokens: 200 },
+  tool_usage: { image_gen: drawn, web_search: { num_requests: 0 } },
+}
+
+async function start(t: Test, rub: number) {
+  const json = ['content-type', 'application/json']
+  const upstream = await startRawUpstream(t, ({ method, body }) => {
+    const isBegun = method === 'POST' && body.includes('"background":true')
+    const answer = isBegun ? { id: 'resp_1', object: 'response', status: 'queued', output: [] } : finished
+    return plainAnswer(200, json, JSON.stringify(answer))
+  })
+  const gateway = await startTestGateway(t, {
+    rub,
+    config: {
+      providers: {
+        somebody: { credentials: ['c'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } },
+      },
+      models: {
+        cheap: { provider: 'somebody', outputTokensMax: 100, rubPerMillion: { input: '1', output: '1' } },
+        'gpt-image-1': {
+          provider: 'somebody',
+          rubPerMillion: { input: '500', imageOutput: '4000', output: '4000' },
+        },
+        'gpt-image-1-mini': {
+          provider: 'somebody',
+          rubPerMillion: { input: '200', imageOutput: '800', output: '800' },
+        },
+      },
+    },
+  })
+  const headers = ['authorization', `Bearer ${gateway.key}`, 'content-type', 'application/json']
+  const ask = (body: object) =>
+    send(`${gateway.url}/v1/responses`, {
+      headers,
+      body: JSON.stringify({ model: 'cheap', input: 'Draw.', ...body }),
+    })
+  const look = () => send(`${gateway.url}/v1/responses/resp_1`, { method: 'GET', headers })
+  return { upstream, gateway, ask, look }
+}
+
+const drawing = { tools: [{ type: 'function', name: 'f' }, { type: 'image_generation' }] }
+// 100 tokens in and out at 1, 50 at 500, 4160 at 4000 roubles a million.
+const amount = '16.665200'
+
+await t.test('what a tool draws is held for, and costs what the model costs that draws', async t => {
+  const { upstream, gateway, ask } = await start(t, 30)
+  const answers = await Promise.all(Array.from({ length: 5 }, () => ask(drawing)))
+  t.same(
+    answers.map(({ status }) => status).toSorted((one, other) => one - other),
+    [200, 402, 402, 402, 402],
+  )
+  t.equal(upstream.requests.length, 1)
+  const { requestId = '' } = answers.find(({ status }) => status === 200) ?? {}
+  t.match(await gateway.chargeOf(requestId), { amount, flags: [], usage: { imageOutput: 4160 } })
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('another model to draw with has its own price', async t => {
+  const { ask } = await start(t, 10)
+  const withMini = { tools: [{ model: 'gpt-image-1-mini', type: 'image_generation' }] }
+  t.equal((await ask(drawing)).status, 402)
+  t.equal((await ask(withMini)).status, 200)
+  t.equal((await ask({ tools: [...withMini.tools, ...drawing.tools] })).status, 402, 'both')
+})
+
+await t.test('in the background it costs the same', async t => {
+  const { gateway, ask, look } = await start(t, 30)
+  const { status, requestId } = await ask({ ...drawing, background: true })
+  t.equal(status, 200)
+  t.equal((await look()).status, 200)
+  await until(async () => (await gateway.charges()).length === 1)
+  t.match(await gateway.charges(), [{ requestId, amount, flags: [] }])
+  t.equal((await gateway.balance()).heldMicros, 0)
+  t.same(await gateway.breaches(), [])
+})
