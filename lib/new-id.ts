@@ -25,6 +25,11 @@ function timePart(ms: number): string {
   return text
 }
 
+/** Whether a text can be an id of ours: whatever is none needs not be looked for. */
+export function isId(text: string): boolean {
+  return /^[0-9a-z]{26}$/.test(text)
+}
+
 /**
  * A new ULID in lower case: 26 characters, 80 random bits. Ids begin with their time, so that rows which
  * are keyed by them are appended to a table instead of scattered over it.

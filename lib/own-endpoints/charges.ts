@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import type { ChargeReport, ChargesFilter } from '../ledger/reports.ts'
+import { isId } from '../new-id.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 
 const pageMax = 1000
@@ -12,11 +13,11 @@ const pageDefault = 100
  */
 export async function listCharges({ reports, key }: OwnRequest, query: URLSearchParams): Promise<unknown> {
   const limit = readLimit(query.get('limit'))
-  const after = query.get('after')
+  const after = readId(query.get('after'))
   const since = readTime(query.get('since'))
   const filter: ChargesFilter = {
     keyId: key.id,
-    ...(after !== null && { after }),
+    ...(after !== undefined && { after }),
     ...(since !== undefined && { since }),
   }
   const charges: ChargeReport[] = []
@@ -44,6 +45,18 @@ function readLimit(text: string | null): number {
   throw new GatewayError('request_invalid', `limit is a whole number from 1 to ${pageMax}.`, {
     param: 'limit',
   })
+}
+
+function readId(text: string | null): string | undefined {
+  if (text === null) return undefined
+  if (isId(text)) return text
+  throw new GatewayError(
+    'request_invalid',
+    'after is the request id to go on from: next of the page before.',
+    {
+      param: 'after',
+    },
+  )
 }
 
 function readTime(text: string | null): number | undefined {

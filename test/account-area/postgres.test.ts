@@ -39,6 +39,21 @@ await t.test('on PostgreSQL one signs up, in, with a code, and sets a new passwo
   t.strictSame(await area.test.breaches(), [])
 })
 
+await t.test('what the database cannot even be asked for is unknown, and no failure of ours', async t => {
+  const area = await startAccountArea(t, { store: await server.createDatabase() })
+  const { browser } = await area.signUp()
+
+  t.equal((await browser.get('/keys/%00/revoke')).status, 404)
+  t.equal((await browser.get('/charges/%00')).status, 404)
+  t.equal((await browser.get('/charges?key=%00&model=%00&before=%00')).status, 422)
+  const fields = { name: 'a\0b', language: 'ru' }
+  const { status, text } = await browser.post('/settings/profile', fields, { from: '/settings' })
+  t.equal(status, 422)
+  t.match(text, 'id="name-error"')
+  const newPassword = goodPassword
+  t.equal((await area.browser().post('/reset-password', { token: 'a\0b', newPassword })).status, 410)
+})
+
 await t.test('a store that cannot be reached is said so, in style', async t => {
   const area = await startAccountArea(t, { store: await server.createDatabase() })
   const { browser } = await area.signUp()

@@ -181,6 +181,7 @@ t.test('what a request would be refused with, its quote is refused with', async 
   const wrongMethod = await ask(gateway.key, 'GET', '/gateway/v1/quote')
   const wrongPath = await ask(gateway.key, 'GET', '/gateway/v1/nothing')
   const wrongLimit = await ask(gateway.key, 'GET', '/gateway/v1/charges?limit=0')
+  const noId = await ask(gateway.key, 'GET', '/gateway/v1/charges?after=%00')
   const noKey = await send(`${gateway.url}/gateway/v1/balance`, { method: 'GET' })
 
   t.equal(unknown.status, 404)
@@ -189,5 +190,6 @@ t.test('what a request would be refused with, its quote is refused with', async 
   t.equal(wrongMethod.headers['allow'], 'POST')
   t.equal(wrongPath.status, 404)
   t.equal(wrongLimit.status, 400)
+  t.equal(noId.status, 400, 'an id that is none is not taken for the end of the list')
   t.equal(noKey.status, 401)
 })

@@ -21,6 +21,9 @@ export function says(key: FieldErrorKey): { readonly error: FieldErrorKey } {
   return { error: key }
 }
 
+/** Control characters, and those that turn the direction of what stands around them. */
+const unseen = /[\p{Cc}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
+
 /** Schemas of fields that several forms have. */
 export const fieldSchemas = {
   email: z
@@ -30,6 +33,11 @@ export const fieldSchemas = {
     .min(1, says('required'))
     .max(254, says('tooLong'))
     .pipe(z.email(says('emailInvalid'))),
+  /** A name that somebody gives. */
+  name: z
+    .string(says('required'))
+    .trim()
+    .refine(name => !unseen.test(name), says('invalid')),
   password: z.string(says('required')).min(1, says('required')).max(passwordLength.max, says('passwordLong')),
   newPassword: z
     .string(says('required'))

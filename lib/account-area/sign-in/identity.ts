@@ -127,6 +127,8 @@ export class Identity {
 
   /** Sets a new password and ends all sessions. Answers false when the link is of no use. */
   async resetPassword(token: string, newPassword: string): Promise<boolean> {
+    // What no letter had in it may be what a store cannot even be asked for.
+    if (!/^[0-9a-z]+$/i.test(token)) return false
     try {
       await this.#auth.api.resetPassword({ body: { token, newPassword } })
       return true

@@ -2,6 +2,7 @@ import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import type { ChargeRecord, ExchangeCharges } from '../../../ledger/charge-records.ts'
 import { count, smallMoney, time, units } from '../../format.ts'
+import { isId } from '../../../new-id.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { copyButton } from '../../view/copy-button.ts'
 import { layout } from '../../view/layout.ts'
@@ -90,7 +91,7 @@ export async function showCharge(context: PageContext, page: OwnPage): Promise<R
   const { accountId } = account
   const requestId = context.req.param('requestId') ?? ''
   const from = readFrom(context)
-  const found = /^[0-9a-z]{26}$/.test(requestId)
+  const found = isId(requestId)
     ? await site.reports.exchangeCharges(accountId, requestId, { from, limit: partsShown })
     : undefined
   if (found === undefined) return showFailure(context, page, 'notFound')

@@ -4,8 +4,6 @@ import { isDay } from '../../format.ts'
 import { fieldSchemas, says } from '../../http/read-form.ts'
 
 const msPerDay = 86_400_000
-/** Control characters, and those that turn the direction of what stands around them. */
-const unseenInNames = /[\p{Cc}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
 const listMax = 100
 
 function list(text: string): string[] {
@@ -20,12 +18,7 @@ function dayEnd(day: string): number {
 /** The fields of a new key; `now` is what an expiry must be after. */
 export function newKeySchema(now: number) {
   return z.object({
-    name: z
-      .string(says('required'))
-      .trim()
-      .min(1, says('required'))
-      .max(60, says('tooLong'))
-      .refine(name => !unseenInNames.test(name), says('invalid')),
+    name: fieldSchemas.name.min(1, says('required')).max(60, says('tooLong')),
     models: z.array(z.string().max(200, says('tooLong'))).max(1000, says('tooLong')),
     patterns: z
       .string()

@@ -2,6 +2,7 @@ import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import { time } from '../../format.ts'
 import { seeOther } from '../../http/redirect.ts'
+import { isId } from '../../../new-id.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
 import { form } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
@@ -9,8 +10,9 @@ import { showFailure } from '../failure.ts'
 import { keyName } from './key-name.ts'
 
 /** The key of the address, if it is the account's own. */
-function ownKey(context: PageContext, { site, account }: OwnPage): Promise<KeyRecord | undefined> {
-  return site.reports.key(account.accountId, context.req.param('id') ?? '')
+async function ownKey(context: PageContext, { site, account }: OwnPage): Promise<KeyRecord | undefined> {
+  const id = context.req.param('id') ?? ''
+  return isId(id) ? site.reports.key(account.accountId, id) : undefined
 }
 
 /** Asks before a key is revoked. */

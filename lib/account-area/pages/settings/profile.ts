@@ -1,13 +1,13 @@
 import { setCookie } from 'hono/cookie'
 import { z } from 'zod'
 import { lookCookie, lookCookies } from '../../http/look-cookies.ts'
-import { readForm, says } from '../../http/read-form.ts'
+import { fieldSchemas, readForm, says } from '../../http/read-form.ts'
 import { seeOther } from '../../http/redirect.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
 import { settingsView } from './settings.ts'
 
 const schema = z.object({
-  name: z.string().trim().max(100, says('tooLong')).default(''),
+  name: fieldSchemas.name.max(100, says('tooLong')).default(''),
   language: z.enum(['ru', 'en']),
 })
 
