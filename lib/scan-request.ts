@@ -58,10 +58,13 @@ export function beginScan(
     return new MultipartScan(operation, contentType)
   }
   const isRead = operation.factsFromJson !== undefined || operation.readJsonParts !== undefined
-  if (isRead && operation.interest !== undefined && !isMultipart) {
-    return new JsonScan(operation, options)
+  if (!isRead || operation.interest === undefined) return undefined
+  // What nobody has looked at would name any model and anybody's files.
+  if (isMultipart) {
+    const message = 'The body must be sent as JSON, with content-type: application/json.'
+    throw new GatewayError('body_invalid', message, { param: 'content-type' })
   }
-  return undefined
+  return new JsonScan(operation, options)
 }
 
 /** A body and what was found in it; of one that nobody looked at, nothing is known. */

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { send } from '../fixtures/http-client.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway } from '../fixtures/test-gateway.ts'
+
+const form = 'multipart/form-data; boundary=b'
+const fields = (model: string): string =>
+  `--b\r\ncontent-disposition: form-data; name="model"\r\n\r\n${model}\r\n--b--\r\n`
+
+await t.test('a body that is called a form is read before it is forwarded', async t => {
+  const upstream = await startRawUpstream(t, () =>
+    plainAnswer(200, ['content-type', 'application/json'], '{"data":[{"b64_json":"AAAA"}]}'),
+  )
+  const gateway = await startTestGateway(t, {
+    config: {
+      providers: {
+        somebody: {
+          credentials: ['c'],
+          dialects: {
+            openai: { baseUrl: `${upstream.origin}/v1` },
+            google: { baseUrl: `${upstream.origin}/v1beta` },
+            anthropic: { baseUrl: `${upstream.origin}/v1` },
+          },
+        },
+      },
+      models: {
+        'dall-e-2': { provider: 'somebody', rubPerUnit: { images: '1' } },
+        dear: { provider: 'somebody', rubPerUnit: { images: '100' } },
+        m: { provider: 'somebody', rubPerMillion: { input: '1', output: '1' } },
+      },
+    },
+  })
+  const others = JSON.stringify({
+    contents: [{ parts: [{ fileData: { fileUri: 'https://g.example/v1beta/files/of-others' } }] }],
+    generationConfig: { candidateCount: 8, maxOutputTokens: 100_000 },
+  })
+  for (const [path, body] of [
+    // The default is cheap, and the form asks for another.
+    ['/v1/images/generations', fields('dear')],
+    ['/v1/images/generations', '{"model":"dear"}'],
+    // The model stands in the path, and the rest was taken as it was.
+    ['/v1beta/models/m:generateContent', others],
+    ['/v1beta/models/m:streamGenerateContent', others],
+    ['/v1beta/models/m:countTokens', others],
+    ['/v1beta/models/m:embedContent', others],
+    ['/v1/messages/count_tokens', '{"model":"m"}'],
+    ['/v1/chat/completions', '{"model":"m"}'],
+    ['/v1/batches', '{"model":"m"}'],
+  ] as const) {
+    const { status, body: answer } = await send(gateway.url + path, {
+      headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', form],
+      body,
+    })
+    t.equal(status, 400, path)
+    t.match(answer.toString(), 'sent as JSON')
+  }
+  t.equal(upstream.requests.length, 0)
+  t.same(await gateway.charges(), [])
+})
