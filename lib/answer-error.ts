@@ -71,6 +71,8 @@ export function answerError(
   if (error.code === 'upgrade_required') headers.push('connection', 'upgrade', 'upgrade', 'websocket')
   const isUnread = hasUnreadBody(response)
   if (isUnread) headers.push('connection', 'close')
+  // The provider's words may stand here already: node:http puts its own for nothing.
+  response.statusMessage = ''
   response.writeHead(error.status, headers)
   if (isUnread && mayReadOn(response, error)) endAfterBody(response, body)
   else response.end(body)

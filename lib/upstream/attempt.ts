@@ -21,6 +21,8 @@ export interface AttemptOwner {
 /** How much of an error's body is read before it is passed on, and for how long. */
 const collectedBytesMax = 65_536
 const collectMs = 2_000
+/** undici reads them as UTF-8, node:http writes latin1. */
+const plainWords = /^[\t\x20-\x7e]+$/
 
 /** One request on its way to one provider: undici's handler for it. It can be stopped at any time. */
 export class Attempt implements Dispatcher.DispatchHandler {
@@ -29,6 +31,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #abortReason: Error | undefined
   #head: ResponseHead | undefined
+  #reason: string | undefined
   #collected: Buffer[] | undefined
   #collectedBytes = 0
   #timer: NodeJS.Timeout | undefined
@@ -60,6 +63,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
     return this.#trailers
   }
 
+  /** The words behind the status; undefined where there are none that can be written again as they came. */
+  get reason(): string | undefined {
+    return this.#reason !== undefined && plainWords.test(this.#reason) ? this.#reason : undefined
+  }
+
   get head(): ResponseHead | undefined {
     return this.#head
   }
@@ -83,9 +91,15 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#owner.onSent()
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    _headers: unknown,
+    reason?: string,
+  ): void {
     // undici calls this for 103 and the like too, and once more for the final head.
     if (status < 200) return
+    this.#reason = reason
     const raw = controller.rawHeaders as readonly Buffer[]
     const headers = raw.map(part => part.toString('latin1'))
     const length = headerValue(headers, 'content-length')

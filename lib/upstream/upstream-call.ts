@@ -241,6 +241,7 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
     if (this.attemptCount > 1) this.#report(attempt, 'relayed')
     const route = this.#exchange.get('route')
     const { publicUrl } = this.#upstreams
+    if (attempt.reason !== undefined) this.#exchange.response.statusMessage = attempt.reason
     attempt.relay(this, ({ headers }) => ownAddresses(headers, attempt.stop.target, publicUrl, route))
   }
 
