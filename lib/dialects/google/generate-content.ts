@@ -46,7 +46,11 @@ const chunk = object({
     object({
       finishreason: value('finish'),
       content: object({ parts: list(part) }),
-      groundingmetadata: object({ websearchqueries: list(value('query')) }),
+      groundingmetadata: object({
+        websearchqueries: list(value('query')),
+        imagesearchqueries: list(value('imageQuery')),
+        groundingchunks: list(object({ maps: span('maps') })),
+      }),
     }),
   ),
 })
@@ -56,6 +60,7 @@ const answer = anyOf(chunk, list(chunk))
 
 class GenerateContentReader extends AnswerReader {
   readonly #queries = new Set<string>()
+  #hasMaps = false
   #candidatesMost = 0
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
@@ -65,8 +70,14 @@ class GenerateContentReader extends AnswerReader {
   protected override onValue(name: string, value: unknown): void {
     if (name === 'finish') {
       if (value !== '') this.markTerminal()
-    } else if (name === 'query' && typeof value === 'string' && value.trim() !== '') {
-      if (this.#queries.size < queriesMax) this.#queries.add(value)
+    } else if (name === 'maps') this.#hasMaps = true
+    else if (
+      (name === 'query' || name === 'imageQuery') &&
+      typeof value === 'string' &&
+      value.trim() !== ''
+    ) {
+      // The same words may be looked for on pages and in pictures.
+      if (this.#queries.size < queriesMax) this.#queries.add(`${name} ${value}`)
     }
   }
 
@@ -90,10 +101,14 @@ class GenerateContentReader extends AnswerReader {
     }
   }
 
-  /** Gemini 2 bills a grounded prompt once, Gemini 3 every different query. No usage field tells. */
+  /**
+   * Gemini 2 bills a grounded prompt once, and once more for its maps; Gemini 3 every different query, of which
+   * those to maps are not told. No usage field tells.
+   */
   #countSearches(): number {
     const isByPrompt = /^gemini-[12]\b/.test(this.model ?? '')
-    return isByPrompt ? Math.min(1, this.#queries.size) : this.#queries.size
+    const maps = this.#hasMaps ? 1 : 0
+    return isByPrompt ? Math.min(1, this.#queries.size) + maps : Math.max(maps, this.#queries.size)
   }
 }
 

@@ -248,3 +248,19 @@ await t.test('Imagen is charged by the pictures that came', async t => {
   t.same(readAnswer(predict, { predictions }, { facts }).lines, [{ meters: { images: 2 }, variant: '2K' }])
   t.same(readAnswer(predict, { predictions: [] }, { facts }).lines, [])
 })
+
+await t.test('maps and pictures that were searched are searches too', async t => {
+  const grounded = (model: string, groundingMetadata: object): unknown =>
+    readAnswer(generateContent, {
+      ...text('abc', { finishReason: 'STOP', groundingMetadata }),
+      modelVersion: model,
+      usageMetadata,
+    }).lines[0]?.meters.searches
+  const maps = { groundingChunks: [{ maps: { uri: 'https://m' } }, { maps: { uri: 'https://n' } }] }
+  const web = { webSearchQueries: ['a', 'b'], imageSearchQueries: ['a'] }
+  t.equal(grounded('gemini-2.5-flash', maps), 1)
+  t.equal(grounded('gemini-2.5-flash', { ...maps, ...web }), 2)
+  t.equal(grounded('gemini-3-flash', maps), 1)
+  t.equal(grounded('gemini-3-flash', { ...maps, ...web }), 3)
+  t.equal(grounded('gemini-3-flash', { groundingChunks: [{ web: { uri: 'https://w' } }] }), undefined)
+})
