@@ -4,6 +4,7 @@ import type { AccountSettings } from '../../accounts/account-settings.ts'
 import type { UserRows } from '../../accounts/user-rows.ts'
 import type { SettingsLetters } from '../mail/settings-letters.ts'
 import type { Attempts } from './attempts.ts'
+import { networkOf } from './caller.ts'
 import type { Caller } from './caller.ts'
 import type { SignedInUser } from './sessions.ts'
 
@@ -31,9 +32,8 @@ export class EmailChange {
   /** Sends a letter to the new address. Whether it is somebody's already is told to that somebody only. */
   async ask(user: SignedInUser, to: string, language: string, caller: Caller): Promise<void> {
     const { users, letters, attempts, secret } = this.#options
-    const mayByEmail = await attempts.lettersTo.begin(to)
-    const mayByAddress = await attempts.lettersFrom.begin(caller.address)
-    if (!mayByEmail || !mayByAddress) return
+    const mayByAddress = await attempts.lettersFrom.begin(networkOf(caller))
+    if (!mayByAddress || !(await attempts.lettersTo.begin(to))) return
     const isTaken = (await users.count('users', [{ column: 'email', operator: '=', value: to }])) > 0
     if (isTaken) letters.emailTaken({ email: to, language })
     else {

@@ -3,7 +3,7 @@ import type { Consent, UserRows } from '../../accounts/user-rows.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { Attempts } from './attempts.ts'
 import type { Auth } from './auth.ts'
-import { callerHeaders } from './caller.ts'
+import { callerHeaders, networkOf } from './caller.ts'
 import type { Caller } from './caller.ts'
 import { confirmedEmail } from './confirmed-email.ts'
 import { consentsOfSignUp } from './user-rows-adapter.ts'
@@ -78,10 +78,11 @@ export class Identity {
   }
 
   async signIn(email: string, password: string, caller: Caller): Promise<SignInResult> {
-    const mayByAddress = await this.#attempts.byAddress.begin(caller.address)
-    const mayByEmail = await this.#attempts.byEmail.begin(email)
+    const mayByAddress = await this.#attempts.byAddress.begin(networkOf(caller))
+    // Who is locked out here must not go on to lock others out.
+    const mayByEmail = mayByAddress && (await this.#attempts.byEmail.begin(email))
     // A right password must not be told from a wrong one while the door is locked.
-    if (!mayByAddress || !mayByEmail) return { kind: 'refused' }
+    if (!mayByEmail) return { kind: 'refused' }
     try {
       const { headers, response } = await this.#auth.api.signInEmail({
         body: { email, password },
@@ -141,13 +142,12 @@ export class Identity {
   #succeed(email: string, caller: Caller): void {
     this.#attempts.byEmail.succeed(email)
     // Who guesses others' passwords may well have one account of their own.
-    this.#attempts.byAddress.takeBack(caller.address)
+    this.#attempts.byAddress.takeBack(networkOf(caller))
   }
 
   /** Nobody's mailbox is to be filled from here. */
   async #mayWrite(email: string, caller: Caller): Promise<boolean> {
-    const mayByEmail = await this.#attempts.lettersTo.begin(email)
-    const mayByAddress = await this.#attempts.lettersFrom.begin(caller.address)
-    return mayByEmail && mayByAddress
+    const mayByAddress = await this.#attempts.lettersFrom.begin(networkOf(caller))
+    return mayByAddress && this.#attempts.lettersTo.begin(email)
   }
 }

@@ -103,6 +103,31 @@ await t.test('an address that tries many users is locked out, whatever it gets r
   t.match(await identity.signIn('other@example.org', password, caller), { kind: 'signed-in' })
 })
 
+await t.test('the addresses of one IPv6 network are one, however they are written', async t => {
+  const { identity, signUp } = await openIdentity(t)
+  await signUp('a@example.org')
+  const from = (address: string) => ({ ...caller, address })
+  const network = ['2001:db8:0:7::1', '2001:db8::7:1:2:3:4', '2001:DB8:0:7:0:0:0:2', '2001:0db8:0000:0007::']
+  for (const address of [...network, ...network].slice(0, 6))
+    await identity.signIn(`nobody@${address.length}.example.org`, 'a common password', from(address))
+
+  t.same(await identity.signIn('a@example.org', password, from('2001:db8:0:7::abcd')), { kind: 'refused' })
+  t.match(await identity.signIn('a@example.org', password, from('2001:db8:0:8::1')), { kind: 'signed-in' })
+})
+
+await t.test('who is locked out by address locks nobody else out', async t => {
+  const { identity, signUp } = await openIdentity(t)
+  await signUp('a@example.org')
+  const attacker = { ...caller, address: '203.0.113.9' }
+  for (let times = 0; times < 6; times += 1)
+    await identity.signIn(`nobody-${times}@example.org`, 'a common password', attacker)
+
+  for (let times = 0; times < 6; times += 1)
+    await identity.signIn('a@example.org', 'wrong password', attacker)
+
+  t.match(await identity.signIn('a@example.org', password, caller), { kind: 'signed-in' })
+})
+
 await t.test('two sign-ups at once with one address make one user', async t => {
   const { identity, store } = await openIdentity(t)
   const user = { email: 'twice@example.org', password, language: 'ru', consents: [] }
