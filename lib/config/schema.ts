@@ -114,9 +114,9 @@ const priceShape = {
     .optional()
     .meta({ description: 'Dearer rates for prompts longer than inputTokens.' }),
   factors: z
-    .partialRecord(z.enum(['batch', 'flex', 'priority', 'fast']), decimal)
+    .partialRecord(z.enum(['batch', 'flex', 'priority', 'fast', 'us']), decimal)
     .optional()
-    .meta({ description: 'Multipliers by the tier that was served.' }),
+    .meta({ description: 'Multipliers by the tier that was served; us: for answers that stay in the United States.' }),
 }
 
 const priceSchema = z.strictObject({

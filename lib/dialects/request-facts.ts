@@ -15,6 +15,7 @@ const factNames = {
   candidates: 'candidates',
   tier: 'wantedTier',
   speed: 'wantedSpeed',
+  place: 'wantedPlace',
 } as const
 
 /** Where a request names its model, and the models that a provider such as OpenRouter may take in its place. */
@@ -24,7 +25,11 @@ export const modelMembers = {
 }
 
 /** Where a request asks for a tier of service. Google's names are folded. */
-export const tierMembers = { service_tier: value(factNames.tier), speed: value(factNames.speed) }
+export const tierMembers = {
+  service_tier: value(factNames.tier),
+  speed: value(factNames.speed),
+  inference_geo: value(factNames.place),
+}
 export const googleTier = { servicetier: value(factNames.tier) }
 
 /** What an operation reads beside what all requests have, or in another way. */
@@ -64,14 +69,15 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
   }
 }
 
-/** Speed is charged before any tier; what is no text the provider refuses. */
+/** Speed is charged before any tier, and where it is made beside both; what is no text the provider refuses. */
 function wantedTierIn(scan: ScanResult): string | undefined {
-  for (const name of [factNames.speed, factNames.tier]) {
+  const [speed, tier, place] = [factNames.speed, factNames.tier, factNames.place].map(name => {
     const field = findField(scan, name)
-    const text = field?.type === 'string' ? textOf(field) : 'standard'
-    if (text !== 'standard') return text
-  }
-  return undefined
+    return field?.type === 'string' ? textOf(field) : 'standard'
+  })
+  const names = [speed === 'standard' ? tier : speed, place === 'us' ? place : 'standard']
+  const wanted = names.filter(name => name !== undefined && name !== 'standard')
+  return wanted.length === 0 ? undefined : wanted.join('+')
 }
 
 /** The body less its inline media. */

@@ -6,7 +6,7 @@ import { parseRoubles } from '../money/amount.ts'
 import { holdAmount } from '../money/hold-amount.ts'
 import { priceAtMost } from '../money/price-line.ts'
 import type { Price } from '../money/price.ts'
-import { factorAtMost, timesFactor } from '../money/tier-factor.ts'
+import { timesFactorsAtMost } from '../money/tier-factor.ts'
 import { addMeters, tokensOf, type Meters } from '../money/usage.ts'
 import { mediaAllowance } from './media-allowance.ts'
 
@@ -64,7 +64,7 @@ function holdFor(target: Target, facts: RequestFacts, hold: Config['hold'], toke
     units: addMeters(addMeters(mediaAllowance(unset, price), unitsOf(facts, price)), facts.context),
     variant: facts.unitsVariant,
   })
-  const tieredMicros = timesFactor(amountMicros, factorAtMost(price, facts.wantedTier))
+  const tieredMicros = timesFactorsAtMost(amountMicros, price, facts.wantedTier)
   return Math.max(1, tieredMicros + drawingHold(target, facts, hold))
 }
 

@@ -48,11 +48,12 @@ export function explainLine(price: Price, line: UsageLine): ExplainedLine {
   const parts = costParts(rates, line)
   let sum = 0n
   for (const { units, rate } of parts) if (rate !== undefined) sum += scaledUnits(units) * rate
-  const factor = line.tier === undefined ? undefined : rates.factors.get(line.tier)
+  const factors = (line.tier?.split('+') ?? []).flatMap(name => rates.factors.get(name) ?? [])
+  const factor = factors.reduce((product, one) => product * one, 1n)
+  const scale = factors.length * rateScale
   return {
     parts: parts.map(explainPart),
-    ...(factor !== undefined && { factor: writeDecimal(factor, rateScale) }),
-    cost:
-      factor === undefined ? writeDecimal(sum, costScale) : writeDecimal(sum * factor, costScale + rateScale),
+    ...(factors.length > 0 && { factor: writeDecimal(factor, scale) }),
+    cost: writeDecimal(sum * factor, costScale + scale),
   }
 }

@@ -53,11 +53,13 @@ export function priceLine(price: Price, line: UsageLine): LineAmount {
   let scale = rateUnit * unitScale
   let unpricedTier: string | undefined
   if (line.tier !== undefined) {
-    const factor = rates.factors.get(line.tier)
-    if (factor !== undefined) {
-      cost *= factor
-      scale *= rateUnit
-    } else if (!standardTiers.has(line.tier)) unpricedTier = line.tier
+    for (const name of line.tier.split('+')) {
+      const factor = rates.factors.get(name)
+      if (factor !== undefined) {
+        cost *= factor
+        scale *= rateUnit
+      } else if (!standardTiers.has(name)) unpricedTier = line.tier
+    }
   }
   const amount = roundHalfUp(cost, scale)
   // No request costs a thousand million roubles: a provider that says so is not believed.

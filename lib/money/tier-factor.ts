@@ -16,15 +16,17 @@ const plainTiers: ReadonlySet<string> = new Set([
   'flex',
   'batch',
   'unspecified',
+  // Where an answer is made is served as it is asked for.
+  'us',
 ])
 
 /**
  * The factor at which a request may come to be charged that asks for a tier; undefined where it is 1 at most. A
  * tier is served under other names than it is asked for, so one without a factor may be the dearest there is.
  */
-export function factorAtMost({ factors }: Price, tier: string | undefined): Decimal | undefined {
-  const name = tier?.toLowerCase().replace(/^service_tier_/, '')
-  if (name === undefined || plainTiers.has(name)) return undefined
+function factorAtMost({ factors }: Price, tier: string): Decimal | undefined {
+  const name = tier.toLowerCase().replace(/^service_tier_/, '')
+  if (factors[name] === undefined && plainTiers.has(name)) return undefined
   const known = factors[name] === undefined ? Object.values(factors) : [factors[name]]
   let dearest: Decimal | undefined
   let most = factorScale
@@ -33,6 +35,13 @@ export function factorAtMost({ factors }: Price, tier: string | undefined): Deci
     if (exact > most) [dearest, most] = [factor, exact]
   }
   return dearest
+}
+
+/** An amount times the factors of all that is asked for: `fast+us`. */
+export function timesFactorsAtMost(amount: Micros, price: Price, tier: string | undefined): Micros {
+  let micros = amount
+  for (const name of tier?.split('+') ?? []) micros = timesFactor(micros, factorAtMost(price, name))
+  return micros
 }
 
 /** An amount times a factor, rounded up. */

@@ -47,7 +47,10 @@ export interface UsageLine {
   /** The model as the answer names it; absent means the model the request was routed to. */
   readonly model?: string
   readonly meters: Meters
-  /** The tier that was served, from the answer: `batch`, `flex`, `priority`, `fast`; absent is standard. */
+  /**
+   * The tier that was served, from the answer: `batch`, `flex`, `priority`, `fast`; absent is standard. With what
+   * has a factor beside it: `batch+us`.
+   */
   readonly tier?: string
   /** Refines unit meters: `1024x1024/high` prices `images/1024x1024/high` before `images`. */
   readonly variant?: string

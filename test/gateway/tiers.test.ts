@@ -13,10 +13,10 @@ const priority = JSON.stringify({
 })
 
 /** Asking for 100 tokens is held for at a little more than 0.1 roubles, and twice that where it is dearer. */
-async function start(t: Test, rub: number, answer?: Buffer) {
+async function start(t: Test, rub: number, answer?: Buffer, document = priority) {
   const upstream = await startRawUpstream(t, () =>
     answer === undefined
-      ? plainAnswer(200, ['content-type', 'application/json'], priority)
+      ? plainAnswer(200, ['content-type', 'application/json'], document)
       : {
           pieces: [
             headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
@@ -42,7 +42,7 @@ async function start(t: Test, rub: number, answer?: Buffer) {
           provider: 'somebody',
           outputTokensMax: 100,
           rubPerMillion: { input: '1', output: '1000' },
-          factors: { flex: '0.5', priority: '2', fast: '2' },
+          factors: { flex: '0.5', priority: '2', fast: '2', us: '1.1' },
         },
       },
     },
@@ -118,3 +118,36 @@ await t.test('an answer without usage is estimated at the tier that it names', a
     t.ok(output > 50 && Math.abs(Number(charge?.amount) - expected) < 0.000002, `${tier}: ${charge?.amount}`)
   }
 })
+
+await t.test(
+  'what must stay in one country is held for and charged at its factor, beside the tier',
+  async t => {
+    const message = (more: object): string =>
+      JSON.stringify({
+        type: 'message',
+        model: 'm',
+        content: [{ type: 'text', text: 'x' }],
+        usage: {
+          input_tokens: 0,
+          output_tokens: 100,
+          service_tier: 'standard',
+          inference_geo: 'us',
+          ...more,
+        },
+      })
+    const body = { ...chat, max_tokens: 100, inference_geo: 'us' }
+    const poor = await start(t, 0.105)
+    t.equal((await poor.ask('/v1/messages', body)).status, 402)
+    t.equal((await poor.ask('/v1/messages', { ...body, inference_geo: 'global' })).status, 200)
+    for (const [wanted, more, rub, amount] of [
+      [{}, {}, 0.15, '0.110000'],
+      [{ speed: 'fast' }, { speed: 'fast' }, 0.25, '0.220000'],
+    ] as const) {
+      const { ask, gateway } = await start(t, rub, undefined, message(more))
+      const { status, requestId } = await ask('/v1/messages', { ...body, ...wanted })
+      t.equal(status, 200)
+      t.match(await gateway.chargeOf(requestId), { amount, flags: [] })
+      t.same(await gateway.breaches(), [])
+    }
+  },
+)

@@ -23,13 +23,13 @@ export function measureLines(later: UsageFields, earlier: UsageFields = empty): 
   if (byModel.size === 0) byModel.set('', whole.meters)
   const [main = {}] = byModel.values()
   addUsed(main, 'searches', countSearches(later) ?? countSearches(earlier))
-  const tier = readTier(later, earlier)
+  const tier = [readTier(later, earlier), readGeography(later, earlier)].filter(Boolean).join('+')
   const lines = [...byModel].map(([model, meters]): UsageLine => ({
     ...(model !== '' && { model }),
     meters,
-    ...(tier !== undefined && { tier }),
+    ...(tier !== '' && { tier }),
   }))
-  const details = { ...whole.details, ...readGeography(later, earlier) }
+  const details = { ...whole.details }
   addDetail(details, 'costUsd', later.number('cost'))
   return { lines, details }
 }
@@ -63,7 +63,8 @@ function readTier(later: UsageFields, earlier: UsageFields): string | undefined 
   return tier === 'standard' ? undefined : tier
 }
 
-function readGeography(later: UsageFields, earlier: UsageFields): Record<string, number> {
+/** What must not leave the United States costs more, in every tier. */
+function readGeography(later: UsageFields, earlier: UsageFields): string | undefined {
   const geography = later.text('inference_geo') ?? earlier.text('inference_geo')
-  return geography === 'us' ? { inferenceGeoUs: 1 } : {}
+  return geography === 'us' ? 'us' : undefined
 }

@@ -100,3 +100,19 @@ await t.test('the steps add up to the amount, for every price and usage', async 
     { numRuns: 1000 },
   )
 })
+
+await t.test(
+  'two factors are one: what is made in one country has its own beside that of the tier',
+  async t => {
+    const price = buildPrice({
+      model: 'm',
+      rubPerMillion: { output: '1000' },
+      factors: { batch: '0.5', us: '1.1' },
+    })
+    const line = { meters: { output: 1000 }, tier: 'batch+us' }
+    t.match(explainLine(price, line), { factor: '0.55', cost: '0.55' })
+    t.same(priceLine(price, line), { amountMicros: 550_000, unpriced: [] })
+    const other = { meters: { output: 1000 }, tier: 'priority+us' }
+    t.same(priceLine(price, other), { amountMicros: 1_100_000, unpriced: [], unpricedTier: 'priority+us' })
+  },
+)

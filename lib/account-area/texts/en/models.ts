@@ -26,7 +26,13 @@ export const models: typeof russian.models = {
   anyEnding: 'An asterisk stands for any ending of the name.',
   whole: tokens => `If the input is longer than ${tokens} tokens, the whole request`,
   excess: tokens => `For what is longer than ${tokens} tokens`,
-  tiers: { batch: 'Batched', flex: 'Tier flex', priority: 'Tier priority', fast: 'Tier fast' },
+  tiers: {
+    batch: 'Batched',
+    flex: 'Tier flex',
+    priority: 'Tier priority',
+    fast: 'Tier fast',
+    us: 'In the United States',
+  },
   tier: name => `Tier ${name}`,
   from: day => `From ${day}`,
 }

@@ -25,7 +25,13 @@ export const models = {
   anyEnding: 'Звёздочка заменяет любое окончание имени.',
   whole: (tokens: string) => `Если вход длиннее ${tokens} токенов, весь запрос`,
   excess: (tokens: string) => `За то, что длиннее ${tokens} токенов`,
-  tiers: { batch: 'Пакетом', flex: 'Уровень flex', priority: 'Уровень priority', fast: 'Уровень fast' },
+  tiers: {
+    batch: 'Пакетом',
+    flex: 'Уровень flex',
+    priority: 'Уровень priority',
+    fast: 'Уровень fast',
+    us: 'Только в США',
+  },
   tier: (name: string) => `Уровень ${name}`,
   from: (day: string) => `С ${day}`,
 }

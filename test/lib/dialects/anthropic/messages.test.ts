@@ -96,14 +96,16 @@ await t.test('a refusal is charged only when something was written', async t => 
   t.same(readAnswer(messages, late).lines, [{ meters: { input: 18, output: 5 } }])
 })
 
-await t.test('tier and speed are what was served, the geography is kept beside', async t => {
+await t.test('tier and speed are what was served, and where it was made', async t => {
   const usage = { input_tokens: 1, output_tokens: 1 }
   const tierOf = (more: object): unknown =>
     readAnswer(messages, { usage: { ...usage, ...more } }).lines[0]?.tier
   t.equal(tierOf({ service_tier: 'standard' }), undefined)
   t.equal(tierOf({ service_tier: 'batch' }), 'batch')
   t.equal(tierOf({ service_tier: 'standard', speed: 'fast' }), 'fast')
-  t.same(readAnswer(messages, { usage: { ...usage, inference_geo: 'us' } }).details, { inferenceGeoUs: 1 })
+  t.equal(tierOf({ service_tier: 'standard', inference_geo: 'us' }), 'us')
+  t.equal(tierOf({ service_tier: 'batch', inference_geo: 'us' }), 'batch+us')
+  t.equal(tierOf({ inference_geo: 'global' }), undefined)
 })
 
 await t.test('an error event ends a stream, and what was counted before stays', async t => {
