@@ -63,6 +63,17 @@ await t.test('it is on only when a first code was right', async t => {
   t.equal((await area.browser().post('/sign-in', { email, password: goodPassword })).location, '/')
 })
 
+await t.test('switched on, it ends the sessions that a password alone has opened', async t => {
+  const { email, browser } = await area.signUp()
+  const other = area.browser()
+  await other.post('/sign-in', { email, password: goodPassword })
+
+  await setUp(browser)
+
+  t.equal((await other.get('/security')).location, '/sign-in?next=%2Fsecurity')
+  t.match((await browser.get('/security')).text, 'Включён: кроме пароля')
+})
+
 await t.test('a backup code is good once', async t => {
   const { email, browser } = await area.signUp()
   const { backupCodes } = await setUp(browser)

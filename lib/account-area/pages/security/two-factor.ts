@@ -78,8 +78,17 @@ export async function submitTwoFactor(context: PageContext, page: OwnPage): Prom
 export async function submitTwoFactorCode(context: PageContext, page: OwnPage): Promise<Response> {
   const sent = await readForm(context, page, codeSchema)
   if (!sent.isValid) return context.html(setUpView(page, undefined, sent.state), 422)
-  const cookies = await page.site.secondFactor.confirm(page.caller, sent.value.code)
-  if (cookies !== undefined) return seeOther(context, '/security?notice=two-factor-on', cookies)
+  const { site, session, caller } = page
+  const others = (await site.sessions.list(caller)).map(({ id }) => id).filter(id => id !== session.id)
+  const cookies = await site.secondFactor.confirm(caller, sent.value.code)
+  if (cookies !== undefined) {
+    // Whoever got in by the password alone must show a code, too.
+    await site.users.delete('user_sessions', [
+      { column: 'user_id', operator: '=', value: session.user.id },
+      { column: 'id', operator: 'in', value: others },
+    ])
+    return seeOther(context, '/security?notice=two-factor-on', cookies)
+  }
   const state = withError(page, sent.state, 'code', 'codeWrong')
   return context.html(setUpView(page, undefined, state), 422)
 }

@@ -87,7 +87,7 @@ export const notices: typeof russian.notices = {
   'password-changed': 'The password is changed and the other sessions are ended.',
   'session-ended': 'The session is ended.',
   'sessions-ended': 'The other sessions are ended.',
-  'two-factor-on': 'Signing in by code is on.',
+  'two-factor-on': 'Signing in by code is on, the other sessions are ended.',
   'two-factor-off': 'Signing in by code is off.',
   'letter-sent': 'If a letter could be sent, it is on its way.',
   'profile-saved': 'Saved.',
