@@ -1,5 +1,6 @@
 import { chmodSync, lstatSync, rmSync } from 'node:fs'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { z } from 'zod'
 import { AccountError } from '../accounts/accounts.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { Log } from '../log.ts'
@@ -96,10 +97,6 @@ async function respond(
     }
     const body = await readJson(request)
     const result = await run(name, body, accounts)
-    if (result === undefined) {
-      send(response, 400, 'request_invalid', `the request for ${name} is not one`)
-      return
-    }
     if (name !== 'ping') log.info({ operation: name }, 'the command line changed accounts')
     sendJson(response, 200, result)
   } catch (error) {
@@ -116,27 +113,28 @@ async function respond(
   }
 }
 
-/** Undefined when the body is not what the operation takes. */
-async function run(name: OperationName, body: unknown, accounts: Accounts): Promise<object | undefined> {
+/** @throws SyntaxError when the body is not what the operation takes */
+async function run(name: OperationName, body: unknown, accounts: Accounts): Promise<object> {
   if (name === 'account.create') {
-    const { data } = operations[name].safeParse(body)
-    return data && (await accounts.createAccount(withoutUndefined(data)))
+    return accounts.createAccount(withoutUndefined(taken(operations[name].safeParse(body))))
   }
   if (name === 'account.credit') {
-    const { data } = operations[name].safeParse(body)
-    return data && (await accounts.credit(withoutUndefined(data)))
+    return accounts.credit(withoutUndefined(taken(operations[name].safeParse(body))))
   }
   if (name === 'key.create') {
-    const { data } = operations[name].safeParse(body)
-    return data && (await accounts.createKey(withoutUndefined(data)))
+    return accounts.createKey(withoutUndefined(taken(operations[name].safeParse(body))))
   }
   if (name === 'key.revoke') {
-    const { data } = operations[name].safeParse(body)
-    if (data === undefined) return undefined
-    await accounts.revokeKey(data.id)
+    await accounts.revokeKey(taken(operations[name].safeParse(body)).id)
     return {}
   }
   return { pid: process.pid }
+}
+
+function taken<T>(parsed: z.ZodSafeParseResult<T>): T {
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+  throw new SyntaxError(problems.join('; '))
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {

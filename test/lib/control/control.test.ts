@@ -143,6 +143,13 @@ await t.test('requests that are none are refused', async t => {
   })
 })
 
+await t.test('what is wrong with a request is named', async t => {
+  const { client } = await startServer(t)
+
+  await t.rejects(client.credit({ accountId: 'a', amountMicros: 1, reason: '' }), { message: /reason: \S/ })
+  await t.rejects(client.createKey({ accountId: 'a', name: 'x'.repeat(1001) }), { message: /name: \S/ })
+})
+
 await t.test('a socket left by a server that was killed is replaced', async t => {
   const { file, store } = await openStore(t, t.testdir())
   leaveStaleSocket(`${file}.sock`)
