@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { answerHeaders, headerValue } from '../http/headers.ts'
+import { nodeHttp } from '../node-http.ts'
 import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
 import type { EgressRoute } from './egress-route.ts'
 import type { Stop } from './itinerary.ts'
@@ -65,7 +66,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   /** The words behind the status; undefined where there are none that can be written again as they came. */
   get reason(): string | undefined {
-    return this.#reason !== undefined && plainWords.test(this.#reason) ? this.#reason : undefined
+    const status = this.#head?.status ?? 0
+    // Of a line in two segments undici tells the end alone: `K` for `OK`.
+    if (this.#reason === undefined || nodeHttp.STATUS_CODES[status]?.endsWith(this.#reason) === true)
+      return undefined
+    return plainWords.test(this.#reason) ? this.#reason : undefined
   }
 
   get head(): ResponseHead | undefined {

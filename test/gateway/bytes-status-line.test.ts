@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { callConfig, dialectCalls } from '../fixtures/dialect-call.ts'
 import { parseAnswers, sendRaw } from '../fixtures/raw-client.ts'
@@ -13,6 +14,25 @@ const lines: Readonly<Record<string, string>> = {
   '200 ': '200 OK',
   '404 caf\u00e9': '404 Not Found',
 }
+
+await t.test('a status line in two segments is not cut down to the second', async t => {
+  const upstream = await startRawUpstream(t, async () => {
+    for (const socket of upstream.openSockets) socket.write('HTTP/1.1 200 O')
+    await delay(40)
+    return { pieces: [Buffer.from('K\r\ncontent-length: 2\r\n\r\n{}')] }
+  })
+  const gateway = await startTestGateway(t, {
+    config: callConfig(upstream.origin, {}, { isolation: 'off' }),
+  })
+  const request =
+    `GET /v1/responses/resp_1 HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${gateway.key}\r\n` +
+    'connection: close\r\n\r\n'
+
+  const { bytes } = await sendRaw(t, gateway.url, request)
+
+  t.match(bytes.toString('latin1'), /^HTTP\/1\.1 200 OK\r\n/)
+  t.same(await gateway.charges(), [])
+})
 
 for (const call of dialectCalls) {
   await t.test(`${call.name}: the words behind the status are the provider’s`, async t => {
