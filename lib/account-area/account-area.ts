@@ -48,6 +48,7 @@ const limits = {
   byEmail: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
   byAddress: { slowFrom: 20, lockFrom: 50, forgetMs: 15 * minute },
   newKeys: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
+  newKeyForms: { slowFrom: Infinity, lockFrom: 1, forgetMs: 24 * 60 * minute },
   lettersTo: { slowFrom: Infinity, lockFrom: 6, forgetMs: 60 * minute },
   lettersFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
 }
@@ -100,6 +101,7 @@ async function openSite(
     }),
     settingsLetters,
     newKeyAttempts: new Attempts({ clock, limits: limits.newKeys }),
+    newKeyForms: new Attempts({ clock, limits: limits.newKeyForms }),
     users,
     settings: store.settings,
     accounts,

@@ -44,6 +44,8 @@ export interface Site {
   readonly settingsLetters: SettingsLetters
   /** New keys, by account. */
   readonly newKeyAttempts: Attempts
+  /** Forms for new keys that were taken: sent once more, they make no second key. */
+  readonly newKeyForms: Attempts
   readonly users: UserRows
   readonly settings: AccountSettings
   readonly accounts: Accounts

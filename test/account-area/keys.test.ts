@@ -88,6 +88,22 @@ await t.test('a key is shown once, straight from its form, and works at once', a
   t.match((await browser.get('/keys/new')).text, 'value=""', 'opening the form again shows an empty one')
 })
 
+await t.test('a page with a new key makes no second one when it is loaded again', async t => {
+  const { browser: own } = await area.signUp()
+  const { text } = await own.get('/keys/new')
+  const hidden = (name: string): string => new RegExp(`name="${name}" value="([^"]+)"`).exec(text)?.[1] ?? ''
+  const fields = { csrf: hidden('csrf'), form: hidden('form'), name: 'only one' }
+  const post = (): Promise<PageAnswer> =>
+    own.postRaw('/keys/new', fields, { origin: new URL(area.url).origin })
+  t.match((await post()).text, 'id="new-key"')
+
+  const again = await post()
+
+  t.equal(again.location, '/keys')
+  t.equal((await own.follow(again)).text.match(/<bdi>only one<\/bdi>/g)?.length, 1)
+  t.match((await own.post('/keys/new', { name: 'another' })).text, 'id="new-key"')
+})
+
 await t.test('what a form says is what a key may do', async t => {
   const tomorrow = isoDay(Date.now() + 86_400_000)
   const key = await make(browser, {

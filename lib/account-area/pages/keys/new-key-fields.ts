@@ -19,6 +19,8 @@ function dayEnd(day: string): number {
 export function newKeySchema(now: number) {
   return z.object({
     name: fieldSchemas.name.min(1, says('required')).max(60, says('tooLong')),
+    /** Which showing of the form was sent. */
+    form: z.string().max(26).optional(),
     models: z.array(z.string().max(200, says('tooLong'))).max(1000, says('tooLong')),
     patterns: z
       .string()

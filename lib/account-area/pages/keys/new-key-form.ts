@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import { newId } from '../../../new-id.ts'
 import type { Html, OwnPage } from '../../page.ts'
 import { choice, textArea } from '../../view/form-controls.ts'
 import { field, form, formProblems, problem } from '../../view/form.ts'
@@ -49,7 +50,8 @@ export function newKeyForm(page: OwnPage, state: FormState): Html {
         ${form(
           page,
           '/keys/new',
-          html`<div class="halves">
+          html`<input type="hidden" name="form" value="${newId()}" />
+            <div class="halves">
               <div class="stack">
                 ${field(state, { name: 'name', label: newKey.name, hint: newKey.nameHint })}
                 ${field(state, {

@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import { AccountError } from '../../../accounts/accounts.ts'
 import { readForm } from '../../http/read-form.ts'
+import { seeOther } from '../../http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { copyButton } from '../../view/copy-button.ts'
 import { emptyForm } from '../../view/form.ts'
@@ -62,10 +63,14 @@ export async function submitNewKey(context: PageContext, page: OwnPage): Promise
   if (!(await site.newKeyAttempts.begin(account.accountId))) {
     return refuse({ ...state, errors: { name: texts.newKey.tooOften } })
   }
+  // A page that is loaded again sends its form again. The key that it made is shown to nobody any more.
+  const form = value.form === undefined ? undefined : `${account.accountId} ${value.form}`
+  if (form !== undefined && !(await site.newKeyForms.begin(form))) return seeOther(context, '/keys')
   try {
     const made = await site.accounts.createKey(wantedKey(account.accountId, value))
     return await context.html(shownOnce(page, value.name, made.key))
   } catch (error) {
+    if (form !== undefined) site.newKeyForms.takeBack(form)
     if (!(error instanceof AccountError && error.code === 'key_limit')) throw error
     return refuse({ ...state, errors: { name: texts.newKey.tooMany(activeKeysMax) } })
   }
