@@ -56,8 +56,8 @@ export const fieldErrors: typeof russian.fieldErrors = {
   daysSwapped: 'This day is before the first one.',
   dayPast: 'This day is over already.',
   addressesInvalid: 'Not all of these are IP addresses and networks. An example: 203.0.113.7, 10.0.0.0/8',
-  offerMissing: 'You cannot sign up without agreeing to the offer.',
-  personalDataMissing: 'You cannot sign up without consent to the processing of personal data.',
+  offerMissing: 'You cannot go on without agreeing to the offer.',
+  personalDataMissing: 'You cannot go on without consent to the processing of personal data.',
 }
 
 /** Pages shown when something went wrong. */
