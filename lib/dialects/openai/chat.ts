@@ -1,8 +1,9 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
-import { findField } from '../read-field.ts'
+import { findField, readString } from '../read-field.ts'
 import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
@@ -64,10 +65,21 @@ const answer = object({
   choices: list(object({ message: generated, delta: generated, error: value('error') })),
 })
 
+/** Models that look something up for every answer, of which their usage says nothing. */
+const searchModel = /-search-(?:preview|api)\b/
+
 class ChatReader extends OpenaiReader {
   protected override onValue(name: string, value: unknown): void {
     // Perplexity sends no [DONE].
     if (name === 'object' && value === 'chat.completion.done') this.markTerminal()
+  }
+
+  protected override measure(): AnswerMeasure {
+    const measure = super.measure()
+    const [line] = measure.lines
+    const model = this.model ?? this.context.facts.model ?? ''
+    if (line === undefined || line.meters.searches !== undefined || !searchModel.test(model)) return measure
+    return { ...measure, lines: [{ ...line, meters: { ...line.meters, searches: 1 } }] }
   }
 }
 
@@ -85,7 +97,11 @@ export const chat: Operation = {
 
 function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const splice = usageSplice(scan)
-  const facts = factsFrom(scan, body, splice === undefined ? {} : { usageSplice: splice })
+  const model = readString(scan, 'model')
+  const facts = factsFrom(scan, body, {
+    ...(splice !== undefined && { usageSplice: splice }),
+    ...(model !== undefined && searchModel.test(model) && { units: { searches: 1 } }),
+  })
   // Answers in sound have an id by which the next request may go on from them.
   return findField(scan, 'audioOut') === undefined ? facts : { ...facts, makesObjects: true }
 }

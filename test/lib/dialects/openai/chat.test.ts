@@ -232,3 +232,27 @@ await t.test('legacy completions multiply by their prompts and by best_of', asyn
   const reading = readAnswer(completions, { choices: [{ text: 'abc' }], usage })
   t.match(reading, { outputTextBytes: 3, lines: [{ meters: { input: 10, output: 4 } }] })
 })
+
+await t.test(
+  'models that look something up for every answer are billed a search, however they stream',
+  async t => {
+    const model = 'gpt-4o-mini-search-preview-2025-03-11'
+    const searched = [{ meters: { input: 10, output: 4, searches: 1 } }]
+    const choices = [{ message: { content: 'Found.' } }]
+    t.same(readAnswer(chat, { model, choices, usage }).lines, searched)
+    t.same(readAnswer(chat, { model: 'gpt-5-search-api', choices, usage }).lines, searched)
+    const stream = eventStream(
+      { model, choices: [{ delta: { content: 'F' } }] },
+      { model, choices: [], usage },
+      '[DONE]',
+    )
+    t.same(readAnswer(chat, stream, events).lines, searched)
+    t.same(readAnswer(chat, { model: 'gpt-4o-mini', choices, usage }).lines, [
+      { meters: { input: 10, output: 4 } },
+    ])
+    const billed = { ...usage, server_tool_use: { web_search_requests: 3 } }
+    t.match(readAnswer(chat, { model, choices, usage: billed }).lines, [{ meters: { searches: 3 } }])
+    t.same(factsOf(chat, { model, messages: [] }).units, { searches: 1 })
+    t.equal(factsOf(chat, { model: 'gpt-4o', messages: [] }).units, undefined)
+  },
+)
