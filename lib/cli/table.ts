@@ -1,10 +1,15 @@
+/** What moves a terminal's cursor, or turns the direction of a line: names of models and keys are customers'. */
+const unseen = /[\p{Cc}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu
+
 /** Columns as wide as they need to be, two spaces apart; numbers to the right. */
 export function formatTable(
   rows: readonly Readonly<Record<string, string>>[],
   columns: Readonly<Record<string, 'left' | 'right'>>,
 ): string {
   const names = Object.keys(columns)
-  const widths = names.map(name => Math.max(name.length, ...rows.map(row => (row[name] ?? '').length)))
+  const cellOf = (row: Readonly<Record<string, string>>, name: string): string =>
+    (row[name] ?? '').replaceAll(unseen, '\uFFFD')
+  const widths = names.map(name => Math.max(name.length, ...rows.map(row => cellOf(row, name).length)))
   const line = (cells: readonly string[]): string =>
     cells
       .map((cell, index) => {
@@ -15,7 +20,7 @@ export function formatTable(
       .trimEnd()
   const lines = [
     line(names.map(name => name.toUpperCase())),
-    ...rows.map(row => line(names.map(name => row[name] ?? ''))),
+    ...rows.map(row => line(names.map(name => cellOf(row, name)))),
   ]
   return `${lines.join('\n')}\n`
 }

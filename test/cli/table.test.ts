@@ -1,0 +1,14 @@
+import t from 'tap'
+import { formatTable } from '../../lib/cli/table.ts'
+
+t.test("what customers call things moves no operator's cursor, and stays one row", async t => {
+  const rows = [
+    { model: 'gpt-\u001b[2J\u001b[31m', roubles: '1.00' },
+    { model: 'a\nb\u202e\u009bc', roubles: '20.00' },
+  ]
+
+  t.equal(
+    formatTable(rows, { model: 'left', roubles: 'right' }),
+    'MODEL          ROUBLES\ngpt-\uFFFD[2J\uFFFD[31m     1.00\na\uFFFDb\uFFFD\uFFFDc           20.00\n',
+  )
+})
