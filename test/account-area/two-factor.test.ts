@@ -74,6 +74,17 @@ await t.test('switched on, it ends the sessions that a password alone has opened
   t.match((await browser.get('/security')).text, 'Включён: кроме пароля')
 })
 
+await t.test('asked for a code, a browser has forgotten the session it had, and so have we', async t => {
+  const { email, browser } = await area.signUp()
+  await setUp(browser)
+  const copy = browser.copy()
+
+  await browser.post('/sign-in', { email, password: goodPassword }, { from: '/documents/offer' })
+
+  t.equal((await browser.get('/')).location, '/sign-in')
+  t.equal((await copy.get('/')).location, '/sign-in')
+})
+
 await t.test('a backup code is good once', async t => {
   const { email, browser } = await area.signUp()
   const { backupCodes } = await setUp(browser)

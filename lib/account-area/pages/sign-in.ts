@@ -57,10 +57,10 @@ export async function submitSignIn(context: PageContext, page: Page): Promise<Re
   const result = await identity.signIn(email, password, page.caller)
   switch (result.kind) {
     case 'signed-in':
-      // The browser forgets the session it had, so nobody should keep it.
-      if (page.session !== undefined) await page.site.sessions.end(page.caller)
+      await endForgotten(page)
       return seeOther(context, next, result.cookies)
     case 'code-needed':
+      await endForgotten(page)
       return seeOther(context, `/sign-in/code?next=${encodeURIComponent(next)}`, result.cookies)
     case 'unconfirmed':
       await identity.resendConfirmation(email, page.caller)
@@ -69,6 +69,11 @@ export async function submitSignIn(context: PageContext, page: Page): Promise<Re
       page.site.log.info({ address: page.caller.address, requestId: page.requestId }, 'a sign-in was refused')
       return context.html(view(page, next, sent.state, true), 422)
   }
+}
+
+/** The browser forgets the session it had, so nobody should keep it. */
+async function endForgotten({ site, session, caller }: Page): Promise<void> {
+  if (session !== undefined) await site.sessions.end(caller)
 }
 
 /** Ends the session. */
