@@ -1,5 +1,12 @@
 import type { Interest } from '../http/json-scan.ts'
-import type { JobSighting, NamedObject, ObjectFacts, ObjectKind, UsageReading } from '../money/usage.ts'
+import type {
+  JobSighting,
+  NamedObject,
+  ObjectFacts,
+  ObjectKind,
+  UsageLine,
+  UsageReading,
+} from '../money/usage.ts'
 import { AnswerBytes } from './answer-bytes.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
 import { objectNamed } from './named-objects.ts'
@@ -109,6 +116,7 @@ export abstract class AnswerReader implements UsageReader {
       ...(sample !== undefined && { textSample: sample }),
       ...(this.model !== undefined && { model: this.model }),
       ...(this.servedTier !== undefined && { tier: this.servedTier }),
+      ...(lines.length === 0 && this.madeBeside.length > 0 && { beside: this.madeBeside }),
       flags: [...this.flags],
       ...(job !== undefined && { job }),
     }
@@ -125,6 +133,11 @@ export abstract class AnswerReader implements UsageReader {
   /** The tier that the answer itself names, beside its usage. */
   protected get servedTier(): string | undefined {
     return undefined
+  }
+
+  /** What the answer shows to have been made beside its text. */
+  protected get madeBeside(): readonly UsageLine[] {
+    return []
   }
 
   /** How the work stands that the answer is about; undefined where it is about none that goes on after it. */

@@ -132,7 +132,7 @@ function owedFor(
 /** The answer is whole, and its usage is not in it. */
 async function owedForUntold(priced: Priced, reading: UsageReading): Promise<Owed> {
   const { line, estimates } = await estimateUsage(estimatedRequest(priced), reading, priced.counter)
-  return estimated([line], estimates, ['usage_missing'])
+  return estimated([line, ...(reading.beside ?? [])], estimates, ['usage_missing'])
 }
 
 /** The charge says how many tokens were counted, and how many only taken from the length of the text. */
@@ -215,7 +215,7 @@ async function owedForDelivered(priced: Priced, reading: UsageReading): Promise<
   const [line] = reading.lines
   if (line === undefined) {
     const { line: whole, estimates } = await estimateUsage(estimatedRequest(priced), reading, counter)
-    return estimated([whole], estimates)
+    return estimated([whole, ...(reading.beside ?? [])], estimates)
   }
   // Usage told on the way, as with every event of Google's, covers what came until then.
   if (reading.unmeteredTextBytes === 0) return { lines: reading.lines, source: 'provider', flags: [] }

@@ -184,6 +184,8 @@ export interface UsageReading {
   readonly model?: string
   /** The tier that the answer names, where it names it before its usage. */
   readonly tier?: string
+  /** What was seen to be made beside the text, as far as no usage tells of it yet. */
+  readonly beside?: readonly UsageLine[]
   /** What an operator should look at: `usage_inconsistent`, `usage_invalid`, `usage_zero` and the like. */
   readonly flags: readonly string[]
   /** The answer is about work that goes on after it, or that has come to its end. */

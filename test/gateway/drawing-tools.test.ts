@@ -19,9 +19,11 @@ const finished = {
   tool_usage: { image_gen: drawn, web_search: { num_requests: 0 } },
 }
 
-async function start(t: Test, rub: number) {
+async function start(t: Test, rub: number, stream?: Buffer) {
   const json = ['content-type', 'application/json']
   const upstream = await startRawUpstream(t, ({ method, body }) => {
+    if (stream !== undefined)
+      return plainAnswer(200, ['content-type', 'text/event-stream'], stream.toString())
     const isBegun = method === 'POST' && body.includes('"background":true')
     const answer = isBegun ? { id: 'resp_1', object: 'response', status: 'queued', output: [] } : finished
     return plainAnswer(200, json, JSON.stringify(answer))
@@ -89,4 +91,28 @@ await t.test('in the background it costs the same', async t => {
   t.match(await gateway.charges(), [{ requestId, amount, flags: [] }])
   t.equal((await gateway.balance()).heldMicros, 0)
   t.same(await gateway.breaches(), [])
+})
+
+await t.test('who leaves with a picture before its usage has come pays for it', async t => {
+  const events = [
+    {
+      type: 'response.created',
+      response: {
+        ...finished,
+        output: [],
+        usage: null,
+        tool_usage: null,
+        tools: [{ type: 'image_generation', quality: 'low' }],
+      },
+    },
+    { type: 'response.image_generation_call.partial_image', partial_image_b64: 'AAAA' },
+    { type: 'response.image_generation_call.completed' },
+    { type: 'response.image_generation_call.partial_image', partial_image_b64: 'AAAA' },
+  ].map(event => `data: ${JSON.stringify(event)}\n\n`)
+  const { gateway, ask } = await start(t, 60, Buffer.from(events.join('')))
+  const { status, requestId } = await ask({ ...drawing, stream: true })
+  t.equal(status, 200)
+  const charge = await gateway.chargeOf(requestId)
+  t.match(charge, { usageSource: 'estimated', usage: { imageOutput: 816 } })
+  t.ok(Number(charge?.amount) > 3.26 && Number(charge?.amount) < 3.3, String(charge?.amount))
 })

@@ -21,6 +21,23 @@ export function drawingModels(scan: ScanResult): readonly string[] | undefined {
   return models.size === 0 ? undefined : [...models]
 }
 
+/** Of pictures in OpenAI's table, the larger shape of each quality. */
+const tokensByQuality = new Map([
+  ['low', 408],
+  ['medium', 1584],
+  ['high', 6240],
+])
+
+/** What pictures come to of which nobody has told the tokens. */
+export function drawnUncounted(
+  pictures: number,
+  quality: string | undefined,
+  model: string | undefined,
+): UsageLine {
+  const tokens = tokensByQuality.get(quality ?? '') ?? 1584
+  return { model: model ?? drawsWithUnlessSaid, meters: { imageOutput: pictures * tokens } }
+}
+
 /** What a tool has drawn is no part of the answer's own usage, and has the price of the model that drew it. */
 export function drawnLine(tools: UsageFields, model: string | undefined): UsageLine | undefined {
   const counted = tools.within('image_gen')

@@ -1,5 +1,5 @@
 import type { Finding, ScanResult } from '../../http/json-scan.ts'
-import type { ObjectKind } from '../../money/usage.ts'
+import type { ObjectKind, UsageLine } from '../../money/usage.ts'
 import type {
   AnswerHead,
   BodyLength,
@@ -16,7 +16,7 @@ import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { readBoolean } from '../read-field.ts'
 import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
-import { drawingModels, drawnLine } from './drawing-tool.ts'
+import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 const inputPart = object({
@@ -88,7 +88,7 @@ const response = {
   error: value('error'),
   usage: value('usage'),
   tool_usage: value('usageTools'),
-  tools: list(object({ model: value('toolModel') })),
+  tools: list(object({ model: value('toolModel'), quality: value('quality') })),
 }
 
 /** A document is the response itself, an event has it as a member. Deltas are text of every kind. */
@@ -117,6 +117,10 @@ class ResponsesReader extends OpenaiReader {
   #drawsWith: string | undefined
   #searches = 0
   #hasDrawn = false
+  /** Pictures that came whole, and whether another is on its way of which a part has come. */
+  #pictures = 0
+  #isDrawing = false
+  #quality: string | undefined
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, answer, 'response')
@@ -134,7 +138,14 @@ class ResponsesReader extends OpenaiReader {
       this.hasError ||= value === 'failed'
     } else if (name === 'type') {
       if (value === 'error') this.hasError = true
+      if (value === 'response.image_generation_call.partial_image') this.#isDrawing = true
+      else if (value === 'response.image_generation_call.completed') {
+        this.#pictures += 1
+        this.#isDrawing = false
+      }
       if (lastTypes.has(value)) this.markTerminal()
+    } else if (name === 'quality') {
+      if (typeof value === 'string') this.#quality = value
     } else if (name === 'toolModel') {
       if (typeof value === 'string') this.#drawsWith = value
     } else if (name === 'action') {
@@ -144,6 +155,12 @@ class ResponsesReader extends OpenaiReader {
       if (value === 'web_search_call') this.#searches += 1
       this.#hasDrawn ||= value === 'image_generation_call'
     }
+  }
+
+  /** A client may leave with its picture before the usage has come. */
+  protected override get madeBeside(): readonly UsageLine[] {
+    const pictures = this.#pictures + (this.#isDrawing ? 1 : 0)
+    return pictures === 0 ? [] : [drawnUncounted(pictures, this.#quality, this.#drawsWith)]
   }
 
   protected override jobState(): ReturnType<OpenaiReader['jobState']> {
