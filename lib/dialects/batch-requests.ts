@@ -8,6 +8,7 @@ import { span } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
 import { readCount, readString } from './read-field.ts'
 import { readMedia } from './read-media.ts'
+import { cacheWriteIn } from './request-facts.ts'
 
 const requestName = 'request'
 /** Each is measured and checked, and told apart by its place. */
@@ -105,6 +106,7 @@ export function addRequest(
   }
   const media = readMedia(scan)
   const cap = largestCap(findings)
+  const cacheWrite = cacheWriteIn(scan)
   const candidates = Math.max(1, readCount(scan, 'candidates') ?? 1, readCount(scan, 'bestOf') ?? 1)
   tally.add({
     at,
@@ -113,6 +115,7 @@ export function addRequest(
     ...(batch.mainMeter !== undefined && { mainMeter: batch.mainMeter }),
     ...(batch.isFree === true && { isFree: true }),
     ...(batch.mayRunTools === true && { mayRunTools: true }),
+    ...(cacheWrite !== undefined && { cacheWrite }),
     ...(batch.units !== undefined && { units: batch.units, unitsVariant: batch.unitsVariant }),
     textBytes: media.reduce((bytes, part) => bytes - part.bodyBytes, request.end - request.start),
     ...(cap > 0 && { outputTokensCap: cap }),

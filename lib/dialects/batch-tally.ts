@@ -2,6 +2,7 @@ import type { MediaPart } from '../http/media-part.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { addMeters, contextKinds, objectName } from '../money/usage.ts'
 import type { Meter, Meters, NamedObject } from '../money/usage.ts'
+import type { RequestFacts } from './dialect.ts'
 
 /** One request inside a batch. */
 export interface BatchRequest {
@@ -12,6 +13,7 @@ export interface BatchRequest {
   readonly mainMeter?: Meter
   readonly isFree?: boolean
   readonly mayRunTools?: boolean
+  readonly cacheWrite?: RequestFacts['cacheWrite']
   readonly units?: Meters
   readonly unitsVariant?: string | undefined
   readonly textBytes: number
@@ -85,8 +87,8 @@ export class BatchTally {
   }
 
   #shareOf(request: BatchRequest): GatheredShare | undefined {
-    const { at, model, endpoint, mainMeter, isFree, mayRunTools, unitsVariant } = request
-    const key = JSON.stringify([endpoint, model, unitsVariant])
+    const { at, model, endpoint, mainMeter, isFree, mayRunTools, cacheWrite, unitsVariant } = request
+    const key = JSON.stringify([endpoint, model, unitsVariant, cacheWrite])
     let share = this.#shares.get(key)
     if (share !== undefined) return share
     if (this.#shares.size === sharesMax) {
@@ -99,6 +101,7 @@ export class BatchTally {
       ...(mainMeter !== undefined && { mainMeter }),
       ...(isFree === true && { isFree }),
       ...(mayRunTools === true && { mayRunTools }),
+      ...(cacheWrite !== undefined && { cacheWrite }),
       ...(unitsVariant !== undefined && { unitsVariant }),
       firstAt: at,
       requests: 0,

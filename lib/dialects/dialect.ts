@@ -30,6 +30,8 @@ export interface RequestFacts {
   readonly outputTokensCap?: number
   /** The tier of service, or the speed, that is asked for; undefined for the usual one. */
   readonly wantedTier?: string
+  /** How long the provider's cache is to keep what the request brings: to write it there is dearer than to read it. */
+  readonly cacheWrite?: '5m' | '1h'
   /** Other models that the provider's tools may draw with. */
   readonly drawsWith?: readonly string[]
   /** Answers asked for (`n`, `candidateCount`); 1 unless said. */

@@ -8,7 +8,7 @@ import { addDetail, addUsed } from './measure.ts'
 import type { AnswerMeasure, Measure } from './measure.ts'
 import { names } from './named-objects.ts'
 import { measureTokens } from './openai/token-usage.ts'
-import { factsFrom, modelMembers, tierMembers } from './request-facts.ts'
+import { cacheMembers, factsFrom, modelMembers, tierMembers } from './request-facts.ts'
 import type { UsageFields } from './usage-fields.ts'
 
 const files = list(anyOf(names('file'), object({ file_id: names('file') })))
@@ -19,17 +19,19 @@ const named = {
 }
 const part = object({
   ...named,
+  ...cacheMembers,
   file: object(named),
   source: object(named),
   document: object(named),
 })
-const turn = object({ ...named, content: anyOf(list(part), part) })
+const turn = object({ ...named, ...cacheMembers, content: anyOf(list(part), part) })
 
 /** What providers keep is named in places that they copied from each other. */
 const request = object({
   ...named,
   ...modelMembers,
   ...tierMembers,
+  ...cacheMembers,
   stream: value('stream'),
   max_tokens: value('cap'),
   max_output_tokens: value('otherCap'),
@@ -46,7 +48,8 @@ const request = object({
   messages: list(turn),
   input: anyOf(list(turn), turn),
   inputs: anyOf(list(turn), turn),
-  tools: list(object(named)),
+  system: list(part),
+  tools: list(object({ ...named, ...cacheMembers })),
   contents,
   systeminstruction: content,
   cachedcontent: names('cachedContent'),

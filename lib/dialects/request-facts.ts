@@ -1,7 +1,7 @@
 import type { ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BodyLength, RequestFacts } from './dialect.ts'
-import { list, span, value } from './interest.ts'
+import { list, object, span, value } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
 import { findField, readBoolean, readCount, textOf, wrongType } from './read-field.ts'
 import { readMedia } from './read-media.ts'
@@ -16,6 +16,8 @@ const factNames = {
   tier: 'wantedTier',
   speed: 'wantedSpeed',
   place: 'wantedPlace',
+  cacheWrite: 'cacheWrite',
+  cacheTerm: 'cacheWriteTerm',
 } as const
 
 /** Where a request names its model, and the models that a provider such as OpenRouter may take in its place. */
@@ -31,6 +33,11 @@ export const tierMembers = {
   inference_geo: value(factNames.place),
 }
 export const googleTier = { servicetier: value(factNames.tier) }
+
+/** Where a part of a request asks to be kept in Anthropic's cache, by whichever format it goes there. */
+export const cacheMembers = {
+  cache_control: object({ ttl: value(factNames.cacheTerm) }, span(factNames.cacheWrite)),
+}
 
 /** What an operation reads beside what all requests have, or in another way. */
 export interface OwnFacts {
@@ -50,6 +57,7 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
   const cap = largest(readCount(scan, factNames.cap), readCount(scan, factNames.otherCap))
   const media = readMedia(scan)
   const wantedTier = wantedTierIn(scan)
+  const cacheWrite = cacheWriteIn(scan)
   return {
     ...(model !== undefined && {
       model: textOf(model),
@@ -59,6 +67,7 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
     isStreaming: own.isStreaming ?? readBoolean(scan, factNames.stream) ?? false,
     ...(cap !== undefined && { outputTokensCap: cap }),
     ...(wantedTier !== undefined && { wantedTier }),
+    ...(cacheWrite !== undefined && { cacheWrite }),
     candidates: Math.max(1, readCount(scan, factNames.candidates) ?? 1),
     ...(own.usageSplice !== undefined && { usageSplice: own.usageSplice }),
     textBytes: textBytesOf(body, media),
@@ -78,6 +87,13 @@ function wantedTierIn(scan: ScanResult): string | undefined {
   const names = [speed === 'standard' ? tier : speed, place === 'us' ? place : 'standard']
   const wanted = names.filter(name => name !== undefined && name !== 'standard')
   return wanted.length === 0 ? undefined : wanted.join('+')
+}
+
+/** What is not said to be kept for five minutes is taken to be kept for longer. */
+export function cacheWriteIn({ findings }: ScanResult): RequestFacts['cacheWrite'] {
+  if (!findings.some(({ name, type }) => name === factNames.cacheWrite && type === 'object')) return undefined
+  const terms = findings.filter(({ name, type }) => name === factNames.cacheTerm && type !== 'null')
+  return terms.some(term => term.type !== 'string' || textOf(term) !== '5m') ? '1h' : '5m'
 }
 
 /** The body less its inline media. */

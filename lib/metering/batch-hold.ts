@@ -15,6 +15,8 @@ interface PricedShare {
   readonly share: BatchShare
   readonly price: Price
   readonly outputTokensMax: number
+  /** Its model writes to a cache what it reads, unasked. */
+  readonly isWritten: boolean
   /** What the provider keeps, by the names in `BatchShare.goesOnFrom`. */
   readonly contexts: ReadonlyMap<string, Meters>
 }
@@ -24,7 +26,7 @@ interface PricedShare {
  * factor for batches where it has one.
  */
 export function batchShareHold(
-  { share, price, outputTokensMax, contexts }: PricedShare,
+  { share, price, outputTokensMax, isWritten, contexts }: PricedShare,
   hold: Config['hold'],
 ): Micros {
   const longest =
@@ -44,6 +46,7 @@ export function batchShareHold(
       candidates: 1,
       units: addMeters(addMeters(units, share.units), contextOf(share, contexts)),
       variant: share.unitsVariant,
+      cacheWrite: share.cacheWrite ?? (isWritten ? '5m' : undefined),
     },
   )
   return Math.max(1, timesFactor(amount, price.factors['batch']))

@@ -55,6 +55,7 @@ function holdFor(target: Target, facts: RequestFacts, hold: Config['hold'], toke
   let mediaMicros = 0
   for (const part of facts.media) mediaMicros += parseRoubles(hold.mediaRub[part.kind] ?? '0')
   const unset = facts.media.filter(part => hold.mediaRub[part.kind] === undefined)
+  const isWritten = writesUnasked(target.upstreamModelName, target.provider.kind)
   const amountMicros = holdAmount(price, {
     textBytes: facts.textBytes,
     bytesPerToken: hold.bytesPerToken,
@@ -63,9 +64,15 @@ function holdFor(target: Target, facts: RequestFacts, hold: Config['hold'], toke
     candidates: facts.candidates,
     units: addMeters(addMeters(mediaAllowance(unset, price), unitsOf(facts, price)), facts.context),
     variant: facts.unitsVariant,
+    cacheWrite: facts.cacheWrite ?? (isWritten ? '5m' : undefined),
   })
   const tieredMicros = timesFactorsAtMost(amountMicros, price, facts.wantedTier)
   return Math.max(1, tieredMicros + drawingHold(target, facts, hold))
+}
+
+/** OpenAI's newer models write what they read to their cache without being asked to, through whomever they are asked. */
+export function writesUnasked(upstreamModelName: string, providerKind = ''): boolean {
+  return providerKind === 'openai' || /^(?:openai\/|ft:)?(?:gpt-|o\d)/.test(upstreamModelName)
 }
 
 /** Nobody says how often a tool will draw; it is seldom more than once. */

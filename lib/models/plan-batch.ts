@@ -4,6 +4,7 @@ import { GatewayError } from '../errors.ts'
 import type { Route, Target } from '../exchange-facts.ts'
 import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
 import { batchShareHold } from '../metering/batch-hold.ts'
+import { writesUnasked } from '../metering/request-hold.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import type { Meters } from '../money/usage.ts'
@@ -165,7 +166,10 @@ function modelOf(
       tokens => tokens !== undefined,
     )
     const outputTokensMax = known.length === 0 ? 4096 : Math.min(...known)
-    holdMicros += batchShareHold({ share, price, outputTokensMax, contexts }, config.hold)
+    holdMicros += batchShareHold(
+      { share, price, outputTokensMax, isWritten: writesUnasked(model.upstreamName), contexts },
+      config.hold,
+    )
   }
   const isUniform = prices.size === 1 && shares.every(isSummable)
   return {

@@ -19,6 +19,8 @@ export interface HoldBasis {
   /** Units the request itself names, such as images or characters. */
   readonly units?: Meters | undefined
   readonly variant?: string | undefined
+  /** How long a cache may come to keep what is read; undefined where nothing is written to one. */
+  readonly cacheWrite?: '5m' | '1h' | undefined
 }
 
 /**
@@ -43,6 +45,25 @@ function expected(count: number): number {
   return count < 0 ? 0 : Math.ceil(count)
 }
 
+/** All that is read may be written to a cache or none of it, at the prices of either. */
+function waysToRead(
+  { rubPerMillion }: Price,
+  meters: Meters,
+  cacheWrite: HoldBasis['cacheWrite'],
+): readonly Meters[] {
+  const ways = [meters]
+  const terms = cacheWrite === undefined ? [] : (['cacheWrite5m', 'cacheWrite1h'] as const)
+  for (const term of cacheWrite === '5m' ? terms.slice(0, 1) : terms) {
+    // Sound and pictures that cost what text does are written as text is.
+    const { input = 0, audioInput = 0, imageInput = 0, ...others } = meters
+    const ownAudio = rubPerMillion.audioInput === undefined ? 0 : audioInput
+    const ownImage = rubPerMillion.imageInput === undefined ? 0 : imageInput
+    const written = input + audioInput - ownAudio + imageInput - ownImage
+    ways.push({ ...others, audioInput: ownAudio, imageInput: ownImage, [term]: written })
+  }
+  return ways
+}
+
 /** What to set aside before the request is sent, rounded up. It has no margin. */
 export function holdAmount(price: Price, basis: HoldBasis): Micros {
   const rates = ratesOf(price)
@@ -51,7 +72,11 @@ export function holdAmount(price: Price, basis: HoldBasis): Micros {
   meters[input] = (meters[input] ?? 0) + expected(basis.textBytes / basis.bytesPerToken)
   const output = outputMeter(rates, basis.units)
   meters[output] = (meters[output] ?? 0) + expected(basis.outputTokens * basis.candidates)
-  const line = { meters, ...(basis.variant === undefined ? {} : { variant: basis.variant }) }
-  const amount = priceAtMost(price, line) + basis.mediaMicros
+  let dearest = 0
+  for (const read of waysToRead(price, meters, basis.cacheWrite)) {
+    const line = { meters: read, ...(basis.variant === undefined ? {} : { variant: basis.variant }) }
+    dearest = Math.max(dearest, priceAtMost(price, line))
+  }
+  const amount = dearest + basis.mediaMicros
   return amount > amountMicrosMax ? amountMicrosMax : amount
 }

@@ -2,7 +2,7 @@ import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
-import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 
 /**
  * A content block. Results of tools, and documents made of blocks, hold blocks again, so the tree refers
@@ -20,6 +20,7 @@ function contentBlock(isTyped: boolean): Interest {
     ...(isTyped ? [['type', value('blockType')] as const] : []),
     ['source', { members: source }],
     ['file_id', names('file')],
+    ...Object.entries(cacheMembers),
   ])
   const block: Interest = { members }
   const blocks = anyOf(list(block), block)
@@ -32,10 +33,12 @@ function messageInterest(content: Interest, own: Readonly<Record<string, Interes
   return object({
     ...modelMembers,
     ...own,
+    ...cacheMembers,
     stream: value('stream'),
     max_tokens: value('cap'),
     system: content,
     messages: list(object({ content })),
+    tools: list(object(cacheMembers)),
     container: anyOf(
       names('container'),
       object({ id: names('container'), skills: list(object({ skill_id: names('skill') })) }),

@@ -4,7 +4,7 @@ import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { findField, readString } from '../read-field.ts'
-import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
 
@@ -21,6 +21,7 @@ const contentPart = object({
   document_url: base64('document'),
   file: object({ file_data: base64('document'), file_id: names('file') }),
   file_id: names('file'),
+  ...cacheMembers,
 })
 
 /** Gemini's own options, as its OpenAI endpoint takes them. */
@@ -29,13 +30,17 @@ const geminiOptions = object({ cached_content: names('cachedContent') })
 const request = object({
   ...modelMembers,
   ...tierMembers,
+  ...cacheMembers,
   stream: value('stream'),
   stream_options: streamOptionsInterest,
   max_tokens: value('cap'),
   max_completion_tokens: value('otherCap'),
   n: value('candidates'),
   audio: span('audioOut'),
-  messages: list(object({ content: list(contentPart), audio: object({ id: names('audio') }) })),
+  messages: list(
+    object({ ...cacheMembers, content: list(contentPart), audio: object({ id: names('audio') }) }),
+  ),
+  tools: list(object({ ...cacheMembers, function: object(cacheMembers) })),
   google: geminiOptions,
   extra_body: object({ google: geminiOptions }),
 })

@@ -15,7 +15,7 @@ import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { readBoolean } from '../read-field.ts'
-import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
@@ -25,10 +25,12 @@ const inputPart = object({
   file_data: base64('document'),
   file_url: base64('document'),
   input_audio: object({ data: base64('audio') }),
+  ...cacheMembers,
 })
 
 /** Outputs of tools hold pictures too, and so do earlier answers that the client sends back. */
 const inputItem = object({
+  ...cacheMembers,
   id: names('item'),
   type: value('itemType'),
   role: value('itemRole'),
@@ -45,6 +47,7 @@ const files = list(names('file'))
 
 /** A tool, and what it looks things up in. */
 export const tool = object({
+  ...cacheMembers,
   type: value('toolType'),
   model: value('toolModel'),
   container: anyOf(names('container'), object({ file_ids: files, skills })),
@@ -56,6 +59,7 @@ export const tool = object({
 const responsesRequest = object({
   ...modelMembers,
   ...tierMembers,
+  ...cacheMembers,
   stream: value('stream'),
   background: value('background'),
   store: value('store'),

@@ -1,0 +1,118 @@
+import t, { type Test } from 'tap'
+import { send } from '../fixtures/http-client.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway } from '../fixtures/test-gateway.ts'
+
+const message = JSON.stringify({
+  type: 'message',
+  model: 'm',
+  content: [{ type: 'text', text: 'x' }],
+  usage: { input_tokens: 0, cache_creation_input_tokens: 1000, output_tokens: 0 },
+})
+
+/** Three thousand bytes are a thousand tokens: 1 rouble read, 1.25 kept for five minutes, 2 for an hour. */
+const words = 'x'.repeat(3000)
+const minutes = { cache_control: { type: 'ephemeral' } }
+const fiveMinutes = { cache_control: { type: 'ephemeral', ttl: '5m' } }
+const hour = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+
+const price = {
+  outputTokensMax: 1,
+  rubPerMillion: { input: '1000', cacheWrite5m: '1250', cacheWrite1h: '2000', output: '1' },
+}
+
+async function start(t: Test, rub: number) {
+  const upstream = await startRawUpstream(t, () =>
+    plainAnswer(200, ['content-type', 'application/json'], message),
+  )
+  const dialects = {
+    openai: { baseUrl: `${upstream.origin}/v1` },
+    anthropic: { baseUrl: `${upstream.origin}/v1` },
+  }
+  const gateway = await startTestGateway(t, {
+    rub,
+    config: {
+      providers: { somebody: { credentials: ['c'], dialects } },
+      models: { m: { provider: 'somebody', ...price }, 'gpt-9': { provider: 'somebody', ...price } },
+    },
+  })
+  const ask = (path: string, body: object) =>
+    send(gateway.url + path, {
+      headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', 'application/json'],
+      body: JSON.stringify(body),
+    })
+  return { upstream, gateway, ask }
+}
+
+const plain = { model: 'm', max_tokens: 1, messages: [{ role: 'user', content: words }] }
+const block = { type: 'text', text: words }
+const inBlock = (own: object): object => ({
+  model: 'm',
+  max_tokens: 1,
+  messages: [{ role: 'user', content: [{ ...block, ...own }] }],
+})
+const inResult = {
+  model: 'm',
+  max_tokens: 1,
+  messages: [
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'x', content: [{ ...block, ...hour }] }] },
+  ],
+}
+
+await t.test('what is to be kept in a cache is held for at the price of writing it there', async t => {
+  // More than reading costs, with room for the body's other bytes, and less than writing for an hour.
+  const { upstream, ask, gateway } = await start(t, 1.6)
+  for (const [path, body] of [
+    ['/v1/messages', inBlock(hour)],
+    ['/v1/messages', { ...plain, ...hour }],
+    ['/v1/messages', { ...plain, system: [{ type: 'text', text: 'Be brief.', ...hour }] }],
+    ['/v1/messages', { ...plain, tools: [{ name: 'f', input_schema: {}, ...hour }] }],
+    ['/v1/messages', inResult],
+    ['/v1/chat/completions', inBlock(hour)],
+    ['/v1/chat/completions', { ...plain, ...hour }],
+    ['/v1/chat/completions', { ...plain, messages: [{ ...plain.messages[0], ...hour }] }],
+    ['/v1/chat/completions', { ...plain, tools: [{ type: 'function', function: {}, ...hour }] }],
+    ['/v1/responses', { model: 'm', max_output_tokens: 1, input: [{ content: [{ ...block, ...hour }] }] }],
+    ['/somebody/v1/things', inBlock(hour)],
+    ['/v1/messages/batches', { requests: [{ custom_id: 'a', params: inBlock(hour) }] }],
+  ] as const) {
+    t.equal((await ask(path, body)).status, 402, `${path} ${JSON.stringify(body).replace(words, '')}`)
+  }
+  t.equal(upstream.requests.length, 0)
+  t.same(await gateway.charges(), [])
+})
+
+await t.test('what is kept for five minutes is held for at less than for an hour', async t => {
+  for (const own of [minutes, fiveMinutes]) {
+    const poor = await start(t, 1.2)
+    t.equal((await poor.ask('/v1/messages', inBlock(own))).status, 402)
+    const rich = await start(t, 1.6)
+    const { status, requestId } = await rich.ask('/v1/messages', inBlock(own))
+    t.equal(status, 200)
+    t.match(await rich.gateway.chargeOf(requestId), { amount: '1.250000', flags: [] })
+  }
+})
+
+await t.test('what asks for nothing to be kept is held for as ever', async t => {
+  for (const body of [plain, inBlock({}), { ...plain, cache_control: null }]) {
+    const bytes = Buffer.byteLength(JSON.stringify(body))
+    const rub = (Math.ceil(bytes / 3) * 1000 + 1) / 1_000_000
+    const { ask } = await start(t, rub)
+    t.equal((await ask('/v1/messages', body)).status, 200)
+    const { ask: askWithLess } = await start(t, rub - 0.000001)
+    t.equal((await askWithLess('/v1/messages', body)).status, 402)
+  }
+})
+
+await t.test('many at once on money for one cost no more than there is', async t => {
+  const { gateway, ask } = await start(t, 2.2)
+  const answers = await Promise.all(Array.from({ length: 5 }, () => ask('/v1/messages', inBlock(hour))))
+  t.equal(answers.filter(({ status }) => status === 200).length, 1)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('models that write to their cache unasked are held for at that price', async t => {
+  const { ask } = await start(t, 1.2)
+  t.equal((await ask('/v1/chat/completions', { ...plain, model: 'gpt-9' })).status, 402)
+  t.equal((await ask('/v1/chat/completions', plain)).status, 200)
+})
