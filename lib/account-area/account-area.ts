@@ -22,6 +22,7 @@ import { deleteExpired } from './sign-in/expired-rows.ts'
 import { Identity } from './sign-in/identity.ts'
 import { SecondFactor } from './sign-in/second-factor.ts'
 import { Sessions } from './sign-in/sessions.ts'
+import { deleteUnconfirmed } from './sign-in/unconfirmed-users.ts'
 import { assets } from './view/assets.ts'
 
 interface AccountAreaOptions {
@@ -113,6 +114,16 @@ async function openSite(
   }
 }
 
+/** Deletes what is not to be kept any longer. */
+async function forget({ store, clock, log }: AccountAreaOptions): Promise<void> {
+  try {
+    await deleteExpired(store.users, clock)
+    await deleteUnconfirmed(store.users, clock)
+  } catch (error) {
+    log.error({ error }, 'sessions that are over and unconfirmed users could not be deleted')
+  }
+}
+
 /** Opens the account area on a port of its own. */
 export async function openAccountArea(options: AccountAreaOptions): Promise<AccountArea> {
   const { config, settings, log } = options
@@ -125,12 +136,11 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
     else void running.listener(request, response)
   })
   const url = await listener.listen(settings.listen)
-  const timer = setInterval(() => {
-    deleteExpired(options.store.users, options.clock).catch((error: unknown) =>
-      log.error({ error }, 'sessions that are over could not be deleted'),
-    )
-  }, 60 * minute)
+  const sweep = (): void => void forget(options)
+  const timer = setInterval(sweep, 60 * minute)
   timer.unref()
+  // A server that is started anew every night must forget, too.
+  sweep()
   let alerts: BalanceAlerts | undefined
   const close = async (waitMs = 0): Promise<void> => {
     clearInterval(timer)

@@ -65,6 +65,11 @@ export interface UserRows {
   createUser(user: UserRow, consents: readonly Consent[]): Promise<void>
   addConsents(userId: string, consents: readonly Consent[]): Promise<void>
   consents(userId: string): Promise<readonly Consent[]>
+  /**
+   * Removes users who signed up before a time, have not confirmed the e-mail, and whose accounts have neither
+   * money nor keys; answers how many. Such an account stays, with nothing personal about it.
+   */
+  deleteUnconfirmed(madeBefore: number, limit: number): Promise<number>
   /** The accounts of a user, the oldest first. */
   memberships(userId: string): Promise<readonly Membership[]>
   /** A secret of this store's own: the candidate becomes it when there is none yet. */

@@ -1,7 +1,7 @@
 import { applyOperations } from './postgres-apply.ts'
 import { postgresSettings } from './settings-schema.ts'
 import { postgresSpending } from './spending-schema.ts'
-import { postgresUsers } from './user-schema.ts'
+import { postgresUnconfirmed, postgresUsers } from './user-schema.ts'
 
 const tables = `
 CREATE TABLE users (
@@ -222,4 +222,5 @@ export const postgresMigrations: readonly string[] = [
   postgresUsers,
   postgresSettings,
   postgresSpending + applyOperations,
+  postgresUnconfirmed,
 ]

@@ -1,6 +1,6 @@
 import { sqliteSettings } from './settings-schema.ts'
 import { sqliteSpending } from './spending-schema.ts'
-import { sqliteUsers } from './user-schema.ts'
+import { sqliteUnconfirmed, sqliteUsers } from './user-schema.ts'
 
 /** Marks a file as this program's store: "gtwy". */
 export const applicationId = 0x67747779
@@ -185,4 +185,11 @@ ALTER TABLE objects ADD COLUMN facts TEXT;
  * newer program is known by one number before a table of it is read. (Kysely's Migrator keeps its state in
  * tables of its own and is asynchronous, which the writer thread, where this runs, otherwise never is.)
  */
-export const migrations: readonly string[] = [first, jobs, sqliteUsers, sqliteSettings, sqliteSpending]
+export const migrations: readonly string[] = [
+  first,
+  jobs,
+  sqliteUsers,
+  sqliteSettings,
+  sqliteSpending,
+  sqliteUnconfirmed,
+]

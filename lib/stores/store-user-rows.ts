@@ -12,6 +12,7 @@ import type { Clock } from '../clock.ts'
 import { newId } from '../new-id.ts'
 import { accountEmail } from './account-rules.ts'
 import type { StoreQueries } from './store-queries.ts'
+import { removeUnconfirmed, selectUnconfirmed } from './unconfirmed-users.ts'
 import { countRows, deleteRows, insertRow, selectRows, updateRows } from './user-tables.ts'
 import type { SqlStatement } from './user-tables.ts'
 
@@ -98,6 +99,14 @@ export class StoreUserRows implements UserRows {
       'SELECT kind, version, language, address, at FROM user_consents WHERE user_id = ? ORDER BY at, kind',
       [userId],
     )
+  }
+
+  async deleteUnconfirmed(madeBefore: number, limit: number): Promise<number> {
+    let count = 0
+    for (const { id } of await this.#read(selectUnconfirmed(madeBefore, limit))) {
+      count += (await this.#options.change(removeUnconfirmed(String(id), madeBefore))).length
+    }
+    return count
   }
 
   memberships(userId: string): Promise<readonly Membership[]> {

@@ -94,3 +94,27 @@ export const postgresUsers = `${userTables('BIGINT', '')}${consentTables('BIGINT
 CREATE TRIGGER user_consents_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON user_consents
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('consents are append-only');
 `
+
+const isOfUnconfirmed = `EXISTS (SELECT 1 FROM users
+  WHERE id = OLD.user_id AND email = 'unconfirmed-' || id || '@deleted.invalid')`
+
+/** The step that lets a SQLite store forget who never confirmed the e-mail: all other consents stay. */
+export const sqliteUnconfirmed = `
+DROP TRIGGER user_consents_stay;
+CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents WHEN NOT ${isOfUnconfirmed}
+BEGIN SELECT RAISE(ABORT, 'consents are append-only'); END;
+`
+
+/** The same for a PostgreSQL store. */
+export const postgresUnconfirmed = `
+DROP TRIGGER user_consents_stay ON user_consents;
+CREATE TRIGGER user_consents_stay_as_they_are BEFORE UPDATE OR TRUNCATE ON user_consents
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('consents are append-only');
+CREATE FUNCTION refuse_to_forget_consents() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF ${isOfUnconfirmed} THEN RETURN OLD; END IF;
+  RAISE EXCEPTION 'consents are append-only';
+END $$;
+CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents
+  FOR EACH ROW EXECUTE FUNCTION refuse_to_forget_consents();
+`

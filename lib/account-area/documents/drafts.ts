@@ -29,7 +29,7 @@ Requests are sent to providers outside Russia. Do not send personal data of othe
 You may stop at any time. What is left of the balance is returned on application.`,
   },
   personalData: {
-    version: '2026-11-draft',
+    version: '2026-11-22-draft',
     ru: `# Согласие на обработку персональных данных (черновик)
 
 Этот текст — черновик, который поставляется с программой. Владелец сервиса обязан заменить его согласием по статье 9 Федерального закона № 152-ФЗ: назвать себя, свой адрес и срок.
@@ -40,7 +40,7 @@ You may stop at any time. What is left of the balance is returned on application
 
 Действия: сбор, запись, хранение, уточнение, использование, блокирование, удаление, с использованием средств автоматизации. Данные хранятся в базе владельца сервиса.
 
-Согласие действует до его отзыва. Отозвать его можно письмом владельцу сервиса; после отзыва учётная запись закрывается.`,
+Согласие действует до его отзыва. Отозвать его можно письмом владельцу сервиса; после отзыва учётная запись закрывается. Если адрес почты не подтверждён за неделю, данные удаляются.`,
     en: `# Consent to the processing of personal data (draft)
 
 This text is a draft that comes with the program. The operator of the service must replace it with a consent under article 9 of Federal Law 152-FZ: naming themselves, their address and the term.
@@ -51,6 +51,6 @@ Purposes: to make an account, to give access to the service, to settle accounts 
 
 Actions: collection, recording, storage, correction, use, blocking and deletion, by automated means. The data are kept in the database of the operator.
 
-The consent holds until it is withdrawn, which can be done by a letter to the operator; the account is closed then.`,
+The consent holds until it is withdrawn, which can be done by a letter to the operator; the account is closed then. If the e-mail address is not confirmed within a week, the data are deleted.`,
   },
 }
