@@ -11,6 +11,7 @@ import { AnswerBytes } from './answer-bytes.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
 import { objectNamed } from './named-objects.ts'
 import { KeptUsages } from './kept-usages.ts'
+import { searchesApart } from './measure.ts'
 import type { AnswerMeasure } from './measure.ts'
 import { TextSample } from './text-sample.ts'
 import { UsageFields } from './usage-fields.ts'
@@ -97,7 +98,8 @@ export abstract class AnswerReader implements UsageReader {
   }
 
   #read(): UsageReading {
-    const { lines, details } = this.measure()
+    const { lines: told, details } = this.measure()
+    const lines = searchesApart(told)
     const isZero = lines.every(line => Object.values(line.meters).every(units => units === 0))
     const isOdd = isZero && lines.length > 0 && this.#isTerminal && !this.hasError && !this.isFree
     if (isOdd) this.flags.add('usage_zero')

@@ -53,3 +53,16 @@ export function addUsed(meters: Meters, meter: Meter, units: number | undefined)
 export function addDetail(details: Record<string, number>, name: string, units: number | undefined): void {
   if (units !== undefined && units > 0) details[name] = (details[name] ?? 0) + units
 }
+
+/** A tier is one of tokens: what was searched has its own price in each, so it stands in a line of its own. */
+export function searchesApart(lines: readonly UsageLine[]): readonly UsageLine[] {
+  return lines.flatMap((line): readonly UsageLine[] => {
+    const { searches, ...meters } = line.meters
+    if (line.tier === undefined || searches === undefined) return [line]
+    const { tier: _, ...others } = line
+    return [
+      { ...line, meters },
+      { ...others, meters: { searches } },
+    ]
+  })
+}

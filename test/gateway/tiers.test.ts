@@ -42,6 +42,7 @@ async function start(t: Test, rub: number, answer?: Buffer, document = priority)
           provider: 'somebody',
           outputTokensMax: 100,
           rubPerMillion: { input: '1', output: '1000' },
+          rubPerUnit: { searches: '1' },
           factors: { flex: '0.5', priority: '2', fast: '2', us: '1.1' },
         },
       },
@@ -151,3 +152,31 @@ await t.test(
     }
   },
 )
+
+await t.test('searches cost the same in every tier', async t => {
+  for (const [tier, expected] of [
+    ['flex', '2.050005'],
+    ['default', '2.100010'],
+    ['priority', '2.200020'],
+  ] as const) {
+    const document = JSON.stringify({
+      ...JSON.parse(priority),
+      service_tier: tier,
+      usage: { ...usage, num_search_queries: 2 },
+    })
+    const { gateway, ask } = await start(t, 10, undefined, document)
+    const { requestId } = await ask('/v1/chat/completions', { ...chat, service_tier: tier })
+    t.match(await gateway.chargeOf(requestId), { amount: expected, flags: [], usage: { searches: 2 } }, tier)
+    t.same(await gateway.breaches(), [])
+  }
+  const used = { input_tokens: 0, output_tokens: 100, inference_geo: 'us', speed: 'fast' }
+  const document = JSON.stringify({
+    type: 'message',
+    model: 'm',
+    content: [{ type: 'text', text: 'x' }],
+    usage: { ...used, server_tool_use: { web_search_requests: 3 } },
+  })
+  const { gateway, ask } = await start(t, 10, undefined, document)
+  const { requestId } = await ask('/v1/messages', { ...chat, max_tokens: 100, speed: 'fast' })
+  t.match(await gateway.chargeOf(requestId), { amount: '3.220000', flags: [], usage: { searches: 3 } })
+})
