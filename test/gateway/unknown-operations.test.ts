@@ -164,3 +164,21 @@ await t.test('what a path we do not know is asked to read must be the own', asyn
   }
   t.equal(upstream.requests.length, 0)
 })
+
+await t.test('a model in the path is not asked for at the price of the one in the body', async t => {
+  for (const isolation of ['strict', 'off'] as const) {
+    const { upstream, gateway, ask } = await start(t, isolation)
+    for (const path of [
+      '/somebody/v1/engines/other-model/completions',
+      '/somebody/v1/engines/other-model/chat/completions',
+      '/somebody/v1/deployments/other-model/chat/completions',
+      '/somebody/v1/Engines/other-model/completions',
+      '/v1/engines/other-model/completions',
+    ]) {
+      const { status } = await ask('POST', path, '{"model":"some-model"}')
+      t.ok(status === 501 || status === 404, `${path}: ${status}`)
+    }
+    t.equal(upstream.requests.length, 0)
+    t.same(await gateway.charges(), [])
+  }
+})

@@ -38,6 +38,9 @@ const unsupported: readonly (readonly [string, string])[] = [
   ['threads', 'Threads are not in this release; use /v1/responses.'],
   ['evals', 'Evals are not in this release.'],
   ['conversations', 'Conversations are not in this release; use previous_response_id.'],
+  // A model in the path wins over the one in the body, by which prices are found.
+  ['engines', 'Engines are not in this release; name the model in the body.'],
+  ['deployments', 'Deployments are not in this release; name the model in the body.'],
   ['fine_tuning', 'Fine-tuning is not in this release.'],
 ]
 

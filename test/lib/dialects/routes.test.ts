@@ -46,6 +46,8 @@ const openaiRows: readonly Row[] = [
   ['GET', '/evals', 'evals', 'refused'],
   ['POST', '/conversations', 'conversations', 'refused'],
   ['POST', '/fine_tuning/jobs', 'fine_tuning', 'refused'],
+  ['POST', '/engines/dear/completions', 'engines', 'refused'],
+  ['POST', '/deployments/dear/chat/completions', 'deployments', 'refused'],
 ]
 
 const anthropicRows: readonly Row[] = [
