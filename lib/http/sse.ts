@@ -1,10 +1,14 @@
+import { PieceList } from './piece-list.ts'
+
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 const colon = 0x3a
 const space = 0x20
+const lineEnd = Buffer.from('\n')
+const nothing = Buffer.alloc(0)
 
 interface SseOptions {
-  /** Events longer than this are skipped and counted; 32 MB unless said. */
+  /** Events longer than this, with all that is no data, are skipped and counted; 32 MB unless said. */
   readonly eventBytesMax?: number
 }
 
@@ -16,11 +20,12 @@ export class SseParser {
   readonly #onEvent: (event: string, data: Buffer) => void
   readonly #eventBytesMax: number
   /** The line under way, where a chunk ended inside it. */
-  #pieces: Buffer[] = []
+  readonly #line = new PieceList()
+  #isInLine = false
   #event = ''
-  #data: Buffer[] = []
-  /** Bytes held for the event under way. */
-  #heldBytes = 0
+  readonly #data = new PieceList()
+  /** Bytes of the event under way. Those of comments count too: the chunks they came in are held with its data. */
+  #eventBytes = 0
   #isSkipping = false
   #isFirstLine = true
   #isLineFeedDue = false
@@ -33,7 +38,7 @@ export class SseParser {
 
   /** No event is under way: another one may be appended here. */
   get isAtBoundary(): boolean {
-    return this.#pieces.length === 0 && this.#data.length === 0 && this.#event === '' && !this.#isSkipping
+    return !this.#isInLine && this.#data.pieces.length === 0 && this.#event === '' && !this.#isSkipping
   }
 
   /** Events skipped because they were too long. */
@@ -66,38 +71,37 @@ export class SseParser {
 
   /** Hands over a last event that lacks its blank line. */
   end(): void {
-    if (this.#pieces.length > 0) this.#endLine(Buffer.alloc(0), 0, 0)
+    if (this.#isInLine) this.#endLine(nothing, 0, 0)
     this.#endEvent()
   }
 
   #hold(piece: Buffer): void {
-    this.#pieces.push(piece)
-    if (this.#isSkipping) this.#pieces.length = 1
-    else this.#count(piece.length)
+    this.#isInLine = true
+    this.#count(piece.length)
+    if (!this.#isSkipping) this.#line.push(piece)
   }
 
   #count(bytes: number): void {
-    this.#heldBytes += bytes
-    if (this.#isSkipping || this.#heldBytes <= this.#eventBytesMax) return
+    this.#eventBytes += bytes
+    if (this.#isSkipping || this.#eventBytes <= this.#eventBytesMax) return
     this.#isSkipping = true
     this.#oversizedCount += 1
-    this.#data = []
-    this.#pieces.length = Math.min(this.#pieces.length, 1)
+    this.#data.take()
+    this.#line.take()
   }
 
   #endLine(chunk: Buffer, start: number, end: number): void {
-    if (this.#pieces.length === 0) {
+    this.#count(end - start)
+    if (!this.#isInLine) {
       this.#readLine(chunk, start, end)
       return
     }
-    // While an event is skipped the pieces are only a sign that the line is not blank.
-    const pieces = this.#pieces
-    this.#pieces = []
+    this.#isInLine = false
+    const line = this.#line.take()
     if (this.#isSkipping) return
-    for (const piece of pieces) this.#heldBytes -= piece.length
-    pieces.push(chunk.subarray(start, end))
-    const line = Buffer.concat(pieces)
-    this.#readLine(line, 0, line.length)
+    line.push(chunk.subarray(start, end))
+    const bytes = Buffer.concat(line)
+    this.#readLine(bytes, 0, bytes.length)
   }
 
   #readLine(bytes: Buffer, lineStart: number, end: number): void {
@@ -109,24 +113,26 @@ export class SseParser {
     if (start >= end) {
       this.#endEvent()
     } else if (isField(bytes, start, end, 'data')) {
-      const from = valueStart(bytes, start + 4, end)
-      this.#count(end - from)
-      if (!this.#isSkipping) this.#data.push(bytes.subarray(from, end))
+      if (!this.#isSkipping) this.#addData(bytes.subarray(valueStart(bytes, start + 4, end), end))
     } else if (isField(bytes, start, end, 'event')) {
       this.#event = bytes.toString('utf8', valueStart(bytes, start + 5, end), end)
     }
   }
 
+  #addData(line: Buffer): void {
+    if (this.#data.pieces.length > 0) this.#data.push(lineEnd)
+    this.#data.push(line)
+  }
+
   #endEvent(): void {
-    const data = this.#data
     const event = this.#event
     this.#event = ''
-    this.#heldBytes = 0
+    this.#eventBytes = 0
     this.#isSkipping = false
-    if (data.length === 0) return
-    this.#data = []
-    const first = data[0]
-    this.#onEvent(event, data.length === 1 && first !== undefined ? first : joinLines(data))
+    if (this.#data.pieces.length === 0) return
+    const data = this.#data.take()
+    const [first] = data
+    this.#onEvent(event, data.length === 1 && first !== undefined ? first : Buffer.concat(data))
   }
 }
 
@@ -143,13 +149,4 @@ function valueStart(bytes: Buffer, nameEnd: number, end: number): number {
   if (nameEnd >= end) return end
   const afterColon = nameEnd + 1
   return afterColon < end && bytes[afterColon] === space ? afterColon + 1 : afterColon
-}
-
-function joinLines(lines: readonly Buffer[]): Buffer {
-  const parts: Buffer[] = []
-  for (const line of lines) {
-    if (parts.length > 0) parts.push(Buffer.from('\n'))
-    parts.push(line)
-  }
-  return Buffer.concat(parts)
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { SseParser } from '../../../lib/http/sse.ts'
+import { memoryInUse } from '../../faults/memory-in-use.ts'
 
 type Event = readonly [event: string, data: string]
 
@@ -128,3 +129,38 @@ await t.test('events that are too long are skipped and counted, and the next one
     t.equal(parser.isAtBoundary, true)
   }
 })
+
+await t.test('what an event takes up does not depend on how finely it is cut', async t => {
+  // Each piece is a Buffer of its own, which takes up a hundred times the byte in it.
+  const held = heldBy(parser => {
+    parser.push(Buffer.from('data: '))
+    for (let index = 0; index < 300_000; index += 1) parser.push(Buffer.from('a'))
+  })
+  t.ok(held < 10_000_000, `a line of 300,000 bytes, one by one: ${held} bytes are held`)
+  const lines = Buffer.from('data:\n'.repeat(1000))
+  const heldByLines = heldBy(parser => {
+    for (let index = 0; index < 300; index += 1) parser.push(lines)
+  })
+  t.ok(heldByLines < 10_000_000, `300,000 lines without a byte of data: ${heldByLines} bytes are held`)
+})
+
+await t.test('an event that never ends is given up, whatever its lines are', async t => {
+  for (const line of ['data:\n', ': nothing\n', 'id: 1\ndata:1\n']) {
+    const data: string[] = []
+    const parser = new SseParser((_event, text) => data.push(text.toString()), { eventBytesMax: 1000 })
+    for (let index = 0; index < 1000; index += 1) parser.push(Buffer.from(line))
+    t.equal(parser.oversizedCount, 1, JSON.stringify(line))
+    parser.push(Buffer.from('\ndata: next\n\n'))
+    t.same(data, ['next'])
+  }
+})
+
+/** What a parser holds after it was fed. */
+function heldBy(feed: (parser: SseParser) => void): number {
+  const parser = new SseParser(() => undefined)
+  const before = memoryInUse()
+  feed(parser)
+  const held = memoryInUse() - before
+  parser.end()
+  return held
+}
