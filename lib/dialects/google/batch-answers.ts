@@ -2,6 +2,7 @@ import type { Interest } from '../../http/json-scan.ts'
 import type { BatchSum } from '../batch-sum.ts'
 import { list, object, span, value } from '../interest.ts'
 import { UsageFields } from '../usage-fields.ts'
+import { groundingInterest } from './grounding.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 
 /** Where one answer of a batch says what it used, under names with a prefix. */
@@ -11,7 +12,7 @@ export function answerInterest(prefix = ''): Interest {
     // Of embeddings, the number alone.
     tokencount: value(`${prefix}count`),
     modelversion: value(`${prefix}version`),
-    candidates: list(object({ groundingmetadata: object({ websearchqueries: value(`${prefix}queries`) }) })),
+    candidates: list(object({ groundingmetadata: groundingInterest(prefix) })),
   })
   return { ...span(`${prefix}answer`), ...answer }
 }
@@ -25,11 +26,4 @@ export function addAnswer(sum: BatchSum, name: string, found: unknown, flags: Se
   if (measure === undefined) return false
   sum.add({ meters: measure.meters, tier: 'batch' }, measure.details)
   return true
-}
-
-/** Gemini 2 bills a grounded prompt once, Gemini 3 every different query. */
-export function countQueries(queries: unknown, model: string | undefined): number {
-  if (!Array.isArray(queries)) return 0
-  const count = new Set(queries.filter(query => typeof query === 'string' && query.trim() !== '')).size
-  return /^(?:models\/)?gemini-[12]\b/.test(model ?? '') ? Math.min(1, count) : count
 }

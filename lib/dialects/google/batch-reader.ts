@@ -6,7 +6,8 @@ import { batchReading, BatchResultsReader, lastValue } from '../batch-results.ts
 import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
 import { list, object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { addAnswer, answerInterest, countQueries } from './batch-answers.ts'
+import { addAnswer, answerInterest } from './batch-answers.ts'
+import { Grounding } from './grounding.ts'
 
 /** What came of the requests; it may stand at two places, or at both. */
 function output(place: string): ReturnType<typeof object> {
@@ -38,9 +39,16 @@ class Output {
   /** Answers to requests, and those that say what they used. */
   answers = 0
   counted = 0
+  grounding = new Grounding()
 
   get isEmpty(): boolean {
     return this.file === '' && this.answers === 0
+  }
+
+  /** An answer has ended, or another one begins. */
+  addSearches(model: string | undefined): void {
+    this.sum.addSearches(undefined, this.grounding.count(model))
+    this.grounding = new Grounding()
   }
 }
 
@@ -59,6 +67,7 @@ export class GoogleBatchReader extends AnswerReader {
   override end(): UsageReading {
     const { isTerminal } = super.end()
     const output = [...this.#outputs.values()].find(({ isEmpty }) => !isEmpty) ?? new Output()
+    output.addSearches(this.model)
     const job = this.objectId === '' ? undefined : this.#sighting(output)
     if (output.answers > output.counted) this.flags.add('usage_missing')
     const sum = job?.state === 'done' && job.resultsPath === undefined ? output.sum : new BatchSum()
@@ -71,12 +80,14 @@ export class GoogleBatchReader extends AnswerReader {
     const [place = '', what = ''] = name.split(':')
     const output = this.#outputs.get(place)
     if (output === undefined) return
-    if (what === 'queries') output.sum.addSearches(undefined, countQueries(value, this.model))
-    else if (what === 'file' && typeof value === 'string') {
+    if (output.grounding.take(what, value)) return
+    if (what === 'file' && typeof value === 'string') {
       output.file = value
       this.nameObject('file', value, { resultsOf: this.context.object?.id ?? this.objectId })
-    } else if (what === 'answer') output.answers += 1
-    else if (addAnswer(output.sum, what, value, this.flags)) output.counted += 1
+    } else if (what === 'answer') {
+      output.answers += 1
+      output.addSearches(this.model)
+    } else if (addAnswer(output.sum, what, value, this.flags)) output.counted += 1
   }
 
   protected override measure(): AnswerMeasure {
@@ -103,12 +114,9 @@ export class GoogleBatchFileReader extends BatchResultsReader {
 
   protected override takeResult({ findings }: ScanResult): void {
     const version = lastValue(findings, 'version')
-    for (const { name } of findings) {
-      if (name !== 'queries') continue
-      const model = typeof version === 'string' ? version : undefined
-      this.sum.addSearches(undefined, countQueries(lastValue(findings, name), model))
-      break
-    }
+    const grounding = new Grounding()
+    for (const { name, raw } of findings) grounding.take(name, raw && JSON.parse(raw.toString('utf8')))
+    this.sum.addSearches(undefined, grounding.count(typeof version === 'string' ? version : undefined))
     const name = findings.some(finding => finding.name === 'tokens') ? 'tokens' : 'count'
     const isAnswer = findings.some(finding => finding.name === 'answer' && finding.type === 'object')
     const isCounted = addAnswer(this.sum, name, lastValue(findings, name), this.flags)

@@ -8,10 +8,8 @@ import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { factsFrom, googleTier } from '../request-facts.ts'
 import { content, contents, tools } from './content-request.ts'
+import { Grounding, groundingInterest } from './grounding.ts'
 import { generateNames, measureMetadata, readTier } from './usage-metadata.ts'
-
-/** More different searches than any answer makes. */
-const queriesMax = 1000
 
 const request = object({
   ...googleTier,
@@ -46,11 +44,7 @@ const chunk = object({
     object({
       finishreason: value('finish'),
       content: object({ parts: list(part) }),
-      groundingmetadata: object({
-        websearchqueries: list(value('query')),
-        imagesearchqueries: list(value('imageQuery')),
-        groundingchunks: list(object({ maps: span('maps') })),
-      }),
+      groundingmetadata: groundingInterest(),
     }),
   ),
 })
@@ -59,8 +53,7 @@ const chunk = object({
 const answer = anyOf(chunk, list(chunk))
 
 class GenerateContentReader extends AnswerReader {
-  readonly #queries = new Set<string>()
-  #hasMaps = false
+  readonly #grounding = new Grounding()
   #candidatesMost = 0
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
@@ -70,15 +63,7 @@ class GenerateContentReader extends AnswerReader {
   protected override onValue(name: string, value: unknown): void {
     if (name === 'finish') {
       if (value !== '') this.markTerminal()
-    } else if (name === 'maps') this.#hasMaps = true
-    else if (
-      (name === 'query' || name === 'imageQuery') &&
-      typeof value === 'string' &&
-      value.trim() !== ''
-    ) {
-      // The same words may be looked for on pages and in pictures.
-      if (this.#queries.size < queriesMax) this.#queries.add(`${name} ${value}`)
-    }
+    } else this.#grounding.take(name, value)
   }
 
   protected override onUsage(_name: string, value: object): void {
@@ -93,22 +78,12 @@ class GenerateContentReader extends AnswerReader {
     if (usage === undefined || measure === undefined) return { lines: [], details: {} }
     const last = usage.number('candidatesTokenCount') ?? 0
     if (last < this.#candidatesMost) this.flags.add('usage_decreased')
-    addUsed(measure.meters, 'searches', this.#countSearches())
+    addUsed(measure.meters, 'searches', this.#grounding.count(this.model))
     const tier = readTier(usage)
     return {
       lines: [{ meters: measure.meters, ...(tier !== undefined && { tier }) }],
       details: measure.details,
     }
-  }
-
-  /**
-   * Gemini 2 bills a grounded prompt once, and once more for its maps; Gemini 3 every different query, of which
-   * those to maps are not told. No usage field tells.
-   */
-  #countSearches(): number {
-    const isByPrompt = /^gemini-[12]\b/.test(this.model ?? '')
-    const maps = this.#hasMaps ? 1 : 0
-    return isByPrompt ? Math.min(1, this.#queries.size) + maps : Math.max(maps, this.#queries.size)
   }
 }
 

@@ -106,7 +106,9 @@ class InteractionsReader extends AnswerReader {
 function countSearches(usage: UsageFields): number {
   let searches = 0
   for (const tool of usage.items('grounding_tool_count')) {
-    if (tool.text('type')?.includes('search') === true) searches += tool.count('count') ?? 0
+    const type = tool.text('type') ?? ''
+    // Maps are billed as searches are; what is retrieved from the own files is not.
+    if (type.includes('search') || type.includes('maps')) searches += tool.count('count') ?? 0
   }
   return searches
 }

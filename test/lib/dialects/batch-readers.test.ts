@@ -79,6 +79,34 @@ await t.test('google: an output that stands in both places counts once, and sear
   t.match(reading.job, { kind: 'batch', id: 'batches/b', state: 'done' })
 })
 
+await t.test(
+  'google: what was looked up on maps and in pictures is counted, each answer for itself',
+  async t => {
+    const answer = (groundingMetadata: object): object => ({
+      response: {
+        usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 2, totalTokenCount: 6 },
+        candidates: [{ groundingMetadata }],
+        modelVersion: 'gemini-2.5-flash',
+      },
+    })
+    const maps = { groundingChunks: [{ maps: { uri: 'u' } }, { maps: { uri: 'v' } }] }
+    const answers = [
+      answer(maps),
+      answer({ webSearchQueries: ['a', 'b'], ...maps }),
+      answer({}),
+      answer({ imageSearchQueries: ['a'] }),
+    ]
+    const searched = [{ meters: { searches: 4 } }]
+    t.match(read(google, true, answers).lines.slice(1), searched)
+    const metadata = { model: 'models/gemini-2.5-flash', state: 'BATCH_STATE_SUCCEEDED' }
+    const response = { inlinedResponses: { inlinedResponses: answers } }
+    t.match(
+      read(google, false, [{ name: 'batches/b', metadata, done: true, response }]).lines.slice(1),
+      searched,
+    )
+  },
+)
+
 await t.test('google: answers that do not say what they used are told', async t => {
   const response = { inlinedResponses: { inlinedResponses: [{ response: { embedding: { values: [1] } } }] } }
   const reading = read(google, false, [{ name: 'batches/b', done: true, response }])

@@ -13,7 +13,11 @@ const usage = {
   total_output_tokens: 13,
   total_tool_use_tokens: 7,
   total_thought_tokens: 200,
-  grounding_tool_count: [{ type: 'google_search', count: 2 }],
+  grounding_tool_count: [
+    { type: 'google_search', count: 1 },
+    { type: 'google_maps', count: 1 },
+    { type: 'retrieval', count: 5 },
+  ],
 }
 const line = { meters: { cachedInput: 5, imageInput: 12, input: 10, output: 213, searches: 2 } }
 
