@@ -68,6 +68,8 @@ export interface SessionContext {
   readonly providerKind: string
   /** The model's price counts seconds of sound, so usage is told in them where the provider does. */
   readonly isPricedBySecond: boolean
+  /** As the provider knows it. */
+  readonly model: string
 }
 
 /** Reads the messages of one session in both directions. */

@@ -29,7 +29,11 @@ export function meterSession(exchange: Exchange, context: SessionContext): Sessi
   const protocol = match.operation.session
   if (price === undefined || protocol === undefined) return undefined
   const meter = new SessionMeter({
-    reader: protocol.createReader({ providerKind: provider.kind, isPricedBySecond: isPricedBySecond(price) }),
+    reader: protocol.createReader({
+      providerKind: provider.kind,
+      isPricedBySecond: isPricedBySecond(price),
+      model: upstreamModelName,
+    }),
     money: new SessionMoney(exchange, { ...context, price }),
     conversation: new Conversation(context.config.hold.bytesPerToken, request.textBytes, request.context),
     model: {

@@ -243,3 +243,47 @@ await t.test('an error that bears the id of a response does not give back what i
   await settledCharges(gateway)
   t.same(await gateway.breaches(), [])
 })
+
+await t.test('what a live session looks up is billed with its turn, and with no other', async t => {
+  const gateway = await startSessionGateway(
+    t,
+    ({ socket }) => {
+      const say = (event: unknown): void => socket.send(JSON.stringify(event))
+      const usageMetadata = { promptTokenCount: 400, totalTokenCount: 400 }
+      const groundingMetadata = {
+        webSearchQueries: ['weather', 'news', 'weather'],
+        groundingChunks: [{ web: { uri: 'u' } }, { maps: { uri: 'v' } }],
+      }
+      socket.once('message', () => {
+        say({ serverContent: { modelTurn: { parts: [{ text: 'x' }] }, groundingMetadata } })
+        say({ serverContent: { turnComplete: true }, usageMetadata })
+        say({ serverContent: { turnComplete: true }, usageMetadata })
+      })
+    },
+    {
+      config: {
+        models: {
+          'gemini-live': {
+            provider: 'google',
+            outputTokensMax: 1000,
+            rubPerMillion,
+            rubPerUnit: { searches: '3' },
+          },
+        },
+      },
+    },
+  )
+  const client = await openSession(t, gateway.liveUrl, { key: gateway.key })
+  client.send({ setup: { model: 'models/gemini-live' } })
+  await until(() => client.received.filter(text => text.includes('usageMetadata')).length === 2)
+  client.socket.close()
+  const charges = await settledCharges(gateway)
+  t.same(
+    charges.map(({ amount, flags }) => [amount, flags]),
+    [
+      ['6.400000', []],
+      ['0.400000', []],
+    ],
+  )
+  t.same(await gateway.breaches(), [])
+})

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import { list, object, span, value } from '../interest.ts'
+import { addUsed } from '../measure.ts'
 import { findField, textOf } from '../read-field.ts'
 import {
   countOf,
@@ -14,6 +15,7 @@ import {
 } from '../session-message.ts'
 import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../session.ts'
 import { UsageFields } from '../usage-fields.ts'
+import { Grounding } from './grounding.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 
 const blob = object({ data: span('sound'), mimetype: value('soundType') })
@@ -48,7 +50,13 @@ const hertzMax = 48_000
 export class LiveReader implements SessionReader {
   readonly startsByItself = true
   readonly isSpoken = true
-  #isInTurn = false;
+  readonly #model: string
+  #isInTurn = false
+  #grounding = new Grounding()
+
+  constructor(model: string) {
+    this.#model = model
+  }
 
   *onClient(message: Buffer): Steps<ClientEvent> {
     const scan = yield* scanMessage(message, clientInterest, { foldUnderscores: true })
@@ -92,9 +100,11 @@ export class LiveReader implements SessionReader {
     }
     const output = outputOf(content)
     if (output.textBytes + output.audioSeconds > 0) events.push({ kind: 'output', ...output })
-    const usage = usageOf(event['usageMetadata'])
+    takeGrounding(this.#grounding, content['groundingMetadata'])
+    const usage = usageOf(event['usageMetadata'], this.#grounding.count(this.#model))
     if (content['turnComplete'] === true) {
       this.#isInTurn = false
+      this.#grounding = new Grounding()
       events.push({ kind: 'finished', ...(usage !== undefined && { usage }) })
     } else if (usage !== undefined) events.push({ kind: 'usage', usage })
     return events
@@ -105,7 +115,7 @@ function outputOf(content: Fields): { textBytes: number; audioSeconds: number } 
   let textBytes = lengthOf(fieldsOf(content['outputTranscription'])['text'])
   let audioSeconds = 0
   const parts = fieldsOf(content['modelTurn'])['parts']
-  for (const part of Array.isArray(parts) ? (parts as readonly unknown[]) : []) {
+  for (const part of itemsOf(parts)) {
     const { text, inlineData } = fieldsOf(part)
     textBytes += lengthOf(text)
     const { data, mimeType } = fieldsOf(inlineData)
@@ -121,12 +131,29 @@ function bytesPerSecond(types: readonly string[], hertzDefault: number): number 
   return Math.min(...(told.length > 0 ? told : [hertzDefault]), hertzMax) * 2
 }
 
-function usageOf(usage: unknown): TurnUsage | undefined {
+/** What the turn was looked up for; its usage does not tell. */
+function takeGrounding(grounding: Grounding, metadata: unknown): void {
+  const { webSearchQueries, imageSearchQueries, groundingChunks } = fieldsOf(metadata)
+  for (const [name, found] of [
+    ['query', webSearchQueries],
+    ['imageQuery', imageSearchQueries],
+  ] as const) {
+    for (const query of itemsOf(found)) grounding.take(name, query)
+  }
+  for (const chunk of itemsOf(groundingChunks)) if ('maps' in fieldsOf(chunk)) grounding.take('maps', chunk)
+}
+
+function itemsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function usageOf(usage: unknown, searches: number): TurnUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined
   const flags = new Set<string>()
   const fields = new UsageFields(usage, flags)
   const measured = measureMetadata(fields, liveNames)
   if (measured === undefined) return undefined
+  addUsed(measured.meters, 'searches', searches)
   const total = fields.count('totalTokenCount')
   const spoken =
     (fields.count('promptTokenCount') ?? 0) +

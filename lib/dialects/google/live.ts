@@ -67,5 +67,5 @@ export const live: Operation = {
     }),
   }),
   factsFromJson: factsFromSetup,
-  session: { beginsWithMessage: true, createReader: () => new LiveReader(), objectsIn: liveObjects },
+  session: { beginsWithMessage: true, createReader: ({ model }) => new LiveReader(model), objectsIn: liveObjects },
 }

@@ -3,7 +3,7 @@ import { runSteps } from '../../../lib/bodies/run-steps.ts'
 import { realtime } from '../../../lib/dialects/openai/realtime.ts'
 import { RealtimeReader } from '../../../lib/dialects/openai/realtime-reader.ts'
 
-const reader = new RealtimeReader({ providerKind: 'openai', isPricedBySecond: false })
+const reader = new RealtimeReader({ providerKind: 'openai', isPricedBySecond: false, model: '' })
 
 await t.test('a short message is read at once', t => {
   t.match(runSteps(reader.onClient(Buffer.from('{"type":"response.create","event_id":"x"}'))), {

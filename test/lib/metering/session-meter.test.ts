@@ -42,7 +42,7 @@ async function openMeter(t: Test) {
   })
   const context = { config: { hold: { bytesPerToken: 3, outputTokens: 10, mediaRub: {} } }, ledger, bus }
   const meter = new SessionMeter({
-    reader: new RealtimeReader({ providerKind: 'openai', isPricedBySecond: false }),
+    reader: new RealtimeReader({ providerKind: 'openai', isPricedBySecond: false, model: '' }),
     money: new SessionMoney(
       exchange as unknown as Context[0],
       { ...context, price: testPrice } as unknown as Context[1],
