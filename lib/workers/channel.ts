@@ -9,9 +9,10 @@ export interface Channel {
 /** What a channel needs of a process: this one, or one that it has forked. */
 interface LinkedProcess {
   readonly connected: boolean
+  readonly pid?: number | undefined
   send?(message: object, done: (error: Error | null) => void): boolean
   on(event: 'message', listener: (message: unknown) => void): unknown
-  once(event: 'disconnect' | 'exit', listener: () => void): unknown
+  once(event: 'disconnect' | 'exit' | 'error', listener: () => void): unknown
   disconnect?(): void
 }
 
@@ -34,6 +35,10 @@ export function processChannel(linked: LinkedProcess): Channel {
         listener()
       }
       linked.once('disconnect', close)
+      linked.once('error', () => {
+        // One that could not be started has no end to be told of.
+        if (linked.pid === undefined) close()
+      })
       // A process killed while a connection is handed to it may never be said to have disconnected; as long as
       // it is not, connections would be handed to it.
       linked.once('exit', () => {

@@ -102,7 +102,7 @@ class WorkerFront implements Front {
       const results = await Promise.allSettled(links.map(link => unlessGone(link, link.prepare(next))))
       const failed = results.find(result => result.status === 'rejected')
       if (failed !== undefined) {
-        await Promise.all(links.map(link => unlessGone(link, link.peer.ask('dropConfig'))))
+        await Promise.all(links.map(link => unlessGone(link, link.answered(link.peer.ask('dropConfig')))))
         throw failed.reason
       }
       this.#config = next
@@ -135,7 +135,8 @@ class WorkerFront implements Front {
   }
 
   readonly askAll: AskAll = async (name, ...values) => {
-    await Promise.all([...this.#links.values()].map(link => unlessGone(link, link.peer.ask(name, ...values))))
+    const links = [...this.#links.values()]
+    await Promise.all(links.map(link => unlessGone(link, link.answered(link.peer.ask(name, ...values)))))
   }
 
   async #drainLink(link: WorkerLink, drainMs: number, waitMs: number): Promise<void> {
@@ -171,14 +172,20 @@ class WorkerFront implements Front {
     return url
   }
 
-  #onEnded({ number, metrics }: WorkerLink, { code, signal, releasedHolds }: WorkerEnd): void {
-    this.#metrics.keep(metrics)
+  #onEnded(link: WorkerLink, { code, signal, error, releasedHolds }: WorkerEnd): void {
+    const { number } = link
+    this.#metrics.keep(link)
     const { log } = this.#options
     for (const hold of releasedHolds)
       log.warn({ worker: number, hold }, 'released a hold that a crash left open')
     if (this.#isClosing || !this.#hasListened) return
-    const waitMs = this.#restarts.plan(number, () => void this.#inTurn(() => this.#replace(number)))
-    log.error({ worker: number, code, signal, waitMs }, 'a worker has ended, and its exchanges with it')
+    const waitMs = this.#planReplacement(number)
+    const ending = { worker: number, code, signal, waitMs, ...(error !== undefined && { error }) }
+    log.error(ending, 'a worker has ended, and its exchanges with it')
+  }
+
+  #planReplacement(number: number): number {
+    return this.#restarts.plan(number, () => void this.#inTurn(() => this.#replace(number)))
   }
 
   async #replace(number: number): Promise<void> {
@@ -186,13 +193,15 @@ class WorkerFront implements Front {
     // The port that was found is shared as long as somebody has it; then it must be asked for by its number.
     const { listen } = this.#config
     if (!this.isServing()) this.#config = { ...this.#config, listen: { ...listen, port: this.#port } }
-    const link = this.#fork(number)
+    let link: WorkerLink | undefined
     try {
+      link = this.#fork(number)
       await link.start()
       await this.#listenOn(link)
     } catch (error) {
       this.#options.log.error({ worker: number, error }, 'a worker cannot start')
-      link.kill()
+      if (link === undefined) this.#planReplacement(number)
+      else link.kill()
     }
   }
 

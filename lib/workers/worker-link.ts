@@ -1,5 +1,6 @@
 import cluster from 'node:cluster'
 import type { Worker } from 'node:cluster'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import type { HoldRequest } from '../ledger/ledger.ts'
 import type { MetricValues } from '../metrics.ts'
@@ -24,10 +25,19 @@ export interface WorkerLinkOptions {
   readonly onLines: (lines: string) => void
 }
 
+/** How long a worker may take to be ready, or to count, in milliseconds. */
+const startMsMax = 30_000
+/** How long it may take for whatever else it is asked. */
+const answerMsMax = 10_000
+/** How long metrics wait for one that does not answer: whoever reads them gives up soon. */
+const metricsMsMax = 3_000
+
 /** What was left of a worker. */
 export interface WorkerEnd {
   readonly code: number | null
   readonly signal: string | null
+  /** Why it could not be started at all. */
+  readonly error?: Error
   /** Holds of the exchanges that it lost; they are released. */
   readonly releasedHolds: readonly HoldRequest[]
 }
@@ -67,6 +77,9 @@ export class WorkerLink {
     })
     const exited = new Promise<Omit<WorkerEnd, 'releasedHolds'>>(resolve => {
       child.once('exit', (code, signal) => resolve({ code, signal }))
+      this.#worker.on('error', (error: Error) => {
+        if (child.pid === undefined) resolve({ code: null, signal: null, error })
+      })
     })
     this.peer = new Peer(channel, { ...ledger.operations, ...limits.operations })
     this.ended = (async () => {
@@ -82,27 +95,53 @@ export class WorkerLink {
 
   /** Makes it ready. @throws whatever keeps it from starting */
   async start(): Promise<void> {
-    await this.peer.ask('start', this.number, configMessage(shareConfig(this.config)))
+    const started = this.peer.ask('start', this.number, configMessage(shareConfig(this.config)))
+    await this.answered(started, startMsMax)
   }
 
   async listen(): Promise<string> {
-    const url = await this.peer.ask('listen')
+    const url = await this.answered(this.peer.ask('listen'), startMsMax)
     this.isListening = !this.isGone
     return url
   }
 
   async prepare(config: Config): Promise<void> {
-    await this.peer.ask('prepareConfig', configMessage(shareConfig(config)))
+    await this.answered(this.peer.ask('prepareConfig', configMessage(shareConfig(config))))
   }
 
   async take(config: Config): Promise<void> {
-    await this.peer.ask('takeConfig')
+    await this.answered(this.peer.ask('takeConfig'))
     this.config = config
   }
 
+  /** What it has counted; of one that does not answer, what it had when it was asked before. */
   async readMetrics(): Promise<MetricValues> {
-    this.metrics = await this.peer.ask('metrics')
-    return this.metrics
+    const known = this.metrics
+    if (!this.isListening) return known
+    const stop = new AbortController()
+    const late = delay(metricsMsMax, known, { signal: stop.signal, ref: false })
+    late.catch(() => undefined)
+    try {
+      return await Promise.race([this.#askMetrics(), late])
+    } catch (error) {
+      if (this.isGone) return known
+      throw error
+    } finally {
+      stop.abort()
+    }
+  }
+
+  /**
+   * Waits for what it was asked. One that does not answer in time hangs, and is ended: a key could be revoked
+   * for all but it, and no other would ever be given the next config.
+   */
+  async answered<T>(asked: Promise<T>, withinMs = answerMsMax): Promise<T> {
+    const timer = setTimeout(() => this.kill(), withinMs)
+    try {
+      return await asked
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** Ends it when nothing of it is needed any more. */
@@ -112,6 +151,11 @@ export class WorkerLink {
 
   kill(): void {
     this.#worker.process.kill('SIGKILL')
+  }
+
+  async #askMetrics(): Promise<MetricValues> {
+    this.metrics = await this.answered(this.peer.ask('metrics'), startMsMax)
+    return this.metrics
   }
 }
 

@@ -37,24 +37,15 @@ export class WorkerMetrics implements ServedMetrics {
   }
 
   async text(): Promise<string> {
-    const read = [...this.#options.links()].map(link => this.#read(link))
+    // Both at one moment: whoever is gone is among the one or the other.
+    const read = [...this.#options.links()].map(link => link.readMetrics())
     return await sumMetrics(await Promise.all([this.#own.values(), this.#past, ...read])).text()
   }
 
   /** Keeps what a worker that is gone had counted. */
-  keep(metrics: MetricValues): void {
-    const counts = metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))
+  keep(link: WorkerLink): void {
+    const counts = link.metrics.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))
+    link.metrics = []
     this.#past = this.#past.then(past => sumMetrics([past, counts]).values())
-  }
-
-  async #read(link: WorkerLink): Promise<MetricValues> {
-    if (!link.isListening) return link.isGone ? [] : link.metrics
-    try {
-      return await link.readMetrics()
-    } catch (error) {
-      // What it had counted is kept by then.
-      if (link.isGone) return []
-      throw error
-    }
   }
 }
