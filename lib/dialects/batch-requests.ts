@@ -26,6 +26,7 @@ interface BatchedRequest {
   readonly mainMeter?: Meter
   readonly isFree?: boolean
   readonly mayRunTools?: boolean
+  readonly drawsWith?: readonly string[] | undefined
   readonly units?: Meters
   readonly unitsVariant?: string | undefined
   /** For requests that name none; absent where each must. */
@@ -115,6 +116,7 @@ export function addRequest(
     ...(batch.mainMeter !== undefined && { mainMeter: batch.mainMeter }),
     ...(batch.isFree === true && { isFree: true }),
     ...(batch.mayRunTools === true && { mayRunTools: true }),
+    ...(batch.drawsWith !== undefined && { drawsWith: batch.drawsWith }),
     ...(cacheWrite !== undefined && { cacheWrite }),
     ...(batch.units !== undefined && { units: batch.units, unitsVariant: batch.unitsVariant }),
     textBytes: media.reduce((bytes, part) => bytes - part.bodyBytes, request.end - request.start),

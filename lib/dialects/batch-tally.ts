@@ -14,6 +14,7 @@ export interface BatchRequest {
   readonly isFree?: boolean
   readonly mayRunTools?: boolean
   readonly cacheWrite?: RequestFacts['cacheWrite']
+  readonly drawsWith?: readonly string[] | undefined
   readonly units?: Meters
   readonly unitsVariant?: string | undefined
   readonly textBytes: number
@@ -25,7 +26,10 @@ export interface BatchRequest {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-type GatheredShare = Omit<Mutable<BatchShare>, 'goesOnFrom'> & { goesOnFrom?: Record<string, number> }
+type GatheredShare = Omit<Mutable<BatchShare>, 'goesOnFrom' | 'drawsWith'> & {
+  goesOnFrom?: Record<string, number>
+  drawsWith?: Record<string, number>
+}
 
 const withContext: ReadonlySet<string> = new Set(contextKinds)
 
@@ -63,6 +67,7 @@ export class BatchTally {
       share.outputTokensCapped += request.outputTokensCap * request.candidates
     }
     if (request.units !== undefined) share.units = addMeters(request.units, share.units)
+    for (const model of request.drawsWith ?? []) this.#draw(model, request.at, share)
     for (const part of request.media) share.media = withPart(share.media, part)
     for (const object of request.objects) this.#refer(object, request.at, share)
   }
@@ -114,6 +119,13 @@ export class BatchTally {
     }
     this.#shares.set(key, share)
     return share
+  }
+
+  #draw(model: string, at: string, share: GatheredShare): void {
+    const drawsWith = new Map(Object.entries(share.drawsWith ?? {}))
+    drawsWith.set(model, (drawsWith.get(model) ?? 0) + 1)
+    if (drawsWith.size > sharesMax) this.fail(at, `A batch may name at most ${sharesMax} models.`)
+    else share.drawsWith = Object.fromEntries(drawsWith)
   }
 
   #refer(object: NamedObject, at: string, share: GatheredShare): void {

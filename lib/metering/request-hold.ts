@@ -78,11 +78,19 @@ export function writesUnasked(upstreamModelName: string, providerKind = ''): boo
 /** Nobody says how often a tool will draw; it is seldom more than once. */
 function drawingHold({ drawing }: Target, { textBytes }: RequestFacts, hold: Config['hold']): Micros {
   let micros = 0
-  for (const price of drawing?.values() ?? []) {
-    const meters = { input: Math.ceil(textBytes / hold.bytesPerToken), imageOutput: drawnTokens }
-    micros += priceAtMost(price, { meters })
-  }
+  for (const price of drawing?.values() ?? []) micros += drawnHold(price, textBytes, hold)
   return micros
+}
+
+/** What pictures may cost that tools draw from so much text. */
+export function drawnHold(
+  price: Price,
+  textBytes: number,
+  { bytesPerToken }: Config['hold'],
+  pictures = 1,
+): Micros {
+  const meters = { input: Math.ceil(textBytes / bytesPerToken), imageOutput: pictures * drawnTokens }
+  return priceAtMost(price, { meters })
 }
 
 /** What the request names itself, and the hours for which media are kept that it puts away. */

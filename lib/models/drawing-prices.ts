@@ -1,15 +1,12 @@
-import type { RequestFacts } from '../dialects/dialect.ts'
-import type { Target } from '../exchange-facts.ts'
-import { priceInForce } from '../money/price.ts'
+import { priceInForce, type Price } from '../money/price.ts'
 import type { ModelDirectory } from './model-directory.ts'
 
 /** The prices of the models that a request's tools may draw with, as far as they have one. */
 export function drawingPrices(
-  { drawsWith }: RequestFacts,
+  drawsWith: readonly string[],
   startedAt: number,
   directory: ModelDirectory,
-): Target['drawing'] {
-  if (drawsWith === undefined) return undefined
+): ReadonlyMap<string, Price> {
   return new Map(
     drawsWith.flatMap(name => {
       const entry = directory.resolve(name, undefined)?.entry

@@ -4,15 +4,17 @@ import { GatewayError } from '../errors.ts'
 import type { Route, Target } from '../exchange-facts.ts'
 import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
 import { batchShareHold } from '../metering/batch-hold.ts'
-import { writesUnasked } from '../metering/request-hold.ts'
+import { drawnHold, writesUnasked } from '../metering/request-hold.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price } from '../money/price.ts'
+import { timesFactor } from '../money/tier-factor.ts'
 import type { Meters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { chooseProviders, type ChosenProvider } from './choose-provider.ts'
 import { isPriced } from './is-priced.ts'
 import { keptContexts } from './kept-context.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
+import { drawingPrices } from './drawing-prices.ts'
 import { ownerOfObjects } from './object-owner.ts'
 import { namedModel } from './requested-model.ts'
 
@@ -58,7 +60,11 @@ export async function planBatch(
   const pinned = chosen ?? inside.chosen
   const contexts = await keptContexts(context.ledger, inside.objects)
   const providers = commonProviders(context, route, shares, pinned)
-  return { providers, isPinned: pinned !== undefined, model: modelOf(shares, contexts, context) }
+  return {
+    providers,
+    isPinned: pinned !== undefined,
+    model: modelOf(shares, contexts, context, exchange.startedAt),
+  }
 }
 
 async function ownerOf(
@@ -147,7 +153,8 @@ function commonProviders(
 function modelOf(
   shares: readonly PricedShare[],
   contexts: ReadonlyMap<string, Meters>,
-  { config }: BatchContext,
+  { config, directory }: BatchContext,
+  startedAt: number,
 ): BatchPlan['model'] {
   const [first] = shares
   if (first === undefined) throw new GatewayError('body_invalid', 'The batch has no requests.')
@@ -171,6 +178,14 @@ function modelOf(
       config.hold,
     )
   }
+  for (const { share } of shares) {
+    const drawing = drawingPrices(Object.keys(share.drawsWith ?? {}), startedAt, directory)
+    for (const [name, price] of drawing) {
+      prices.set(name, price)
+      const micros = drawnHold(price, share.textBytes, config.hold, share.drawsWith?.[name])
+      holdMicros += timesFactor(micros, price.factors['batch'])
+    }
+  }
   const isUniform = prices.size === 1 && shares.every(isSummable)
   return {
     model: prices.size === 1 ? first.model.entry : undefined,
@@ -183,7 +198,7 @@ function modelOf(
 
 /** Totals of all its requests cost what they cost one by one. */
 function isSummable({ share, price }: PricedShare): boolean {
-  if (price === undefined || share.units !== undefined) return false
+  if (price === undefined || share.units !== undefined || share.drawsWith !== undefined) return false
   const searches = price.rubPerUnit['searches'] ?? price.rubPerMillion.searches
   return price.above.length === 0 && (share.mayRunTools !== true || searches === undefined)
 }

@@ -98,7 +98,8 @@ function modelled(
 ): ModelledRequest {
   const model = requestedModel(exchange, route, facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
-  const drawing = price === undefined ? undefined : drawingPrices(facts, exchange.startedAt, directory)
+  const drawing =
+    price === undefined ? undefined : drawingPrices(facts.drawsWith ?? [], exchange.startedAt, directory)
   return { exchange, route, scanned, facts, model, price, drawing }
 }
 

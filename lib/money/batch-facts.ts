@@ -18,6 +18,8 @@ export interface BatchShare {
   readonly isFree?: boolean
   /** The provider may run tools for them, such as searches, of which no totals tell. */
   readonly mayRunTools?: boolean
+  /** How many of them may have pictures drawn, by the models that draw. */
+  readonly drawsWith?: Readonly<Record<string, number>>
   /** How long a cache is to keep what they bring; of none of them unless said. */
   readonly cacheWrite?: '5m' | '1h'
   /** The first of them: `line 3` of a file, `requests[2]` of a body. */

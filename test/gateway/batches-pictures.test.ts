@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { makeOpenaiBatch } from '../fixtures/batch-clients.ts'
-import { batchConfig, batchModels } from '../fixtures/batch-gateway.ts'
+import { batchConfig, batchModels, costOf } from '../fixtures/batch-gateway.ts'
 import { startBatchProvider, usageOf, type BatchProvider } from '../fixtures/batch-provider.ts'
 import { openaiClient } from '../fixtures/sdk-clients.ts'
 import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
@@ -151,3 +151,32 @@ for (const endpoint of ['/v1/images/edits', '/v1/videos'] as const) {
     t.equal((await gateway.balance()).heldMicros, 0)
   })
 }
+
+await t.test('what tools draw inside of a batch is held for and has the price of what draws', async t => {
+  const { provider, gateway } = await start(t)
+  const tools = [{ type: 'image_generation', model: 'picture' }]
+  const asked = (more: object): object => ({
+    model: 'gpt-5-nano',
+    input: 'Draw.',
+    max_output_tokens: 1,
+    ...more,
+  })
+  const lines = [
+    line('a', '/v1/responses', asked({ tools })),
+    line('b', '/v1/responses', asked({ tools: [{ type: 'function', name: 'f' }] })),
+    line('c', '/v1/responses', asked({ tools })),
+  ]
+  const id = await makeOpenaiBatch(gateway, lines.join(''), '/v1/responses')
+  const { heldMicros } = await gateway.balance()
+  t.ok(heldMicros >= 2 * 6240 * 4000 * 0.5, `two pictures are held for: ${heldMicros}`)
+  t.ok(heldMicros < 3 * 6240 * 4000 * 0.5, `and no third: ${heldMicros}`)
+
+  provider.finish(id)
+  await until(async () => (await gateway.charges()).length === 1, 30_000)
+  const drawn = 2 * (50 * 100 + 1000 * 4000) * 0.5
+  t.match(await gateway.charges(), [
+    { amount: ((costOf([0, 1, 2]) + drawn) / 1e6).toFixed(6), flags: [], usage: { imageOutput: 2000 } },
+  ])
+  t.equal((await gateway.balance()).heldMicros, 0)
+  t.same(await gateway.breaches(), [])
+})

@@ -67,5 +67,9 @@ export const live: Operation = {
     }),
   }),
   factsFromJson: factsFromSetup,
-  session: { beginsWithMessage: true, createReader: ({ model }) => new LiveReader(model), objectsIn: liveObjects },
+  session: {
+    beginsWithMessage: true,
+    createReader: ({ model }) => new LiveReader(model),
+    objectsIn: liveObjects,
+  },
 }

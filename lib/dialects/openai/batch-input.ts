@@ -7,6 +7,7 @@ import { object, value } from '../interest.ts'
 import { readCount, readString } from '../read-field.ts'
 import { chat } from './chat.ts'
 import { completions, countPrompts } from './completions.ts'
+import { drawingModels } from './drawing-tool.ts'
 import { embeddings } from './embeddings.ts'
 import { pictureVariant } from './image-usage.ts'
 import { imageGenerations } from './images.ts'
@@ -63,6 +64,7 @@ export class BatchInputReader extends BatchLinesReader {
       ...(operation?.defaultModel !== undefined && { model: operation.defaultModel }),
       ...(operation === imageGenerations && pictures(scan)),
       mayRunTools: operation === responses,
+      drawsWith: operation === responses ? drawingModels(scan) : undefined,
       prompts: operation === completions ? countPrompts(scan) : 1,
     })
   }

@@ -4,6 +4,7 @@ import type { UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
 import { addUsed, type Measure } from '../measure.ts'
 import type { UsageFields } from '../usage-fields.ts'
+import { drawnLine } from './drawing-tool.ts'
 import { pictureMeters, pictureVariant } from './image-usage.ts'
 import { measureTokens } from './token-usage.ts'
 
@@ -15,6 +16,7 @@ const line = object({
       model: value('model'),
       usage: value('usage'),
       tool_usage: value('usageTools'),
+      tools: list(object({ model: value('toolModel') })),
       size: value('size'),
       quality: value('quality'),
       data: list(span('image')),
@@ -41,6 +43,9 @@ export class BatchOutputReader extends BatchResultsReader {
     }
     const tools = lastUsage(findings, 'usageTools', this.flags)
     addUsed(measure.meters, 'searches', tools?.within('web_search').count('num_requests'))
+    const drawsWith = lastValue(findings, 'toolModel')
+    const drawn = tools && drawnLine(tools, typeof drawsWith === 'string' ? drawsWith : undefined)
+    if (drawn !== undefined) this.sum.add({ ...drawn, tier: 'batch' }, {})
     const model = lastValue(findings, 'model')
     this.sum.add(
       {
