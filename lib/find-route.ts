@@ -9,6 +9,7 @@ import type { Route } from './exchange-facts.ts'
 import { headerValue } from './http/headers.ts'
 import { isKnownOtherwise, pathOfDialect } from './is-known-otherwise.ts'
 import { isOwnPath, matchOwn } from './own-endpoints/match-own.ts'
+import { shownPath } from './shown-path.ts'
 import { cutQueryParameter, hasQueryParameter } from './http/query.ts'
 
 /** Every dialect by its name. */
@@ -120,7 +121,10 @@ function liveRoute(
   const match = matchLive(target.slice(prefix.length))
   const provider = prefix === '' ? undefined : providers.get(prefix.slice(1))
   if (match === undefined || (prefix !== '' && provider?.dialects.google === undefined)) {
-    throw new GatewayError('route_not_found', `There is no WebSocket at ${target.split('?', 1)[0]}.`)
+    throw new GatewayError(
+      'route_not_found',
+      `There is no WebSocket at ${shownPath(target.split('?', 1)[0] ?? '')}.`,
+    )
   }
   return { dialect: google, match, prefix, providerName: provider?.name, queryKeys }
 }
@@ -170,7 +174,7 @@ function innermost(
 }
 
 function nothingAt(target: string): GatewayError {
-  const path = target.split('?', 1)[0]
+  const path = shownPath(target.split('?', 1)[0] ?? '')
   return new GatewayError(
     'route_not_found',
     `There is nothing at ${path}. Use /v1 (OpenAI, Anthropic), /v1beta (Google) or /<provider>/v1.`,
@@ -196,8 +200,10 @@ function matchBelow(prefix: string, dialect: Dialect, method: string, target: st
     if (!(error instanceof GatewayError)) throw error
     const path = rest.split('?', 1)[0] ?? ''
     const { code, details } = error
-    throw new GatewayError(code, error.message.replace(path, prefix + path), {
-      cause: error,
+    // As a function: in a text, `$&` would be put in again for every time that the path says it.
+    const message = error.message.replace(path, () => shownPath(prefix + path))
+    // The refusal as the dialect told it is no cause: the log would say the whole path again.
+    throw new GatewayError(code, message, {
       ...(details && { details }),
     })
   }

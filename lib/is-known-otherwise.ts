@@ -45,8 +45,15 @@ export function pathOfDialect(
 
 /** As servers may read it: decoded, without parameters and what stands behind; and by those who ignore case. */
 function spellings(path: string, decoded: string): readonly string[] {
-  const plain = decoded.replaceAll(/;[^/]*/g, '').replace(/[/\s]+$/, '')
+  const plain = withoutEnd(decoded.replaceAll(/;[^/]*/g, ''))
   return [path, plain, plain.toLowerCase()]
+}
+
+/** Without slashes and blanks at its end. A pattern would look to the end again from each of those before it. */
+function withoutEnd(path: string): string {
+  let end = path.length
+  while (end > 0 && /[/\s]/.test(path.charAt(end - 1))) end -= 1
+  return path.slice(0, end)
 }
 
 /** Undefined where an escape is none. */

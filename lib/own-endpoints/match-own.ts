@@ -2,6 +2,7 @@ import type { Operation } from '../dialects/dialect.ts'
 import { openai } from '../dialects/openai/openai.ts'
 import { GatewayError } from '../errors.ts'
 import type { Route } from '../exchange-facts.ts'
+import { shownPath } from '../shown-path.ts'
 import type { OwnEndpoint } from './own-endpoint.ts'
 
 const prefix = '/gateway/v1/'
@@ -49,6 +50,6 @@ function endpointAt(path: string): Pick<OwnEndpoint, 'name' | 'id'> {
   if (id !== undefined) return { name: 'charge', id }
   throw new GatewayError(
     'route_not_found',
-    `There is nothing at ${prefix}${path}. There are balance, key, charges, charges/{requestId} and quote.`,
+    `There is nothing at ${shownPath(prefix + path)}. There are balance, key, charges, charges/{requestId} and quote.`,
   )
 }
