@@ -37,7 +37,8 @@ BEGIN
       provider TEXT, model TEXT, dialect TEXT, operation TEXT, outcome TEXT, source TEXT, lines TEXT, raw TEXT,
       details TEXT, flags TEXT, job_kind TEXT, job TEXT, due BIGINT,
       ended_by TEXT)
-    ORDER BY given.account COLLATE "C", given.i
+    -- Prices have no account, and are locked as they are written: in one order, too.
+    ORDER BY given.account COLLATE "C", CASE given.kind WHEN 'price' THEN given.exchange END COLLATE "C", given.i
   LOOP
     IF account IS DISTINCT FROM o.account THEN
       IF is_known THEN
@@ -158,6 +159,14 @@ BEGIN
         -- A lease that ran out gave the money back; what was used is owed all the same.
         SELECT holds.state, 0 INTO hold_state, hold_amount FROM holds
           WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account;
+        IF NOT FOUND THEN
+          -- A database that failed can have lost its last commits. What was used is owed also then.
+          INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, state, owner, created_at,
+              expires_at, resolved_at)
+            VALUES (o.exchange, o.sequence, account, o.key, 0, 'charged', '', o.at, o.at, o.at);
+          hold_state := 'expired';
+          hold_amount := 0;
+        END IF;
         UPDATE holds SET state = 'charged', resolved_at = o.at
           WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND holds.state = 'expired';
       END IF;

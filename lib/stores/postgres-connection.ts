@@ -38,12 +38,16 @@ function clientConfig(url: string): ClientConfig {
 }
 
 /**
- * Opens a connection for one purpose. `onLost` is told when it ends by itself.
+ * Opens a connection for one purpose. `onLost` is told when it ends by itself, which may be before it was
+ * handed over.
  * @throws Error when the database cannot be reached, or refuses
  */
-export async function connectPostgres(url: string, onLost: (error: Error) => void): Promise<PostgresClient> {
+export async function connectPostgres(
+  url: string,
+  onLost: (error: Error, lost: PostgresClient) => void,
+): Promise<PostgresClient> {
   const client = new Client(clientConfig(url))
-  client.on('error', onLost)
+  client.on('error', error => onLost(error, client))
   await client.connect()
   return client
 }

@@ -49,6 +49,8 @@ interface PostgresLedgerOptions {
   readonly patienceMs: number
   /** Names this node in the holds it places. */
   readonly owner: string
+  /** Whether the others know that this node lives; if not, they give back what it holds. */
+  readonly isHeard: () => boolean
 }
 
 /** The ledger on PostgreSQL: the database decides, for all nodes, in batches. */
@@ -71,7 +73,8 @@ export class PostgresLedger implements Ledger {
     }
     if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
     if (this.#queue.isFull) throw new LedgerUnavailableError('too much waits to be written')
-    const { clock, owner } = this.#options
+    const { clock, owner, isHeard } = this.#options
+    if (!isHeard()) throw new LedgerUnavailableError('this node has lost touch with its database')
     const at = clock.now()
     const place = { account, exchange, sequence, key, amount, at, owner, expires: at + holdMs }
     const ticket = this.#queue.add({ kind: 'hold', ...place, ...budgetMembers(request, at) }, dropped)

@@ -22,8 +22,8 @@ interface PostgresNodeOptions {
 const tickMs = 500
 
 /**
- * A change with a lower number may be committed after one with a higher, by as many as are in the making at
- * once; so many are read again each time.
+ * A change with a lower number may be committed after one with a higher; so many are read again each time, and
+ * what is announced whatever its number.
  */
 const versionsAgain = 100
 
@@ -40,9 +40,10 @@ export class PostgresNode {
   #version = 0
   #connectedAt = 0
   #beatAt = 0
+  /** Keys that were announced and have not been read since. */
+  #announced = new Set<string>()
   #timer: NodeJS.Timeout | undefined
   #ticking: Promise<void> | undefined
-  #isAnnounced = false
   /** The database is out of reach, and that has been told. */
   #isOut = false
   #isClosed = false
@@ -54,7 +55,16 @@ export class PostgresNode {
   /** @throws Error when the database cannot be reached */
   async start(): Promise<void> {
     await this.#connect()
-    this.#schedule(tickMs)
+    this.#schedule(this.#tickMs)
+  }
+
+  /**
+   * Whether the others know that it lives. If not, they give back what it holds, and it may not know which keys
+   * are revoked.
+   */
+  get isHeard(): boolean {
+    const { steadyClock, leaseMs } = this.#options
+    return steadyClock.now() - this.#beatAt < leaseMs
   }
 
   /** Says that this node is gone, where it can still be said. */
@@ -74,6 +84,10 @@ export class PostgresNode {
     await client.end()
   }
 
+  get #tickMs(): number {
+    return Math.min(tickMs, this.#options.leaseMs / 4)
+  }
+
   #schedule(ms: number): void {
     clearTimeout(this.#timer)
     if (this.#isClosed) return
@@ -81,7 +95,7 @@ export class PostgresNode {
       if (this.#ticking !== undefined) return
       this.#ticking = this.#tick().finally(() => {
         this.#ticking = undefined
-        this.#schedule(this.#isAnnounced ? 0 : tickMs)
+        this.#schedule(this.#announced.size > 0 ? 0 : this.#tickMs)
       })
     }, ms)
     this.#timer.unref()
@@ -90,7 +104,6 @@ export class PostgresNode {
   async #tick(): Promise<void> {
     try {
       const client = this.#client ?? (await this.#connect())
-      this.#isAnnounced = false
       await this.#readKeys(client)
       const { steadyClock, leaseMs } = this.#options
       if (steadyClock.now() - this.#beatAt < leaseMs / 3) return
@@ -108,11 +121,11 @@ export class PostgresNode {
   }
 
   async #connect(): Promise<PostgresClient> {
-    const client = await connectPostgres(this.#options.url, () => this.#lose(client))
+    const client = await connectPostgres(this.#options.url, (_, lost) => this.#lose(lost))
     this.#client = client
     try {
-      client.on('notification', () => {
-        this.#isAnnounced = true
+      client.on('notification', ({ payload }) => {
+        if (payload !== undefined) this.#announced.add(payload)
         this.#schedule(0)
       })
       await client.query('LISTEN gateway_keys')
@@ -136,9 +149,11 @@ export class PostgresNode {
 
   async #readKeys(client: PostgresClient): Promise<void> {
     const before = this.#version
+    const announced = this.#announced
+    this.#announced = new Set()
     const { rows } = await client.query<KeyRow & { readonly version: number }>(
-      'SELECT * FROM keys WHERE version > $1',
-      [this.#version - versionsAgain],
+      'SELECT * FROM keys WHERE version > $1 OR id = ANY($2)',
+      [this.#version - versionsAgain, [...announced]],
     )
     for (const row of rows) {
       this.#version = Math.max(this.#version, row.version)
@@ -153,11 +168,12 @@ export class PostgresNode {
 
   async #beat(client: PostgresClient): Promise<void> {
     const { id, leaseMs, steadyClock } = this.#options
+    const now = steadyClock.now()
     await client.query(
       `INSERT INTO nodes (id, lease_until, seen_version)
        VALUES ($1, now() + $2 * interval '1 millisecond', $3) ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until`,
       [id, leaseMs, this.#version],
     )
-    this.#beatAt = steadyClock.now()
+    this.#beatAt = now
   }
 }

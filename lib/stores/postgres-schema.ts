@@ -223,4 +223,5 @@ export const postgresMigrations: readonly string[] = [
   postgresSettings,
   postgresSpending + applyOperations,
   postgresUnconfirmed,
+  applyOperations,
 ]

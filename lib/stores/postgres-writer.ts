@@ -28,6 +28,9 @@ const commits = {
     WHERE current_setting('synchronous_commit') = 'off'`,
 }
 
+/** The function waits for locks and then reads what is there now; one snapshot for all of it would fail instead. */
+const isolation = 'SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED'
+
 const apply = { name: 'apply', text: 'SELECT * FROM apply_operations($1)' }
 
 /** Runs batches, one at a time, on a connection of its own that is made anew when it is lost. */
@@ -95,10 +98,17 @@ export class PostgresWriter {
 
   async #connect(): Promise<PostgresClient> {
     const { url, durability } = this.#options
-    const client = await connectPostgres(url, () => {
-      if (this.#client === client) this.#client = undefined
+    const client = await connectPostgres(url, (_, lost) => {
+      if (this.#client === lost) this.#client = undefined
     })
-    await client.query(commits[durability])
+    try {
+      await client.query(commits[durability])
+      await client.query(isolation)
+    } catch (error) {
+      // One for each attempt would be left, until the database has no more.
+      void client.end()
+      throw error
+    }
     this.#client = client
     return client
   }

@@ -73,7 +73,8 @@ async function assembleStore(
   let closing: Promise<void> | undefined
   const queue = openQueue(options, writer, () => closing !== undefined)
   const queries = postgresQueries(pool)
-  const ledger = new PostgresLedger({ queue, queries, clock, patienceMs, owner })
+  const isHeard = (): boolean => node.isHeard
+  const ledger = new PostgresLedger({ queue, queries, clock, patienceMs, owner, isHeard })
   const openHolds = new PostgresOpenHolds(queries, ledger)
   const node = new PostgresNode({
     url,
