@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -17,6 +17,7 @@ import { lockStore } from './sqlite-lock.ts'
 import type { StoreLock } from './sqlite-lock.ts'
 import { openSqliteQueries, openSqliteReports } from './sqlite-reports.ts'
 import { sqliteUsers } from './sqlite-users.ts'
+import { makeFolder } from './make-folder.ts'
 import { StoreError, cannotOpen } from './store-error.ts'
 import type { StoreOperation, StoreSnapshot, WriterMessage, WriterOptions } from './store-operation.ts'
 import type { Store } from './store.ts'
@@ -93,7 +94,13 @@ function loadMemory(file: string, snapshot: StoreSnapshot) {
 function realFile(file: string): string {
   const folder = dirname(resolve(file))
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const remedy = 'name a file in a folder that this user may write: `store` in the configuration'
+    throw new StoreError(`the folder of ${file} cannot be made: ${reason}; ${remedy}`, { cause })
+  }
+  try {
     return existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
   } catch (error) {
     throw cannotOpen(file, error)

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
@@ -13,6 +13,18 @@ function member(json: string, name: string): string {
   if (typeof value !== 'string') throw new TypeError(`no ${name} in ${json}`)
   return value
 }
+
+await t.test('a store whose folder cannot be made is named at once, with what to do', async t => {
+  const config = join(t.testdir(), 'gateway.yaml')
+  writeFileSync(config, 'store: sqlite:/proc/none/gateway.db\n')
+
+  const words = ['account', 'create', '--email', 'a@b.ru', '--config', config]
+  const { code, stderr } = await runGateway(words, { timeout: 20_000 })
+
+  t.equal(code, 1)
+  t.match(stderr, 'the folder of /proc/none/gateway.db cannot be made')
+  t.match(stderr, 'name a file in a folder that this user may write')
+})
 
 await t.test('accounts, money and keys without a server', async t => {
   const folder = t.testdir()

@@ -15,6 +15,8 @@ export interface Finished {
 export interface RunOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
+  /** Whoever takes longer is killed. */
+  readonly timeout?: number
 }
 
 /** Runs the command line as its users do: a process of its own, with nothing in its environment but PATH. */
@@ -24,6 +26,8 @@ export function runGateway(words: readonly string[], options: RunOptions = {}): 
       cwd: options.cwd,
       env: { PATH: process.env['PATH'] ?? '', ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: options.timeout,
+      killSignal: 'SIGKILL',
     })
     let stdout = ''
     let stderr = ''

@@ -35,7 +35,7 @@ await t.test('another path to the same store does not lead around its lock', asy
 
 await t.test('a store that cannot be made is an error that says where', async t => {
   const dir = t.testdir({ file: '' })
-  await t.rejects(open(`${dir}/file/gateway.db`), { name: 'StoreError', message: /cannot be opened/ })
+  await t.rejects(open(`${dir}/file/gateway.db`), { name: 'StoreError', message: /cannot be made/ })
   await t.rejects(open(dir), { name: 'StoreError', message: /cannot be opened/ })
 })
 
