@@ -119,12 +119,12 @@ export class StoreAccountSettings implements AccountSettings {
     return rows.length > 0
   }
 
-  async deleteUser(userId: string): Promise<void> {
+  async deleteUser(userId: string): Promise<boolean> {
     const owned = await this.#options.queries.all<{ readonly id: string }>(
       `SELECT id FROM accounts WHERE id IN ${ownedBy}`,
       [userId],
     )
-    await this.#options.change([
+    const rows = await this.#options.change([
       ...owned.flatMap(({ id }) => [
         {
           sql: 'UPDATE accounts SET email = ?, name = NULL, alert_below_micros = NULL WHERE id = ?',
@@ -140,10 +140,11 @@ export class StoreAccountSettings implements AccountSettings {
       { sql: 'DELETE FROM user_verifications WHERE value = ?', values: [userId] },
       {
         sql: `UPDATE users SET email = ?, name = NULL, image = NULL, language = NULL, email_verified = 0,
-          two_factor_enabled = 0 WHERE id = ?`,
-        values: [noEmail(userId), userId],
+          two_factor_enabled = 0 WHERE id = ? AND email <> ? RETURNING id`,
+        values: [noEmail(userId), userId, noEmail(userId)],
       },
     ])
+    return rows.length > 0
   }
 
   async #lowBalance(accountId: string): Promise<Omit<LowBalance, 'accountId' | 'crossings'> | undefined> {

@@ -96,7 +96,29 @@ await t.test('deleting an account ends keys and sessions, and frees the e-mail',
   t.ok(file.includes('deleted.invalid'))
 })
 
+async function atOnce(t: Test, config: ConfigSections): Promise<void> {
+  const area = await startAccountArea(t, config)
+  const { email, browser } = await area.signUp()
+  const form = await browser.token(page)
+  const { origin } = new URL(area.url)
+  const send = () => browser.copy().postRaw(page, { csrf: form, currentPassword }, { origin })
+
+  const answers = await Promise.all([send(), send(), send()])
+
+  t.equal(
+    answers.some(({ location }) => location === '/sign-in?notice=account-deleted'),
+    true,
+  )
+  // What comes after them would come behind their letters, were there more.
+  await area.signUp('next@example.org')
+  const letters = area.mail.letters.filter(({ to, text }) => to === email && /удалена/.test(text))
+  t.equal(letters.length, 1)
+}
+
+await t.test('several deletions at once write one letter', t => atOnce(t, {}))
+
 await t.test('the same on PostgreSQL', async t => {
   const server = await startPostgres(t)
   await deletion(t, { store: await server.createDatabase() })
+  await atOnce(t, { store: await server.createDatabase() })
 })

@@ -88,9 +88,11 @@ export async function submitDeleteAccount(context: PageContext, page: OwnPage): 
     )
   }
   await revokeKeys(page)
-  await site.settings.deleteUser(session.user.id)
+  const isDeletedHere = await site.settings.deleteUser(session.user.id)
   // Another window may have made one meanwhile; from now on there is no session to make one in.
   await revokeKeys(page)
-  site.settingsLetters.deleted({ email: session.user.email, language }, account.accountId, balanceMicros)
+  if (isDeletedHere) {
+    site.settingsLetters.deleted({ email: session.user.email, language }, account.accountId, balanceMicros)
+  }
   return seeOther(context, '/sign-in?notice=account-deleted', await site.sessions.end(caller))
 }
