@@ -85,6 +85,10 @@ await t.test('no cell begins as a formula, and none is two', t => {
   }
   t.equal(csvCell('a=b'), 'a=b')
   t.equal(csvCell('a;b'), '"a;b"')
+  t.equal(csvCell('a,b'), '"a,b"')
+  t.equal(csvCell('a\tb'), '"a\tb"')
+  t.equal(csvCell('a,=1+1,b'), `"a,'=1+1,b"`, 'nor where the table is split at commas')
+  t.equal(csvCell('=1;@2\t-3'), `"'=1;'@2\t'-3"`)
   t.equal(csvCell('a"b'), '"a""b"')
   t.equal(csvCell('=a\nb'), `"'=a\nb"`)
   t.end()

@@ -11,13 +11,16 @@ import { readFilter } from './charge-filter.ts'
 /** Excel reads the file as UTF-8 only with it. */
 const byteOrderMark = '\uFEFF'
 
-/** Spreadsheets run what begins so, even behind the quotes; full-width signs are read as the plain ones. */
-const formula = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
+/**
+ * Spreadsheets run what begins so, even behind the quotes; full-width signs are read as the plain ones. One that
+ * splits at commas takes no notice of quotes behind a semicolon, and finds a beginning behind every comma.
+ */
+const formula = /(^|[,;\t\r\n])(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])|^(?=[\t\r\n])/g
 
 /** A text as a cell: never a formula, and never more than one cell. */
 export function csvCell(text: string): string {
-  const safe = formula.test(text) ? `'${text}` : text
-  return /[;"\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  const safe = text.replaceAll(formula, "$1'")
+  return /[,;"\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 function decimal(text: string): string {
@@ -62,7 +65,7 @@ function row(charge: ChargeRecord, keyNames: ReadonlyMap<string, string>): strin
     csvCell(charge.operation),
     csvCell(charge.outcome),
     csvCell(charge.usageSource),
-    ...meters.map(meter => csvCell(decimal(String(usage[meter] ?? '')))),
+    ...meters.map(meter => decimal(String(usage[meter] ?? ''))),
     decimal(formatRoubles(charge.amountMicros)),
     decimal(formatRoubles(charge.overrunMicros)),
     csvCell([...tiers].join(' ')),
