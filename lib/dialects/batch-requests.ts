@@ -9,6 +9,7 @@ import { objectsIn } from './named-objects.ts'
 import { readCount, readString } from './read-field.ts'
 import { readMedia } from './read-media.ts'
 import { cacheWriteIn } from './request-facts.ts'
+import { searchesIn } from './search-tools.ts'
 
 const requestName = 'request'
 /** Each is measured and checked, and told apart by its place. */
@@ -108,6 +109,7 @@ export function addRequest(
   const media = readMedia(scan)
   const cap = largestCap(findings)
   const cacheWrite = cacheWriteIn(scan)
+  const searches = searchesIn(scan)
   const candidates = Math.max(1, readCount(scan, 'candidates') ?? 1, readCount(scan, 'bestOf') ?? 1)
   tally.add({
     at,
@@ -117,6 +119,7 @@ export function addRequest(
     ...(batch.isFree === true && { isFree: true }),
     ...(batch.mayRunTools === true && { mayRunTools: true }),
     ...(batch.drawsWith !== undefined && { drawsWith: batch.drawsWith }),
+    ...(searches > 0 && { searches }),
     ...(cacheWrite !== undefined && { cacheWrite }),
     ...(batch.units !== undefined && { units: batch.units, unitsVariant: batch.unitsVariant }),
     textBytes: media.reduce((bytes, part) => bytes - part.bodyBytes, request.end - request.start),

@@ -15,6 +15,7 @@ export interface BatchRequest {
   readonly mayRunTools?: boolean
   readonly cacheWrite?: RequestFacts['cacheWrite']
   readonly drawsWith?: readonly string[] | undefined
+  readonly searches?: number
   readonly units?: Meters
   readonly unitsVariant?: string | undefined
   readonly textBytes: number
@@ -68,6 +69,7 @@ export class BatchTally {
     }
     if (request.units !== undefined) share.units = addMeters(request.units, share.units)
     for (const model of request.drawsWith ?? []) this.#draw(model, request.at, share)
+    if (request.searches !== undefined) share.searches = (share.searches ?? 0) + request.searches
     for (const part of request.media) share.media = withPart(share.media, part)
     for (const object of request.objects) this.#refer(object, request.at, share)
   }

@@ -32,6 +32,8 @@ export interface RequestFacts {
   readonly wantedTier?: string
   /** How long the provider's cache is to keep what the request brings: to write it there is dearer than to read it. */
   readonly cacheWrite?: '5m' | '1h'
+  /** How many searches the provider's tools may make, as far as it is told. */
+  readonly searches?: number
   /** Other models that the provider's tools may draw with. */
   readonly drawsWith?: readonly string[]
   /** Answers asked for (`n`, `candidateCount`); 1 unless said. */

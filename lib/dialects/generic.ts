@@ -9,6 +9,7 @@ import type { AnswerMeasure, Measure } from './measure.ts'
 import { names } from './named-objects.ts'
 import { measureTokens } from './openai/token-usage.ts'
 import { cacheMembers, factsFrom, modelMembers, tierMembers } from './request-facts.ts'
+import { googleSearchMembers, searchMembers, toolMembers } from './search-tools.ts'
 import type { UsageFields } from './usage-fields.ts'
 
 const files = list(anyOf(names('file'), object({ file_id: names('file') })))
@@ -31,6 +32,7 @@ const request = object({
   ...named,
   ...modelMembers,
   ...tierMembers,
+  ...searchMembers,
   ...cacheMembers,
   stream: value('stream'),
   max_tokens: value('cap'),
@@ -49,7 +51,7 @@ const request = object({
   input: anyOf(list(turn), turn),
   inputs: anyOf(list(turn), turn),
   system: list(part),
-  tools: list(object({ ...named, ...cacheMembers })),
+  tools: list(object({ ...named, ...cacheMembers, ...toolMembers, ...googleSearchMembers })),
   contents,
   systeminstruction: content,
   cachedcontent: names('cachedContent'),

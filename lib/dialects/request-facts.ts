@@ -5,6 +5,7 @@ import { list, object, span, value } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
 import { findField, readBoolean, readCount, textOf, wrongType } from './read-field.ts'
 import { readMedia } from './read-media.ts'
+import { searchesIn } from './search-tools.ts'
 
 /** The names under which a request's interest reports what `factsFrom` understands. */
 const factNames = {
@@ -58,6 +59,7 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
   const media = readMedia(scan)
   const wantedTier = wantedTierIn(scan)
   const cacheWrite = cacheWriteIn(scan)
+  const searches = searchesIn(scan)
   return {
     ...(model !== undefined && {
       model: textOf(model),
@@ -68,6 +70,7 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
     ...(cap !== undefined && { outputTokensCap: cap }),
     ...(wantedTier !== undefined && { wantedTier }),
     ...(cacheWrite !== undefined && { cacheWrite }),
+    ...(searches > 0 && { searches }),
     candidates: Math.max(1, readCount(scan, factNames.candidates) ?? 1),
     ...(own.usageSplice !== undefined && { usageSplice: own.usageSplice }),
     textBytes: textBytesOf(body, media),

@@ -4,6 +4,7 @@ import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
 import type { Micros } from '../money/amount.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
 import { holdAmount } from '../money/hold-amount.ts'
+import { priceAtMost } from '../money/price-line.ts'
 import type { Price } from '../money/price.ts'
 import { timesFactor } from '../money/tier-factor.ts'
 import { addMeters, tokensOf } from '../money/usage.ts'
@@ -49,7 +50,9 @@ export function batchShareHold(
       cacheWrite: share.cacheWrite ?? (isWritten ? '5m' : undefined),
     },
   )
-  return Math.max(1, timesFactor(amount, price.factors['batch']))
+  // Searches cost the same in a batch.
+  const searchedMicros = share.searches ? priceAtMost(price, { meters: { searches: share.searches } }) : 0
+  return Math.max(1, timesFactor(amount, price.factors['batch']) + searchedMicros)
 }
 
 /** No request gets more than the model writes, whatever it asks for. */

@@ -94,7 +94,8 @@ export function drawnHold(
 }
 
 /** What the request names itself, and the hours for which media are kept that it puts away. */
-function unitsOf({ units, keptHours, media }: RequestFacts, price: Price): Meters | undefined {
+function unitsOf({ searches, units: own, keptHours, media }: RequestFacts, price: Price): Meters | undefined {
+  const units = searches === undefined ? own : addMeters({ searches }, own)
   if (keptHours === undefined) return units
   return addMeters({ cacheStorage: tokensOf(mediaAllowance(media, price)) * keptHours }, units)
 }

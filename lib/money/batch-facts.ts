@@ -20,6 +20,8 @@ export interface BatchShare {
   readonly mayRunTools?: boolean
   /** How many of them may have pictures drawn, by the models that draw. */
   readonly drawsWith?: Readonly<Record<string, number>>
+  /** How many searches their tools may make. */
+  readonly searches?: number
   /** How long a cache is to keep what they bring; of none of them unless said. */
   readonly cacheWrite?: '5m' | '1h'
   /** The first of them: `line 3` of a file, `requests[2]` of a body. */

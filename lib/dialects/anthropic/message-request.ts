@@ -2,6 +2,7 @@ import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
+import { toolMembers } from '../search-tools.ts'
 import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 
 /**
@@ -38,7 +39,7 @@ function messageInterest(content: Interest, own: Readonly<Record<string, Interes
     max_tokens: value('cap'),
     system: content,
     messages: list(object({ content })),
-    tools: list(object(cacheMembers)),
+    tools: list(object({ ...cacheMembers, ...toolMembers })),
     container: anyOf(
       names('container'),
       object({ id: names('container'), skills: list(object({ skill_id: names('skill') })) }),

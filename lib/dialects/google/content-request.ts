@@ -1,5 +1,6 @@
 import type { Interest } from '../../http/json-scan.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
+import { googleSearchMembers, toolMembers } from '../search-tools.ts'
 import { names, namesFile } from '../named-objects.ts'
 
 /** Keys are folded without underscores, since Google takes snake and camel case. */
@@ -22,5 +23,10 @@ export const contents = anyOf(list(content), content)
 
 /** Tools that look things up in what the provider keeps. */
 const stores = list(names('fileSearchStore'))
-const tool = object({ filesearchstorenames: stores, filesearch: object({ filesearchstorenames: stores }) })
+const tool = object({
+  ...googleSearchMembers,
+  ...toolMembers,
+  filesearchstorenames: stores,
+  filesearch: object({ filesearchstorenames: stores }),
+})
 export const tools = anyOf(list(tool), tool)

@@ -5,6 +5,7 @@ import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { findField, readString } from '../read-field.ts'
 import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { searchMembers, toolMembers } from '../search-tools.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
 
@@ -30,6 +31,7 @@ const geminiOptions = object({ cached_content: names('cachedContent') })
 const request = object({
   ...modelMembers,
   ...tierMembers,
+  ...searchMembers,
   ...cacheMembers,
   stream: value('stream'),
   stream_options: streamOptionsInterest,
@@ -40,7 +42,7 @@ const request = object({
   messages: list(
     object({ ...cacheMembers, content: list(contentPart), audio: object({ id: names('audio') }) }),
   ),
-  tools: list(object({ ...cacheMembers, function: object(cacheMembers) })),
+  tools: list(object({ ...cacheMembers, ...toolMembers, function: object(cacheMembers) })),
   google: geminiOptions,
   extra_body: object({ google: geminiOptions }),
 })

@@ -1,4 +1,4 @@
-import { findField, textOf } from '../read-field.ts'
+import { textOf } from '../read-field.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
 import { measureTokens } from './token-usage.ts'
 import { pictureMeters } from './image-usage.ts'
@@ -11,12 +11,13 @@ const drawsWithUnlessSaid = 'gpt-image-1'
 /** The models that a request's tools may draw with; undefined where they draw nothing. */
 export function drawingModels(scan: ScanResult): readonly string[] | undefined {
   const models = new Set<string>()
+  const named = new Map<string, string>()
+  for (const finding of scan.findings) {
+    if (finding.name === 'toolModel' && finding.type === 'string') named.set(finding.path, textOf(finding))
+  }
   for (const { name, type, path, raw } of scan.findings) {
     if (name !== 'toolType' || type !== 'string' || JSON.parse(String(raw)) !== 'image_generation') continue
-    const place = `${path.slice(0, path.lastIndexOf('.'))}.model`
-    const own = { findings: scan.findings.filter(found => found.path === place && found.type === 'string') }
-    const model = findField(own, 'toolModel')
-    models.add(model === undefined ? drawsWithUnlessSaid : textOf(model))
+    models.add(named.get(`${path.slice(0, path.lastIndexOf('.'))}.model`) ?? drawsWithUnlessSaid)
   }
   return models.size === 0 ? undefined : [...models]
 }

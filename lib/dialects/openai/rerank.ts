@@ -1,11 +1,14 @@
 import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
-import { object, span, value } from '../interest.ts'
+import { list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { factsFrom } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
-const request = object({ model: value('model') })
+const request = object({ model: value('model'), documents: list(span('document')) })
+
+/** As many are one search, at Cohere's. */
+const documentsPerSearch = 100
 
 const answer = object({
   model: value('model'),
@@ -39,6 +42,9 @@ export const rerank: Operation = {
   isFree: false,
   mainMeter: 'searches',
   interest: request,
-  factsFromJson: (scan, body) => factsFrom(scan, body),
+  factsFromJson(scan, body) {
+    const documents = scan.findings.filter(({ name }) => name === 'document').length
+    return { ...factsFrom(scan, body), searches: Math.max(1, Math.ceil(documents / documentsPerSearch)) }
+  },
   readUsage: (head, context) => new RerankReader(head, context),
 }

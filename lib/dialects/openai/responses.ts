@@ -16,6 +16,7 @@ import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { readBoolean } from '../read-field.ts'
 import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { searchMembers, toolMembers } from '../search-tools.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
@@ -48,7 +49,7 @@ const files = list(names('file'))
 /** A tool, and what it looks things up in. */
 export const tool = object({
   ...cacheMembers,
-  type: value('toolType'),
+  ...toolMembers,
   model: value('toolModel'),
   container: anyOf(names('container'), object({ file_ids: files, skills })),
   environment: object({ container_id: names('container'), file_ids: files, skills }),
@@ -59,6 +60,7 @@ export const tool = object({
 const responsesRequest = object({
   ...modelMembers,
   ...tierMembers,
+  ...searchMembers,
   ...cacheMembers,
   stream: value('stream'),
   background: value('background'),
