@@ -61,7 +61,7 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
   #enter(stop: Stop): void {
     this.#stop = stop
     stop.credential.enter(this)
-    const place = stop.credential.admission.enter(this)
+    const place = stop.credential.admission.enter(this, this.#exchange.find('key')?.accountId)
     if (place === 'now') this.onAdmitted()
     else if (place === 'no') this.onWaitedTooLong()
   }

@@ -48,3 +48,25 @@ await t.test('nobody waits longer than told', async t => {
   t.same(log, ['b gives up'], 'its place is free again')
   t.notOk(admission.isBusy)
 })
+
+await t.test('accounts that wait go by turns, however many requests one of them has', t => {
+  const log: string[] = []
+  const admission = new Admission({ connectionsMax: 1, waitingMax: 10, waitMs: 10_000 })
+  const enter = (accountId: string, name: string): Waiting => {
+    const one = waiting(name, log)
+    admission.enter(one, accountId)
+    return one
+  }
+  enter('many', 'm0')
+  const [gone] = ['m1', 'm2', 'm3', 'm4'].map(name => enter('many', name))
+  enter('few', 'f1')
+  enter('few', 'f2')
+  enter('one', 'o1')
+  t.ok(admission.giveUp(gone as Waiting))
+  for (let left = 0; left < 8; left += 1) admission.leave()
+  t.same(
+    log.map(line => line.slice(0, 2)),
+    ['m2', 'f1', 'o1', 'm3', 'f2', 'm4'],
+  )
+  t.end()
+})
