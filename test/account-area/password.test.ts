@@ -102,6 +102,9 @@ await t.test('changing the password takes the old one, and ends the other sessio
   const answer = await browser.post('/security/password', change, { from: '/security' })
 
   t.equal(answer.location, '/security?notice=password-changed')
+  const letter = await area.mail.letterTo(email, /остальные сеансы завершены.*Если это были не вы/s)
+  t.match(letter.subject, 'Пароль изменён')
+  t.equal(linkIn(letter.text), '/forgot-password')
   t.match((await browser.follow(answer)).text, 'остальные сеансы завершены')
   t.equal((await other.get('/')).location, '/sign-in')
   t.equal((await copy.get('/')).location, '/sign-in', 'a copy of the old cookie is worth nothing')

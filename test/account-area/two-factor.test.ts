@@ -158,3 +158,18 @@ await t.test('it takes the password to switch it on or off', async t => {
   t.equal(answer.location, '/security?notice=two-factor-off')
   t.equal((await area.browser().post('/sign-in', { email, password: goodPassword })).location, '/')
 })
+
+await t.test('its owner is told by a letter that it was switched on, and off', async t => {
+  const { email, browser } = await area.signUp()
+  await browser.post('/settings/profile', { name: '', language: 'en' }, { from: '/settings' })
+  await setUp(browser)
+
+  const on = await area.mail.letterTo(email, /now takes a code.*If it was not you/s)
+  t.match(on.subject, 'Codes from an app were switched on')
+  await browser.post('/settings/profile', { name: '', language: 'ru' }, { from: '/settings' })
+  await browser.post('/security/two-factor/remove', { password: goodPassword }, { from })
+
+  const off = await area.mail.letterTo(email, /снова достаточно пароля.*Если это были не вы/s)
+  t.match(off.subject, 'Вход по коду отключён')
+  t.equal(area.mail.letters.filter(({ to }) => to === email).length, 3, 'with the one of signing up')
+})

@@ -45,6 +45,16 @@ export class SettingsLetters {
     mailer.send({ to: to.email, subject: subject(name), text: text(name, email) })
   }
 
+  /** The password was changed by somebody who knew it. */
+  passwordChanged(to: Recipient): void {
+    this.#warn(to, 'passwordChanged')
+  }
+
+  /** The second factor was switched on, or off. */
+  twoFactorChanged(to: Recipient, isOn: boolean): void {
+    this.#warn(to, isOn ? 'twoFactorOn' : 'twoFactorOff')
+  }
+
   /** The last letter of all. `restMicros` is what was left, 0 for nothing. */
   deleted(to: Recipient, accountId: string, restMicros: number): void {
     const { mailer, name } = this.#options
@@ -65,6 +75,12 @@ export class SettingsLetters {
         text: text(name, balance, money(belowMicros), this.#link('/')),
       }
     })
+  }
+
+  #warn(to: Recipient, kind: 'passwordChanged' | 'twoFactorOn' | 'twoFactorOff'): void {
+    const { mailer, name } = this.#options
+    const { subject, text } = lettersFor(to)[kind]
+    mailer.send({ to: to.email, subject: subject(name), text: text(name, this.#link('/forgot-password')) })
   }
 
   #link(path: string): string {

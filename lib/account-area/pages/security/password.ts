@@ -9,7 +9,7 @@ const schema = z.object({ currentPassword: fieldSchemas.password, newPassword: f
 
 /** Changes the password; every other session ends, and this one goes on under a new token. */
 export async function submitPassword(context: PageContext, page: OwnPage): Promise<Response> {
-  const { site, session, caller } = page
+  const { site, session, caller, language } = page
   const sent = await readForm(context, page, schema)
   if (!sent.isValid) return context.html(await securityView(page, { password: sent.state }), 422)
   const { currentPassword, newPassword } = sent.value
@@ -23,5 +23,6 @@ export async function submitPassword(context: PageContext, page: OwnPage): Promi
   }
   site.passwordAttempts.succeed(session.user.id)
   await endLinks(site.users, session.user.id)
+  site.settingsLetters.passwordChanged({ email: session.user.email, language })
   return seeOther(context, '/security?notice=password-changed', cookies)
 }

@@ -78,7 +78,7 @@ export async function submitTwoFactor(context: PageContext, page: OwnPage): Prom
 export async function submitTwoFactorCode(context: PageContext, page: OwnPage): Promise<Response> {
   const sent = await readForm(context, page, codeSchema)
   if (!sent.isValid) return context.html(setUpView(page, undefined, sent.state), 422)
-  const { site, session, caller } = page
+  const { site, session, caller, language } = page
   const others = (await site.sessions.list(caller)).map(({ id }) => id).filter(id => id !== session.id)
   const cookies = await site.secondFactor.confirm(caller, sent.value.code)
   if (cookies !== undefined) {
@@ -87,6 +87,7 @@ export async function submitTwoFactorCode(context: PageContext, page: OwnPage): 
       { column: 'user_id', operator: '=', value: session.user.id },
       { column: 'id', operator: 'in', value: others },
     ])
+    site.settingsLetters.twoFactorChanged({ email: session.user.email, language }, true)
     return seeOther(context, '/security?notice=two-factor-on', cookies)
   }
   const state = withError(page, sent.state, 'code', 'codeWrong')
@@ -95,13 +96,14 @@ export async function submitTwoFactorCode(context: PageContext, page: OwnPage): 
 
 /** Takes the password and switches it off. */
 export async function submitRemoveTwoFactor(context: PageContext, page: OwnPage): Promise<Response> {
-  const { site, session, caller } = page
+  const { site, session, caller, language } = page
   const sent = await readForm(context, page, passwordSchema)
   if (!sent.isValid) return context.html(await securityView(page, { twoFactor: sent.state }), 422)
   const mayTry = await site.passwordAttempts.begin(session.user.id)
   const cookies = mayTry ? await site.secondFactor.remove(caller, sent.value.password) : undefined
   if (cookies === undefined) return wrongPassword(context, page, sent.state)
   site.passwordAttempts.succeed(session.user.id)
+  site.settingsLetters.twoFactorChanged({ email: session.user.email, language }, false)
   return seeOther(context, '/security?notice=two-factor-off', cookies)
 }
 

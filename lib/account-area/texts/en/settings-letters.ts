@@ -17,6 +17,21 @@ export const settingsLetters: typeof russian.settingsLetters = {
     text: (name: string, email: string) =>
       `Hello,\n\nthe e-mail of your account at ${name} was changed to ${email}. No more letters will come here.\n\nIf it was not you, answer this letter at once.\n`,
   },
+  passwordChanged: {
+    subject: (name: string) => `Your password was changed: ${name}`,
+    text: (name: string, link: string) =>
+      `Hello,\n\nyour password for ${name} was changed and the other sessions were ended. If it was you, there is nothing to do.\n\nIf it was not you, set a new password at once:\n\n${link}\n`,
+  },
+  twoFactorOn: {
+    subject: (name: string) => `Codes from an app were switched on: ${name}`,
+    text: (name: string, link: string) =>
+      `Hello,\n\nsigning in to ${name} now takes a code from an app besides the password, and the other sessions were ended. If it was you, there is nothing to do.\n\nIf it was not you, answer this letter at once and set a new password:\n\n${link}\n`,
+  },
+  twoFactorOff: {
+    subject: (name: string) => `Codes from an app were switched off: ${name}`,
+    text: (name: string, link: string) =>
+      `Hello,\n\nsigning in to ${name} takes the password alone again, without a code from an app. If it was you, there is nothing to do.\n\nIf it was not you, set a new password at once and switch the codes on again:\n\n${link}\n`,
+  },
   lowBalance: {
     subject: (name: string, balance: string) => `Balance ${balance}: ${name}`,
     text: (name: string, balance: string, below: string, link: string) =>

@@ -15,6 +15,21 @@ export const settingsLetters = {
     text: (name: string, email: string) =>
       `Здравствуйте!\n\nПочта вашей учётной записи в ${name} изменена на ${email}. На этот адрес писем больше не будет.\n\nЕсли это были не вы, сразу ответьте на это письмо.\n`,
   },
+  passwordChanged: {
+    subject: (name: string) => `Пароль изменён: ${name}`,
+    text: (name: string, link: string) =>
+      `Здравствуйте!\n\nВаш пароль в ${name} изменён, остальные сеансы завершены. Если это были вы, ничего делать не нужно.\n\nЕсли это были не вы, сразу задайте новый пароль:\n\n${link}\n`,
+  },
+  twoFactorOn: {
+    subject: (name: string) => `Вход по коду включён: ${name}`,
+    text: (name: string, link: string) =>
+      `Здравствуйте!\n\nДля входа в ${name} теперь кроме пароля нужен код из приложения, остальные сеансы завершены. Если это были вы, ничего делать не нужно.\n\nЕсли это были не вы, сразу ответьте на это письмо и задайте новый пароль:\n\n${link}\n`,
+  },
+  twoFactorOff: {
+    subject: (name: string) => `Вход по коду отключён: ${name}`,
+    text: (name: string, link: string) =>
+      `Здравствуйте!\n\nДля входа в ${name} снова достаточно пароля, без кода из приложения. Если это были вы, ничего делать не нужно.\n\nЕсли это были не вы, сразу задайте новый пароль и включите вход по коду снова:\n\n${link}\n`,
+  },
   lowBalance: {
     subject: (name: string, balance: string) => `Баланс ${balance}: ${name}`,
     text: (name: string, balance: string, below: string, link: string) =>
