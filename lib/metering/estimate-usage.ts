@@ -1,7 +1,9 @@
 import type { RequestBody } from '../bodies/request-body.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
+import { pictureTokens } from '../money/picture-tokens.ts'
 import type { Price } from '../money/price.ts'
-import { addMeters, type UsageLine, type UsageReading } from '../money/usage.ts'
+import { ratesOf, unitRate } from '../money/rates.ts'
+import { addMeters, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
 import type { TextToCount, TokenCount } from './count-tokens.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { requestText } from './request-text.ts'
@@ -87,7 +89,8 @@ export async function estimateUsage(
     estimateOutput(request, reading, counter),
   ])
   const text = addMeters({ input: input.tokens, output: output.tokens }, context)
-  const meters = addMeters(addMeters(text, mediaAllowance(media, request.price)), units)
+  const named = inTokens(units, unitsVariant, request.price)
+  const meters = addMeters(addMeters(text, mediaAllowance(media, request.price)), named)
   return {
     line: {
       meters,
@@ -96,4 +99,14 @@ export async function estimateUsage(
     },
     estimates: [input, output],
   }
+}
+
+/** Pictures that are paid for by their tokens have no price of their own. */
+function inTokens(units: Meters | undefined, variant: string | undefined, price: Price): Meters | undefined {
+  const { images, ...others } = units ?? {}
+  const rates = ratesOf(price)
+  const { imageOutput, images: own } = rates.levels[0].rates
+  if (images === undefined || own !== undefined || imageOutput === undefined) return units
+  if (unitRate(rates, 'images', variant) !== undefined) return units
+  return addMeters(others, { imageOutput: images * pictureTokens(variant?.split('/').at(-1)) })
 }

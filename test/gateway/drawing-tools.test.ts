@@ -54,7 +54,12 @@ async function start(t: Test, rub: number, stream?: Buffer) {
       body: JSON.stringify({ model: 'cheap', input: 'Draw.', ...body }),
     })
   const look = () => send(`${gateway.url}/v1/responses/resp_1`, { method: 'GET', headers })
-  return { upstream, gateway, ask, look }
+  const draw = (body: object) =>
+    send(`${gateway.url}/v1/images/generations`, {
+      headers,
+      body: JSON.stringify({ model: 'gpt-image-1', prompt: 'A calm sea', ...body }),
+    })
+  return { upstream, gateway, ask, draw, look }
 }
 
 const drawing = { tools: [{ type: 'function', name: 'f' }, { type: 'image_generation' }] }
@@ -115,4 +120,15 @@ await t.test('who leaves with a picture before its usage has come pays for it', 
   const charge = await gateway.chargeOf(requestId)
   t.match(charge, { usageSource: 'estimated', usage: { imageOutput: 816 } })
   t.ok(Number(charge?.amount) > 3.26 && Number(charge?.amount) < 3.3, String(charge?.amount))
+})
+
+await t.test('a picture that came in part, and its usage never, is paid for', async t => {
+  const part = { type: 'image_generation.partial_image', partial_image_index: 2, b64_json: 'AAAA' }
+  const { gateway, draw } = await start(t, 100, Buffer.from(`data: ${JSON.stringify(part)}\n\n`))
+  const { status, requestId } = await draw({ stream: true, partial_images: 3, quality: 'low' })
+  t.equal(status, 200)
+  const charge = await gateway.chargeOf(requestId)
+  t.match(charge, { usageSource: 'estimated', usage: { imageOutput: 408 } })
+  t.ok(Number(charge?.amount) > 1.63 && Number(charge?.amount) < 1.7, String(charge?.amount))
+  t.notMatch(charge?.flags, ['meter_unpriced'])
 })

@@ -3,6 +3,7 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import { measureTokens } from './token-usage.ts'
 import { pictureMeters } from './image-usage.ts'
 import type { UsageFields } from '../usage-fields.ts'
+import { pictureTokens } from '../../money/picture-tokens.ts'
 import type { UsageLine } from '../../money/usage.ts'
 
 /** What the tool `image_generation` draws with unless it is told otherwise. */
@@ -22,21 +23,13 @@ export function drawingModels(scan: ScanResult): readonly string[] | undefined {
   return models.size === 0 ? undefined : [...models]
 }
 
-/** Of pictures in OpenAI's table, the larger shape of each quality. */
-const tokensByQuality = new Map([
-  ['low', 408],
-  ['medium', 1584],
-  ['high', 6240],
-])
-
 /** What pictures come to of which nobody has told the tokens. */
 export function drawnUncounted(
   pictures: number,
   quality: string | undefined,
   model: string | undefined,
 ): UsageLine {
-  const tokens = tokensByQuality.get(quality ?? '') ?? 1584
-  return { model: model ?? drawsWithUnlessSaid, meters: { imageOutput: pictures * tokens } }
+  return { model: model ?? drawsWithUnlessSaid, meters: { imageOutput: pictures * pictureTokens(quality) } }
 }
 
 /** What a tool has drawn is no part of the answer's own usage, and has the price of the model that drew it. */
