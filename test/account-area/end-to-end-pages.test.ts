@@ -23,6 +23,12 @@ async function findings(page: Page): Promise<string[]> {
   return isTooWide === true ? [...found, 'the page is wider than the screen'] : found
 }
 
+/** How many endings of keys a narrow column would break, as at their hyphen. */
+function brokenEndings(page: Page): Promise<number> {
+  return page.evaluate<number>(`[...document.querySelectorAll('.mono')].filter(one =>
+    /^(gw-)?…[^ ]{4}$/.test(one.textContent.trim()) && getComputedStyle(one).whiteSpace !== 'nowrap').length`)
+}
+
 for (const [language, screen, colorScheme] of [
   ['ru', 'phone', 'light'],
   ['en', 'desktop', 'dark'],
@@ -40,6 +46,7 @@ for (const [language, screen, colorScheme] of [
       t.equal(await page.getAttribute('html', 'lang'), language, name)
       if (act === undefined) t.equal(page.url(), url + path, 'nobody is sent elsewhere')
       t.same(await findings(page), [], name)
+      t.equal(await brokenEndings(page), 0, `${name}: endings of keys stand on one line`)
       t.same(complaints.splice(0), [], name)
     }
   })

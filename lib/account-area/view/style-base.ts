@@ -85,6 +85,10 @@ export const baseStyle = css`
     font-family: var(--mono);
     font-size: 0.92em;
   }
+  /* The ending of a key is not broken at its hyphen. */
+  .whole {
+    white-space: nowrap;
+  }
   :focus-visible {
     outline: 3px solid var(--accent);
     outline-offset: 2px;

@@ -17,7 +17,7 @@ export function outcomeBadge({ texts }: OwnPage, outcome: string): Html {
 export function keyLabel(page: OwnPage, keys: readonly KeyRecord[], keyId: string): Html {
   const key = keys.find(({ id }) => id === keyId)
   if (key === undefined) return html`<span class="quiet">${page.texts.charges.unknownKey}</span>`
-  return html`${keyName(page, key)} <span class="quiet mono">…${key.lastFour}</span>`
+  return html`${keyName(page, key)} <span class="quiet mono whole">…${key.lastFour}</span>`
 }
 
 function marks({ texts }: OwnPage, { usageSource, flags }: ChargeRecord): Html {

@@ -27,7 +27,7 @@ function activeKey(page: OwnPage, use: KeyUse): Html {
     <div class="row between">
       <div class="row">
         <h3>${keyName(page, key)}</h3>
-        <span class="mono quiet">${keys.ending(key.lastFour)}</span>
+        <span class="mono quiet whole">${keys.ending(key.lastFour)}</span>
         ${stateBadge(page, use)}
       </div>
       <a href="/keys/${key.id}/revoke" aria-label="${keys.revokeOf(key.name)}">${keys.revoke}</a>
@@ -59,7 +59,7 @@ function revokedKeys(page: OwnPage, uses: readonly KeyUse[]): Html {
             ({ key, lastUsedAt }) =>
               html`<tr>
                 <td>${keyName(page, key)}</td>
-                <td class="mono">${keys.ending(key.lastFour)}</td>
+                <td class="mono whole">${keys.ending(key.lastFour)}</td>
                 <td class="wide-only">${time(key.createdAt, language)}</td>
                 <td class="wide-only">
                   ${lastUsedAt === undefined ? keys.neverUsed : time(lastUsedAt, language)}

@@ -29,7 +29,7 @@ export async function showRevokeKey(context: PageContext, page: OwnPage): Promis
         <section class="card">
           <h2>${keyName(page, key)}</h2>
           <p class="quiet small">
-            <span class="mono">${keys.ending(key.lastFour)}</span> · ${keys.madeAt}
+            <span class="mono whole">${keys.ending(key.lastFour)}</span> · ${keys.madeAt}
             ${time(key.createdAt, page.language)}
           </p>
           <p>${revokeKey.text}</p>
