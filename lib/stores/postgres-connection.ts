@@ -52,6 +52,20 @@ export async function connectPostgres(
   return client
 }
 
+/** How long the other side may take to end a connection too, in milliseconds. */
+const endMs = 2_000
+
+/** Ends connections, without waiting long for a database that does not answer. */
+export async function endPostgres(connections: Pick<Client, 'end'> | Pick<Pool, 'end'>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, endMs)
+  try {
+    await Promise.race([connections.end(), promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** Connections for what is not of the moment: reports, and changes of accounts and keys. */
 export function postgresPool(url: string, onLost: (error: Error) => void): PostgresPool {
   const pool = new Pool({ ...clientConfig(url), max: 4, allowExitOnIdle: true })

@@ -158,7 +158,7 @@ export class PostgresLedger implements Ledger {
         at: this.#options.clock.now(),
         provider,
         operation: kind,
-        lines: id,
+        lines: storable(id),
         owner: credential,
         details: facts === undefined ? null : JSON.stringify(facts),
       },

@@ -1,7 +1,7 @@
 import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import type { Clock } from '../clock.ts'
 import { keyRecord } from './key-record.ts'
-import { connectPostgres } from './postgres-connection.ts'
+import { connectPostgres, endPostgres } from './postgres-connection.ts'
 import type { PostgresClient } from './postgres-connection.ts'
 import type { KeyRow } from './store-operation.ts'
 
@@ -81,7 +81,7 @@ export class PostgresNode {
       // Its lease will end instead.
       this.#options.onError(error)
     }
-    await client.end()
+    await endPostgres(client)
   }
 
   get #tickMs(): number {

@@ -1,4 +1,4 @@
-import { connectPostgres, isStoreFailure, postgresErrorCode } from './postgres-connection.ts'
+import { connectPostgres, endPostgres, isStoreFailure, postgresErrorCode } from './postgres-connection.ts'
 import type { PostgresClient } from './postgres-connection.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import type { BatchReport } from './store-operation.ts'
@@ -62,7 +62,7 @@ export class PostgresWriter {
   async close(): Promise<void> {
     const client = this.#client
     this.#client = undefined
-    await client?.end()
+    if (client !== undefined) await endPostgres(client)
   }
 
   async #runSome(

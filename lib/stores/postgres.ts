@@ -6,7 +6,7 @@ import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Log } from '../log.ts'
 import { newId } from '../new-id.ts'
 import { PostgresAccounts } from './postgres-accounts.ts'
-import { cannotConnect, postgresPool } from './postgres-connection.ts'
+import { cannotConnect, endPostgres, postgresPool } from './postgres-connection.ts'
 import type { PostgresPool } from './postgres-connection.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
 import { migratePostgres } from './postgres-migrate.ts'
@@ -95,7 +95,7 @@ async function assembleStore(
       queue.stop(new LedgerUnavailableError('the store is closed'))
       await node.close()
       await writer.close()
-      await pool.end()
+      await endPostgres(pool)
     }
   }
   try {

@@ -33,6 +33,16 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
     },
   )
 
+  await t.test('an object is found by any name that a provider gives it', async t => {
+    const store = await open(t)
+    const accountId = await accountWith(store, 0)
+    const places = { provider: 'openai', kind: 'file', credential: 'openai#1', exchangeId: newId() } as const
+    for (const id of ['nul\0', 'half\ud800', '']) {
+      await store.ledger.recordObject({ ...places, id, accountId })
+      t.match(await store.ledger.findObject('openai', 'file', id), { accountId })
+    }
+  })
+
   await t.test('prices may be recorded any number of times', async t => {
     const store = await open(t)
     await store.ledger.recordPrices([testPrice, testPrice])

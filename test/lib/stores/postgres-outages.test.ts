@@ -122,3 +122,14 @@ await t.test('a database that isolates by snapshots refuses nobody for it', asyn
   t.equal(refusals.length, 293)
   t.strictSame(await nodes[1].verify(), [])
 })
+
+await t.test('a node ends also when its database does not answer any more', async t => {
+  const url = await server.createDatabase()
+  const proxy = await startCuttingProxy(t, server.port)
+  const store = await openNode(t, url.replace(`:${server.port}/`, `:${proxy.port}/`))
+  const account = await accountWith(store, 1)
+  await holdOf(store, account, 1)
+  proxy.freeze()
+  const ended = store.close().then(() => 'ended')
+  t.equal(await Promise.race([ended, delay(40_000, 'hangs', { ref: false })]), 'ended')
+})
