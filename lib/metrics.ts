@@ -104,8 +104,8 @@ export class Metrics {
         this.#attempts.inc({ provider: String(provider), result: resultName(status, result) })
     })
     bus.on('alarm', code => this.#alarms.inc({ code }))
-    bus.on('job-end', ({ job, charged }) => {
-      if (charged !== undefined) this.#onCharged(charged, job.provider, job.model === '' ? 'none' : job.model)
+    bus.on('job-end', ({ job, charged }, modelEntry = 'none') => {
+      if (charged !== undefined) this.#onCharged(charged, job.provider, modelEntry)
     })
     bus.on('session-charge', (exchange, _sequence, charged) => {
       const { provider, model } = exchange.get('target')

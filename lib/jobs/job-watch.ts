@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import type { ChargeRequest, ChargeResult, Hold } from '../ledger/ledger.ts'
+import { ModelDirectory } from '../models/model-directory.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
@@ -22,8 +23,11 @@ declare module '../pipeline/facts.ts' {
 
 declare module '../pipeline/events.ts' {
   interface PipelineEvents {
-    /** A job has ended, whoever saw it first. */
-    'job-end': (end: JobEnd) => void
+    /**
+     * A job has ended, whoever saw it first.
+     * @param modelEntry the config's name for its model, which clients do not choose; undefined for none
+     */
+    'job-end': (end: JobEnd, modelEntry: string | undefined) => void
   }
 }
 
@@ -33,10 +37,12 @@ export class JobWatch {
   readonly #upstreams: Upstreams
   readonly #poller: JobPoller
   readonly #times: PollTimes
+  readonly #directory: ModelDirectory
 
   constructor(context: PluginContext, times: PollTimes) {
     this.#context = context
     this.#times = times
+    this.#directory = new ModelDirectory(context.config)
     this.#upstreams = Upstreams.shared(context.config, context)
     this.#poller = new JobPoller({
       ...context,
@@ -190,7 +196,8 @@ export class JobWatch {
 
   #told(end: JobEnd): void {
     const { bus } = this.#context
-    bus.emit('job-end', end)
+    const { model, provider } = end.job
+    bus.emit('job-end', end, this.#directory.resolve(model, provider)?.entry.name)
     for (const flag of end.charged?.result.flags ?? [])
       bus.emit('alarm', flag, { requestId: end.job.exchangeId, model: end.job.model })
   }

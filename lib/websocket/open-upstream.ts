@@ -63,7 +63,7 @@ export class OpenUpstream {
 
   async #tryAt(stop: Stop): Promise<UpstreamSession | Stop | GatewayError> {
     const { credential, target } = stop
-    await enter(stop, this)
+    await enter(stop, this, this.#exchange.find('key')?.accountId)
     const leave = (): void => {
       credential.admission.leave()
       credential.leave(this)
@@ -187,7 +187,11 @@ function timeoutsOf({ credential, provider }: Target): Target['provider']['timeo
 }
 
 /** Waits for a place with the credential. @throws GatewayError overloaded */
-async function enter({ credential, target }: Stop, request: object): Promise<void> {
+async function enter(
+  { credential, target }: Stop,
+  request: object,
+  accountId: string | undefined,
+): Promise<void> {
   credential.enter(request)
   await new Promise<void>((resolve, reject) => {
     const tooLong = (): void => {
@@ -195,7 +199,7 @@ async function enter({ credential, target }: Stop, request: object): Promise<voi
       credential.leave(request)
       reject(overloaded(target.provider.name))
     }
-    const place = credential.admission.enter({ onAdmitted: resolve, onWaitedTooLong: tooLong })
+    const place = credential.admission.enter({ onAdmitted: resolve, onWaitedTooLong: tooLong }, accountId)
     if (place === 'now') resolve()
     else if (place === 'no') tooLong()
   })

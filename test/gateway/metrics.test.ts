@@ -2,6 +2,9 @@ import t from 'tap'
 import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
 import { checkMoney, settled } from '../fixtures/exchange-ends.ts'
 import { send } from '../fixtures/http-client.ts'
+import { jobConfig } from '../fixtures/job-gateway.ts'
+import { call } from '../fixtures/job-kinds.ts'
+import { startJobProvider } from '../fixtures/job-provider.ts'
 import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
 
@@ -113,3 +116,24 @@ await t.test('text of clients makes no series, and no secret is in one', async t
   t.notMatch(text, /canary/)
   t.notOk(text.includes(gateway.key) || text.includes(gateway.keyId) || text.includes(gateway.accountId))
 })
+
+await t.test(
+  'what a job of a pattern cost stands under the pattern, not under the name that was asked for',
+  async t => {
+    const provider = await startJobProvider(t)
+    const config = jobConfig(provider.origin, 600_000)
+    const models = { 'sora-*': { provider: 'openai', rubPerUnit: { videoSeconds: '10' } } }
+    const gateway = await startTestGateway(t, { config: { ...config, models, admin } })
+    const own = { url: gateway.url, key: gateway.key }
+    const made = await call(own, 'POST', '/v1/videos', { model: 'sora-canary', prompt: 'x', seconds: '4' })
+    t.equal(made.status, 200)
+    const { id } = JSON.parse(made.body.toString()) as { id: string }
+    provider.end(id, 'done')
+    await call(own, 'GET', `/v1/videos/${id}`)
+    t.match(await gateway.charges(), [{ amount: '40.000000', model: 'sora-canary' }])
+
+    const text = await read(gateway)
+    t.equal(value(text, 'charged_roubles_total', { model: 'sora-*' }), 40)
+    t.notMatch(text, /canary/)
+  },
+)

@@ -1,5 +1,6 @@
 import { JsonScanError, scanJson } from '../../http/json-scan.ts'
 import type { Finding } from '../../http/json-scan.ts'
+import { PieceList } from '../../http/piece-list.ts'
 import { list, object, span } from '../interest.ts'
 
 const lineFeed = 0x0a
@@ -10,7 +11,6 @@ const dataField = Buffer.from('data:')
 /** Events beyond this are passed on as they are: no chunk that has to be removed is as long. */
 const heldBytesMax = 4 * 1_048_576
 const chunkInterest = object({ usage: span('usage'), choices: list(span('choice'), span('choices')) })
-const nothing = Buffer.alloc(0)
 
 /**
  * Makes a chat stream what it would have been without the `include_usage` that the gateway added: the
@@ -18,61 +18,85 @@ const nothing = Buffer.alloc(0)
  * they came, and an event leaves as soon as it is whole.
  */
 export class StreamRestorer {
-  #held: Buffer = nothing
-  /** Where in the held bytes the line under way begins. */
-  #lineStart = 0
+  /** The event under way; only what comes is looked at, however finely it was cut. */
+  readonly #held = new PieceList()
+  #heldBytes = 0
+  /** The line under way has no bytes yet. */
+  #isLineEmpty = true
+  /** What is held ends in a CR: its LF may come with the next chunk, and belongs to the event. */
+  #isFeedDue = false
   #isPassing = false
 
   push(chunk: Buffer): Buffer {
-    if (this.#isPassing) return chunk
-    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
+    if (this.#isPassing || chunk.length === 0) return chunk
     const out: Buffer[] = []
     let eventStart = 0
-    let lineStart = this.#lineStart
-    let nextFeed = bytes.indexOf(lineFeed, lineStart)
-    let nextReturn = bytes.indexOf(carriageReturn, lineStart)
-    while (nextFeed !== -1 || nextReturn !== -1) {
-      const end = nextReturn === -1 || (nextFeed !== -1 && nextFeed < nextReturn) ? nextFeed : nextReturn
-      // The feed of a CRLF may come with the next chunk, and belongs to the event.
-      if (end === nextReturn && end === bytes.length - 1) break
-      const isPair = end === nextReturn && nextFeed === end + 1
-      const next = end + (isPair ? 2 : 1)
-      if (end === lineStart) {
-        take(out, bytes, eventStart, next)
+    let lineStart = 0
+    const endLine = (isEmpty: boolean, next: number): void => {
+      if (isEmpty) {
+        this.#hold(chunk.subarray(eventStart, next))
+        this.#takeEvent(out)
         eventStart = next
       }
       lineStart = next
-      if (nextFeed !== -1 && nextFeed < next) nextFeed = bytes.indexOf(lineFeed, next)
-      if (nextReturn !== -1 && nextReturn < next) nextReturn = bytes.indexOf(carriageReturn, next)
+      this.#isLineEmpty = true
     }
-    this.#hold(bytes.subarray(eventStart), lineStart - eventStart, out)
+    if (this.#isFeedDue) endLine(this.#isLineEmpty, chunk[0] === lineFeed ? 1 : 0)
+    this.#isFeedDue = false
+    for (const { end, next } of lineEnds(chunk, lineStart)) {
+      const isEmpty = this.#isLineEmpty && end === lineStart
+      this.#isFeedDue = next === chunk.length && chunk[end] === carriageReturn && next === end + 1
+      if (this.#isFeedDue) this.#isLineEmpty = isEmpty
+      else endLine(isEmpty, next)
+    }
+    if (!this.#isFeedDue && lineStart < chunk.length) this.#isLineEmpty = false
+    this.#hold(chunk.subarray(eventStart))
+    if (this.#heldBytes > heldBytesMax) {
+      this.#isPassing = true
+      out.push(...this.#held.take())
+    }
     return join(out)
   }
 
   /** What is left when the stream has ended. */
   end(): Buffer {
     const out: Buffer[] = []
-    take(out, this.#held, 0, this.#held.length)
-    this.#held = nothing
-    this.#lineStart = 0
+    if (!this.#isPassing) this.#takeEvent(out)
     return join(out)
   }
 
-  #hold(rest: Buffer, lineStart: number, out: Buffer[]): void {
-    if (rest.length > heldBytesMax) {
-      this.#isPassing = true
-      out.push(rest)
-      this.#held = nothing
-      return
-    }
-    this.#held = rest
-    this.#lineStart = lineStart
+  #hold(piece: Buffer): void {
+    if (piece.length > 0) this.#held.push(piece)
+    this.#heldBytes += piece.length
+  }
+
+  #takeEvent(out: Buffer[]): void {
+    take(out, join(this.#held.take()))
+    this.#heldBytes = 0
+  }
+}
+
+interface LineEnd {
+  readonly end: number
+  readonly next: number
+}
+
+/** The ends of lines, CR, LF or both, each looked for once. */
+function* lineEnds(bytes: Buffer, from: number): Generator<LineEnd, void> {
+  let feed = bytes.indexOf(lineFeed, from)
+  let carriage = bytes.indexOf(carriageReturn, from)
+  while (feed !== -1 || carriage !== -1) {
+    const end = carriage === -1 || (feed !== -1 && feed < carriage) ? feed : carriage
+    const isPair = end === carriage && feed === end + 1
+    const next = end + (isPair ? 2 : 1)
+    yield { end, next }
+    if (feed !== -1 && feed < next) feed = bytes.indexOf(lineFeed, next)
+    if (carriage !== -1 && carriage < next) carriage = bytes.indexOf(carriageReturn, next)
   }
 }
 
 /** Appends an event as the client should see it. */
-function take(out: Buffer[], bytes: Buffer, start: number, end: number): void {
-  const event = bytes.subarray(start, end)
+function take(out: Buffer[], event: Buffer): void {
   if (!event.includes(usageKey)) {
     out.push(event)
     return
@@ -107,25 +131,18 @@ function dataLine(event: Buffer): Line | undefined {
   let found: Line | undefined
   let blankStart = event.length
   let start = 0
-  while (start < event.length) {
-    const end = lineEnd(event, start)
-    const isPair = event[end] === carriageReturn && event[end + 1] === lineFeed
-    const next = Math.min(event.length, end + (isPair ? 2 : 1))
+  const look = ({ end, next }: LineEnd): boolean => {
     if (end === start) blankStart = start
-    if (event[start] === dataField[0] && event.indexOf(dataField, start) === start) {
-      if (found !== undefined) return undefined
+    if (event.subarray(start, start + dataField.length).equals(dataField)) {
+      if (found !== undefined) return false
       found = { start, valueStart: start + dataField.length, end, next, blankStart }
     }
     start = next
+    return true
   }
-  return found && { ...found, blankStart }
-}
-
-function lineEnd(event: Buffer, from: number): number {
-  const feed = event.indexOf(lineFeed, from)
-  const line = feed === -1 ? event : event.subarray(0, feed)
-  const carriage = line.indexOf(carriageReturn, from)
-  return carriage === -1 ? line.length : carriage
+  for (const line of lineEnds(event, 0)) if (!look(line)) return undefined
+  const isWhole = start === event.length || look({ end: event.length, next: event.length })
+  return isWhole && found !== undefined ? { ...found, blankStart } : undefined
 }
 
 function scanChunk(data: Buffer): readonly Finding[] | undefined {
