@@ -14,11 +14,11 @@ import type { Effort } from './bench/scenarios.ts'
 const quick: Effort = {
   rounds: 1,
   seconds: 1,
-  warmUpSeconds: 1,
-  turns: 100,
+  warmUpSeconds: 0.5,
+  turns: 80,
   streams: 128,
   openStreams: 200,
-  openStreamsSeconds: 1.5,
+  openStreamsSeconds: 1,
   idleConnections: 1000,
   keys: 20_000,
 }
