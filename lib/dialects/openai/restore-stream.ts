@@ -10,6 +10,7 @@ const usageKey = Buffer.from('"usage"')
 const dataField = Buffer.from('data:')
 /** Events beyond this are passed on as they are: no chunk that has to be removed is as long. */
 const heldBytesMax = 4 * 1_048_576
+const nothing = Buffer.alloc(0)
 const chunkInterest = object({ usage: span('usage'), choices: list(span('choice'), span('choices')) })
 
 /**
@@ -32,22 +33,22 @@ export class StreamRestorer {
     const out: Buffer[] = []
     let eventStart = 0
     let lineStart = 0
-    const endLine = (isEmpty: boolean, next: number): void => {
-      if (isEmpty) {
-        this.#hold(chunk.subarray(eventStart, next))
-        this.#takeEvent(out)
-        eventStart = next
-      }
-      lineStart = next
+    if (this.#isFeedDue) {
+      lineStart = chunk[0] === lineFeed ? 1 : 0
+      if (this.#isLineEmpty) eventStart = this.#endEvent(chunk.subarray(0, lineStart), out)
+      this.#isFeedDue = false
       this.#isLineEmpty = true
     }
-    if (this.#isFeedDue) endLine(this.#isLineEmpty, chunk[0] === lineFeed ? 1 : 0)
-    this.#isFeedDue = false
     for (const { end, next } of lineEnds(chunk, lineStart)) {
       const isEmpty = this.#isLineEmpty && end === lineStart
       this.#isFeedDue = next === chunk.length && chunk[end] === carriageReturn && next === end + 1
-      if (this.#isFeedDue) this.#isLineEmpty = isEmpty
-      else endLine(isEmpty, next)
+      if (this.#isFeedDue) {
+        this.#isLineEmpty = isEmpty
+        break
+      }
+      if (isEmpty) eventStart += this.#endEvent(chunk.subarray(eventStart, next), out)
+      lineStart = next
+      this.#isLineEmpty = true
     }
     if (!this.#isFeedDue && lineStart < chunk.length) this.#isLineEmpty = false
     this.#hold(chunk.subarray(eventStart))
@@ -61,7 +62,7 @@ export class StreamRestorer {
   /** What is left when the stream has ended. */
   end(): Buffer {
     const out: Buffer[] = []
-    if (!this.#isPassing) this.#takeEvent(out)
+    if (!this.#isPassing) this.#endEvent(nothing, out)
     return join(out)
   }
 
@@ -70,9 +71,12 @@ export class StreamRestorer {
     this.#heldBytes += piece.length
   }
 
-  #takeEvent(out: Buffer[]): void {
+  /** Answers how many bytes of the chunk were the last of the event. */
+  #endEvent(piece: Buffer, out: Buffer[]): number {
+    this.#hold(piece)
     take(out, join(this.#held.take()))
     this.#heldBytes = 0
+    return piece.length
   }
 }
 
