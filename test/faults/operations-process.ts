@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callConfig } from '../fixtures/dialect-call.ts'
+import { droppedLines, fillLog } from '../fixtures/fill-log.ts'
 import { send } from '../fixtures/http-client.ts'
 import { parseAnswers, type RawClient } from '../fixtures/raw-client.ts'
 import type { ServedProcess, ServeOptions } from '../fixtures/serve-process.ts'
@@ -117,16 +118,8 @@ async function runOutOfDescriptors(context: FaultContext): Promise<string> {
 async function block(context: FaultContext): Promise<string> {
   const served = await serve(context)
   served.child.stderr?.pause()
-  const dropped = async (): Promise<number> => {
-    const text = await (await fetch(`${served.adminUrl}/metrics`)).text()
-    return Number(/^gateway_log_lines_dropped_total (\d+)$/m.exec(text)?.[1])
-  }
-  const fill = async (): Promise<void> => {
-    for (let turn = 0; turn < 500 && (await dropped()) === 0; turn += 1)
-      for (let n = 0; n < 20; n += 1) await send(`${served.url}/v1/${'x'.repeat(9000)}`, { body: '{}' })
-  }
-  await Promise.all(Array.from({ length: 8 }, fill))
-  const rises = (await dropped()) > 0 ? 'rises' : 'DOES NOT RISE'
+  await fillLog(served)
+  const rises = (await droppedLines(served)) > 0 ? 'rises' : 'DOES NOT RISE'
   const found: string[] = []
   for (let n = 0; n < 10; n += 1) found.push(String((await askServed(served)).status))
   served.child.kill('SIGTERM')

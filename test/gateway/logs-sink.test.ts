@@ -3,31 +3,11 @@ import t from 'tap'
 import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
 import { startRawUpstream, plainAnswer } from '../fixtures/raw-upstream.ts'
 import { send } from '../fixtures/http-client.ts'
-import { serveProcess, type ServedProcess } from '../fixtures/serve-process.ts'
+import { droppedLines, fillLog } from '../fixtures/fill-log.ts'
+import { serveProcess } from '../fixtures/serve-process.ts'
 import { until } from '../fixtures/until.ts'
 
 const [openai] = dialectCalls as readonly [DialectCall]
-
-async function dropped(gateway: ServedProcess): Promise<number> {
-  const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text()
-  return Number(/^gateway_log_lines_dropped_total (\d+)$/m.exec(text)?.[1])
-}
-
-/** Refused requests whose lines are long, until lines are dropped. */
-async function fillLog(gateway: ServedProcess): Promise<number> {
-  let count = 0
-  const fill = async (): Promise<void> => {
-    while ((await dropped(gateway)) === 0 && count < 4000) {
-      for (let n = 0; n < 20; n += 1) {
-        count += 1
-        const answer = await send(`${gateway.url}/v1/${'x'.repeat(9000)}`, { body: '{}' })
-        if (answer.status !== 404) throw new Error(`answered ${answer.status}`)
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: 8 }, fill))
-  return count
-}
 
 await t.test('fault 57: a log that nobody reads holds up nothing: not requests, not the end', async t => {
   const upstream = await startRawUpstream(t, () =>
@@ -40,7 +20,7 @@ await t.test('fault 57: a log that nobody reads holds up nothing: not requests, 
 
   await fillLog(gateway)
 
-  t.ok((await dropped(gateway)) > 0, 'the counter of lost lines rises')
+  t.ok((await droppedLines(gateway)) > 0, 'the counter of lost lines rises')
   for (let n = 0; n < 20; n += 1) {
     const answer = await send(`${gateway.url}/v1/chat/completions`, {
       headers: openai.keyHeader(gateway.key),
@@ -59,7 +39,7 @@ await t.test('a log that is read again goes on with whole lines', async t => {
   const gateway = await serveProcess(t, { config: callConfig(upstream.origin) })
   gateway.child.stderr?.pause()
   await fillLog(gateway)
-  const lost = await dropped(gateway)
+  const lost = await droppedLines(gateway)
 
   gateway.child.stderr?.resume()
   await until(() => gateway.written().length > 8_000_000, 10_000)
@@ -70,7 +50,7 @@ await t.test('a log that is read again goes on with whole lines', async t => {
     gateway.lines().every(line => typeof line['msg'] === 'string'),
     'every line is whole',
   )
-  t.equal(await dropped(gateway), lost)
+  t.equal(await droppedLines(gateway), lost)
 })
 
 await t.test(
@@ -84,7 +64,7 @@ await t.test(
 
     await fillLog(gateway)
 
-    t.ok((await dropped(gateway)) > 0)
+    t.ok((await droppedLines(gateway)) > 0)
     const answer = await send(`${gateway.url}/v1/chat/completions`, {
       headers: openai.keyHeader(gateway.key),
       body: openai.body(false),

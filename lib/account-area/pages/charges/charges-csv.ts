@@ -15,11 +15,13 @@ const byteOrderMark = '\uFEFF'
  * Spreadsheets run what begins so, even behind the quotes; full-width signs are read as the plain ones. One that
  * splits at commas takes no notice of quotes behind a semicolon, and finds a beginning behind every comma.
  */
-const formula = /(^|[,;\t\r\n])(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])|^(?=[\t\r\n])/g
+const formula = /[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/.source
+const beginning = new RegExp(`^(?=${formula}|[\\t\\r\\n])`)
+const behindSeparator = new RegExp(`([,;\\t\\r\\n])(?=${formula})`, 'g')
 
 /** A text as a cell: never a formula, and never more than one cell. */
 export function csvCell(text: string): string {
-  const safe = text.replaceAll(formula, "$1'")
+  const safe = text.replaceAll(behindSeparator, "$1'").replace(beginning, "'")
   return /[,;"\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
