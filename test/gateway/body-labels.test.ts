@@ -2,6 +2,7 @@ import t from 'tap'
 import { send } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
+import { somebodyAt } from '../fixtures/somebody-at.ts'
 
 const form = 'multipart/form-data; boundary=b'
 const fields = (model: string): string =>
@@ -13,16 +14,7 @@ await t.test('a body that is called a form is read before it is forwarded', asyn
   )
   const gateway = await startTestGateway(t, {
     config: {
-      providers: {
-        somebody: {
-          credentials: ['c'],
-          dialects: {
-            openai: { baseUrl: `${upstream.origin}/v1` },
-            google: { baseUrl: `${upstream.origin}/v1beta` },
-            anthropic: { baseUrl: `${upstream.origin}/v1` },
-          },
-        },
-      },
+      providers: somebodyAt(upstream.origin),
       models: {
         'dall-e-2': { provider: 'somebody', rubPerUnit: { images: '1' } },
         dear: { provider: 'somebody', rubPerUnit: { images: '100' } },

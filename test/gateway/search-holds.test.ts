@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { send } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
+import { somebodyAt } from '../fixtures/somebody-at.ts'
 
 const message = JSON.stringify({
   type: 'message',
@@ -18,16 +19,7 @@ async function start(t: Test, rub: number) {
   const gateway = await startTestGateway(t, {
     rub,
     config: {
-      providers: {
-        somebody: {
-          credentials: ['c'],
-          dialects: {
-            openai: { baseUrl: `${upstream.origin}/v1` },
-            anthropic: { baseUrl: `${upstream.origin}/v1` },
-            google: { baseUrl: `${upstream.origin}/v1beta` },
-          },
-        },
-      },
+      providers: somebodyAt(upstream.origin),
       models: {
         m: {
           provider: 'somebody',

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { send } from '../fixtures/http-client.ts'
 import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
+import { somebodyAt } from '../fixtures/somebody-at.ts'
 
 const usage = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 }
 const priority = JSON.stringify({
@@ -27,16 +28,7 @@ async function start(t: Test, rub: number, answer?: Buffer, document = priority)
   const gateway = await startTestGateway(t, {
     rub,
     config: {
-      providers: {
-        somebody: {
-          credentials: ['c'],
-          dialects: {
-            openai: { baseUrl: `${upstream.origin}/v1` },
-            anthropic: { baseUrl: `${upstream.origin}/v1` },
-            google: { baseUrl: `${upstream.origin}/v1beta` },
-          },
-        },
-      },
+      providers: somebodyAt(upstream.origin),
       models: {
         m: {
           provider: 'somebody',
