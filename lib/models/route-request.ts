@@ -58,9 +58,7 @@ export function routeRequest(
 ): RoutedRequest | Promise<RoutedRequest> {
   if (context.config.isolation === 'strict') refuseUnknownObjects(route, exchange)
   const facts = termFromNow(scanned.facts, exchange.startedAt)
-  const { modelIn, isBatch } = route.match.operation
-  const isOfObject = modelIn === 'cache' || modelIn === 'job'
-  if (isOfObject || isBatch === true || facts.batch !== undefined)
+  if (goesOnFromObject(route) || isOfBatch(route, facts))
     return routeLookedUp(context, exchange, route, { ...scanned, facts })
   const request = modelled(context, exchange, route, scanned, facts)
   const place = routeProvider(context, exchange, route, facts, request.model)
@@ -77,16 +75,24 @@ async function routeLookedUp(
   scanned: ScannedRequest,
 ): Promise<RoutedRequest> {
   const accountId = exchange.find('key')?.accountId
-  const { modelIn, isBatch } = route.match.operation
-  const isOfObject = modelIn === 'cache' || modelIn === 'job'
-  const facts = isOfObject ? await factsOfObject(context, accountId, route, scanned.facts) : scanned.facts
+  const facts = goesOnFromObject(route)
+    ? await factsOfObject(context, accountId, route, scanned.facts)
+    : scanned.facts
   const request = modelled(context, exchange, route, scanned, facts)
-  if (isBatch === true || facts.batch !== undefined) {
+  if (isOfBatch(route, facts)) {
     const plan = await planOf(context, exchange, route, facts)
     return { request: facts, target: targetAt(request, plan, plan.model) }
   }
   const place = await routeProvider(context, exchange, route, facts, request.model)
   return routeInContext(context, request, place)
+}
+
+function goesOnFromObject({ match }: Route): boolean {
+  return match.operation.modelIn === 'cache' || match.operation.modelIn === 'job'
+}
+
+function isOfBatch({ match }: Route, facts: RequestFacts): boolean {
+  return match.operation.isBatch === true || facts.batch !== undefined
 }
 
 function modelled(
