@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { Log } from '../log.ts'
+import type { RecordReader } from './records/records.ts'
 import type { Store } from './store.ts'
 
 interface OpenOptions {
@@ -48,4 +49,19 @@ export async function openReports(store: Config['store'], clock: Clock): Promise
   }
   const { openSqliteReports } = await import('./sqlite-reports.ts')
   return openSqliteReports(store.file, clock)
+}
+
+/**
+ * Opens the business rows of the store that a config names, for reading beside whoever writes it.
+ * @throws StoreError when there is none, or it cannot be used
+ */
+export async function openRecordReader(
+  store: Config['store'],
+): Promise<RecordReader & { close(): Promise<void> }> {
+  if (store.kind === 'postgres') {
+    const { openPostgresRecordReader } = await import('./records/postgres-records.ts')
+    return openPostgresRecordReader(store.url)
+  }
+  const { openSqliteRecordReader } = await import('./records/sqlite-records.ts')
+  return openSqliteRecordReader(store.file)
 }

@@ -8,6 +8,7 @@ import type { Micros } from '../ledger/ledger.ts'
 import { newId } from '../new-id.ts'
 import { accountEmail, checkCredit, newKeyRow } from './account-rules.ts'
 import { keyRecord } from './key-record.ts'
+import { bookCredit, lockCustomer } from './postgres-credit.ts'
 import type { KeyRow } from './store-operation.ts'
 import { isStoreFailure, transaction } from './postgres-connection.ts'
 import type { PostgresPool, PostgresQueries } from './postgres-connection.ts'
@@ -76,21 +77,9 @@ export class PostgresAccounts implements Accounts {
     checkCredit(amountMicros)
     const entryId = `credit:${idempotencyKey ?? newId()}`
     const now = this.#options.clock.now()
-    const balanceMicros = await this.#change(async queries => {
-      await lockCustomer(queries, accountId)
-      const { rowCount } = await queries.query(
-        `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason)
-         VALUES ($1, 0, 'credit', $2, $3, $4, $5), ($1, 0, 'cash', 'house:cash', -$3::bigint, $4, $5)
-         ON CONFLICT DO NOTHING`,
-        [entryId, accountId, amountMicros, now, reason],
-      )
-      if (rowCount === 0) await checkSameCredit(queries, entryId, accountId, amountMicros)
-      const { rows } = await queries.query<{ balance_micros: number }>(
-        'UPDATE accounts SET balance_micros = balance_micros + $2 WHERE id = $1 RETURNING balance_micros',
-        [accountId, rowCount === 0 ? 0 : amountMicros],
-      )
-      return rows[0]?.balance_micros ?? 0
-    })
+    const balanceMicros = await this.#change(queries =>
+      bookCredit(queries, { id: entryId, accountId, amountMicros, reason, at: now }),
+    )
     return { entryId, balanceMicros }
   }
 
@@ -164,15 +153,6 @@ export class PostgresAccounts implements Accounts {
   }
 }
 
-/** @throws AccountError account_not_found */
-async function lockCustomer(queries: PostgresQueries, accountId: string): Promise<void> {
-  const { rowCount } = await queries.query(
-    `SELECT 1 FROM accounts WHERE id = $1 AND kind = 'customer' FOR NO KEY UPDATE`,
-    [accountId],
-  )
-  if (rowCount === 0) throw new AccountError('account_not_found', `there is no account ${accountId}`)
-}
-
 /**
  * The key's own row, of an attempt whose answer was lost, is not counted.
  * @throws AccountError key_limit
@@ -189,21 +169,5 @@ async function checkKeyLimit(
   )
   if (rowCount === activeKeysMax) {
     throw new AccountError('key_limit', `the account has ${activeKeysMax} keys already`)
-  }
-}
-
-/** @throws AccountError idempotency_conflict */
-async function checkSameCredit(
-  queries: PostgresQueries,
-  entryId: string,
-  accountId: string,
-  amountMicros: Micros,
-): Promise<void> {
-  const { rowCount } = await queries.query(
-    `SELECT 1 FROM entries WHERE exchange_id = $1 AND kind = 'credit' AND account_id = $2 AND amount_micros = $3`,
-    [entryId, accountId, amountMicros],
-  )
-  if (rowCount === 0) {
-    throw new AccountError('idempotency_conflict', 'another credit was booked under this idempotency key')
   }
 }

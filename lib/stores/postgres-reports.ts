@@ -38,10 +38,10 @@ export function postgresReports(pool: PostgresPool, clock: Clock): Reports {
 }
 
 /**
- * Opens a PostgreSQL store for reading.
+ * Connects to a PostgreSQL store for reading.
  * @throws StoreError when it cannot be reached, or is of another release
  */
-export async function openPostgresReports(url: string, clock: Clock): Promise<Reports> {
+export async function openPostgresQueries(url: string): Promise<StoreQueries> {
   // A connection that is lost while idle is made anew when it is needed.
   const pool = postgresPool(url, () => undefined)
   try {
@@ -50,6 +50,13 @@ export async function openPostgresReports(url: string, clock: Clock): Promise<Re
     await pool.end()
     throw error instanceof StoreError ? error : cannotConnect(url, error)
   }
-  const queries: StoreQueries = { ...postgresQueries(pool), close: () => pool.end() }
-  return new StoreReports(queries, { clock, verifyMore: verifyNodes })
+  return { ...postgresQueries(pool), close: () => pool.end() }
+}
+
+/**
+ * Opens a PostgreSQL store for reading.
+ * @throws StoreError when it cannot be reached, or is of another release
+ */
+export async function openPostgresReports(url: string, clock: Clock): Promise<Reports> {
+  return new StoreReports(await openPostgresQueries(url), { clock, verifyMore: verifyNodes })
 }

@@ -1,4 +1,5 @@
 import { applyOperations } from './postgres-apply.ts'
+import { postgresPayments } from './records/payment-tables.ts'
 import { postgresSettings } from './settings-schema.ts'
 import { postgresSpending } from './spending-schema.ts'
 import { postgresUnconfirmed, postgresUsers } from './user-schema.ts'
@@ -224,4 +225,5 @@ export const postgresMigrations: readonly string[] = [
   postgresSpending + applyOperations,
   postgresUnconfirmed,
   applyOperations,
+  postgresPayments,
 ]

@@ -106,6 +106,10 @@ async function assembleStore(
       keys,
       ...postgresUsers(pool, clock),
       reports: postgresReports(pool, clock),
+      async records() {
+        const { postgresRecords } = await import('./records/postgres-records.ts')
+        return postgresRecords(pool, queries)
+      },
       recovery: { releasedHolds: await openHolds.endAbandoned() },
       isNew,
       writesWaiting: () => queue.waiting,

@@ -13,15 +13,16 @@ export class RareStatements {
   /** Answers the rows of the last one. */
   run(statements: readonly SqlStatement[]): readonly unknown[] {
     let rows: readonly unknown[] = []
-    for (const { sql, values } of statements) {
-      const statement = this.#prepare(sql)
-      if (statement.reader) rows = statement.all(...values)
-      else {
-        statement.run(...values)
-        rows = []
-      }
-    }
+    for (const statement of statements) rows = this.runOne(statement).rows
     return rows
+  }
+
+  /** Answers the rows that it returns, and how many rows it returned or changed. */
+  runOne({ sql, values }: SqlStatement): { readonly rows: readonly unknown[]; readonly count: number } {
+    const statement = this.#prepare(sql)
+    if (!statement.reader) return { rows: [], count: statement.run(...values).changes }
+    const rows = statement.all(...values)
+    return { rows, count: rows.length }
   }
 
   #prepare(sql: string): SqliteStatement {

@@ -2,6 +2,7 @@ import { OperationRefusedError } from './operation-refused-error.ts'
 import { sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { RareStatements } from './rare-statements.ts'
+import { runTransaction } from './records/sqlite-transaction.ts'
 import { SqliteEntries } from './sqlite-entries.ts'
 import { SqliteJobRows } from './sqlite-job-rows.ts'
 import { prepareStatements } from './sqlite-statements.ts'
@@ -139,6 +140,8 @@ export class SqliteBatch {
         return this.#jobs.postpone(operation[1], operation[2], operation[3], operation[4])
       case 'statements':
         return this.#rare.run(operation[1])
+      case 'transaction':
+        return runTransaction(operation[1], this.#rare, credit => this.#credit(credit))
     }
   }
 

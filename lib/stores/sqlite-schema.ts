@@ -1,3 +1,4 @@
+import { sqlitePayments } from './records/payment-tables.ts'
 import { sqliteSettings } from './settings-schema.ts'
 import { sqliteSpending } from './spending-schema.ts'
 import { sqliteUnconfirmed, sqliteUsers } from './user-schema.ts'
@@ -192,4 +193,5 @@ export const migrations: readonly string[] = [
   sqliteSettings,
   sqliteSpending,
   sqliteUnconfirmed,
+  sqlitePayments,
 ]

@@ -184,6 +184,10 @@ function assembleStore(
     keys,
     ...sqliteUsers({ queries, queue, clock, onAccount: accountId => book.add(accountId, 0) }),
     reports,
+    async records() {
+      const { sqliteRecords } = await import('./records/sqlite-records.ts')
+      return sqliteRecords({ queries, queue, book })
+    },
     recovery: { releasedHolds: snapshot.releasedHolds },
     isNew: snapshot.isNew,
     writesWaiting: () => queue.waiting,

@@ -19,6 +19,7 @@ export type StoreOperation =
   | DueJobsOperation
   | PostponeJobOperation
   | StatementsOperation
+  | TransactionOperation
 
 /** A hold, as a tuple: it crosses to the writer without the names of its fields. */
 export type HoldOperation = readonly [
@@ -159,6 +160,20 @@ type RevokeOperation = readonly [kind: 'revoke', id: string, at: number]
 
 /** Statements that are rare and need no form of their own; answers the rows of the last one. */
 type StatementsOperation = readonly [kind: 'statements', statements: readonly SqlStatement[]]
+
+/** A statement with the number of rows that it must find, or an operation of the ledger. */
+export type TransactionStep =
+  | readonly [kind: 'write', sql: string, values: readonly (string | number | null)[], rows: number | null]
+  | CreditOperation
+
+/** Steps that are written together or not at all. */
+type TransactionOperation = readonly [kind: 'transaction', steps: readonly TransactionStep[]]
+
+/** What a transaction answers: the rows of each step, and which steps booked money just now. */
+export interface TransactionAnswer {
+  readonly rows: readonly (readonly unknown[])[]
+  readonly booked: readonly number[]
+}
 
 /** How a batch ended: as a whole, and for the operations that had an answer or were refused by themselves. */
 export interface BatchReport {

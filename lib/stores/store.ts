@@ -3,6 +3,7 @@ import type { Accounts, KeyDirectory } from '../accounts/accounts.ts'
 import type { UserRows } from '../accounts/user-rows.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
+import type { Records } from './records/records.ts'
 
 /** A hold that the process which placed it can no longer resolve. */
 interface ReleasedHold {
@@ -20,6 +21,8 @@ export interface Store {
   readonly users: UserRows
   readonly settings: AccountSettings
   readonly reports: Reports
+  /** Business rows. What builds their queries is loaded with the first call. */
+  records(): Promise<Records>
   /** What a crash had left open and opening the store resolved. */
   readonly recovery: { readonly releasedHolds: readonly ReleasedHold[] }
   /** Whether the store was made just now. */

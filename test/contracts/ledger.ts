@@ -6,6 +6,7 @@ import { holdsContract } from './holds.ts'
 import { jobsContract } from './jobs.ts'
 import { objectsContract } from './objects.ts'
 import { chargeSearchContract } from './charge-search.ts'
+import { recordsContract } from './records.ts'
 import { spendingContract } from './spending.ts'
 import type { OpenStore } from './store-under-test.ts'
 import { usersContract } from './users.ts'
@@ -22,4 +23,5 @@ export async function ledgerContract(t: Test, open: OpenStore): Promise<void> {
   await objectsContract(t, open)
   await jobsContract(t, open)
   await usersContract(t, open)
+  await recordsContract(t, open)
 }

@@ -8,6 +8,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ws: ['lib/websocket/web-socket-frames.ts'],
   'better-sqlite3': ['lib/stores/'],
   pg: ['lib/stores/postgres-connection.ts'],
+  kysely: ['lib/stores/records/'],
   pino: ['lib/log.ts'],
   'prom-client': ['lib/metrics.ts'],
   eventemitter3: ['lib/pipeline/events.ts'],

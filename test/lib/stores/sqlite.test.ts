@@ -4,8 +4,11 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { systemClock } from '../../../lib/clock.ts'
 import { openForWriting } from '../../../lib/stores/sqlite-database.ts'
+import { openRecordReader } from '../../../lib/stores/open-store.ts'
+import { sqlitePayments } from '../../../lib/stores/records/payment-tables.ts'
 import { openSqliteStore } from '../../../lib/stores/sqlite.ts'
 import { backupSqliteStore } from '../../../lib/stores/sqlite-backup.ts'
+import { migrate } from '../../../lib/stores/sqlite-prepare.ts'
 import { openSqliteReports } from '../../../lib/stores/sqlite-reports.ts'
 import { migrations } from '../../../lib/stores/sqlite-schema.ts'
 import { ledgerContract } from '../../contracts/ledger.ts'
@@ -49,6 +52,24 @@ await t.test('a store of a newer program is refused and left as it is', async t 
   await t.rejects(open(store.file), { name: 'StoreError', message: /schema version \d+ .* newer release/ })
   t.throws(() => openSqliteReports(store.file, systemClock), /newer release/)
   t.same(readFileSync(store.file), before)
+})
+
+await t.test('a store of the release before payments gets their tables and keeps its money', async t => {
+  const file = `${t.testdir()}/gateway.db`
+  const before = openForWriting(file)
+  migrate(before, migrations.slice(0, migrations.indexOf(sqlitePayments)))
+  before.exec(`INSERT INTO accounts (id, kind, email, balance_micros, created_at) VALUES ('a', 'customer', 'a@b.ru', 5, 0);
+    INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
+    VALUES ('credit:1', 0, 'credit', 'a', 5, 0), ('credit:1', 0, 'cash', 'house:cash', -5, 0)`)
+  before.close()
+
+  const store = await openFile(t, file)
+
+  const beside = await openRecordReader({ kind: 'sqlite', file })
+  t.strictSame(await beside.all(beside.build.selectFrom('payments').selectAll()), [])
+  await beside.close()
+  t.equal((await store.ledger.balance('a')).balanceMicros, 5)
+  t.strictSame(await store.verify(), [])
 })
 
 await t.test('a file that is no store is refused with the reason', async t => {

@@ -1,0 +1,64 @@
+import { AccountError } from '../../accounts/accounts.ts'
+import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import { isStoreFailure, postgresErrorCode, transaction } from '../postgres-connection.ts'
+import type { PostgresPool, PostgresQueries } from '../postgres-connection.ts'
+import { bookCredit } from '../postgres-credit.ts'
+import { openPostgresQueries } from '../postgres-reports.ts'
+import type { StoreQueries } from '../store-queries.ts'
+import { recordReader, recordValues } from './record-reader.ts'
+import { RecordConflictError, rowsMessage } from './records.ts'
+import type { RecordReader, RecordStep, Records } from './records.ts'
+
+const uniqueViolation = '23505'
+
+/** Opens a PostgreSQL store to read its business rows. */
+export async function openPostgresRecordReader(
+  url: string,
+): Promise<RecordReader & { close(): Promise<void> }> {
+  const queries = await openPostgresQueries(url)
+  return { ...recordReader('postgres', queries), close: () => queries.close() }
+}
+
+/** Business rows of a PostgreSQL store: each `write` is a transaction on a connection of the pool. */
+export function postgresRecords(pool: PostgresPool, queries: Pick<StoreQueries, 'all'>): Records {
+  return {
+    ...recordReader('postgres', queries),
+    async write(steps) {
+      try {
+        return await transaction(pool, 'BEGIN', async connection => {
+          const rows: (readonly unknown[])[] = []
+          for (const [index, step] of steps.entries()) rows.push(await runStep(connection, index, step))
+          return rows
+        })
+      } catch (error) {
+        throw described(error)
+      }
+    },
+  }
+}
+
+async function runStep(
+  connection: PostgresQueries,
+  index: number,
+  step: RecordStep,
+): Promise<readonly unknown[]> {
+  if ('credit' in step) {
+    await bookCredit(connection, step.credit)
+    return []
+  }
+  const { sql, parameters } = step.write.compile()
+  const { rows, rowCount } = await connection.query<Record<string, unknown>>(sql, recordValues(parameters))
+  if (step.rows !== undefined && rowCount !== step.rows) {
+    throw new RecordConflictError(rowsMessage(index + 1, rowCount ?? 0, step.rows))
+  }
+  return rows
+}
+
+function described(cause: unknown): unknown {
+  if (cause instanceof RecordConflictError || cause instanceof AccountError || cause instanceof TypeError)
+    return cause
+  const message = cause instanceof Error ? cause.message : String(cause)
+  if (postgresErrorCode(cause) === uniqueViolation) return new RecordConflictError(message, { cause })
+  if (!isStoreFailure(cause)) return cause
+  return new LedgerUnavailableError(`the store cannot be written: ${message}`, { cause })
+}

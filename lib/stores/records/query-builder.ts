@@ -1,0 +1,40 @@
+import {
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { Driver } from 'kysely'
+import type { RecordTables } from './record-tables.ts'
+
+function refuse(): never {
+  throw new TypeError('queries are run by `all` and `write` of the records')
+}
+
+/** Kysely only builds queries here. One that is executed by itself would run beside the store's one writer. */
+const noDriver: Driver = {
+  init: async () => undefined,
+  acquireConnection: async () => refuse(),
+  beginTransaction: async () => refuse(),
+  commitTransaction: async () => refuse(),
+  rollbackTransaction: async () => refuse(),
+  releaseConnection: async () => undefined,
+  destroy: async () => undefined,
+}
+
+/** Builds queries in the words of a database. */
+export function queryBuilder(kind: 'sqlite' | 'postgres'): Kysely<RecordTables> {
+  const isSqlite = kind === 'sqlite'
+  return new Kysely<RecordTables>({
+    dialect: {
+      createAdapter: () => (isSqlite ? new SqliteAdapter() : new PostgresAdapter()),
+      createDriver: () => noDriver,
+      createIntrospector: database =>
+        isSqlite ? new SqliteIntrospector(database) : new PostgresIntrospector(database),
+      createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
+    },
+  })
+}

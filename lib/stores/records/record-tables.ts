@@ -1,0 +1,4 @@
+import type { PaymentTables } from './payment-tables.ts'
+
+/** All tables of business rows, by name. A domain declares its own in a file of this folder. */
+export interface RecordTables extends PaymentTables {}

@@ -1,0 +1,57 @@
+import type { Compilable, Kysely } from 'kysely'
+import type { Micros } from '../../money/amount.ts'
+import type { RecordTables } from './record-tables.ts'
+
+/** Money that comes in, as part of a transaction. The same credit again changes nothing. */
+export interface RecordCredit {
+  /** By which the credit is known: `payment:<id>`. */
+  readonly id: string
+  readonly accountId: string
+  readonly amountMicros: Micros
+  readonly reason: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
+/** One step of a transaction: a statement, or an operation of the ledger. */
+export type RecordStep =
+  | {
+      readonly write: Compilable
+      /** The transaction stands only when the statement changes, or returns, exactly so many rows. */
+      readonly rows?: number
+    }
+  | { readonly credit: RecordCredit }
+
+/** Business rows as they are on the disk. */
+export interface RecordReader {
+  /** Builds queries in the database's own words. They are run by `all` and `write`, not by themselves. */
+  readonly build: Kysely<RecordTables>
+  all<Row>(query: Compilable<Row>): Promise<readonly Row[]>
+}
+
+/** Business rows: payments, documents, operators. Money moves in the same transaction as the row that says why. */
+export interface Records extends RecordReader {
+  /**
+   * Runs steps as one transaction, and resolves when it is on the disk, with the rows that each step returned.
+   * @throws RecordConflictError when a step found another number of rows, or a row that is there already
+   * @throws AccountError when the ledger refuses a step
+   * @throws LedgerUnavailableError when the store is out of order; on PostgreSQL the transaction may be done then
+   */
+  write(steps: readonly RecordStep[]): Promise<readonly (readonly unknown[])[]>
+}
+
+/** Nothing was written: a row was not as the transaction expected it. Read it again, then decide anew. */
+export class RecordConflictError extends Error {
+  constructor(message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    this.name = 'RecordConflictError'
+  }
+}
+
+/** The code by which the writing thread reports such a conflict. */
+export const recordConflict = 'record_conflict'
+
+/** How many rows a step found, and how many it needs. */
+export function rowsMessage(step: number, found: number, expected: number): string {
+  return `step ${step} of the transaction found ${found} rows, not ${expected}`
+}

@@ -1,0 +1,59 @@
+import { resolve } from 'node:path'
+import { AccountError } from '../../accounts/accounts.ts'
+import type { BalanceBook } from '../../ledger/balance-book.ts'
+import { openSqliteQueries } from '../sqlite-reports.ts'
+import type { TransactionAnswer, TransactionStep } from '../store-operation.ts'
+import type { StoreQueries } from '../store-queries.ts'
+import { written } from '../write-queue.ts'
+import type { WriteQueue } from '../write-queue.ts'
+import { recordReader, recordValues } from './record-reader.ts'
+import { RecordConflictError, recordConflict } from './records.ts'
+import type { RecordReader, RecordStep, Records } from './records.ts'
+
+interface SqliteRecordsOptions {
+  readonly queries: Pick<StoreQueries, 'all'>
+  readonly queue: WriteQueue
+  readonly book: BalanceBook
+}
+
+function stepMessage(step: RecordStep): TransactionStep {
+  if ('credit' in step) {
+    const { id, accountId, amountMicros, reason, at } = step.credit
+    return ['credit', id, accountId, amountMicros, reason, at]
+  }
+  const { sql, parameters } = step.write.compile()
+  return ['write', sql, recordValues(parameters), step.rows ?? null]
+}
+
+/** Opens a SQLite store to read its business rows, beside a running server or without one. */
+export function openSqliteRecordReader(file: string): RecordReader & { close(): Promise<void> } {
+  const queries = openSqliteQueries(resolve(file))
+  return { ...recordReader('sqlite', queries), close: () => queries.close() }
+}
+
+/** Business rows of a SQLite store: transactions are run by its one writer. */
+export function sqliteRecords({ queries, queue, book }: SqliteRecordsOptions): Records {
+  return {
+    ...recordReader('sqlite', queries),
+    async write(steps) {
+      // Whoever asked is told that it failed, and must not find later that it was done after all.
+      const ticket = queue.add(['transaction', steps.map(stepMessage)], { isKept: false })
+      const { rows, booked } = await answered(written(ticket))
+      for (const index of booked) {
+        const step = steps[index]
+        if (step !== undefined && 'credit' in step)
+          book.credit(step.credit.accountId, step.credit.amountMicros)
+      }
+      return rows
+    },
+  }
+}
+
+async function answered(answer: Promise<unknown>): Promise<TransactionAnswer> {
+  try {
+    return (await answer) as TransactionAnswer
+  } catch (error) {
+    if (!(error instanceof AccountError) || error.code !== recordConflict) throw error
+    throw new RecordConflictError(error.message, { cause: error })
+  }
+}
