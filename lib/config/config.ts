@@ -1,3 +1,4 @@
+import type { Seller } from '../companies/seller.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import type { Price } from '../money/price.ts'
 
@@ -159,6 +160,8 @@ export interface Config {
     /** Roubles set aside per media part, by kind. */
     readonly mediaRub: Readonly<Record<string, string>>
   }
+  /** Who sells to companies; absent: invoices and closing documents are off. */
+  readonly seller?: Seller
   readonly isolation: 'strict' | 'off'
   /** Who is asked for the addresses of providers and proxies: `IP` or `IP:PORT`; absent: the system. */
   readonly dns: { readonly servers: readonly string[] } | undefined

@@ -6,6 +6,7 @@ import { buildModels } from './build-models.ts'
 import { buildPlugins, shippedPlugins } from './build-plugins.ts'
 import type { KnownPlugins } from './build-plugins.ts'
 import { buildProviders } from './build-providers.ts'
+import { buildSeller } from './build-seller.ts'
 import type { Config, Listen, ModelNames } from './config.ts'
 import type { Path } from './config-error.ts'
 import { deepFreeze } from './deep-freeze.ts'
@@ -66,6 +67,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
 
   const whole = settings as Settings
   const { listen } = whole
+  const sold = whole.seller && buildSeller(whole.seller, fileOf(problems, 'seller'), problems)
   const config: Config = {
     file: main,
     listen,
@@ -84,6 +86,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     defaultProvider: { openai: undefined, anthropic: undefined, google: undefined, ...whole.defaultProvider },
     limits: whole.limits,
     hold: { ...whole.hold, outputTokens: whole.hold.outputTokens ?? undefined },
+    ...(sold !== undefined && { seller: sold.seller }),
     isolation: whole.isolation,
     dns: whole.dns ?? undefined,
     trustedProxies: whole.trustedProxies,
@@ -97,7 +100,8 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   }
   problems.throwIfAny()
   const notices = off.length === 0 ? [] : [`providers without a key are off: ${off.join(', ')}`]
-  return deepFreeze({ config, notices: [...notices, ...passingStore(config.store)] })
+  notices.push(...(sold?.notices ?? []), ...passingStore(config.store))
+  return deepFreeze({ config, notices })
 }
 
 /**

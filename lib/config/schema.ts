@@ -15,6 +15,7 @@ import {
   publicUrl,
   roubles,
 } from './scalars.ts'
+import { sellerSchema } from './seller-schema.ts'
 
 const dialect = z.strictObject({ baseUrl })
 
@@ -225,6 +226,7 @@ export const configSchema = z.strictObject({
       mediaRub: z.partialRecord(z.enum(['image', 'audio', 'video', 'document', 'other']), roubles).default({}),
     })
     .prefault({}),
+  seller: sellerSchema,
   isolation: z.enum(['strict', 'off']).default('strict'),
   dns: z
     .strictObject({ servers: z.array(dnsServer).min(1) })

@@ -33,6 +33,7 @@ await t.test('the schema has the full list of top-level keys', async t => {
     'plugins',
     'providers',
     'publicUrl',
+    'seller',
     'store',
     'tls',
     'trustedProxies',

@@ -1,0 +1,160 @@
+import { checkAccount, checkBic, checkCorrespondentAccount } from './bank-numbers.ts'
+import { checkInn, checkKpp, checkOgrn } from './company-numbers.ts'
+import type { CompanyKind } from './company-numbers.ts'
+import { cleanNumber } from './number-problem.ts'
+import type { NumberProblem } from './number-problem.ts'
+import { parsePersonName } from './person-name.ts'
+import { checkText, cleanText } from './printable-text.ts'
+import type { TextProblem } from './printable-text.ts'
+
+/** Where a company is paid. */
+export interface BankDetails {
+  readonly name: string
+  readonly bic: string
+  readonly account: string
+  readonly correspondentAccount: string
+}
+
+/** Who signs for a company. */
+export interface Signer {
+  readonly name: string
+  readonly position: string
+}
+
+/** What stands of a company on its documents. */
+export interface CompanyDetails {
+  readonly kind: CompanyKind
+  /** As in its charter; of a sole proprietor surname, name and patronymic, with or without «ИП». */
+  readonly name: string
+  readonly inn: string
+  /** Of a legal entity. */
+  readonly kpp?: string
+  readonly ogrn: string
+  readonly address: string
+  /** Where documents are sent; every customer has one. */
+  readonly email?: string
+  readonly bank?: BankDetails
+  readonly signer?: Signer
+  /** Its id at an operator of electronic documents, such as 2BM-7707083893-773601001-20260101. */
+  readonly ediId?: string
+}
+
+/** The fields of company details, by their path. */
+export type CompanyField =
+  | Exclude<keyof CompanyDetails, 'kind' | 'bank' | 'signer'>
+  | `bank.${keyof BankDetails}`
+  | `signer.${keyof Signer}`
+
+/** What is wrong with a value of company details. */
+export type DetailProblem =
+  | NumberProblem
+  | TextProblem
+  | { readonly kind: 'personName' }
+  | { readonly kind: 'email' }
+  | { readonly kind: 'ediId' }
+  | { readonly kind: 'unexpected' }
+
+/** A problem and the field it is in. */
+export interface FieldProblem {
+  readonly field: CompanyField
+  readonly problem: DetailProblem
+}
+
+/** Lengths that the tax service's schema of the universal transfer document allows. */
+const lengthsMax = { name: 1000, address: 1000, bankName: 1000, signerPosition: 255, email: 254 }
+
+/** Loose on purpose: whether an address works is known by sending to it. */
+const email = /^[^\s@<>",;]+@[^\s@<>",;]+\.[^\s@<>",;]+$/
+/** An operator's prefix and what it has given out; it becomes part of a file's name. */
+const ediId = /^2[A-Z]{2}[A-Za-z0-9-]{1,43}$/
+
+/** Details as they are stored: without stray spaces; empty optional parts are absent. */
+export function cleanCompanyDetails(details: CompanyDetails): CompanyDetails {
+  const { kind, bank, signer } = details
+  const kpp = cleanNumber(details.kpp ?? '').toUpperCase()
+  const ediId = cleanText(details.ediId ?? '')
+  return {
+    kind,
+    name: cleanText(details.name),
+    inn: cleanNumber(details.inn),
+    ...(kpp !== '' && { kpp }),
+    ogrn: cleanNumber(details.ogrn),
+    address: cleanText(details.address),
+    ...(details.email !== undefined && { email: cleanText(details.email) }),
+    ...(bank !== undefined && !isEmpty(bank) && { bank: cleanBank(bank) }),
+    ...(signer !== undefined &&
+      !isEmpty(signer) && { signer: { name: cleanText(signer.name), position: cleanText(signer.position) } }),
+    ...(ediId !== '' && { ediId }),
+  }
+}
+
+function cleanBank(bank: BankDetails): BankDetails {
+  return {
+    name: cleanText(bank.name),
+    bic: cleanNumber(bank.bic),
+    account: cleanNumber(bank.account),
+    correspondentAccount: cleanNumber(bank.correspondentAccount),
+  }
+}
+
+function isEmpty(part: BankDetails | Signer): boolean {
+  return Object.values(part).every(value => cleanText(value as string) === '')
+}
+
+/** Everything that is wrong with cleaned details, in the order of the fields. */
+export function companyProblems(details: CompanyDetails): readonly FieldProblem[] {
+  const { kind, bank, signer } = details
+  const found: [CompanyField, DetailProblem | undefined][] = [
+    ['name', nameProblem(details)],
+    ['inn', present(details.inn) ?? checkInn(details.inn, kind)],
+    ['kpp', kppProblem(details)],
+    ['ogrn', present(details.ogrn) ?? checkOgrn(details.ogrn, kind)],
+    ['address', checkText(details.address, lengthsMax.address)],
+    ['email', details.email === undefined ? undefined : emailProblem(details.email)],
+  ]
+  if (bank !== undefined) {
+    const correspondent = bank.correspondentAccount
+    found.push(
+      ['bank.name', checkText(bank.name, lengthsMax.bankName)],
+      ['bank.bic', present(bank.bic) ?? checkBic(bank.bic)],
+      ['bank.account', present(bank.account) ?? checkAccount(bank.account, bank.bic)],
+      [
+        'bank.correspondentAccount',
+        present(correspondent) ?? checkCorrespondentAccount(correspondent, bank.bic),
+      ],
+    )
+  }
+  if (signer !== undefined) {
+    found.push(
+      ['signer.name', personProblem(signer.name)],
+      ['signer.position', checkText(signer.position, lengthsMax.signerPosition)],
+    )
+  }
+  if (details.ediId !== undefined && !ediId.test(details.ediId)) found.push(['ediId', { kind: 'ediId' }])
+  return found.flatMap(([field, problem]) => (problem === undefined ? [] : [{ field, problem }]))
+}
+
+function present(text: string): TextProblem | undefined {
+  return text === '' ? { kind: 'missing' } : undefined
+}
+
+function nameProblem({ kind, name }: CompanyDetails): DetailProblem | undefined {
+  return kind === 'company' ? checkText(name, lengthsMax.name) : personProblem(name)
+}
+
+function personProblem(name: string): DetailProblem | undefined {
+  const problem = checkText(name, lengthsMax.name)
+  if (problem !== undefined) return problem
+  return parsePersonName(name) === undefined ? { kind: 'personName' } : undefined
+}
+
+function kppProblem({ kind, kpp }: CompanyDetails): DetailProblem | undefined {
+  if (kind === 'sole') return kpp === undefined ? undefined : { kind: 'unexpected' }
+  return kpp === undefined ? { kind: 'missing' } : checkKpp(kpp)
+}
+
+function emailProblem(text: string): DetailProblem | undefined {
+  const problem = checkText(text, lengthsMax.email)
+  if (problem !== undefined) return problem
+  return email.test(text) ? undefined : { kind: 'email' }
+}

@@ -1,0 +1,114 @@
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { cleanCompanyDetails, companyProblems } from '../companies/company-details.ts'
+import { describeProblem } from '../companies/describe-problem.ts'
+import { checkText, cleanText } from '../companies/printable-text.ts'
+import type { Seller, TaxPeriod } from '../companies/seller.ts'
+import { payeeBytesOver } from '../documents/payment-code.ts'
+import type { Problems } from './problems.ts'
+import type { SellerSettings } from './seller-schema.ts'
+
+const basisLengthMax = 120
+
+/**
+ * The seller as documents have it; what could not be printed is a problem. An account whose check digit disagrees
+ * with the bank is only noticed: a bank that took over another keeps accounts by the old code, and the seller has
+ * no other way to name its own.
+ */
+export function buildSeller(
+  settings: SellerSettings,
+  file: string,
+  problems: Problems,
+): { readonly seller: Seller; readonly notices: readonly string[] } {
+  const { tax, numbering, accountant, facsimile, payWithinDays, email, kpp, ediId, ...rest } = settings
+  const details = cleanCompanyDetails({
+    ...rest,
+    kind: settings.inn.trim().length === 12 ? 'sole' : 'company',
+    ...(email !== undefined && { email }),
+    ...(kpp !== undefined && { kpp }),
+    ...(ediId !== undefined && { ediId }),
+  })
+  // Empty values are cleaned away, and a seller has all of them.
+  const { bank = rest.bank, signer = rest.signer } = details
+  const seller: Seller = {
+    ...details,
+    bank,
+    signer,
+    ...(accountant !== undefined && { accountant: cleanText(accountant) }),
+    tax: tax
+      .map(({ basis, ...period }) => (basis === undefined ? period : { ...period, basis: cleanText(basis) }))
+      .toSorted((a, b) => a.from.localeCompare(b.from)),
+    numbering: {
+      invoicePrefix: numbering.invoicePrefix ?? "",
+      documentPrefix: numbering.documentPrefix ?? "",
+    },
+    payWithinDays,
+    ...(facsimile !== undefined && { facsimile: resolve(dirname(file), facsimile) }),
+  }
+  const notices: string[] = []
+  const found = companyProblems(seller).filter(({ field, problem }) => {
+    if (field !== 'bank.account' || problem.kind !== 'checkDigit') return true
+    notices.push(`seller.bank.account ${describeProblem(problem)}`)
+    return false
+  })
+  for (const { field, problem } of found) {
+    problems.add(['seller', ...field.split('.')], describeProblem(problem))
+  }
+  if (found.length === 0) checkPaymentCode(seller, problems)
+  if (seller.accountant !== undefined) {
+    const problem = checkText(seller.accountant, 180)
+    if (problem !== undefined) problems.add(['seller', 'accountant'], describeProblem(problem))
+  }
+  checkTax(settings.tax, problems)
+  checkFacsimile(seller.facsimile, problems)
+  return { seller, notices }
+}
+
+function checkPaymentCode(seller: Seller, problems: Problems): void {
+  const over = payeeBytesOver(seller)
+  if (over === 0) return
+  problems.add(
+    ['seller', 'name'],
+    `and bank.name are ${over} bytes too long for the payment code of invoices (GOST R 56042-2014); abbreviate them`,
+  )
+}
+
+function checkTax(periods: readonly (Omit<TaxPeriod, 'basis'> & { basis?: string | undefined })[], problems: Problems): void {
+  const seen = new Set<string>()
+  for (const [index, { from, rate, basis }] of periods.entries()) {
+    const path = ['seller', 'tax', index]
+    if (!from.endsWith('-01')) {
+      problems.add([...path, 'from'], 'must be the first day of a month: a month has one closing document')
+    }
+    if (seen.has(from)) problems.add([...path, 'from'], `is there twice: only one rate can hold from ${from} on`)
+    seen.add(from)
+    if (rate !== 'none' && basis !== undefined) {
+      problems.add([...path, 'basis'], 'must be absent: it is the reason why no tax is owed')
+    } else if (rate === 'none') {
+      const problem = checkText(cleanText(basis ?? ''), basisLengthMax)
+      if (problem !== undefined) problems.add([...path, 'basis'], describeProblem(problem))
+    }
+  }
+}
+
+function checkFacsimile(file: string | undefined, problems: Problems): void {
+  if (file === undefined) return
+  const path = ['seller', 'facsimile']
+  if (!existsSync(file)) {
+    problems.add(path, `there is no file ${file}`)
+  } else if (!isImage(file)) {
+    problems.add(path, `${file} is neither a PNG nor a JPEG image`)
+  }
+}
+
+/** Whether a file begins as a PNG or JPEG does. */
+function isImage(file: string): boolean {
+  const head = Buffer.alloc(8)
+  const descriptor = openSync(file, 'r')
+  try {
+    readSync(descriptor, head, 0, head.length, 0)
+  } finally {
+    closeSync(descriptor)
+  }
+  return head.equals(Buffer.from('89504e470d0a1a0a', 'hex')) || head.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex'))
+}

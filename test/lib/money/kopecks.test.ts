@@ -1,0 +1,23 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { formatKopecks, microsPerKopeck, parseKopecks, roundToKopecks } from '../../../lib/money/kopecks.ts'
+
+await t.test('amounts of banks are read to the kopeck, or not at all', async t => {
+  t.equal(parseKopecks('45329.91'), 4_532_991)
+  t.equal(parseKopecks('100'), 10_000)
+  t.equal(parseKopecks('100,5'), 10_050)
+  for (const text of ['', '.5', '1.', '1.234', '-1', '1e3', '1 000', '40000-00', 'NaN', '1'.repeat(14)]) {
+    t.equal(parseKopecks(text), undefined, `"${text}"`)
+  }
+})
+
+await t.test('what is written is read again, and micro-roubles are rounded half up', async t => {
+  fc.assert(
+    fc.property(fc.nat(999_999_999_999_999), kopecks => parseKopecks(formatKopecks(kopecks)) === kopecks),
+  )
+  t.equal(formatKopecks(-105), '-1.05')
+  t.equal(roundToKopecks(4999), 0)
+  t.equal(roundToKopecks(5000), 1)
+  t.equal(roundToKopecks(-5000), 0)
+  t.equal(roundToKopecks(1_234_567 * microsPerKopeck), 1_234_567)
+})
