@@ -3,8 +3,8 @@ import { buildPrices } from './build-prices.ts'
 import type { ModelConfig } from './config.ts'
 import { isMapping } from './layers.ts'
 import type { Problems } from './problems.ts'
-import { modelSchema } from './schema.ts'
-import type { ModelInput } from './schema.ts'
+import { modelSchema } from './model-schema.ts'
+import type { ModelInput } from './model-schema.ts'
 
 interface Models {
   readonly models: Map<string, ModelConfig>
@@ -12,15 +12,31 @@ interface Models {
   readonly aliases: Map<string, string>
   /** The most specific first: the one with the most letters that are not `*`. */
   readonly modelPatterns: ModelConfig[]
+  /** Taken off sale by null. */
+  readonly offSale: string[]
+}
+
+/** What the models of a config are built with. */
+interface ModelContext {
+  readonly providerNames: readonly string[]
+  /** Roubles for a dollar, where a price is in dollars only. */
+  readonly usdRub: string
+  readonly problems: Problems
 }
 
 /** Parses `models`; providers must be among the names given, aliases must lead to a model. */
-export function buildModels(section: unknown, providerNames: readonly string[], problems: Problems): Models {
+export function buildModels(section: unknown, context: ModelContext): Models {
+  const { providerNames, problems } = context
   const models = new Map<string, ModelConfig>()
   const aliases = new Map<string, string>()
   const modelPatterns: ModelConfig[] = []
-  if (!isMapping(section)) return { models, aliases, modelPatterns }
+  const offSale: string[] = []
+  if (!isMapping(section)) return { models, aliases, modelPatterns, offSale }
   for (const [name, value] of Object.entries(section)) {
+    if (value === null) {
+      offSale.push(name)
+      continue
+    }
     if (name === '' || /\s/.test(name)) problems.add(['models', name], 'a model name has no spaces')
     checkProviders(name, value, providerNames, problems)
     const input = problems.parse(modelSchema, value, ['models', name])
@@ -29,14 +45,15 @@ export function buildModels(section: unknown, providerNames: readonly string[], 
       if (checkAlias(name, input, problems)) aliases.set(name, input.alias)
       continue
     }
-    const model = buildModel(name, input, problems)
+    const model = buildModel(name, input, context)
     if (name.includes('*')) modelPatterns.push(model)
     else models.set(name, model)
   }
   modelPatterns.sort((left, right) => literalLength(right.name) - literalLength(left.name))
+  const found = { models, aliases, modelPatterns, offSale }
   const declared = Object.keys(section).filter(name => !name.includes('*'))
-  resolveAliases({ models, aliases, modelPatterns }, declared, problems)
-  return { models, aliases, modelPatterns }
+  resolveAliases(found, declared, problems)
+  return found
 }
 
 function checkAlias(name: string, input: ModelInput, problems: Problems): boolean {
@@ -63,16 +80,25 @@ function checkProviders(name: string, value: unknown, known: readonly string[], 
   }
 }
 
-function buildModel(name: string, input: ModelInput, problems: Problems): ModelConfig {
-  const providers = typeof input.provider === 'string' ? [input.provider] : (input.provider ?? [])
+function buildModel(name: string, input: ModelInput, { usdRub, problems }: ModelContext): ModelConfig {
+  const { provider, upstreamModel, names, contextTokensMax, outputTokensMax, modalities, capabilities } = input
+  const providers = typeof provider === 'string' ? [provider] : (provider ?? [])
   if (providers.length === 0)
     problems.add(['models', name, 'provider'], 'is missing: name a provider, or an alias')
+  for (const [index, one] of (names ?? []).entries()) {
+    if (name.includes('*') && !one.includes('*') && matchesPattern(name, one)) continue
+    problems.add(['models', name, 'names', index], `must be a name that a pattern here covers`)
+  }
   return {
     name,
     providers,
-    ...(input.upstreamModel === undefined ? {} : { upstreamModel: input.upstreamModel }),
-    ...(input.outputTokensMax === undefined ? {} : { outputTokensMax: input.outputTokensMax }),
-    prices: buildPrices(name, input, problems),
+    ...(upstreamModel !== undefined && { upstreamModel }),
+    ...(names !== undefined && { names }),
+    ...(contextTokensMax !== undefined && { contextTokensMax }),
+    ...(outputTokensMax !== undefined && { outputTokensMax }),
+    ...(modalities !== undefined && { modalities }),
+    ...(capabilities !== undefined && { capabilities }),
+    prices: buildPrices(name, input, usdRub, problems),
   }
 }
 
@@ -82,7 +108,7 @@ function literalLength(pattern: string): number {
 
 /** Follows aliases of aliases to a model, so that each leads there at once. */
 function resolveAliases(
-  { aliases, modelPatterns }: Models,
+  { aliases, modelPatterns, offSale }: Models,
   declared: readonly string[],
   problems: Problems,
 ): void {
@@ -100,6 +126,9 @@ function resolveAliases(
     }
     if (seen.has(target)) {
       problems.add(['models', alias, 'alias'], `leads back to itself: ${[...seen, target].join(' -> ')}`)
+    } else if (offSale.includes(target)) {
+      // What stands for a model that is not sold is not sold either.
+      aliases.delete(alias)
     } else if (
       !declared.includes(target) &&
       !modelPatterns.some(({ name }) => matchesPattern(name, target))

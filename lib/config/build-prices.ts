@@ -1,25 +1,20 @@
 import { buildPrice } from '../money/build-price.ts'
+import { inRoubles } from '../money/in-roubles.ts'
 import type { Price } from '../money/price.ts'
 import { meters } from '../money/usage.ts'
 import type { Path } from './config-error.ts'
 import type { Problems } from './problems.ts'
-import type { ModelInput, PriceInput } from './schema.ts'
+import type { ModelInput, PriceInput } from './model-schema.ts'
 
 /**
  * The versions of a model's price, oldest first. The short form (`rubPerMillion` beside `provider`) is the
- * version without a date; entries of `prices` follow by their dates.
+ * version without a date; entries of `prices` follow by their dates. Where any is in roubles, those are the
+ * price; else the list price in dollars is, times the rate.
  */
-export function buildPrices(model: string, input: ModelInput, problems: Problems): Price[] {
+export function buildPrices(model: string, input: ModelInput, usdRub: string, problems: Problems): Price[] {
   const path: Path = ['models', model]
   const countBefore = problems.count
-  const versions: { input: PriceInput; path: Path }[] = []
-  const { rubPerMillion, rubPerUnit, above, factors } = input
-  if ([rubPerMillion, rubPerUnit, above, factors].some(part => part !== undefined)) {
-    versions.push({ input: { rubPerMillion, rubPerUnit, above, factors }, path })
-  }
-  for (const [index, price] of (input.prices ?? []).entries()) {
-    versions.push({ input: price, path: [...path, 'prices', index] })
-  }
+  const versions = pricesInOneCurrency(writtenPrices(input, path), usdRub)
   const starts = new Set<string>()
   for (const version of versions) {
     const from = version.input.from ?? ''
@@ -34,6 +29,34 @@ export function buildPrices(model: string, input: ModelInput, problems: Problems
   return versions
     .map(version => buildPrice({ model, ...version.input }))
     .sort((left, right) => ((left.from ?? '') < (right.from ?? '') ? -1 : 1))
+}
+
+interface Version {
+  readonly input: PriceInput
+  readonly path: Path
+}
+
+function writtenPrices(input: ModelInput, path: Path): readonly Version[] {
+  const { rubPerMillion, rubPerUnit, usdPerMillion, usdPerUnit, above, factors } = input
+  const short = { rubPerMillion, rubPerUnit, usdPerMillion, usdPerUnit, above, factors }
+  const dated = (input.prices ?? []).map((price, index) => ({
+    input: price,
+    path: [...path, 'prices', index],
+  }))
+  return Object.values(short).some(part => part !== undefined) ? [{ input: short, path }, ...dated] : dated
+}
+
+function pricesInOneCurrency(versions: readonly Version[], usdRub: string): readonly Version[] {
+  const inDollars = versions.filter(({ input }) => isInDollars(input))
+  if (inDollars.length === 0) return versions
+  const others = versions.filter(version => !inDollars.includes(version))
+  if (others.length > 0) return others
+  return inDollars.map(({ input, path }) => ({ input: inRoubles(input, usdRub), path }))
+}
+
+function isInDollars({ rubPerMillion, rubPerUnit, usdPerMillion, usdPerUnit }: PriceInput): boolean {
+  const isInRoubles = rubPerMillion !== undefined || rubPerUnit !== undefined
+  return !isInRoubles && (usdPerMillion !== undefined || usdPerUnit !== undefined)
 }
 
 /** Without a price of their own these cost what text does, so they may have one above a length only. */
@@ -64,7 +87,7 @@ function checkPrice(price: PriceInput, path: Path, problems: Problems): void {
       problems.add([...tierPath, 'inputTokens'], `two rates above ${tier.inputTokens} tokens overlap`)
     }
     thresholds.add(tier.inputTokens)
-    for (const meter of Object.keys(tier.rubPerMillion)) {
+    for (const meter of Object.keys(tier.rubPerMillion ?? {})) {
       const isPriced = Object.hasOwn(price.rubPerMillion ?? {}, meter)
       if (!isPriced && !metersWithFallback.has(meter)) {
         problems.add([...tierPath, 'rubPerMillion', meter], `"${meter}" has no base price in rubPerMillion`)

@@ -75,7 +75,14 @@ export interface ModelConfig {
   readonly providers: readonly string[]
   /** The name the provider knows it by, where that differs. */
   readonly upstreamModel?: string
+  /** Of a pattern: names that it is known to cover, which are listed. */
+  readonly names?: readonly string[]
+  /** The context window: the most tokens that one request reads and writes together. */
+  readonly contextTokensMax?: number
+  /** The most tokens that one response has. */
   readonly outputTokensMax?: number
+  readonly modalities?: { readonly input: readonly string[]; readonly output: readonly string[] }
+  readonly capabilities?: readonly string[]
   /** Versions, oldest first; empty: unpriced, so refused. */
   readonly prices: readonly Price[]
 }
@@ -152,6 +159,8 @@ export interface Config {
   readonly aliases: ReadonlyMap<string, string>
   /** The most specific first: the first that covers a name is the one. */
   readonly modelPatterns: readonly ModelConfig[]
+  /** Names and patterns that were taken off sale, whatever a wider pattern covers. */
+  readonly offSale: readonly string[]
   readonly defaultProvider: Readonly<Record<DialectName, string | undefined>>
   readonly limits: Limits
   readonly hold: {
@@ -173,4 +182,4 @@ export interface Config {
 }
 
 /** What models are called. */
-export type ModelNames = Pick<Config, 'models' | 'aliases' | 'modelPatterns'>
+export type ModelNames = Pick<Config, 'models' | 'aliases' | 'modelPatterns' | 'offSale'>

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Path } from './config-error.ts'
 import type { Problems } from './problems.ts'
-import { parseYaml } from './yaml-document.ts'
+import { parseJson, parseYaml } from './yaml-document.ts'
 import type { YamlDocument } from './yaml-document.ts'
 
 /** A file of the configuration, as read; `include` is taken out of the value. */
@@ -30,7 +30,7 @@ function readInto(layers: Layer[], file: string, includedBy: readonly string[], 
     problems.addAt(file, '', `cannot be read: ${error instanceof Error ? error.message : String(error)}`)
     return
   }
-  const document = parseYaml(text)
+  const document = file.endsWith('.json') ? parseJson(text) : parseYaml(text)
   for (const error of document.syntaxErrors) {
     problems.addAt(
       file,

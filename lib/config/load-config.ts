@@ -56,7 +56,8 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   const context = { problems, off, egressNames, missingVariables }
   const providers = buildProviders(value['providers'], context)
   const providerNames = Object.keys(isMapping(value['providers']) ? value['providers'] : {})
-  const models = buildModels(value['models'], providerNames, problems)
+  const usdRub = settings.prices?.usdRub ?? '1'
+  const models = buildModels(value['models'], { providerNames, usdRub, problems })
   const plugins = buildPlugins(value['plugins'], options.plugins ?? shippedPlugins, problems)
   checkDefaultProviders(settings, providers, providerNames, problems)
   const tls =
@@ -127,7 +128,9 @@ export function loadModelNames(file: string, env: Environment = process.env): Mo
   const { problems, written } = readWritten(file)
   const { value } = resolveVariables({ models: written['models'] }, env, problems)
   const { providers } = written
-  const models = buildModels(value['models'], Object.keys(isMapping(providers) ? providers : {}), problems)
+  const providerNames = Object.keys(isMapping(providers) ? providers : {})
+  // Names have no prices: any rate will do.
+  const models = buildModels(value['models'], { providerNames, usdRub: '1', problems })
   problems.throwIfAny()
   return models
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { meters } from '../money/usage.ts'
 import { accountAreaSchema } from './account-area-schema.ts'
+import { modelSchema } from './model-schema.ts'
 import {
   addressRange,
   baseUrl,
@@ -96,55 +96,6 @@ export const providerSchema = z.strictObject({
 /** A provider as it is written. */
 export type ProviderInput = z.output<typeof providerSchema>
 
-const rubPerMillion = z.partialRecord(z.enum(meters), decimal)
-
-const priceShape = {
-  rubPerMillion: rubPerMillion.optional().meta({ description: 'Roubles per million units of a meter.' }),
-  rubPerUnit: z
-    .record(z.string(), decimal)
-    .optional()
-    .meta({ description: 'Roubles per unit of a meter or of a variant, such as images/1024x1024/high.' }),
-  above: z
-    .array(
-      z.strictObject({
-        inputTokens: integer(1, 1_000_000_000),
-        mode: z.enum(['whole', 'excess']),
-        rubPerMillion,
-      }),
-    )
-    .optional()
-    .meta({ description: 'Dearer rates for prompts longer than inputTokens.' }),
-  factors: z
-    .partialRecord(z.enum(['batch', 'flex', 'priority', 'fast', 'us']), decimal)
-    .optional()
-    .meta({ description: 'Multipliers by the tier that was served; us: for answers that stay in the United States.' }),
-}
-
-const priceSchema = z.strictObject({
-  from: z.iso.date({ error: 'must be a date such as 2026-01-31' }).optional(),
-  ...priceShape,
-})
-
-/** A version of a price as it is written. */
-export type PriceInput = z.output<typeof priceSchema>
-
-/** One entry of `models`: an alias, or providers and prices. */
-export const modelSchema = z.strictObject({
-  alias: z.string().min(1).optional(),
-  provider: z
-    .union([z.string(), z.array(z.string()).min(1)], { error: 'must be a provider or a list of providers' })
-    .optional(),
-  upstreamModel: z.string().min(1).optional(),
-  outputTokensMax: integer(1, 100_000_000).optional(),
-  ...priceShape,
-  prices: z.array(priceSchema).optional().meta({
-    description: 'Versions of the price, each from its date on (UTC); without a date from the beginning.',
-  }),
-})
-
-/** A model or an alias as it is written. */
-export type ModelInput = z.output<typeof modelSchema>
-
 const egressSchema = z.strictObject({ url: egressUrl })
 
 /** A plugin's name, or one name with its options. */
@@ -177,7 +128,17 @@ export const configSchema = z.strictObject({
     .record(z.string(), egressSchema)
     .refine(table => !Object.hasOwn(table, 'direct'), '"direct" is the way without a proxy; take another name')
     .default({}),
-  models: z.record(z.string(), modelSchema).default({}),
+  models: z
+    .record(z.string(), modelSchema.nullable())
+    .default({})
+    .meta({ description: 'By name; null takes a model of an included file off sale.' }),
+  prices: z
+    .strictObject({
+      usdRub: decimal.default('100').meta({
+        description: 'Roubles for a dollar of list price, where a model has no price in roubles.',
+      }),
+    })
+    .prefault({}),
   defaultProvider: z
     .strictObject({
       openai: z.string().optional(),

@@ -52,6 +52,22 @@ export function parseYaml(text: string): YamlDocument {
   }
 }
 
+/**
+ * Parses JSON, a hundred times faster than the same text as YAML: for long files that no hand writes. Where
+ * something stands is worked out when something is wrong.
+ */
+export function parseJson(text: string): YamlDocument {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // What is wrong, and where, the other parser says better.
+    return parseYaml(text)
+  }
+  let document: YamlDocument | undefined
+  return { value, syntaxErrors: [], locate: path => (document ??= parseYaml(text)).locate(path) }
+}
+
 /** A key as it is written: the rest of its line up to the colon. */
 function keyAt(text: string, offset: number): string {
   return /^(?:"[^"\n]*"|'[^'\n]*'|[^\s,{}]+?(?=:\s|:?$))/m.exec(text.slice(offset))?.[0] ?? 'a key'

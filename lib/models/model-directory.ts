@@ -47,7 +47,15 @@ export class ModelDirectory {
 
   #matchPattern(name: string): ModelConfig | undefined {
     // The config has the most specific pattern first.
-    return this.#config.modelPatterns.find(entry => matchesPattern(entry.name, name))
+    const entry = this.#config.modelPatterns.find(one => matchesPattern(one.name, name))
+    return entry === undefined || this.#isOffSale(name, entry) ? undefined : entry
+  }
+
+  /** The more specific of two patterns is right, also where it says that there is nothing. */
+  #isOffSale(name: string, { name: pattern }: ModelConfig): boolean {
+    return this.#config.offSale.some(
+      one => one === name || (one.length > pattern.length && matchesPattern(one, name)),
+    )
   }
 }
 

@@ -14,7 +14,7 @@ export interface PriceInput {
     | readonly {
         readonly inputTokens: number
         readonly mode: 'whole' | 'excess'
-        readonly rubPerMillion: Readonly<Record<string, Decimal | undefined>>
+        readonly rubPerMillion?: Readonly<Record<string, Decimal | undefined>> | undefined
       }[]
     | undefined
   readonly factors?: Readonly<Record<string, Decimal | undefined>> | undefined
@@ -54,7 +54,8 @@ const beforeSlash = (name: string): string => name.split('/', 1)[0] ?? ''
 const noMeter = (): undefined => undefined
 
 function tiers(above: PriceInput['above']): PriceTier[] {
-  const result = (above ?? []).map((tier, index): PriceTier => {
+  const priced = (above ?? []).filter(tier => tier.rubPerMillion !== undefined)
+  const result = priced.map((tier, index): PriceTier => {
     const path = `above[${index}]`
     if (!Number.isSafeInteger(tier.inputTokens) || tier.inputTokens < 0) {
       throw new RangeError(`${path}.inputTokens: ${tier.inputTokens} is not a number of tokens`)

@@ -31,6 +31,7 @@ await t.test('the schema has the full list of top-level keys', async t => {
     'log',
     'models',
     'plugins',
+    'prices',
     'providers',
     'publicUrl',
     'seller',

@@ -1,0 +1,75 @@
+import { z } from 'zod'
+import { meters } from '../money/usage.ts'
+import { decimal, integer } from './scalars.ts'
+
+const perMillion = z.partialRecord(z.enum(meters), decimal).optional()
+const perUnit = z.record(z.string(), decimal).optional()
+const inDollars = "where there is no price in roubles it is the provider's list price times prices.usdRub"
+
+const priceShape = {
+  rubPerMillion: perMillion.meta({ description: 'Roubles per million units of a meter.' }),
+  rubPerUnit: perUnit.meta({
+    description: 'Roubles per unit of a meter or of a variant, such as images/1024x1024/high.',
+  }),
+  usdPerMillion: perMillion.meta({ description: `Dollars per million units: ${inDollars}.` }),
+  usdPerUnit: perUnit.meta({ description: `Dollars per unit: ${inDollars}.` }),
+  above: z
+    .array(
+      z.strictObject({
+        inputTokens: integer(1, 1_000_000_000),
+        mode: z.enum(['whole', 'excess']),
+        rubPerMillion: perMillion,
+        usdPerMillion: perMillion,
+      }),
+    )
+    .optional()
+    .meta({ description: 'Rates for prompts longer than inputTokens.' }),
+  factors: z
+    .partialRecord(z.enum(['batch', 'flex', 'priority', 'fast', 'us']), decimal)
+    .optional()
+    .meta({ description: 'Multipliers by the tier that was served; us: for answers that stay in the United States.' }),
+}
+
+const priceSchema = z.strictObject({
+  from: z.iso.date({ error: 'must be a date such as 2026-01-31' }).optional(),
+  ...priceShape,
+})
+
+/** A version of a price as it is written. */
+export type PriceInput = z.output<typeof priceSchema>
+
+/** What models read and make. An embedding is a vector, a ranking an order of documents. */
+const modalities = ['text', 'image', 'audio', 'video', 'document', 'embedding', 'ranking'] as const
+
+/** What a model can do. */
+const capabilities = ['tools', 'reasoning', 'structuredOutput', 'promptCaching', 'webSearch'] as const
+
+/** One entry of `models`: an alias, or providers and prices. */
+export const modelSchema = z.strictObject({
+  alias: z.string().min(1).optional(),
+  provider: z
+    .union([z.string(), z.array(z.string()).min(1)], { error: 'must be a provider or a list of providers' })
+    .optional(),
+  upstreamModel: z.string().min(1).optional(),
+  names: z.array(z.string().min(1)).optional().meta({
+    description: 'Of a pattern: the names that it is known to cover; they are listed among the models.',
+  }),
+  contextTokensMax: integer(1, 100_000_000).optional().meta({
+    description: 'The context window: the most tokens that one request reads and writes together.',
+  }),
+  outputTokensMax: integer(1, 100_000_000).optional().meta({
+    description: 'The most tokens that one response has.',
+  }),
+  modalities: z
+    .strictObject({ input: z.array(z.enum(modalities)), output: z.array(z.enum(modalities)) })
+    .optional()
+    .meta({ description: 'What the model reads and what it makes.' }),
+  capabilities: z.array(z.enum(capabilities)).optional().meta({ description: 'What it can do beyond that.' }),
+  ...priceShape,
+  prices: z.array(priceSchema).optional().meta({
+    description: 'Versions of the price, each from its date on (UTC); without a date from the beginning.',
+  }),
+})
+
+/** A model or an alias as it is written. */
+export type ModelInput = z.output<typeof modelSchema>

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { buildCatalogue } from '../../catalogue/build-catalogue.ts'
+import type { WrittenModel } from '../../catalogue/build-catalogue.ts'
+import { formatCatalogue } from '../../catalogue/format-catalogue.ts'
+import { readOwnData } from '../../catalogue/own-data.ts'
+import { loadConfig } from '../../lib/config/load-config.ts'
+import { ModelDirectory } from '../../lib/models/model-directory.ts'
+
+const folder = join(import.meta.dirname, '../../config')
+const { config } = loadConfig(join(folder, 'gateway.yaml'), { env: {} })
+const directory = new ModelDirectory(config)
+
+await t.test('the shipped catalogue is what npm run catalogue makes', async t => {
+  const { models } = parse(readFileSync(join(folder, 'models.yaml'), 'utf8')) as {
+    models: Record<string, WrittenModel>
+  }
+
+  const made = formatCatalogue(buildCatalogue(readOwnData(), models))
+
+  t.ok(made === readFileSync(join(folder, 'catalogue.json'), 'utf8'), 'run npm run catalogue')
+})
+
+await t.test(
+  'every shipped model and pattern has a context window, of which its output is a part',
+  async t => {
+    const models = [...config.models.values(), ...config.modelPatterns]
+    const without = models.filter(({ contextTokensMax, outputTokensMax = 1 }) =>
+      contextTokensMax === undefined ? true : outputTokensMax > contextTokensMax,
+    )
+
+    t.ok(models.length > 500, String(models.length))
+    t.same(
+      without.map(({ name }) => name),
+      [],
+    )
+  },
+)
+
+await t.test(
+  'a price in roubles stays what it was; a model without one costs its list price at the rate',
+  async t => {
+    const gpt5 = directory.resolve('gpt-5', undefined)?.entry.prices
+    const sol = directory.resolve('gpt-6-sol', undefined)?.entry.prices
+
+    t.same(gpt5?.[0]?.rubPerMillion, { input: '125', cachedInput: '12.5', output: '1000' })
+    t.match(sol?.[0], {
+      rubPerMillion: { input: '200', cachedInput: '20', cacheWrite5m: '250', output: '1000' },
+      above: [{ inputTokens: 272_000, mode: 'whole', rubPerMillion: { input: '400', output: '1500' } }],
+      factors: { batch: '0.5' },
+    })
+  },
+)
+
+await t.test('dated names have the window and the price of their model', async t => {
+  for (const [dated, name] of [
+    ['gpt-6-sol-2026-11-01', 'gpt-6-sol'],
+    ['gpt-4o-2024-08-06', 'gpt-4o'],
+    ['claude-opus-5-5-20261101', 'claude-opus-5-5'],
+    ['gemini-3.8-flash-preview-11-2026', 'gemini-3.8-flash'],
+  ] as const) {
+    const found = directory.resolve(dated, undefined)?.entry
+    const own = directory.resolve(name, undefined)?.entry
+    t.equal(found?.contextTokensMax, own?.contextTokensMax, dated)
+    t.ok(own?.contextTokensMax, name)
+    t.same(found?.prices[0]?.rubPerMillion, own?.prices[0]?.rubPerMillion, dated)
+  }
+})
