@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+import { formatKopecks } from '../money/kopecks.ts'
+import type { Kopecks } from '../money/kopecks.ts'
+import type { AccountSection, PaymentSide, Statement, StatementDocument } from './statement.ts'
+import { StatementError } from './statement-error.ts'
+
+/** Money that came to the seller's account. */
+export interface IncomingPayment {
+  /** The same in every file that holds the payment, and in no other payment. */
+  readonly key: string
+  readonly line: number
+  readonly number: string
+  readonly date: string
+  readonly receivedOn: string
+  readonly amount: Kopecks
+  readonly payer: PaymentSide
+  readonly purpose: string
+}
+
+/**
+ * What came to an account by a statement, once its own totals agree with its documents.
+ *
+ * @throws StatementError when the statement is of another account, or its totals do not add up
+ */
+export function incomingPayments(statement: Statement, account: string): readonly IncomingPayment[] {
+  const sections = statement.sections.filter(section => section.account === account)
+  if (sections.length === 0) {
+    const found = [...new Set(statement.sections.map(section => section.account))]
+    throw new StatementError(
+      `the statement is of ${found.length === 0 ? 'no account' : `account ${found.join(', ')}`}; the seller's is ${account}`,
+    )
+  }
+  const received = statement.documents.filter(
+    one => one.payee.account === account && one.receivedOn !== undefined,
+  )
+  const sent = statement.documents.filter(one => one.payer.account === account && one.sentOn !== undefined)
+  for (const section of sections) checkSection(section, received, sent)
+  for (const document of received) checkIsCovered(document, sections)
+  return withKeys(received, account, sections)
+}
+
+function checkSection(
+  section: AccountSection,
+  received: readonly StatementDocument[],
+  sent: readonly StatementDocument[],
+): void {
+  const isWithin = (day: string | undefined): boolean =>
+    day !== undefined && day >= section.from && day <= section.to
+  const cameIn = sum(received.filter(one => isWithin(one.receivedOn)))
+  const wentOut = sum(sent.filter(one => isWithin(one.sentOn)))
+  checkTotal(section, 'ВсегоПоступило', section.received, cameIn, received)
+  checkTotal(section, 'ВсегоСписано', section.sent, wentOut, sent)
+  if (section.opening === undefined || section.closing === undefined) return
+  checkTotal(section, 'КонечныйОстаток', section.closing, section.opening + cameIn - wentOut, received)
+}
+
+function sum(documents: readonly StatementDocument[]): Kopecks {
+  return documents.reduce((total, one) => total + one.amount, 0)
+}
+
+function checkTotal(
+  section: AccountSection,
+  name: string,
+  said: Kopecks | undefined,
+  found: Kopecks,
+  documents: readonly StatementDocument[],
+): void {
+  if (said === undefined || said === found) return
+  const doubled = firstDoubled(documents)
+  throw new StatementError(
+    `${name} is ${formatKopecks(said)}, and the documents from ${section.from} to ${section.to} make ` +
+      `${formatKopecks(found)}: some are missing, changed or doubled` +
+      (doubled === undefined
+        ? ''
+        : ` (the document of line ${doubled[0]} stands again in line ${doubled[1]})`),
+    section.line,
+  )
+}
+
+/** A payment that no total speaks of could be anything. */
+function checkIsCovered(document: StatementDocument, sections: readonly AccountSection[]): void {
+  const day = document.receivedOn ?? ''
+  if (sections.some(section => day >= section.from && day <= section.to)) return
+  throw new StatementError(
+    `the document came in on ${day}, a day that the statement does not cover`,
+    document.line,
+  )
+}
+
+/** White space differs between exports of one bank. */
+function identity(document: StatementDocument, account: string): string {
+  const { date, number, amount, payer, purpose } = document
+  return JSON.stringify([account, date, number, amount, payer.account, purpose.replaceAll(/\s+/g, '')])
+}
+
+function firstDoubled(documents: readonly StatementDocument[]): [number, number] | undefined {
+  const lines = new Map<string, number>()
+  for (const document of documents) {
+    const key = identity(document, '')
+    const before = lines.get(key)
+    if (before !== undefined) return [before, document.line]
+    lines.set(key, document.line)
+  }
+  return undefined
+}
+
+/**
+ * Two payments that are alike in everything are two only when the bank's total says so; they are told apart by
+ * their order, which is the same in every file that covers their day.
+ */
+function withKeys(
+  documents: readonly StatementDocument[],
+  account: string,
+  sections: readonly AccountSection[],
+): readonly IncomingPayment[] {
+  const doubled = firstDoubled(documents)
+  if (doubled !== undefined && sections.some(section => section.received === undefined)) {
+    throw new StatementError(
+      `stands in line ${doubled[0]} already, and no total says that both came`,
+      doubled[1],
+    )
+  }
+  const seen = new Map<string, number>()
+  return documents.map(document => {
+    const alike = identity(document, account)
+    const count = seen.get(alike) ?? 0
+    seen.set(alike, count + 1)
+    const { line, number, date, receivedOn = date, amount, payer, purpose } = document
+    const key = createHash('sha256').update(`${alike}#${count}`).digest('hex')
+    return { key, line, number, date, receivedOn, amount, payer, purpose }
+  })
+}

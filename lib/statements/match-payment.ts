@@ -1,0 +1,84 @@
+import type { Kopecks } from '../money/kopecks.ts'
+import { comparableNumber, namedInvoices } from './named-invoices.ts'
+import type { NamedInvoice } from './named-invoices.ts'
+
+/** An invoice that a payment may be for. */
+export interface PayableInvoice {
+  readonly id: string
+  readonly accountId: string
+  readonly number: string
+  readonly date: string
+  readonly amount: Kopecks
+  /** The buyer's, as it was when the invoice was made. */
+  readonly inn: string
+  readonly isCancelled: boolean
+}
+
+/** Where the money of a payment belongs, or why a person must say so. */
+export type Match =
+  /** Rule 1: number, payer and sum agree; rule 2: the sum is another, and is credited as it came. */
+  | { readonly kind: 'credit'; readonly rule: 1 | 2; readonly invoice: PayableInvoice }
+  | {
+      readonly kind: 'queue'
+      readonly reason: 'payer-known' | 'payer-other' | 'payer-unknown' | 'invoice-cancelled' | 'ambiguous'
+      /** Accounts that it may belong to, the likeliest first. */
+      readonly accountIds: readonly string[]
+    }
+
+/** What of a payment decides. */
+export interface PaymentToMatch {
+  readonly amount: Kopecks
+  readonly payerInn: string
+  readonly purpose: string
+}
+
+/** What is known: invoices by number whoever they are of, and accounts by the INN of their company. */
+export interface Payable {
+  invoicesByNumber(number: string): readonly PayableInvoice[]
+  accountsByInn(inn: string): readonly string[]
+}
+
+/**
+ * Whose a payment is. Only a payer who names an invoice of its own is credited at once; all else is for a person,
+ * with suggestions.
+ */
+export function matchPayment(payment: PaymentToMatch, payable: Payable): Match {
+  const named = namedInvoices(payment.purpose)
+  const found = named.flatMap(one =>
+    payable.invoicesByNumber(one.number).filter(invoice => comparableNumber(invoice.number) === one.number),
+  )
+  const own = found.filter(invoice => payment.payerInn !== '' && invoice.inn === payment.payerInn)
+  if (own.length > 0) return matchOwn(payment, own, named)
+  const byInn = payment.payerInn === '' ? [] : payable.accountsByInn(payment.payerInn)
+  const byNumber = found.map(invoice => invoice.accountId)
+  const accountIds = [...new Set([...byInn, ...byNumber])]
+  if (byInn.length > 0) return { kind: 'queue', reason: 'payer-known', accountIds }
+  return { kind: 'queue', reason: byNumber.length > 0 ? 'payer-other' : 'payer-unknown', accountIds }
+}
+
+/** Numbers begin again each year: the day decides, then the sum, then which is the newest. */
+function matchOwn(
+  payment: PaymentToMatch,
+  own: readonly PayableInvoice[],
+  named: readonly NamedInvoice[],
+): Match {
+  const dated = prefer(own, invoice =>
+    named.some(one => one.date === invoice.date && one.number === comparableNumber(invoice.number)),
+  )
+  const open = prefer(dated, invoice => !invoice.isCancelled)
+  const likely = prefer(open, invoice => invoice.amount === payment.amount).toSorted((a, b) =>
+    b.date.localeCompare(a.date),
+  )
+  const accountIds = [...new Set(likely.map(invoice => invoice.accountId))]
+  const [invoice] = likely
+  if (invoice === undefined || accountIds.length > 1)
+    return { kind: 'queue', reason: 'ambiguous', accountIds }
+  if (invoice.isCancelled) return { kind: 'queue', reason: 'invoice-cancelled', accountIds }
+  return { kind: 'credit', rule: invoice.amount === payment.amount ? 1 : 2, invoice }
+}
+
+/** Those for which it holds, or all where it holds for none. */
+function prefer<T>(all: readonly T[], holds: (one: T) => boolean): readonly T[] {
+  const some = all.filter(holds)
+  return some.length > 0 ? some : all
+}

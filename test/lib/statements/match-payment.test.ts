@@ -1,0 +1,171 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { matchPayment } from '../../../lib/statements/match-payment.ts'
+import type { Payable, PayableInvoice } from '../../../lib/statements/match-payment.ts'
+import { comparableNumber, namedInvoices } from '../../../lib/statements/named-invoices.ts'
+
+await t.test('invoices are found in purposes as people write them', async t => {
+  const cases: readonly (readonly [string, readonly string[]])[] = [
+    ['Оплата по счету № 1234 от 20.11.2026, лицевой счет 10042. НДС не облагается', ['1234 2026-11-20']],
+    ['оплата по счёту №1234 от 20.11.26 за услуги', ['1234 2026-11-20']],
+    ['Опл. по сч. 1234', ['1234']],
+    ['сч.№ 1234 от 1.11.2026', ['1234 2026-11-01']],
+    ['По счету N1234, без НДС', ['1234']],
+    ['по счету No. 1234', ['1234']],
+    ['Счет на оплату № 001234', ['1234']],
+    ['Оплата счета А-17 от 20.11.2026 г.', ['А-17 2026-11-20']],
+    ['ПОПОЛНЕНИЕ № 77 от 02.03.2026', ['77 2026-03-02']],
+    ['Payment for invoice # 12', ['12']],
+    ['Оплата по договору № 5 от 01.02.2026', []],
+    ['Лицевой счет 10042, аванс', []],
+    ['Перевод на расчетный счет 40702810200000000001', []],
+    ['по счет-фактуре № 55', []],
+    ['счет от 20.11.2026', []],
+    ['НДС 22% - 2226.15', []],
+    ['Отчет 12', []],
+    ['', []],
+  ]
+  for (const [purpose, expected] of cases) {
+    t.same(
+      namedInvoices(purpose).map(({ number, date }) => (date === undefined ? number : `${number} ${date}`)),
+      expected,
+      purpose,
+    )
+  }
+})
+
+await t.test('a purpose of any length and shape is read at once', async t => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom('с', 'ч', 'е', 'т', ' ', '№', '1', '.', 'о', '-'), maxLength: 3000 }),
+      purpose => {
+        const begin = performance.now()
+        namedInvoices(purpose)
+        return performance.now() - begin < 500
+      },
+    ),
+  )
+  t.pass()
+})
+
+const mine: PayableInvoice = {
+  id: 'i-1',
+  accountId: 'a-1',
+  number: '1234',
+  date: '2026-11-20',
+  amount: 1_000_000,
+  inn: '7736207543',
+  isCancelled: false,
+}
+
+function payableOf(...invoices: readonly PayableInvoice[]): Payable {
+  return {
+    invoicesByNumber: number => invoices.filter(one => comparableNumber(one.number) === number),
+    accountsByInn: inn => [...new Set(invoices.filter(one => one.inn === inn).map(one => one.accountId))],
+  }
+}
+
+const purpose = 'Оплата по счету № 1234 от 20.11.2026'
+const payment = { amount: 1_000_000, payerInn: mine.inn, purpose }
+
+await t.test('the four rules', async t => {
+  const payable = payableOf(mine)
+
+  t.match(matchPayment(payment, payable), { kind: 'credit', rule: 1, invoice: { id: 'i-1' } })
+  t.match(matchPayment({ ...payment, amount: 999_999 }, payable), {
+    kind: 'credit',
+    rule: 2,
+    invoice: { id: 'i-1' },
+  })
+  t.same(matchPayment({ ...payment, purpose: 'Аванс' }, payable), {
+    kind: 'queue',
+    reason: 'payer-known',
+    accountIds: ['a-1'],
+  })
+  t.same(matchPayment({ ...payment, payerInn: '7707083893' }, payable), {
+    kind: 'queue',
+    reason: 'payer-other',
+    accountIds: ['a-1'],
+  })
+  t.same(matchPayment({ ...payment, payerInn: '' }, payable), {
+    kind: 'queue',
+    reason: 'payer-other',
+    accountIds: ['a-1'],
+  })
+  t.same(matchPayment({ ...payment, payerInn: '', purpose: 'Привет' }, payable), {
+    kind: 'queue',
+    reason: 'payer-unknown',
+    accountIds: [],
+  })
+})
+
+await t.test('numbers that begin again each year are told apart by day, then by sum', async t => {
+  const older = { ...mine, id: 'i-0', date: '2025-03-01', amount: 500_000 }
+  const payable = payableOf(older, mine)
+
+  t.match(matchPayment(payment, payable), { invoice: { id: 'i-1' } })
+  t.match(matchPayment({ ...payment, purpose: 'счет 1234 от 01.03.2025' }, payable), {
+    rule: 2,
+    invoice: { id: 'i-0' },
+  })
+  t.match(matchPayment({ ...payment, amount: 500_000, purpose: 'счет 1234' }, payable), {
+    rule: 1,
+    invoice: { id: 'i-0' },
+  })
+  t.match(matchPayment({ ...payment, amount: 7, purpose: 'счет 1234' }, payable), {
+    rule: 2,
+    invoice: { id: 'i-1' },
+  })
+})
+
+await t.test('a cancelled invoice, and one INN with two accounts, are for a person', async t => {
+  const cancelled = { ...mine, isCancelled: true }
+  const other = { ...mine, id: 'i-2', accountId: 'a-2' }
+
+  t.match(matchPayment(payment, payableOf(cancelled)), {
+    kind: 'queue',
+    reason: 'invoice-cancelled',
+    accountIds: ['a-1'],
+  })
+  t.match(matchPayment(payment, payableOf(mine, other)), {
+    kind: 'queue',
+    reason: 'ambiguous',
+    accountIds: ['a-1', 'a-2'],
+  })
+  t.match(matchPayment(payment, payableOf(cancelled, other)), { kind: 'credit', invoice: { id: 'i-2' } })
+})
+
+await t.test('money is never credited to a payer with another INN', async t => {
+  const inn = fc.constantFrom('7736207543', '7707083893', '500100732259', '')
+  const invoice = fc.record({
+    id: fc.uuid(),
+    accountId: fc.constantFrom('a-1', 'a-2', 'a-3'),
+    number: fc.constantFrom('1', '12', '1234'),
+    date: fc.constantFrom('2025-11-20', '2026-11-20'),
+    amount: fc.constantFrom(100, 200),
+    inn,
+    isCancelled: fc.boolean(),
+  })
+  fc.assert(
+    fc.property(
+      fc.array(invoice, { maxLength: 8 }),
+      inn,
+      fc.constantFrom('счет 1', 'счет 12 от 20.11.2026', 'сч 1234', '№ 12', 'аванс'),
+      fc.constantFrom(100, 150),
+      (invoices, payerInn, purpose, amount) => {
+        const match = matchPayment({ amount, payerInn, purpose }, payableOf(...invoices))
+        if (match.kind === 'queue') return true
+        const { invoice } = match
+        return (
+          payerInn !== '' &&
+          invoice.inn === payerInn &&
+          !invoice.isCancelled &&
+          purpose.includes(invoice.number) &&
+          (match.rule === 1) === (invoice.amount === amount)
+        )
+      },
+    ),
+    { numRuns: 1000 },
+  )
+  t.pass()
+})
