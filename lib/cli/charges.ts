@@ -6,6 +6,10 @@ import type { CliContext } from './context.ts'
 import { found, readStore } from './read-store.ts'
 import { addChargesRecomputeCommand } from './charges-recompute.ts'
 import { formatTable, formatTime } from './table.ts'
+import { writeResult } from './write-result.ts'
+
+/** Rows that a table has in memory, and that share the widths of its columns. */
+const tableRows = 1000
 
 interface ChargesOptions extends SharedOptions {
   readonly account?: string
@@ -36,16 +40,39 @@ export function addChargesCommand(program: Command, context: CliContext): void {
       return readStore(options, async reports => {
         if (account !== undefined) found(await reports.account(account), account)
         const charges = reports.charges(account, filter)
-        if (options.json !== true) stdout.write(table(await Array.fromAsync(charges)))
-        else for await (const charge of charges) stdout.write(`${JSON.stringify(charge)}\n`)
+        await (options.json === true ? printLines(charges, stdout) : printTable(charges, stdout))
       })
     })
   charges.enablePositionalOptions()
   addChargesRecomputeCommand(charges, context)
 }
 
+type Charges = AsyncIterable<ChargeReport>
+
+async function printLines(charges: Charges, stdout: CliContext['stdout']): Promise<void> {
+  for await (const charge of charges) if (!(await writeResult(stdout, `${JSON.stringify(charge)}\n`))) return
+}
+
+async function printTable(charges: Charges, stdout: CliContext['stdout']): Promise<void> {
+  let rows: ChargeReport[] = []
+  let isFirst = true
+  const print = (): Promise<boolean> => {
+    const text = table(rows)
+    // The columns of each part are as wide as it needs; their names stand above the first.
+    const printed = writeResult(stdout, isFirst ? text : text.slice(text.indexOf('\n') + 1))
+    rows = []
+    isFirst = false
+    return printed
+  }
+  for await (const charge of charges) {
+    rows.push(charge)
+    if (rows.length === tableRows && !(await print())) return
+  }
+  if (rows.length > 0) await print()
+  else if (isFirst) stdout.write('no charges\n')
+}
+
 function table(charges: readonly ChargeReport[]): string {
-  if (charges.length === 0) return 'no charges\n'
   const rows = charges.map(charge => ({
     at: formatTime(Date.parse(charge.at)),
     request: charge.requestId,

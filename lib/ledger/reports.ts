@@ -56,6 +56,22 @@ export interface ChargesFilter {
   readonly after?: string
 }
 
+/** Which charges of an account a page has. */
+export interface ChargesAfter {
+  readonly keyId: string
+  /** Milliseconds since the epoch; charges from then on. */
+  readonly since?: number
+  /** Where to go on: `next` of the page before, or the request id of a charge. */
+  readonly after?: string
+}
+
+/** Some charges, the oldest first. */
+export interface ChargeReportsPage {
+  readonly charges: readonly ChargeReport[]
+  /** Where to go on. Absent at the end. A page with a place to go on may be short, or empty. */
+  readonly next?: string
+}
+
 /** An account and its money. */
 export interface AccountReport extends Balance {
   readonly id: string
@@ -106,6 +122,8 @@ export interface Reports {
   balance(accountId: string): Promise<Balance | undefined>
   /** Oldest first; of all accounts when none is named. Read page by page. */
   charges(accountId: string | undefined, filter?: ChargesFilter): AsyncIterable<ChargeReport>
+  /** Some of an account's charges, the oldest first. Quick, however many and however rare. */
+  chargesPage(accountId: string, which: ChargesAfter, limit: number): Promise<ChargeReportsPage>
   /** Works the charges from a time on out again, oldest first, those that agree included. */
   recompute(since: number): AsyncIterable<RecomputedCharge>
   accounts(): Promise<readonly AccountReport[]>

@@ -1,5 +1,4 @@
 import { GatewayError } from '../errors.ts'
-import type { ChargeReport, ChargesFilter } from '../ledger/reports.ts'
 import { isId } from '../new-id.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 
@@ -8,24 +7,20 @@ const pageDefault = 100
 
 /**
  * The charges made with this key, oldest first: `{charges: [...], next}`. `limit` is the page's length,
- * `after` the request id to go on from (`next` of the page before), `since` an ISO date or time.
+ * `after` where to go on (`next` of the page before), `since` an ISO date or time. Where charges are rare a page may
+ * be short, or empty, and yet have a `next`.
  * @throws GatewayError request_invalid
  */
 export async function listCharges({ reports, key }: OwnRequest, query: URLSearchParams): Promise<unknown> {
   const limit = readLimit(query.get('limit'))
-  const after = readId(query.get('after'))
+  const after = readPlace(query.get('after'))
   const since = readTime(query.get('since'))
-  const filter: ChargesFilter = {
-    keyId: key.id,
-    ...(after !== undefined && { after }),
-    ...(since !== undefined && { since }),
-  }
-  const charges: ChargeReport[] = []
-  for await (const charge of reports.charges(key.accountId, filter)) {
-    if (charges.length === limit) return { charges, next: charges.at(-1)?.requestId ?? null }
-    charges.push(charge)
-  }
-  return { charges, next: null }
+  const page = await reports.chargesPage(
+    key.accountId,
+    { keyId: key.id, ...(after !== undefined && { after }), ...(since !== undefined && { since }) },
+    limit,
+  )
+  return { charges: page.charges, next: page.next ?? null }
 }
 
 /**
@@ -47,12 +42,13 @@ function readLimit(text: string | null): number {
   })
 }
 
-function readId(text: string | null): string | undefined {
+function readPlace(text: string | null): string | undefined {
   if (text === null) return undefined
-  if (isId(text)) return text
+  const [id = '', sequence = '0', ...more] = text.split('.', 3)
+  if (isId(id) && /^\d{1,9}$/.test(sequence) && more.length === 0) return text
   throw new GatewayError(
     'request_invalid',
-    'after is the request id to go on from: next of the page before.',
+    'after is where to go on: next of the page before, or the request id of a charge.',
     {
       param: 'after',
     },

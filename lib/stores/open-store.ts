@@ -51,6 +51,14 @@ export async function openReports(store: Config['store'], clock: Clock): Promise
   return openSqliteReports(store.file, clock)
 }
 
+/** The same for a process that serves others meanwhile: a SQLite file is read on a thread of its own. */
+export async function openServedReports(store: Config['store'], clock: Clock): Promise<Reports> {
+  if (store.kind === 'postgres') return openReports(store, clock)
+  const { SqliteReaderQueries } = await import('./sqlite-reader-queries.ts')
+  const { sqliteReports } = await import('./sqlite-reports.ts')
+  return sqliteReports(new SqliteReaderQueries(store.file), clock)
+}
+
 /**
  * Opens the business rows of the store that a config names, for reading beside whoever writes it.
  * @throws StoreError when there is none, or it cannot be used

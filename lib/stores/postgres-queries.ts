@@ -37,8 +37,8 @@ const longMs = 2 ** 31 - 1
 export function postgresQueries(pool: PostgresPool): StoreQueries {
   const over = (queries: PostgresQueries, timeoutMs?: number): StoreQueries => ({
     all: (sql, values = []) => readRows(queries, sql, values, timeoutMs),
-    snapshot: read =>
-      transaction(pool, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', async own => {
+    withoutHurry: read =>
+      transaction(pool, 'BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY', async own => {
         await own.query(withoutTimeouts)
         return read(over(own, longMs))
       }),

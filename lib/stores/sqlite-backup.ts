@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from '
 import { dirname } from 'node:path'
 import { openCopy } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
-import { openSqliteFile } from './sqlite-reports.ts'
+import { openSqliteFile } from './sqlite-queries.ts'
 import { StoreError } from './store-error.ts'
 
 /** All pages at once: the store is read in one go, so there is nothing to be gained from small steps. */

@@ -1,6 +1,6 @@
 import type { KeyRecord } from '../accounts/accounts.ts'
 import { keyRecord } from './key-record.ts'
-import { openSqliteFile } from './sqlite-reports.ts'
+import { openSqliteFile } from './sqlite-queries.ts'
 import type { KeyRow } from './store-operation.ts'
 
 /**

@@ -15,7 +15,8 @@ import { readSqliteKeys } from './sqlite-keys.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 import { lockStore } from './sqlite-lock.ts'
 import type { StoreLock } from './sqlite-lock.ts'
-import { openSqliteQueries, openSqliteReports } from './sqlite-reports.ts'
+import { SqliteReaderQueries } from './sqlite-reader-queries.ts'
+import { sqliteReports } from './sqlite-reports.ts'
 import { sqliteUsers } from './sqlite-users.ts'
 import { makeFolder } from './make-folder.ts'
 import { StoreError, cannotOpen } from './store-error.ts'
@@ -151,8 +152,7 @@ function assembleStore(
     if (closing === undefined) options.onLost?.(new Error('the thread that writes the store has ended'))
   })
   const reader = openForReading(file)
-  const reports = openSqliteReports(file, clock)
-  const queries = openSqliteQueries(file)
+  const queries = new SqliteReaderQueries(file)
   const ledger = new SqliteLedger({
     queue,
     book,
@@ -171,7 +171,6 @@ function assembleStore(
       await queue.flush()
     } finally {
       reader.close()
-      await reports.close()
       await queries.close()
       worker.postMessage(undefined)
       await exited
@@ -183,7 +182,7 @@ function assembleStore(
     accounts: new SqliteAccounts({ queue, book, spending, keys, clock }),
     keys,
     ...sqliteUsers({ queries, queue, clock, onAccount: accountId => book.add(accountId, 0) }),
-    reports,
+    reports: sqliteReports(queries, clock),
     async records() {
       const { sqliteRecords } = await import('./records/sqlite-records.ts')
       return sqliteRecords({ queries, queue, book })

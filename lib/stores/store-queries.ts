@@ -4,7 +4,7 @@ export type QueryValue = string | number | null
 /** How both stores are read: SQL that both understand, with `?` for each value. */
 export interface StoreQueries {
   all<Row extends object>(sql: string, values?: readonly QueryValue[]): Promise<readonly Row[]>
-  /** Reads on one state of the store, whatever is written meanwhile. */
-  snapshot<T>(read: (queries: StoreQueries) => Promise<T>): Promise<T>
+  /** Queries that may take minutes. Each sees one state of the store, and two of them may see different ones. */
+  withoutHurry<T>(read: (queries: StoreQueries) => Promise<T>): Promise<T>
   close(): Promise<void>
 }

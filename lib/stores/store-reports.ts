@@ -13,12 +13,15 @@ import type { Balance } from '../ledger/ledger.ts'
 import type {
   AccountReport,
   ChargeReport,
+  ChargeReportsPage,
+  ChargesAfter,
   ChargesFilter,
   KeyUse,
   ModelSpending,
   RecomputedCharge,
   Reports,
 } from '../ledger/reports.ts'
+import { chargesPage } from './charge-pages.ts'
 import { chargedModels, chargesTotal, exchangeCharges, exportCharges, findCharges } from './charge-search.ts'
 import { keyRecord } from './key-record.ts'
 import { recomputeCharges } from './recompute-charges.ts'
@@ -76,6 +79,10 @@ export class StoreReports implements Reports {
       if (last === undefined) return
       afterId = last.id
     }
+  }
+
+  chargesPage(accountId: string, which: ChargesAfter, limit: number): Promise<ChargeReportsPage> {
+    return chargesPage(this.#queries, accountId, which, limit)
   }
 
   async accounts(): Promise<readonly AccountReport[]> {
@@ -172,7 +179,7 @@ export class StoreReports implements Reports {
   }
 
   verify(): Promise<readonly string[]> {
-    return this.#queries.snapshot(async queries => [
+    return this.#queries.withoutHurry(async queries => [
       ...((await this.#options.verifyMore?.(queries)) ?? []),
       ...(await verifyLedger(queries)),
     ])

@@ -10,7 +10,7 @@ import type { Metrics } from '../metrics.ts'
 import { PipelineBus } from '../pipeline/events.ts'
 import type { PluginRegistry } from '../plugin-context.ts'
 import { lendRateLimits } from '../rate-limits/shared-rate-limits.ts'
-import { openReports, openStore } from '../stores/open-store.ts'
+import { openServedReports, openStore } from '../stores/open-store.ts'
 import { processChannel } from './channel.ts'
 import { configOf } from './config-message.ts'
 import { Peer } from './peer.ts'
@@ -141,7 +141,7 @@ async function openWorkerStore(
   const { readSqliteKeys } = await import('../stores/sqlite-keys.ts')
   // Changes from now on are told, and those before stand in the file.
   for (const [digest, key] of readSqliteKeys(config.store.file)) keys.put(digest, key)
-  const reports = await openReports(config.store, systemClock)
+  const reports = await openServedReports(config.store, systemClock)
   return { ledger, keys, reports, writesWaiting: () => peer.waiting, close: () => reports.close() }
 }
 

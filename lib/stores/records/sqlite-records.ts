@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { AccountError } from '../../accounts/accounts.ts'
 import type { BalanceBook } from '../../ledger/balance-book.ts'
-import { openSqliteQueries } from '../sqlite-reports.ts'
+import { SqliteQueries } from '../sqlite-queries.ts'
 import type { TransactionAnswer, TransactionStep } from '../store-operation.ts'
 import type { StoreQueries } from '../store-queries.ts'
 import { written } from '../write-queue.ts'
@@ -27,7 +27,7 @@ function stepMessage(step: RecordStep): TransactionStep {
 
 /** Opens a SQLite store to read its business rows, beside a running server or without one. */
 export function openSqliteRecordReader(file: string): RecordReader & { close(): Promise<void> } {
-  const queries = openSqliteQueries(resolve(file))
+  const queries = new SqliteQueries(resolve(file))
   return { ...recordReader('sqlite', queries), close: () => queries.close() }
 }
 

@@ -40,7 +40,11 @@ const breaches: readonly (readonly [sql: string, expected: RegExp])[] = [
   ],
   ["UPDATE accounts SET balance_micros = -1 WHERE kind = 'customer'", /balance of an account is negative/],
   [openHold(`balance_micros + 1, 'open', 'test', 0, 1e15, NULL`), /open holds of an account are more/],
-  [openHold(`1, 'open', 'test', 0, 0, NULL`), /open long after its expiry/],
+  [
+    `${openHold(`1, 'open', 'test', 0, 0, NULL`)}; INSERT INTO holds SELECT exchange_id || 'y', sequence, account_id, key_id,
+       amount_micros, 'released', owner, 8000000, 8000000, 8000000 FROM holds WHERE exchange_id = 'x'`,
+    /open long after its expiry/,
+  ],
   [openHold(`1, 'open', 'test', 0, 1e15, 5`), /neither open nor resolved/],
   [openHold(`1, 'forgotten', 'test', 0, 1e15, 5`), /neither open nor resolved/],
   ["UPDATE holds SET state = 'released', resolved_at = NULL", /neither open nor resolved/],
@@ -119,5 +123,20 @@ await t.test('a ledger that was used is in order at the end of its day', async t
   await store.ledger.charge(await holdOf(store, account, 5), chargeOf({ input: 1 }))
   now -= 48 * 3_600_000
   await store.ledger.charge(await holdOf(store, account, 5), chargeOf({ input: 1 }))
+  t.strictSame(await store.verify(), [])
+})
+
+await t.test('a clock that is set while an exchange is open is no breach', async t => {
+  const hourMs = 3_600_000
+  let now = Date.parse('2026-05-05T20:00:00Z')
+  const store = await openNew(t, { clock: { now: () => now } })
+  const account = await accountWith(store, 1000)
+  const open = await holdOf(store, account, 5)
+  for (const jumpMs of [365 * 24 * hourMs, hourMs, -400 * 24 * hourMs, -hourMs, 36 * 24 * hourMs]) {
+    now += jumpMs
+    await store.ledger.charge(await holdOf(store, account, 5), chargeOf({ input: 1 }))
+    t.strictSame(await store.verify(), [], `by ${jumpMs / hourMs} hours`)
+  }
+  await store.ledger.charge(open, chargeOf({ input: 1 }))
   t.strictSame(await store.verify(), [])
 })
