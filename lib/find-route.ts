@@ -49,7 +49,9 @@ export function guessDialect(url: string, rawHeaders: readonly string[]): Dialec
 
 function isGoogleClient(path: string, rawHeaders: readonly string[]): boolean {
   return (
-    headerValue(rawHeaders, 'x-goog-api-key') !== undefined || /^\/v1\/models\/[^/?]+:[a-zA-Z]/.test(path)
+    headerValue(rawHeaders, 'x-goog-api-key') !== undefined ||
+    // OpenAI's fine-tuned models have colons in their names.
+    /^\/v1\/models\/(?!ft:)[^/?]+:[a-zA-Z]/.test(path)
   )
 }
 

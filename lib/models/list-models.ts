@@ -5,8 +5,8 @@ import { isAllowed } from './is-allowed.ts'
 import type { ModelDirectory } from './model-directory.ts'
 
 /**
- * The models a key can use in a dialect, in that dialect's shape: priced ones of configured providers,
- * without patterns. With a model in the path, that one.
+ * The models a key can use in a dialect, in that dialect's shape: priced ones of configured providers, with the
+ * names that patterns are known to cover. With a model in the path, that one.
  * @throws GatewayError model_not_found
  */
 export function listModels(
@@ -15,13 +15,30 @@ export function listModels(
   route: Route,
   allowed: readonly string[] | undefined,
 ): LocalAnswer {
-  const names = [...config.models.keys(), ...config.aliases.keys()].filter(
+  const only = route.match.pathModel
+  // A name that only a pattern covers is not listed, and is there nevertheless.
+  const known = [...directory.servedNames(), ...(only === undefined ? [] : [only])]
+  const names = known.filter(
     name => isUsable(directory, name, allowed) && isServed(config, directory, name, route),
   )
-  const only = route.match.pathModel
-  const shown = names.map(name => shownName(name, route.providerName))
+  const listed = only === undefined ? withoutSandbox(config, directory, names) : names
+  const shown = [...new Set(listed.map(name => shownName(name, route.providerName)))]
   const body = Buffer.from(JSON.stringify(route.dialect.modelList(shown, only)))
   return { status: 200, headers: ['content-type', 'application/json'], body }
+}
+
+/** Models that only play at answering are not offered beside real ones. */
+function withoutSandbox(
+  config: Config,
+  directory: ModelDirectory,
+  names: readonly string[],
+): readonly string[] {
+  const real = names.filter(name =>
+    directory
+      .resolve(name, undefined)
+      ?.entry.providers.some(provider => config.providers.get(provider)?.kind !== 'sandbox'),
+  )
+  return real.length > 0 ? real : names
 }
 
 /** An alias may be used by a key that may use what it stands for. */

@@ -1,4 +1,4 @@
-import type { ModelConfig, ModelNames } from '../config/config.ts'
+import type { Config, ModelConfig, ModelNames } from '../config/config.ts'
 import { matchesPattern } from '../config/matches-pattern.ts'
 
 /** A name that a client sent, and what it stands for. */
@@ -10,12 +10,33 @@ export interface ResolvedModel {
   readonly upstreamName: string
 }
 
-/** Finds a model's config entry by the name a client sends: exact, then alias, then pattern. */
-export class ModelDirectory {
-  readonly #config: ModelNames
+type Models = ModelNames & Partial<Pick<Config, 'providers'>>
 
-  constructor(config: ModelNames) {
+/**
+ * Finds a model's config entry by the name a client sends: exact, then alias, then pattern, then as the one
+ * `<provider>/<name>` that there is.
+ */
+export class ModelDirectory {
+  readonly #config: Models
+  #byOwnName: ReadonlyMap<string, readonly ModelConfig[]> | undefined
+
+  constructor(config: Models) {
     this.#config = config
+  }
+
+  /**
+   * The models that providers have by a name of their own, such as `groq/llama-3.3-70b-versatile` by
+   * `llama-3.3-70b-versatile`: of providers that are on, where one of them is.
+   */
+  offersOf(name: string): readonly ModelConfig[] {
+    this.#byOwnName ??= Map.groupBy(
+      [...this.#config.models.values()].filter(entry => ownName(entry) !== entry.name),
+      ownName,
+    )
+    const offers = this.#byOwnName.get(name) ?? []
+    const { providers } = this.#config
+    const on = offers.filter(entry => entry.providers.some(one => providers?.get(one)?.isOff === false))
+    return on.length > 0 ? on : offers
   }
 
   /**
@@ -23,7 +44,7 @@ export class ModelDirectory {
    * @returns undefined when no entry fits
    */
   resolve(name: string, providerName: string | undefined): ResolvedModel | undefined {
-    if (providerName === undefined) return this.#resolveName(name, name)
+    if (providerName === undefined) return this.#resolveName(name, name) ?? this.#resolveOffer(name)
     const prefixed = `${providerName}/${name}`
     const own = this.#resolveName(prefixed, name)
     // A pattern such as `*` fits any prefix and says nothing about this provider.
@@ -43,6 +64,24 @@ export class ModelDirectory {
     }
     const entry = this.#matchPattern(name)
     return entry === undefined ? undefined : resolved(entry, name, requestedName)
+  }
+
+  /** The names that there are, patterns' known ones too, of providers that are on. */
+  servedNames(): readonly string[] {
+    const { models, modelPatterns, aliases, providers } = this.#config
+    const isOn = (entry: ModelConfig | undefined): boolean =>
+      entry?.providers.some(one => providers?.get(one)?.isOff === false) === true
+    return [
+      ...[...models.values()].filter(isOn).map(({ name }) => name),
+      ...[...aliases.keys()].filter(name => isOn(this.#resolveName(name, name)?.entry)),
+      ...modelPatterns.filter(isOn).flatMap(({ names = [] }) => names),
+    ]
+  }
+
+  /** The universal name of a model is its provider's, unless two of them have one. */
+  #resolveOffer(name: string): ResolvedModel | undefined {
+    const [entry, ...others] = this.offersOf(name)
+    return entry === undefined || others.length > 0 ? undefined : resolved(entry, entry.name, entry.name)
   }
 
   #matchPattern(name: string): ModelConfig | undefined {
@@ -65,6 +104,11 @@ function resolved(entry: ModelConfig, canonicalName: string, requestedName: stri
     canonicalName,
     upstreamName: entry.upstreamModel ?? withoutOwnProvider(entry, requestedName),
   }
+}
+
+function ownName({ name, providers }: ModelConfig): string {
+  const provider = providers.find(one => name.startsWith(`${one}/`))
+  return provider === undefined ? name : name.slice(provider.length + 1)
 }
 
 /** The entry `groq/llama-3.3` of the provider groq is `llama-3.3` to groq; OpenRouter's `openai/gpt-5` stays. */

@@ -1,3 +1,4 @@
+import { nearest } from '../config/nearest.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Route } from '../exchange-facts.ts'
@@ -66,21 +67,40 @@ export function namedModel(
     )
   }
   const model = directory.resolve(name, route.providerName)
-  if (model === undefined) {
-    throw new GatewayError(
-      'model_not_found',
-      `The model "${name}" does not exist here; GET /v1/models lists those that do.`,
-      { param: 'model' },
-    )
-  }
   // Without the auth plugin (an unmetered gateway of one's own) there is no key to ask.
   const allowed = exchange.find('key')?.models
+  if (model === undefined) {
+    throw new GatewayError('model_not_found', `The model "${name}" ${whyUnknown(name, directory, allowed)}`, {
+      param: 'model',
+    })
+  }
   if (!isAllowed(allowed, name) && !isAllowed(allowed, model.canonicalName)) {
     throw new GatewayError('model_not_allowed', `This API key may not use the model "${name}".`, {
       param: 'model',
     })
   }
   return model
+}
+
+function whyUnknown(name: string, directory: ModelDirectory, allowed: readonly string[] | undefined): string {
+  const offers = directory.offersOf(name).map(entry => `"${entry.name}"`)
+  if (offers.length > 1) return `is offered by more than one provider; ask for ${offers.join(' or ')}.`
+  const near = nearestModel(
+    name,
+    directory.servedNames().filter(one => isAllowed(allowed, one)),
+  )
+  const hint = near === undefined ? '' : ` Did you mean "${near}"?`
+  return `does not exist here; GET /v1/models lists those that do.${hint}`
+}
+
+/** Comparing letters takes its time, so that only names of some length and the same beginning are compared. */
+function nearestModel(name: string, names: readonly string[]): string | undefined {
+  if (name.length > 64) return undefined
+  const beginning = name.slice(0, 2).toLowerCase()
+  return nearest(
+    name,
+    names.filter(one => one.startsWith(beginning)),
+  )
 }
 
 function needsNoModel(exchange: Exchange, { match, dialect }: Route): boolean {

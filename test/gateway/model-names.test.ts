@@ -22,7 +22,7 @@ async function start(t: Test, models: ConfigSections, keyModels?: readonly strin
   const provider = { credentials: ['c'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } }
   const gateway = await startTestGateway(t, {
     ...(keyModels !== undefined && { keyModels }),
-    config: { providers: { somebody: provider, groq: provider }, models },
+    config: { providers: { somebody: provider, groq: provider, sandbox: {} }, models },
   })
   const ask = (path: string, model?: string): Promise<ClientAnswer> =>
     send(gateway.url + path, {
@@ -153,4 +153,46 @@ await t.test('a name that is longer than any, which a pattern would fit, is of n
   const refused = await ask(chat, `${longest}n`)
   t.equal(refused.status, 404)
   t.match(refused.body.toString(), /at most 512 characters, and this one has 513/)
+})
+
+await t.test('a model of one provider goes by its own name, one of two by the provider too', async t => {
+  const { ask, charged } = await start(t, {
+    'groq/llama-3.3-70b': { provider: 'groq', rubPerMillion: rubPerMillion(1) },
+    'groq/gpt-oss': { provider: 'groq', rubPerMillion: rubPerMillion(1) },
+    'somebody/gpt-oss': { provider: 'somebody', rubPerMillion: rubPerMillion(2) },
+  })
+
+  t.match(await charged(chat, 'llama-3.3-70b'), {
+    asked: 'llama-3.3-70b',
+    model: 'groq/llama-3.3-70b',
+    amount: '0.001000',
+  })
+  const both = await ask(chat, 'gpt-oss')
+  t.equal(both.status, 404)
+  t.match(both.body.toString(), 'ask for \\"groq/gpt-oss\\" or \\"somebody/gpt-oss\\"')
+})
+
+await t.test(
+  'a list has the names that a pattern is known to cover, and a sandbox beside nothing',
+  async t => {
+    const price = { rubPerMillion: rubPerMillion(1) }
+    const { list, ask } = await start(t, {
+      'gpt-9-20*': { provider: 'somebody', names: ['gpt-9-2026-01-31'], ...price },
+      'sandbox-chat': { provider: 'sandbox', ...price },
+    })
+
+    t.same(await list('/v1/models'), ['gpt-9-2026-01-31'])
+    t.same(await list('/sandbox/v1/models'), ['sandbox-chat'])
+    t.equal((await ask('/v1/models/gpt-9-2027-01-01')).status, 200, 'what a pattern covers is there')
+    t.equal((await ask('/v1/models/sandbox-chat')).status, 200)
+  },
+)
+
+await t.test('a model that is not there is answered with one that is, if the key may use it', async t => {
+  const price = { provider: 'somebody', rubPerMillion: rubPerMillion(1) }
+  const { ask } = await start(t, { 'big-model': price, 'big-modal': price }, ['big-modal'])
+
+  const near = await ask(chat, 'big-modul')
+  t.match(near.body.toString(), 'Did you mean \\"big-modal\\"?')
+  t.notMatch((await ask(chat, 'small')).body.toString(), 'Did you mean')
 })
