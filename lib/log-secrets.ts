@@ -1,3 +1,5 @@
+import { loggedError } from './log-errors.ts'
+
 /** Names under which secrets travel, in lower case. */
 const secretNames: ReadonlySet<string> = new Set([
   'authorization',
@@ -27,9 +29,12 @@ export function withoutSecrets<T extends object>(facts: T): T {
 }
 
 function walk(value: unknown, depth: number): unknown {
-  if (typeof value !== 'object' || value === null || depth > depthMax) return value
-  // It says itself what is written of it: dates, addresses, buffers.
-  if ('toJSON' in value || value instanceof Error) return value
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Error) return loggedError(value)
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
+  // It says itself what is written of it: dates, addresses.
+  if ('toJSON' in value) return value
+  if (depth > depthMax) return '[...]'
   let copy: Record<string, unknown> | undefined
   for (const name of Object.keys(value)) {
     const item = (value as Record<string, unknown>)[name]

@@ -61,7 +61,6 @@ export function createLog(options: LogOptions): OwnedLog {
       level: options.level,
       base: options.facts ?? null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      serializers: { error: (error: Error) => withoutSecrets(pino.stdSerializers.err(error)) },
       formatters: { level: label => ({ level: label }), log: withoutSecrets },
       hooks: { streamWrite: withoutKeys },
     },
