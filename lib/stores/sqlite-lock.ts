@@ -1,6 +1,10 @@
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { openForLocking, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { StoreLockedError, cannotOpen } from './store-error.ts'
+
+/** Only the owner. */
+const ownMode = 0o600
 
 /** The right to write a store; given back by `release` or by the end of the process, however it ends. */
 export interface StoreLock {
@@ -14,14 +18,18 @@ export interface StoreLock {
  * @throws StoreError when the file cannot be made
  */
 export function lockStore(file: string): StoreLock {
+  const path = `${file}.lock`
   let database: SqliteDatabase | undefined
   try {
-    database = openForLocking(`${file}.lock`)
+    // Whoever may read it may lock it, and would keep the gateway from starting.
+    closeSync(openSync(path, 'a', ownMode))
+    if ((statSync(path).mode & 0o777) !== ownMode) chmodSync(path, ownMode)
+    database = openForLocking(path)
     database.exec('BEGIN EXCLUSIVE')
   } catch (cause) {
     database?.close()
     if (sqliteErrorCode(cause)?.startsWith('SQLITE_BUSY')) throw new StoreLockedError(file)
-    throw cannotOpen(`${file}.lock`, cause)
+    throw cannotOpen(path, cause)
   }
   const locked = database
   return {

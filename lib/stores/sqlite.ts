@@ -18,7 +18,7 @@ import type { StoreLock } from './sqlite-lock.ts'
 import { SqliteReaderQueries } from './sqlite-reader-queries.ts'
 import { sqliteReports } from './sqlite-reports.ts'
 import { sqliteUsers } from './sqlite-users.ts'
-import { makeFolder } from './make-folder.ts'
+import { isOpenToOthers, makeFolder } from './make-folder.ts'
 import { StoreError, cannotOpen } from './store-error.ts'
 import type { StoreOperation, StoreSnapshot, WriterMessage, WriterOptions } from './store-operation.ts'
 import type { Store } from './store.ts'
@@ -100,6 +100,12 @@ function realFile(file: string): string {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const remedy = 'name a file in a folder that this user may write: `store` in the configuration'
     throw new StoreError(`the folder of ${file} cannot be made: ${reason}; ${remedy}`, { cause })
+  }
+  if (isOpenToOthers(folder)) {
+    throw new StoreError(
+      `every user of this machine may replace the files in ${folder}, and with them the store and its control socket: ` +
+        `run chmod o-w ${folder}`,
+    )
   }
   try {
     return existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { systemClock } from '../../../lib/clock.ts'
@@ -99,7 +99,27 @@ await t.test('a damaged store is refused with the reason', async t => {
 
 await t.test('the store is for its owner only', async t => {
   const store = await openNew(t)
-  for (const suffix of ['', '-wal', '-shm']) t.equal(statSync(store.file + suffix).mode & 0o777, 0o600)
+  for (const suffix of ['', '-wal', '-shm', '.lock'])
+    t.equal(statSync(store.file + suffix).mode & 0o777, 0o600, suffix)
+  t.equal(statSync(dirname(store.file)).mode & 0o777, 0o700)
+})
+
+await t.test('a lock that an older release left for everybody is for its owner only', async t => {
+  const file = join(t.testdir({ 'gateway.db.lock': '' }), 'gateway.db')
+  chmodSync(`${file}.lock`, 0o644)
+
+  await openFile(t, file)
+
+  t.equal(statSync(`${file}.lock`).mode & 0o777, 0o600)
+})
+
+await t.test('a folder in which everybody may replace the store is refused with what to do', async t => {
+  const folder = t.testdir()
+  chmodSync(folder, 0o777)
+  await t.rejects(openFile(t, join(folder, 'gateway.db')), { name: 'StoreError', message: /chmod o-w/ })
+
+  chmodSync(folder, 0o1777)
+  await t.resolves(openFile(t, join(folder, 'gateway.db')), 'as /tmp is, where files stay their owner\u2019s')
 })
 
 await t.test('strict: a hold is not durable before it is on the disk, a charge not answered', async t => {
