@@ -1,0 +1,125 @@
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { PrintedDocument } from '../document.ts'
+
+/** What the thread is asked for. */
+export interface PrintJob {
+  readonly id: number
+  readonly document: PrintedDocument
+}
+
+/** What it answers: the PDF, or why there is none. */
+export interface PrintResult {
+  readonly id: number
+  readonly bytes?: Uint8Array
+  readonly error?: string
+}
+
+/** A document that could not be printed, or not in time. */
+export class PrintError extends Error {
+  override readonly name = 'PrintError'
+}
+
+interface Waiting {
+  resolve(bytes: Uint8Array): void
+  reject(error: Error): void
+}
+
+/** Times in milliseconds. */
+interface DocumentPrinterOptions {
+  /** How long one document may take, those before it included. */
+  readonly timeoutMs?: number
+  /** How long the thread is kept without work: it holds some 100 MB. */
+  readonly idleMs?: number
+}
+
+/** Documents that may wait at once; each is some kilobytes. */
+const waitingMax = 200
+
+// Compiled, the thread's program is a .js file as this one is.
+const workerUrl = new URL(`./document-worker${extname(import.meta.url)}`, import.meta.url)
+
+/** Prints documents as PDF in a thread of its own, which is started by the first and ended when there is no more. */
+export class DocumentPrinter {
+  readonly #timeoutMs: number
+  readonly #idleMs: number
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | undefined
+  #lastId = 0
+  #idleTimer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor({ timeoutMs = 60_000, idleMs = 30_000 }: DocumentPrinterOptions = {}) {
+    this.#timeoutMs = timeoutMs
+    this.#idleMs = idleMs
+  }
+
+  /**
+   * The PDF of a document.
+   * @throws PrintError when there are too many, or it fails or takes too long; a second attempt may do better
+   */
+  async print(document: PrintedDocument): Promise<Uint8Array> {
+    if (this.#isClosed) throw new PrintError('The printer is closed.')
+    if (this.#waiting.size >= waitingMax)
+      throw new PrintError('Too many documents wait to be printed; try again soon.')
+    clearTimeout(this.#idleTimer)
+    const id = (this.#lastId += 1)
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+    this.#waiting.set(id, { resolve, reject })
+    const timer = setTimeout(
+      () => this.#fail(new PrintError(`A document took over ${this.#timeoutMs} ms.`)),
+      this.#timeoutMs,
+    )
+    try {
+      this.#start().postMessage({ id, document } satisfies PrintJob)
+      return await promise
+    } finally {
+      clearTimeout(timer)
+      this.#waiting.delete(id)
+      if (this.#waiting.size === 0)
+        this.#idleTimer = setTimeout(() => void this.#drop(), this.#idleMs).unref()
+    }
+  }
+
+  /** Ends the thread; what still waits is not printed. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#idleTimer)
+    this.#rejectAll(new PrintError('The printer is closed.'))
+    await this.#drop()
+  }
+
+  #start(): Worker {
+    if (this.#worker !== undefined) return this.#worker
+    const worker = new Worker(workerUrl, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 512 } })
+    this.#worker = worker
+    worker.unref()
+    worker.on('message', ({ id, bytes, error }: PrintResult) => {
+      const waiting = this.#waiting.get(id)
+      if (bytes !== undefined) waiting?.resolve(bytes)
+      else waiting?.reject(new PrintError('A document could not be printed.', { cause: new Error(error) }))
+    })
+    worker.on('error', (error: unknown) => {
+      if (worker === this.#worker) this.#fail(new PrintError('The printer failed.', { cause: error }))
+    })
+    worker.on('exit', () => {
+      if (worker === this.#worker) this.#fail(new PrintError('The printer ended.'))
+    })
+    return worker
+  }
+
+  #fail(error: PrintError): void {
+    this.#rejectAll(error)
+    void this.#drop()
+  }
+
+  #rejectAll(error: PrintError): void {
+    for (const waiting of this.#waiting.values()) waiting.reject(error)
+  }
+
+  async #drop(): Promise<void> {
+    const worker = this.#worker
+    this.#worker = undefined
+    await worker?.terminate()
+  }
+}

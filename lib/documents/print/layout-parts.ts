@@ -1,0 +1,174 @@
+import type {
+  Content,
+  CustomTableLayout,
+  Style,
+  TableCell,
+  TDocumentDefinitions,
+} from 'pdfmake/interfaces.js'
+import type { TaxPeriod } from '../../companies/seller.ts'
+import type { Kopecks } from '../../money/kopecks.ts'
+import { amountInWords } from '../amount-in-words.ts'
+import type { DocumentLine } from '../document.ts'
+import { breakable, printedAmount } from './printed-text.ts'
+
+const thin = 0.5
+
+/** Every line of a table, thin. */
+export const thinLines: CustomTableLayout = {
+  hLineWidth: () => thin,
+  vLineWidth: () => thin,
+  paddingTop: () => 1.5,
+  paddingBottom: () => 1.5,
+  paddingLeft: () => 3,
+  paddingRight: () => 3,
+}
+
+/** A page of A4 with a title of its own in the file, and pages that are counted where there are several. */
+export function page(
+  title: string,
+  date: string,
+  content: readonly Content[],
+  orientation: 'portrait' | 'landscape' = 'portrait',
+): TDocumentDefinitions {
+  return {
+    pageSize: 'A4',
+    pageOrientation: orientation,
+    pageMargins: orientation === 'portrait' ? [40, 36, 36, 40] : [28, 28, 28, 34],
+    // The day of the document, not of its printing: the same document is the same file.
+    info: { title, creationDate: new Date(`${date}T00:00:00Z`), modDate: new Date(`${date}T00:00:00Z`) },
+    defaultStyle: { font: 'Roboto', fontSize: orientation === 'portrait' ? 9 : 7, lineHeight: 1.1 },
+    footer: (current, count) =>
+      count === 1
+        ? ''
+        : {
+            text: `${title}, лист ${current} из ${count}`,
+            alignment: 'right',
+            fontSize: 7,
+            margin: [36, 12, 36, 0],
+          },
+    content: [...content],
+  }
+}
+
+/** A heading with a line below it. */
+export function heading(text: string): Content {
+  return {
+    table: {
+      widths: ['*'],
+      body: [[{ text: breakable(text), bold: true, fontSize: 13, border: [false, false, false, true] }]],
+    },
+    layout: { hLineWidth: () => 1.2, vLineWidth: () => 0, paddingLeft: () => 0, paddingBottom: () => 4 },
+    margin: [0, 0, 0, 8],
+  }
+}
+
+/** Names and values side by side: «Поставщик:», «ООО ...». */
+export function facts(rows: readonly (readonly [name: string, value: string])[]): Content {
+  return {
+    table: { widths: [70, '*'], body: rows.map(([name, value]) => [name, { text: value, bold: true }]) },
+    layout: {
+      hLineWidth: () => 0,
+      vLineWidth: () => 0,
+      paddingLeft: () => 0,
+      paddingTop: () => 2,
+      paddingBottom: () => 2,
+    },
+    margin: [0, 0, 0, 8],
+  }
+}
+
+/** A cell with an amount, or with another text at the right. */
+export function right(text: string, style: Style = {}): TableCell {
+  return { text, alignment: 'right', ...style }
+}
+
+export function center(text: string, style: Style = {}): TableCell {
+  return { text, alignment: 'center', ...style }
+}
+
+/** What is sold: one row a line. */
+export function linesTable(lines: readonly DocumentLine[], nameOfColumn: string): Content {
+  return {
+    table: {
+      headerRows: 1,
+      dontBreakRows: true,
+      widths: [20, '*', 36, 26, 70, 70],
+      body: [
+        ['№', nameOfColumn, 'Кол-во', 'Ед.', 'Цена', 'Сумма'].map(text => center(text, { bold: true })),
+        ...lines.map((line, index) => [
+          center(String(index + 1)),
+          breakable(line.name),
+          right('1'),
+          'шт',
+          right(printedAmount(line.amount)),
+          right(printedAmount(line.amount)),
+        ]),
+      ],
+    },
+    layout: thinLines,
+  }
+}
+
+/** What stands below the lines of a document: total, tax, and the total in words. */
+export function totals(sale: {
+  readonly amount: Kopecks
+  readonly vat: Kopecks
+  readonly tax: TaxPeriod
+  readonly lines: readonly unknown[]
+}): Content[] {
+  const { amount, vat, tax } = sale
+  const rows: readonly (readonly [string, string])[] = [
+    ['Итого:', printedAmount(amount)],
+    tax.rate === 'none' ? ['Без налога (НДС)', '–'] : [`В том числе НДС ${tax.rate}%:`, printedAmount(vat)],
+    ['Всего к оплате:', printedAmount(amount)],
+  ]
+  return [
+    {
+      unbreakable: true,
+      stack: [
+        {
+          table: { widths: ['*', 90], body: rows.map(row => row.map(text => right(text, { bold: true }))) },
+          layout: { hLineWidth: () => 0, vLineWidth: () => 0, paddingTop: () => 1, paddingBottom: () => 1 },
+          margin: [0, 4, 0, 6],
+        },
+        `Всего наименований ${sale.lines.length}, на сумму ${printedAmount(amount)} руб.`,
+        { text: amountInWords(amount), bold: true, margin: [0, 1, 0, 2] },
+        taxSentence(tax, vat),
+      ],
+    },
+  ]
+}
+
+/** «НДС не облагается (п. 2 ст. 346.11 НК РФ)» or «В том числе НДС 22% — 2 226,15 руб.» */
+function taxSentence(tax: TaxPeriod, vat: Kopecks): string {
+  if (tax.rate !== 'none') return `В том числе НДС ${tax.rate}% — ${printedAmount(vat)} руб.`
+  return `НДС не облагается${tax.basis === undefined ? '' : ` (${tax.basis})`}`
+}
+
+/** A line to sign on, with what is written below it. */
+export function signature(position: string, name: string, image?: string): Content {
+  return {
+    unbreakable: true,
+    columns: [
+      { width: 150, text: breakable(position), bold: true, margin: [0, 12, 0, 0] },
+      {
+        width: 130,
+        stack: [
+          // The image stands on the line, and neither moves anything.
+          ...(image === undefined
+            ? []
+            : [{ image, fit: [120, 60] as [number, number], relativePosition: { x: 4, y: -34 } }]),
+          { canvas: [{ type: 'line' as const, x1: 0, y1: 22, x2: 120, y2: 22, lineWidth: thin }] },
+          {
+            text: 'подпись',
+            fontSize: 6,
+            alignment: 'center' as const,
+            margin: [0, 1, 10, 0] as [number, number, number, number],
+          },
+        ],
+      },
+      { width: '*', text: breakable(name), margin: [0, 12, 0, 0] },
+    ],
+    margin: [0, 8, 0, 0],
+  }
+}

@@ -1,0 +1,95 @@
+import type { Style, TableCell, TDocumentDefinitions } from 'pdfmake/interfaces.js'
+import type { Kopecks } from '../../money/kopecks.ts'
+import { amountInWords } from '../amount-in-words.ts'
+import type { Reconciliation } from '../document.ts'
+import { bothSides } from './layout-act.ts'
+import { center, heading, page, right, thinLines } from './layout-parts.ts'
+import { breakable, companyLine, longDay, printedAmount, shortDay } from './printed-text.ts'
+
+/** An empty column where nothing is on that side. */
+function sum(amount: Kopecks, style: Style = {}): TableCell {
+  return right(amount === 0 ? '' : printedAmount(amount), style)
+}
+
+/** What the buyer owes (debit) or has paid ahead (credit). */
+function sides(amount: Kopecks): [Kopecks, Kopecks] {
+  return [Math.max(amount, 0), Math.max(-amount, 0)]
+}
+
+/** The reconciliation statement, with columns for the buyer's own books beside the seller's. */
+export function layoutReconciliation(statement: Reconciliation, facsimile?: string): TDocumentDefinitions {
+  const { date, from, to, seller, buyer, contract, opening, rows } = statement
+  const title = `Акт сверки взаимных расчётов за ${shortDay(from)} – ${shortDay(to)}`
+  const debit = rows.reduce((total, row) => total + row.debit, 0)
+  const credit = rows.reduce((total, row) => total + row.credit, 0)
+  const closing = opening + debit - credit
+  const blank = ['', '', '', '']
+  const bold = (name: string, [left, right]: readonly [Kopecks, Kopecks]): TableCell[] => [
+    { text: name, bold: true, colSpan: 2 },
+    '',
+    sum(left, { bold: true }),
+    sum(right, { bold: true }),
+    ...blank,
+  ]
+  return page(title, date, [
+    heading(title),
+    {
+      text: [
+        `между ${companyLine(seller)} и ${companyLine(buyer)} по документу: `,
+        breakable(`${contract.name} № ${contract.number} от ${shortDay(contract.date)}`),
+        '. Мы, нижеподписавшиеся, составили настоящий акт о том, что состояние взаимных расчётов по данным учёта следующее:',
+      ],
+      margin: [0, 0, 0, 8],
+    },
+    {
+      table: {
+        headerRows: 2,
+        dontBreakRows: true,
+        widths: [46, '*', 58, 58, 40, 50, 50, 50],
+        body: [
+          [
+            { ...cellOf(`По данным ${seller.name}, руб.`), colSpan: 4 },
+            {},
+            {},
+            {},
+            { ...cellOf(`По данным ${buyer.name}, руб.`), colSpan: 4 },
+            {},
+            {},
+            {},
+          ],
+          ['Дата', 'Документ', 'Дебет', 'Кредит', 'Дата', 'Документ', 'Дебет', 'Кредит'].map(text =>
+            center(text, { bold: true }),
+          ),
+          bold(`Сальдо на ${shortDay(from)}`, sides(opening)),
+          ...rows.map(row => [
+            shortDay(row.date),
+            breakable(row.name),
+            sum(row.debit),
+            sum(row.credit),
+            ...blank,
+          ]),
+          bold('Обороты за период', [debit, credit]),
+          bold(`Сальдо на ${shortDay(to)}`, sides(closing)),
+        ],
+      },
+      layout: thinLines,
+      fontSize: 8,
+    },
+    { text: conclusion(statement, closing), margin: [0, 10, 0, 14] },
+    bothSides(`От ${seller.name}`, seller, `От ${buyer.name}`, buyer, facsimile),
+  ])
+}
+
+function cellOf(text: string): { text: string; bold: true; alignment: 'center' } {
+  return { text: breakable(text), bold: true, alignment: 'center' }
+}
+
+function conclusion({ to, seller, buyer }: Reconciliation, closing: Kopecks): string {
+  if (closing === 0) return `На ${longDay(to)} задолженность отсутствует.`
+  const creditor = closing > 0 ? seller : buyer
+  const size = Math.abs(closing)
+  return breakable(
+    `На ${longDay(to)} задолженность в пользу ${creditor.name} составляет ${printedAmount(size)} руб. ` +
+      `(${amountInWords(size)}).`,
+  )
+}

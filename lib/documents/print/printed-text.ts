@@ -1,0 +1,52 @@
+import type { CompanyDetails } from '../../companies/company-details.ts'
+import type { TaxRate } from '../../companies/seller.ts'
+import { formatKopecks } from '../../money/kopecks.ts'
+import type { Kopecks } from '../../money/kopecks.ts'
+
+const noBreak = '\u00a0'
+const months = [
+  'января',
+  'февраля',
+  'марта',
+  'апреля',
+  'мая',
+  'июня',
+  'июля',
+  'августа',
+  'сентября',
+  'октября',
+  'ноября',
+  'декабря',
+]
+
+/** `12 345,00`. */
+export function printedAmount(amount: Kopecks): string {
+  const [whole = '', fraction = ''] = formatKopecks(amount).split('.')
+  return `${whole.replaceAll(/\B(?=(\d{3})+$)/g, noBreak)},${fraction}`
+}
+
+/** `20.11.2026` of `2026-11-20`. */
+export function shortDay(iso: string): string {
+  return iso.split('-').toReversed().join('.')
+}
+
+/** `20 ноября 2026 г.` */
+export function longDay(iso: string): string {
+  const [year, month, day] = iso.split('-')
+  return [Number(day), months[Number(month) - 1], year, 'г.'].join(noBreak)
+}
+
+/** `22%`, `без НДС`. */
+export function printedRate(rate: TaxRate): string {
+  return rate === 'none' ? 'без НДС' : `${rate}%`
+}
+
+/** No column is wider than some dozens of letters; what has no spaces may break after any so many. */
+export function breakable(text: string): string {
+  return text.replaceAll(/[^\s-]{24}(?=[^\s-])/gu, '$&\u200b')
+}
+
+/** A company in one line: name, numbers, address. */
+export function companyLine({ name, inn, kpp, address }: CompanyDetails): string {
+  return breakable([name, `ИНН ${inn}`, ...(kpp === undefined ? [] : [`КПП ${kpp}`]), address].join(', '))
+}

@@ -1,0 +1,170 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { DocumentPrinter } from '../../../../lib/documents/print/document-printer.ts'
+import { layoutInvoice } from '../../../../lib/documents/print/layout-invoice.ts'
+import { paymentCode } from '../../../../lib/documents/payment-code.ts'
+import { soleProprietor } from '../../../fixtures/companies.ts'
+import { closingOf, invoiceOf, reconciliationOf } from '../../../fixtures/documents.ts'
+import { pdfPages } from '../../../fixtures/pdf-text.ts'
+import { readQrCode } from '../../../fixtures/read-qr-code.ts'
+
+const printer = new DocumentPrinter()
+t.teardown(() => printer.close())
+const vat = { from: '2026-01-01', rate: 22 } as const
+
+await t.test(
+  'an invoice says what an accountant looks for, and its payment code reads as the standard has it',
+  async t => {
+    const invoice = invoiceOf([1_234_500], vat)
+
+    const [page = '', ...others] = await pdfPages(await printer.print(invoice))
+
+    t.same(others, [])
+    for (const said of [
+      'Счёт на оплату № 1234 от 20 ноября 2026 г.',
+      '12 345,00',
+      'Двенадцать тысяч триста сорок пять рублей 00 копеек',
+      'В том числе НДС 22% — 2 226,15 руб.',
+      'ИНН 7707083893',
+      'ИНН 7736207543',
+      'КПП 770401001',
+      '30101810400000000225',
+      '40702810200000000001',
+      'Оплатите до 27.11.2026',
+      invoice.purpose,
+      'Петров П. П.',
+    ]) {
+      t.ok(page.includes(said), said)
+    }
+    const svg = JSON.stringify(layoutInvoice(invoice).content)
+      .match(/<svg.*?<\/svg>/)?.[0]
+      .replaceAll('\\"', '"')
+    t.equal(readQrCode(`class="qr-code"${svg}`), paymentCode(invoice.seller, 1_234_500, invoice.purpose))
+  },
+)
+
+await t.test(
+  'an act says why no tax is owed, a transfer document has its columns, a statement its balance',
+  async t => {
+    const act = (await pdfPages(await printer.print(closingOf()))).join(' ')
+    const upd = (await pdfPages(await printer.print(closingOf([1_234_500], vat)))).join(' ')
+    const statement = (await pdfPages(await printer.print(reconciliationOf()))).join(' ')
+
+    for (const said of [
+      'Акт № 1125 от 30 ноября 2026 г.',
+      'НДС не облагается (п. 2 ст. 346.11 НК РФ)',
+      '12 345,00',
+      'Двенадцать тысяч',
+      'ИНН 7736207543',
+    ]) {
+      t.ok(act.includes(said), `act: ${said}`)
+    }
+    for (const said of [
+      'Статус: 1',
+      '№ 1125 от 30 ноября 2026 г.',
+      '22%',
+      '2 226,15',
+      '10 118,85',
+      '12 345,00',
+      '7736207543/770401001',
+      '№ 42 от 11.11.2026',
+    ]) {
+      t.ok(upd.includes(said), `upd: ${said}`)
+    }
+    for (const said of [
+      'Сальдо на 01.01.2026',
+      '500,00',
+      '24 690,00',
+      '10 000,55',
+      '15 189,45',
+      'в пользу ООО «Ромашка»',
+      'Пятнадцать тысяч сто восемьдесят девять рублей 45 копеек',
+    ]) {
+      t.ok(statement.includes(said), `reconciliation: ${said}`)
+    }
+  },
+)
+
+await t.test('sixty lines go over pages with their heading, and each line and page is there', async t => {
+  const amounts = Array.from({ length: 60 }, (_, index) => 100_000 + index)
+  for (const [document, heading] of [
+    [closingOf(amounts), 'Наименование работ, услуг'],
+    [closingOf(amounts, vat), 'Стоимость с налогом'],
+    [reconciliationOf(60), 'По данным ООО «Шлюз»'],
+  ] as const) {
+    const pages = await pdfPages(await printer.print(document))
+
+    t.ok(pages.length > 1)
+    for (const [index, page] of pages.entries()) {
+      t.ok(page.includes(`лист ${index + 1} из ${pages.length}`))
+      if (/1 00\d,\d\d.*1 00\d,\d\d/.test(page))
+        t.ok(page.includes(heading), `${document.kind}, page ${index + 1}`)
+    }
+    if (document.kind !== 'reconciliation') t.ok(pages.join(' ').includes('модель № 60'))
+  }
+})
+
+await t.test('names of any length and with any signs are printed whole', async t => {
+  const name = `ООО «"Рога" & <Копыта>» ${'Я'.repeat(970)}`
+  const buyer = { ...closingOf().buyer, name }
+
+  const text = (await pdfPages(await printer.print({ ...closingOf(), buyer }))).join(' ')
+
+  t.ok(text.includes('ООО «"Рога" & <Копыта>»'))
+  t.equal(text.replaceAll(/[^Я]/g, '').length >= 2 * 970, true, 'in the head and at the signature')
+})
+
+await t.test('a sole proprietor, a correction and a signature that is an image are printed', async t => {
+  const pixel = join(t.testdir(), 'sign.png')
+  const png =
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  writeFileSync(pixel, Buffer.from(png, 'base64'))
+  const document = {
+    ...closingOf(),
+    buyer: soleProprietor,
+    seller: { ...closingOf().seller, facsimile: pixel },
+    correction: { number: 1, date: '2026-12-05', reason: 'Уточнён адрес' },
+  }
+
+  const text = (await pdfPages(await printer.print(document))).join(' ')
+
+  t.ok(text.includes('ИП Кузнецов Олег Игоревич, ИНН 500100732259, 140000'))
+  t.ok(text.includes('Исправление № 1 от 5 декабря 2026 г. Причина: Уточнён адрес'))
+})
+
+await t.test('the same document is the same file', async t => {
+  t.same(await printer.print(closingOf()), await printer.print(closingOf()))
+})
+
+await t.test('what cannot be printed is an error of its own, and the printer goes on', async t => {
+  const missing = { ...closingOf(), seller: { ...closingOf().seller, facsimile: '/nowhere/sign.png' } }
+
+  await t.rejects(printer.print(missing), { name: 'PrintError' })
+  t.ok((await printer.print(closingOf())).length > 1000)
+})
+
+await t.test('a printer that takes too long is ended, and prints again', async t => {
+  const hasty = new DocumentPrinter({ timeoutMs: 1 })
+  t.teardown(() => hasty.close())
+
+  await t.rejects(hasty.print(closingOf()), { name: 'PrintError', message: /took over 1 ms/ })
+  await hasty.close()
+  await t.rejects(hasty.print(closingOf()), /closed/)
+})
+
+await t.test('the event loop goes on while documents are printed', async t => {
+  let longestMs = 0
+  let last = performance.now()
+  const timer = setInterval(() => {
+    longestMs = Math.max(longestMs, performance.now() - last)
+    last = performance.now()
+  }, 5)
+  t.teardown(() => clearInterval(timer))
+
+  await Promise.all(
+    Array.from({ length: 10 }, () => printer.print(closingOf(Array.from({ length: 60 }, () => 100)))),
+  )
+
+  t.ok(longestMs < 250, `the longest pause was ${Math.round(longestMs)} ms`)
+})
