@@ -9,6 +9,7 @@ import type { AnswerMeter } from './metering/answer-meter.ts'
 import type { ChargeRequest, ChargeResult, Hold, Micros, ProviderObject } from './ledger/ledger.ts'
 import type { OwnEndpoint } from './own-endpoints/own-endpoint.ts'
 import type { MeasuredPart } from './media/measure-parts.ts'
+import type { NamedPrice } from './models/named-models.ts'
 import type { Price } from './money/price.ts'
 import type { UsageLine } from './money/usage.ts'
 
@@ -54,8 +55,8 @@ export interface Target {
   readonly object?: ProviderObject | undefined
   /** Of a batch: what is set aside for it, and the prices of its models by their names at the provider. */
   readonly batch?: { readonly holdMicros: Micros; readonly prices: ReadonlyMap<string, Price> }
-  /** What is drawn costs that the provider's tools may draw, by the models' names. */
-  readonly drawing?: ReadonlyMap<string, Price> | undefined
+  /** What models cost that the request names beside its own, such as an advisor or one that draws. */
+  readonly named?: readonly NamedPrice[]
   /** The same request at the model's next provider, for when this one cannot take it. */
   readonly next?: (() => Target | undefined) | undefined
 }

@@ -3,7 +3,7 @@ import { GatewayError } from '../lib/errors.ts'
 import { listModels } from '../lib/models/list-models.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
 import { routeRequest } from '../lib/models/route-request.ts'
-import { SessionObjects } from '../lib/models/session-objects.ts'
+import { SessionNamesCheck } from '../lib/models/session-names-check.ts'
 import { answerOwn } from '../lib/own-endpoints/answer-own.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
@@ -55,8 +55,8 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
 
     onSession(exchange) {
       const { session } = exchange.get('route').match.operation
-      const isWatched = session !== undefined && config.isolation === 'strict'
-      return isWatched ? new SessionObjects(exchange, session, { config, ledger }) : undefined
+      if (session === undefined) return undefined
+      return new SessionNamesCheck(exchange, session, { config, ledger, directory })
     },
 
     onEnd(exchange) {

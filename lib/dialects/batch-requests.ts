@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.ts'
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
@@ -6,9 +7,10 @@ import { BatchTally } from './batch-tally.ts'
 import type { BatchedRequests, JsonPartsReader, RequestFacts } from './dialect.ts'
 import { span } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
-import { readCount, readString } from './read-field.ts'
+import { namedModelsIn } from './naming-members.ts'
+import { findField, readCount, readString } from './read-field.ts'
 import { readMedia } from './read-media.ts'
-import { cacheWriteIn } from './request-facts.ts'
+import { cacheWriteIn, modelsNamedAgain } from './request-facts.ts'
 import { searchesIn } from './search-tools.ts'
 
 const requestName = 'request'
@@ -101,15 +103,17 @@ export function addRequest(
   if (request === undefined) return []
   const scan: ScanResult = { findings }
   const at = batch.at ?? request.path
-  const model = readString(scan, 'model') ?? batch.model
+  const model = modelOf(scan, batch.model)
   if (request.type !== 'object' || model === undefined || model === '') {
     tally.fail(at, 'It names no model.')
     return []
   }
+  if (findField(scan, 'fallbacks')?.type === 'string') tally.fail(at, 'fallbacks must name its models here.')
   const media = readMedia(scan)
   const cap = largestCap(findings)
   const cacheWrite = cacheWriteIn(scan)
   const searches = searchesIn(scan)
+  const namedModels = namedModelsIn(scan)
   const candidates = Math.max(1, readCount(scan, 'candidates') ?? 1, readCount(scan, 'bestOf') ?? 1)
   tally.add({
     at,
@@ -120,6 +124,7 @@ export function addRequest(
     ...(batch.mayRunTools === true && { mayRunTools: true }),
     ...(batch.drawsWith !== undefined && { drawsWith: batch.drawsWith }),
     ...(searches > 0 && { searches }),
+    ...(namedModels.length > 0 && { namedModels }),
     ...(cacheWrite !== undefined && { cacheWrite }),
     ...(batch.units !== undefined && { units: batch.units, unitsVariant: batch.unitsVariant }),
     textBytes: media.reduce((bytes, part) => bytes - part.bodyBytes, request.end - request.start),
@@ -129,6 +134,24 @@ export function addRequest(
     objects: objectsIn(scan),
   })
   return media
+}
+
+/** A request may name its model in several places, which a provider may go by, so all must name the same. */
+function modelOf(scan: ScanResult, unlessSaid: string | undefined): string | undefined {
+  const own = readString(scan, 'model')
+  const named = new Set(modelsNamedAgain(scan).map(({ name }) => name))
+  if (own !== undefined) named.add(own)
+  if (named.size > 1) {
+    throw new GatewayError(
+      'body_invalid',
+      `It names more than one model: ${[...named].slice(0, 5).join(', ')}.`,
+      {
+        param: 'model',
+      },
+    )
+  }
+  const [only = unlessSaid] = named
+  return only
 }
 
 /** Every name of a cap counts: which of them is the endpoint's own may not be known yet. */

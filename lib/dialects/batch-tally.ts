@@ -2,7 +2,7 @@ import type { MediaPart } from '../http/media-part.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { addMeters, contextKinds, objectName } from '../money/usage.ts'
 import type { Meter, Meters, NamedObject } from '../money/usage.ts'
-import type { RequestFacts } from './dialect.ts'
+import type { NamedModel, RequestFacts } from './dialect.ts'
 
 /** One request inside a batch. */
 export interface BatchRequest {
@@ -15,6 +15,7 @@ export interface BatchRequest {
   readonly mayRunTools?: boolean
   readonly cacheWrite?: RequestFacts['cacheWrite']
   readonly drawsWith?: readonly string[] | undefined
+  readonly namedModels?: readonly NamedModel[]
   readonly searches?: number
   readonly units?: Meters
   readonly unitsVariant?: string | undefined
@@ -27,7 +28,8 @@ export interface BatchRequest {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-type GatheredShare = Omit<Mutable<BatchShare>, 'goesOnFrom' | 'drawsWith'> & {
+type GatheredShare = Omit<Mutable<BatchShare>, 'goesOnFrom' | 'drawsWith' | 'namedModels'> & {
+  namedModels?: Record<string, { readonly at: string; readonly requests: number }>
   goesOnFrom?: Record<string, number>
   drawsWith?: Record<string, number>
 }
@@ -68,6 +70,7 @@ export class BatchTally {
       share.outputTokensCapped += request.outputTokensCap * request.candidates
     }
     if (request.units !== undefined) share.units = addMeters(request.units, share.units)
+    for (const { name } of request.namedModels ?? []) this.#name(name, request.at, share)
     for (const model of request.drawsWith ?? []) this.#draw(model, request.at, share)
     if (request.searches !== undefined) share.searches = (share.searches ?? 0) + request.searches
     for (const part of request.media) share.media = withPart(share.media, part)
@@ -121,6 +124,14 @@ export class BatchTally {
     }
     this.#shares.set(key, share)
     return share
+  }
+
+  #name(model: string, at: string, share: GatheredShare): void {
+    const named = new Map(Object.entries(share.namedModels ?? {}))
+    const known = named.get(model)
+    named.set(model, { at: known?.at ?? at, requests: (known?.requests ?? 0) + 1 })
+    if (named.size > sharesMax) this.fail(at, `A batch may name at most ${sharesMax} models.`)
+    else share.namedModels = Object.fromEntries(named)
   }
 
   #draw(model: string, at: string, share: GatheredShare): void {

@@ -34,6 +34,10 @@ export interface RequestFacts {
   readonly cacheWrite?: '5m' | '1h'
   /** How many searches the provider's tools may make, as far as it is told. */
   readonly searches?: number
+  /** Models that the body names beside the one that answers: of tools, advisors, fallbacks, transcripts. */
+  readonly namedModels?: readonly NamedModel[]
+  /** Where the body names the model again that the path names; a provider may go by either. */
+  readonly sameModels?: readonly NamedModel[]
   /** Other models that the provider's tools may draw with. */
   readonly drawsWith?: readonly string[]
   /** Answers asked for (`n`, `candidateCount`); 1 unless said. */
@@ -56,6 +60,8 @@ export interface RequestFacts {
   readonly context?: Meters
   /** The provider keeps nothing of the answer, so that nobody can name it later. */
   readonly isForgotten?: boolean
+  /** The provider keeps the conversation under the answer's name. */
+  readonly isThreaded?: boolean
   /** The answer names objects, which answers of this operation do not otherwise. */
   readonly makesObjects?: boolean
   /** For how long what the request brings is to be kept, and paid for. Its text is in the units already. */
@@ -72,6 +78,13 @@ export interface RequestFacts {
   readonly isForBatch?: boolean
   /** The request is a batch of requests. */
   readonly batch?: BatchedRequests
+}
+
+/** A model that a request names beside the one that answers, and where. */
+export interface NamedModel {
+  readonly name: string
+  /** Its path in the body, or its place in a batch. */
+  readonly at: string
 }
 
 /** The requests of a batch: what they come to, or the uploaded file in which they stand. */

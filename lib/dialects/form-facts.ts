@@ -1,10 +1,16 @@
 import { GatewayError } from '../errors.ts'
+import { JsonScanError, scanJson, type ScanResult } from '../http/json-scan.ts'
 import { mediaPartFromMultipart } from '../http/media-part.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { MultipartPart, MultipartResult } from '../http/multipart-scan.ts'
 import type { Meters } from '../money/usage.ts'
 import type { BodyLength, RequestFacts } from './dialect.ts'
+import { objectsIn } from './named-objects.ts'
+import { namedModelsIn, searched } from './naming-members.ts'
 import { textBytesOf } from './request-facts.ts'
+
+/** A field as the only member of an object. */
+const formField = searched({})
 
 /** Longer values of short fields are nobody's. */
 const fieldBytesMax = 65_536
@@ -38,6 +44,8 @@ export function factsFromForm(
   own: { readonly units?: Meters; readonly unitsVariant?: string | undefined } = {},
 ): RequestFacts {
   const model = onePart(form, 'model')
+  const named = namesInForm(form)
+  const namedModels = namedModelsIn(named)
   const media = form.parts
     .filter(part => part.filename !== undefined)
     .map(part => mediaPartFromMultipart(part, fileKind))
@@ -50,9 +58,50 @@ export function factsFromForm(
     candidates: Math.max(1, readFormCount(form, 'n') ?? 1),
     textBytes: textBytesOf(body, media),
     media,
-    objects: [],
+    objects: objectsIn(named),
+    ...(namedModels.length > 0 && { namedModels }),
     ...(own.units !== undefined && { units: own.units }),
     ...(own.unitsVariant !== undefined && { unitsVariant: own.unitsVariant }),
+  }
+}
+
+/** What fields name, by the same rules as members of JSON do; the model that answers stands in `model` itself. */
+function namesInForm(form: MultipartResult): ScanResult {
+  const findings = form.parts.flatMap(part => {
+    const key = lastKey(part.name)
+    // The text of a prompt may be anything.
+    if (part.name.toLowerCase() === 'model' || part.name === 'prompt') return []
+    if (part.filename !== undefined && !isNaming(key)) return []
+    const isJson = /^\s*[[{]/.test(part.head.toString('latin1', 0, blanksMax))
+    if (!isNaming(key) && !isJson) return []
+    const text = textOfPart(part)
+    const asText = JSON.stringify(text)
+    return (isJson ? fieldFindings(key, text) : undefined) ?? fieldFindings(key, asText) ?? []
+  })
+  return { findings }
+}
+
+/** Blanks before JSON in a field; nobody writes more. */
+const blanksMax = 1024
+
+/** `input_reference[file_id]` is how SDKs write a member of an object, `file_ids[]` an item of a list. */
+function lastKey(name: string): string {
+  return name.split(/[[\].]/).findLast(key => key !== '') ?? ''
+}
+
+function isNaming(key: string): boolean {
+  return (fieldFindings(key, '""') ?? []).length > 0
+}
+
+const isNoJson: ReadonlySet<JsonScanError['reason']> = new Set(['syntax', 'cut_off'])
+
+/** Undefined where the value is no JSON. */
+function fieldFindings(key: string, json: string): ScanResult['findings'] | undefined {
+  try {
+    return scanJson(Buffer.from(`{${JSON.stringify(key)}:${json}}`), formField).findings
+  } catch (error) {
+    if (error instanceof JsonScanError && isNoJson.has(error.reason)) return undefined
+    throw error
   }
 }
 

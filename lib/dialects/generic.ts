@@ -7,6 +7,7 @@ import { anyOf, list, object, span, value } from './interest.ts'
 import { addDetail, addUsed } from './measure.ts'
 import type { AnswerMeasure, Measure } from './measure.ts'
 import { names } from './named-objects.ts'
+import { searched } from './naming-members.ts'
 import { measureTokens } from './openai/token-usage.ts'
 import { cacheMembers, factsFrom, modelMembers, tierMembers } from './request-facts.ts'
 import { googleSearchMembers, searchMembers, toolMembers } from './search-tools.ts'
@@ -16,7 +17,6 @@ const files = list(anyOf(names('file'), object({ file_id: names('file') })))
 const named = {
   file_id: names('file'),
   file_ids: files,
-  vector_store_ids: list(names('vectorStore')),
 }
 const part = object({
   ...named,
@@ -28,7 +28,7 @@ const part = object({
 const turn = object({ ...named, ...cacheMembers, content: anyOf(list(part), part) })
 
 /** What providers keep is named in places that they copied from each other. */
-const request = object({
+const request = searched({
   ...named,
   ...modelMembers,
   ...tierMembers,
@@ -51,7 +51,7 @@ const request = object({
   input: anyOf(list(turn), turn),
   inputs: anyOf(list(turn), turn),
   system: list(part),
-  tools: list(object({ ...named, ...cacheMembers, ...toolMembers, ...googleSearchMembers })),
+  tools: list(searched({ ...named, ...cacheMembers, ...toolMembers, ...googleSearchMembers })),
   contents,
   systeminstruction: content,
   cachedcontent: names('cachedContent'),

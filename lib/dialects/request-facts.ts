@@ -1,8 +1,9 @@
 import type { ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
-import type { BodyLength, RequestFacts } from './dialect.ts'
+import type { BodyLength, NamedModel, RequestFacts } from './dialect.ts'
 import { list, object, span, value } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
+import { namedModelsIn } from './naming-members.ts'
 import { findField, readBoolean, readCount, textOf, wrongType } from './read-field.ts'
 import { readMedia } from './read-media.ts'
 import { searchesIn } from './search-tools.ts'
@@ -26,6 +27,9 @@ export const modelMembers = {
   model: value(factNames.model),
   models: list(value('otherModel'), span('models')),
 }
+
+/** Where Google's requests name again the model that their path names. */
+export const sameModel = { model: value('sameModel') }
 
 /** Where a request asks for a tier of service. Google's names are folded. */
 export const tierMembers = {
@@ -60,6 +64,8 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
   const wantedTier = wantedTierIn(scan)
   const cacheWrite = cacheWriteIn(scan)
   const searches = searchesIn(scan)
+  const namedModels = namedModelsIn(scan)
+  const sameModels = modelsNamedAgain(scan)
   return {
     ...(model !== undefined && {
       model: textOf(model),
@@ -71,6 +77,8 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
     ...(wantedTier !== undefined && { wantedTier }),
     ...(cacheWrite !== undefined && { cacheWrite }),
     ...(searches > 0 && { searches }),
+    ...(namedModels.length > 0 && { namedModels }),
+    ...(sameModels.length > 0 && { sameModels }),
     candidates: Math.max(1, readCount(scan, factNames.candidates) ?? 1),
     ...(own.usageSplice !== undefined && { usageSplice: own.usageSplice }),
     textBytes: textBytesOf(body, media),
@@ -90,6 +98,13 @@ function wantedTierIn(scan: ScanResult): string | undefined {
   const names = [speed === 'standard' ? tier : speed, place === 'us' ? place : 'standard']
   const wanted = names.filter(name => name !== undefined && name !== 'standard')
   return wanted.length === 0 ? undefined : wanted.join('+')
+}
+
+/** Where a body names the model again that its path names. */
+export function modelsNamedAgain({ findings }: ScanResult): readonly NamedModel[] {
+  return findings
+    .filter(({ name, type }) => name === 'sameModel' && type !== 'null')
+    .map(finding => ({ name: textOf(finding), at: finding.path }))
 }
 
 /** What is not said to be kept for five minutes is taken to be kept for longer. */

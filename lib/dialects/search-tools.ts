@@ -1,5 +1,6 @@
 import type { Finding, ScanResult } from '../http/json-scan.ts'
-import { list, object, span, value } from './interest.ts'
+import { list, span, value } from './interest.ts'
+import { searched } from './naming-members.ts'
 
 const names = {
   kind: 'toolType',
@@ -15,8 +16,8 @@ export const toolMembers = { type: value(names.kind), max_uses: value(names.uses
 /** Where requests in OpenAI's format ask for searches beside their tools: OpenAI's, OpenRouter's, xAI's. */
 export const searchMembers = {
   web_search_options: span(names.asked),
-  plugins: list(object({ id: value(names.kind) })),
-  search_parameters: object(
+  plugins: list(searched({ id: value(names.kind) })),
+  search_parameters: searched(
     { mode: value(names.mode), max_search_results: value(names.results) },
     span(names.asked),
   ),

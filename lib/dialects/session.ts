@@ -1,5 +1,6 @@
 import type { GatewayError } from '../errors.ts'
 import type { NamedObject, UsageLine } from '../money/usage.ts'
+import type { NamedModel } from './dialect.ts'
 import type { Steps } from './session-message.ts'
 
 /** What a message from the client means for the turns of a session. */
@@ -83,16 +84,22 @@ export interface SessionReader {
   onServer(message: Buffer): readonly ServerEvent[]
 }
 
+/** What a message of a session names: what the provider keeps, and models. */
+export interface SessionNames {
+  readonly objects: readonly NamedObject[]
+  readonly models: readonly NamedModel[]
+}
+
 /** A wire format of sessions over WebSocket. */
 export interface SessionProtocol {
   /** The model and more stand in the client's first message, which therefore comes before the provider's. */
   readonly beginsWithMessage: boolean
   createReader(context: SessionContext): SessionReader
   /**
-   * What the provider keeps that a message from the client names.
+   * What a message from the client names.
    * @throws GatewayError body_invalid, field_ambiguous
    */
-  objectsIn(message: Buffer): Steps<readonly NamedObject[]>
+  namesIn(message: Buffer): Steps<SessionNames>
   /** An error as a message of the protocol; undefined where it has none and errors close the session. */
   errorMessage?(error: GatewayError, eventId: string): string
 }

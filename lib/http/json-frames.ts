@@ -74,7 +74,7 @@ export class JsonFrames {
     if (top === undefined) return undefined
     top.key = key
     if (member === undefined) return undefined
-    if (this.#rejectDuplicates) {
+    if (this.#rejectDuplicates && member.ending === undefined) {
       if (top.seen.includes(member)) throw this.#twice(offset)
       top.seen.push(member)
     }

@@ -15,6 +15,8 @@ export interface Member {
   readonly name: string
   readonly bytes: Buffer
   readonly plan: Plan
+  /** It stands for all names that end like this. */
+  readonly ending?: string
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
@@ -39,6 +41,8 @@ export class KeyTable {
   readonly #foldUnderscores: boolean
   readonly #byFirstByte: Member[][] = []
   readonly #byName = new Map<string, Member>()
+  /** The longest first, so that `*` comes last. */
+  readonly #byEnding: Member[] = []
 
   constructor(members: ReadonlyMap<string, Interest>, foldUnderscores: boolean) {
     this.#foldUnderscores = foldUnderscores
@@ -46,22 +50,34 @@ export class KeyTable {
     for (const [key, interest] of members) {
       const name = fold(key, foldUnderscores)
       const bytes = Buffer.from(name)
-      const member: Member = { name, bytes, plan: planOf(interest, foldUnderscores) }
+      const plan = planOf(interest, foldUnderscores)
+      if (name.startsWith('*')) {
+        this.#byEnding.push({ name, bytes, plan, ending: name.slice(1) })
+        continue
+      }
+      const member: Member = { name, bytes, plan }
       this.#byName.set(name, member)
       this.#byFirstByte[bytes[0] ?? 128]?.push(member)
     }
+    this.#byEnding.sort((one, other) => other.name.length - one.name.length)
   }
 
   /** The member with a key that is at hand as text, unescaped. */
   find(key: string): Member | undefined {
-    return this.#byName.get(fold(key, this.#foldUnderscores))
+    const folded = fold(key, this.#foldUnderscores)
+    const exact = this.#byName.get(folded)
+    if (exact !== undefined) return exact
+    for (const member of this.#byEnding) {
+      if (folded.endsWith(member.ending ?? '')) return member
+    }
+    return undefined
   }
 
   /** The member with the key spelled by these bytes, which hold no escapes. */
   match(chunk: Buffer, start: number, end: number): Member | undefined {
     let position = start
     while (position < end && this.#foldUnderscores && chunk[position] === 0x5f) position++
-    if (position === end) return this.#byName.get('')
+    if (position === end) return this.find('')
     const first = chunk[position] as number
     // Letters beyond ASCII may fold into it.
     if (first >= 0x80) return this.find(chunk.toString('utf8', start, end))
@@ -72,7 +88,7 @@ export class KeyTable {
       if (stop === -1) return member
       if (stop < end && (chunk[stop] as number) >= 0x80) return this.find(chunk.toString('utf8', start, end))
     }
-    return undefined
+    return this.#byEnding.length === 0 ? undefined : this.find(chunk.toString('utf8', start, end))
   }
 
   /** Where the key departs from the name; -1 when it does not. */

@@ -17,7 +17,10 @@ export interface Interest {
    * `base64`: a string whose content is measured and sniffed piece by piece, and not kept.
    */
   readonly keep?: 'span' | 'value' | 'base64'
-  /** Members of an object by folded name (see `fold`). Twice the same folded name is an error. */
+  /**
+   * Members of an object by folded name (see `fold`). Twice the same folded name is an error. A name that begins
+   * with `*` stands for all others that end like it, and `*` alone for all others; those may stand there twice.
+   */
   readonly members?: ReadonlyMap<string, Interest>
   /** Every item of an array. */
   readonly items?: Interest

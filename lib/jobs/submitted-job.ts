@@ -36,13 +36,16 @@ export function findJobKind(kinds: readonly JobKind[], kind: string): JobKind | 
 }
 
 function factsOf(exchange: Exchange): JobFacts {
-  const { upstreamModelName, price, batch, drawing } = exchange.get('target')
+  const { upstreamModelName, price, batch, named = [] } = exchange.get('target')
   const { units, unitsVariant, candidates, batch: requests } = exchange.get('request')
   return {
     upstreamModel: upstreamModelName,
     priceVersions: {
       ...Object.fromEntries(
-        [...(batch?.prices ?? []), ...(drawing ?? [])].map(([model, { hash }]) => [model, hash]),
+        [
+          ...(batch?.prices ?? []),
+          ...named.flatMap(({ names, price: own }) => names.map(name => [name, own] as const)),
+        ].map(([model, { hash }]) => [model, hash]),
       ),
       ...(price !== undefined && { '': price.hash }),
     },

@@ -232,10 +232,12 @@ function priceOf(
   { directory }: ChargeContext,
   flags: Set<string>,
 ): Price {
-  const { upstreamModelName, drawing } = exchange.get('target')
+  const { upstreamModelName, named = [] } = exchange.get('target')
   if (line.model === undefined || isSameModel(line.model, upstreamModelName)) return price
-  const entry = directory.resolve(line.model, undefined)?.entry
-  const own = drawing?.get(line.model) ?? (entry && priceInForce(entry.prices, exchange.startedAt))
+  const { model } = line
+  const entry = directory.resolve(model, undefined)?.entry
+  const byRequest = named.find(({ names }) => names.some(name => isSameModel(model, name)))?.price
+  const own = byRequest ?? (entry && priceInForce(entry.prices, exchange.startedAt))
   if (own === undefined) flags.add('model_unpriced')
   return own ?? price
 }

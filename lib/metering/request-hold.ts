@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import type { Target } from '../exchange-facts.ts'
 import type { Micros } from '../ledger/ledger.ts'
-import { parseRoubles } from '../money/amount.ts'
+import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
 import { holdAmount } from '../money/hold-amount.ts'
 import { priceAtMost } from '../money/price-line.ts'
 import type { Price } from '../money/price.ts'
@@ -67,7 +67,7 @@ function holdFor(target: Target, facts: RequestFacts, hold: Config['hold'], toke
     cacheWrite: facts.cacheWrite ?? (isWritten ? '5m' : undefined),
   })
   const tieredMicros = timesFactorsAtMost(amountMicros, price, facts.wantedTier)
-  return Math.max(1, tieredMicros + drawingHold(target, facts, hold))
+  return Math.max(1, tieredMicros + namedHold(target, facts, hold, tokens))
 }
 
 /** OpenAI's newer models write what they read to their cache without being asked to, through whomever they are asked. */
@@ -75,11 +75,30 @@ export function writesUnasked(upstreamModelName: string, providerKind = ''): boo
   return providerKind === 'openai' || /^(?:openai\/|ft:)?(?:gpt-|o\d)/.test(upstreamModelName)
 }
 
-/** Nobody says how often a tool will draw; it is seldom more than once. */
-function drawingHold({ drawing }: Target, { textBytes }: RequestFacts, hold: Config['hold']): Micros {
+/**
+ * What the models come to cost that the request names beside its own: each may read all of it and write as much as the
+ * answer has. Nobody says how often a tool will draw; it is seldom more than once.
+ */
+function namedHold(
+  { named = [] }: Target,
+  { textBytes, candidates, context }: RequestFacts,
+  hold: Config['hold'],
+  tokens: number,
+): Micros {
   let micros = 0
-  for (const price of drawing?.values() ?? []) micros += drawnHold(price, textBytes, hold)
-  return micros
+  for (const { price, isDrawing } of named) {
+    micros += isDrawing
+      ? drawnHold(price, textBytes, hold)
+      : holdAmount(price, {
+          textBytes,
+          bytesPerToken: hold.bytesPerToken,
+          mediaMicros: 0,
+          outputTokens: tokens,
+          candidates,
+          units: context,
+        })
+  }
+  return Math.min(micros, amountMicrosMax)
 }
 
 /** What pictures may cost that tools draw from so much text. */

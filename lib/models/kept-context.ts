@@ -16,6 +16,7 @@ type ReadsAgain = (used: Meters) => Meters
 const partsRead: Readonly<Record<(typeof contextKinds)[number], ReadsAgain>> = {
   response: readAgain,
   interaction: readAgain,
+  thread: readAgain,
   item: onlySaid,
   audio: onlySaid,
   cachedContent: ({ input = 0 }) => ({ cachedInput: input }),
@@ -52,7 +53,7 @@ export async function keptContext(
 }
 
 function isWhole(object: ProviderObject | undefined): boolean {
-  return object?.kind === 'response' || object?.kind === 'interaction'
+  return object?.kind === 'response' || object?.kind === 'interaction' || object?.kind === 'thread'
 }
 
 /** The same of each alone, by its name. */

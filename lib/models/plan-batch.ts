@@ -14,7 +14,7 @@ import { chooseProviders, type ChosenProvider } from './choose-provider.ts'
 import { isPriced } from './is-priced.ts'
 import { keptContexts } from './kept-context.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
-import { drawingPrices } from './drawing-prices.ts'
+import { priceNamedModels, type NamedPrice } from './named-models.ts'
 import { ownerOfObjects } from './object-owner.ts'
 import { namedModel } from './requested-model.ts'
 
@@ -37,6 +37,8 @@ interface PricedShare {
   readonly model: ResolvedModel
   /** Undefined for what is free. */
   readonly price: Price | undefined
+  /** Of the models that its requests name beside it. */
+  readonly named: readonly NamedPrice[]
 }
 
 /**
@@ -63,7 +65,7 @@ export async function planBatch(
   return {
     providers,
     isPinned: pinned !== undefined,
-    model: modelOf(shares, contexts, context, exchange.startedAt),
+    model: modelOf(shares, contexts, context),
   }
 }
 
@@ -104,15 +106,25 @@ function priceShare(
       `The model "${name}" is called "${model.upstreamName}" by its provider, and names inside a batch are not replaced. Name that.`,
     )
   }
-  if (share.isFree === true) return { share, model, price: undefined }
+  const naming = { exchange, route, directory, isUnpriced: config.unmetered || share.isFree === true }
+  const named = priceNamedModels(naming, namedIn(share), model)
+  if (share.isFree === true) return { share, model, price: undefined, named }
   const price = priceInForce(model.entry.prices, exchange.startedAt)
   const mainMeter = share.mainMeter ?? route.match.operation.mainMeter
-  if (price !== undefined && (config.unmetered || isPriced(price, mainMeter))) return { share, model, price }
+  if (price !== undefined && (config.unmetered || isPriced(price, mainMeter)))
+    return { share, model, price, named }
   throw new GatewayError(
     'model_not_found',
     `${firstAt}: The model "${model.canonicalName}" has no price for batches here, so it is not served.`,
     { param: firstAt },
   )
+}
+
+function namedIn({ namedModels = {}, drawsWith = {} }: BatchShare): Parameters<typeof priceNamedModels>[1] {
+  return {
+    namedModels: Object.entries(namedModels).map(([name, { at: place }]) => ({ name, at: place })),
+    drawsWith: Object.keys(drawsWith),
+  }
 }
 
 /** The model that a share's requests are for: named by them, by the body beside the path, or by the path. */
@@ -153,14 +165,13 @@ function commonProviders(
 function modelOf(
   shares: readonly PricedShare[],
   contexts: ReadonlyMap<string, Meters>,
-  { config, directory }: BatchContext,
-  startedAt: number,
+  { config }: BatchContext,
 ): BatchPlan['model'] {
   const [first] = shares
   if (first === undefined) throw new GatewayError('body_invalid', 'The batch has no requests.')
   const prices = new Map<string, Price>()
   let holdMicros = 0
-  for (const { share, model, price } of shares) {
+  for (const { share, model, price, named } of shares) {
     if (share.units !== undefined && model.upstreamName !== first.model.upstreamName) {
       throw badRequest(
         share.firstAt,
@@ -173,17 +184,14 @@ function modelOf(
       tokens => tokens !== undefined,
     )
     const outputTokensMax = known.length === 0 ? 4096 : Math.min(...known)
-    holdMicros += batchShareHold(
-      { share, price, outputTokensMax, isWritten: writesUnasked(model.upstreamName), contexts },
-      config.hold,
-    )
-  }
-  for (const { share } of shares) {
-    const drawing = drawingPrices(Object.keys(share.drawsWith ?? {}), startedAt, directory)
-    for (const [name, price] of drawing) {
-      prices.set(name, price)
-      const micros = drawnHold(price, share.textBytes, config.hold, share.drawsWith?.[name])
-      holdMicros += timesFactor(micros, price.factors['batch'])
+    const isWritten = writesUnasked(model.upstreamName)
+    holdMicros += batchShareHold({ share, price, outputTokensMax, isWritten, contexts }, config.hold)
+    for (const { names, price: own, isDrawing } of named) {
+      for (const name of names) prices.set(name, own)
+      const drawnMicros = drawnHold(own, share.textBytes, config.hold, share.drawsWith?.[names[0] ?? ''])
+      holdMicros += isDrawing
+        ? timesFactor(drawnMicros, own.factors['batch'])
+        : batchShareHold({ share, price: own, outputTokensMax, isWritten: false, contexts }, config.hold)
     }
   }
   const isUniform = prices.size === 1 && shares.every(isSummable)
@@ -198,7 +206,8 @@ function modelOf(
 
 /** Totals of all its requests cost what they cost one by one. */
 function isSummable({ share, price }: PricedShare): boolean {
-  if (price === undefined || share.units !== undefined || share.drawsWith !== undefined) return false
+  if (price === undefined || share.units !== undefined) return false
+  if (share.drawsWith !== undefined || share.namedModels !== undefined) return false
   const searches = price.rubPerUnit['searches'] ?? price.rubPerMillion.searches
   return price.above.length === 0 && (share.mayRunTools !== true || searches === undefined)
 }

@@ -10,9 +10,9 @@ import { factsOfCache } from './cache-source.ts'
 import { isPriced } from './is-priced.ts'
 import { factsOfSource } from './job-source.ts'
 import { keptContext } from './kept-context.ts'
-import { drawingPrices } from './drawing-prices.ts'
 import type { ChosenProvider } from './choose-provider.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
+import { priceNamedModels, requireSameModels, type NamedPrice } from './named-models.ts'
 import { planBatch, type BatchPlan } from './plan-batch.ts'
 import { requestedModel } from './requested-model.ts'
 import { routeProvider, type ProviderRoute } from './route-provider.ts'
@@ -41,7 +41,8 @@ interface ModelledRequest {
   readonly model: ResolvedModel | undefined
   /** Of the model, whoever serves it: the hold is right for every provider that may come to. */
   readonly price: Target['price']
-  readonly drawing: Target['drawing']
+  /** Of the models that the request names beside it. */
+  readonly named: readonly NamedPrice[]
 }
 
 /**
@@ -103,10 +104,11 @@ function modelled(
   facts: RequestFacts,
 ): ModelledRequest {
   const model = requestedModel(exchange, route, facts, directory)
+  requireSameModels(facts, model)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
-  const drawing =
-    price === undefined ? undefined : drawingPrices(facts.drawsWith ?? [], exchange.startedAt, directory)
-  return { exchange, route, scanned, facts, model, price, drawing }
+  const naming = { exchange, route, directory, isUnpriced: price === undefined }
+  const named = priceNamedModels(naming, facts, model)
+  return { exchange, route, scanned, facts, model, price, named }
 }
 
 /** With what the provider keeps of what the body names: it is billed with the request. */
@@ -128,7 +130,7 @@ function targetAt(
   ofBatch?: BatchPlan['model'],
   index = 0,
 ): Target {
-  const { route, scanned, model, price, drawing } = request
+  const { route, scanned, model, price, named } = request
   const { providers, isPinned, object } = place
   const { provider, credential, baseUrl } = providers[index] as ChosenProvider
   const { upstreamPath, body, isBodyDecoded, isUsageInjected } = spliceRequest(
@@ -153,7 +155,7 @@ function targetAt(
     isUsageInjected,
     isPinned,
     object,
-    drawing,
+    named,
     next: index + 1 < providers.length ? () => targetAt(request, place, ofBatch, index + 1) : undefined,
   }
 }

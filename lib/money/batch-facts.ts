@@ -20,6 +20,8 @@ export interface BatchShare {
   readonly mayRunTools?: boolean
   /** How many of them may have pictures drawn, by the models that draw. */
   readonly drawsWith?: Readonly<Record<string, number>>
+  /** How many of them name each model beside their own, such as an advisor, and where first. */
+  readonly namedModels?: Readonly<Record<string, { readonly at: string; readonly requests: number }>>
   /** How many searches their tools may make. */
   readonly searches?: number
   /** How long a cache is to keep what they bring; of none of them unless said. */

@@ -148,6 +148,14 @@ export type ObjectKind =
   | 'skill'
   | 'vectorStore'
   | 'fileSearchStore'
+  | 'preset'
+  | 'agent'
+  | 'memoryStore'
+  | 'library'
+  | 'tunnel'
+  | 'userProfile'
+  /** A message of Anthropic's whose conversation the provider keeps, so that the next one can go on from it. */
+  | 'thread'
   /** What a Live session can be resumed by. */
   | 'session'
 
@@ -155,6 +163,7 @@ export type ObjectKind =
 export const contextKinds = [
   'response',
   'interaction',
+  'thread',
   'item',
   'audio',
   'cachedContent',

@@ -88,6 +88,9 @@ await t.test('the file of a batch of Google is looked for too', async t => {
   t.equal(upstream.requests.length, 0)
 })
 
+// The same names are looked for in very many places: `npm run test:hostile` asks in all of them.
+const step = process.env['HOSTILE'] === 'full' ? 1 : 8
+
 for (const dialect of Object.values(dialects)) {
   for (const row of dialect.routes) {
     const naming = (whose: string): readonly NamingRequest[] =>
@@ -95,6 +98,7 @@ for (const dialect of Object.values(dialects)) {
     const theirs = naming('theirs')
     const nobodys = naming('nobody')
     for (const [index, request] of theirs.entries()) {
+      if (request.isShared && index % step > 0) continue
       await t.test(
         `${dialect.name}: ${request.title}: another's is not found, as an unknown one is`,
         async t => {

@@ -1,7 +1,10 @@
-import type { Interest, ScanResult } from '../../http/json-scan.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Finding, Interest, ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, RequestFacts } from '../dialect.ts'
-import { anyOf, base64, list, object, value } from '../interest.ts'
+import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
+import { searched, unread } from '../naming-members.ts'
+import { findField } from '../read-field.ts'
 import { toolMembers } from '../search-tools.ts'
 import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 
@@ -21,6 +24,8 @@ function contentBlock(isTyped: boolean): Interest {
     ...(isTyped ? [['type', value('blockType')] as const] : []),
     ['source', { members: source }],
     ['file_id', names('file')],
+    // A tool that is added on the way.
+    ['tool', searched({ definition: tool })],
     ...Object.entries(cacheMembers),
   ])
   const block: Interest = { members }
@@ -30,8 +35,11 @@ function contentBlock(isTyped: boolean): Interest {
   return block
 }
 
+/** A tool, which may be a model of its own. */
+const tool = searched({ ...cacheMembers, ...toolMembers })
+
 function messageInterest(content: Interest, own: Readonly<Record<string, Interest>>): Interest {
-  return object({
+  return searched({
     ...modelMembers,
     ...own,
     ...cacheMembers,
@@ -39,11 +47,12 @@ function messageInterest(content: Interest, own: Readonly<Record<string, Interes
     max_tokens: value('cap'),
     system: content,
     messages: list(object({ content })),
-    tools: list(object({ ...cacheMembers, ...toolMembers })),
-    container: anyOf(
-      names('container'),
-      object({ id: names('container'), skills: list(object({ skill_id: names('skill') })) }),
-    ),
+    tools: list(tool),
+    // Compared with, and not gone on from.
+    diagnostics: unread,
+    thread: object({ previous_message_id: names('thread') }, span('thread')),
+    fallbacks: anyOf(value('fallbacks'), list(searched({}))),
+    container: anyOf(names('container'), searched({ id: names('container') })),
   })
 }
 
@@ -55,5 +64,25 @@ export const batchedMessage = messageInterest(list(contentBlock(false)), {})
 
 /** @throws GatewayError body_invalid */
 export function messageFacts(scan: ScanResult, body: BodyLength): RequestFacts {
-  return factsFrom(scan, body)
+  refuseUnnamedFallbacks(scan)
+  const facts = factsFrom(scan, body)
+  return scan.findings.some(isThread) ? { ...facts, isThreaded: true } : facts
+}
+
+/** What is answered can be gone on from by its name. */
+function isThread({ name, type }: Finding): boolean {
+  return name === 'thread' && type === 'object'
+}
+
+/**
+ * The provider's own choice (`"default"`) could be any model, at any price.
+ * @throws GatewayError not_supported
+ */
+function refuseUnnamedFallbacks(scan: ScanResult): void {
+  if (findField(scan, 'fallbacks')?.type !== 'string') return
+  throw new GatewayError(
+    'not_supported',
+    'fallbacks must name its models here, such as [{"model": ...}]: what the provider chooses by itself has no price.',
+    { param: 'fallbacks' },
+  )
 }

@@ -20,6 +20,7 @@ const block = object({
 
 /** A document is the message itself; events have it, or changes of it, as members. */
 const answer = object({
+  id: value('messageId'),
   type: value('type'),
   error: value('error'),
   model: value('model'),
@@ -27,7 +28,7 @@ const answer = object({
   stop_reason: value('stopReason'),
   usage: value('usage'),
   container,
-  message: object({ model: value('model'), usage: value('usageStart'), container }),
+  message: object({ id: value('messageId'), model: value('model'), usage: value('usageStart'), container }),
   content_block: block,
   delta: object({
     text: span('text'),
@@ -46,9 +47,15 @@ class MessagesReader extends AnswerReader {
   }
 
   protected override onValue(name: string, value: unknown): void {
-    if (name === 'stopReason') this.#isRefusal = value === 'refusal'
+    if (name === 'messageId') this.#keep(value)
+    else if (name === 'stopReason') this.#isRefusal = value === 'refusal'
     else if (name === 'type' && value === 'message_stop') this.markTerminal()
     else if (name === 'block' && value !== 'text' && value !== 'thinking') this.hasOutput = true
+  }
+
+  /** Only a conversation that the provider keeps can be gone on from by the name of its last message. */
+  #keep(id: unknown): void {
+    if (this.context.facts.isThreaded === true) this.nameObject('thread', id)
   }
 
   protected override measure(): AnswerMeasure {

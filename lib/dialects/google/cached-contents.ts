@@ -5,6 +5,7 @@ import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContex
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
+import { searched } from '../naming-members.ts'
 import { findField, textOf } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
@@ -16,7 +17,7 @@ const ttlUnlessSaid = 1
 const modelPrefix = 'models/'
 
 const term = { ttl: value('ttl'), expiretime: value('expireTime') }
-const request = object({ ...term, model: value('model'), contents, systeminstruction: content, tools })
+const request = searched({ ...term, model: value('model'), contents, systeminstruction: content, tools })
 
 const answer = object({
   name: value('name'),

@@ -1,7 +1,8 @@
 import type { Interest } from '../../http/json-scan.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
 import { googleSearchMembers, toolMembers } from '../search-tools.ts'
-import { names, namesFile } from '../named-objects.ts'
+import { namesFile } from '../named-objects.ts'
+import { searched } from '../naming-members.ts'
 
 /** Keys are folded without underscores, since Google takes snake and camel case. */
 function contentPart(): Interest {
@@ -21,12 +22,8 @@ export const content = object({ parts: anyOf(list(part), part) })
 /** A conversation: a list of contents, or the only one without brackets. */
 export const contents = anyOf(list(content), content)
 
-/** Tools that look things up in what the provider keeps. */
-const stores = list(names('fileSearchStore'))
-const tool = object({
+const tool = searched({
   ...googleSearchMembers,
   ...toolMembers,
-  filesearchstorenames: stores,
-  filesearch: object({ filesearchstorenames: stores }),
 })
 export const tools = anyOf(list(tool), tool)

@@ -2,11 +2,16 @@ import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { factsFrom } from '../request-facts.ts'
+import { searched } from '../naming-members.ts'
+import { factsFrom, sameModel } from '../request-facts.ts'
 import { content } from './content-request.ts'
 import { generateNames, measureMetadata } from './usage-metadata.ts'
 
-const request = object({ content, requests: list(object({ content })) })
+const request = searched({
+  ...sameModel,
+  content,
+  requests: list(searched({ ...sameModel, content })),
+})
 
 const answer = object({
   usagemetadata: value('usage'),

@@ -6,22 +6,25 @@ import { anyOf, list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
-import { factsFrom, googleTier } from '../request-facts.ts'
+import { searched } from '../naming-members.ts'
+import { factsFrom, googleTier, sameModel } from '../request-facts.ts'
 import { content, contents, tools } from './content-request.ts'
 import { Grounding, groundingInterest } from './grounding.ts'
 import { generateNames, measureMetadata, readTier } from './usage-metadata.ts'
 
-const request = object({
+const request = searched({
   ...googleTier,
+  ...sameModel,
   contents,
   systeminstruction: content,
   tools,
   cachedcontent: names('cachedContent'),
-  generationconfig: object({ maxoutputtokens: value('cap'), candidatecount: value('candidates') }),
+  generationconfig: searched({ maxoutputtokens: value('cap'), candidatecount: value('candidates') }),
 })
 
 /** Counting takes the whole request as a member too. */
-const countRequest: Interest = object({
+const countRequest: Interest = searched({
+  ...sameModel,
   contents,
   systeminstruction: content,
   tools,

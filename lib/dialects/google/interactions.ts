@@ -14,6 +14,7 @@ import { jobOperations } from '../job-operations.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names, namesFile } from '../named-objects.ts'
+import { searched } from '../naming-members.ts'
 import { findField, readBoolean, textOf } from '../read-field.ts'
 import { factsFrom, googleTier } from '../request-facts.ts'
 import type { UsageFields } from '../usage-fields.ts'
@@ -35,7 +36,7 @@ function inputPart(): Interest {
 }
 
 const part = inputPart()
-const request = object({
+const request = searched({
   ...googleTier,
   model: value('model'),
   agent: value('agent'),
@@ -43,7 +44,7 @@ const request = object({
   background: value('background'),
   previousinteractionid: names('interaction'),
   tools,
-  generationconfig: object({ maxoutputtokens: value('cap') }),
+  generationconfig: searched({ maxoutputtokens: value('cap') }),
   input: anyOf(list(part), part),
 })
 

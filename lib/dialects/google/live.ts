@@ -4,8 +4,9 @@ import type { Operation, RequestFacts } from '../dialect.ts'
 import { object, value } from '../interest.ts'
 import { findField, readString, textOf } from '../read-field.ts'
 import { names, objectsIn } from '../named-objects.ts'
+import { namedModelsIn, searched } from '../naming-members.ts'
 import { content, tools } from './content-request.ts'
-import { liveObjects } from './live-objects.ts'
+import { liveNames } from './live-names.ts'
 import { LiveReader } from './live-reader.ts'
 
 const prefix = 'models/'
@@ -43,6 +44,7 @@ function factsFromSetup(scan: ScanResult, body: { readonly length: number }): Re
     candidates: 1,
     textBytes: body.length,
     media: [],
+    namedModels: namedModelsIn(scan),
     objects: [
       ...objectsIn(scan),
       ...(handle === undefined ? [] : [{ kind: 'session', id: handle } as const]),
@@ -58,7 +60,7 @@ export const live: Operation = {
   isFree: false,
   mainMeter: 'audioOutput',
   interest: object({
-    setup: object({
+    setup: searched({
       model: value('model'),
       sessionresumption: object({ handle: value('handle') }),
       systeminstruction: content,
@@ -70,6 +72,6 @@ export const live: Operation = {
   session: {
     beginsWithMessage: true,
     createReader: ({ model }) => new LiveReader(model),
-    objectsIn: liveObjects,
+    namesIn: liveNames,
   },
 }

@@ -12,8 +12,9 @@ import { base64, list, object, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { fileAt, namesFile } from '../named-objects.ts'
+import { searched } from '../naming-members.ts'
 import { findField, readCount, readString, textOf, wrongType } from '../read-field.ts'
-import { factsFrom } from '../request-facts.ts'
+import { factsFrom, sameModel } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 
 /** https://ai.google.dev/gemini-api/docs/video: what a film is unless the request says. */
@@ -31,7 +32,8 @@ const film = object({
   uri: namesFile,
 })
 
-const request = object({
+const request = searched({
+  ...sameModel,
   instances: list(
     object({
       image: picture,
@@ -40,7 +42,7 @@ const request = object({
       video: film,
     }),
   ),
-  parameters: object({
+  parameters: searched({
     durationseconds: value('seconds'),
     samplecount: value('samples'),
     numberofvideos: value('samples'),

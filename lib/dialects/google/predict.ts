@@ -2,17 +2,19 @@ import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import { base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
+import { searched } from '../naming-members.ts'
 import { readCount, readString } from '../read-field.ts'
-import { factsFrom } from '../request-facts.ts'
+import { factsFrom, sameModel } from '../request-facts.ts'
 
 /** Imagen draws four unless told otherwise. */
 const imagesUnlessSaid = 4
 
-const request = object({
+const request = searched({
+  ...sameModel,
   instances: list(
     object({ image: object({ bytesbase64encoded: base64('image'), mimetype: value('mediaType') }) }),
   ),
-  parameters: object({ samplecount: value('images'), sampleimagesize: value('size') }),
+  parameters: searched({ samplecount: value('images'), sampleimagesize: value('size') }),
 })
 
 const answer = object({

@@ -3,7 +3,7 @@ import type { Meters } from '../../money/usage.ts'
 import { BatchLinesReader } from '../batch-lines.ts'
 import { addRequest, batchedRequest } from '../batch-requests.ts'
 import type { Operation } from '../dialect.ts'
-import { object, value } from '../interest.ts'
+import { anyOf, object, value } from '../interest.ts'
 import { readCount, readString } from '../read-field.ts'
 import { chat } from './chat.ts'
 import { completions, countPrompts } from './completions.ts'
@@ -31,12 +31,14 @@ const requestsMax = 50_000
  * no look, and a picture's number is found where that of a chat's answers is.
  */
 function anyBody(): Interest {
-  const members = [chat, responses, embeddings, completions].flatMap(({ interest }) => [
-    ...(interest?.members ?? []),
-  ])
-  return batchedRequest({
-    members: new Map([...members, ['size', value('size')], ['quality', value('quality')]]),
-  })
+  const members = new Map<string, Interest>()
+  for (const { interest } of [chat, responses, embeddings, completions]) {
+    // A `prompt` is text to one of them and names a template of the provider's to another.
+    for (const [name, own] of interest?.members ?? []) members.set(name, anyOf(members.get(name) ?? {}, own))
+  }
+  members.set('size', value('size'))
+  members.set('quality', value('quality'))
+  return batchedRequest({ members })
 }
 
 const lineInterest = object({ method: value('method'), url: value('url'), body: anyBody() })

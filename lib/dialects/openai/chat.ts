@@ -3,6 +3,7 @@ import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
+import { searched } from '../naming-members.ts'
 import { findField, readString } from '../read-field.ts'
 import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { searchMembers, toolMembers } from '../search-tools.ts'
@@ -26,9 +27,9 @@ const contentPart = object({
 })
 
 /** Gemini's own options, as its OpenAI endpoint takes them. */
-const geminiOptions = object({ cached_content: names('cachedContent') })
+const geminiOptions = searched({})
 
-const request = object({
+const request = searched({
   ...modelMembers,
   ...tierMembers,
   ...searchMembers,
@@ -42,9 +43,9 @@ const request = object({
   messages: list(
     object({ ...cacheMembers, content: list(contentPart), audio: object({ id: names('audio') }) }),
   ),
-  tools: list(object({ ...cacheMembers, ...toolMembers, function: object(cacheMembers) })),
+  tools: list(searched({ ...cacheMembers, ...toolMembers, function: object(cacheMembers) })),
   google: geminiOptions,
-  extra_body: object({ google: geminiOptions }),
+  extra_body: searched({ google: geminiOptions }),
 })
 
 /** What a message or the change of one holds that was generated. */

@@ -1,12 +1,13 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { list, object, span, value } from '../interest.ts'
 import type { Operation } from '../dialect.ts'
+import { searched } from '../naming-members.ts'
 import { readCount } from '../read-field.ts'
 import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
 
-const request = object({
+const request = searched({
   ...modelMembers,
   ...tierMembers,
   stream: value('stream'),

@@ -1,3 +1,4 @@
+import { namedModel } from '../naming-members.ts'
 import { textOf } from '../read-field.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
 import { measureTokens } from './token-usage.ts'
@@ -14,7 +15,7 @@ export function drawingModels(scan: ScanResult): readonly string[] | undefined {
   const models = new Set<string>()
   const named = new Map<string, string>()
   for (const finding of scan.findings) {
-    if (finding.name === 'toolModel' && finding.type === 'string') named.set(finding.path, textOf(finding))
+    if (finding.name === namedModel && finding.type === 'string') named.set(finding.path, textOf(finding))
   }
   for (const { name, type, path, raw } of scan.findings) {
     if (name !== 'toolType' || type !== 'string' || JSON.parse(String(raw)) !== 'image_generation') continue

@@ -1,9 +1,10 @@
 import type { Operation } from '../dialect.ts'
 import { object, span, value } from '../interest.ts'
-import { factsFrom } from '../request-facts.ts'
+import { searched } from '../naming-members.ts'
+import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
-const request = object({ model: value('model') })
+const request = searched(modelMembers)
 
 const answer = object({
   model: value('model'),

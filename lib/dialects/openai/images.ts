@@ -5,8 +5,9 @@ import { factsFromForm, readFormCount, readFormField } from '../form-facts.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
+import { searched } from '../naming-members.ts'
 import { readCount, readString } from '../read-field.ts'
-import { factsFrom } from '../request-facts.ts'
+import { factsFrom, modelMembers } from '../request-facts.ts'
 import { pictureMeters, pictureVariant } from './image-usage.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
@@ -16,8 +17,8 @@ const image = anyOf(
   object({ url: base64('image'), image_url: base64('image'), file_id: names('file') }),
 )
 
-const request: Interest = object({
-  model: value('model'),
+const request: Interest = searched({
+  ...modelMembers,
   stream: value('stream'),
   n: value('candidates'),
   size: value('size'),

@@ -1,9 +1,10 @@
 import { freeOperation } from '../free-operation.ts'
-import { anyOf, base64, list, object, value } from '../interest.ts'
-import { factsFrom } from '../request-facts.ts'
+import { anyOf, base64, list, object } from '../interest.ts'
+import { searched } from '../naming-members.ts'
+import { factsFrom, modelMembers } from '../request-facts.ts'
 
-const request = object({
-  model: value('model'),
+const request = searched({
+  ...modelMembers,
   input: list(object({ image_url: anyOf(base64('image'), object({ url: base64('image') })) })),
 })
 

@@ -3,7 +3,7 @@ import type { Operation, RouteMatch } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { decodeSegment } from '../route-table.ts'
 import type { SessionProtocol } from '../session.ts'
-import { realtimeObjects } from './realtime-objects.ts'
+import { realtimeNames } from './realtime-names.ts'
 import { RealtimeReader } from './realtime-reader.ts'
 
 /** The error event of the Realtime API: the session goes on after it unless it is closed. */
@@ -19,7 +19,7 @@ function errorMessage(error: GatewayError, eventId: string): string {
 const protocol: SessionProtocol = {
   beginsWithMessage: false,
   createReader: context => new RealtimeReader(context),
-  objectsIn: realtimeObjects,
+  namesIn: realtimeNames,
   errorMessage,
 }
 

@@ -2,10 +2,11 @@ import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { factsFrom } from '../request-facts.ts'
+import { searched } from '../naming-members.ts'
+import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
-const request = object({ model: value('model'), documents: list(span('document')) })
+const request = searched({ ...modelMembers, documents: list(span('document')) })
 
 /** As many are one search, at Cohere's. */
 const documentsPerSearch = 100

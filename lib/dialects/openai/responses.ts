@@ -14,6 +14,7 @@ import { jobOperations } from '../job-operations.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
+import { searched } from '../naming-members.ts'
 import { readBoolean } from '../read-field.ts'
 import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { searchMembers, toolMembers } from '../search-tools.ts'
@@ -29,8 +30,16 @@ const inputPart = object({
   ...cacheMembers,
 })
 
+/** A tool, and what it looks things up in. */
+export const tool = searched({
+  ...cacheMembers,
+  ...toolMembers,
+  container: anyOf(names('container'), searched({})),
+  input_image_mask: searched({ image_url: base64('image') }),
+})
+
 /** Outputs of tools hold pictures too, and so do earlier answers that the client sends back. */
-const inputItem = object({
+const inputItem = searched({
   ...cacheMembers,
   id: names('item'),
   type: value('itemType'),
@@ -41,23 +50,10 @@ const inputItem = object({
   content: list(inputPart),
   output: anyOf(list(inputPart), inputPart),
   result: base64('image'),
+  tools: list(tool),
 })
 
-const skills = list(object({ skill_id: names('skill') }))
-const files = list(names('file'))
-
-/** A tool, and what it looks things up in. */
-export const tool = object({
-  ...cacheMembers,
-  ...toolMembers,
-  model: value('toolModel'),
-  container: anyOf(names('container'), object({ file_ids: files, skills })),
-  environment: object({ container_id: names('container'), file_ids: files, skills }),
-  input_image_mask: object({ image_url: base64('image'), file_id: names('file') }),
-  vector_store_ids: list(names('vectorStore')),
-})
-
-const responsesRequest = object({
+const responsesRequest = searched({
   ...modelMembers,
   ...tierMembers,
   ...searchMembers,
@@ -68,7 +64,7 @@ const responsesRequest = object({
   max_output_tokens: value('cap'),
   previous_response_id: names('response'),
   conversation: anyOf(names('conversation'), object({ id: names('conversation') })),
-  prompt: object({ id: names('prompt') }),
+  prompt: searched({ id: names('prompt') }),
   input: list(inputItem),
   tools: list(tool),
 })

@@ -3,10 +3,11 @@ import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContex
 import { object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { readString } from '../read-field.ts'
-import { factsFrom } from '../request-facts.ts'
+import { searched } from '../naming-members.ts'
+import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
-const request = object({ model: value('model'), input: value('input'), stream_format: value('format') })
+const request = searched({ ...modelMembers, input: value('input'), stream_format: value('format') })
 
 const answer = object({
   type: value('type'),

@@ -15,16 +15,17 @@ import { anyOf, base64, object, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
+import { searched } from '../naming-members.ts'
 import { findField, readCount, readString, textOf, wrongType } from '../read-field.ts'
-import { factsFrom } from '../request-facts.ts'
+import { factsFrom, modelMembers } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 
 /** https://platform.openai.com/docs/api-reference/videos/create: what it is unless the request says. */
 const secondsUnlessSaid = 4
 const sizeUnlessSaid = '720x1280'
 
-const request = object({
-  model: value('model'),
+const request = searched({
+  ...modelMembers,
   seconds: value('seconds'),
   size: value('size'),
   input_reference: anyOf(

@@ -36,5 +36,5 @@ await t.test('what is wrong in a later step is told as in the first', async t =>
   const parts = Buffer.from(`{"item":{"content":[${'{"file_id":"f"},'.repeat(30_000)}{}]}}`)
   const { session } = realtime
   if (session === undefined) throw new Error('it is a session')
-  await t.rejects(async () => runSteps(session.objectsIn(parts)), { code: 'body_invalid' })
+  await t.rejects(async () => runSteps(session.namesIn(parts)), { code: 'body_invalid' })
 })

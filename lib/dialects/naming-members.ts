@@ -1,0 +1,95 @@
+import type { Interest, ScanResult } from '../http/json-scan.ts'
+import type { NamedModel } from './dialect.ts'
+import { anyOf, list, object, value } from './interest.ts'
+import { names } from './named-objects.ts'
+import { textOf } from './read-field.ts'
+
+/** Findings under this name are names of models beside the one that answers. */
+export const namedModel = 'namedModel'
+
+const oneModel = anyOf(value(namedModel), object({ id: value(namedModel), name: value(namedModel) }))
+const model = anyOf(oneModel, list(oneModel))
+
+function oneOrMore(kind: Parameters<typeof names>[0]): Interest {
+  const one = anyOf(names(kind), object({ id: names(kind) }))
+  return anyOf(one, list(one))
+}
+
+/**
+ * What names a model or an object of the provider, by the name of its member: the same in bodies of JSON, in fields
+ * of forms and in messages of sessions. The names begin with `*` where others may stand before them.
+ */
+export const namingMembers: Readonly<Record<string, Interest>> = {
+  '*model': model,
+  '*models': model,
+  '*model_id': model,
+  '*model_ids': model,
+  '*model_name': model,
+  '*model_names': model,
+  fallback: model,
+  file_id: oneOrMore('file'),
+  '*_file_id': oneOrMore('file'),
+  file_ids: oneOrMore('file'),
+  '*_file_ids': oneOrMore('file'),
+  container_id: oneOrMore('container'),
+  vector_store_id: oneOrMore('vectorStore'),
+  vector_store_ids: oneOrMore('vectorStore'),
+  skill_id: oneOrMore('skill'),
+  previous_response_id: oneOrMore('response'),
+  previous_interaction_id: oneOrMore('interaction'),
+  previous_message_id: oneOrMore('thread'),
+  cached_content: oneOrMore('cachedContent'),
+  file_search_store_name: oneOrMore('fileSearchStore'),
+  file_search_store_names: oneOrMore('fileSearchStore'),
+  // Nobody makes these through the gateway: they are the operator's own, and may name models.
+  preset: oneOrMore('preset'),
+  agent_id: oneOrMore('agent'),
+  memory_store_id: oneOrMore('memoryStore'),
+  library_ids: oneOrMore('library'),
+  tunnel_id: oneOrMore('tunnel'),
+  user_profile_id: oneOrMore('userProfile'),
+}
+
+/** Members that hold what others read: schemas of tools, notes, calls that were made. */
+const unreadMembers = [
+  'metadata',
+  'properties',
+  '$defs',
+  'definitions',
+  'default',
+  'examples',
+  'enum',
+  'const',
+  'arguments',
+  'args',
+  'headers',
+  'env',
+  'variables',
+]
+
+/** A member of a request that no provider takes a name from. */
+export const unread: Interest = {}
+
+const anywhereMembers = new Map(Object.entries(namingMembers))
+for (const name of unreadMembers) anywhereMembers.set(name, unread)
+
+/** A part of a request in which only names are of interest, however deep they are. */
+const anywhere: Interest & { items?: Interest } = { members: anywhereMembers }
+anywhere.items = anywhere
+anywhereMembers.set('*', anywhere)
+
+/** An object of a request with members of its own; all others are searched for names. */
+export function searched(members: Readonly<Record<string, Interest>>, itself?: Interest): Interest {
+  return { ...itself, members: new Map([...anywhereMembers, ...Object.entries(members)]) }
+}
+
+/** The models that a request names beside the one that answers, each once, where it is named first. */
+export function namedModelsIn({ findings }: ScanResult): readonly NamedModel[] {
+  const found = new Map<string, NamedModel>()
+  for (const finding of findings) {
+    if (finding.name !== namedModel || finding.type !== 'string') continue
+    const name = textOf(finding)
+    if (name !== '' && !found.has(name)) found.set(name, { name, at: finding.path })
+  }
+  return [...found.values()]
+}

@@ -1,0 +1,92 @@
+import type { NamedModel, RequestFacts } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import type { Route } from '../exchange-facts.ts'
+import { priceInForce, type Price } from '../money/price.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
+import { namedModel } from './requested-model.ts'
+
+/** Where models are looked up, and for whom. */
+export interface NamingContext {
+  readonly exchange: Exchange
+  readonly route: Route
+  readonly directory: ModelDirectory
+  /** Nothing is charged, so no model needs a price. */
+  readonly isUnpriced: boolean
+}
+
+/** What a model costs that a request names beside the one that answers. */
+export interface NamedPrice {
+  /** As the request names it, and as the provider knows it. */
+  readonly names: readonly string[]
+  readonly price: Price
+  /** A tool draws with it. */
+  readonly isDrawing: boolean
+}
+
+/**
+ * What the models cost that a request names beside the one that answers: an advisor, a fallback or a tool is billed by
+ * its own model.
+ * @throws GatewayError model_not_found, model_not_allowed, with the place that names the model
+ */
+export function priceNamedModels(
+  context: NamingContext,
+  { namedModels = [], drawsWith = [] }: Pick<RequestFacts, 'namedModels' | 'drawsWith'>,
+  model: ResolvedModel | undefined,
+): readonly NamedPrice[] {
+  if (namedModels.length === 0 && drawsWith.length === 0) return []
+  const providerName = context.route.providerName ?? model?.entry.providers[0]
+  const places = new Map([
+    ...drawsWith.map(name => [name, 'tools'] as const),
+    ...namedModels.map(({ name, at }) => [name, at] as const),
+  ])
+  return [...places].flatMap(([name, at]) => {
+    const found = resolveNamed(context, { name, at }, providerName)
+    const price = priceInForce(found.entry.prices, context.exchange.startedAt)
+    if (price !== undefined) {
+      return [{ names: [name, found.upstreamName], price, isDrawing: drawsWith.includes(name) }]
+    }
+    if (context.isUnpriced) return []
+    throw unpriced({ name, at })
+  })
+}
+
+function resolveNamed(
+  { exchange, route, directory }: NamingContext,
+  { name, at }: NamedModel,
+  providerName: string | undefined,
+): ResolvedModel {
+  const plain = route.dialect.name === 'google' ? name.replace(/^models\//, '') : name
+  try {
+    return namedModel(exchange, { ...route, providerName }, plain, directory)
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    throw new GatewayError(error.code, `${at}: ${error.message}`, { cause: error, param: at })
+  }
+}
+
+function unpriced({ name, at }: NamedModel): GatewayError {
+  return new GatewayError(
+    'model_not_found',
+    `${at}: The model "${name}" has no price here, so it is not served.`,
+    { param: at },
+  )
+}
+
+/**
+ * A provider may go by the model in the path or by that in the body, so they must be one.
+ * @throws GatewayError body_invalid
+ */
+export function requireSameModels(
+  { sameModels = [] }: Pick<RequestFacts, 'sameModels'>,
+  model: ResolvedModel | undefined,
+): void {
+  for (const { name, at } of sameModels) {
+    if (name.replace(/^models\//, '') === model?.upstreamName) continue
+    throw new GatewayError(
+      'body_invalid',
+      `${at}: The body names the model "${name}", and the request goes to "${model?.upstreamName ?? ''}". Leave it out of the body, or name the same.`,
+      { param: at },
+    )
+  }
+}

@@ -1,0 +1,78 @@
+import { runSteps } from '../bodies/run-steps.ts'
+import type { Config } from '../config/config.ts'
+import type { SessionNames, SessionProtocol } from '../dialects/session.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { NamedObject } from '../money/usage.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { SessionTap } from '../pipeline/plugin.ts'
+import type { ModelDirectory } from './model-directory.ts'
+import { priceNamedModels } from './named-models.ts'
+import { objectNotFound, ownerOfObjects } from './object-owner.ts'
+
+interface SessionNamesContext {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly directory: ModelDirectory
+}
+
+/**
+ * Lets a session name only models that have a price and that its key may use, and only what its own account has made,
+ * with the credential that the session has.
+ */
+export class SessionNamesCheck implements SessionTap {
+  readonly isBusy = false
+  readonly endReason = undefined
+  readonly #exchange: Exchange
+  readonly #protocol: SessionProtocol
+  readonly #context: SessionNamesContext
+
+  constructor(exchange: Exchange, protocol: SessionProtocol, context: SessionNamesContext) {
+    this.#exchange = exchange
+    this.#protocol = protocol
+    this.#context = context
+  }
+
+  /** @throws GatewayError model_not_allowed, model_not_found, object_not_found; a rejection refuses the message */
+  onClientMessage(data: Buffer): Promise<undefined> | undefined {
+    const named = runSteps(this.#protocol.namesIn(data))
+    return named instanceof Promise ? named.then(found => this.#check(found)) : this.#check(named)
+  }
+
+  #check({ objects, models }: SessionNames): Promise<undefined> | undefined {
+    const { config, directory } = this.#context
+    const route = this.#exchange.get('route')
+    const target = this.#exchange.get('target')
+    const providerName = target.provider.name
+    // Where turns are metered, the meter holds the session to the model that it began with.
+    const isMetered = target.price !== undefined
+    const others = models.filter(
+      ({ name, at }) => name !== target.upstreamModelName && !(isMetered && at === 'session.model'),
+    )
+    priceNamedModels(
+      {
+        exchange: this.#exchange,
+        route: { ...route, providerName },
+        directory,
+        isUnpriced: !isMetered,
+      },
+      { namedModels: others },
+      undefined,
+    )
+    return objects.length === 0 || config.isolation === 'off' ? undefined : this.#checkObjects(objects)
+  }
+
+  async #checkObjects(named: readonly NamedObject[]): Promise<undefined> {
+    const { dialect, providerName } = this.#exchange.get('route')
+    const accountId = this.#exchange.find('key')?.accountId
+    const { chosen } = await ownerOfObjects(this.#context, accountId, dialect.name, named, providerName)
+    if (chosen === undefined) return
+    const { provider, credential } = this.#exchange.get('target')
+    const isHere = chosen.provider.name === provider.name && chosen.credential.name === credential.name
+    // Elsewhere the provider would not find it.
+    if (!isHere) throw objectNotFound(named[0] as NamedObject)
+  }
+
+  onProviderMessage(): undefined {}
+
+  windUp(): void {}
+}
