@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Dialect } from './dialects/dialect.ts'
 import { LedgerUnavailableError } from './ledger/ledger.ts'
-import { errorTable, GatewayError } from './errors.ts'
+import { GatewayError } from './errors.ts'
 import { endAfterBody } from './pipeline/end-after-body.ts'
 
 /** How much of an unread request body is worth reading so that the connection can be used again. */
@@ -45,7 +45,7 @@ export function errorHeaders(dialect: Dialect, error: GatewayError, exchangeId: 
     'x-request-id',
     exchangeId,
   ]
-  const { retry } = errorTable[error.code]
+  const { retry } = error.row
   if (dialect.requestIdHeader !== 'x-request-id') headers.push(dialect.requestIdHeader, exchangeId)
   if (retry === 'no') headers.push('x-should-retry', 'false')
   if (retry === 'yes') headers.push('x-should-retry', 'true')

@@ -2,7 +2,7 @@
 type Retry = 'no' | 'after' | 'yes'
 
 /** One row of the error table: a code's status and its name in every dialect. */
-interface ErrorRow {
+export interface ErrorRow {
   readonly status: number
   readonly openai: { readonly type: string; readonly code: string }
   readonly anthropic: string
@@ -84,6 +84,30 @@ export const errorTable = {
 /** What can be wrong, as the table names it. */
 export type ErrorCode = keyof typeof errorTable
 
+/** Names for the statuses that a plugin's own errors may have, from the codes that have them. */
+const namesByStatus: Readonly<Record<number, ErrorCode>> = {
+  400: 'request_invalid',
+  401: 'key_invalid',
+  402: 'balance_insufficient',
+  403: 'model_not_allowed',
+  404: 'object_not_found',
+  413: 'body_too_large',
+  429: 'rate_limited',
+  500: 'internal',
+  501: 'not_supported',
+  502: 'upstream_failed',
+  503: 'overloaded',
+}
+
+/** The statuses that a plugin's own errors may have. */
+export const ownErrorStatuses: readonly number[] = Object.keys(namesByStatus).map(Number)
+
+/** The row of an error that a plugin brings: its own code, with the names that its status has in each dialect. */
+export function ownErrorRow(code: string, status: number, retry: Retry): ErrorRow {
+  const like: ErrorRow = errorTable[namesByStatus[status] ?? 'internal']
+  return { ...like, status, openai: { type: like.openai.type, code }, retry }
+}
+
 /** What a refusal says beside its code and message. */
 export interface GatewayErrorOptions {
   readonly cause?: unknown
@@ -95,24 +119,33 @@ export interface GatewayErrorOptions {
   readonly retryAfterSeconds?: number
 }
 
-/** An error the caller is told about, in its own dialect. The code is the contract, the message may change. */
+/**
+ * An error that the caller receives in its own dialect. The code is the contract, the message may change. Plugins
+ * from outside bring codes and rows of their own.
+ */
 export class GatewayError extends Error {
-  readonly code: ErrorCode
+  readonly code: string
+  readonly row: ErrorRow
   readonly param: string | undefined
   readonly details: Readonly<Record<string, string | number>> | undefined
   readonly retryAfterSeconds: number | undefined
 
-  constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
+  constructor(
+    code: ErrorCode | Pick<GatewayError, 'code' | 'row'>,
+    message: string,
+    options: GatewayErrorOptions = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'GatewayError'
-    this.code = code
+    this.code = typeof code === 'string' ? code : code.code
+    this.row = typeof code === 'string' ? errorTable[code] : code.row
     this.param = options.param
     this.details = options.details
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 
   get status(): number {
-    return errorTable[this.code].status
+    return this.row.status
   }
 }
 

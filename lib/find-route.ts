@@ -201,11 +201,11 @@ function matchBelow(prefix: string, dialect: Dialect, method: string, target: st
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     const path = rest.split('?', 1)[0] ?? ''
-    const { code, details } = error
+    const { details } = error
     // As a function: in a text, `$&` would be put in again for every time that the path says it.
     const message = error.message.replace(path, () => shownPath(prefix + path))
     // The refusal as the dialect told it is no cause: the log would say the whole path again.
-    throw new GatewayError(code, message, {
+    throw new GatewayError(error, message, {
       ...(details && { details }),
     })
   }

@@ -61,10 +61,7 @@ export function upstreamProxy(context: PluginContext): Plugin {
       if (!isEventStream(head)) return undefined
       if (exchange.get('target').isUsageInjected) exchange.rewriter = new StreamRestorer()
       const { dialect, match } = exchange.get('route')
-      exchange.cutNotice = reason => {
-        const { code, message } = cutBy(reason)
-        return dialect.errorEvent(code, message, exchange.id, match.operation.name)
-      }
+      exchange.cutNotice = reason => dialect.errorEvent(cutBy(reason), exchange.id, match.operation.name)
       return undefined
     },
 
@@ -105,14 +102,17 @@ function upstreamPath(exchange: Exchange, { baseUrl, upstreamPath: path }: Targe
   return (match.isStableVersion === true ? basePath.replace(/\/v1beta$/, '/v1') : basePath) + path
 }
 
-/** What the client is told of an answer that is not whole: our own reason, else that it is the provider's. */
-function cutBy(reason: Error | undefined): Pick<GatewayError, 'code' | 'message'> {
-  const isOwn =
-    reason instanceof ShutDownError ||
-    (reason instanceof GatewayError && reason.code === 'balance_insufficient')
-  return isOwn
+/**
+ * What the client is told of an answer that is not whole: the reason of who cut it here, else that the provider
+ * did. What the transport reports of a provider is not for clients.
+ */
+function cutBy(reason: Error | undefined): GatewayError {
+  const isOwn = reason instanceof GatewayError && !reason.code.startsWith('upstream_')
+  return isOwn || reason instanceof ShutDownError
     ? reason
-    : { code: 'upstream_failed', message: 'The provider broke off in the middle of its answer.' }
+    : new GatewayError('upstream_failed', 'The provider broke off in the middle of its answer.', {
+        cause: reason,
+      })
 }
 
 function isEventStream(head: ResponseHead): boolean {

@@ -1,4 +1,4 @@
-import type { ErrorCode, GatewayError } from '../errors.ts'
+import type { GatewayError } from '../errors.ts'
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { MultipartResult } from '../http/multipart-scan.ts'
@@ -252,7 +252,7 @@ export interface Dialect {
    * One event that ends a broken stream so that SDKs raise, as bytes of the event stream. Where operations
    * differ in how an error looks (OpenAI's responses), their name tells.
    */
-  errorEvent(code: ErrorCode, message: string, exchangeId: string, operationName?: string): Buffer
+  errorEvent(error: GatewayError, exchangeId: string, operationName?: string): Buffer
   /**
    * The dialect's own list of models, or the one model that is asked for.
    * @throws GatewayError model_not_found

@@ -218,7 +218,7 @@ function at<T>(place: string, act: () => T): T {
     return act()
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    throw new GatewayError(error.code, `${place}: ${error.message}`, { cause: error, param: place })
+    throw new GatewayError(error, `${place}: ${error.message}`, { cause: error, param: place })
   }
 }
 

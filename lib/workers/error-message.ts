@@ -1,6 +1,6 @@
 import { AccountError } from '../accounts/accounts.ts'
 import { GatewayError } from '../errors.ts'
-import type { ErrorCode, GatewayErrorOptions } from '../errors.ts'
+import type { ErrorRow, GatewayErrorOptions } from '../errors.ts'
 import type { KeyBudget } from '../ledger/key-spending.ts'
 import {
   BalanceInsufficientError,
@@ -16,7 +16,12 @@ export type ErrorMessage =
   | readonly ['resolved', { readonly exchangeId: string; readonly sequence: number }, string]
   | readonly ['unavailable', string]
   | readonly ['account', string, string]
-  | readonly ['gateway', ErrorCode, string, Omit<GatewayErrorOptions, 'cause'>]
+  | readonly [
+      'gateway',
+      { readonly code: string; readonly row: ErrorRow },
+      string,
+      Omit<GatewayErrorOptions, 'cause'>,
+    ]
   | readonly ['range', string]
   | readonly ['other', string, string]
 
@@ -29,10 +34,10 @@ export function errorMessage(error: unknown): ErrorMessage {
   if (error instanceof LedgerUnavailableError) return ['unavailable', error.message]
   if (error instanceof AccountError) return ['account', error.code, error.message]
   if (error instanceof GatewayError) {
-    const { code, message, param, details, retryAfterSeconds } = error
+    const { code, row, message, param, details, retryAfterSeconds } = error
     return [
       'gateway',
-      code,
+      { code, row },
       message,
       {
         ...(param !== undefined && { param }),

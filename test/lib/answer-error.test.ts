@@ -1,6 +1,6 @@
 import t from 'tap'
 import { asGatewayError } from '../../lib/answer-error.ts'
-import { errorTable, GatewayError } from '../../lib/errors.ts'
+import { GatewayError } from '../../lib/errors.ts'
 import { LedgerUnavailableError } from '../../lib/ledger/ledger.ts'
 
 await t.test('an error for the caller stays what it is', t => {
@@ -24,6 +24,6 @@ await t.test('what the ledger could not record is said, and not repeated by itse
   t.equal(error.code, 'internal')
   t.match(error.message, /could not record this request in time/)
   t.notMatch(error.message, /SQLITE/)
-  t.equal(errorTable[error.code].retry, 'no')
+  t.equal(error.row.retry, 'no')
   t.end()
 })

@@ -1,13 +1,11 @@
-import { errorTable } from '../../errors.ts'
-import type { ErrorCode, GatewayError } from '../../errors.ts'
+import type { GatewayError } from '../../errors.ts'
 
 /** `{"type": "error", "error": {type, message}, "request_id"}`; facts of a refusal stand in the error. */
 export function anthropicErrorBody(error: GatewayError, exchangeId: string): string {
-  const { anthropic } = errorTable[error.code]
   return JSON.stringify({
     type: 'error',
     error: {
-      type: anthropic,
+      type: error.row.anthropic,
       message: error.message,
       ...(error.param !== undefined && { param: error.param }),
       ...error.details,
@@ -17,8 +15,8 @@ export function anthropicErrorBody(error: GatewayError, exchangeId: string): str
 }
 
 /** The event that ends a stream which was cut. */
-export function anthropicErrorEvent(code: ErrorCode, message: string, exchangeId: string): Buffer {
-  const error = { type: errorTable[code].anthropic, message }
+export function anthropicErrorEvent({ row, message }: GatewayError, exchangeId: string): Buffer {
+  const error = { type: row.anthropic, message }
   const data = JSON.stringify({ type: 'error', error, request_id: exchangeId })
   return Buffer.from(`event: error\ndata: ${data}\n\n`)
 }

@@ -1,26 +1,24 @@
-import { errorTable } from '../../errors.ts'
-import type { ErrorCode, GatewayError, GatewayErrorOptions } from '../../errors.ts'
+import type { GatewayError } from '../../errors.ts'
 
 const errorInfoType = 'type.googleapis.com/google.rpc.ErrorInfo'
 const badRequestType = 'type.googleapis.com/google.rpc.BadRequest'
 
 /** `{"error": {code, message, status, details}}`, with our code as the reason. */
 export function googleErrorBody(error: GatewayError): string {
-  return body(error.code, error.message, error.param, error.details)
+  return body(error, error.param, error.details)
 }
 
 /** SDKs test every piece of a stream for an `error`. */
-export function googleErrorEvent(code: ErrorCode, message: string): Buffer {
-  return Buffer.from(`data: ${body(code, message)}\r\n\r\n`)
+export function googleErrorEvent(error: GatewayError): Buffer {
+  return Buffer.from(`data: ${body(error)}\r\n\r\n`)
 }
 
 function body(
-  code: ErrorCode,
-  message: string,
+  { code, message, row }: GatewayError,
   param?: string,
-  details?: GatewayErrorOptions['details'],
+  details?: GatewayError['details'],
 ): string {
-  const { status, google } = errorTable[code]
+  const { status, google } = row
   // Values of ErrorInfo's metadata are strings.
   const metadata = Object.fromEntries(
     Object.entries({ ...details, ...(param !== undefined && { param }) }).map(([key, value]) => [

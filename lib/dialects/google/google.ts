@@ -16,6 +16,6 @@ export const google: Dialect = {
   jobKinds: [batchJobs, operationJobs, interactionJobs],
   requestIdHeader: 'x-request-id',
   errorBody: error => googleErrorBody(error),
-  errorEvent: (code, message) => googleErrorEvent(code, message),
+  errorEvent: error => googleErrorEvent(error),
   modelList: googleModelList,
 }

@@ -1,5 +1,4 @@
-import { errorTable } from '../../errors.ts'
-import type { ErrorCode, GatewayError } from '../../errors.ts'
+import type { GatewayError } from '../../errors.ts'
 
 interface OpenaiError {
   readonly message: string
@@ -8,22 +7,22 @@ interface OpenaiError {
   readonly code: string
 }
 
-function shape(code: ErrorCode, message: string, param: string | undefined): OpenaiError {
-  const { type, code: openaiCode } = errorTable[code].openai
-  return { message, type, param: param ?? null, code: openaiCode }
+function shape({ row, message }: GatewayError, param: string | undefined): OpenaiError {
+  const { type, code } = row.openai
+  return { message, type, param: param ?? null, code }
 }
 
 /** `{"error": {message, type, param, code}}`; facts of a refusal, such as `required`, stand beside. */
 export function openaiErrorBody(error: GatewayError): string {
-  return JSON.stringify({ error: { ...shape(error.code, error.message, error.param), ...error.details } })
+  return JSON.stringify({ error: { ...shape(error, error.param), ...error.details } })
 }
 
 /** Official SDKs raise on any data with an `error`; the responses' own error events have a name and a type. */
-export function openaiErrorEvent(code: ErrorCode, message: string, operationName?: string): Buffer {
-  const error = shape(code, message, undefined)
+export function openaiErrorEvent(cause: GatewayError, operationName?: string): Buffer {
+  const error = shape(cause, undefined)
   if (operationName?.startsWith('responses') !== true) {
     return Buffer.from(`data: ${JSON.stringify({ error })}\n\n`)
   }
-  const data = { type: 'error', code: error.code, message, param: null, error }
+  const data = { type: 'error', code: error.code, message: error.message, param: null, error }
   return Buffer.from(`event: error\ndata: ${JSON.stringify(data)}\n\n`)
 }

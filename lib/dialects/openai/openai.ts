@@ -17,6 +17,6 @@ export const openai: Dialect = {
   jobKinds: [batchJobs, videoJobs, responseJobs],
   requestIdHeader: 'x-request-id',
   errorBody: error => openaiErrorBody(error),
-  errorEvent: (code, message, _exchangeId, operationName) => openaiErrorEvent(code, message, operationName),
+  errorEvent: (error, _exchangeId, operationName) => openaiErrorEvent(error, operationName),
   modelList: openaiModelList,
 }

@@ -1,4 +1,4 @@
-import { errorTable, GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../errors.ts'
 import type { Operation, RouteMatch } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { decodeSegment } from '../route-table.ts'
@@ -8,7 +8,7 @@ import { RealtimeReader } from './realtime-reader.ts'
 
 /** The error event of the Realtime API: the session goes on after it unless it is closed. */
 function errorMessage(error: GatewayError, eventId: string): string {
-  const { type, code } = errorTable[error.code].openai
+  const { type, code } = error.row.openai
   return JSON.stringify({
     type: 'error',
     event_id: eventId,

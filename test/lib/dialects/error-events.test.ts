@@ -5,6 +5,9 @@ import { Stream as OpenaiStream } from 'openai/streaming'
 import t from 'tap'
 import { anthropic } from '../../../lib/dialects/anthropic/anthropic.ts'
 import { openai } from '../../../lib/dialects/openai/openai.ts'
+import { GatewayError } from '../../../lib/errors.ts'
+
+const brokeOff = new GatewayError('upstream_failed', 'It broke off.')
 
 function answerOf(...parts: readonly (string | Buffer)[]): Response {
   const body = Buffer.concat(parts.map(part => Buffer.from(part)))
@@ -24,7 +27,7 @@ async function raisedBy(stream: AsyncIterable<unknown>): Promise<unknown> {
 await t.test('the official OpenAI SDK raises on a stream that was cut', async t => {
   const chunk = 'data: {"choices":[{"delta":{"content":"a"}}]}\n\n'
   for (const operation of ['chat', 'completions', 'responses']) {
-    const event = openai.errorEvent('upstream_failed', 'It broke off.', 'x1', operation)
+    const event = openai.errorEvent(brokeOff, 'x1', operation)
     const stream = OpenaiStream.fromSSEResponse(answerOf(chunk, event), new AbortController())
     const error = await raisedBy(stream)
     t.ok(error instanceof OpenaiError, operation)
@@ -34,7 +37,7 @@ await t.test('the official OpenAI SDK raises on a stream that was cut', async t 
 
 await t.test('the official Anthropic SDK raises on a stream that was cut', async t => {
   const chunk = 'event: ping\ndata: {"type":"ping"}\n\n'
-  const event = anthropic.errorEvent('upstream_failed', 'It broke off.', 'x1')
+  const event = anthropic.errorEvent(brokeOff, 'x1')
   const stream = AnthropicStream.fromSSEResponse(answerOf(chunk, event), new AbortController())
   const error = await raisedBy(stream)
   t.ok(error instanceof AnthropicError)
