@@ -3,7 +3,9 @@ import type { Config } from './config/config.ts'
 import { createPlugins, givenFacts } from './create-pipeline.ts'
 import { checkOrder } from './pipeline/check-order.ts'
 import { PipelineBus } from './pipeline/events.ts'
+import type { Log } from './log.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
+import { PluginMetrics } from './plugin-metrics.ts'
 import { UpstreamPools } from './upstream/upstream-pools.ts'
 
 /** Plugins are made before anything is asked of the store: whoever does so when it is made is told. */
@@ -16,12 +18,23 @@ const absent = new Proxy(
   },
 )
 
+const silent = (): void => undefined
+const silentLog: Log = {
+  fatal: silent,
+  error: silent,
+  warn: silent,
+  info: silent,
+  debug: silent,
+  trace: silent,
+  child: () => silentLog,
+}
+
 /**
  * Makes sure that the config's plugins can work together, as a start does, and starts nothing: no store is
  * opened and nothing listens.
  * @throws PipelineOrderError
  */
-export function checkPipeline(config: Config, registry: PluginRegistry): void {
+export async function checkPipeline(config: Config, registry: PluginRegistry): Promise<void> {
   const bus = new PipelineBus((_event, error) => {
     throw error
   })
@@ -35,6 +48,8 @@ export function checkPipeline(config: Config, registry: PluginRegistry): void {
     bus,
     pools: new UpstreamPools(config),
     bodies: absent as PluginContext['bodies'],
+    log: silentLog,
+    pluginMetrics: new PluginMetrics(),
   }
-  checkOrder(createPlugins(config, context, registry), givenFacts)
+  checkOrder(await createPlugins(config, context, registry), givenFacts)
 }

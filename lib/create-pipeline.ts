@@ -5,6 +5,7 @@ import type { Fact } from './pipeline/facts.ts'
 import { errorText } from './websocket/session-call.ts'
 import type { Plugin } from './pipeline/plugin.ts'
 import { Pipeline } from './pipeline/pipeline.ts'
+import { createExternal } from './plugin-api/external-entry.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 
 /** What reading on without a client may cost. */
@@ -15,14 +16,23 @@ export const givenFacts: readonly Fact[] = ['route']
 
 /**
  * Makes the config's plugins.
- * @throws PipelineOrderError when there is none of a name, or when nothing would be charged by mistake
+ * @throws PipelineOrderError when there is none of a name, one from outside is not in order, or when nothing would be charged by mistake
  */
-export function createPlugins(config: Config, context: PluginContext, registry: PluginRegistry): Plugin[] {
-  const plugins = config.plugins.map(({ name, options }): Plugin => {
+export async function createPlugins(
+  config: Config,
+  context: PluginContext,
+  registry: PluginRegistry,
+): Promise<Plugin[]> {
+  const plugins: Plugin[] = []
+  for (const { name, options, module } of config.plugins) {
+    if (module !== undefined) {
+      plugins.push(await createExternal(name, module, options, context))
+      continue
+    }
     const entry = registry[name]
     if (entry === undefined) throw new PipelineOrderError(`There is no plugin "${name}".`)
-    return entry.create(context, options)
-  })
+    plugins.push(entry.create(context, options))
+  }
   if (!config.unmetered && !plugins.some(plugin => plugin.name === 'usage-tap')) {
     throw new PipelineOrderError(
       'Without the plugin "usage-tap" nothing is charged. Enable it, or say "unmetered: true" if that is meant.',
@@ -35,9 +45,13 @@ export function createPlugins(config: Config, context: PluginContext, registry: 
  * Makes the config's plugins and the pipeline of them.
  * @throws PipelineOrderError when they cannot work together
  */
-export function createPipeline(config: Config, context: PluginContext, registry: PluginRegistry): Pipeline {
+export async function createPipeline(
+  config: Config,
+  context: PluginContext,
+  registry: PluginRegistry,
+): Promise<Pipeline> {
   const { answerMs, answerBytesMax, stallMs } = config.limits
-  return new Pipeline(createPlugins(config, context, registry), {
+  return new Pipeline(await createPlugins(config, context, registry), {
     given: givenFacts,
     bus: context.bus,
     limits: { answer: { timeMs: answerMs, bytesMax: answerBytesMax }, drain: drainLimits, stallMs },

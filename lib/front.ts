@@ -13,6 +13,7 @@ import { Overload } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import type { Pipeline } from './pipeline/pipeline.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
+import { PluginMetrics } from './plugin-metrics.ts'
 import { GatewayServer } from './server.ts'
 import { UpstreamPools } from './upstream/upstream-pools.ts'
 
@@ -87,7 +88,8 @@ export class LocalFront implements Front {
     const folder = new SpoolFolder(spoolPath)
     const bodies = new Bodies({ ...bodyBounds(config), folder, onFileFailed: error => tell(bus, error) })
     this.#overload = overload
-    this.#parts = { ledger, keys, reports, clock, bus, pools, bodies, overload }
+    const pluginMetrics = new PluginMetrics()
+    this.#parts = { ledger, keys, reports, clock, bus, pools, bodies, overload, log, pluginMetrics }
     this.#closing = [() => folder.close(), () => pools.close(), () => overload.close()]
   }
 
@@ -121,7 +123,9 @@ export class LocalFront implements Front {
   openMetrics(): Metrics {
     const { bus, writesWaiting, droppedLogLines } = this.#options
     const openExchanges = (): number => this.#openExchanges()
-    return new Metrics(bus, { overload: this.#overload, openExchanges, writesWaiting, droppedLogLines })
+    const { pluginMetrics } = this.#parts
+    const sources = { overload: this.#overload, openExchanges, writesWaiting, droppedLogLines }
+    return new Metrics(bus, sources, pluginMetrics.registry)
   }
 
   isServing(): boolean {
@@ -152,7 +156,7 @@ async function startPipeline(config: Config, parts: Parts, plugins: PluginRegist
   await parts.ledger.recordPrices(
     [...config.models.values(), ...config.modelPatterns].flatMap(model => model.prices),
   )
-  const pipeline = createPipeline(config, { config, ...parts }, plugins)
+  const pipeline = await createPipeline(config, { config, ...parts }, plugins)
   await pipeline.start()
   return pipeline
 }

@@ -31,6 +31,7 @@ const microsPerRouble = 1_000_000
  */
 export class Metrics {
   readonly #registry = new Registry()
+  readonly #others: Registry
   readonly #exchanges = this.#counter('exchanges_total', 'Exchanges that have ended.', [
     'dialect',
     'operation',
@@ -71,7 +72,9 @@ export class Metrics {
     'hook',
   ])
 
-  constructor(bus: PipelineBus, sources: MetricSources) {
+  /** @param others shown with its own, as those of plugins are */
+  constructor(bus: PipelineBus, sources: MetricSources, others = new Registry()) {
+    this.#others = others
     collectDefaultMetrics({ register: this.#registry })
     this.#gauge('open_exchanges', 'Exchanges that run.', () => sources.openExchanges())
     this.#gauge('writes_waiting', 'Operations the writer has not been sent yet.', () =>
@@ -116,13 +119,15 @@ export class Metrics {
 
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
 
-  text(): Promise<string> {
-    return this.#registry.metrics()
+  async text(): Promise<string> {
+    const texts = await Promise.all([this.#registry.metrics(), this.#others.metrics()])
+    return texts.join('')
   }
 
   /** The same as values, to be added to those of other processes. */
-  values(): Promise<MetricValues> {
-    return this.#registry.getMetricsAsJSON()
+  async values(): Promise<MetricValues> {
+    const values = await Promise.all([this.#registry.getMetricsAsJSON(), this.#others.getMetricsAsJSON()])
+    return values.flat()
   }
 
   #onEnd(exchange: Exchange, outcome: Outcome): void {

@@ -5,9 +5,11 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { Reports } from './ledger/reports.ts'
+import type { Log } from './log.ts'
 import type { Overload } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import type { Plugin } from './pipeline/plugin.ts'
+import type { PluginMetrics } from './plugin-metrics.ts'
 import type { UpstreamPools } from './upstream/upstream-pools.ts'
 
 /** What a plugin is given when it is made. */
@@ -20,6 +22,8 @@ export interface PluginContext {
   readonly bus: PipelineBus
   readonly pools: UpstreamPools
   readonly bodies: Bodies
+  readonly log: Log
+  readonly pluginMetrics: PluginMetrics
   /** Asked before work is done for callers whose key is unknown. */
   readonly overload: Pick<Overload, 'admitUnknown'>
 }

@@ -78,16 +78,23 @@ function addressesIn(exchange: Exchange): Interest | undefined {
 const requestFor: RequestFor = (exchange, target) => ({
   method: exchange.request.method ?? 'GET',
   path: upstreamPath(exchange, target),
-  headers: upstreamHeaders(exchange.request.rawHeaders, target, addressesIn(exchange) !== undefined),
+  headers: upstreamHeaders(requestHeadersOf(exchange), target, addressesIn(exchange) !== undefined),
   body: bodyOf(target),
 })
 
 const upgradeFor: UpgradeFor = (exchange, target) => {
-  const { rawHeaders } = exchange.request
+  const rawHeaders = requestHeadersOf(exchange)
   const protocols = forwardedProtocols(rawHeaders)
   const headers = withoutHandshake(upstreamHeaders(rawHeaders, target))
   if (protocols !== undefined) headers.push('sec-websocket-protocol', protocols)
   return { path: upstreamPath(exchange, target), headers: [...headers, 'host', target.baseUrl.host] }
+}
+
+/** The client's headers, with those that plugins set in place of them. */
+function requestHeadersOf({ request: { rawHeaders }, upstreamHeaders: own }: Exchange): readonly string[] {
+  if (own === undefined) return rawHeaders
+  const kept = rawHeaders.filter((_, index) => !own.has((rawHeaders[index & ~1] as string).toLowerCase()))
+  return [...kept, ...[...own].flat()]
 }
 
 function bodyOf({ body }: Target): Buffer | Readable | null {

@@ -47,7 +47,7 @@ async function checkPlugins(config: Config, plugins: PluginRegistry): Promise<vo
     import('../pipeline/check-order.ts'),
   ])
   try {
-    checkPipeline(config, plugins)
+    await checkPipeline(config, plugins)
   } catch (error) {
     if (!(error instanceof PipelineOrderError)) throw error
     throw new ConfigError([{ file: config.file, path: 'plugins', message: error.message }])

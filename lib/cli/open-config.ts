@@ -4,12 +4,16 @@ import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
 import { loadConfig, loadModelNames, loadStoreSetting } from '../config/load-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
+import type { PluginRegistry } from '../plugin-context.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
 
-/** @throws CommandError that lists what is wrong with the configuration */
-export function openConfig(options: SharedOptions): LoadedConfig {
-  return readFrom(options, loadConfig)
+/**
+ * @param plugins the shipped ones, for a command that acts by the list of plugins
+ * @throws CommandError that lists what is wrong with the configuration
+ */
+export function openConfig(options: SharedOptions, plugins?: PluginRegistry): LoadedConfig {
+  return readFrom(options, file => loadConfig(file, plugins === undefined ? {} : { plugins }))
 }
 
 /**

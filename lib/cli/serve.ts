@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load-config.ts'
 import { needsRestart } from '../config/needs-restart.ts'
 import type { OwnedLog } from '../log.ts'
+import type { PluginRegistry } from '../plugin-context.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import type { CliContext, RunningGateway } from './context.ts'
@@ -29,7 +30,8 @@ export function addServeCommand(program: Command, context: CliContext): void {
     'serve',
     'run the gateway; SIGTERM drains it, SIGHUP reads the configuration again',
   ).action(async (options: SharedOptions) => {
-    const { config, notices } = openConfig(options)
+    const plugins = await context.loadPlugins()
+    const { config, notices } = openConfig(options, plugins)
     const { createLog } = await import('../log.ts')
     const log = createLog({ level: config.log.level })
     for (const notice of notices) log.info(notice)
@@ -54,7 +56,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
     ending.watchFailures()
     const onReload = (): void => {
       if (ending.hasBegun) return
-      reload(options, { gateway, log, running: config }).catch((error: unknown) => {
+      reload(options, { gateway, log, running: config, plugins }).catch((error: unknown) => {
         log.error({ error }, 'the configuration was not taken; the old one stays')
       })
     }
@@ -72,14 +74,18 @@ export function addServeCommand(program: Command, context: CliContext): void {
   })
 }
 
+interface Reloading {
+  readonly gateway: RunningGateway
+  readonly log: OwnedLog
+  readonly running: Config
+  readonly plugins: PluginRegistry
+}
+
 /** A configuration that is wrong changes nothing. */
-async function reload(
-  options: SharedOptions,
-  { gateway, log, running }: { gateway: RunningGateway; log: OwnedLog; running: Config },
-): Promise<void> {
+async function reload(options: SharedOptions, { gateway, log, running, plugins }: Reloading): Promise<void> {
   const file = findConfig(options.config)
   try {
-    const { config, notices } = loadConfig(file)
+    const { config, notices } = loadConfig(file, { plugins })
     const fixed = needsRestart(running, config)
     if (fixed.length > 0) throw new ConfigError(fixed)
     await gateway.reload(config)

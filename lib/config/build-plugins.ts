@@ -4,26 +4,23 @@ import type { Path } from './config-error.ts'
 import { isMapping } from './layers.ts'
 import type { Problems } from './problems.ts'
 import { configSchema, pluginEntrySchema } from './schema.ts'
-import { modelRouterOptions } from './model-router-options.ts'
-import { rateLimitOptions } from './rate-limit-options.ts'
-import { sizeLimitOptions } from './size-limit-options.ts'
-import { usageTapOptions } from './usage-tap-options.ts'
+import { findPlugin, isPath, PluginLoadError } from '../plugin-api/load-plugin.ts'
 
 /** The plugins there are, with what their options may be; absent: they take none. */
 export type KnownPlugins = Readonly<Record<string, { readonly options?: z.ZodType }>>
 
-/** The plugins that come with the gateway. */
-export const shippedPlugins: KnownPlugins = {
-  auth: {},
-  'model-router': { options: modelRouterOptions },
-  'rate-limit': { options: rateLimitOptions },
-  'size-limit': { options: sizeLimitOptions },
-  'upstream-proxy': {},
-  'usage-tap': { options: usageTapOptions },
-}
-
-/** The enabled plugins in order. Options have passed the plugin's schema. */
-export function buildPlugins(section: unknown, known: KnownPlugins, problems: Problems): PluginConfig[] {
+/**
+ * The enabled plugins in order. Options have passed the schema of shipped plugins; those from outside check theirs
+ * when they are loaded.
+ * @param known the shipped plugins; undefined for a reader that has no use for plugins, which then checks no names
+ * @param file the config file that has the list
+ */
+export function buildPlugins(
+  section: unknown,
+  known: KnownPlugins | undefined,
+  file: string,
+  problems: Problems,
+): PluginConfig[] {
   const entries = section ?? configSchema.shape.plugins.parse(undefined)
   if (!Array.isArray(entries)) {
     problems.add(['plugins'], 'must be a list of plugins')
@@ -41,19 +38,39 @@ export function buildPlugins(section: unknown, known: KnownPlugins, problems: Pr
       problems.add(path, 'must hold one plugin; give each its own item of the list')
       continue
     }
-    if (!Object.hasOwn(known, name)) {
-      problems.addUnknown(path, 'plugin', name, Object.keys(known))
-      continue
-    }
+    const isShipped = !isPath(name) && (known === undefined || Object.hasOwn(known, name))
+    const module = isShipped ? undefined : externalModule(name, known, file, path, problems)
+    if (!isShipped && module === undefined) continue
     if (seen.has(name)) problems.add(path, `"${name}" is in the list twice`)
     seen.add(name)
     const written = typeof entry === 'string' ? {} : (entry[name] ?? {})
     const { enabled = true, ...options } = written
     if (typeof enabled !== 'boolean') problems.add([...path, name, 'enabled'], 'must be true or false')
-    const parsed = parseOptions(options, known[name]?.options, [...path, name], problems)
-    if (enabled !== false) plugins.push({ name, options: parsed })
+    if (enabled === false) continue
+    const isChecked = isShipped && known !== undefined
+    const checked = isChecked ? parseOptions(options, known[name]?.options, [...path, name], problems) : options
+    plugins.push({ name, options: checked, ...(module !== undefined && { module }) })
   }
   return plugins
+}
+
+/** Where a plugin from outside is; undefined when there is none, which is among the problems then. */
+function externalModule(
+  name: string,
+  known: KnownPlugins | undefined,
+  file: string,
+  path: Path,
+  problems: Problems,
+): string | undefined {
+  try {
+    return findPlugin(name, file)
+  } catch (error) {
+    if (!(error instanceof PluginLoadError)) throw error
+    // A name of one word is rather a shipped plugin's, mistyped.
+    if (/^[\w-]+$/.test(name)) problems.addUnknown(path, 'plugin', name, Object.keys(known ?? {}))
+    else problems.add(path, error.message)
+    return undefined
+  }
 }
 
 function parseOptions(

@@ -89,7 +89,10 @@ export interface ModelConfig {
 
 /** An enabled plugin with its options, which have passed its schema. */
 export interface PluginConfig {
+  /** As it is written: a shipped plugin's name, a path or a package. */
   readonly name: string
+  /** Of a plugin from outside: the address of its file, which changes with its content. */
+  readonly module?: string
   readonly options: Readonly<Record<string, unknown>>
 }
 

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, resolve, sep } from 'node:path'
 import { buildAccountArea } from './build-account-area.ts'
 import { buildModels } from './build-models.ts'
-import { buildPlugins, shippedPlugins } from './build-plugins.ts'
+import { buildPlugins } from './build-plugins.ts'
 import type { KnownPlugins } from './build-plugins.ts'
 import { buildProviders } from './build-providers.ts'
 import { buildSeller } from './build-seller.ts'
@@ -23,7 +23,7 @@ import type { ConfigKey, Settings } from './schema.ts'
 /** What a config is read with; as the process has it unless said. */
 export interface LoadConfigOptions {
   readonly env?: Environment
-  /** The plugins there are, with the schemas of their options. */
+  /** The shipped plugins, with the schemas of their options; absent: the list of plugins is not checked. */
   readonly plugins?: KnownPlugins
 }
 
@@ -58,7 +58,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   const providerNames = Object.keys(isMapping(value['providers']) ? value['providers'] : {})
   const usdRub = settings.prices?.usdRub ?? '1'
   const models = buildModels(value['models'], { providerNames, usdRub, problems })
-  const plugins = buildPlugins(value['plugins'], options.plugins ?? shippedPlugins, problems)
+  const plugins = buildPlugins(value['plugins'], options.plugins, fileOf(problems, 'plugins'), problems)
   checkDefaultProviders(settings, providers, providerNames, problems)
   const tls =
     settings.tls === null

@@ -5,8 +5,8 @@ import type { Plugin } from './plugin.ts'
 export class PipelineOrderError extends Error {
   readonly code = 'PIPELINE_ORDER'
 
-  constructor(message: string) {
-    super(message)
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
     this.name = 'PipelineOrderError'
   }
 }

@@ -9,7 +9,7 @@ export interface PipelineEvents {
   'exchange-start': (exchange: Exchange) => void
   'response-start': (exchange: Exchange, head: ResponseHead) => void
   'exchange-end': (exchange: Exchange, outcome: Outcome) => void
-  'plugin-error': (plugin: string, hook: string, error: unknown, exchange: Exchange) => void
+  'plugin-error': (plugin: string, hook: string, error: unknown, exchange: Pick<Exchange, 'id'>) => void
   /** One of several attempts at an upstream, when it is known what became of it. */
   'upstream-attempt': (exchange: Exchange, attempt: Readonly<Record<string, unknown>>) => void
   /** A turn of a session was charged. */
@@ -27,7 +27,8 @@ export class PipelineBus {
     this.#onListenerError = onListenerError
   }
 
-  on<E extends keyof PipelineEvents>(event: E, listener: PipelineEvents[E]): void {
+  /** @returns what ends the listening */
+  on<E extends keyof PipelineEvents>(event: E, listener: PipelineEvents[E]): () => void {
     const guarded = (...values: unknown[]): void => {
       try {
         ;(listener as (...values: unknown[]) => void)(...values)
@@ -36,6 +37,7 @@ export class PipelineBus {
       }
     }
     this.#emitter.on(event, guarded)
+    return () => void this.#emitter.off(event, guarded)
   }
 
   emit<E extends keyof PipelineEvents>(event: E, ...values: Parameters<PipelineEvents[E]>): void {

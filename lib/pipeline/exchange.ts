@@ -68,6 +68,8 @@ export class Exchange {
   rewriter: AnswerRewriter | undefined
   /** Headers of ours that the answer carries beside the upstream's; flat. */
   readonly extraHeaders: string[] = []
+  /** Headers, by their names in lower case, that the provider gets in place of the client's; undefined: none. */
+  upstreamHeaders: Map<string, string> | undefined
   /** Whether to stop or to read on to the usage when the client leaves; set with the upstream. */
   onClientLeft: 'abort' | 'drain' = 'abort'
   /** Says when the answer's last event was seen: a client that leaves then has it all. */

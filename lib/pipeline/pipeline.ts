@@ -100,6 +100,9 @@ export class Pipeline implements RelaySteps, SessionSteps {
         if (relay.cutReason !== undefined) throw relay.cutReason
       }
       relay.open()
+      if (exchange.localAnswer === undefined) {
+        for (const plugin of this.#plugins) plugin.onUpstreamRequest?.(exchange)
+      }
       forward()
     } catch (error) {
       if (exchange.hasClientLeft) relay.abandon()

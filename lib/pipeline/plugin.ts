@@ -85,6 +85,9 @@ export interface Plugin {
    */
   onRequest?(exchange: Exchange): Promise<void> | void
 
+  /** All gates have let the exchange pass, and it is about to be forwarded. A throw refuses it. */
+  onUpstreamRequest?(exchange: Exchange): void
+
   /** The one exclusive hook: exactly one plugin sends the request and pushes the answer into the sink. */
   forward?(exchange: Exchange, sink: AnswerSink): UpstreamControls
 

@@ -58,6 +58,9 @@ export class Relay implements AnswerSink, AnswerFlow {
   #readableBytes = Number.POSITIVE_INFINITY
   /** Why the answer is to be cut where its next event ends. */
   #partingReason: Error | undefined
+  #isFeeding = false
+  /** Why a tap had the answer cut while the taps were fed. */
+  #tapReason: Error | undefined
   /** Why the exchange is to end as soon as the gate at work is done. */
   cutReason: Error | undefined
 
@@ -97,7 +100,10 @@ export class Relay implements AnswerSink, AnswerFlow {
 
   onData(chunk: Buffer): void {
     if (this.#phase !== 'relaying') return
+    this.#isFeeding = true
     for (const tap of this.#taps) this.#feed(tap, chunk)
+    this.#isFeeding = false
+    if (this.#tapReason !== undefined) this.cutAtEvent(this.#tapReason)
     this.#readableBytes -= chunk.length
     if (this.#readableBytes < 0) this.cutAtEvent(new Error('The answer was too long.'))
     if (this.#phase !== 'relaying') return
@@ -143,6 +149,11 @@ export class Relay implements AnswerSink, AnswerFlow {
   /** Cuts the answer where its client can be told why: between two events, which are not long. */
   cutAtEvent(reason: Error): void {
     if (this.#phase !== 'relaying' || this.#hasUpstreamEnded) return
+    // Every tap sees what the provider has sent, the one that reads the usage too.
+    if (this.#isFeeding) {
+      this.#tapReason ??= reason
+      return
+    }
     const isTold = !this.exchange.hasClientLeft && this.exchange.cutNotice !== undefined
     if (!isTold || this.#partingReason !== undefined || this.#writer.isAtEventBoundary) this.cut(reason)
     else {

@@ -4,12 +4,13 @@ import { ConfigError } from '../../../lib/config/config-error.ts'
 import type { ConfigProblem } from '../../../lib/config/config-error.ts'
 import { loadConfig } from '../../../lib/config/load-config.ts'
 import type { LoadConfigOptions, LoadedConfig } from '../../../lib/config/load-config.ts'
+import { plugins } from '../../../plugins/index.ts'
 
 /** Writes files into a folder and loads its gateway.yaml. */
 export function loadFiles(
   folder: string,
   files: Readonly<Record<string, string>>,
-  options: LoadConfigOptions = { env: {} },
+  options: LoadConfigOptions = { env: {}, plugins },
 ): LoadedConfig {
   for (const [name, text] of Object.entries(files)) {
     const file = join(folder, name)

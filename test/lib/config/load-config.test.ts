@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { loadConfig } from '../../../lib/config/load-config.ts'
+import { plugins } from '../../../plugins/index.ts'
 import { loadFiles } from './config-files.ts'
 
 const shipped = join(import.meta.dirname, '../../../config/gateway.yaml')
@@ -89,7 +90,7 @@ log: { level: debug }
 unmetered: true
 `,
     },
-    { env: { PORT: '0', ANTHROPIC_API_KEY: 'sk-ant\n' } },
+    { env: { PORT: '0', ANTHROPIC_API_KEY: 'sk-ant\n' }, plugins },
   )
 
   t.same(config.listen, { host: '0.0.0.0', port: 0 })

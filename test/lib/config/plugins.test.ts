@@ -1,14 +1,6 @@
 import t from 'tap'
-import { shippedPlugins } from '../../../lib/config/build-plugins.ts'
 import { plugins } from '../../../plugins/index.ts'
-import { loadFiles } from './config-files.ts'
-
-await t.test('the config knows the plugins that there are, with the schemas of their options', async t => {
-  t.same(Object.keys(shippedPlugins).sort(), Object.keys(plugins).sort())
-  for (const [name, { options }] of Object.entries(plugins)) {
-    t.equal(shippedPlugins[name]?.options, options, name)
-  }
-})
+import { loadFiles, problemsOf } from './config-files.ts'
 
 await t.test('plugins keep the order of the list, and those switched off are gone', async t => {
   const { config } = loadFiles(t.testdir(), {
@@ -32,8 +24,29 @@ await t.test('options that have passed the schema pass it again, unchanged', asy
   t.same(plugins['size-limit']?.options?.parse(sizeLimit?.options), sizeLimit?.options)
 })
 
-await t.test('another list of plugins can be given', async t => {
-  const yaml = { 'gateway.yaml': 'plugins: [mine]' }
+await t.test('a plugin from outside is named by a path from its config, or by its package', async t => {
+  const { config } = loadFiles(t.testdir(), {
+    'gateway.yaml': 'include: [more/plugins.yaml]',
+    'more/plugins.yaml': 'plugins: [auth, { ./own.ts: { words: [a] } }, "@acme/guard"]',
+    'more/own.ts': 'export const own = {}',
+    'node_modules/@acme/guard/package.json': '{ "exports": "./guard.js" }',
+    'node_modules/@acme/guard/guard.js': '',
+  })
 
-  t.match(loadFiles(t.testdir(), yaml, { env: {}, plugins: { mine: {} } }).config.plugins, [{ name: 'mine' }])
+  const [auth, own, guard] = config.plugins
+  t.equal(auth?.module, undefined)
+  t.match(own, { name: './own.ts', options: { words: ['a'] }, module: /^file:.*more\/own\.ts\?version=/ })
+  t.match(guard, { name: '@acme/guard', options: {}, module: /guard\.js\?version=/ })
+})
+
+await t.test('a plugin that is not there is a problem of the list, with the nearest shipped name', async t => {
+  const problems = problemsOf(t.testdir(), {
+    'gateway.yaml': 'plugins: [auht, ./own.ts, "@acme/guard"]',
+  })
+
+  t.match(problems, [
+    { path: 'plugins[0]', message: /unknown plugin "auht"/, nearest: 'auth' },
+    { path: 'plugins[1]', message: /there is no file .*own\.ts/ },
+    { path: 'plugins[2]', message: /the package "@acme\/guard" is not installed beside / },
+  ])
 })

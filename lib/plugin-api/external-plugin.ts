@@ -1,0 +1,211 @@
+import { GatewayError } from '../errors.ts'
+import { headerValue } from '../http/headers.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { Fact } from '../pipeline/facts.ts'
+import type { Outcome } from '../pipeline/outcome.ts'
+import type { Plugin, ResponseHead, SessionTap, Tap } from '../pipeline/plugin.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
+import { DecodedUpload } from '../uploads/decoded-upload.ts'
+import { ExternalExchange, pipelineFact, shownHeader, upstreamRequest } from './external-exchange.ts'
+import type { PluginCharge, PluginDefinition, PluginHooks, PluginOutcome, TextReader } from './plugin-api.ts'
+import { exchangeCharge, isFirstToTell, jobCharge } from './plugin-charge.ts'
+import { readBodyText } from './read-body-text.ts'
+import { ResponseTap } from './response-tap.ts'
+import { TextPieces } from './text-pieces.ts'
+
+/** A gate that never ends would keep its client and its exchange for ever. */
+const gateMs = 30_000
+
+type Hooks = PluginHooks<ExternalExchange>
+
+/**
+ * A plugin from outside as a stage of the pipeline. It gets views and copies in place of what the gateway works
+ * with, and whatever it does wrong bears its name.
+ */
+export class ExternalPlugin implements Plugin {
+  readonly name: string
+  readonly needs: readonly Fact[]
+  readonly provides: readonly Fact[]
+  readonly #hooks: Hooks
+  readonly #bus: PipelineBus
+  readonly #views = new WeakMap<Exchange, ExternalExchange>()
+  readonly #taps = new WeakMap<Exchange, ResponseTap>()
+  readonly #unsubscribe: (() => void)[] = []
+
+  constructor({ name, needs = [], provides = [] }: PluginDefinition, hooks: Hooks, bus: PipelineBus) {
+    this.name = name
+    // The text of a request is there when its body has been received.
+    const ofText: Fact[] = hooks.onRequestText === undefined ? [] : ['request']
+    this.needs = [...needs.map(pipelineFact), ...ofText]
+    this.provides = provides.map(pipelineFact)
+    this.#hooks = hooks
+    this.#bus = bus
+  }
+
+  async start(): Promise<void> {
+    await this.#call('start', () => this.#hooks.start?.())
+    if (this.#hooks.onCharge === undefined) return
+    this.#unsubscribe.push(
+      this.#bus.on('session-charge', (exchange, sequence, charged) => {
+        // After a reload the sessions of before are those of the plugin of before.
+        if (this.#views.has(exchange)) this.#tellCharge(exchangeCharge(exchange, sequence, charged))
+      }),
+      this.#bus.on('job-end', end => {
+        const charge = jobCharge(end)
+        if (charge !== undefined && isFirstToTell(end, this.name)) this.#tellCharge(charge)
+      }),
+    )
+  }
+
+  async stop(): Promise<void> {
+    for (const end of this.#unsubscribe) end()
+    await this.#call('stop', () => this.#hooks.stop?.())
+  }
+
+  async onRequest(exchange: Exchange): Promise<void> {
+    const view = this.#view(exchange)
+    await this.#call('onRequest', () => inTime(this.#hooks.onRequest?.(view)))
+    if (this.#hooks.onRequestText !== undefined) await this.#readRequest(exchange)
+  }
+
+  onUpstreamRequest(exchange: Exchange): void {
+    try {
+      this.#hooks.onUpstreamRequest?.(this.#view(exchange), upstreamRequest(exchange))
+    } catch (error) {
+      if (error instanceof GatewayError) throw error
+      this.#report('onUpstreamRequest', error, exchange.id)
+    }
+  }
+
+  onResponse(exchange: Exchange, { status, headers }: ResponseHead): Tap | undefined {
+    const response = { status, header: (name: string) => shownHeader(headers, name) }
+    const tap = this.#hooks.onResponse?.(this.#view(exchange), response)
+    if (tap === undefined || tap === null) return undefined
+    if (typeof tap !== 'object') throw new TypeError('It returned something that is no tap.')
+    const watching = new ResponseTap(tap, headerValue(headers, 'content-encoding') ?? '', error =>
+      this.#report('tap', error, exchange.id),
+    )
+    this.#taps.set(exchange, watching)
+    return watching
+  }
+
+  onSession(exchange: Exchange): SessionTap | undefined {
+    if (this.#hooks.onRequestText === undefined) return undefined
+    return {
+      isBusy: false,
+      endReason: undefined,
+      windUp: () => undefined,
+      onProviderMessage: () => undefined,
+      onClientMessage: async data => {
+        await this.#readText(exchange, async text => text.push(data))
+        return undefined
+      },
+    }
+  }
+
+  async onEnd(exchange: Exchange, outcome: Outcome): Promise<void> {
+    const charged = exchange.find('charged')
+    if (charged !== undefined) this.#tellCharge(exchangeCharge(exchange, 0, charged))
+    await this.#taps.get(exchange)?.end()
+    await this.#hooks.onEnd?.(this.#view(exchange), shownOutcome(exchange, outcome))
+  }
+
+  #view(exchange: Exchange): ExternalExchange {
+    const known = this.#views.get(exchange)
+    if (known !== undefined) return known
+    const view = new ExternalExchange(exchange)
+    this.#views.set(exchange, view)
+    return view
+  }
+
+  /** Has all of a body read, or has it read as it passes where it is not held. */
+  async #readRequest(exchange: Exchange): Promise<void> {
+    const content = exchange.find('content')
+    if (content !== undefined && content.length > 0) {
+      await this.#readText(exchange, text => readBodyText(content, exchange.get('request').media, text))
+    }
+    const upload = exchange.find('upload')
+    const reader = upload && this.#reader(exchange)
+    if (upload === undefined || reader === undefined) return
+    const text = new TextPieces(piece => reader.onText(piece))
+    const watcher = {
+      facts: undefined,
+      abort: () => undefined,
+      onData: (chunk: Buffer) => this.#call('onRequestText', async () => text.push(chunk)),
+      onEnd: () => this.#call('onRequestText', () => finish(text, reader)),
+    }
+    const encoding = headerValue(exchange.request.rawHeaders, 'content-encoding') ?? 'identity'
+    // What cannot be read is refused: a guard that sees nothing would let everything pass.
+    const isPlain = encoding.trim().toLowerCase() === 'identity'
+    upload.watch(
+      isPlain ? watcher : new DecodedUpload({ encoding, length: upload.length, mustBeRead: true }, watcher),
+    )
+  }
+
+  async #readText(exchange: Exchange, fill: (text: TextPieces) => Promise<void>): Promise<void> {
+    const reader = this.#reader(exchange)
+    if (reader === undefined) return
+    await this.#call('onRequestText', async () => {
+      const text = new TextPieces(piece => reader.onText(piece))
+      await fill(text)
+      await finish(text, reader)
+    })
+  }
+
+  #reader(exchange: Exchange): TextReader | undefined {
+    try {
+      return this.#hooks.onRequestText?.(this.#view(exchange))
+    } catch (error) {
+      throw this.#named('onRequestText', error)
+    }
+  }
+
+  /** @throws GatewayError as the plugin threw it; an Error with its name for everything else */
+  async #call(hook: string, act: () => void | Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      throw this.#named(hook, error)
+    }
+  }
+
+  #named(hook: string, error: unknown): Error {
+    if (error instanceof GatewayError) return error
+    const text = error instanceof Error ? error.message : String(error)
+    return new Error(`The plugin "${this.name}" failed in ${hook}: ${text}`, { cause: error })
+  }
+
+  #tellCharge(charge: PluginCharge): void {
+    if (this.#hooks.onCharge === undefined) return
+    this.#call('onCharge', () => this.#hooks.onCharge?.(charge)).catch((error: unknown) =>
+      this.#report('onCharge', error, charge.requestId),
+    )
+  }
+
+  #report(hook: string, error: unknown, requestId: string): void {
+    this.#bus.emit('plugin-error', this.name, hook, error, { id: requestId })
+  }
+}
+
+async function finish(text: TextPieces, reader: TextReader): Promise<void> {
+  text.end()
+  await inTime(reader.onEnd?.())
+}
+
+async function inTime(pending: void | Promise<void>): Promise<void> {
+  if (!(pending instanceof Promise)) return
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`It took longer than ${gateMs / 1000} seconds.`)), gateMs)
+  })
+  await Promise.race([pending, late]).finally(() => clearTimeout(timer))
+}
+
+function shownOutcome({ response }: Exchange, outcome: Outcome): PluginOutcome {
+  const error = 'error' in outcome ? outcome.error : undefined
+  return {
+    kind: outcome.kind,
+    status: response.headersSent ? response.statusCode : undefined,
+    code: error === undefined ? undefined : error instanceof GatewayError ? error.code : 'internal',
+  }
+}
