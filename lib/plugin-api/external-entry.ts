@@ -24,7 +24,7 @@ export async function createExternal(
   try {
     const definition = await loadPlugin(address)
     const checked = await checkedOptions(definition.options, options)
-    const hooks = definition.create(contextOf(definition, context), checked as Record<string, never>)
+    const hooks = definition.create(contextOf(definition, context), checked)
     checkHooks(definition.name, hooks)
     return new ExternalPlugin(definition, hooks, context.bus)
   } catch (cause) {
