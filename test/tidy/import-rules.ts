@@ -12,6 +12,8 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   pino: ['lib/log.ts'],
   'prom-client': ['lib/metrics.ts', 'lib/plugin-metrics.ts'],
   '@standard-schema/spec': ['lib/plugin-api/'],
+  // What a config names.
+  '(computed)': ['lib/plugin-api/load-plugin.ts'],
   eventemitter3: ['lib/pipeline/events.ts'],
   zod: ['lib/account-area/', 'lib/config/', 'lib/control/', 'lib/plugin-context.ts'],
   hono: ['lib/account-area/'],

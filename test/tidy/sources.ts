@@ -89,7 +89,7 @@ function readSource(root: string, file: SourceFile): Source {
 }
 
 function readImport(root: string, from: string, specifier: Node, line: number): Source['imports'][number] {
-  const text = isStringLiteral(specifier) ? specifier.text : specifier.getText()
+  const text = isStringLiteral(specifier) ? specifier.text : '(computed)'
   if (!text.startsWith('.')) return { to: text, isRelative: false, isTypeOnly: false, line }
   const to = relative(root, resolve(dirname(from), text)).replaceAll(sep, '/')
   return { to, isRelative: true, isTypeOnly: false, line }
