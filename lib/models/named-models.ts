@@ -61,7 +61,7 @@ function resolveNamed(
     return namedModel(exchange, { ...route, providerName }, plain, directory)
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    throw new GatewayError(error.code, `${at}: ${error.message}`, { cause: error, param: at })
+    throw new GatewayError(error, `${at}: ${error.message}`, { cause: error, param: at })
   }
 }
 
