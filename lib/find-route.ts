@@ -1,11 +1,13 @@
 import type { ProviderConfig } from './config/config.ts'
 import { anthropic } from './dialects/anthropic/anthropic.ts'
-import type { Dialect, DialectName, RouteMatch } from './dialects/dialect.ts'
+import type { Dialect, DialectName, Operation, RouteMatch } from './dialects/dialect.ts'
 import { google } from './dialects/google/google.ts'
+import { decodeSegment } from './dialects/route-table.ts'
 import { matchLive } from './dialects/google/live-route.ts'
 import { openai } from './dialects/openai/openai.ts'
 import { GatewayError } from './errors.ts'
 import type { Route } from './exchange-facts.ts'
+import { refusalOfUnknown } from './forwarded-operations.ts'
 import { headerValue } from './http/headers.ts'
 import { isKnownOtherwise, pathOfDialect } from './is-known-otherwise.ts'
 import { isOwnPath, matchOwn } from './own-endpoints/match-own.ts'
@@ -224,8 +226,20 @@ function matchOrForward(
     if (!(error instanceof GatewayError) || error.code !== 'route_not_found') throw error
     const rest = target.slice(prefix.length)
     if (isKnownOtherwise(provider, dialects, dialect, method, rest)) throw error
-    return { operation: dialect.generic, upstreamPath: rest }
+    return { ...modelInPath(rest), operation: forwarded(provider, dialect, rest), upstreamPath: rest }
   }
+}
+
+/** Nobody knows what an unknown operation costs, so only those that are listed are forwarded. */
+function forwarded(provider: ProviderConfig, dialect: Dialect, rest: string): Operation {
+  const reason = refusalOfUnknown(provider, rest)
+  return reason === undefined ? dialect.generic : { ...dialect.generic, unsupported: reason }
+}
+
+/** `/models/NAME:method`: the provider may go by it, whatever the body names. */
+function modelInPath(rest: string): { readonly pathModel?: string } {
+  const [, name] = /\/models\/([^/:?]+)/.exec(rest) ?? []
+  return name === undefined ? {} : { pathModel: decodeSegment(name) }
 }
 
 function isAnthropicClient(rawHeaders: readonly string[]): boolean {

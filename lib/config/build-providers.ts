@@ -77,6 +77,7 @@ function buildProvider(
     egress: buildEgress(name, input, { isOff, dialects }, context),
     streamUsage: input.streamUsage ?? base?.streamUsage ?? 'as-sent',
     onClientLeft: input.onClientLeft ?? base?.onClientLeft ?? 'abort',
+    operations: input.operations ?? base?.operations ?? [],
     timeouts,
     failover: laidOver(defaultFailover, input.failover),
     limits: laidOver(defaultLimits, input.limits),

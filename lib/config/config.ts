@@ -62,6 +62,8 @@ export interface ProviderConfig {
   readonly egress: readonly EgressChoice[]
   readonly streamUsage: 'inject' | 'as-sent'
   readonly onClientLeft: 'abort' | 'drain'
+  /** Paths below its base URLs that no dialect knows and that are forwarded all the same. */
+  readonly operations: readonly string[]
   readonly timeouts: ProviderTimeouts
   readonly failover: Failover
   readonly limits: ProviderLimits

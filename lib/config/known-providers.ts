@@ -5,6 +5,8 @@ export interface KnownProvider {
   readonly dialects: Readonly<{ [D in DialectName]?: string }>
   readonly streamUsage: 'inject' | 'as-sent'
   readonly onClientLeft: 'abort' | 'drain'
+  /** What it generates beside the operations of its dialects, below their base URLs. */
+  readonly operations?: readonly string[]
 }
 
 type Behaviour = Partial<Omit<KnownProvider, 'dialects'>>
@@ -42,7 +44,10 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
       inject,
     ),
   ],
-  ['mistral', known({ openai: 'https://api.mistral.ai/v1' }, drain)],
+  [
+    'mistral',
+    known({ openai: 'https://api.mistral.ai/v1' }, { ...drain, operations: ['/fim/completions', '/ocr'] }),
+  ],
   ['xai', known({ openai: 'https://api.x.ai/v1' }, inject)],
   ['groq', known({ openai: 'https://api.groq.com/openai/v1' }, drain)],
   [

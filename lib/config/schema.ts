@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { accountAreaSchema } from './account-area-schema.ts'
+import { isControlPlane } from './control-plane.ts'
 import { modelSchema } from './model-schema.ts'
 import {
   addressRange,
@@ -19,6 +20,13 @@ import { sellerSchema } from './seller-schema.ts'
 
 const dialect = z.strictObject({ baseUrl })
 
+const operation = z
+  .string()
+  .regex(/^\/(?:[\w.~:@/-]+(?:\/\*)?|\*)$/, 'must be a path such as /fim/completions, or /things/* for all below it')
+  .refine(
+    path => !path.endsWith('*') || !isControlPlane(path),
+    "covers what belongs to your account at the provider (keys, people, machines, bills), which no pattern may",
+  )
 const credentialText = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
 const weight = integer(1, 1_000_000).optional().meta({ description: 'Its share beside the others; 1 unless said.' })
 const timeouts = z.strictObject({
@@ -75,6 +83,13 @@ export const providerSchema = z.strictObject({
   onClientLeft: z.enum(['abort', 'drain']).optional().meta({
     description: 'abort: the provider is left too. drain: its answer is read on for the usage.',
   }),
+  operations: z
+    .array(operation)
+    .optional()
+    .meta({
+      description:
+        'Paths below its base URL, such as /fim/completions, that are forwarded though no wire format knows them; /things/* covers those below. All others are refused.',
+    }),
   timeouts: timeouts.optional(),
   failover: z
     .strictObject({

@@ -72,21 +72,3 @@ function unpriced({ name, at }: NamedModel): GatewayError {
     { param: at },
   )
 }
-
-/**
- * A provider may go by the model in the path or by that in the body, so they must be one.
- * @throws GatewayError body_invalid
- */
-export function requireSameModels(
-  { sameModels = [] }: Pick<RequestFacts, 'sameModels'>,
-  model: ResolvedModel | undefined,
-): void {
-  for (const { name, at } of sameModels) {
-    if (name.replace(/^models\//, '') === model?.upstreamName) continue
-    throw new GatewayError(
-      'body_invalid',
-      `${at}: The body names the model "${name}", and the request goes to "${model?.upstreamName ?? ''}". Leave it out of the body, or name the same.`,
-      { param: at },
-    )
-  }
-}

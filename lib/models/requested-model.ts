@@ -32,11 +32,32 @@ export function requestedModel(
     throw new GatewayError('body_invalid', 'The request names no model. Send "model".', { param: 'model' })
   }
   const model = namedModel(exchange, route, name, directory)
+  requireOneModel(route, facts, model)
   const providerName = route.providerName ?? model.entry.providers[0]
   for (const other of facts.otherModels ?? []) {
     requireSameEntry(model, namedModel(exchange, { ...route, providerName }, other, directory))
   }
   return model
+}
+
+/**
+ * A provider may go by the model in the path or by that in the body, so they must be one.
+ * @throws GatewayError body_invalid
+ */
+function requireOneModel({ match }: Route, facts: RequestFacts, model: ResolvedModel): void {
+  const again = facts.sameModels ?? []
+  const named =
+    match.pathModel === undefined || facts.model === undefined
+      ? again
+      : [...again, { name: facts.model, at: 'model' }]
+  for (const { name, at } of named) {
+    if (name.replace(/^models\//, '') === model.upstreamName) continue
+    throw new GatewayError(
+      'body_invalid',
+      `${at}: The body names the model "${name}", and the request goes to "${model.upstreamName}". Leave it out of the body, or name the same.`,
+      { param: at },
+    )
+  }
 }
 
 /** Which of them answers is the provider's choice, and may be the client's: they must have one price. */

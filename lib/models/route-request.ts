@@ -12,7 +12,7 @@ import { factsOfSource } from './job-source.ts'
 import { keptContext } from './kept-context.ts'
 import type { ChosenProvider } from './choose-provider.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
-import { priceNamedModels, requireSameModels, type NamedPrice } from './named-models.ts'
+import { priceNamedModels, type NamedPrice } from './named-models.ts'
 import { planBatch, type BatchPlan } from './plan-batch.ts'
 import { requestedModel } from './requested-model.ts'
 import { routeProvider, type ProviderRoute } from './route-provider.ts'
@@ -104,7 +104,6 @@ function modelled(
   facts: RequestFacts,
 ): ModelledRequest {
   const model = requestedModel(exchange, route, facts, directory)
-  requireSameModels(facts, model)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
   const naming = { exchange, route, directory, isUnpriced: price === undefined }
   const named = priceNamedModels(naming, facts, model)

@@ -32,7 +32,7 @@ async function start(t: Test, rub: number) {
   const gateway = await startTestGateway(t, {
     rub,
     config: {
-      providers: { somebody: { credentials: ['c'], dialects } },
+      providers: { somebody: { credentials: ['c'], dialects, operations: ['/things'] } },
       models: { m: { provider: 'somebody', ...price }, 'gpt-9': { provider: 'somebody', ...price } },
     },
   })

@@ -11,7 +11,11 @@ async function start(t: Test, isolation: 'strict' | 'off') {
     config: {
       isolation,
       providers: {
-        somebody: { credentials: ['c'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } },
+        somebody: {
+          credentials: ['c'],
+          dialects: { openai: { baseUrl: `${upstream.origin}/v1` } },
+          operations: ['/things', '/things/*', '/account'],
+        },
       },
       models: {
         'some-model': { provider: 'somebody', rubPerMillion: { input: '1', output: '1' } },
