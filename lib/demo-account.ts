@@ -1,8 +1,23 @@
+import { randomBytes } from 'node:crypto'
 import type { Accounts } from './accounts/accounts.ts'
+import type { UserRows } from './accounts/user-rows.ts'
+import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 
 /** The demo account's money: 100 roubles. */
 const balanceMicros = 100_000_000
+
+/** Where a gateway that is tried runs, and what opens it. */
+export interface Demo {
+  readonly url: string
+  readonly adminUrl: string | undefined
+  readonly accountAreaUrl: string | undefined
+  /** For the sandbox's models; shown this once. */
+  readonly key: string
+  readonly email: string
+  /** Of the account area; absent where there is none. */
+  readonly password: string | undefined
+}
 
 /**
  * Whether the gateway was started to be tried: its store is new, and only the sandbox can answer.
@@ -12,16 +27,60 @@ export function isFirstTry(config: Config, isNewStore: boolean): boolean {
   return isNewStore && served.length > 0 && served.every(provider => provider.kind === 'sandbox')
 }
 
-/** Makes an account with money and a key for the sandbox's models. Answers the key, which is shown once. */
-export async function createDemoAccount(accounts: Accounts): Promise<string> {
-  const { id } = await accounts.createAccount({ email: 'demo@sandbox.invalid', name: 'Demo' })
-  await accounts.credit({ accountId: id, amountMicros: balanceMicros, reason: 'demo balance' })
-  const { key } = await accounts.createKey({ accountId: id, name: 'demo', models: ['sandbox*'] })
-  return key
+/** Makes an account with money and a key for the sandbox's models and, where there are pages, somebody to sign in. */
+export async function createDemoAccount(
+  { accounts, users }: { readonly accounts: Accounts; readonly users: UserRows },
+  clock: Clock,
+  hasPages: boolean,
+): Promise<Pick<Demo, 'key' | 'email' | 'password'>> {
+  const email = 'demo@sandbox.invalid'
+  const password = hasPages ? randomBytes(9).toString('base64url') : undefined
+  const accountId =
+    password === undefined
+      ? (await accounts.createAccount({ email, name: 'Demo' })).id
+      : await createDemoUser(users, clock, email, password)
+  await accounts.credit({ accountId, amountMicros: balanceMicros, reason: 'demo balance' })
+  const { key } = await accounts.createKey({ accountId, name: 'demo', models: ['sandbox*'] })
+  return { key, email, password }
 }
 
-/** The command that tries the gateway, on one line. */
-export function demoCommand(url: string, key: string): string {
-  const body = JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] })
-  return `curl ${url}/v1/chat/completions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'`
+async function createDemoUser(
+  users: UserRows,
+  clock: Clock,
+  email: string,
+  password: string,
+): Promise<string> {
+  const { createConfirmedUser } = await import('./account-area/sign-in/create-confirmed-user.ts')
+  const userId = await createConfirmedUser(users, clock, { email, password })
+  const [membership] = await users.memberships(userId)
+  if (membership === undefined) throw new Error(`the user ${userId} was made without an account`)
+  return membership.accountId
+}
+
+/** What a terminal shows of a gateway that is tried. One line begins with `curl`: it can be pasted as it is. */
+export function demoScreen({ url, adminUrl, accountAreaUrl, key, email, password }: Demo): string {
+  const message = { role: 'user', content: 'Hello' }
+  const model = 'sandbox-chat'
+  const curl = (path: string, header: string, body: object): string =>
+    `curl ${url}${path} -H '${header}' -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
+  const bearer = `Authorization: Bearer ${key}`
+  const lines = [
+    '',
+    `  API           ${url}   the base URL of SDKs: ${url}/v1 for OpenAI's, ${url} for Anthropic's and Google's`,
+    ...(accountAreaUrl === undefined
+      ? []
+      : [`  Account area  ${accountAreaUrl}   sign in as ${email} with the password ${password}`]),
+    ...(adminUrl === undefined ? [] : [`  Metrics       ${adminUrl}/metrics`]),
+    `  Key           ${key}   100 roubles for the sandbox's models, which answer by themselves; shown this once`,
+    '',
+    "Try it in OpenAI's format,",
+    curl('/v1/chat/completions', bearer, { model, messages: [message] }),
+    `in Anthropic's,\n  ${curl('/v1/messages', `x-api-key: ${key}`, { model, max_tokens: 200, messages: [message] })}`,
+    `and in Google's:\n  ${curl(`/v1beta/models/${model}:generateContent`, `x-goog-api-key: ${key}`, { contents: [{ parts: [{ text: 'Hello' }] }] })}`,
+    '',
+    "A provider's key switches it on: OPENAI_API_KEY=sk-... npm start (config/providers.yaml has them all).",
+    'Read on: docs/clients.md (your tools), docs/operating.md (a server of your own), gateway init (a configuration of your own).',
+    '',
+  ]
+  return `${lines.join('\n')}\n`
 }

@@ -1,10 +1,12 @@
 import type { AccountArea } from './account-area/account-area.ts'
 import { AdminServer } from './admin-server.ts'
 import { readCertificate } from './certificate.ts'
+import { checkPorts } from './check-ports.ts'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import { openControlServer } from './control/control-server.ts'
-import { createDemoAccount, demoCommand, isFirstTry } from './demo-account.ts'
+import { createDemoAccount, isFirstTry } from './demo-account.ts'
+import type { Demo } from './demo-account.ts'
 import { LocalFront, spoolPath } from './front.ts'
 import type { Front } from './front.ts'
 import type { Log } from './log.ts'
@@ -24,8 +26,8 @@ export interface GatewayOptions {
   /** The program that each of several workers runs, and what takes the lines that they log. */
   readonly workerFile?: string
   readonly passLogLines?: (lines: string) => void
-  /** Told once, when a new store was given a demo account: the command that tries it, on one line. */
-  readonly onDemo?: (command: string) => void
+  /** Told once, when a new store was given a demo account. */
+  readonly onDemo?: (demo: Demo) => void
   /** Told when nothing can be charged any more: the process should end, to be started anew. */
   readonly onLost?: (error: Error) => void
 }
@@ -61,6 +63,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     for (const close of closing.splice(0).toReversed()) await close()
   }
   try {
+    await checkPorts(options.config)
     const sandbox = await startSandbox(options.config)
     closing.push(() => sandbox?.close())
     const config = withSandbox(options.config, sandbox)
@@ -78,13 +81,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     closing.push(() => accountArea?.close())
     const url = await front.listen()
     log.info({ url, adminUrl, accountAreaUrl: accountArea?.url, store: storeName(config.store) }, 'listening')
-    if (isFirstTry(config, store.isNew)) options.onDemo?.(demoCommand(url, await createDemoAccount(accounts)))
+    const accountAreaUrl = accountArea?.url
+    if (isFirstTry(config, store.isNew)) {
+      const made = await createDemoAccount(shared, clock, accountAreaUrl !== undefined)
+      options.onDemo?.({ url, adminUrl, accountAreaUrl, ...made })
+    }
 
     let closed: Promise<void> | undefined
     return {
       url,
       adminUrl,
-      accountAreaUrl: accountArea?.url,
+      accountAreaUrl,
       async reload(next) {
         const own = withSandbox(next, sandbox)
         // Before anything changes; workers read it for themselves.

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 
@@ -36,3 +36,14 @@ t.test('an old Node is told so in one line', async t => {
   t.equal(status, 1)
   t.match(stderr, /^gateway: Node\.js 20\.20\.2 is too old, 24\.12 or newer is needed: \S+\n$/)
 })
+
+t.test(
+  'npm 10 is told that better-sqlite3 needs no compiler, for which it asks unless the lockfile says so',
+  async t => {
+    const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { gypfile?: boolean }>
+    }
+
+    t.equal(lock.packages['node_modules/better-sqlite3']?.gypfile, false, 'run node .ci/keep-gypfile.mjs')
+  },
+)

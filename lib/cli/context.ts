@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import type { Demo } from '../demo-account.ts'
 import type { Log } from '../log.ts'
 import type { PluginRegistry } from '../plugin-context.ts'
 
@@ -19,8 +20,8 @@ interface StartOptions {
   readonly droppedLogLines: () => number
   /** Takes whole lines that other processes of the gateway have logged. */
   readonly passLogLines: (lines: string) => void
-  /** Told the command that tries a gateway which was made just now. */
-  readonly onDemo: (command: string) => void
+  /** Told what a gateway that was made just now can be tried with. */
+  readonly onDemo: (demo: Demo) => void
   /** Told when nothing can be charged any more. */
   readonly onLost: (error: Error) => void
 }

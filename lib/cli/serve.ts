@@ -5,6 +5,8 @@ import { findConfig } from '../config/find-config.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load-config.ts'
 import { needsRestart } from '../config/needs-restart.ts'
+import { demoScreen } from '../demo-account.ts'
+import type { Demo } from '../demo-account.ts'
 import type { OwnedLog } from '../log.ts'
 import type { PluginRegistry } from '../plugin-context.ts'
 import { addCommand } from './add-command.ts'
@@ -41,7 +43,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
     }
     const ending = new Ending(log)
     // Plain text among the log's lines, to be copied into a terminal.
-    const onDemo = (command: string): void => void context.stderr.write(`${command}\n`)
+    const onDemo = (demo: Demo): void => void context.stderr.write(demoScreen(demo))
     const gateway = await context.startGateway({
       config,
       log,

@@ -37,7 +37,9 @@ export const accountAreaSchema = z
       .default({})
       .meta({ description: 'What a customer agrees to. As shipped they are drafts, and say so.' }),
   })
-  .optional()
+  .nullish()
+  .transform(section => section ?? undefined)
+  .meta({ description: 'The web pages for customers; absent or null: off.' })
 
 /** The section `accountArea` as it is parsed. */
 export type AccountAreaSettings = NonNullable<z.output<typeof accountAreaSchema>>

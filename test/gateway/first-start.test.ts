@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
+import { startBrowser } from '../fixtures/browser.ts'
 import { install, type CommandResult } from '../fixtures/installation.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -19,6 +20,7 @@ async function paste(line: string): Promise<CommandResult> {
 }
 
 const isCommand = (line: string): boolean => line.startsWith('curl')
+const isLogLine = (line: string): boolean => line.startsWith('{')
 
 await t.test('the shipped config starts with nothing configured and says how to try it, once', async t => {
   const installation = install(t)
@@ -46,12 +48,39 @@ await t.test('the shipped config starts with nothing configured and says how to 
     t.match(JSON.parse(stdout), { error: { code: 'permission_denied' } })
   })
 
-  await t.test('everything else on standard error is a log line of JSON, without the key', async t => {
+  await t.test(
+    'the screen has a line for each other format, and a sign-in to the account area that works',
+    async t => {
+      const screen = first.lines.filter(line => !isLogLine(line)).join('\n')
+      for (const line of screen.split('\n').filter(line => line.startsWith('  curl'))) {
+        const { code, stdout } = await paste(line)
+        t.equal(code, 0)
+        t.match(JSON.parse(stdout), line.includes('/messages') ? { type: 'message' } : { candidates: [{}] })
+      }
+      const [, page, email, password] =
+        /(http:\S+) {3}sign in as (\S+) with the password (\S+)/.exec(screen) ?? []
+      const browser = await startBrowser(t)
+      const tab = await browser.newPage()
+      await tab.goto(`${page}/sign-in`)
+      await tab.fill('input[name=email]', String(email))
+      await tab.fill('input[name=password]', String(password))
+      await tab.press('input[name=password]', 'Enter')
+      await tab.waitForURL(url => !url.pathname.includes('sign-in'))
+      t.match(await tab.textContent('body'), email)
+      const metrics = /http:\S+\/metrics/.exec(screen)?.[0]
+      t.equal((await fetch(String(metrics))).status, 200)
+    },
+  )
+
+  await t.test('what is logged is JSON, without the key and the password', async t => {
+    const screen = first.lines.filter(line => !isLogLine(line)).join('\n')
     const key = /gw-[A-Za-z0-9_-]{43}/.exec(commands[0] ?? '')?.[0]
+    const password = /with the password (\S+)/.exec(screen)?.[1]
     t.ok(key)
-    for (const line of first.lines.filter(line => !isCommand(line))) {
+    t.ok(password)
+    for (const line of first.lines.filter(isLogLine)) {
       t.doesNotThrow(() => JSON.parse(line) as unknown, line)
-      t.notOk(line.includes(String(key)))
+      t.notOk(line.includes(String(key)) || line.includes(String(password)))
     }
   })
 
@@ -72,11 +101,29 @@ await t.test('the shipped config starts with nothing configured and says how to 
     // Still with the account, the key and the charges of the first.
     const line = (commands[0] ?? '').replace(first.url, second.url)
     t.equal((await paste(line)).code, 0)
-    t.equal((await installation.json('charges')).length, 3)
+    t.equal((await installation.json('charges')).length, 5)
     t.notOk(second.lines.some(isCommand))
     t.equal(await second.stop('SIGINT'), 0, 'SIGINT as well')
     t.equal((await installation.run('verify')).code, 0)
   })
+})
+
+await t.test('a port that is taken is named with its setting, and no store is made', async t => {
+  const installation = install(t)
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => taken.close())
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  installation.edit('gateway.yaml', text => text.replace('port: 0', `port: ${port}`))
+
+  const { code, stderr } = await installation.run('serve')
+
+  t.equal(code, 1)
+  t.match(
+    stderr,
+    `gateway: listen: 127.0.0.1:${port} is taken by another program; stop that one, or set listen.port in `,
+  )
+  t.notOk(existsSync(join(installation.folder, 'data')), 'the demo account is still to be made')
 })
 
 await t.test('a config in which a provider has a key is no first try', async t => {
