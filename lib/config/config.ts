@@ -1,5 +1,6 @@
 import type { Seller } from '../companies/seller.ts'
 import type { DialectName } from '../dialects/dialect.ts'
+import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
 
 /** An address and port to listen on; port 0 is any that is free. */
@@ -142,6 +143,33 @@ export interface AccountAreaConfig {
   readonly documents: { readonly offer?: LegalDocument; readonly personalData?: LegalDocument }
 }
 
+/** What a fiscal receipt says beside its amount. */
+export interface ReceiptSettings {
+  readonly taxSystem?: number
+  readonly vatCode: number
+  readonly paymentMode: string
+  readonly subject: string
+}
+
+/** How customers pay. Amounts in micro-roubles, times in milliseconds since the epoch. */
+export interface PaymentsConfig {
+  readonly provider: 'yookassa' | 'sandbox'
+  readonly yookassa?: {
+    readonly shopId: string
+    readonly secretKey: string
+    readonly baseUrl: URL
+    readonly notificationAddresses: readonly string[]
+  }
+  readonly topUp: {
+    readonly minMicros: Micros
+    readonly maxMicros: Micros
+    readonly presetsMicros: readonly Micros[]
+    readonly methods: readonly { readonly name: 'bank_card' | 'sbp'; readonly maxMicros: Micros }[]
+  }
+  /** By the period that begins with each, the oldest first; empty: no receipts are made. */
+  readonly receipts: readonly (ReceiptSettings & { readonly from: number })[]
+}
+
 /** The whole configuration: validated once, then frozen. */
 export interface Config {
   /** Absolute path of the main file; relative paths in it were resolved against its folder. */
@@ -174,6 +202,10 @@ export interface Config {
     /** Roubles set aside per media part, by kind. */
     readonly mediaRub: Readonly<Record<string, string>>
   }
+  /** Absent: only the operator books money in. */
+  readonly payments?: PaymentsConfig
+  /** What a new account is given, and to how many a day. */
+  readonly startingCredit?: { readonly amountMicros: Micros; readonly accountsPerDay: number } | undefined
   /** Who sells to companies; absent: invoices and closing documents are off. */
   readonly seller?: Seller
   readonly isolation: 'strict' | 'off'

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, resolve, sep } from 'node:path'
 import { buildAccountArea } from './build-account-area.ts'
 import { buildModels } from './build-models.ts'
+import { buildPayments, buildStartingCredit } from './build-payments.ts'
 import { buildPlugins } from './build-plugins.ts'
 import type { KnownPlugins } from './build-plugins.ts'
 import { buildProviders } from './build-providers.ts'
@@ -87,6 +88,8 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     defaultProvider: { openai: undefined, anthropic: undefined, google: undefined, ...whole.defaultProvider },
     limits: whole.limits,
     hold: { ...whole.hold, outputTokens: whole.hold.outputTokens ?? undefined },
+    ...(whole.payments !== undefined && { payments: buildPayments(whole.payments, problems) }),
+    startingCredit: buildStartingCredit(whole.startingCredit),
     ...(sold !== undefined && { seller: sold.seller }),
     isolation: whole.isolation,
     dns: whole.dns ?? undefined,

@@ -7,6 +7,8 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   listen: config => config.listen,
   admin: config => config.admin,
   accountArea: config => config.accountArea,
+  'payments.provider': config => config.payments?.provider,
+  'payments.yookassa': config => config.payments?.yookassa,
   store: config => config.store,
   durability: config => config.durability,
   workers: config => config.workers,

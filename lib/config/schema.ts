@@ -16,6 +16,7 @@ import {
   publicUrl,
   roubles,
 } from './scalars.ts'
+import { paymentsSchema, startingCreditSchema } from './payments-schema.ts'
 import { sellerSchema } from './seller-schema.ts'
 
 const dialect = z.strictObject({ baseUrl })
@@ -202,6 +203,8 @@ export const configSchema = z.strictObject({
       mediaRub: z.partialRecord(z.enum(['image', 'audio', 'video', 'document', 'other']), roubles).default({}),
     })
     .prefault({}),
+  startingCredit: startingCreditSchema,
+  payments: paymentsSchema,
   seller: sellerSchema,
   isolation: z.enum(['strict', 'off']).default('strict'),
   dns: z

@@ -27,3 +27,11 @@ export function formatKopecks(kopecks: Kopecks): string {
 export function roundToKopecks(micros: Micros): Kopecks {
   return Math.floor((micros + microsPerKopeck / 2) / microsPerKopeck)
 }
+
+/**
+ * Writes micro-roubles that are whole kopecks: 1500000000 is `"1500.00"`.
+ * @throws RangeError when there is a part of a kopeck
+ */
+export function formatWholeKopecks(micros: Micros): string {
+  return formatKopecks(micros / microsPerKopeck)
+}

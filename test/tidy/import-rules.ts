@@ -3,7 +3,7 @@ import type { Source } from './sources.ts'
 
 /** Where each package may be imported in the source. Tests may import what they like. */
 const doors: Readonly<Record<string, readonly string[]>> = {
-  undici: ['lib/upstream/'],
+  undici: ['lib/upstream/', 'lib/payments/yookassa/'],
   'http-proxy-3': ['lib/websocket/web-socket-proxy.ts'],
   ws: ['lib/websocket/web-socket-frames.ts'],
   'better-sqlite3': ['lib/stores/'],
@@ -15,7 +15,14 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   // What a config names.
   '(computed)': ['lib/plugin-api/load-plugin.ts'],
   eventemitter3: ['lib/pipeline/events.ts'],
-  zod: ['lib/account-area/', 'lib/config/', 'lib/control/', 'lib/plugin-context.ts'],
+  zod: [
+    'lib/account-area/',
+    'lib/config/',
+    'lib/control/',
+    'lib/payments/',
+    'lib/plugin-context.ts',
+    'lib/sandbox/payments/',
+  ],
   hono: ['lib/account-area/'],
   '@hono/node-server': ['lib/account-area/'],
   'better-auth': ['lib/account-area/sign-in/'],
