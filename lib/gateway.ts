@@ -10,6 +10,8 @@ import type { Demo } from './demo-account.ts'
 import { LocalFront, spoolPath } from './front.ts'
 import type { Front } from './front.ts'
 import type { Log } from './log.ts'
+import type { OpenPayments } from './payments/open-payments.ts'
+import type { PaymentService } from './payments/payment-service.ts'
 import { PipelineBus } from './pipeline/events.ts'
 import type { PluginRegistry } from './plugin-context.ts'
 import { startSandbox, withSandbox } from './sandbox/with-sandbox.ts'
@@ -72,13 +74,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const { front, accounts } = await openFront(config, store, { ...options, clock })
     closing.push(() => front.close())
     const shared = { ...store, accounts }
-    closing.push(await openControl(config, shared, log))
+    const payments = await openShop(config, store, { log, clock })
+    closing.push(() => payments?.close())
+    closing.push(await openControl(config, shared, payments?.actions, log))
     const admin =
       config.admin === undefined ? undefined : new AdminServer(front.openMetrics(), () => front.isServing())
     const adminUrl = config.admin === undefined ? undefined : await admin?.listen(config.admin.listen)
     closing.push(() => admin?.close())
-    const accountArea = await openAccountPages(config, shared, { log, clock })
+    const accountArea = await openAccountPages(config, shared, { log, clock, payments: payments?.service })
     closing.push(() => accountArea?.close())
+    if (accountArea !== undefined) payments?.setSite(accountArea.publicUrl)
     const url = await front.listen()
     log.info({ url, adminUrl, accountAreaUrl: accountArea?.url, store: storeName(config.store) }, 'listening')
     const accountAreaUrl = accountArea?.url
@@ -98,6 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         const certificate = readCertificate(own)
         await front.reload(own)
         accountArea?.reload(own, certificate)
+        payments?.reload(own)
       },
       close(drainMs = drainMsDefault, waitMs = 0) {
         admin?.drain()
@@ -146,10 +152,11 @@ async function openFront(
 async function openControl(
   config: Config,
   { accounts }: Store,
+  payments: OpenPayments['actions'] | undefined,
   log: Log,
 ): Promise<() => Promise<void> | undefined> {
   if (config.store.kind !== 'sqlite') return () => undefined
-  const control = await openControlServer({ storeFile: config.store.file, accounts, log })
+  const control = await openControlServer({ storeFile: config.store.file, accounts, payments, log })
   return () => control.close()
 }
 
@@ -184,10 +191,21 @@ async function openWatchedStore(
 async function openAccountPages(
   config: Config,
   store: Store,
-  options: { readonly log: Log; readonly clock: Clock },
+  options: { readonly log: Log; readonly clock: Clock; readonly payments: PaymentService | undefined },
 ): Promise<AccountArea | undefined> {
   const { accountArea: settings } = config
   if (settings === undefined) return undefined
   const { openAccountArea } = await import('./account-area/account-area.ts')
   return openAccountArea({ config, settings, store, ...options })
+}
+
+/** Payments; their modules are loaded only where the config has them. */
+async function openShop(
+  config: Config,
+  store: Store,
+  options: { readonly log: Log; readonly clock: Clock },
+): Promise<OpenPayments | undefined> {
+  if (config.payments === undefined) return undefined
+  const { openPayments: open } = await import('./payments/open-payments.ts')
+  return open({ config, store, ...options })
 }

@@ -9,6 +9,7 @@ import { CommandError, UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { addKeyCommands } from './key.ts'
 import { addModelsCommand } from './models.ts'
+import { addPaymentCommands } from './payment.ts'
 import { addServeCommand } from './serve.ts'
 import { addVerifyCommand } from './verify.ts'
 
@@ -46,6 +47,7 @@ function buildProgram(context: CliContext): Command {
   addBalanceCommand(program, context)
   addChargesCommand(program, context)
   addModelsCommand(program, context)
+  addPaymentCommands(program, context)
   addVerifyCommand(program, context)
   addBackupCommand(program, context)
   return program

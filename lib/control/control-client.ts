@@ -1,6 +1,8 @@
 import { AccountError } from '../accounts/accounts.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import { nodeHttp } from '../node-http.ts'
+import type { CreatedPayment, CreatedRefund, PaymentActions } from '../payments/payment-actions.ts'
+import type { Reconciliation } from '../payments/reconcile.ts'
 import { failure, results } from './operations.ts'
 import type { OperationName, OperationResults } from './operations.ts'
 import { socketAddress } from './socket-path.ts'
@@ -16,7 +18,7 @@ export class ControlUnreachableError extends Error {
 }
 
 /** The accounts of a running server, over its control socket. */
-export class ControlClient implements Accounts {
+export class ControlClient implements Accounts, PaymentActions {
   readonly #path: string
 
   constructor(path: string) {
@@ -41,6 +43,18 @@ export class ControlClient implements Accounts {
 
   async revokeKey(id: string): Promise<void> {
     await this.#ask('key.revoke', { id })
+  }
+
+  createPayment(payment: Parameters<PaymentActions['createPayment']>[0]): Promise<CreatedPayment> {
+    return this.#ask('payment.create', payment)
+  }
+
+  refundPayment(refund: Parameters<PaymentActions['refundPayment']>[0]): Promise<CreatedRefund> {
+    return this.#ask('payment.refund', refund)
+  }
+
+  reconcilePayments(time: { readonly days: number }): Promise<Reconciliation> {
+    return this.#ask('payment.reconcile', time)
   }
 
   async #ask<N extends OperationName>(name: N, body: object): Promise<OperationResults[N]> {

@@ -5,6 +5,7 @@ import { AccountError } from '../accounts/accounts.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { Log } from '../log.ts'
 import { nodeHttp } from '../node-http.ts'
+import type { PaymentActions } from '../payments/payment-actions.ts'
 import { isListening } from './control-client.ts'
 import { isOperation, operations, withoutUndefined } from './operations.ts'
 import type { OperationName } from './operations.ts'
@@ -13,6 +14,8 @@ import { socketAddress, socketPath } from './socket-path.ts'
 interface ControlServerOptions {
   readonly storeFile: string
   readonly accounts: Accounts
+  /** Absent: nobody can pay here. */
+  readonly payments?: PaymentActions | undefined
   readonly log: Pick<Log, 'error' | 'info'>
 }
 
@@ -87,7 +90,7 @@ function listen(server: Server, path: string): Promise<void> {
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
-  { accounts, log }: ControlServerOptions,
+  { accounts, payments, log }: ControlServerOptions,
 ): Promise<void> {
   const name = (request.url ?? '').slice(1)
   try {
@@ -96,7 +99,9 @@ async function respond(
       return
     }
     const body = await readJson(request)
-    const result = await run(name, body, accounts)
+    const result = name.startsWith('payment.')
+      ? await runPayment(name, body, payments)
+      : await run(name, body, accounts)
     if (name !== 'ping') log.info({ operation: name }, 'the command line changed accounts')
     sendJson(response, 200, result)
   } catch (error) {
@@ -129,6 +134,19 @@ async function run(name: OperationName, body: unknown, accounts: Accounts): Prom
     return {}
   }
   return { pid: process.pid }
+}
+
+/** @throws SyntaxError when the body is not what the operation takes */
+async function runPayment(
+  name: OperationName,
+  body: unknown,
+  payments: PaymentActions | undefined,
+): Promise<object> {
+  if (payments === undefined)
+    throw new AccountError('payments_off', 'no payment provider is set up: see payments in the configuration')
+  if (name === 'payment.create') return payments.createPayment(taken(operations[name].safeParse(body)))
+  if (name === 'payment.refund') return payments.refundPayment(taken(operations[name].safeParse(body)))
+  return payments.reconcilePayments(taken(operations['payment.reconcile'].safeParse(body)))
 }
 
 function taken<T>(parsed: z.ZodSafeParseResult<T>): T {

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { CreatedPayment, CreatedRefund } from '../payments/payment-actions.ts'
+import type { Reconciliation } from '../payments/reconcile.ts'
 
 const micros = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 const text = z.string().min(1).max(1000)
@@ -23,6 +25,13 @@ export const operations = {
     ipAddresses: z.array(text).max(1000).optional(),
   }),
   'key.revoke': z.strictObject({ id: text }),
+  'payment.create': z.strictObject({
+    accountId: text,
+    amountMicros: micros,
+    method: z.enum(['bank_card', 'sbp']).optional(),
+  }),
+  'payment.refund': z.strictObject({ paymentId: text, amountMicros: micros, reason: text }),
+  'payment.reconcile': z.strictObject({ days: z.int().min(1).max(1095) }),
 } as const
 
 /** What the running server can be asked to do. */
@@ -40,6 +49,9 @@ export interface OperationResults {
   'account.credit': { readonly entryId: string; readonly balanceMicros: number }
   'key.create': { readonly id: string; readonly key: string }
   'key.revoke': Readonly<Record<string, never>>
+  'payment.create': CreatedPayment
+  'payment.refund': CreatedRefund
+  'payment.reconcile': Reconciliation
 }
 
 /** The answers, checked: what listens on the socket may be another version. */
@@ -49,6 +61,18 @@ export const results: { readonly [N in OperationName]: z.ZodType<OperationResult
   'account.credit': z.object({ entryId: z.string(), balanceMicros: z.int() }),
   'key.create': z.object({ id: z.string(), key: z.string() }),
   'key.revoke': z.record(z.string(), z.never()),
+  'payment.create': z.object({
+    id: z.string(),
+    providerId: z.string().nullable(),
+    status: z.string(),
+    confirmationUrl: z.string().nullable(),
+  }),
+  'payment.refund': z.object({ id: z.string(), payment: z.string(), status: z.string(), amount: z.string() }),
+  'payment.reconcile': z.object({
+    compared: z.int(),
+    settled: z.array(z.string()),
+    differences: z.array(z.string()),
+  }),
 }
 
 /** The answer of the server when it could not. */

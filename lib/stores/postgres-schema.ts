@@ -1,4 +1,5 @@
 import { applyOperations } from './postgres-apply.ts'
+import { movementIndex } from './records/ledger-tables.ts'
 import { postgresPayments } from './records/payment-tables.ts'
 import { postgresSettings } from './settings-schema.ts'
 import { postgresSpending } from './spending-schema.ts'
@@ -226,4 +227,5 @@ export const postgresMigrations: readonly string[] = [
   postgresUnconfirmed,
   applyOperations,
   postgresPayments,
+  movementIndex,
 ]

@@ -1,3 +1,4 @@
+import { movementIndex } from './records/ledger-tables.ts'
 import { sqlitePayments } from './records/payment-tables.ts'
 import { sqliteSettings } from './settings-schema.ts'
 import { sqliteSpending } from './spending-schema.ts'
@@ -194,4 +195,5 @@ export const migrations: readonly string[] = [
   sqliteSpending,
   sqliteUnconfirmed,
   sqlitePayments,
+  movementIndex,
 ]

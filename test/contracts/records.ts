@@ -44,7 +44,14 @@ function succeed(records: Records, id: string): RecordStep {
 
 function creditOf(id: string, accountId: string): RecordStep {
   return {
-    credit: { id: `payment:${id}`, accountId, amountMicros: roubles(100), reason: 'payment', at: 2 },
+    credit: {
+      id: `payment:${id}`,
+      accountId,
+      amountMicros: roubles(100),
+      reason: 'payment',
+      at: 2,
+      source: 'payment',
+    },
   }
 }
 

@@ -1,4 +1,9 @@
-import type { Generated } from 'kysely'
+import type { Generated, Insertable, Selectable } from 'kysely'
+
+export type { Insertable }
+
+/** A row as it is read. */
+export type Stored<Row> = Readonly<Selectable<Row>>
 
 /** A payment: money that a customer sends by a payment provider. Times are milliseconds since the epoch. */
 export interface PaymentRow {

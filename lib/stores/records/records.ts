@@ -11,6 +11,7 @@ export interface RecordCredit {
   readonly reason: string
   /** Milliseconds since the epoch. */
   readonly at: number
+  readonly source: 'payment' | 'operator' | 'starting'
 }
 
 /** One step of a transaction: a statement, or an operation of the ledger. */

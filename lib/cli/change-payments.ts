@@ -1,0 +1,56 @@
+import { systemClock } from '../clock.ts'
+import { loadConfig } from '../config/load-config.ts'
+import { findConfig } from '../config/find-config.ts'
+import type { PaymentActions } from '../payments/payment-actions.ts'
+import type { SharedOptions } from './add-command.ts'
+import { CommandError } from './context.ts'
+import type { CliContext } from './context.ts'
+import { openConfig } from './open-config.ts'
+
+/** Changes payments through the running server, or with the store's lock where none runs. */
+export async function changePayments<T>(
+  options: SharedOptions,
+  context: CliContext,
+  change: (payments: PaymentActions) => Promise<T>,
+): Promise<T> {
+  const { isListening, ControlClient } = await import('../control/control-client.ts')
+  const { socketPath } = await import('../control/socket-path.ts')
+  const { store: setting } = openConfig(options).config
+  if (setting.kind === 'sqlite' && (await isListening(socketPath(setting.file))))
+    return change(new ControlClient(socketPath(setting.file)))
+  const { config } = loadConfig(findConfig(options.config), { plugins: await context.loadPlugins() })
+  if (config.payments?.provider !== 'yookassa') {
+    throw new CommandError(
+      config.payments === undefined
+        ? 'no payment provider is set up: see payments in the configuration'
+        : 'the payment sandbox runs with the server: start gateway serve first',
+    )
+  }
+  return changeDirectly(config, change)
+}
+
+async function changeDirectly<T>(
+  config: ReturnType<typeof loadConfig>['config'],
+  change: (payments: PaymentActions) => Promise<T>,
+): Promise<T> {
+  const [{ openStore }, { openPayments }, { createLog }] = await Promise.all([
+    import('../stores/open-store.ts'),
+    import('../payments/open-payments.ts'),
+    import('../log.ts'),
+  ])
+  const log = createLog({ level: 'warn' })
+  const store = await openStore(config, { clock: systemClock, log })
+  try {
+    const payments = await openPayments({ config, store, clock: systemClock, log })
+    if (payments === undefined)
+      throw new CommandError('no payment provider is set up: see payments in the configuration')
+    payments.setSite(config.accountArea?.publicUrl ?? config.publicUrl)
+    try {
+      return await change(payments.actions)
+    } finally {
+      await payments.close()
+    }
+  } finally {
+    await store.close()
+  }
+}

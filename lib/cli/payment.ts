@@ -1,0 +1,176 @@
+import type { Command } from 'commander'
+import type { Payment } from '../payments/payment-rows.ts'
+import { formatRoubles } from '../money/amount.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import { oneOf, roubles, time } from './arguments.ts'
+import { changePayments } from './change-payments.ts'
+import { CommandError } from './context.ts'
+import type { CliContext } from './context.ts'
+import { readPayments } from './read-payments.ts'
+import { formatTable, formatTime } from './table.ts'
+
+const states = ['created', 'pending', 'succeeded', 'canceled'] as const
+const listMax = 1000
+const day = 86_400_000
+
+/** A payment as the command line tells it; amounts are roubles, times ISO 8601. */
+function paymentJson(payment: Payment): object {
+  return {
+    id: payment.id,
+    account: payment.account_id,
+    amount: formatRoubles(payment.amount_micros),
+    status: payment.state,
+    method: payment.method,
+    providerId: payment.provider_id,
+    createdAt: new Date(payment.created_at).toISOString(),
+    creditedAt: payment.credited_at === null ? null : new Date(payment.credited_at).toISOString(),
+    refunded: formatRoubles(payment.refunded_micros),
+    ...(payment.failure === null ? {} : { failure: payment.failure }),
+    ...(payment.difference === null ? {} : { difference: payment.difference }),
+  }
+}
+
+/** `payment`: makes payments, shows them, sends money back, compares with the provider. */
+export function addPaymentCommands(program: Command, context: CliContext): void {
+  const payment = program
+    .command('payment')
+    .description('money that customers send: create, list, show, refund, reconcile')
+  addCreate(payment, context)
+  addList(payment, context)
+  addShow(payment, context)
+  addRefund(payment, context)
+  addReconcile(payment, context)
+}
+
+function addCreate(payment: Command, context: CliContext): void {
+  interface Options extends SharedOptions {
+    readonly account: string
+    readonly rub: string
+    readonly method?: string
+  }
+  addCommand(payment, 'create', 'make a payment link to send to a customer')
+    .requiredOption('--account <id>', 'whose balance it tops up')
+    .requiredOption('--rub <amount>', 'roubles, such as 1500.00')
+    .option('--method <method>', 'bank_card or sbp; the customer chooses unless said')
+    .action(async (options: Options) => {
+      const { account: accountId } = options
+      const amountMicros = roubles('--rub', options.rub)
+      const method =
+        options.method === undefined
+          ? undefined
+          : oneOf('--method', options.method, ['bank_card', 'sbp'] as const)
+      const created = await changePayments(options, context, payments =>
+        payments.createPayment({ accountId, amountMicros, method }),
+      )
+      context.stdout.write(
+        options.json === true
+          ? `${JSON.stringify(created)}\n`
+          : `payment ${created.id} is ${created.status}\n${created.confirmationUrl ?? ''}\n`,
+      )
+    })
+}
+
+function addList(payment: Command, { stdout }: CliContext): void {
+  interface Options extends SharedOptions {
+    readonly account?: string
+    readonly state?: string
+    readonly day?: string
+  }
+  addCommand(payment, 'list', `list payments, the newest first, at most ${listMax}`)
+    .option('--account <id>', 'only of this account')
+    .option('--state <state>', `only in this state: ${states.join(', ')}`)
+    .option('--day <date>', 'only of this day (UTC), such as 2026-11-22')
+    .action((options: Options) =>
+      readPayments(options, async reader => {
+        const from = options.day === undefined ? undefined : time('--day', options.day)
+        const payments = await reader.payments({
+          ...(options.account === undefined ? {} : { accountId: options.account }),
+          ...(options.state === undefined ? {} : { state: oneOf('--state', options.state, states) }),
+          ...(from === undefined ? {} : { createdFrom: from, createdUntil: from + day }),
+          limit: listMax,
+        })
+        if (options.json === true)
+          for (const one of payments) stdout.write(`${JSON.stringify(paymentJson(one))}\n`)
+        else stdout.write(payments.length === 0 ? 'no payments\n' : table(payments))
+      }),
+    )
+}
+
+function table(payments: readonly Payment[]): string {
+  const rows = payments.map(payment => ({
+    created: formatTime(payment.created_at),
+    payment: payment.id,
+    account: payment.account_id,
+    method: payment.method ?? '',
+    state: payment.difference === null ? payment.state : `${payment.state} (differs)`,
+    roubles: formatRoubles(payment.amount_micros),
+    refunded: formatRoubles(payment.refunded_micros),
+  }))
+  return formatTable(rows, {
+    created: 'left',
+    payment: 'left',
+    account: 'left',
+    method: 'left',
+    state: 'left',
+    roubles: 'right',
+    refunded: 'right',
+  })
+}
+
+function addShow(payment: Command, { stdout }: CliContext): void {
+  addCommand(payment, 'show <payment>', 'show a payment').action((id: string, options: SharedOptions) =>
+    readPayments(options, async reader => {
+      const found = await reader.payment(id)
+      if (found === undefined)
+        throw new CommandError(`there is no payment ${id}: gateway payment list shows them`)
+      if (options.json === true) stdout.write(`${JSON.stringify(paymentJson(found))}\n`)
+      else
+        for (const [name, value] of Object.entries(paymentJson(found)))
+          stdout.write(`${name}: ${value ?? '-'}\n`)
+    }),
+  )
+}
+
+function addRefund(payment: Command, context: CliContext): void {
+  interface Options extends SharedOptions {
+    readonly rub: string
+    readonly reason: string
+  }
+  addCommand(payment, 'refund <payment>', 'send money back that is not spent')
+    .requiredOption('--rub <amount>', 'roubles, at most what of the payment is not spent')
+    .requiredOption('--reason <text>', 'why; the customer sees it')
+    .action(async (paymentId: string, options: Options) => {
+      const amountMicros = roubles('--rub', options.rub)
+      const { reason } = options
+      const refund = await changePayments(options, context, payments =>
+        payments.refundPayment({ paymentId, amountMicros, reason }),
+      )
+      context.stdout.write(
+        options.json === true
+          ? `${JSON.stringify(refund)}\n`
+          : `refund ${refund.id} of ${refund.amount} ₽ is ${refund.status}\n`,
+      )
+    })
+}
+
+function addReconcile(payment: Command, context: CliContext): void {
+  interface Options extends SharedOptions {
+    readonly days: string
+  }
+  addCommand(payment, 'reconcile', "compare payments with the provider's list; what is paid is credited")
+    .option('--days <number>', 'how many days back', '3')
+    .action(async (options: Options) => {
+      const days = Number(options.days)
+      if (!Number.isSafeInteger(days) || days < 1 || days > 1095)
+        throw new CommandError('--days is a whole number from 1 to 1095')
+      const found = await changePayments(options, context, payments => payments.reconcilePayments({ days }))
+      const { compared, settled, differences } = found
+      context.stdout.write(
+        options.json === true
+          ? `${JSON.stringify(found)}\n`
+          : [`${compared} payments compared, ${settled.length} credited now`, ...differences, ''].join('\n'),
+      )
+      if (differences.length > 0) throw new CommandError(`${differences.length} payments differ`)
+    })
+}

@@ -1,0 +1,105 @@
+import type { Micros } from '../money/amount.ts'
+import { formatWholeKopecks } from '../money/kopecks.ts'
+import type { ProviderPayment, ProviderRefund } from './payment-provider.ts'
+
+/** What our row says of a payment, as far as the rules need it. */
+export interface KnownPayment {
+  readonly id: string
+  readonly accountId: string
+  readonly providerId: string | null
+  readonly state: 'created' | 'pending' | 'succeeded' | 'canceled'
+  readonly amountMicros: Micros
+  readonly isTest: boolean
+}
+
+/** What is to become of a row after its provider was asked. */
+export type PaymentDecision =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'pend' }
+  | { readonly kind: 'credit' }
+  | { readonly kind: 'cancel'; readonly failure: string }
+  /** Nothing is credited, and somebody has to look. */
+  | { readonly kind: 'alarm'; readonly difference: string }
+
+/** What the provider says differently, as a sentence; undefined when it agrees with the row. */
+function differenceOf(known: KnownPayment, found: ProviderPayment): string | undefined {
+  if (found.currency !== 'RUB') return `the currency is ${found.currency}, not RUB`
+  if (found.amountMicros !== known.amountMicros) {
+    return `the amount is ${formatWholeKopecks(found.amountMicros)}, not ${formatWholeKopecks(known.amountMicros)}`
+  }
+  if (found.paymentId !== known.id) return `it names the payment ${found.paymentId ?? 'of nobody'}`
+  if (found.accountId !== known.accountId) return `it names the account ${found.accountId ?? 'of nobody'}`
+  if (found.isTest !== known.isTest) return found.isTest ? 'it is a test payment' : 'it is no test payment'
+  if (known.providerId !== null && known.providerId !== found.id) {
+    return `its id is ${found.id}, not ${known.providerId}`
+  }
+  return undefined
+}
+
+/**
+ * Decides what an answer of the provider means for a payment. Credited is what the provider itself says was paid,
+ * and what agrees with the row in everything. A payment that was given up here and is paid after all is credited.
+ */
+export function decidePayment(known: KnownPayment, found: ProviderPayment): PaymentDecision {
+  const difference = differenceOf(known, found)
+  if (difference !== undefined) return { kind: 'alarm', difference }
+  if (found.state === 'succeeded') return { kind: known.state === 'succeeded' ? 'nothing' : 'credit' }
+  if (known.state === 'succeeded') {
+    return { kind: 'alarm', difference: `it is credited here and ${found.state} there` }
+  }
+  if (found.state === 'canceled') {
+    return known.state === 'canceled'
+      ? { kind: 'nothing' }
+      : { kind: 'cancel', failure: found.failure ?? 'yoo_money/general_decline' }
+  }
+  return { kind: known.state === 'created' ? 'pend' : 'nothing' }
+}
+
+/** What is to become of a refund: what left the account has left, or comes back. */
+export type RefundDecision = 'nothing' | 'pend' | 'finish' | 'give-back' | 'alarm'
+
+/** Decides what an answer of the provider means for a refund. */
+export function decideRefund(
+  known: {
+    readonly state: 'created' | 'pending' | 'succeeded' | 'canceled'
+    readonly amountMicros: Micros
+    readonly providerPaymentId: string | null
+  },
+  found: ProviderRefund,
+): RefundDecision {
+  const isSame =
+    found.currency === 'RUB' &&
+    found.amountMicros === known.amountMicros &&
+    found.providerPaymentId === known.providerPaymentId
+  if (!isSame) return 'alarm'
+  const isFinal = known.state === 'succeeded' || known.state === 'canceled'
+  if (isFinal) return found.state === known.state ? 'nothing' : 'alarm'
+  if (found.state === 'succeeded') return 'finish'
+  if (found.state === 'canceled') return 'give-back'
+  return known.state === 'created' ? 'pend' : 'nothing'
+}
+
+const second = 1000
+const minute = 60 * second
+
+/** How long after its creation a payment can be paid, with what clocks may differ by. */
+const payableMs = 70 * minute
+
+/** When a payment is asked after next: often while somebody waits for it, seldom once it is overdue. */
+export function nextPollAt(now: number, createdAt: number, polls: number): number {
+  if (now - createdAt > payableMs) return now + 60 * minute
+  return now + Math.min(10 * second * 2 ** Math.min(polls, 10), 5 * minute)
+}
+
+/** The longest that one key may be used for one body: the provider forgets it after 24 hours. */
+export const idempotenceMs = 23 * 60 * minute
+
+/** Money that came in and is not spent, by payment: what is spent first is what came first. */
+export function unspentOf(
+  payment: { readonly amountMicros: Micros; readonly refundedMicros: Micros },
+  availableMicros: Micros,
+  laterMicros: Micros,
+): Micros {
+  const rest = Math.max(0, availableMicros - laterMicros)
+  return Math.min(payment.amountMicros - payment.refundedMicros, rest)
+}

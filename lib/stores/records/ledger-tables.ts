@@ -1,0 +1,43 @@
+/** Entries of the ledger, to be read: only the ledger's own operations write them. */
+interface EntryRow {
+  readonly exchange_id: string
+  readonly sequence: number
+  readonly kind: string
+  readonly account_id: string
+  readonly amount_micros: number
+  readonly at: number
+  readonly reason: string | null
+}
+
+/** What charges come to by day, to be read. */
+interface ChargeSumRow {
+  readonly account_id: string
+  readonly day: number
+  readonly spent_micros: number
+  readonly first_id: number
+  readonly last_id: number
+}
+
+/** Charges, to be read. */
+interface ChargeRow {
+  readonly id: number
+  readonly account_id: string
+  readonly revision: number
+  readonly at: number
+  readonly amount_micros: number
+}
+
+/** Tables of the ledger that business rows are read beside. */
+export interface LedgerTables {
+  readonly entries: EntryRow
+  readonly charge_sums: ChargeSumRow
+  readonly charges: ChargeRow
+}
+
+/** Entries that moved a balance and belong to no charge. An index is used where a query says just the same. */
+export const movementCondition = `kind <> 'charge' AND kind <> 'revenue' AND kind <> 'cash' AND kind <> 'overrun'`
+
+/** Finds movements by account: a few rows among millions. Both databases understand the same words. */
+export const movementIndex = `
+CREATE INDEX entries_of_movements ON entries (account_id, at) WHERE ${movementCondition};
+`
