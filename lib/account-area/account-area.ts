@@ -5,6 +5,8 @@ import type { Clock } from '../clock.ts'
 import type { AccountAreaConfig, Config } from '../config/config.ts'
 import { addressList } from '../http/client-address.ts'
 import type { Log } from '../log.ts'
+import { Movements } from '../payments/movements.ts'
+import type { PaymentService } from '../payments/payment-service.ts'
 import type { Store } from '../stores/store.ts'
 import { readLegalTexts } from './documents/legal-texts.ts'
 import { Listener } from './listener.ts'
@@ -28,7 +30,9 @@ import { assets } from './view/assets.ts'
 interface AccountAreaOptions {
   readonly config: Config
   readonly settings: AccountAreaConfig
-  readonly store: Pick<Store, 'users' | 'settings' | 'accounts' | 'reports'>
+  readonly store: Pick<Store, 'users' | 'settings' | 'accounts' | 'reports' | 'records'>
+  /** Absent: nobody can pay here. */
+  readonly payments?: PaymentService | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -37,6 +41,8 @@ interface AccountAreaOptions {
 export interface AccountArea {
   /** Where it listens. */
   readonly url: string
+  /** Where customers find it. */
+  readonly publicUrl: URL
   /** Shows another config from the next page on, and this certificate from the next connection on. */
   reload(config: Config, certificate: Certificate | undefined): void
   /** Serves on for `waitMs`, then ends; letters on their way are waited for. May be called again. */
@@ -107,6 +113,8 @@ async function openSite(
     settings: store.settings,
     accounts,
     reports,
+    payments: options.payments,
+    movements: new Movements(await store.records()),
     legal: await readLegalTexts(settings),
     assets,
     clock,
@@ -159,6 +167,7 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
     running.listener = getRequestListener(router.fetch, { overrideGlobalObjects: false })
     return {
       url: url.origin,
+      publicUrl: site.publicUrl,
       reload(next, certificate) {
         current.config = next
         listener.renew(certificate)

@@ -8,6 +8,8 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { Log } from '../log.ts'
+import type { Movements } from '../payments/movements.ts'
+import type { PaymentService } from '../payments/payment-service.ts'
 import type { LegalTexts } from './documents/legal-texts.ts'
 import type { SettingsLetters } from './mail/settings-letters.ts'
 import type { Attempts } from './sign-in/attempts.ts'
@@ -50,6 +52,9 @@ export interface Site {
   readonly settings: AccountSettings
   readonly accounts: Accounts
   readonly reports: Reports
+  /** Absent: nobody can pay here, and the operator books money in. */
+  readonly payments: PaymentService | undefined
+  readonly movements: Movements
   readonly legal: LegalTexts
   readonly assets: { readonly style: Asset; readonly script: Asset }
   readonly clock: Clock

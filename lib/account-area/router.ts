@@ -4,8 +4,15 @@ import { bodyLimit } from 'hono/body-limit'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import { StoreError } from '../stores/store-error.ts'
 import { open, own, ownFormsOnly, ownUnasked, pageMiddleware, sessionMiddleware } from './http/open-page.ts'
+import { notificationsPath } from '../payments/open-payments.ts'
+import { paymentNotifications } from './http/payment-notifications.ts'
 import { securityHeaders } from './http/security-headers.ts'
-import type { PageEnv, Site } from './page.ts'
+import type { Page, PageContext, PageEnv, Site } from './page.ts'
+import { downloadBalance } from './pages/balance/balance-csv.ts'
+import { showBalance } from './pages/balance/balance.ts'
+import { showPayment } from './pages/balance/payment.ts'
+import { showReceipt } from './pages/balance/receipt.ts'
+import { submitTopUp } from './pages/balance/top-up.ts'
 import { submitAppearance } from './pages/appearance.ts'
 import { downloadCharges } from './pages/charges/charges-csv.ts'
 import { showCharge } from './pages/charges/charge.ts'
@@ -56,6 +63,8 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
       }),
     )
   }
+  // Not a form of ours: neither session nor token nor page.
+  router.post(notificationsPath, paymentNotifications(site, trusted))
   router.use(pageMiddleware(site, trusted))
   router.use(
     bodyLimit({
@@ -83,6 +92,7 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   // Who is signed in
   router.get('/consents', ownUnasked(showConsents)).post(ownUnasked(submitConsents))
   router.get('/', own(showOverview))
+  routeBalance(router)
   router.get('/keys', own(showKeys))
   router.get('/keys/new', own(showNewKey)).post(own(submitNewKey))
   router.get('/keys/:id/revoke', own(showRevokeKey)).post(own(submitRevokeKey))
@@ -106,11 +116,27 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.post('/security/two-factor/remove', own(submitRemoveTwoFactor))
 
   router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
-  router.onError((error, context) => {
-    const page = context.get('page')
-    site.log.error({ error, requestId: page.requestId }, 'a page failed')
+  router.onError(failPage(site))
+  return router
+}
+
+/** Money that comes in. */
+function routeBalance(router: Hono<PageEnv>): void {
+  router.get('/balance', own(showBalance))
+  router.get('/balance.csv', own(downloadBalance))
+  router.post('/balance/top-up', own(submitTopUp))
+  router.get('/balance/payments/:id', own(showPayment))
+  router.get('/balance/receipts/:id', own(showReceipt))
+}
+
+/** Says that a page failed, on a page. */
+function failPage(site: Site) {
+  return (error: Error, context: PageContext): Response | Promise<Response> => {
+    const page = context.get('page') as Page | undefined
+    site.log.error({ error, requestId: page?.requestId }, 'a page failed')
+    // A notification, which has no page: its sender tries again.
+    if (page === undefined) return context.text('', 500)
     const isStoreOut = error instanceof LedgerUnavailableError || error instanceof StoreError
     return showFailure(context, page, isStoreOut ? 'unavailable' : 'internal')
-  })
-  return router
+  }
 }

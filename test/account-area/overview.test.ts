@@ -48,7 +48,7 @@ await t.test('a new customer is told what to do next, in both languages', async 
   t.match(text, 'С чего начать')
   t.match(text, 'href="/keys/new"')
   t.match(text, 'href="/quick-start"')
-  t.match(text, 'баланс пополняет оператор')
+  t.match(text, 'деньги приходят меньше чем за минуту')
   t.notMatch(text, 'готово')
   t.notMatch(text, '<svg', 'an empty chart is not shown')
   await browser.post('/keys/new', { name: 'first' })

@@ -72,7 +72,7 @@ export class SettingsLetters {
       return {
         to: to.email,
         subject: subject(name, balance),
-        text: text(name, balance, money(belowMicros), this.#link('/')),
+        text: text(name, balance, money(belowMicros), this.#link('/balance')),
       }
     })
   }

@@ -1,5 +1,6 @@
 import { keys, newKey, revokeKey } from './en/keys.ts'
 import { charge, charges, chargesTable, meters } from './en/charges.ts'
+import { balance, payment, receipt } from './en/balance.ts'
 import { letters } from './en/letters.ts'
 import { models, quickStart } from './en/models.ts'
 import { overview } from './en/overview.ts'
@@ -36,6 +37,9 @@ export const english: typeof russian = {
   resetPassword,
   consents,
   overview,
+  balance,
+  payment,
+  receipt,
   security,
   keys,
   newKey,

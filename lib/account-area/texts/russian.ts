@@ -1,5 +1,6 @@
 import { keys, newKey, revokeKey } from './ru/keys.ts'
 import { charge, charges, chargesTable, meters } from './ru/charges.ts'
+import { balance, payment, receipt } from './ru/balance.ts'
 import { letters } from './ru/letters.ts'
 import { models, quickStart } from './ru/models.ts'
 import { overview } from './ru/overview.ts'
@@ -35,6 +36,9 @@ export const russian = {
   resetPassword,
   consents,
   overview,
+  balance,
+  payment,
+  receipt,
   security,
   keys,
   newKey,

@@ -9,6 +9,8 @@ interface LayoutOptions {
   readonly title: string
   /** A page of one form and nothing around it. */
   readonly isNarrow?: boolean
+  /** More for the head of the page. */
+  readonly head?: Html
 }
 
 const themes = ['system', 'light', 'dark'] as const
@@ -64,7 +66,7 @@ function appearance(page: Page): Html {
 }
 
 /** A whole page around its content, which begins with an `h1`. */
-export function layout(page: Page, { title, isNarrow = false }: LayoutOptions, content: Html): Html {
+export function layout(page: Page, { title, isNarrow = false, head }: LayoutOptions, content: Html): Html {
   const { site, texts, language, theme } = page
   return html`<!doctype html>
     <html lang="${language}" ${theme === 'system' ? '' : html`data-theme="${theme}"`}>
@@ -76,6 +78,7 @@ export function layout(page: Page, { title, isNarrow = false }: LayoutOptions, c
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="${site.assets.style.path}" />
         <script src="${site.assets.script.path}" defer></script>
+        ${head ?? ''}
       </head>
       <body>
         <a class="skip" href="#content">${texts.shell.skip}</a>

@@ -10,4 +10,22 @@ for (const button of document.querySelectorAll('[data-copy]')) {
     setTimeout(() => { button.textContent = label }, 2000)
   })
 }
+for (const part of document.querySelectorAll('[data-refresh]')) {
+  const look = async () => {
+    try {
+      const response = await fetch(part.dataset.refresh, { redirect: 'error' })
+      const text = response.ok ? await response.text() : undefined
+      const state = response.headers.get('x-state')
+      if (text !== undefined && state !== part.dataset.state) {
+        part.innerHTML = text
+        part.dataset.state = state
+      }
+      if (state === 'succeeded' || state === 'canceled') return
+    } catch {
+      // The line is out; it is tried again.
+    }
+    setTimeout(look, 2500)
+  }
+  setTimeout(look, 2500)
+}
 `

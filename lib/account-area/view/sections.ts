@@ -8,11 +8,12 @@ interface Section {
 }
 
 /**
- * The navigation, in its order. After the quick start there is room for payments, documents and the
- * organisation; a section stands here when its page does.
+ * The navigation, in its order. After the quick start there is room for documents and the organisation; a section
+ * stands here when its page does.
  */
 export const sections: readonly Section[] = [
   { path: '/', label: texts => texts.shell.overview },
+  { path: '/balance', label: texts => texts.shell.balance },
   { path: '/keys', label: texts => texts.shell.keys },
   { path: '/charges', label: texts => texts.shell.charges },
   { path: '/models', label: texts => texts.shell.models },

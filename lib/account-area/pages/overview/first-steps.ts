@@ -26,8 +26,9 @@ export function firstSteps({ texts }: OwnPage, { hasKey, hasMoney }: Done): Html
   return html`<section class="card">
     <h2>${overview.start}</h2>
     <ol class="steps">
-      ${step(steps.key, hasKey, link('/keys/new', overview.makeKey, true))} ${step(steps.money, hasMoney, '')}
-      ${step(steps.quickStart, false, link('/quick-start', overview.quickStart, hasKey))}
+      ${step(steps.key, hasKey, link('/keys/new', overview.makeKey, true))}
+      ${step(steps.money, hasMoney, link('/balance', overview.topUp, hasKey))}
+      ${step(steps.quickStart, false, link('/quick-start', overview.quickStart, hasKey && hasMoney))}
     </ol>
   </section>`
 }

@@ -34,6 +34,7 @@ function balanceCard({ texts }: OwnPage, { balanceMicros, heldMicros, availableM
       </div>
     </dl>
     <p class="quiet small">${overview.heldHint}</p>
+    <p><a class="button plain" href="/balance">${overview.topUp}</a></p>
   </section>`
 }
 

@@ -12,10 +12,11 @@ export const overview: typeof russian.overview = {
     key: { title: 'Make a key', text: 'With it your program shows that a request is yours.' },
     money: {
       title: 'Top up the balance',
-      text: 'For now the operator tops it up: write to them and name the e-mail of your account.',
+      text: 'By card or SBP; the money is there in less than a minute.',
     },
     quickStart: { title: 'Send a first request', text: 'Ready examples for your language and editor.' },
   },
+  topUp: 'Top up',
   makeKey: 'Make a key',
   quickStart: 'To the quick start',
   isDone: 'done',

@@ -1,0 +1,70 @@
+import type { IncomingMessage } from 'node:http'
+import type { BlockList } from 'node:net'
+import { addressList, clientAddress, isListed } from '../../http/client-address.ts'
+import { ProviderError } from '../../payments/payment-provider.ts'
+import type { PageContext, Site } from '../page.ts'
+
+const bodyBytesMax = 256 * 1024
+
+/** The text of a body; undefined when it is too long. */
+async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > bodyBytesMax) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Undefined when the text is no JSON, which then is a notification of nothing. */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/**
+ * Takes what the payment provider tells. Who sends is checked where proxies are trusted to say it; what is said is
+ * not believed in any case. The provider sends again what is not answered by 200.
+ */
+export function paymentNotifications(site: Site, trusted: BlockList) {
+  return async (context: PageContext): Promise<Response> => {
+    const { payments, log } = site
+    if (payments === undefined) return context.text('', 404)
+    const { incoming } = context.env
+    const senders = payments.settings().yookassa?.notificationAddresses
+    const address = clientAddress(
+      incoming.socket.remoteAddress ?? '',
+      context.req.header('x-forwarded-for'),
+      trusted,
+    )
+    const isSaid = site.config.trustedProxies.length > 0
+    if (isSaid && senders !== undefined && !isListed(addressList(senders), address)) {
+      log.warn({ address }, 'a payment notification came from an address that is not the provider')
+      return context.text('', 403)
+    }
+    const text = await readBody(incoming)
+    // What is left of it is not read, so nothing else can follow on the connection.
+    if (text === undefined) return context.text('', 413, { connection: 'close' })
+    try {
+      const ending = await payments.notified(parsedJson(text))
+      if (ending === 'unknown')
+        log.info({ address }, 'a payment notification is about nothing that is known here')
+      return context.text('')
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error
+      // What the provider itself does not know was not told by it.
+      const isForged = error.failure === 'not_found'
+      log.warn(
+        { error, address },
+        isForged ? 'a payment notification is forged' : 'a notified payment could not be fetched',
+      )
+      return context.text('', isForged ? 200 : 500)
+    }
+  }
+}

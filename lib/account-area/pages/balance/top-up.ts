@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { microsPerKopeck } from '../../../money/kopecks.ts'
+import { fieldSchemas, readForm, says, withError } from '../../http/read-form.ts'
+import type { FieldErrorKey } from '../../http/read-form.ts'
+import { seeOther } from '../../http/redirect.ts'
+import type { OwnPage, PageContext } from '../../page.ts'
+import { showFailure } from '../failure.ts'
+import { balanceView } from './balance.ts'
+
+const schema = z.object({
+  amount: fieldSchemas.roubles,
+  method: z.enum(['bank_card', 'sbp'], says('invalid')),
+  email: fieldSchemas.email,
+})
+
+/** Makes a payment, and leads to where it is paid. */
+export async function submitTopUp(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account, caller, language } = page
+  const { payments } = site
+  if (payments === undefined) return showFailure(context, page, 'notFound')
+  const sent = await readForm(context, page, schema)
+  if (!sent.isValid) return context.html(await balanceView(page, sent.state), 422)
+  const { amount, method, email } = sent.value
+  const { topUp } = payments.settings()
+  const offered = topUp.methods.find(({ name }) => name === method)
+  const refuse = async (name: string, key: FieldErrorKey): Promise<Response> =>
+    context.html(await balanceView(page, withError(page, sent.state, name, key)), 422)
+  if (offered === undefined) return refuse('method', 'invalid')
+  if (amount === undefined) return refuse('amount', 'required')
+  if (amount % microsPerKopeck !== 0) return refuse('amount', 'amountKopecks')
+  if (amount < topUp.minMicros) return refuse('amount', 'amountSmall')
+  if (amount > offered.maxMicros) return refuse('amount', 'amountLarge')
+  const payment = await payments.payments.create({
+    accountId: account.accountId,
+    amountMicros: amount,
+    method,
+    email,
+    language,
+    origin: 'customer',
+    address: caller.address,
+  })
+  const goes = payment.state === 'pending' && method === 'bank_card' ? '?go=1' : ''
+  return seeOther(context, `/balance/payments/${payment.id}${goes}`)
+}

@@ -1,0 +1,98 @@
+import type * as russian from '../ru/balance.ts'
+
+/** The balance: topping it up, and what moved it. */
+export const balance: typeof russian.balance = {
+  title: 'Balance',
+  available: 'Available',
+  held: 'Held for requests',
+  topUp: 'Top up',
+  amount: 'Amount, ₽',
+  amountHint: (min: string, max: string) => `From ${min} to ${max}.`,
+  method: 'Payment method',
+  methods: { bank_card: 'Bank card', sbp: 'SBP (by QR code or in your bank app)' },
+  email: 'Email for the receipt',
+  pay: 'Continue to payment',
+  byOperator: (id: string) =>
+    `Online payment is not set up here: the operator tops up the balance. Tell them your account number: ${id}`,
+  unavailable: 'The payment system does not respond. You were not charged; try again in a few minutes.',
+  history: 'Balance history',
+  csv: 'Download CSV',
+  empty: 'Top-ups, refunds and corrections will be here.',
+  time: 'Time',
+  what: 'What happened',
+  change: 'Amount',
+  after: 'Balance after',
+  older: 'Older',
+  kinds: {
+    payment: 'Top-up',
+    refund: 'Refund',
+    refundCanceled: 'Refund canceled',
+    starting: 'Starting credit',
+    credit: 'Credited by the operator',
+    debit: 'Debited by the operator',
+    repayment: 'Debt repaid',
+  },
+  open: 'Open payments',
+  receipts: 'Receipts',
+  receiptKinds: { payment: 'Payment receipt', refund: 'Refund receipt', offset: 'Prepayment offset receipt' },
+  receiptStates: {
+    created: 'in preparation',
+    pending: 'being registered',
+    succeeded: 'registered',
+    canceled: 'not registered, we try again',
+  },
+  fileName: 'balance',
+}
+
+/** A payment while it is made, and what became of it. */
+export const payment: typeof russian.payment = {
+  title: 'Payment',
+  created: 'Contacting the payment system…',
+  createdText:
+    'This page updates itself. If the payment system does not respond, the payment appears when it is back.',
+  pending: 'Waiting for the payment',
+  pendingText: 'This page updates itself as soon as the money arrives. You can pay within an hour.',
+  going: 'Opening the payment page…',
+  toPayment: 'Go to the payment page',
+  scan: 'Scan the code with your phone camera or your bank app',
+  openBank: 'Open the bank app',
+  succeeded: 'Paid',
+  succeededText: (amount: string) => `${amount} was credited to the balance.`,
+  canceled: 'The payment failed',
+  notCharged: 'You were not charged.',
+  again: 'Try again',
+  toBalance: 'To the balance',
+  amount: 'Amount',
+  number: 'Payment number',
+  method: 'Paid with',
+  reasons: {
+    expired_on_confirmation: 'The time to pay is over. Create a new payment.',
+    insufficient_funds: 'The card or account has too little money. Try another card or amount.',
+    '3d_secure_failed': 'The bank did not confirm the payment by code. Try again or use another card.',
+    card_expired: 'The card has expired. Use another card.',
+    invalid_card_number: 'The card number is wrong. Check it and try again.',
+    invalid_csc: 'The CVC code is wrong. Check it and try again.',
+    call_issuer: 'The bank declined the payment. Call your bank or try another card.',
+    issuer_unavailable: 'The bank does not respond. Try in a few minutes or use another card.',
+    payment_method_limit_exceeded: 'The limit of the card is exceeded. Try another card or a smaller amount.',
+    payment_method_restricted: 'Payments by this card are forbidden. Use another card.',
+    country_forbidden: 'Cards of this country are not accepted. Use a Russian card or SBP.',
+    fraud_suspected: 'The bank considers the payment suspicious. Try another card or SBP.',
+    identification_required: 'The wallet is not verified. Try a card or SBP.',
+    refused: 'The payment system did not accept the payment. Try another method or write to us.',
+    other: 'The bank declined the payment. Try another card or SBP.',
+  },
+}
+
+/** A fiscal receipt. */
+export const receipt: typeof russian.receipt = {
+  title: 'Receipt',
+  state: 'State',
+  documentNumber: 'Fiscal document (FD)',
+  storageNumber: 'Fiscal storage (FN)',
+  attribute: 'Fiscal attribute (FP)',
+  sentTo: (email: string) => `The receipt was sent to ${email}.`,
+  amount: 'Amount',
+  time: 'Time',
+  payment: 'Payment',
+}

@@ -1,0 +1,140 @@
+import t from 'tap'
+import { newId } from '../../lib/new-id.ts'
+import { startAccountArea } from '../fixtures/account-area.ts'
+import type { AccountBrowser } from '../fixtures/account-browser.ts'
+
+const area = await startAccountArea(t, {
+  payments: { provider: 'sandbox', receipts: { vatCode: 1 }, topUp: { rubMin: '50' } },
+})
+
+const topUp = { amount: '1 500,50', method: 'bank_card', email: 'bill@example.org' }
+
+/** Makes a payment; answers its page and the sandbox's page where it is paid. */
+async function makePayment(
+  browser: AccountBrowser,
+  fields = topUp,
+): Promise<{ path: string; shopUrl: string }> {
+  const { location } = await browser.post('/balance/top-up', fields, { from: '/balance' })
+  const path = location.split('?')[0] ?? ''
+  const { text } = await browser.get(path)
+  return { path, shopUrl: /href="(http:\/\/127\.0\.0\.1:\d+\/pay\/[\w-]+)"/.exec(text)?.[1] ?? '' }
+}
+
+/** Does something on the sandbox's page. */
+async function atShop(url: string, form: Record<string, string>): Promise<string> {
+  const response = await fetch(url, { method: 'POST', body: new URLSearchParams(form), redirect: 'manual' })
+  return response.headers.get('location') ?? ''
+}
+
+/** The page of a payment once it says what is expected. */
+async function pageThatSays(browser: AccountBrowser, path: string, expected: string): Promise<string> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const { text } = await browser.get(path)
+    if (text.includes(expected)) return text
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  throw new Error(`${path} never said ${expected}`)
+}
+
+await t.test('a customer tops up by card, sees the balance rise, and opens the receipt', async t => {
+  const { browser } = await area.signUp()
+  const before = (await browser.get('/balance')).text
+  t.match(before, 'Пополнить')
+  t.notMatch(before, 'Удержано', 'nothing is held')
+
+  const { path, shopUrl } = await makePayment(browser)
+  t.match((await browser.get(`${path}?go=1`)).text, `content="0;url=${shopUrl}"`)
+  t.match((await browser.get(path)).text, 'Ждём оплату')
+  const back = await atShop(shopUrl, { pay: 'bank_card' })
+
+  t.equal(new URL(back).pathname, path)
+  t.match(await pageThatSays(browser, path, 'Оплачено'), '1\u202f500,50')
+  const balance = await pageThatSays(browser, '/balance', 'зарегистрирован<')
+  t.match(balance, '+1\u202f500,50')
+  t.match(balance, 'Чек оплаты')
+  const receipt = /href="(\/balance\/receipts\/\w+)"/.exec(balance)?.[1] ?? ''
+  t.match((await browser.get(receipt)).text, 'bill@example.org')
+  t.match((await browser.get('/balance.csv')).text, /Пополнение.*;1500,500000;1500,500000/)
+  t.strictSame(await area.test.breaches(), [])
+})
+
+await t.test('a payment by SBP shows a code to scan and a link for the phone', async t => {
+  const { browser } = await area.signUp()
+
+  const { path, shopUrl } = await makePayment(browser, { ...topUp, method: 'sbp' })
+
+  const { text } = await browser.get(path)
+  t.match(text, '<svg')
+  t.match(text, 'Открыть приложение банка')
+  t.match(text, '<noscript><meta http-equiv="refresh"')
+  await atShop(shopUrl, { pay: 'sbp' })
+  await pageThatSays(browser, path, 'Оплачено')
+})
+
+await t.test("a declined payment says why in the customer's words, and credits nothing", async t => {
+  const { browser } = await area.signUp()
+  const { path, shopUrl } = await makePayment(browser)
+
+  await atShop(shopUrl, { decline: 'insufficient_funds' })
+
+  const text = await pageThatSays(browser, path, 'Оплата не прошла')
+  t.match(text, 'не хватило денег')
+  t.match(text, 'href="/balance?rub=1500.5#amount"')
+  t.match((await browser.get('/balance')).text, 'Здесь будут пополнения')
+})
+
+await t.test('amounts that cannot be paid are marked at their field, and what was typed stays', async t => {
+  const { browser } = await area.signUp()
+
+  for (const [amount, said] of [
+    ['49,99', 'меньше наименьшей'],
+    ['350001', 'больше, чем принимает'],
+    ['100,555', 'с точностью до копейки'],
+    ['сто', 'Введите сумму'],
+    ['', 'Заполните'],
+    ['-5', 'Введите сумму'],
+  ] as const) {
+    const { status, text } = await browser.post('/balance/top-up', { ...topUp, amount }, { from: '/balance' })
+    t.equal(status, 422, amount)
+    t.match(text, said)
+    t.match(text, `value="${amount}"`)
+  }
+})
+
+await t.test("nobody sees another's payment or receipt", async t => {
+  const { browser } = await area.signUp()
+  const { path } = await makePayment(browser)
+  const { browser: other } = await area.signUp()
+
+  t.equal((await other.get(path)).status, 404)
+  t.equal((await other.get(`${path}?part=1`)).status, 404)
+  t.equal((await other.get(`/balance/payments/${newId()}`)).status, 404)
+  t.equal((await other.get(`/balance/receipts/${newId()}`)).status, 404)
+  t.notMatch((await other.get('/balance')).text, path)
+})
+
+await t.test(
+  'notifications that are too long, no JSON, forged or of another shop change nothing',
+  async t => {
+    const send = async (body: string): Promise<number> =>
+      (await fetch(`${area.url}/payments/yookassa/notifications`, { method: 'POST', body })).status
+
+    t.equal(await send('x'.repeat(1_000_000)), 413)
+    t.equal(await send('{"event":'), 200)
+    t.equal(await send('[]'), 200)
+    t.equal(await send(JSON.stringify({ event: 'payment.succeeded', object: { id: newId() } })), 200)
+    t.equal(await send(JSON.stringify({ event: 'payment.succeeded', object: { id: '../refunds/1' } })), 200)
+    t.strictSame(await area.test.breaches(), [])
+  },
+)
+
+await t.test('without payments the page says whom to ask, and nothing can be paid', async t => {
+  const closed = await startAccountArea(t)
+  const { browser, email } = await closed.signUp()
+
+  const { text } = await browser.get('/balance')
+
+  t.match(text, await closed.accountOf(email))
+  t.equal((await browser.post('/balance/top-up', topUp, { from: '/balance' })).status, 404)
+  t.equal((await fetch(`${closed.url}/payments/yookassa/notifications`, { method: 'POST' })).status, 404)
+})
