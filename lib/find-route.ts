@@ -10,6 +10,7 @@ import type { Route } from './exchange-facts.ts'
 import { refusalOfUnknown } from './forwarded-operations.ts'
 import { headerValue } from './http/headers.ts'
 import { isKnownOtherwise, pathOfDialect } from './is-known-otherwise.ts'
+import { nothingAt, twiceVersioned } from './nothing-at.ts'
 import { isOwnPath, matchOwn } from './own-endpoints/match-own.ts'
 import { shownPath } from './shown-path.ts'
 import { cutQueryParameter, hasQueryParameter } from './http/query.ts'
@@ -22,7 +23,6 @@ const refusedParameters = [
   'fields',
   // Google's, in whichever format it is asked; the last two stand for headers and the method.
   '$fields',
-  '$alt',
   '$callback',
   '$key',
   '$httpHeaders',
@@ -42,6 +42,7 @@ const liveOrAlpha = /^(?:\/[^/]*)?\/ws\/|^\/v1alpha\//
 /** Which dialect an error is told in when the path fits none. */
 export function guessDialect(url: string, rawHeaders: readonly string[]): Dialect {
   const path = url.slice(0, 512)
+  if (path.startsWith('/v1beta/openai/')) return openai
   if (/\/v1beta(?:\/|$)/.test(path) || liveOrAlpha.test(path) || besideApi.test(path)) return google
   if (/\/v1\/messages(?:[/?]|$)/.test(path) || path.startsWith('/api/hello')) return anthropic
   if (/^\/v1\/(?:models|files|cachedContents)(?:[/?]|$)/.test(path) && isGoogleClient(path, rawHeaders))
@@ -77,6 +78,12 @@ export function findRoute(
     // Newer versions of Google's SDKs ask for /v1 unless they are told otherwise.
     const own = dialect === google ? { ...match, isStableVersion: true } : match
     return { dialect, match: own, prefix: '/v1', providerName: undefined, queryKeys }
+  }
+  // Google's address for clients of OpenAI's format, which Google's documentation tells them to set.
+  if (target.startsWith('/v1beta/openai/')) {
+    const prefix = '/v1beta/openai'
+    const match = matchBelow(prefix, openai, lookup, target)
+    return { dialect: openai, match, prefix, providerName: undefined, queryKeys }
   }
   if (target.startsWith('/v1beta/')) {
     const match = matchBelow('/v1beta', google, lookup, target)
@@ -177,14 +184,6 @@ function innermost(
   return { dialect: likely, below: rest }
 }
 
-function nothingAt(target: string): GatewayError {
-  const path = shownPath(target.split('?', 1)[0] ?? '')
-  return new GatewayError(
-    'route_not_found',
-    `There is nothing at ${path}. Use /v1 (OpenAI, Anthropic), /v1beta (Google) or /<provider>/v1.`,
-  )
-}
-
 /** @throws GatewayError route_not_found */
 function requireDialect(provider: ProviderConfig, name: DialectName): void {
   if (provider.dialects[name] !== undefined) return
@@ -205,7 +204,9 @@ function matchBelow(prefix: string, dialect: Dialect, method: string, target: st
     const path = rest.split('?', 1)[0] ?? ''
     const { details } = error
     // As a function: in a text, `$&` would be put in again for every time that the path says it.
-    const message = error.message.replace(path, () => shownPath(prefix + path))
+    const own = error.message.replace(path, () => shownPath(prefix + path))
+    const twice = error.code === 'route_not_found' ? twiceVersioned(target) : undefined
+    const message = twice === undefined ? own : `${own} ${twice}`
     // The refusal as the dialect told it is no cause: the log would say the whole path again.
     throw new GatewayError(error, message, {
       ...(details && { details }),
@@ -272,6 +273,12 @@ function refuseTricks(url: string, rawHeaders: readonly string[]): void {
         },
       )
     }
+  }
+  // Vertex' clients ask for JSON with numbers for names, in which the usage stands as ever.
+  if (!cutQueryParameter(url, '$alt').values.every(value => /^json(?:;enum-encoding=int)?$/.test(value))) {
+    throw new GatewayError('request_invalid', 'Of "$alt" only json;enum-encoding=int is forwarded.', {
+      param: '$alt',
+    })
   }
   for (const name of refusedHeaders) {
     if (headerValue(rawHeaders, name) !== undefined) {

@@ -12,7 +12,7 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
     const facts = exchangeFacts(exchange, outcome, clock.now())
     if (outcome.kind === 'broken' || isInternal(outcome)) log.warn(facts, 'exchange')
     // Under overload the work that is saved includes this line.
-    else if (isShed(exchange, outcome)) log.debug(facts, 'exchange')
+    else if (isShed(exchange, outcome) || isGreeting(exchange, outcome)) log.debug(facts, 'exchange')
     else log.info(facts, 'exchange')
   })
   bus.on('upstream-attempt', (exchange, attempt) => {
@@ -84,6 +84,16 @@ function isShed(exchange: Exchange, outcome: Outcome): boolean {
 }
 
 /** A request on which the gateway itself failed. */
+/** Claude Code asks whether anybody is there before it has a key to send. */
+function isGreeting(exchange: Exchange, outcome: Outcome): boolean {
+  return (
+    outcome.kind === 'refused' &&
+    outcome.error instanceof GatewayError &&
+    outcome.error.code === 'key_missing' &&
+    exchange.find('route')?.match.operation.name === 'hello'
+  )
+}
+
 function isInternal(outcome: Outcome): boolean {
   if (outcome.kind !== 'refused') return false
   return !(outcome.error instanceof GatewayError) || outcome.error.code === 'internal'

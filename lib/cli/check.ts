@@ -21,10 +21,14 @@ export function addCheckCommand(program: Command, context: CliContext): void {
       const file = findConfig(options.config)
       try {
         const plugins = await context.loadPlugins()
-        const { config, notices } = loadConfig(file, { plugins })
+        const { config, notices, overridden } = loadConfig(file, { plugins })
         await checkPlugins(config, plugins)
         readCertificate(config)
-        const loaded = { config, notices: [...notices, ...priceNotices(config, systemClock.now())] }
+        const loaded = {
+          config,
+          notices: [...notices, ...priceNotices(config, systemClock.now())],
+          overridden,
+        }
         stdout.write(options.json === true ? summaryJson(loaded) : summary(loaded))
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error
@@ -54,7 +58,7 @@ async function checkPlugins(config: Config, plugins: PluginRegistry): Promise<vo
   }
 }
 
-function summary({ config, notices }: LoadedConfig): string {
+function summary({ config, notices, overridden }: LoadedConfig): string {
   const off = [...config.providers.values()].filter(provider => provider.isOff).length
   const modelCount = config.models.size + config.modelPatterns.length
   const lines = [
@@ -63,11 +67,12 @@ function summary({ config, notices }: LoadedConfig): string {
     `  models     ${modelCount} and ${config.aliases.size} aliases`,
     `  plugins    ${config.plugins.map(plugin => plugin.name).join(' > ')}`,
     `  store      ${config.store.kind === 'sqlite' ? config.store.file : 'PostgreSQL'}`,
+    ...overridden.map(({ path, file }) => `  instead    ${path}, which ${file} says too`),
     ...notices.map(notice => `  note       ${notice}`),
   ]
   return `${lines.join('\n')}\n`
 }
 
-function summaryJson({ config, notices }: LoadedConfig): string {
-  return `${JSON.stringify({ ok: true, file: config.file, notices })}\n`
+function summaryJson({ config, notices, overridden }: LoadedConfig): string {
+  return `${JSON.stringify({ ok: true, file: config.file, notices, overridden })}\n`
 }

@@ -7,6 +7,7 @@ import { addChargesCommand } from './charges.ts'
 import { addCheckCommand } from './check.ts'
 import { CommandError, UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
+import { addInitCommand } from './init.ts'
 import { addKeyCommands } from './key.ts'
 import { addModelsCommand } from './models.ts'
 import { addPaymentCommands } from './payment.ts'
@@ -42,6 +43,7 @@ function buildProgram(context: CliContext): Command {
     .showHelpAfterError('Try --help.')
   addServeCommand(program, context)
   addCheckCommand(program, context)
+  addInitCommand(program, context)
   addAccountCommands(program, context)
   addKeyCommands(program, context)
   addBalanceCommand(program, context)

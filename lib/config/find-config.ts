@@ -13,7 +13,12 @@ export function findConfig(named: string | undefined, env: Environment = process
   const chosen = named ?? env['GATEWAY_CONFIG']
   if (chosen !== undefined && chosen !== '') return resolve(chosen)
   const here = resolve(relativeDefault)
-  return existsSync(here) ? here : join(packageRoot(), relativeDefault)
+  return existsSync(here) ? here : shippedConfig()
+}
+
+/** The config file that came with the gateway. */
+export function shippedConfig(): string {
+  return join(packageRoot(), relativeDefault)
 }
 
 /** Two folders up in the source; one more where it was compiled into `dist`. */

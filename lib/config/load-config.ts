@@ -15,8 +15,11 @@ import { substitute } from './environment.ts'
 import type { Environment } from './environment.ts'
 import { isMapping, locate, mergeLayers, readLayers } from './layers.ts'
 import { nearest } from './nearest.ts'
+import { overriddenSettings } from './overridden.ts'
+import type { Overridden } from './overridden.ts'
 import { Problems } from './problems.ts'
 import { checkListens } from './check-listens.ts'
+import { checkUnmetered } from './check-unmetered.ts'
 import { checkWorkers } from './check-workers.ts'
 import { configSchema } from './schema.ts'
 import type { ConfigKey, Settings } from './schema.ts'
@@ -33,6 +36,8 @@ export interface LoadedConfig {
   readonly config: Config
   /** What an operator should know and that is no error, such as a provider that is off. */
   readonly notices: readonly string[]
+  /** What the main file replaces of those that it includes. */
+  readonly overridden: readonly Overridden[]
 }
 
 /** Sections of many entries are parsed entry by entry, so that one bad entry does not hide the others. */
@@ -99,13 +104,17 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     log: whole.log,
     unmetered: whole.unmetered,
   }
-  for (const { path, message } of [...checkListens(config), ...checkWorkers(config)]) {
+  for (const { path, message } of [
+    ...checkListens(config),
+    ...checkWorkers(config),
+    ...checkUnmetered(config),
+  ]) {
     problems.add(path, message)
   }
   problems.throwIfAny()
   const notices = off.length === 0 ? [] : [`providers without a key are off: ${off.join(', ')}`]
   notices.push(...(sold?.notices ?? []), ...passingStore(config.store))
-  return deepFreeze({ config, notices })
+  return deepFreeze({ config, notices, overridden: overriddenSettings(problems.layers) })
 }
 
 /**

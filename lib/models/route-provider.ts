@@ -70,8 +70,13 @@ function defaultProvider(config: Config, route: Route): ChosenProvider {
   const provider = name === undefined ? undefined : config.providers.get(name)
   const chosen = withCredential(provider, route.dialect.name)
   if (chosen !== undefined) return chosen
-  throw new GatewayError(
-    'route_not_found',
-    `This request names no model, and the provider ${name ?? 'for such requests'} is not configured.`,
-  )
+  throw new GatewayError('route_not_found', `This request names no model, and ${whyNowhere(name, route)}`)
+}
+
+function whyNowhere(name: string | undefined, { dialect, providerName }: Route): string {
+  if (providerName !== undefined) return `the provider ${providerName} is not configured.`
+  const setting = `defaultProvider.${dialect.name}`
+  return name === undefined
+    ? `no provider is set for such requests: the operator sets ${setting}, or ask at /<provider>/v1.`
+    : `${setting}, "${name}", has no credential: the operator sets one, or ask at /<provider>/v1.`
 }

@@ -101,7 +101,11 @@ models:
     t.ok(text.stdout.endsWith(`\n  note       ${notice}\n  note       ${half}\n`), text.stdout)
     const json = await check('', '--json')
     t.match(JSON.parse(json.stdout), { ok: true, notices: [/^providers without a key/, notice, half] })
-    t.notMatch((await check('unmetered: true\n')).stdout, /without a price/, 'where nothing is charged')
+    t.notMatch(
+      (await check('unmetered: true\nplugins: [auth, model-router, upstream-proxy]\n')).stdout,
+      /without a price/,
+      'where nothing is charged',
+    )
     writeFileSync(join(folder, 'more.yaml'), '')
     t.notMatch((await check('')).stdout, /without a price/)
     const many = Array.from({ length: 23 }, (_, index) => `  m${index}: { provider: sandbox }\n`)

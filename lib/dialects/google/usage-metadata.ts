@@ -111,11 +111,21 @@ function splitOutput(
   addDetail(details, 'reasoning', thoughts)
 }
 
-/** Modalities are upper-case in one API and lower-case in the other. */
+/**
+ * Modalities are upper-case in one API and lower-case in the other, and numbers where a client asks for
+ * `enum-encoding=int`.
+ */
+function modalityOf(item: UsageFields): string | undefined {
+  return item.text('modality')?.toLowerCase() ?? modalities[item.count('modality') ?? 0]
+}
+
+/** In the order of Google's enumeration, of which the first stands for none. */
+const modalities = [undefined, 'text', 'image', 'video', 'audio', 'document']
+
 function tokensOf(usage: UsageFields, names: CountNames, lists: readonly string[], modality: string): number {
   let tokens = 0
   for (const item of usage.items(...lists)) {
-    if (item.text('modality')?.toLowerCase() === modality) tokens += item.count(names.tokens) ?? 0
+    if (modalityOf(item) === modality) tokens += item.count(names.tokens) ?? 0
   }
   return tokens
 }

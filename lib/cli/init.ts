@@ -1,0 +1,51 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { shippedConfig } from '../config/find-config.ts'
+import { CommandError } from './context.ts'
+import type { CliContext } from './context.ts'
+
+/** `init`: a configuration of one's own, which includes the shipped one and says what is most often changed. */
+export function addInitCommand(program: Command, { stdout }: CliContext): void {
+  program
+    .command('init [file]')
+    .description('write a configuration of your own (default: gateway.yaml), which includes the shipped one')
+    .action((file = 'gateway.yaml') => {
+      const path = resolve(file)
+      if (existsSync(path)) throw new CommandError(`${path} is there already, and is not overwritten`)
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, configText(shippedConfig()))
+      stdout.write(
+        `wrote ${path}\ncheck it:  gateway check --config ${file}\nrun it:    gateway serve --config ${file}\n`,
+      )
+    })
+}
+
+function configText(shipped: string): string {
+  return `# yaml-language-server: $schema=${resolve(dirname(shipped), 'gateway.schema.json')}
+#
+# Your settings. What is not said here is as in the shipped files: ${shipped}
+# and those that it includes, where each setting is explained. Check this file with: gateway check --config FILE
+
+include:
+  - ${JSON.stringify(shipped)}
+
+# The money: one file, beside this one. Or postgres://... for several gateways.
+store: sqlite:data/gateway.db
+
+# How clients reach the gateway.
+# publicUrl: https://gateway.example.org
+# listen: { host: 127.0.0.1, port: 8080 }
+
+# A provider is on when the variable of its key is set: OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY and so on.
+# Another server that speaks a known format:
+# providers:
+#   local: { credentials: [], dialects: { openai: { baseUrl: http://127.0.0.1:8000/v1 } } }
+
+# Roubles for a dollar of list price; prices of your own for single models; null takes one off sale.
+# prices: { usdRub: "100" }
+# models:
+#   gpt-5: { rubPerMillion: { input: "140", cachedInput: "14", output: "1120" } }
+#   gpt-4: null
+`
+}

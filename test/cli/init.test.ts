@@ -1,0 +1,62 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { shippedConfig } from '../../lib/config/find-config.ts'
+import { runHere } from './run-gateway.ts'
+
+await t.test(
+  'init writes a configuration that includes the shipped one, is in order and is not overwritten',
+  async t => {
+    const file = join(t.testdir(), 'mine', 'gateway.yaml')
+
+    const made = await runHere(['init', file])
+    const checked = await runHere(['check', '--config', file])
+    const again = await runHere(['init', file])
+
+    t.equal(made.code, 0, made.stderr)
+    t.match(made.stdout, `gateway serve --config ${file}`)
+    t.equal(checked.code, 0, checked.stdout)
+    t.match(checked.stdout, `store      ${join(file, '../data/gateway.db')}`)
+    t.match(checked.stdout, `  instead    store, which ${shippedConfig()} says too`)
+    t.match(again, { code: 1, stderr: `gateway: ${file} is there already, and is not overwritten\n` })
+  },
+)
+
+await t.test('every line of it that is commented out works when it is not', async t => {
+  const file = join(t.testdir(), 'gateway.yaml')
+  await runHere(['init', file])
+  const text = readFileSync(file, 'utf8')
+  writeFileSync(
+    file,
+    text.replaceAll(/^# (?=publicUrl|listen|providers|prices|models| {2}(?:local|gpt))/gm, ''),
+  )
+
+  const { code, stdout } = await runHere(['check', '--config', file, '--json'])
+
+  t.equal(code, 0, stdout)
+  const { overridden } = JSON.parse(stdout) as { overridden: { path: string }[] }
+  t.same(
+    overridden.map(({ path }) => path),
+    [
+      'store',
+      'listen.host',
+      'listen.port',
+      'prices.usdRub',
+      'models.gpt-5.rubPerMillion.input',
+      'models.gpt-5.rubPerMillion.cachedInput',
+      'models.gpt-5.rubPerMillion.output',
+      'models.gpt-4',
+    ],
+  )
+})
+
+await t.test('unmetered beside the plugin that charges is refused: one of the two is a mistake', async t => {
+  const file = join(t.testdir(), 'gateway.yaml')
+  await runHere(['init', file])
+  writeFileSync(file, `${readFileSync(file, 'utf8')}\nunmetered: true\n`)
+
+  const { code, stdout } = await runHere(['check', '--config', file])
+
+  t.equal(code, 1)
+  t.match(stdout, 'unmetered: is true and the plugin usage-tap is on: nothing would be charged')
+})
