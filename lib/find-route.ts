@@ -259,8 +259,11 @@ function refuseTricks(url: string, rawHeaders: readonly string[]): void {
     )
   }
   const [path = ''] = url.split('?', 1)
-  if (/%2f|%5c|%00|\/\/|\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path)) {
-    throw new GatewayError('request_invalid', 'The path has dot segments, empty segments or encoded slashes.')
+  if (/%2f|%5c|%00|%25[0-9a-f]{2}|\/\/|\/(?:\.|%2e){1,2}(?:(?:;|%3b)[^/]*)?(?:\/|$)/i.test(path)) {
+    throw new GatewayError(
+      'request_invalid',
+      'The path has dot segments, empty segments, encoded slashes or escapes of escapes.',
+    )
   }
   const isGoogle = guessDialect(url, rawHeaders) === google
   for (const name of isGoogle ? [...refusedParameters, ...refusedByGoogle] : refusedParameters) {

@@ -28,6 +28,11 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
     else socket.destroy()
     return
   }
+  // The request before it came whole: its response is not replaced, since it may be paid for.
+  if (current?.req.complete === true) {
+    current.once('finish', () => answerBrokenRequest(error, socket))
+    return
+  }
   const status =
     error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
   const message = `${nodeHttp.STATUS_CODES[status]}: the request is not HTTP/1.1 as RFC 9112 defines it, or came too slowly.`

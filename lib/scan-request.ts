@@ -7,6 +7,7 @@ import type { StreamedBody } from './bodies/streamed-body.ts'
 import type { JsonPartsReader, Operation, RequestFacts } from './dialects/dialect.ts'
 import { mediaSteps } from './dialects/read-media.ts'
 import { GatewayError } from './errors.ts'
+import { Utf8Check } from './utf8-check.ts'
 import { JsonScanError, JsonScanner, type ScanResult } from './http/json-scan.ts'
 import { multipartBoundary, MultipartError, MultipartScanner } from './http/multipart-scan.ts'
 
@@ -64,7 +65,27 @@ export function beginScan(
     const message = 'The body must be sent as JSON, with content-type: application/json.'
     throw new GatewayError('body_invalid', message, { param: 'content-type' })
   }
+  requireJson(contentType)
   return new JsonScan(operation, options)
+}
+
+/**
+ * A provider may read a form, protocol buffers or UTF-16 by their label, where the scan has read JSON in UTF-8.
+ * @throws GatewayError media_type
+ */
+function requireJson(contentType: string): void {
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';')
+  const isJson = /^\s*(?:application\/(?:[\w.-]+\+)?json|text\/json)?\s*$/.test(type)
+  if (isJson && parameters.every(isUtf8Parameter)) return
+  throw new GatewayError(
+    'media_type',
+    `The body must be JSON in UTF-8, with content-type: application/json; this one says ${JSON.stringify(contentType.slice(0, 128))}.`,
+    { param: 'content-type' },
+  )
+}
+
+function isUtf8Parameter(parameter: string): boolean {
+  return !/charset/.test(parameter) || /^\s*charset\s*=\s*"?(?:utf-?8|us-ascii)"?\s*$/.test(parameter)
 }
 
 /** A body and what was found in it; of one that nobody looked at, nothing is known. */
@@ -86,6 +107,7 @@ class JsonScan implements BodyScan<Found> {
   readonly #scanner: JsonScanner
   readonly #parts: JsonPartsReader | undefined
   readonly #kept: ScanOptions['kept']
+  readonly #utf8 = new Utf8Check()
   #length = 0
   /** Set where the end was prepared. */
   #found: ScanResult | undefined
@@ -99,6 +121,7 @@ class JsonScan implements BodyScan<Found> {
 
   push(chunk: Buffer): void {
     this.#length += chunk.length
+    this.#utf8.push(chunk)
     try {
       this.#scanner.push(chunk)
       this.#parts?.take(this.#scanner.takeWhole(this.#parts.partName))
@@ -119,6 +142,7 @@ class JsonScan implements BodyScan<Found> {
   }
 
   end(): Found {
+    this.#utf8.end()
     try {
       const found = this.#found ?? this.#scanner.end()
       if (!this.#scanner.isObject) {

@@ -142,6 +142,11 @@ export class GatewayServer {
   #accept(request: IncomingMessage, response: ServerResponse): void {
     // It may be the hidden half of the one before it; the connection closes with that one's answer.
     if (this.#distrusted.has(request.socket)) return
+    // What follows an upgrade that is ignored may be meant for another protocol, and is no request.
+    if (request.headers.upgrade !== undefined) {
+      this.#distrusted.add(request.socket)
+      response.shouldKeepAlive = false
+    }
     const { clock } = this.#options
     const { config, pipeline } = this.#serving
     // It would take "100 Continue" for the answer (RFC 9110 section 10.1.1).

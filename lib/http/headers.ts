@@ -54,6 +54,10 @@ const droppedFromRequests = new Set([
   'x-envoy-external-address',
   'x-original-forwarded-for',
   'x-original-host',
+  // Some servers take these for the path in place of the one that was checked.
+  'x-original-uri',
+  'x-original-url',
+  'x-rewrite-url',
   'x-real-ip',
 ])
 
@@ -64,10 +68,35 @@ const droppedFromAnswers = new Set([
   'alt-svc',
   // Browsers would take these for what the gateway's own site says, some for all of its domain.
   'clear-site-data',
+  'content-security-policy',
+  'content-security-policy-report-only',
+  'cross-origin-embedder-policy',
+  'cross-origin-opener-policy',
+  'cross-origin-resource-policy',
+  'document-policy',
+  'expect-ct',
+  'feature-policy',
   'nel',
+  'origin-agent-cluster',
+  'permissions-policy',
+  'public-key-pins',
+  'refresh',
+  'referrer-policy',
   'report-to',
   'reporting-endpoints',
+  'service-worker-allowed',
+  'set-login',
+  'sourcemap',
+  'speculation-rules',
   'strict-transport-security',
+  'x-permitted-cross-domain-policies',
+  'x-sourcemap',
+  // A server in front would send a file of its own, or ask another one, in place of the response.
+  'x-litespeed-location',
+  'x-reproxy-url',
+  'x-sendfile',
+  'x-sendfile-type',
+  'x-sendfile2',
   // The provider's edge would follow our other clients by it.
   'set-cookie',
   'set-cookie2',
@@ -98,12 +127,22 @@ const singleByLength = new Map(singleHeaders.map(name => [name.length, name]))
 
 const droppedRequestPrefixes = ['x-forwarded-']
 /** Whose pages may read an answer is for the operator to say. */
-const droppedAnswerPrefixes = ['access-control-', 'x-goog-upload-header-']
+const droppedAnswerPrefixes = ['access-control-', 'x-accel-', 'x-goog-upload-header-', 'x-lighttpd-']
 
 /** What goes on to the provider: everything but hop-by-hop, credentials, framing and the client's place. */
 export function requestHeaders(raw: RawHeaders): string[] {
   const passed = pass(raw, droppedFromRequests, droppedRequestPrefixes)
-  return passed.some(holdsOwnKey) ? withoutOwnKeys(passed) : passed
+  // Servers behind CGI take `_` for `-`, so that the name could be any of those that were dropped.
+  const plain = passed.some(isUnderscored) ? withoutUnderscored(passed) : passed
+  return plain.some(holdsOwnKey) ? withoutOwnKeys(plain) : plain
+}
+
+function isUnderscored(text: string, index: number): boolean {
+  return index % 2 === 0 && text.includes('_')
+}
+
+function withoutUnderscored(headers: RawHeaders): string[] {
+  return headers.filter((_, index) => !(headers[index - (index % 2)] as string).includes('_'))
 }
 
 /** Clients send keys in headers of their own, too. */

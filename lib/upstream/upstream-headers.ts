@@ -1,5 +1,5 @@
 import type { Target } from '../exchange-facts.ts'
-import { headerValue, requestHeaders } from '../http/headers.ts'
+import { headerValue, headerValues, requestHeaders } from '../http/headers.ts'
 
 /** What of a target decides on headers. */
 type HeaderTarget = Pick<
@@ -21,7 +21,7 @@ export function upstreamHeaders(
     // The answer will be changed in places that compression would hide.
     headers = withoutHeader(headers, 'accept-encoding')
     headers.push('accept-encoding', 'identity')
-  }
+  } else headers = withReadableCodings(headers)
   if (target.isBodyDecoded) headers = withoutHeader(headers, 'content-encoding')
   if (target.dialectName === 'anthropic') headers = withAnthropicVersion(headers)
   const length = announcedLength(target)
@@ -29,6 +29,19 @@ export function upstreamHeaders(
   // A server that needs no key gets none.
   if (target.credential.value !== '') headers.push(...credentialHeader(target))
   return headers
+}
+
+/** The codings that usage can be read from; `identity` needs no word. */
+const readable = /^(?:gzip|x-gzip|br|zstd|deflate|identity)$/i
+
+/** A response in a coding that nobody here can undo would hide its usage, so only others are asked for. */
+function withReadableCodings(headers: string[]): string[] {
+  const asked = headerValues(headers, 'accept-encoding')
+  if (asked.length === 0) return headers
+  const codings = asked.flatMap(value => value.split(',')).map(coding => coding.trim())
+  const kept = codings.filter(coding => readable.test(coding.split(';', 1)[0]?.trim() ?? ''))
+  if (kept.length === codings.length) return headers
+  return [...withoutHeader(headers, 'accept-encoding'), 'accept-encoding', kept.join(', ') || 'identity']
 }
 
 /** A body that is sent piece by piece is announced here; undici measures one that is at hand. */

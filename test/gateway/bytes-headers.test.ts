@@ -62,7 +62,7 @@ await t.test('request headers keep their case, order, duplicates and bytes', asy
     'caf\u00e9 \u00a0',
     'x-empty',
     '',
-    '__proto__',
+    'constructor',
     'x',
     'Accept-Encoding',
     'gzip, br, zstd',

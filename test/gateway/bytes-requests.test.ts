@@ -113,15 +113,21 @@ for (const call of dialectCalls) {
   })
 }
 
-await t.test('bytes that are not UTF-8 arrive as they are', async t => {
+await t.test('bytes of a form that are not UTF-8 arrive as they are', async t => {
   const { gateway, upstream } = await start(t)
+  const field = (name: string, value: string): string =>
+    `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}`
   const body = Buffer.concat([
-    Buffer.from('{"model":"test-model","messages":[],"user":"'),
+    Buffer.from(`${field('model', 'test-model')}\r\n${field('prompt', '')}`),
     Buffer.from([0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80]),
-    Buffer.from('"}'),
+    Buffer.from('\r\n--b--\r\n'),
   ])
 
-  const seen = await forwarded(gateway, upstream, { path: '/v1/chat/completions', headers: [], body })
+  const seen = await forwarded(gateway, upstream, {
+    path: '/v1/audio/transcriptions',
+    headers: ['content-type', 'multipart/form-data; boundary=b'],
+    body,
+  })
 
   t.same(seen.body, body)
 })

@@ -215,19 +215,15 @@ await t.test(
       t.equal(answer?.isWhole, true)
     }
 
-    const client = await connectRaw(t, gateway.url)
-    // One after another: node:http drops what is pipelined behind an upgrade that it ignores.
-    for (const [count, protocol] of ['websocket', 'h2c'].entries()) {
-      client.socket.write(upgrade('/v1/models', protocol))
-      await until(() => parseAnswers(client.received()).filter(answer => answer.isWhole).length === count + 1)
+    for (const protocol of ['websocket', 'h2c']) {
+      const { bytes, end } = await sendRaw(t, gateway.url, upgrade('/v1/models', protocol))
+      t.equal(parseAnswers(bytes)[0]?.status, 200)
+      t.equal(end, 'end', 'what follows may be meant for another protocol')
     }
-    t.same(
-      parseAnswers(client.received()).map(answer => answer.status),
-      [200, 200],
-    )
     t.equal(upstream.requests.length, 1, 'it was asked for a session, and answered as if it were a request')
 
     const post = upgrade('/v1/chat/completions', 'h2c').replace('GET', 'POST').replace('\r\n\r\n', '\r\n')
+    const client = await connectRaw(t, gateway.url)
     client.socket.write(`${post}content-length: ${body.length}\r\n\r\n${body}`)
     await until(() => upstream.requests.length === 2)
     t.notMatch(upstream.requests[1]?.headers.join('\n').toLowerCase(), 'upgrade')

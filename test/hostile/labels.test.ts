@@ -1,0 +1,149 @@
+import t from 'tap'
+import { send, type ClientAnswer } from '../fixtures/http-client.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { somebodyAt } from '../fixtures/somebody-at.ts'
+import { startTestGateway } from '../fixtures/test-gateway.ts'
+
+// The body is read here as JSON in UTF-8. A provider that goes by another label, or reads the bytes in another way, finds
+// another model in it, or another account's file.
+
+const upstream = await startRawUpstream(t, () =>
+  plainAnswer(200, ['content-type', 'application/json'], '{"id":"x"}'),
+)
+const gateway = await startTestGateway(t, {
+  config: {
+    providers: somebodyAt(upstream.origin),
+    models: {
+      m: {
+        provider: 'somebody',
+        rubPerMillion: { input: '1', output: '1' },
+        rubPerUnit: { images: '1', characters: '1', searches: '1', videoSeconds: '1' },
+      },
+    },
+    defaultProvider: { openai: 'somebody', anthropic: 'somebody', google: 'somebody' },
+  },
+})
+
+function ask(path: string, headers: readonly string[], body: string | Buffer): Promise<ClientAnswer> {
+  return send(gateway.url + path, { headers: ['authorization', `Bearer ${gateway.key}`, ...headers], body })
+}
+
+const paths = [
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/responses',
+  '/v1/embeddings',
+  '/v1/moderations',
+  '/v1/rerank',
+  '/v1/images/generations',
+  '/v1/images/edits',
+  '/v1/audio/speech',
+  '/v1/videos',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+  '/v1/messages/batches',
+  '/v1beta/models/m:generateContent',
+  '/v1beta/models/m:countTokens',
+  '/v1beta/models/m:embedContent',
+  '/v1beta/interactions',
+  '/v1beta/cachedContents',
+  '/somebody/v1/things',
+]
+const labels = [
+  'application/x-www-form-urlencoded',
+  'application/x-protobuf',
+  'application/x-json-stream',
+  'application/octet-stream',
+  'application/xml',
+  'text/plain',
+  'text/html',
+  'application/json; charset=utf-16',
+  'application/json; charset=utf-7',
+  'application/json;charset="utf-16le"',
+  'application/json; charset=iso-8859-1',
+  "application/json; charset*=utf-8''utf-16",
+  'application/json, text/plain',
+  'application/jsonx',
+  'json',
+]
+
+for (const path of paths) {
+  await t.test(`${path} takes JSON in UTF-8 and nothing else`, async t => {
+    const body = JSON.stringify({ model: path.includes(':') ? undefined : 'm' })
+    for (const label of labels) {
+      const { status } = await ask(path, ['content-type', label], body)
+      if (status !== 400) t.fail(`${label}: ${status}`)
+    }
+    t.equal(upstream.requests.length, 0)
+  })
+}
+
+await t.test('bytes that are not UTF-8 are refused, wherever they stand', async t => {
+  const around = (bytes: readonly number[]): Buffer[] => [
+    Buffer.concat([
+      Buffer.from('{"model":"m","messages":[],"mod'),
+      Buffer.from(bytes),
+      Buffer.from('el":"dear"}'),
+    ]),
+    Buffer.concat([Buffer.from('{"model":"m","messages":[],"a":"'), Buffer.from(bytes), Buffer.from('"}')]),
+    Buffer.concat([
+      Buffer.from(`{"model":"m","messages":[],"a":"${'x'.repeat(70_000)}`),
+      Buffer.from(bytes),
+      Buffer.from('"}'),
+    ]),
+  ]
+  for (const bytes of [
+    [0xff],
+    [0xc0, 0xaf],
+    [0xed, 0xa0, 0x80],
+    [0xe2, 0x82],
+    [0xf5, 0x80, 0x80, 0x80],
+    [0x80],
+  ]) {
+    for (const body of around(bytes)) {
+      const { status } = await ask('/v1/chat/completions', ['content-type', 'application/json'], body)
+      if (status !== 400) t.fail(`${bytes.map(byte => byte.toString(16)).join(' ')}: ${status}`)
+    }
+  }
+  const wide = Buffer.from('\ufeff{"model":"m","messages":[]}', 'utf16le')
+  t.equal((await ask('/v1/chat/completions', [], wide)).status, 400)
+  t.equal(upstream.requests.length, 0)
+})
+
+await t.test('what is JSON in UTF-8 passes, however it says so', async t => {
+  const text = JSON.stringify({
+    model: 'm',
+    messages: [{ role: 'user', content: 'äöü €uro 𝄞'.repeat(20_000) }],
+  })
+  const own = [
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset="UTF-8"',
+    'Application/JSON',
+    'application/vnd.api+json',
+    'text/json',
+  ]
+  for (const label of own) {
+    const { status, body } = await ask('/v1/chat/completions', ['content-type', label], text)
+    t.equal(status, 200, `${label}: ${body.toString()}`)
+  }
+  t.equal((await ask('/v1/chat/completions', [], text)).status, 200, 'no label')
+})
+
+await t.test('a provider is asked only for codings in which usage can be read', async t => {
+  for (const [asked, sent] of [
+    ['gzip, deflate, br, zstd', 'gzip, deflate, br, zstd'],
+    ['gzip;q=1.0, *;q=0.5', 'gzip;q=1.0'],
+    ['compress', 'identity'],
+    ['*', 'identity'],
+    ['dcb, br;q=0.5', 'br;q=0.5'],
+    ['aes128gcm, exi', 'identity'],
+  ] as const) {
+    const before = upstream.requests.length
+    await ask('/v1/chat/completions', ['accept-encoding', asked], '{"model":"m","messages":[]}')
+    const { headers = [] } = upstream.requests[before] ?? {}
+    const at = headers.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === 'accept-encoding')
+    t.equal(headers[at + 1], sent, asked)
+  }
+  t.same(await gateway.breaches(), [])
+})
