@@ -1,6 +1,7 @@
 import { answerError, asGatewayError } from './answer-error.ts'
 import type { Config } from './config/config.ts'
 import { PipelineOrderError } from './pipeline/check-order.ts'
+import { DrainSlots } from './pipeline/drain-slots.ts'
 import type { Fact } from './pipeline/facts.ts'
 import { errorText } from './websocket/session-call.ts'
 import type { Plugin } from './pipeline/plugin.ts'
@@ -8,8 +9,10 @@ import { Pipeline } from './pipeline/pipeline.ts'
 import { createExternal } from './plugin-api/external-entry.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 
-/** What reading on without a client may cost. */
-const drainLimits = { timeMs: 120_000, bytesMax: 64 * 1_048_576 }
+/** What reading on without a client may cost: as long as most providers take to begin an answer, reasoning included. */
+const drainLimits = { timeMs: 600_000, bytesMax: 64 * 1_048_576 }
+/** How many answers are read on at once. Each holds a connection to its provider and some 64 KB. */
+const drainsMax = 1000
 
 /** What is there before the first gate. */
 export const givenFacts: readonly Fact[] = ['route']
@@ -54,7 +57,12 @@ export async function createPipeline(
   return new Pipeline(await createPlugins(config, context, registry), {
     given: givenFacts,
     bus: context.bus,
-    limits: { answer: { timeMs: answerMs, bytesMax: answerBytesMax }, drain: drainLimits, stallMs },
+    limits: {
+      answer: { timeMs: answerMs, bytesMax: answerBytesMax },
+      drain: drainLimits,
+      drainSlots: new DrainSlots(drainsMax),
+      stallMs,
+    },
     writeError(exchange, error) {
       const { dialect } = exchange.get('route')
       const client = exchange.find('client')

@@ -25,7 +25,7 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
   })
   bus.on('job-end', ({ job, charged }) => {
     const { exchangeId: requestId, keyId: key, provider, kind, operation, model, polls } = job
-    const amount = charged === undefined ? undefined : formatRoubles(charged.result.amountMicros)
+    const amount = formatRoubles(charged.result.amountMicros)
     log.info({ requestId, key, provider, kind, operation, model, polls, amount }, 'job')
   })
   bus.on('plugin-error', (plugin, hook, error, exchange) => {

@@ -108,7 +108,7 @@ export class Metrics {
     })
     bus.on('alarm', code => this.#alarms.inc({ code }))
     bus.on('job-end', ({ job, charged }, modelEntry = 'none') => {
-      if (charged !== undefined) this.#onCharged(charged, job.provider, modelEntry)
+      this.#onCharged(charged, job.provider, modelEntry)
     })
     bus.on('session-charge', (exchange, _sequence, charged) => {
       const { provider, model } = exchange.get('target')

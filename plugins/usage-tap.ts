@@ -3,7 +3,7 @@ import { headerValue } from '../lib/http/headers.ts'
 import { jobRequestFacts } from '../lib/jobs/job-request-facts.ts'
 import { JobWatch } from '../lib/jobs/job-watch.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
-import { decideCharge } from '../lib/metering/decide-charge.ts'
+import { alarmsAmong } from '../lib/ledger/charge-flags.ts'
 import type { Hold } from '../lib/ledger/ledger.ts'
 import { objectRecorder } from '../lib/metering/object-recorder.ts'
 import { placeHold } from '../lib/metering/place-hold.ts'
@@ -16,6 +16,9 @@ import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Outcome } from '../lib/pipeline/outcome.ts'
 import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
+import { settleRequest, type SettlementContext } from '../lib/settlement/settle-request.ts'
+import { UsualOutputs } from '../lib/settlement/usual-output.ts'
+import { providerRequestId } from '../lib/upstream/provider-request-id.ts'
 import { UploadFacts } from '../lib/uploads/upload-facts.ts'
 
 /** Places the hold, reads the usage out of the answer in flight, and settles: charge or release. */
@@ -27,6 +30,13 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     onFailure: error => bus.emit('alarm', 'token_counter_failed', { error: error.message }),
   })
 
+  const usual = new UsualOutputs()
+  const settlement: SettlementContext = {
+    directory,
+    counter,
+    usual,
+    likelyOutputTokens: config.hold.outputTokens ?? 4096,
+  }
   const uploads = new UploadFacts(context, () => performance.now())
 
   return {
@@ -48,24 +58,25 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
         await Promise.all([record(object), jobs.onObject(exchange, object)])
       }
       for (const object of objectsInHead(exchange, head)) exchange.holdBack(recordObject(object))
+      const requestId = providerRequestId(head.headers)
+      if (requestId !== undefined) exchange.set('providerRequestId', requestId)
       const meter = meterFor(exchange, head, recordObject)
       if (meter === undefined) return undefined
       // An answer of a known length has been made and paid for when it comes.
-      if (head.contentLength === undefined)
-        meter.onProgress = watchSpending(exchange, context, { directory, counter })
+      if (head.contentLength === undefined) meter.onProgress = watchSpending(exchange, context, settlement)
       exchange.set('meter', meter)
       exchange.answerReader = meter
       return meter
     },
 
-    onSession: exchange => meterSession(exchange, { config, ledger, bus, directory }),
+    onSession: exchange => meterSession(exchange, { config, ledger, bus, directory, usual }),
 
     onSettle(exchange, outcome) {
       const sessionMeter = exchange.find('sessionMeter')
       if (sessionMeter !== undefined) return sessionMeter.settle(outcome)
       const isOfInterest = (['hold', 'meter', 'job'] as const).some(fact => exchange.find(fact) !== undefined)
       if (!isOfInterest) return undefined
-      return settle(exchange, outcome, jobs, context, { directory, counter })
+      return settle(exchange, outcome, jobs, context, settlement)
     },
 
     onEnd: exchange => uploads.end(exchange),
@@ -104,7 +115,7 @@ async function settle(
   outcome: Outcome,
   jobs: JobWatch,
   { bus }: PluginContext,
-  chargeContext: Parameters<typeof decideCharge>[3],
+  settlement: SettlementContext,
 ): Promise<void> {
   const meter = exchange.find('meter')
   const read = meter?.end()
@@ -113,7 +124,7 @@ async function settle(
   const isSettled = settled instanceof Promise ? await settled : settled
   const hold = exchange.find('hold')
   if (hold === undefined || isSettled) return
-  const decided = decideCharge(exchange, outcome, meter?.reading, chargeContext)
+  const decided = settleRequest(exchange, outcome, meter?.reading, settlement)
   const decision = decided instanceof Promise ? await decided : decided
   if (decision === undefined) {
     await jobs.release(exchange, hold)
@@ -126,14 +137,15 @@ async function settle(
   const result = await jobs.charge(exchange, hold, decision)
   if (result === undefined) return
   exchange.set('charged', { charge: decision, result })
-  for (const flag of result.flags) bus.emit('alarm', flag, { requestId: exchange.id, model: decision.model })
+  for (const flag of alarmsAmong(result.flags))
+    bus.emit('alarm', flag, { requestId: exchange.id, model: decision.model })
 }
 
 /** What cuts the answer when it has cost all the money there is; undefined where it costs nothing. */
 function watchSpending(
   exchange: Exchange,
   { ledger, bus }: PluginContext,
-  chargeContext: Parameters<typeof decideCharge>[3],
+  settlement: SettlementContext,
 ): ((reading: UsageReading) => void) | undefined {
   const hold = exchange.find('hold')
   const { price } = exchange.get('target')
@@ -144,7 +156,7 @@ function watchSpending(
     price,
     facts: exchange.get('request'),
     ledger,
-    owed: async reading => await decideCharge(exchange, { kind: 'broken', error }, reading, chargeContext),
+    owed: async reading => await settleRequest(exchange, { kind: 'broken', error }, reading, settlement),
     onSpent: reason => exchange.answerEnd?.cutAtEvent(reason),
     onFailure: failure => bus.emit('plugin-error', 'usage-tap', 'onData', failure, exchange),
   })

@@ -76,7 +76,8 @@ function buildProvider(
     dialects,
     egress: buildEgress(name, input, { isOff, dialects }, context),
     streamUsage: input.streamUsage ?? base?.streamUsage ?? 'as-sent',
-    onClientLeft: input.onClientLeft ?? base?.onClientLeft ?? 'abort',
+    // No provider says in its documents that it bills nothing of what a client leaves.
+    onClientLeft: input.onClientLeft ?? 'drain',
     operations: input.operations ?? base?.operations ?? [],
     timeouts,
     failover: laidOver(defaultFailover, input.failover),

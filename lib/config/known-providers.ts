@@ -4,7 +4,6 @@ import type { DialectName } from '../dialects/dialect.ts'
 export interface KnownProvider {
   readonly dialects: Readonly<{ [D in DialectName]?: string }>
   readonly streamUsage: 'inject' | 'as-sent'
-  readonly onClientLeft: 'abort' | 'drain'
   /** What it generates beside the operations of its dialects, below their base URLs. */
   readonly operations?: readonly string[]
 }
@@ -12,13 +11,11 @@ export interface KnownProvider {
 type Behaviour = Partial<Omit<KnownProvider, 'dialects'>>
 
 function known(dialects: KnownProvider['dialects'], behaviour: Behaviour = {}): KnownProvider {
-  return { dialects, streamUsage: 'as-sent', onClientLeft: 'abort', ...behaviour }
+  return { dialects, streamUsage: 'as-sent', ...behaviour }
 }
 
 /** Streams carry no usage unless the request asks for it. */
 const inject: Behaviour = { streamUsage: 'inject' }
-/** Generates and bills the whole answer after a disconnect, so the rest is read for its usage. */
-const drain: Behaviour = { onClientLeft: 'drain' }
 
 /** Port 0 stands for the port of this machine on which the sandbox comes to listen when the gateway starts. */
 const sandboxOrigin = 'http://127.0.0.1:0'
@@ -34,7 +31,6 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
         google: 'https://generativelanguage.googleapis.com/v1beta',
         openai: 'https://generativelanguage.googleapis.com/v1beta/openai',
       },
-      drain,
     ),
   ],
   [
@@ -46,15 +42,15 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
   ],
   [
     'mistral',
-    known({ openai: 'https://api.mistral.ai/v1' }, { ...drain, operations: ['/fim/completions', '/ocr'] }),
+    known({ openai: 'https://api.mistral.ai/v1' }, { operations: ['/fim/completions', '/ocr'] }),
   ],
   ['xai', known({ openai: 'https://api.x.ai/v1' }, inject)],
-  ['groq', known({ openai: 'https://api.groq.com/openai/v1' }, drain)],
+  ['groq', known({ openai: 'https://api.groq.com/openai/v1' })],
   [
     'openrouter',
-    known({ openai: 'https://openrouter.ai/api/v1', anthropic: 'https://openrouter.ai/api/v1' }, drain),
+    known({ openai: 'https://openrouter.ai/api/v1', anthropic: 'https://openrouter.ai/api/v1' }),
   ],
-  ['perplexity', known({ openai: 'https://api.perplexity.ai' }, drain)],
+  ['perplexity', known({ openai: 'https://api.perplexity.ai' })],
   ['together', known({ openai: 'https://api.together.ai/v1' })],
   ['cerebras', known({ openai: 'https://api.cerebras.ai/v1' }, inject)],
   [
@@ -63,7 +59,7 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
   ],
   [
     'qwen',
-    known({ openai: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' }, { ...inject, ...drain }),
+    known({ openai: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' }, inject),
   ],
   ['zai', known({ openai: 'https://api.z.ai/api/paas/v4', anthropic: 'https://api.z.ai/api/anthropic/v1' })],
   ['fireworks', known({ openai: 'https://api.fireworks.ai/inference/v1' })],

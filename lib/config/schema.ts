@@ -82,7 +82,7 @@ export const providerSchema = z.strictObject({
     description: 'inject: streams are asked for their usage (stream_options.include_usage) on behalf of clients.',
   }),
   onClientLeft: z.enum(['abort', 'drain']).optional().meta({
-    description: 'abort: the provider is left too. drain: its answer is read on for the usage.',
+    description: 'drain, the default: what a client leaves is read on for its usage. abort: the provider is left too, and the charge is an estimate.',
   }),
   operations: z
     .array(operation)

@@ -19,7 +19,7 @@ import { UsageFields } from './usage-fields.ts'
 /**
  * Gathers what an operation's interest names in an answer. Subclasses know what the values mean. Names that
  * mean the same everywhere: `usage...` (objects), `model`, `tier`, `id`, `error`, `text` (generated),
- * `output` (other signs of it).
+ * `output` (other signs of it), `requestId` (by which the provider knows the request).
  */
 export abstract class AnswerReader implements UsageReader {
   protected readonly context: UsageReaderContext
@@ -30,6 +30,7 @@ export abstract class AnswerReader implements UsageReader {
   /** The provider bills nothing for this answer, so zero is no surprise. */
   protected isFree = false
   protected model: string | undefined
+  #providerRequestId: string | undefined
   /** Of what the answer is about; empty until it is told. */
   protected objectId = ''
   readonly #bytes: AnswerBytes
@@ -117,6 +118,7 @@ export abstract class AnswerReader implements UsageReader {
       unmeteredTextBytes: this.#unmeteredTextBytes,
       ...(sample !== undefined && { textSample: sample }),
       ...(this.model !== undefined && { model: this.model }),
+      ...(this.#providerRequestId !== undefined && { providerRequestId: this.#providerRequestId }),
       ...(this.servedTier !== undefined && { tier: this.servedTier }),
       ...(lines.length === 0 && this.madeBeside.length > 0 && { beside: this.madeBeside }),
       flags: [...this.flags],
@@ -201,6 +203,8 @@ export abstract class AnswerReader implements UsageReader {
       this.hasError = true
     } else if (name === 'model') {
       if (typeof value === 'string' && value !== '') this.model = value
+    } else if (name === 'requestId') {
+      if (typeof value === 'string') this.#providerRequestId = value
     } else if (name === 'tier') {
       if (typeof value === 'string') this.tier = value
     } else if (name === 'id') {

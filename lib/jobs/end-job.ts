@@ -1,15 +1,17 @@
 import type { JobLedger } from '../ledger/job-ledger.ts'
 import type { ChargeRequest, ChargeResult } from '../ledger/ledger.ts'
+import type { Price } from '../money/price.ts'
 import type { UsageReading } from '../money/usage.ts'
+import { settleJob } from '../settlement/settle-job.ts'
 import type { Job } from './job.ts'
-import { ambiguousCharge, jobCharge } from './job-charge.ts'
 
 /** How a job ended just now, for the log and the metrics. */
 export interface JobEnd {
   readonly job: Job
-  /** Absent for one that was released. */
-  readonly charged?: { readonly charge: ChargeRequest; readonly result: ChargeResult }
+  readonly charged: { readonly charge: ChargeRequest; readonly result: ChargeResult }
 }
+
+const noPrices: ReadonlyMap<string, Price> = new Map()
 
 interface EndJobContext {
   readonly ledger: JobLedger
@@ -26,7 +28,7 @@ interface SeenContext extends EndJobContext {
 export type JobState = 'running' | 'ended' | { readonly resultsPath: string }
 
 /**
- * Ends a job as an answer about it says: charges what it used, or releases its hold when it failed. Durable
+ * Ends a job as an answer about it says: charges what it used, which is nothing for most that failed. Durable
  * when it resolves. Whoever comes second changes nothing.
  */
 export async function endJob(context: SeenContext, job: Job, reading: UsageReading): Promise<JobState> {
@@ -35,27 +37,20 @@ export async function endJob(context: SeenContext, job: Job, reading: UsageReadi
   if (sighting.state === 'done' && sighting.resultsPath !== undefined && reading.lines.length === 0) {
     return { resultsPath: sighting.resultsPath }
   }
-  // One that was cancelled may have used something until then.
-  const isUnpaid = sighting.state === 'failed' && reading.lines.length === 0
-  if (isUnpaid && (reading.hasError || reading.outputTextBytes === 0)) {
-    // What its stream has said until now is known by the stream alone.
-    if (job.facts.isStreamed === true && context.mayBeStreaming) return 'running'
-    await releaseJob(context, job)
-  } else {
-    const prices = await context.ledger.findPrices(Object.values(job.facts.priceVersions))
-    await charge(context, job, jobCharge(job, reading, prices))
+  const hasFailed = sighting.state === 'failed'
+  const isUnpaid = hasFailed && reading.lines.length === 0
+  // What its stream has said until now is known by the stream alone.
+  if (isUnpaid && job.facts.isStreamed === true && context.mayBeStreaming) {
+    if (reading.hasError || reading.outputTextBytes === 0) return 'running'
   }
+  const prices = await context.ledger.findPrices(Object.values(job.facts.priceVersions))
+  await charge(context, job, settleJob(job, { hasFailed, reading }, prices))
   return 'ended'
 }
 
 /** Ends a job of which nothing more will be known. */
 export function giveUpJob(context: EndJobContext, job: Job): Promise<void> {
-  return charge(context, job, ambiguousCharge(job))
-}
-
-/** Ends a job that used nothing. */
-async function releaseJob({ ledger, onEnd }: EndJobContext, job: Job): Promise<void> {
-  if (await ledger.releaseJob(job)) onEnd({ job })
+  return charge(context, job, settleJob(job, { reading: undefined }, noPrices))
 }
 
 async function charge({ ledger, onEnd }: EndJobContext, job: Job, request: ChargeRequest): Promise<void> {

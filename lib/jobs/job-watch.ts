@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts'
+import { alarmsAmong } from '../ledger/charge-flags.ts'
 import type { ChargeRequest, ChargeResult, Hold } from '../ledger/ledger.ts'
 import { ModelDirectory } from '../models/model-directory.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -172,12 +173,8 @@ export class JobWatch {
   ): Promise<boolean> {
     if (reading.lines.length > 0 && sighting.state !== 'running') return false
     const { ledger, clock } = this.#context
-    if (sighting.state === 'failed') {
-      // What it said before it was cancelled is charged as that of any answer that broke off.
-      if (reading.hasOutput) return false
-      await this.release(exchange, hold)
-      return true
-    }
+    // Charged as any answer that failed or broke off is.
+    if (sighting.state === 'failed') return false
     if (sighting.state === 'done' && sighting.resultsPath === undefined) return false
     const streamed = exchange.find('streamedJob')
     if (streamed !== undefined) {
@@ -198,7 +195,7 @@ export class JobWatch {
     const { bus } = this.#context
     const { model, provider } = end.job
     bus.emit('job-end', end, this.#directory.resolve(model, provider)?.entry.name)
-    for (const flag of end.charged?.result.flags ?? [])
+    for (const flag of alarmsAmong(end.charged.result.flags))
       bus.emit('alarm', flag, { requestId: end.job.exchangeId, model: end.job.model })
   }
 }

@@ -23,6 +23,7 @@ export interface ChargeRecord {
   /** The meters of all lines together. */
   readonly usage: Meters
   readonly details: Readonly<Record<string, number>>
+  readonly providerRequestId?: string
   readonly flags: readonly string[]
   /** What the account paid. */
   readonly amountMicros: Micros

@@ -39,6 +39,8 @@ export interface ChargeRequest {
   /** The provider's usage as JSON text, verbatim. */
   readonly rawUsage?: string
   readonly details?: Readonly<Record<string, number>>
+  /** By which the provider's bill and support know the request. */
+  readonly providerRequestId?: string
   readonly flags: readonly string[]
 }
 

@@ -37,6 +37,8 @@ export interface ChargeReport {
     readonly amount: string
   }[]
   readonly details?: Readonly<Record<string, number>>
+  /** By which the provider's bill and support know the request. */
+  readonly providerRequestId?: string
   /** What the account paid. */
   readonly amount: string
   /** What the usage cost beyond the money there was; absent when there was enough. */

@@ -4,6 +4,7 @@ import { isPricedBySecond } from '../money/price.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
+import type { UsualOutputs } from '../settlement/usual-output.ts'
 import { Conversation } from './conversation.ts'
 import { SessionMeter } from './session-meter.ts'
 import { SessionMoney } from './session-money.ts'
@@ -19,6 +20,7 @@ interface SessionContext {
   readonly ledger: Ledger
   readonly bus: PipelineBus
   readonly directory: ModelDirectory
+  readonly usual: UsualOutputs
 }
 
 /** The tap that charges a session; undefined where nothing has a price. */

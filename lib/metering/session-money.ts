@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { TurnUsage } from '../dialects/session.ts'
 import type { Target } from '../exchange-facts.ts'
+import { alarmsAmong } from '../ledger/charge-flags.ts'
 import type { ChargeRequest, Hold, Ledger, Micros } from '../ledger/ledger.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceCharge } from '../ledger/price-charge.ts'
@@ -9,7 +10,9 @@ import { addMeters, type Meters, type NamedObject, type UsageLine } from '../mon
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
-import { isFreeAbort } from './decide-charge.ts'
+import { decideOwed, type Ending, type Owed } from '../settlement/decide-owed.ts'
+import { priceLines } from '../settlement/price-lines.ts'
+import type { UsualOutputs } from '../settlement/usual-output.ts'
 import { holdError } from './hold-error.ts'
 import type { Heard } from './conversation.ts'
 import { audioTokens, inSeconds, turnHold, type ExpectedTurn } from './turn-hold.ts'
@@ -47,9 +50,10 @@ interface SessionMoneyContext {
   readonly bus: PipelineBus
   readonly directory: ModelDirectory
   readonly price: Price
+  readonly usual: UsualOutputs
 }
 
-type Owed = Pick<ChargeRequest, 'usageSource' | 'flags'> & {
+type OwedTurn = Pick<ChargeRequest, 'usageSource' | 'flags'> & {
   readonly lines: readonly UsageLine[]
   readonly usage?: TurnUsage
 }
@@ -94,27 +98,12 @@ export class SessionMoney {
   }
 
   /** Charges a turn that came to its end; returns what was counted. */
-  async finish(turn: Turn, end: TurnEnd): Promise<Meters | undefined> {
-    const usage = end.usage ?? turn.usage
-    const isDrained = this.#exchange.hasClientLeft
-    if (usage === undefined || usage.lines.length === 0) {
-      // Without output there is nothing that a provider would bill and not count.
-      if (turn.textBytes + turn.audioSeconds === 0) {
-        if (end.isFailed) await this.release(turn)
-        else
-          await this.#charge(
-            turn,
-            { lines: [], usageSource: 'provider', flags: ['usage_missing'] },
-            'completed',
-          )
-        return undefined
-      }
-      await this.#charge(turn, this.#estimate(turn, end.input, ['usage_missing']), 'completed')
-      return undefined
-    }
-    const usageSource = isDrained ? 'drained' : 'provider'
-    await this.#charge(turn, { lines: usage.lines, usageSource, flags: usage.flags, usage }, 'completed')
-    return usage.lines.reduce((sum, line) => addMeters(sum, line.meters), {})
+  async finish(turn: Turn, { usage = turn.usage, isFailed, input }: TurnEnd): Promise<Meters | undefined> {
+    const drain = this.#exchange.hasClientLeft ? 'reading' : 'none'
+    const reading = readingOf(turn, usage, { isTerminal: true, hasError: isFailed })
+    await this.#settle(turn, { outcome: 'completed', wasSent: true, drain, reading }, usage, input)
+    if (reading.lines.length === 0) return undefined
+    return reading.lines.reduce((sum, line) => addMeters(sum, line.meters), {})
   }
 
   /**
@@ -123,7 +112,7 @@ export class SessionMoney {
    * @returns why nothing more may be consumed, when the money of the account did not do either
    */
   async chargeAside(usage: TurnUsage, makeRoom: () => Promise<void>): Promise<Error | undefined> {
-    const owed: Owed = { lines: usage.lines, usageSource: 'provider', flags: usage.flags, usage }
+    const owed: OwedTurn = { lines: usage.lines, usageSource: 'provider', flags: usage.flags, usage }
     const { costMicros } = priceCharge(this.#chargeFor(owed, 'completed'))
     let shortage: Error | undefined
     let hold: Hold | undefined
@@ -142,18 +131,32 @@ export class SessionMoney {
   }
 
   /** A turn that the end of the session cut off. */
-  async settle(turn: Turn, outcome: Outcome, input: Meters): Promise<void> {
-    const { kind } = outcome.kind === 'completed' ? { kind: 'aborted' as const } : outcome
-    const hasOutput = turn.textBytes + turn.audioSeconds > 0
-    if (turn.usage !== undefined && turn.usage.lines.length > 0) {
-      const { lines, flags } = turn.usage
-      await this.#charge(turn, { lines, usageSource: 'provider', flags, usage: turn.usage }, kind)
+  async settle(turn: Turn, { kind }: Outcome, input: Meters): Promise<void> {
+    const wasSent = turn.isStarted || turn.isAskedFor
+    const isTerminal = turn.usage !== undefined && turn.usage.lines.length > 0
+    const reading = wasSent ? readingOf(turn, turn.usage, { isTerminal, hasError: false }) : undefined
+    const outcome = kind === 'completed' ? 'aborted' : kind
+    await this.#settle(turn, { outcome, wasSent, drain: 'none', reading }, turn.usage, input)
+  }
+
+  async #settle(turn: Turn, ending: Ending, usage: TurnUsage | undefined, input: Meters): Promise<void> {
+    const owed = decideOwed(ending)
+    if (owed.basis === 'nothing') {
+      await this.release(turn)
       return
     }
-    const isBegun = turn.isStarted || turn.isAskedFor
-    const isFree = kind === 'broken' || isFreeAbort(this.#target.provider.kind)
-    if (!isBegun || (!hasOutput && isFree)) await this.release(turn)
-    else await this.#charge(turn, this.#estimate(turn, input, hasOutput ? [] : ['ambiguous']), kind)
+    const told = usage !== undefined && { usage }
+    const flags = [...(usage?.flags ?? []), ...owed.flags]
+    if (owed.basis === 'estimated')
+      await this.#charge(turn, this.#estimate(turn, input, owed), ending.outcome)
+    else if (owed.basis === 'zero')
+      await this.#charge(turn, { lines: [], usageSource: 'provider', flags }, ending.outcome)
+    else
+      await this.#charge(
+        turn,
+        { lines: usage?.lines ?? [], usageSource: owed.source, flags, ...told },
+        ending.outcome,
+      )
   }
 
   /** @param context what whoever goes on from the object begins with */
@@ -195,22 +198,26 @@ export class SessionMoney {
   }
 
   /** Four bytes of text are about a token; that is all that is known without the provider's count. */
-  #estimate(turn: Turn, input: Meters, flags: readonly string[]): Owed {
+  #estimate(turn: Turn, input: Meters, { flags, hasUnseen }: Owed & { basis: 'estimated' }): OwedTurn {
     const spoken = audioTokens(turn.audioSeconds, 'spoken')
+    const usual = hasUnseen ? this.#context.usual.of(this.#target.upstreamModelName) : undefined
+    const unseen = Math.ceil(usual?.unseen ?? 0)
     const tokens: Meters = {
       ...input,
-      output: Math.ceil(turn.textBytes / 4),
+      output: Math.ceil(turn.textBytes / 4) + unseen,
       ...(spoken > 0 && { audioOutput: spoken }),
     }
     const meters = isPricedBySecond(this.#context.price) ? inSeconds(tokens) : tokens
-    return { lines: [{ meters }], usageSource: 'estimated', flags: [...flags, 'estimate_rough'] }
+    const rough = unseen > 0 ? ['estimate_rough', 'reasoning_estimated'] : ['estimate_rough']
+    return { lines: [{ meters }], usageSource: 'estimated', flags: [...flags, ...rough] }
   }
 
-  #chargeFor(owed: Owed, outcome: ChargeRequest['outcome']): ChargeRequest {
+  #chargeFor(owed: OwedTurn, outcome: ChargeRequest['outcome']): ChargeRequest {
     const { provider, modelName } = this.#target
     const route = this.#exchange.get('route')
     const flags = new Set(owed.flags)
-    const lines = owed.lines.map(usage => ({ usage, price: this.#priceOf(usage, flags) }))
+    const own = { name: this.#target.upstreamModelName, price: this.#context.price }
+    const lines = priceLines(owed.lines, own, model => this.#priceOfOther(model), flags)
     return {
       provider: provider.name,
       model: modelName,
@@ -225,24 +232,28 @@ export class SessionMoney {
     }
   }
 
-  async #charge({ hold }: Turn, owed: Owed, outcome: ChargeRequest['outcome']): Promise<void> {
+  async #charge({ hold }: Turn, owed: OwedTurn, outcome: ChargeRequest['outcome']): Promise<void> {
     const charge = this.#chargeFor(owed, outcome)
     this.#lines.push(...owed.lines)
     this.#exchange.set('usage', this.#lines)
     const result = await this.#context.ledger.charge(hold, charge)
     this.#context.bus.emit('session-charge', this.#exchange, hold.sequence, { charge, result })
-    for (const flag of result.flags) this.alarm(flag)
+    for (const flag of alarmsAmong(result.flags)) this.alarm(flag)
   }
 
-  /** A line of another model, such as the one that writes down what was said, has that model's price. */
-  #priceOf({ model }: UsageLine, flags: Set<string>): Price {
-    const { price, directory } = this.#context
-    if (model === undefined) return price
-    const entry = directory.resolve(model, undefined)?.entry
-    const own = entry === undefined ? undefined : priceInForce(entry.prices, this.#exchange.startedAt)
-    if (own === undefined) flags.add('model_unpriced')
-    return own ?? price
+  /** Such as the model that writes down what was said. */
+  #priceOfOther(model: string): Price | undefined {
+    const entry = this.#context.directory.resolve(model, undefined)?.entry
+    return entry && priceInForce(entry.prices, this.#exchange.startedAt)
   }
+}
+
+function readingOf(
+  { textBytes, audioSeconds }: Turn,
+  usage: TurnUsage | undefined,
+  end: { readonly isTerminal: boolean; readonly hasError: boolean },
+): NonNullable<Ending['reading']> {
+  return { lines: usage?.lines ?? [], hasOutput: textBytes + audioSeconds > 0, ...end }
 }
 
 function newTurn(hold: Hold): Turn {

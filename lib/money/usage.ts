@@ -189,6 +189,8 @@ export interface UsageReading {
   readonly unmeteredTextBytes: number
   /** The first part of the generated text, where usage does not cover all of it. */
   readonly textSample?: { readonly bytes: Buffer; readonly isEscaped: boolean }
+  /** By which the provider knows the request, where the answer tells it and no header does. */
+  readonly providerRequestId?: string
   /** The model the answer names, if it names one. */
   readonly model?: string
   /** The tier that the answer names, where it names it before its usage. */

@@ -72,6 +72,11 @@ export class Exchange {
   upstreamHeaders: Map<string, string> | undefined
   /** Whether to stop or to read on to the usage when the client leaves; set with the upstream. */
   onClientLeft: 'abort' | 'drain' = 'abort'
+  /**
+   * How reading on for the usage went: `limited` when the answer was too long for it, `refused` when too many
+   * others were read on at the time.
+   */
+  drain: 'none' | 'reading' | 'limited' | 'refused' = 'none'
   /** Says when the answer's last event was seen: a client that leaves then has it all. */
   answerReader: AnswerReader | undefined
   /** The event that tells the client's SDK that a stream was cut; absent where none can be sent. */

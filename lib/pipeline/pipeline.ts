@@ -5,7 +5,8 @@ import type { Fact } from './facts.ts'
 import { OpenList } from './open-list.ts'
 import type { Outcome } from './outcome.ts'
 import type { Plugin, ResponseHead, SessionTap, Tap } from './plugin.ts'
-import { Relay, type RelayLimits, type RelaySteps } from './relay.ts'
+import { Relay, type RelaySteps } from './relay.ts'
+import type { RelayLimits } from './relay-limits.ts'
 import { SessionRelay, type SessionSteps } from './session-relay.ts'
 
 interface PipelineOptions {

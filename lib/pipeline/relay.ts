@@ -3,6 +3,7 @@ import { cutOff } from './cut-off.ts'
 import type { Exchange } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
 import type { AnswerSink, ResponseHead, Tap, UpstreamControls } from './plugin.ts'
+import type { ReadLimits, RelayLimits } from './relay-limits.ts'
 
 /** What the relay asks of the pipeline at each step of an exchange. */
 export interface RelaySteps {
@@ -14,21 +15,6 @@ export interface RelaySteps {
   /** Answers with an error in the caller's dialect; no byte has been sent. */
   refuse(exchange: Exchange, error: Error): void
   end(relay: Relay, outcome: Outcome): void
-}
-
-/** How long, and how much, may be read. */
-export interface ReadLimits {
-  readonly timeMs: number
-  readonly bytesMax: number
-}
-
-export interface RelayLimits {
-  /** Of an answer without an announced length: one that never ends must not be paid for ever. */
-  readonly answer: ReadLimits
-  /** Of reading on for an answer's usage after its client has left. */
-  readonly drain: ReadLimits
-  /** How long a client may take nothing of its answer before it counts as gone. */
-  readonly stallMs: number
 }
 
 type Phase = 'gates' | 'forwarding' | 'relaying' | 'settling' | 'closing' | 'ended'
@@ -53,6 +39,7 @@ export class Relay implements AnswerSink, AnswerFlow {
   #controls: UpstreamControls | undefined
   #taps: readonly Tap[] = noTaps
   #hasUpstreamEnded = false
+  #isDraining = false
   #readTimer: NodeJS.Timeout | undefined
   /** Bytes that may still be read. */
   #readableBytes = Number.POSITIVE_INFINITY
@@ -105,7 +92,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.#isFeeding = false
     if (this.#tapReason !== undefined) this.cutAtEvent(this.#tapReason)
     this.#readableBytes -= chunk.length
-    if (this.#readableBytes < 0) this.cutAtEvent(new Error('The answer was too long.'))
+    if (this.#readableBytes < 0) this.#endReading('The answer was too long.')
     if (this.#phase !== 'relaying') return
     if (this.exchange.hasClientLeft) return
     const bytes = this.exchange.rewriter === undefined ? chunk : this.exchange.rewriter.push(chunk)
@@ -199,6 +186,7 @@ export class Relay implements AnswerSink, AnswerFlow {
 
   #settle(outcome: Outcome): void {
     this.#phase = 'settling'
+    if (this.#isDraining) this.#limits.drainSlots.release()
     if (this.#readTimer !== undefined) clearTimeout(this.#readTimer)
     const pending = this.#steps.settle(this.exchange, outcome)
     if (pending === undefined) {
@@ -249,12 +237,22 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.#writer.stop()
     if (this.exchange.answerReader?.isTerminal === true && !wasHeldBack) {
       this.#stop({ kind: 'completed' }, new Error('The answer was complete.'))
-    } else if (this.exchange.onClientLeft === 'drain' && this.exchange.wasSent && !this.#hasUpstreamEnded) {
+    } else if (this.#mayDrain()) {
+      this.#isDraining = true
+      this.exchange.drain = 'reading'
       this.#limit(this.#limits.drain)
       this.#controls?.resume()
     } else {
       this.#stop({ kind: 'aborted' }, new Error('The client left.'))
     }
+  }
+
+  #mayDrain(): boolean {
+    if (this.exchange.onClientLeft !== 'drain' || !this.exchange.wasSent || this.#hasUpstreamEnded)
+      return false
+    if (this.#limits.drainSlots.acquire()) return true
+    this.exchange.drain = 'refused'
+    return false
   }
 
   /** Settles before it stops the upstream, which says so at once by an error that is no news then. */
@@ -265,9 +263,20 @@ export class Relay implements AnswerSink, AnswerFlow {
 
   #limit({ timeMs, bytesMax }: ReadLimits): void {
     clearTimeout(this.#readTimer)
-    this.#readTimer = setTimeout(() => this.cutAtEvent(new Error('The answer went on for too long.')), timeMs)
+    this.#readTimer = setTimeout(() => this.#endReading('The answer went on for too long.'), timeMs)
     this.#readTimer.unref()
     this.#readableBytes = bytesMax
+  }
+
+  /** No more is read. Nothing may have come yet of an answer that its client did not wait for. */
+  #endReading(message: string): void {
+    const reason = new Error(message)
+    if (!this.#isDraining) {
+      this.cutAtEvent(reason)
+      return
+    }
+    this.exchange.drain = 'limited'
+    this.cut(reason)
   }
 
   #finish(): void {

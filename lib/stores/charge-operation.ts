@@ -1,5 +1,6 @@
 import type { ChargeRequest, ChargeResult } from '../ledger/ledger.ts'
 import type { ChargeLine } from '../ledger/price-charge.ts'
+import { writeDetails } from './charge-details.ts'
 import type { ChargeOperation } from './store-operation.ts'
 
 /** What a charge says of the hold that it ends. */
@@ -33,7 +34,7 @@ export function chargeOperation(
     request.usageSource,
     JSON.stringify(lines),
     request.rawUsage ?? null,
-    request.details === undefined ? null : JSON.stringify(request.details),
+    writeDetails(request),
     flags.length === 0 ? '[]' : JSON.stringify(flags),
     amountMicros,
     overrunMicros,

@@ -1,6 +1,7 @@
 import { budgetDay } from '../ledger/key-spending.ts'
 import type { ChargeRequest, HoldRequest, Micros } from '../ledger/ledger.ts'
 import type { ChargeLine } from '../ledger/price-charge.ts'
+import { writeDetails } from './charge-details.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
 import { storable } from './storable-text.ts'
 
@@ -32,7 +33,7 @@ export function postgresCharge(
     source: request.usageSource,
     lines: JSON.stringify(priced.lines),
     raw: request.rawUsage === undefined ? null : storable(request.rawUsage),
-    details: request.details === undefined ? null : JSON.stringify(request.details),
+    details: writeDetails(request),
     flags: JSON.stringify(priced.flags),
   }
 }

@@ -4,6 +4,7 @@ import type { ChargeLine } from '../ledger/price-charge.ts'
 import type { AccountReport, ChargeReport } from '../ledger/reports.ts'
 import { formatRoubles } from '../money/amount.ts'
 import type { Meters } from '../money/usage.ts'
+import { readDetails } from './charge-details.ts'
 
 /** A charge as the table has it; lines, details and flags are JSON. */
 export interface ChargeRow {
@@ -62,7 +63,7 @@ export function chargeReport(row: ChargeRow): ChargeReport {
     usage: sumOfLines(lines),
     usageSource: row.usage_source,
     lines: lines.map(({ amountMicros, ...line }) => ({ ...line, amount: formatRoubles(amountMicros) })),
-    ...(row.details === null ? {} : { details: JSON.parse(row.details) }),
+    ...readDetails(row.details),
     amount: formatRoubles(row.amount_micros),
     ...(row.overrun_micros === 0 ? {} : { overrun: formatRoubles(row.overrun_micros) }),
     flags: JSON.parse(row.flags),
@@ -86,7 +87,8 @@ export function chargeRecord(row: ChargeRow): ChargeRecord {
     usageSource: row.usage_source,
     lines,
     usage: sumOfLines(lines),
-    details: row.details === null ? {} : JSON.parse(row.details),
+    details: {},
+    ...readDetails(row.details),
     flags: JSON.parse(row.flags),
     amountMicros: row.amount_micros,
     overrunMicros: row.overrun_micros,

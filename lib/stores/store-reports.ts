@@ -9,6 +9,7 @@ import type {
   ChargesTotal,
   ExchangeCharges,
 } from '../ledger/charge-records.ts'
+import { unremarkableFlags } from '../ledger/charge-flags.ts'
 import type { Balance } from '../ledger/ledger.ts'
 import type {
   AccountReport,
@@ -211,6 +212,11 @@ function chargeConditions(accountId: string | undefined, filter: ChargesFilter) 
   require('exchange_id = ?', filter.exchangeId)
   require('key_id = ?', filter.keyId)
   require('at >= ?', filter.since)
-  if (filter.alarmsOnly === true) conditions.push(`(flags <> '[]' OR usage_source = 'estimated')`)
+  if (filter.alarmsOnly === true) {
+    conditions.push(
+      `(flags NOT IN (${unremarkableFlags.map(() => '?').join()}) OR usage_source = 'estimated')`,
+    )
+    values.push(...unremarkableFlags)
+  }
   return { conditions, values }
 }

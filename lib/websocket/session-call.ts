@@ -21,7 +21,7 @@ export interface SessionCallOptions {
 }
 
 /** How long a turn is read on for its usage when the client has left. */
-const drainMs = 120_000
+const drainMs = 600_000
 
 /** Brings a session about, and runs it. */
 export class SessionCall implements SessionControls, UpstreamFacts {

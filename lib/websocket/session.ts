@@ -87,6 +87,12 @@ export class Session implements SessionControls {
     try {
       for await (const message of client.messages) {
         if (this.#isOver) continue
+        if (message.kind === 'close' && this.#drain()) {
+          // Passed on, it would have the provider stop the turn and say nothing of what it has cost.
+          client.close(1000, '')
+          this.#after(lingerMs, () => client.destroy())
+          continue
+        }
         if (message.kind === 'close') this.#hasClientClosed = true
         if (message.kind === 'data') await this.#takeFromClient(message)
         else await provider.write(message.frames)
@@ -176,15 +182,25 @@ export class Session implements SessionControls {
       this.#options.client.end()
       return
     }
+    if (this.#isDraining) return
     if (this.#hasClientClosed) {
       this.#linger()
       return
     }
     this.#outcome = { kind: 'aborted' }
-    if (this.#options.onClientLeft() === 'drain' && this.#isBusy) {
-      this.#isDraining = true
-      this.#after(this.#options.limits.drainMs, () => this.#leaveProvider())
-    } else this.#leaveProvider()
+    if (this.#drain()) return
+    this.#options.onClientLeft()
+    this.#leaveProvider()
+  }
+
+  /** Reads the turn that runs to its end, where there is one and the provider is not to be left; else false. */
+  #drain(): boolean {
+    if (this.#isDraining) return true
+    if (!this.#isBusy || this.#options.onClientLeft() !== 'drain') return false
+    this.#isDraining = true
+    this.#outcome = { kind: 'aborted' }
+    this.#after(this.#options.limits.drainMs, () => this.#leaveProvider())
+    return true
   }
 
   #leaveProvider(): void {

@@ -112,9 +112,7 @@ const leavings: readonly Leaving[] = [
     title: 'before the first byte of the answer',
     phase: answerUntil(() => Buffer.alloc(0)),
     policy: 'abort',
-    // Whether Google bills it is not known, so it is listed.
-    expected:
-      'openai stream, openai, anthropic stream, anthropic: the provider was stopped; aborted; nothing owed / google stream, google: the provider was stopped; aborted; estimated ambiguous',
+    expected: 'the provider was stopped; aborted; estimated ambiguous reasoning_estimated',
   },
   {
     title: 'before the first byte of the answer, read on',
@@ -127,7 +125,7 @@ const leavings: readonly Leaving[] = [
     phase: answerUntil(middle),
     policy: 'abort',
     expected:
-      'openai stream, google stream: the provider was stopped; aborted; estimated answer_unreadable / openai, anthropic, google: the provider was stopped; aborted; estimated / anthropic stream: the provider was stopped; aborted; estimated usage_partial',
+      'openai stream, google stream: the provider was stopped; aborted; estimated answer_unreadable reasoning_estimated / openai, anthropic, google: the provider was stopped; aborted; estimated reasoning_estimated / anthropic stream: the provider was stopped; aborted; estimated usage_partial reasoning_estimated',
   },
   {
     title: 'in the middle of the answer, read on',

@@ -123,7 +123,7 @@ export const clientStalls: readonly Fault[] = [
     number: 27,
     title: 'a client takes nothing of its answer for stallMs',
     expected:
-      'openai, google: reset; aborted; estimated; the provider is stopped / anthropic: reset; aborted; estimated usage_partial; the provider is stopped',
+      'openai, google: reset; aborted; estimated drain_limited; the provider is stopped / anthropic: reset; aborted; estimated usage_partial drain_limited; the provider is stopped',
     setting: { sections: { limits: { stallMs: 300 } } },
     run: stall,
   },
@@ -132,6 +132,7 @@ export const clientStalls: readonly Fault[] = [
     title: '200 clients stop reading 50 MB each; 5 read on, the others leave',
     expected:
       'the provider waits; less than 1 MB kept for each; 5 whole, bytes equal; 195 aborted estimated, 6 completed provider; 0 breaches',
+    setting: { provider: { onClientLeft: 'abort' } },
     isSlow: true,
     timeoutMs: 240_000,
     run: context => standStill(context, { count: 200, readingOn: 5, megabytes: 50 }),

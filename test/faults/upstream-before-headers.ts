@@ -112,7 +112,7 @@ export const upstreamBeforeHeaders: readonly Fault[] = [
   {
     number: 15,
     title: 'a redirect to another host',
-    expected: '307 whole, bytes equal; completed; nothing owed; other host saw nothing',
+    expected: '307 whole, bytes equal; completed; 0.000000 provider provider_refused; other host saw nothing',
     async run(context) {
       const other = await startRawUpstream(context.t, () => plainAnswer(200, [], '{}'))
       const seen = await eachDialect(async call => {
@@ -125,7 +125,8 @@ export const upstreamBeforeHeaders: readonly Fault[] = [
   {
     number: 14,
     title: 'busy: 429, 503 and 529 with retry-after',
-    expected: '429, 503, 529 handed on, bytes equal, retry-after too; completed; nothing owed',
+    expected:
+      '429, 503, 529 handed on, bytes equal, retry-after too; completed; 0.000000 provider provider_refused',
     run: context =>
       eachDialect(async call => {
         const body = '{"error":{"type":"overloaded_error","message":"Busy \u2014 later."}}'

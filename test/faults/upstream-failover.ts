@@ -100,7 +100,7 @@ export const upstreamFailover: readonly Fault[] = [
     number: 14,
     title: 'busy: 429, 503 and 529, another provider, and failover is off',
     expected:
-      '429: 429 whole, bytes equal; completed; nothing owed; second asked 0 time / 503: 503 whole, bytes equal; completed; nothing owed; second asked 0 time / 529: 529 whole, bytes equal; completed; nothing owed; second asked 0 time',
+      '429: 429 whole, bytes equal; completed; 0.000000 provider provider_refused; second asked 0 time / 503: 503 whole, bytes equal; completed; 0.000000 provider provider_refused; second asked 0 time / 529: 529 whole, bytes equal; completed; 0.000000 provider provider_refused; second asked 0 time',
     run: context => refuse(context, [429, 503, 529], { on: [] }),
   },
 ]

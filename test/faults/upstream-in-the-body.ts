@@ -64,14 +64,14 @@ const cuts: Readonly<Record<string, (call: DialectCall) => Buffer>> = {
 }
 
 const cutSentences: Readonly<Record<string, string>> = {
-  'before the first event': '200 cut, bytes equal so far, error event; broken; nothing owed',
+  'before the first event': '200 cut, bytes equal so far, error event; broken; 0.000000 provider ambiguous',
   'after the first event with text':
     'openai, google: 200 cut, bytes equal so far, error event; broken; estimated / anthropic: 200 cut, bytes equal so far, error event; broken; estimated usage_partial',
   'in the middle of an event':
     'openai, google: 200 cut, bytes equal so far; broken; estimated answer_unreadable / anthropic: 200 cut, bytes equal so far; broken; estimated usage_partial',
   // Anthropic's first text is the event that is cut, so nothing has been delivered.
   'in the middle of a character':
-    'openai, google: 200 cut, bytes equal so far; broken; estimated answer_unreadable / anthropic: 200 cut, bytes equal so far; broken; nothing owed',
+    'openai, google: 200 cut, bytes equal so far; broken; estimated answer_unreadable / anthropic: 200 cut, bytes equal so far; broken; 0.000000 provider answer_unreadable usage_partial ambiguous',
   'after the usage': '200 cut, bytes equal so far, error event; broken; 0.046000 provider',
   'before the last byte': '200 cut, bytes equal so far; broken; 0.046000 provider',
 }

@@ -103,13 +103,13 @@ export const upstreamInterim: readonly Fault[] = [
   {
     number: 10,
     title: '413 in the middle of a body of 5 MB, then it closes',
-    expected: '413 too much; completed; nothing owed; twice on one connection',
+    expected: '413 too much; completed; 0.000000 provider provider_refused; twice on one connection',
     run: context => answerEarly(context, 'close'),
   },
   {
     number: 10,
     title: '413 in the middle of a body of 5 MB, and it reads on',
-    expected: '413 too much; completed; nothing owed; twice on one connection',
+    expected: '413 too much; completed; 0.000000 provider provider_refused; twice on one connection',
     run: context => answerEarly(context, 'read'),
   },
   {

@@ -45,7 +45,7 @@ for (const client of batchClients) {
     t.ok((await gateway.balance()).heldMicros > 0)
     provider.finish(provider.lastBatch(), { status: 'failed' })
     await until(async () => (await gateway.balance()).heldMicros === 0, 30_000)
-    t.same(await gateway.charges(), [])
+    t.match(await gateway.charges(), [{ amount: '0.000000', lines: [], flags: ['provider_error'] }])
     t.match(await gateway.balance(), { balanceMicros: credit })
     t.same(await gateway.breaches(), [])
   })
@@ -214,7 +214,8 @@ await t.test('a batch that the provider refuses holds nothing', async t => {
   } as const
   t.match(await openai.batches.create(batch).catch((error: unknown) => error), { status: 400 })
   await until(async () => (await gateway.balance()).heldMicros === 0)
-  t.same(await gateway.charges(), [])
+  const refused = { amount: '0.000000', flags: ['provider_refused'] }
+  t.match(await gateway.charges(), [refused, refused, refused])
   t.same(await gateway.breaches(), [])
 })
 

@@ -75,7 +75,7 @@ await t.test('responses of a batch belong to whoever made it, from when the resu
     [next, byItem],
     'the owner goes on from them',
   )
-  t.equal((await gateway.charges()).length, 1)
+  t.equal((await gateway.charges()).filter(({ amount }) => Number(amount) > 0).length, 1)
   t.same(await gateway.breaches(), [])
 })
 

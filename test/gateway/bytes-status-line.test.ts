@@ -62,7 +62,8 @@ for (const call of dialectCalls) {
       t.equal(parseAnswers(bytes)[0]?.body.toString(), call.document)
     }
 
-    t.equal((await gateway.charges()).length, 3, 'each success is charged once')
+    const paid = (await gateway.charges()).filter(({ amount }) => Number(amount) > 0)
+    t.equal(paid.length, 3, 'each success is charged once')
     t.same(await gateway.breaches(), [])
   })
 }

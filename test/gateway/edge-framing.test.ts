@@ -21,7 +21,9 @@ async function start(
   const upstream = await startRawUpstream(t, () =>
     plainAnswer(200, ['content-type', 'application/json'], openai.document),
   )
-  const gateway = await startTestGateway(t, { config: callConfig(upstream.origin, {}, sections) })
+  const gateway = await startTestGateway(t, {
+    config: callConfig(upstream.origin, { onClientLeft: 'abort' }, sections),
+  })
   return { upstream, gateway }
 }
 

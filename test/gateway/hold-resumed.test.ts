@@ -18,6 +18,8 @@ const usage = {
   responseTokensDetails: [{ modality: 'AUDIO', tokenCount: 50_000 }],
 }
 const contextMicros = 200_000 * rate
+/** Turns here do not end, so nobody reads on to their usage. */
+const left = { provider: { onClientLeft: 'abort' } }
 const setup = { model: 'models/gemini-live' }
 const turnOf = (text: string): object => ({
   clientContent: { turns: [{ parts: [{ text }] }], turnComplete: true },
@@ -76,7 +78,7 @@ async function heldFor(client: SessionClient, gateway: SessionGateway): Promise<
 }
 
 await t.test('the first turn of a resumed session is held for with all that was said before', async t => {
-  const gateway = await startSessionGateway(t, converse)
+  const gateway = await startSessionGateway(t, converse, left)
   const fresh = await open(t, gateway)
   const alone = await heldFor(fresh, gateway)
   t.ok(alone > 0 && alone < 0.01 * contextMicros, `${alone}`)
@@ -91,7 +93,7 @@ await t.test('the first turn of a resumed session is held for with all that was 
 })
 
 await t.test('one that was resumed and said nothing gives a handle that is worth as much', async t => {
-  const gateway = await startSessionGateway(t, converse)
+  const gateway = await startSessionGateway(t, converse, left)
   const handle = await converseOnce(t, gateway)
   const silent = await open(t, gateway, handle)
   const next = await handleOf(silent)
@@ -103,7 +105,7 @@ await t.test('one that was resumed and said nothing gives a handle that is worth
 
 await t.test('of many that resume a session those have a turn that there is money for', async t => {
   // The first turn costs 200 roubles.
-  const gateway = await startSessionGateway(t, converse, { rub: 200 + 2.5 * 203 })
+  const gateway = await startSessionGateway(t, converse, { ...left, rub: 200 + 2.5 * 203 })
   const handle = await converseOnce(t, gateway)
   const clients = await Promise.all(Array.from({ length: 10 }, () => open(t, gateway, handle)))
   const answered = (): number =>

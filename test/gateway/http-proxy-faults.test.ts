@@ -59,7 +59,9 @@ interface Both {
 async function startBoth(t: Test, answer: () => RawAnswer | Promise<RawAnswer>): Promise<Both> {
   const upstream = await startRawUpstream(t, answer)
   const control = await startControl(t, upstream)
-  const gateway = await startTestGateway(t, { config: callConfig(upstream.origin) })
+  const gateway = await startTestGateway(t, {
+    config: callConfig(upstream.origin, { onClientLeft: 'abort' }),
+  })
   return { upstream, control, gateway }
 }
 

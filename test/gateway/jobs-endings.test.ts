@@ -24,7 +24,9 @@ for (const client of jobClients) {
     const { id: second } = await submit(polling.gateway, client)
     polling.provider.end(second, 'failed')
     await until(async () => (await polling.gateway.balance()).heldMicros === 0, 20_000)
-    t.same([...(await gateway.charges()), ...(await polling.gateway.charges())], [])
+    const nothing = { amount: '0.000000', lines: [], flags: ['provider_error'] }
+    t.match(await gateway.charges(), [{ ...nothing, providerRequestId: id }])
+    t.match(await polling.gateway.charges(), [{ ...nothing, providerRequestId: second }])
     t.same(await polling.gateway.breaches(), [])
   })
 
@@ -65,14 +67,14 @@ for (const client of jobClients) {
   )
 }
 
-await t.test('a job that is cancelled is released', async t => {
+await t.test('a job that is cancelled is charged nothing', async t => {
   const { provider, gateway } = await start(t, seldomMs)
   const [, response] = jobClients
   if (response === undefined) throw new Error('there is no such kind')
   const { id } = await submit(gateway, response)
   t.equal((await call(gateway, 'POST', `/v1/responses/${id}/cancel`)).status, 200)
   t.match(await gateway.balance(), { balanceMicros: credit, heldMicros: 0 })
-  t.same(await gateway.charges(), [])
+  t.match(await gateway.charges(), [{ amount: '0.000000', flags: ['provider_error'] }])
   t.ok(provider.seen.includes(`POST /v1/responses/${id}/cancel`))
 })
 
@@ -84,6 +86,8 @@ await t.test('a submission that is refused holds nothing, and is no job', async 
   }
   await until(async () => (await gateway.balance()).heldMicros === 0)
   t.equal(provider.jobs.size, 0)
-  t.same(await gateway.charges(), [])
+  const charges = await gateway.charges()
+  t.equal(charges.length, jobClients.length)
+  t.ok(charges.every(({ amount, flags }) => amount === '0.000000' && flags.join() === 'provider_refused'))
   t.same(await gateway.breaches(), [])
 })

@@ -77,7 +77,7 @@ await t.test('metrics tell what was asked, what came of it, what was used and wh
     Math.abs(value(text, 'charged_roubles_total', { provider: 'openai' }) - paid) < 1e-9,
     `${paid} roubles`,
   )
-  t.equal(value(text, 'charges_total', { source: 'provider' }), 3)
+  t.equal(value(text, 'charges_total', { source: 'provider' }), 4, 'a refusal is one, too')
   t.equal(value(text, 'alarms_total', { code: 'ambiguous' }), 1)
   for (const gauge of ['open_exchanges', 'writes_waiting', 'overload_level', 'log_lines_dropped_total'])
     t.match(text, new RegExp(`^gateway_${gauge} 0$`, 'm'))

@@ -27,7 +27,7 @@ function gatewayWith(
     'upstream-proxy',
     'usage-tap',
   ]
-  return startTestGateway(t, { config: callConfig(origin, {}, { plugins }) })
+  return startTestGateway(t, { config: callConfig(origin, { onClientLeft: 'abort' }, { plugins }) })
 }
 
 function ask(gateway: TestGateway, call: DialectCall = openai): Promise<ClientAnswer> {

@@ -63,7 +63,7 @@ for (const { call, name, status, body } of refusals) {
       { attempts: 1 },
     ])
     t.equal(gateway.logLines.filter(line => line.includes('"alarm":"credential_suspended"')).length, 1)
-    t.equal((await gateway.charges()).length, 3)
+    t.equal((await gateway.chargesOfWork()).length, 3)
     await checkMoney(t, gateway)
   })
 
@@ -80,7 +80,7 @@ for (const { call, name, status, body } of refusals) {
     }
     t.equal(upstream.requests.length, 2, 'each is tried once')
     await settled(gateway, 3)
-    t.same(await gateway.charges(), [])
+    t.same(await gateway.chargesOfWork(), [])
     await checkMoney(t, gateway)
   })
 }
@@ -124,7 +124,7 @@ await t.test(
     t.equal(upstream.requests.length, bodies.length, 'none is repeated')
     await settled(gateway, bodies.length)
     t.notOk(gateway.logLines.some(line => line.includes('credential_suspended')))
-    t.same(await gateway.charges(), [])
+    t.same(await gateway.chargesOfWork(), [])
     await checkMoney(t, gateway)
   },
 )

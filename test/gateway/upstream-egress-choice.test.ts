@@ -77,7 +77,7 @@ for (const call of dialectCalls.filter(({ name }) => name !== 'anthropic')) {
     t.equal(last.status, status, 'where no country is served the provider\u2019s answer passes')
     t.equal(last.body.toString(), body)
     await settled(gateway, 4)
-    t.equal((await gateway.charges()).length, 3)
+    t.equal((await gateway.chargesOfWork()).length, 3)
     await checkMoney(t, gateway)
   })
 }

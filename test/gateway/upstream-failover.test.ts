@@ -31,7 +31,7 @@ await t.test(
       t.equal(answer.body.toString(), openai.document)
       t.ok(performance.now() - before < 1000)
       t.match(await settled(gateway, 1), [{ outcome: 'completed', provider: 'second', attempts: 2 }])
-      t.match(await gateway.charges(), [
+      t.match(await gateway.chargesOfWork(), [
         { provider: 'second', usage: { input: 12, output: 34 }, amount: '0.046000' },
       ])
       await checkMoney(t, gateway)
@@ -52,7 +52,7 @@ await t.test(
       t.equal(answer.headers['x-should-retry'], 'true')
       t.ok(performance.now() - before < 1000)
       await settled(gateway, 1)
-      t.same(await gateway.charges(), [])
+      t.same(await gateway.chargesOfWork(), [])
       await checkMoney(t, gateway)
     }
   },
@@ -73,7 +73,7 @@ await t.test('fault 3: a connection that does not come about in time goes to the
   t.equal(answer.status, 504)
   t.match(answer.body.toString(), /nothing was sent/)
   await settled(lonely, 1)
-  t.same(await lonely.charges(), [])
+  t.same(await lonely.chargesOfWork(), [])
   await settled(gateway, 1)
   await checkMoney(t, gateway)
   await checkMoney(t, lonely)
@@ -94,7 +94,7 @@ await t.test(
     t.equal(second.requests.length, 0)
     await until(() => first.openSockets.size === 0)
     await settled(gateway, 1)
-    t.match(await gateway.charges(), [{ amount: '0.000000', flags: ['ambiguous'] }])
+    t.match(await gateway.chargesOfWork(), [{ amount: '0.000000', flags: ['ambiguous'] }])
     await checkMoney(t, gateway)
   },
 )
@@ -112,7 +112,7 @@ await t.test(
     t.equal(first.requests.length, 1)
     t.equal(second.requests.length, 0)
     await settled(gateway, 1)
-    t.match(await gateway.charges(), [{ amount: '0.000000', flags: ['ambiguous'] }])
+    t.match(await gateway.chargesOfWork(), [{ amount: '0.000000', flags: ['ambiguous'] }])
     await checkMoney(t, gateway)
   },
 )
@@ -128,7 +128,7 @@ for (const status of [429, 503, 529]) {
     t.equal((await askTwo(gateway, true)).status, 200)
     t.match(await settled(gateway, 2), [{ provider: 'second', attempts: 2 }])
     t.same(
-      (await gateway.charges()).map(({ provider }) => provider),
+      (await gateway.chargesOfWork()).map(({ provider }) => provider),
       ['second', 'second'],
     )
 
@@ -144,7 +144,7 @@ for (const status of [429, 503, 529]) {
     t.match(broken.body.toString(), /upstream_failed/)
     t.equal(broken.headers['x-should-retry'], 'false')
     await settled(gateway, 4)
-    t.match((await gateway.charges())[2], { amount: '0.000000', flags: ['ambiguous'] })
+    t.match((await gateway.chargesOfWork())[2], { amount: '0.000000', flags: ['ambiguous'] })
     await checkMoney(t, gateway)
 
     const strict = await startTwo(t, first.origin, second.origin, { one: { failover: { on: [] } } })
@@ -189,7 +189,7 @@ await t.test(
     t.match(second.requests[0]?.body.toString(), /"include_usage":true/)
     t.notMatch(answer.body.toString(), /"usage"/)
     await settled(gateway, 1)
-    t.match(await gateway.charges(), [{ usage: { input: 12, output: 34 }, usageSource: 'provider' }])
+    t.match(await gateway.chargesOfWork(), [{ usage: { input: 12, output: 34 }, usageSource: 'provider' }])
     await checkMoney(t, gateway)
   },
 )

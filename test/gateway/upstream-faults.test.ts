@@ -75,7 +75,7 @@ await t.test('fault 7: connections that the provider closes at the moment of the
   t.ok(answered.length > count / 2)
   t.ok(answered.every(id => seen.has(id)))
   await settled(gateway, count)
-  const charges = await gateway.charges()
+  const charges = await gateway.chargesOfWork()
   t.equal(charges.filter(({ usage }) => usage['output'] === 34).length, answered.length)
   await checkMoney(t, gateway)
 })
@@ -90,7 +90,7 @@ await t.test('fault 9: interim answers are left out, the final one is whole', as
     t.equal(answer.body.toString(), openai.document)
   }
   await settled(gateway, 2)
-  t.equal((await gateway.charges()).length, 2)
+  t.equal((await gateway.chargesOfWork()).length, 2)
   await checkMoney(t, gateway)
 })
 
@@ -127,7 +127,7 @@ await t.test('fault 10: an answer that comes before the request is all there rea
     t.equal(answer.status, status, `${status} ${end}: ${answer.body.toString()}`)
     t.equal(answer.body.toString(), refusal)
     await settled(gateway, 1)
-    t.same(await gateway.charges(), [])
+    t.same(await gateway.chargesOfWork(), [])
     await checkMoney(t, gateway)
   }
 })
@@ -214,7 +214,7 @@ await t.test('fault 13: an answer that nobody asked for is delivered to nobody',
     t.equal(answer.body.toString(), openai.document)
   }
   await settled(gateway, 4)
-  t.equal((await gateway.charges()).length, 4)
+  t.equal((await gateway.chargesOfWork()).length, 4)
   await checkMoney(t, gateway)
 })
 
@@ -229,7 +229,7 @@ await t.test('fault 15: a redirect is passed on and never followed', async t => 
   t.equal(elsewhere.requests.length, 0)
   t.notOk(Buffer.concat(elsewhere.received).includes(providerCredential))
   await settled(gateway, 1)
-  t.same(await gateway.charges(), [])
+  t.same(await gateway.chargesOfWork(), [])
   await checkMoney(t, gateway)
 })
 

@@ -52,7 +52,7 @@ await t.test(
     answers.shift()?.()
     t.equal((await next).status, 200, 'and then all may go')
     await settled(gateway, 13)
-    t.equal((await gateway.charges()).length, 2)
+    t.equal((await gateway.chargesOfWork()).length, 2)
     await checkMoney(t, gateway)
   },
 )
@@ -106,7 +106,7 @@ await t.test(
     t.same(statuses, [200, 200, 200, 503, 503, 503], 'two waited too long')
     t.equal(first.requests.length, 3)
     await settled(gateway, 6)
-    t.equal((await gateway.charges()).length, 3)
+    t.equal((await gateway.chargesOfWork()).length, 3)
     await checkMoney(t, gateway)
   },
 )

@@ -53,7 +53,7 @@ t.test(
         t.equal(upstream.requests.length, 1, 'it is asked once')
         t.equal(gateway.logLines.filter(line => line.includes('credential_suspended')).length, 1)
         await until(async () => (await gateway.balance()).heldMicros === 0)
-        t.same(await gateway.charges(), [])
+        t.same(await gateway.chargesOfWork(), [])
         t.same(await gateway.breaches(), [])
       })
     }

@@ -29,7 +29,7 @@ await t.test(
     t.equal(other.status, 200)
     t.same(used().slice(4), ['limited', 'free'], 'another model is another limit')
     await settled(gateway, 4)
-    t.equal((await gateway.charges()).length, 4)
+    t.equal((await gateway.chargesOfWork()).length, 4)
     await checkMoney(t, gateway)
   },
 )
@@ -47,7 +47,7 @@ await t.test('fault 14: the last usable credential is never cooled; its 429 pass
   }
   t.same(used(), ['one', 'one', 'one'])
   await settled(gateway, 3)
-  t.same(await gateway.charges(), [])
+  t.same(await gateway.chargesOfWork(), [])
   await checkMoney(t, gateway)
 })
 
@@ -62,7 +62,7 @@ await t.test('fault 14: when every credential is limited the provider\u2019s own
   const again = await askAs(gateway, openai)
   t.equal(again.status, 429)
   await settled(gateway, 2)
-  t.same(await gateway.charges(), [])
+  t.same(await gateway.chargesOfWork(), [])
   await checkMoney(t, gateway)
 })
 

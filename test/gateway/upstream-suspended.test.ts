@@ -75,7 +75,7 @@ for (const call of dialectCalls) {
       )
 
       await settled(gateway, 18)
-      t.equal((await gateway.charges()).length, 6)
+      t.equal((await gateway.chargesOfWork()).length, 6)
       await checkMoney(t, gateway)
     },
   )

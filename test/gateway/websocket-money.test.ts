@@ -37,20 +37,24 @@ await t.test('each turn is a charge of one exchange, by its sequence', async t =
 
 await t.test('the hold is in the store while the provider has said nothing yet', async t => {
   let heldMicros = 0
-  const gateway: SessionGateway = await startSessionGateway(t, ({ socket }) => {
-    socket.on('message', () => {
-      void until(async () => {
-        heldMicros = (await gateway.balance()).heldMicros
-        return heldMicros > 0
-      }).then(() => socket.send('{"type":"response.created","response":{"id":"r"}}'))
-    })
-  })
+  const gateway: SessionGateway = await startSessionGateway(
+    t,
+    ({ socket }) => {
+      socket.on('message', () => {
+        void until(async () => {
+          heldMicros = (await gateway.balance()).heldMicros
+          return heldMicros > 0
+        }).then(() => socket.send('{"type":"response.created","response":{"id":"r"}}'))
+      })
+    },
+    { provider: { onClientLeft: 'abort' } },
+  )
   const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
   client.send({ type: 'response.create', response: { max_output_tokens: 400 } })
   await client.next('response.created')
   t.ok(heldMicros >= 400_000 && heldMicros < 500_000, `400 tokens are held for: ${heldMicros}`)
   client.socket.close()
-  t.same(await settledCharges(gateway), [], 'nothing came of it, so nothing is charged')
+  t.match(await settledCharges(gateway), [{ outcome: 'aborted', usage: { output: 0 } }], 'it was read')
 })
 
 await t.test(
@@ -121,7 +125,7 @@ function beginResponse({ socket }: ProviderSession): void {
 }
 
 await t.test('a client that leaves in the middle of a turn pays an estimate of what it got', async t => {
-  const gateway = await startSessionGateway(t, beginResponse)
+  const gateway = await startSessionGateway(t, beginResponse, { provider: { onClientLeft: 'abort' } })
   const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
   client.send({ type: 'response.create' })
   await client.next('response.output_text.delta')
@@ -132,27 +136,25 @@ await t.test('a client that leaves in the middle of a turn pays an estimate of w
   await until(() => gateway.upstream.sessions[0]?.socket.readyState === 3)
 })
 
-await t.test('where the provider bills the whole answer, it is read on to its usage', async t => {
-  let finish = (): void => undefined
-  const gateway = await startSessionGateway(
-    t,
-    session => {
+for (const leave of ['terminate', 'close'] as const) {
+  await t.test(`a turn whose client leaves by ${leave} is read on to its usage`, async t => {
+    let finish = (): void => undefined
+    const gateway = await startSessionGateway(t, session => {
       beginResponse(session)
       finish = () =>
         session.socket.send(JSON.stringify({ type: 'response.done', response: { id: 'r', usage } }))
-    },
-    { provider: { onClientLeft: 'drain' } },
-  )
-  const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
-  client.send({ type: 'response.create' })
-  await client.next('response.output_text.delta')
-  client.socket.terminate()
-  await client.closed
-  // The gateway hears of it in this same process, before any timer.
-  await new Promise(resolve => setTimeout(resolve, 50))
-  finish()
-  t.match(await settledCharges(gateway), [{ usageSource: 'drained', usage: usedMeters }])
-})
+    })
+    const client = await openSession(t, gateway.realtimeUrl, { key: gateway.key })
+    client.send({ type: 'response.create' })
+    await client.next('response.output_text.delta')
+    client.socket[leave]()
+    await client.closed
+    // The gateway hears of it in this same process, before any timer.
+    await new Promise(resolve => setTimeout(resolve, 50))
+    finish()
+    t.match(await settledCharges(gateway), [{ usageSource: 'drained', usage: usedMeters }])
+  })
+}
 
 await t.test('a provider that breaks off: the client is told, and pays for what it got', async t => {
   const gateway = await startSessionGateway(t, session => {

@@ -41,6 +41,7 @@ const part = object({
 const chunk = object({
   usagemetadata: value('usage'),
   modelversion: value('model'),
+  responseid: value('requestId'),
   error: value('error'),
   promptfeedback: object({ blockreason: value('finish') }),
   candidates: list(

@@ -215,7 +215,7 @@ providers:
   )
 
   const { providers } = config
-  t.match(providers.get('openai'), { streamUsage: 'inject', onClientLeft: 'abort', egress: [{ name: 'direct', weight: 1 }] })
+  t.match(providers.get('openai'), { streamUsage: 'inject', onClientLeft: 'drain', egress: [{ name: 'direct', weight: 1 }] })
   t.equal(providers.get('openai')?.dialects.openai?.baseUrl.href, 'https://api.openai.com/v1')
   t.match(providers.get('google'), { streamUsage: 'as-sent', onClientLeft: 'abort' })
   t.equal(

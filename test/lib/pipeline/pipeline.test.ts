@@ -164,6 +164,33 @@ await t.test('reading on after the client left is bounded in bytes and in time',
   }
 })
 
+await t.test('what is read on for without any answer is bounded in time, and so many at once', async t => {
+  const exchanges: Exchange[] = []
+  const { client, ends, upstream, ask } = await servePipeline(t, [
+    {
+      name: 'policy',
+      onRequest(exchange) {
+        exchange.onClientLeft = 'drain'
+        exchanges.push(exchange)
+      },
+    },
+  ])
+  await forwardedTo(upstream)
+  const second = await ask()
+  await until(() => exchanges.length === 2)
+  client.socket.destroy()
+  await until(() => exchanges[0]?.drain === 'reading')
+  second.socket.destroy()
+
+  await until(() => ends.length === 2)
+
+  t.match(ends, [{ kind: 'aborted' }, { kind: 'aborted' }])
+  t.same(
+    exchanges.map(({ drain }) => drain),
+    ['limited', 'refused'],
+  )
+})
+
 await t.test('an answer that never ends is cut, by its time and by its size', async t => {
   const slow = await servePipeline(t, [])
   await forwardedTo(slow.upstream)

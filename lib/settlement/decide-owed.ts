@@ -1,0 +1,87 @@
+import type { Outcome } from '../pipeline/outcome.ts'
+import type { UsageReading } from '../money/usage.ts'
+
+/** How work that was asked of a provider ended, as far as money depends on it. */
+export interface Ending {
+  readonly outcome: Outcome['kind']
+  /** All of the request was sent: the provider may do, and bill, all of the work. */
+  readonly wasSent: boolean
+  /** `provider`: it said no, by a status of its own. `gateway`: the response was cut since no money was left for it. */
+  readonly endedBy?: 'provider' | 'gateway'
+  /** What is made by the request may go on under a name that nobody knows. */
+  readonly mayGoOn?: boolean
+  /** How reading on for the usage went, once the client had left. */
+  readonly drain: 'none' | 'reading' | 'limited' | 'refused'
+  /** What was read of a success. */
+  readonly reading?: Pick<UsageReading, 'lines' | 'isTerminal' | 'hasError' | 'hasOutput'> | undefined
+  /** A success came that nobody could read, such as one in an unknown encoding. */
+  readonly isUnreadable?: boolean
+}
+
+/** What the charge is made of. */
+export type Owed =
+  /** Nothing was sent: the hold is released, and no charge made. */
+  | { readonly basis: 'nothing' }
+  /** A charge of 0.00: what was sent can be found when the provider's bill comes. */
+  | { readonly basis: 'zero'; readonly flags: readonly string[] }
+  /** The provider's own numbers. */
+  | { readonly basis: 'reported'; readonly source: 'provider' | 'drained'; readonly flags: readonly string[] }
+  /** What was reported, and beyond it an estimate; without a report, of the request too. */
+  | {
+      readonly basis: 'estimated'
+      readonly flags: readonly string[]
+      /** The response was left or cut by us, so that what was generated and not shown counts too. */
+      readonly hasUnseen: boolean
+    }
+
+const nothing: Owed = { basis: 'nothing' }
+const zero = (...flags: readonly string[]): Owed => ({ basis: 'zero', flags })
+
+/**
+ * The one rule of what is owed: for requests, for turns of sessions and for jobs. Whatever was sent leaves a
+ * charge, if only of 0.00.
+ */
+export function decideOwed(ending: Ending): Owed {
+  const { outcome, reading, endedBy, isUnreadable } = ending
+  if (endedBy === 'provider') return zero('provider_refused')
+  if (outcome === 'refused' || (outcome === 'aborted' && reading === undefined))
+    return ending.wasSent ? unanswered(ending) : nothing
+  if (reading === undefined) return unread(ending)
+  if (reading.hasError && !reading.hasOutput) return zero('provider_error')
+  if (reading.lines.length > 0 && (reading.isTerminal || (outcome === 'completed' && reading.hasError)))
+    return { basis: 'reported', source: ending.drain === 'reading' ? 'drained' : 'provider', flags: [] }
+  if (isUnreadable === true) return unread(ending)
+  if (reading.isTerminal || outcome === 'completed') return untold(reading)
+  if (outcome === 'broken' && !reading.hasOutput) return zero('ambiguous')
+  const isTold = reading.hasOutput || reading.lines.length > 0
+  const isLeft = outcome === 'aborted' || endedBy === 'gateway'
+  return {
+    basis: 'estimated',
+    flags: [...(isTold ? [] : ['ambiguous']), ...drainFlags(ending)],
+    hasUnseen: isLeft,
+  }
+}
+
+/** A success in bytes that say nothing to us; or the end of something that nobody saw. */
+function unread({ wasSent, isUnreadable }: Ending): Owed {
+  if (isUnreadable === true) return { basis: 'estimated', flags: ['usage_unreadable'], hasUnseen: true }
+  return wasSent ? zero('ambiguous') : nothing
+}
+
+/** Sent, and no response came or reached the client: the provider may have worked on it. */
+function unanswered({ outcome, mayGoOn, drain }: Ending): Owed {
+  if (outcome === 'refused' || mayGoOn === true) return zero('ambiguous')
+  return { basis: 'estimated', flags: ['ambiguous', ...drainFlags({ drain })], hasUnseen: true }
+}
+
+/** The response is whole, or its provider ended it, and its last usage is not in it. */
+function untold(reading: NonNullable<Ending['reading']>): Owed {
+  if (!reading.hasOutput && reading.lines.length === 0) return zero('usage_missing')
+  const flags = reading.lines.length === 0 ? ['usage_missing'] : []
+  return { basis: 'estimated', flags, hasUnseen: false }
+}
+
+function drainFlags({ drain }: Pick<Ending, 'drain'>): readonly string[] {
+  if (drain === 'limited') return ['drain_limited']
+  return drain === 'refused' ? ['drain_refused'] : []
+}
