@@ -1,4 +1,6 @@
 import type { Duplex } from 'node:stream'
+import { turns } from '../bodies/turns.ts'
+import { steadyClock } from '../clock.ts'
 import { FrameCutter } from './frame-cutter.ts'
 import { FrameChecker } from './web-socket-frames.ts'
 import { SessionError } from './session-error.ts'
@@ -22,6 +24,14 @@ export interface MessageLimits {
 
 /** Fragments of one message: more say nothing that fewer could not. */
 const fragmentsMax = 4096
+/** Frames that are read at a time, before others have their turn of the event loop. */
+const framesAtOnce = 32
+/**
+ * Frames that say nothing, which no hold is placed for: pings, pongs, empty messages. SDKs send one in half a minute.
+ * A client may send so many at once, and so many a second from then on.
+ */
+const emptyFramesMax = 200
+const emptyFramesPerSecond = 20
 const noData = Buffer.alloc(0)
 
 /**
@@ -35,6 +45,8 @@ export class MessageReader {
   #frames: Buffer[] = []
   #framesBytes = 0
   #heldBytes = 0
+  #emptyFramesLeft = emptyFramesMax
+  #emptyFrameAt = steadyClock.now()
 
   constructor(limits: MessageLimits) {
     this.#limits = limits
@@ -49,15 +61,32 @@ export class MessageReader {
   async *read(stream: Duplex): AsyncGenerator<Message> {
     const chunks = stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
     try {
-      for await (const chunk of chunks) yield* this.push(chunk)
+      for await (const chunk of chunks) {
+        for (const message of this.#read(chunk)) {
+          // What comes in one chunk may be ten thousand messages, each with its work.
+          const turn = turns.enter()
+          if (turn !== undefined) await turn
+          if (message !== undefined) yield message
+        }
+      }
     } finally {
       this.#release()
     }
   }
 
-  /** @throws SessionError */
+  /**
+   * The messages that are whole with a chunk.
+   * @throws SessionError
+   */
   *push(chunk: Buffer): Generator<Message> {
+    for (const message of this.#read(chunk)) if (message !== undefined) yield message
+  }
+
+  /** Undefined now and then, where there is no message for long. */
+  *#read(chunk: Buffer): Generator<Message | undefined> {
+    let count = 0
     for (const frame of this.#cutter.push(chunk)) {
+      if ((count += 1) % framesAtOnce === 0) yield undefined
       const found = this.#checker.check(frame.bytes)
       this.#frames.push(frame.bytes)
       this.#framesBytes += frame.bytes.length
@@ -71,11 +100,27 @@ export class MessageReader {
       const frames = this.#frames.length === 1 ? frame.bytes : Buffer.concat(this.#frames)
       this.#frames = []
       this.#framesBytes = 0
+      if (this.#limits.from === 'client' && found.kind !== 'close') this.#countEmpty(found.data ?? noData)
       yield { kind: found.kind, frames, data: found.data ?? noData }
     }
     this.#hold(this.#framesBytes + this.#cutter.heldBytes)
     const bytes = this.#heldBytes
     if (bytes > this.#limits.messageBytesMax + fragmentsMax * 14) throw tooLong(this.#limits.messageBytesMax)
+  }
+
+  /** @throws SessionError 1008 */
+  #countEmpty(data: Buffer): void {
+    if (data.length > 0) return
+    const now = steadyClock.now()
+    const more = ((now - this.#emptyFrameAt) / 1000) * emptyFramesPerSecond
+    this.#emptyFrameAt = now
+    this.#emptyFramesLeft = Math.min(emptyFramesMax, this.#emptyFramesLeft + more) - 1
+    if (this.#emptyFramesLeft < 0) {
+      throw new SessionError(
+        1008,
+        `More than ${emptyFramesPerSecond} pings, pongs and empty messages a second are too many.`,
+      )
+    }
   }
 
   #hold(bytes: number): void {
