@@ -17,6 +17,7 @@ import type { Overload } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import { Exchange } from './pipeline/exchange.ts'
 import type { Pipeline } from './pipeline/pipeline.ts'
+import { PipelinedRequests } from './pipelined-requests.ts'
 import { answerBrokenRequest, refuseConnect } from './raw-answer.ts'
 import { ClientSocket } from './websocket/client-socket.ts'
 
@@ -61,8 +62,9 @@ export class GatewayServer {
     this.#serving = serving
     this.#options = options
     this.#server = createServer(serving.config)
+    const requests = new PipelinedRequests((request, response) => this.#accept(request, response))
     const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
-      this.#accept(request, response)
+      requests.take(request, response)
     this.#server.on('request', onRequest)
     this.#server.on('checkContinue', onRequest)
     this.#server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {

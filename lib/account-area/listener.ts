@@ -5,9 +5,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Certificate } from '../certificate.ts'
 import type { Listen } from '../config/config.ts'
 import { nodeHttp } from '../node-http.ts'
+import { PipelinedRequests } from '../pipelined-requests.ts'
 
 /** Bounds on who sends slowly or opens much; times in milliseconds. */
-const bounds = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 30_000 }
+const bounds = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 30_000,
+  // Node's own is half a minute, in which all connections are anybody's who says nothing.
+  connectionsCheckingInterval: 1000,
+}
 const connectionsMax = 2000
 /** For pages that are being made when the end begins. */
 const lastPagesMs = 5000
@@ -20,10 +27,12 @@ export class Listener {
 
   constructor(certificate: Certificate | undefined, listener: RequestListener) {
     this.#isTls = certificate !== undefined
+    const requests = new PipelinedRequests(listener)
+    const onRequest: RequestListener = (request, response) => requests.take(request, response)
     this.#server =
       certificate === undefined
-        ? nodeHttp.createServer(bounds, listener)
-        : createServer({ ...bounds, ...certificate }, listener)
+        ? nodeHttp.createServer(bounds, onRequest)
+        : createServer({ ...bounds, ...certificate }, onRequest)
     this.#server.maxConnections = connectionsMax
   }
 
