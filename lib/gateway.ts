@@ -151,12 +151,18 @@ async function openFront(
 /** The socket on which the command line asks for changes; answers what closes it. */
 async function openControl(
   config: Config,
-  { accounts }: Store,
+  store: Store,
   payments: OpenPayments['actions'] | undefined,
   log: Log,
 ): Promise<() => Promise<void> | undefined> {
   if (config.store.kind !== 'sqlite') return () => undefined
-  const control = await openControlServer({ storeFile: config.store.file, accounts, payments, log })
+  const control = await openControlServer({
+    storeFile: config.store.file,
+    accounts: store.accounts,
+    payments,
+    records: () => store.records(),
+    log,
+  })
   return () => control.close()
 }
 

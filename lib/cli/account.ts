@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { formatRoubles } from '../money/amount.ts'
+import { addAccountCompany } from './account-company.ts'
 import { addAccountViews } from './account-views.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
@@ -24,6 +25,7 @@ export function addAccountCommands(program: Command, context: CliContext): void 
   addCreate(account, context)
   addAccountViews(account, context)
   addCredit(account, context)
+  addAccountCompany(account, context)
 }
 
 function addCreate(account: Command, { stdout }: CliContext): void {

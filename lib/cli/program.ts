@@ -8,10 +8,13 @@ import { addCheckCommand } from './check.ts'
 import { CommandError, UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { addInitCommand } from './init.ts'
+import { addDocumentCommands } from './documents.ts'
+import { addInvoiceCommands } from './invoice.ts'
 import { addKeyCommands } from './key.ts'
 import { addModelsCommand } from './models.ts'
 import { addPaymentCommands } from './payment.ts'
 import { addServeCommand } from './serve.ts'
+import { addStatementCommands } from './statement.ts'
 import { addVerifyCommand } from './verify.ts'
 
 /**
@@ -50,6 +53,9 @@ function buildProgram(context: CliContext): Command {
   addChargesCommand(program, context)
   addModelsCommand(program, context)
   addPaymentCommands(program, context)
+  addInvoiceCommands(program, context)
+  addStatementCommands(program, context)
+  addDocumentCommands(program, context)
   addVerifyCommand(program, context)
   addBackupCommand(program, context)
   return program

@@ -4,11 +4,16 @@ import type { Accounts } from '../accounts/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
+import type { openRecordReader } from '../stores/open-store.ts'
+import type { Records } from '../stores/records/records.ts'
+import type { Store } from '../stores/store.ts'
 import { ControlClient, isListening } from './control-client.ts'
 import { socketPath } from './socket-path.ts'
 
 interface AccountsConnection {
   readonly accounts: Accounts
+  /** Business rows, written the same way and read from the store. */
+  records(): Promise<Records>
   /** Who makes the changes: a server that runs, or this process with the store's lock. */
   readonly through: 'server' | 'store'
   close(): Promise<void>
@@ -38,23 +43,46 @@ export async function connectAccounts(
   if (setting.kind === 'postgres') {
     const { openStore } = await import('../stores/open-store.ts')
     const store = await openStore({ store: setting, durability: 'strict' }, storeOptions)
-    return { accounts: store.accounts, through: 'store', close: () => store.close() }
+    return ofStore(store)
   }
   const { file } = setting
   const path = socketPath(file)
   // The store's modules are loaded only where the store is opened: with a server running they are not needed.
   for (let waitedMs = 0; ; waitedMs += retryMs) {
     if (existsSync(path) && (await isListening(path))) {
-      return { accounts: new ControlClient(path), through: 'server', close: () => Promise.resolve() }
+      return ofServer(new ControlClient(path), setting)
     }
     const { openStore } = await import('../stores/open-store.ts')
     const { StoreLockedError } = await import('../stores/store-error.ts')
     try {
       const store = await openStore({ store: setting, durability: 'strict' }, storeOptions)
-      return { accounts: store.accounts, through: 'store', close: () => store.close() }
+      return ofStore(store)
     } catch (error) {
       if (!(error instanceof StoreLockedError) || waitedMs >= startingMs) throw error
     }
     await delay(retryMs)
+  }
+}
+
+function ofStore(store: Store): AccountsConnection {
+  return {
+    accounts: store.accounts,
+    records: () => store.records(),
+    through: 'store',
+    close: () => store.close(),
+  }
+}
+
+function ofServer(client: ControlClient, setting: Config['store']): AccountsConnection {
+  let reader: Awaited<ReturnType<typeof openRecordReader>> | undefined
+  return {
+    accounts: client,
+    async records() {
+      const { openRecordReader } = await import('../stores/open-store.ts')
+      reader ??= await openRecordReader(setting)
+      return { ...reader, write: steps => client.writeRecords(steps) }
+    },
+    through: 'server',
+    close: async () => reader?.close(),
   }
 }

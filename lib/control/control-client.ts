@@ -3,8 +3,11 @@ import type { Accounts } from '../accounts/accounts.ts'
 import { nodeHttp } from '../node-http.ts'
 import type { CreatedPayment, CreatedRefund, PaymentActions } from '../payments/payment-actions.ts'
 import type { Reconciliation } from '../payments/reconcile.ts'
+import { recordValues } from '../stores/records/record-values.ts'
+import { RecordConflictError, recordConflict } from '../stores/records/records.ts'
+import type { RecordStep } from '../stores/records/records.ts'
 import { failure, results } from './operations.ts'
-import type { OperationName, OperationResults } from './operations.ts'
+import type { OperationName, OperationResults, RecordStepMessage } from './operations.ts'
 import { socketAddress } from './socket-path.ts'
 
 const answerMs = 30_000
@@ -41,6 +44,17 @@ export class ControlClient implements Accounts, PaymentActions {
     return this.#ask('key.create', key)
   }
 
+  /** @throws RecordConflictError as a store does */
+  async writeRecords(steps: readonly RecordStep[]): Promise<readonly (readonly unknown[])[]> {
+    try {
+      const { rows } = await this.#ask('records.write', { steps: steps.map(stepMessage) })
+      return rows
+    } catch (error) {
+      if (!(error instanceof AccountError) || error.code !== recordConflict) throw error
+      throw new RecordConflictError(error.message, { cause: error })
+    }
+  }
+
   async revokeKey(id: string): Promise<void> {
     await this.#ask('key.revoke', { id })
   }
@@ -70,6 +84,15 @@ export class ControlClient implements Accounts, PaymentActions {
     if (data === undefined) throw new Error(`what listens on ${this.#path} is no gateway`)
     if (status === 409) throw new AccountError(data.error.code, data.error.message)
     throw new Error(`the running gateway could not do it: ${data.error.message}`)
+  }
+}
+
+function stepMessage(step: RecordStep): RecordStepMessage {
+  if (!('write' in step)) return step
+  const { sql, parameters } = step.write.compile()
+  return {
+    write: { sql, parameters: recordValues(parameters) },
+    ...(step.rows !== undefined && { rows: step.rows }),
   }
 }
 

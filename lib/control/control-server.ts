@@ -6,9 +6,11 @@ import type { Accounts } from '../accounts/accounts.ts'
 import type { Log } from '../log.ts'
 import { nodeHttp } from '../node-http.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
+import { RecordConflictError, recordConflict } from '../stores/records/records.ts'
+import type { RecordStep, Records } from '../stores/records/records.ts'
 import { isListening } from './control-client.ts'
 import { isOperation, operations, withoutUndefined } from './operations.ts'
-import type { OperationName } from './operations.ts'
+import type { OperationName, RecordStepMessage } from './operations.ts'
 import { socketAddress, socketPath } from './socket-path.ts'
 
 interface ControlServerOptions {
@@ -16,6 +18,8 @@ interface ControlServerOptions {
   readonly accounts: Accounts
   /** Absent: nobody can pay here. */
   readonly payments?: PaymentActions | undefined
+  /** Loads what writes business rows. */
+  readonly records: () => Promise<Records>
   readonly log: Pick<Log, 'error' | 'info'>
 }
 
@@ -26,7 +30,8 @@ interface ControlServer {
   close(): Promise<void>
 }
 
-const bodyBytesMax = 256 * 1024
+/** Two hundred payments of a bank statement, each with all its texts. */
+const bodyBytesMax = 2 * 1024 * 1024
 
 /**
  * Listens beside the store for what the command line asks. Call it with the store's lock in hand. The
@@ -90,8 +95,9 @@ function listen(server: Server, path: string): Promise<void> {
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
-  { accounts, payments, log }: ControlServerOptions,
+  options: ControlServerOptions,
 ): Promise<void> {
+  const { log } = options
   const name = (request.url ?? '').slice(1)
   try {
     if (request.method !== 'POST' || !isOperation(name)) {
@@ -100,13 +106,17 @@ async function respond(
     }
     const body = await readJson(request)
     const result = name.startsWith('payment.')
-      ? await runPayment(name, body, payments)
-      : await run(name, body, accounts)
+      ? await runPayment(name, body, options.payments)
+      : await run(name, body, options)
     if (name !== 'ping') log.info({ operation: name }, 'the command line changed accounts')
     sendJson(response, 200, result)
   } catch (error) {
     if (error instanceof AccountError) {
       send(response, 409, error.code, error.message)
+      return
+    }
+    if (error instanceof RecordConflictError) {
+      send(response, 409, recordConflict, error.message)
       return
     }
     if (error instanceof SyntaxError) {
@@ -119,7 +129,11 @@ async function respond(
 }
 
 /** @throws SyntaxError when the body is not what the operation takes */
-async function run(name: OperationName, body: unknown, accounts: Accounts): Promise<object> {
+async function run(
+  name: OperationName,
+  body: unknown,
+  { accounts, records }: Pick<ControlServerOptions, 'accounts' | 'records'>,
+): Promise<object> {
   if (name === 'account.create') {
     return accounts.createAccount(withoutUndefined(taken(operations[name].safeParse(body))))
   }
@@ -132,6 +146,11 @@ async function run(name: OperationName, body: unknown, accounts: Accounts): Prom
   if (name === 'key.revoke') {
     await accounts.revokeKey(taken(operations[name].safeParse(body)).id)
     return {}
+  }
+  if (name === 'records.write') {
+    const { steps } = taken(operations[name].safeParse(body))
+    const writer = await records()
+    return { rows: await writer.write(steps.map(stepOf)) }
   }
   return { pid: process.pid }
 }
@@ -147,6 +166,14 @@ async function runPayment(
   if (name === 'payment.create') return payments.createPayment(taken(operations[name].safeParse(body)))
   if (name === 'payment.refund') return payments.refundPayment(taken(operations[name].safeParse(body)))
   return payments.reconcilePayments(taken(operations['payment.reconcile'].safeParse(body)))
+}
+
+/** A statement that was compiled before has nothing left to build. */
+function stepOf(step: RecordStepMessage): RecordStep {
+  if (!('write' in step)) return step
+  const { write, rows } = step
+  const compiled = { compile: () => write } as unknown as Extract<RecordStep, { write: unknown }>['write']
+  return { write: compiled, ...(rows !== undefined && { rows }) }
 }
 
 function taken<T>(parsed: z.ZodSafeParseResult<T>): T {

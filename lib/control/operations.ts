@@ -5,6 +5,29 @@ import type { Reconciliation } from '../payments/reconcile.ts'
 const micros = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 const text = z.string().min(1).max(1000)
 
+const recordStep = z.union([
+  z.strictObject({
+    write: z.strictObject({
+      sql: z.string(),
+      parameters: z.array(z.union([z.string(), z.number(), z.null()])),
+    }),
+    rows: z.int().min(0).optional(),
+  }),
+  z.strictObject({
+    credit: z.strictObject({
+      id: text,
+      accountId: text,
+      amountMicros: micros,
+      reason: text,
+      at: micros,
+      source: z.enum(['payment', 'operator', 'starting']),
+    }),
+  }),
+])
+
+/** A step of a transaction as it goes to a running server: what builds queries stays where they are built. */
+export type RecordStepMessage = z.output<typeof recordStep>
+
 /** What can be asked of a running server, and the body of each request. */
 export const operations = {
   ping: z.strictObject({}),
@@ -32,6 +55,8 @@ export const operations = {
   }),
   'payment.refund': z.strictObject({ paymentId: text, amountMicros: micros, reason: text }),
   'payment.reconcile': z.strictObject({ days: z.int().min(1).max(1095) }),
+  // Who may use the socket may also write the store, so what is written needs no more than a shape.
+  'records.write': z.strictObject({ steps: z.array(recordStep).min(1).max(2000) }),
 } as const
 
 /** What the running server can be asked to do. */
@@ -52,6 +77,7 @@ export interface OperationResults {
   'payment.create': CreatedPayment
   'payment.refund': CreatedRefund
   'payment.reconcile': Reconciliation
+  'records.write': { readonly rows: readonly (readonly unknown[])[] }
 }
 
 /** The answers, checked: what listens on the socket may be another version. */
@@ -73,6 +99,7 @@ export const results: { readonly [N in OperationName]: z.ZodType<OperationResult
     settled: z.array(z.string()),
     differences: z.array(z.string()),
   }),
+  'records.write': z.object({ rows: z.array(z.array(z.unknown())) }),
 }
 
 /** The answer of the server when it could not. */

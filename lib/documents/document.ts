@@ -53,7 +53,7 @@ export interface ClosingDocument extends Sale {
 }
 
 /** What passed between two companies over some days (акт сверки), by the seller's books. */
-export interface Reconciliation {
+export interface ReconciliationStatement {
   readonly kind: 'reconciliation'
   readonly date: string
   readonly from: string
@@ -75,4 +75,4 @@ export interface ReconciliationRow {
 }
 
 /** Whatever is printed. */
-export type PrintedDocument = Invoice | ClosingDocument | Reconciliation
+export type PrintedDocument = Invoice | ClosingDocument | ReconciliationStatement

@@ -1,5 +1,6 @@
 import { applyOperations } from './postgres-apply.ts'
 import { movementIndex } from './records/ledger-tables.ts'
+import { postgresDocuments } from './records/document-tables.ts'
 import { postgresPayments } from './records/payment-tables.ts'
 import { postgresSettings } from './settings-schema.ts'
 import { postgresSpending } from './spending-schema.ts'
@@ -228,4 +229,5 @@ export const postgresMigrations: readonly string[] = [
   applyOperations,
   postgresPayments,
   movementIndex,
+  postgresDocuments,
 ]

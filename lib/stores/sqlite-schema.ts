@@ -1,4 +1,5 @@
 import { movementIndex } from './records/ledger-tables.ts'
+import { sqliteDocuments } from './records/document-tables.ts'
 import { sqlitePayments } from './records/payment-tables.ts'
 import { sqliteSettings } from './settings-schema.ts'
 import { sqliteSpending } from './spending-schema.ts'
@@ -196,4 +197,5 @@ export const migrations: readonly string[] = [
   sqliteUnconfirmed,
   sqlitePayments,
   movementIndex,
+  sqliteDocuments,
 ]

@@ -141,7 +141,12 @@ await t.test('beside an open store the change goes through its socket and is in 
   const log = createLog({ level: 'silent' })
   const store = await openSqliteStore({ file, durability: 'strict', clock: systemClock, log })
   t.teardown(() => store.close())
-  const server = await openControlServer({ storeFile: file, accounts: store.accounts, log })
+  const server = await openControlServer({
+    storeFile: file,
+    accounts: store.accounts,
+    records: () => store.records(),
+    log,
+  })
   t.teardown(() => server.close())
   const run = (...words: string[]) => runGateway([...words, '--config', config, '--json'])
 

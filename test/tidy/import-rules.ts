@@ -22,6 +22,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'lib/payments/',
     'lib/plugin-context.ts',
     'lib/sandbox/payments/',
+    'lib/companies/read-company.ts',
   ],
   hono: ['lib/account-area/'],
   '@hono/node-server': ['lib/account-area/'],

@@ -1,7 +1,7 @@
 import type { Style, TableCell, TDocumentDefinitions } from 'pdfmake/interfaces.js'
 import type { Kopecks } from '../../money/kopecks.ts'
 import { amountInWords } from '../amount-in-words.ts'
-import type { Reconciliation } from '../document.ts'
+import type { ReconciliationStatement } from '../document.ts'
 import { bothSides } from './layout-act.ts'
 import { center, heading, page, right, thinLines } from './layout-parts.ts'
 import { breakable, companyLine, longDay, printedAmount, shortDay } from './printed-text.ts'
@@ -17,7 +17,10 @@ function sides(amount: Kopecks): [Kopecks, Kopecks] {
 }
 
 /** The reconciliation statement, with columns for the buyer's own books beside the seller's. */
-export function layoutReconciliation(statement: Reconciliation, facsimile?: string): TDocumentDefinitions {
+export function layoutReconciliation(
+  statement: ReconciliationStatement,
+  facsimile?: string,
+): TDocumentDefinitions {
   const { date, from, to, seller, buyer, contract, opening, rows } = statement
   const title = `Акт сверки взаимных расчётов за ${shortDay(from)} – ${shortDay(to)}`
   const debit = rows.reduce((total, row) => total + row.debit, 0)
@@ -84,7 +87,7 @@ function cellOf(text: string): { text: string; bold: true; alignment: 'center' }
   return { text: breakable(text), bold: true, alignment: 'center' }
 }
 
-function conclusion({ to, seller, buyer }: Reconciliation, closing: Kopecks): string {
+function conclusion({ to, seller, buyer }: ReconciliationStatement, closing: Kopecks): string {
   if (closing === 0) return `На ${longDay(to)} задолженность отсутствует.`
   const creditor = closing > 0 ? seller : buyer
   const size = Math.abs(closing)

@@ -1,6 +1,7 @@
 import type { Compilable } from 'kysely'
-import type { QueryValue, StoreQueries } from '../store-queries.ts'
+import type { StoreQueries } from '../store-queries.ts'
 import { queryBuilder } from './query-builder.ts'
+import { recordValues } from './record-values.ts'
 import type { RecordReader } from './records.ts'
 
 /** Reads business rows of a store of either kind. */
@@ -13,12 +14,4 @@ export function recordReader(kind: 'sqlite' | 'postgres', queries: Pick<StoreQue
       return rows as readonly Row[]
     },
   }
-}
-
-/** The values of a query, which both databases must take: truth is 0 or 1, times are milliseconds. */
-export function recordValues(values: readonly unknown[]): QueryValue[] {
-  return values.map(value => {
-    if (typeof value === 'string' || typeof value === 'number' || value === null) return value
-    throw new TypeError(`a value of a query is a ${typeof value}; text, numbers and null are stored`)
-  })
 }

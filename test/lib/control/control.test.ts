@@ -29,7 +29,12 @@ async function openStore(t: Test, folder: string) {
 /** A store that is open, as in a server, with its control socket. */
 async function startServer(t: Test) {
   const { file, store } = await openStore(t, t.testdir())
-  const server = await openControlServer({ storeFile: file, accounts: store.accounts, log })
+  const server = await openControlServer({
+    storeFile: file,
+    accounts: store.accounts,
+    records: () => store.records(),
+    log,
+  })
   t.teardown(() => server.close())
   return { file, store, server, client: new ControlClient(server.path) }
 }
@@ -101,7 +106,12 @@ await t.test('errors of accounts come back as they were thrown', async t => {
 
 await t.test('only this user may use the socket, and it is gone after the server', async t => {
   const { file, store } = await openStore(t, t.testdir())
-  const server = await openControlServer({ storeFile: file, accounts: store.accounts, log })
+  const server = await openControlServer({
+    storeFile: file,
+    accounts: store.accounts,
+    records: () => store.records(),
+    log,
+  })
 
   t.equal(server.path, `${file}.sock`)
   t.equal(statSync(server.path).mode & 0o777, 0o600)
@@ -155,14 +165,19 @@ await t.test('a socket left by a server that was killed is replaced', async t =>
   leaveStaleSocket(`${file}.sock`)
   t.equal(await isListening(`${file}.sock`), false)
 
-  const server = await openControlServer({ storeFile: file, accounts: store.accounts, log })
+  const server = await openControlServer({
+    storeFile: file,
+    accounts: store.accounts,
+    records: () => store.records(),
+    log,
+  })
   t.teardown(() => server.close())
   t.equal(await isListening(server.path), true)
 })
 
 await t.test('a socket that answers and a file that is no socket are left alone', async t => {
   const { file, store } = await startServer(t)
-  const options = { storeFile: file, accounts: store.accounts, log }
+  const options = { storeFile: file, accounts: store.accounts, records: () => store.records(), log }
   await t.rejects(openControlServer(options), /another gateway listens/)
 
   const other = join(t.testdir({ 'x.db.sock': 'precious' }), 'x.db')
@@ -174,13 +189,21 @@ await t.test('a folder with a long path is reached, a name that is too long is r
   const folder = join(t.testdir(), 'x'.repeat(120))
   mkdirSync(folder)
   const { file, store } = await openStore(t, folder)
-  const server = await openControlServer({ storeFile: file, accounts: store.accounts, log })
+  const server = await openControlServer({
+    storeFile: file,
+    accounts: store.accounts,
+    records: () => store.records(),
+    log,
+  })
   t.match(await new ControlClient(server.path).ping(), { pid: process.pid })
   await server.close()
   t.notOk(existsSync(server.path))
 
   const long = join(t.testdir(), 'y'.repeat(120))
-  await t.rejects(openControlServer({ storeFile: long, accounts: store.accounts, log }), /shorter path/)
+  await t.rejects(
+    openControlServer({ storeFile: long, accounts: store.accounts, records: () => store.records(), log }),
+    /shorter path/,
+  )
   await t.rejects(new ControlClient(`${long}.sock`).ping(), /shorter path/)
 })
 
@@ -212,7 +235,12 @@ await t.test('without a server the store is opened, and free again afterwards', 
 await t.test('a server that has the lock and does not listen yet is waited for', async t => {
   const { file, store } = await openStore(t, t.testdir())
   const connecting = connectAccounts(configFor(file).store, { clock: systemClock, log })
-  const server = await openControlServer({ storeFile: file, accounts: store.accounts, log })
+  const server = await openControlServer({
+    storeFile: file,
+    accounts: store.accounts,
+    records: () => store.records(),
+    log,
+  })
   t.teardown(() => server.close())
 
   t.equal((await connecting).through, 'server')

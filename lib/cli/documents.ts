@@ -1,0 +1,132 @@
+import type { Command } from 'commander'
+import { correctClosing, listClosing, markClosing } from '../documents/closing-documents.ts'
+import { exportMonth } from '../documents/export-month.ts'
+import { closeMonth } from '../documents/month-close.ts'
+import type { StoredClosing } from '../documents/month-close.ts'
+import { isMonth, moscowDay } from '../documents/moscow-days.ts'
+import { systemClock } from '../clock.ts'
+import { formatKopecks } from '../money/kopecks.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import { oneOf } from './arguments.ts'
+import { UsageError } from './context.ts'
+import type { CliContext } from './context.ts'
+import { requiredSeller, withRecords } from './with-records.ts'
+
+interface MonthOptions extends SharedOptions {
+  readonly month: string
+}
+
+/** `documents`: closes months, and lists, corrects and exports their documents. */
+export function addDocumentCommands(program: Command, { stdout, stderr }: CliContext): void {
+  const documents = program
+    .command('documents')
+    .description('closing documents: close, list, correct, mark, export')
+  addCommand(documents, 'close', 'make the documents of a month, and of earlier ones that are not closed')
+    .requiredOption('--month <month>', 'such as 2026-11')
+    .action(async (options: MonthOptions) => {
+      const month = monthOf(options)
+      if (month === moscowDay(systemClock.now()).slice(0, 7)) {
+        stderr.write(
+          `the month ${month} is not over: what is charged until its end will be in the next document\n`,
+        )
+      }
+      const seller = requiredSeller(options)
+      const { months, made } = await withRecords(options, (records, at) =>
+        closeMonth(records, seller, { month, at }),
+      )
+      if (options.json === true) stdout.write(`${JSON.stringify({ months, documents: made.map(view) })}\n`)
+      else {
+        for (const stored of made) stdout.write(shown(options, stored))
+        stdout.write(
+          months.length === 0
+            ? `${month} is closed already\n`
+            : `closed ${months.join(', ')}: ${made.length} documents\n`,
+        )
+      }
+    })
+  addCommand(documents, 'list', 'list closing documents, the oldest first')
+    .option('--month <month>', 'of one month')
+    .option('--account <account>', 'of one account')
+    .action(async (options: SharedOptions & { readonly month?: string; readonly account?: string }) => {
+      const { month, account } = options
+      const filter = {
+        ...(month !== undefined && { month }),
+        ...(account !== undefined && { accountId: account }),
+      }
+      for (const stored of await withRecords(options, records => listClosing(records, filter)))
+        stdout.write(shown(options, stored))
+    })
+  addChanges(documents, stdout)
+  addCommand(documents, 'export', "write a month's documents as PDF and XML, with a register as CSV")
+    .requiredOption('--month <month>', 'such as 2026-11')
+    .requiredOption('--out <folder>', 'where to write them; made when absent')
+    .action(async (options: MonthOptions & { readonly out: string }) => {
+      const month = monthOf(options)
+      const stored = await withRecords(options, records => listClosing(records, { month }))
+      const files = await exportMonth(stored, options.out)
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ month, files })}\n`
+          : `${files.length} files in ${options.out}\n`,
+      )
+    })
+}
+
+function addChanges(documents: Command, stdout: CliContext['stdout']): void {
+  addCommand(documents, 'correct <document>', 'issue a document anew with the details of today (ИспрДок)')
+    .requiredOption('--reason <text>', 'why; printed on it')
+    .action(async (id: string, options: SharedOptions & { readonly reason: string }) => {
+      const seller = requiredSeller(options)
+      const { reason } = options
+      stdout.write(
+        shown(
+          options,
+          await withRecords(options, (records, at) => correctClosing(records, seller, { id, reason, at })),
+        ),
+      )
+    })
+  addCommand(documents, 'mark <document>', 'note that a document was sent or signed')
+    .requiredOption('--state <state>', 'issued, sent or signed')
+    .action(async (id: string, options: SharedOptions & { readonly state: string }) => {
+      const state = oneOf('--state', options.state, ['issued', 'sent', 'signed'] as const)
+      await withRecords(options, records => markClosing(records, id, state))
+      stdout.write(
+        options.json === true ? `${JSON.stringify({ id, state })}\n` : `document ${id} is ${state}\n`,
+      )
+    })
+}
+
+function shown(options: SharedOptions, stored: StoredClosing): string {
+  return options.json === true ? `${JSON.stringify(view(stored))}\n` : `${line(stored)}\n`
+}
+
+function monthOf({ month }: MonthOptions): string {
+  if (isMonth(month)) return month
+  throw new UsageError(`--month: "${month}" is no month such as 2026-11`)
+}
+
+function view({ id, accountId, month, state, document }: StoredClosing): object {
+  const { kind, number, date, amount, vat, tax, buyer, correction } = document
+  return {
+    id,
+    account: accountId,
+    month,
+    kind,
+    number,
+    date,
+    amount: formatKopecks(amount),
+    vat: formatKopecks(vat),
+    rate: tax.rate,
+    inn: buyer.inn,
+    name: buyer.name,
+    state,
+    ...(correction !== undefined && { correction }),
+  }
+}
+
+function line({ document, state }: StoredClosing): string {
+  const { kind, number, date, amount, buyer, correction } = document
+  const corrected = correction === undefined ? '' : `  correction ${correction.number}`
+  return `${kind} ${number}  ${date}  ${formatKopecks(amount)} ₽  ${state}  ${buyer.name}${corrected}`
+}

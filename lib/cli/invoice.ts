@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { systemClock } from '../clock.ts'
+import { cancelInvoice, createInvoice, listInvoices } from '../documents/invoices.ts'
+import { moscowDay } from '../documents/moscow-days.ts'
+import { DocumentPrinter } from '../documents/print/document-printer.ts'
+import { formatKopecks, parseKopecks } from '../money/kopecks.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import { UsageError } from './context.ts'
+import type { CliContext } from './context.ts'
+import { requiredSeller, withRecords } from './with-records.ts'
+
+interface CreateOptions extends SharedOptions {
+  readonly account: string
+  readonly rub: string
+  readonly out?: string
+}
+
+/** `invoice`: makes invoices for companies, lists and cancels them. */
+export function addInvoiceCommands(program: Command, { stdout }: CliContext): void {
+  const invoice = program.command('invoice').description('invoices for companies: create, list, cancel')
+  addCommand(invoice, 'create', 'make an invoice for the company of an account')
+    .requiredOption('--account <account>', 'whose balance it is for')
+    .requiredOption('--rub <amount>', 'roubles and kopecks, such as 10000.00')
+    .option('--out <file>', 'where to write it as PDF')
+    .action(async (options: CreateOptions) => {
+      const amount = parseKopecks(options.rub)
+      if (amount === undefined) throw new UsageError(`--rub: "${options.rub}" is no amount such as 10000.00`)
+      const seller = requiredSeller(options)
+      const { id, document } = await withRecords(options, (records, at) =>
+        createInvoice(records, seller, { accountId: options.account, amount, at }),
+      )
+      if (options.out !== undefined) {
+        const printer = new DocumentPrinter()
+        try {
+          writeFileSync(options.out, await printer.print(document))
+        } finally {
+          await printer.close()
+        }
+      }
+      const { number, date } = document
+      const json = { id, number, date, amount: formatKopecks(amount) }
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify(json)}\n`
+          : `invoice ${number} of ${date} for ${json.amount} ₽ made${options.out === undefined ? '' : `: ${options.out}`}\n`,
+      )
+    })
+  addCommand(invoice, 'list', 'list invoices, the newest first')
+    .option('--account <account>', 'of one account')
+    .action(async (options: SharedOptions & { readonly account?: string }) => {
+      const today = moscowDay(systemClock.now())
+      const all = await withRecords(options, records => listInvoices(records, today, options.account))
+      for (const { id, accountId, document, paid, state } of all) {
+        const { number, date, payUntil, amount } = document
+        const line = {
+          id,
+          account: accountId,
+          number,
+          date,
+          payUntil,
+          amount: formatKopecks(amount),
+          paid: formatKopecks(paid),
+          state,
+        }
+        stdout.write(
+          options.json === true
+            ? `${JSON.stringify(line)}\n`
+            : `${number}  ${date}  ${line.amount} ₽  ${state}  ${document.buyer.name}\n`,
+        )
+      }
+    })
+  addCommand(invoice, 'cancel <invoice>', 'say that an invoice is not to be paid any more').action(
+    async (id: string, options: SharedOptions) => {
+      await withRecords(options, (records, at) => cancelInvoice(records, id, at))
+      stdout.write(options.json === true ? `${JSON.stringify({ id })}\n` : `invoice ${id} cancelled\n`)
+    },
+  )
+}

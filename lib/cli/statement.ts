@@ -1,0 +1,119 @@
+import { readFileSync, statSync } from 'node:fs'
+import type { Command } from 'commander'
+import { assignTransfer, importStatement, listTransfers, returnTransfer } from '../documents/transfers.ts'
+import type { ImportResult, ImportedTransfer } from '../documents/transfers.ts'
+import { formatKopecks } from '../money/kopecks.ts'
+import { statementBytesMax } from '../statements/decode-statement.ts'
+import type { TransferRow } from '../stores/records/document-tables.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import { oneOf } from './arguments.ts'
+import { CommandError } from './context.ts'
+import type { CliContext } from './context.ts'
+import { requiredSeller, withRecords } from './with-records.ts'
+
+interface ImportOptions extends SharedOptions {
+  readonly dryRun?: boolean
+}
+
+/** `statement`: takes in bank statements, and what of them needs a person. */
+export function addStatementCommands(program: Command, context: CliContext): void {
+  const { stdout } = context
+  const statement = program.command('statement').description('bank statements: import, list, assign, return')
+  addCommand(statement, 'import <file>', 'credit what a statement of the bank shows (1CClientBankExchange)')
+    .option('--dry-run', 'say what would happen, and change nothing')
+    .action(async (file: string, options: ImportOptions) => {
+      const seller = requiredSeller(options)
+      const bytes = readStatement(file)
+      const isDryRun = options.dryRun === true
+      const result = await withRecords(options, (records, at) =>
+        importStatement(records, seller, { bytes, at, isDryRun }),
+      )
+      stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : summary(result, isDryRun))
+    })
+  addCommand(statement, 'list', 'list payments of statements, the newest first')
+    .option('--state <state>', 'queued (needs a person), credited or returned')
+    .action(async (options: SharedOptions & { readonly state?: string }) => {
+      const { state } = options
+      const wanted =
+        state === undefined ? undefined : oneOf('--state', state, ['queued', 'credited', 'returned'] as const)
+      for (const row of await withRecords(options, records => listTransfers(records, wanted))) {
+        stdout.write(options.json === true ? `${JSON.stringify(view(row))}\n` : `${line(row)}\n`)
+      }
+    })
+  addDecisions(statement, context)
+}
+
+function addDecisions(statement: Command, { stdout }: CliContext): void {
+  const show = (options: SharedOptions, row: TransferRow): void => {
+    stdout.write(options.json === true ? `${JSON.stringify(view(row))}\n` : `${line(row)}\n`)
+  }
+  addCommand(statement, 'assign <transfer>', 'credit a queued payment to an account')
+    .requiredOption('--account <account>', 'whose it is')
+    .option('--note <text>', 'why, such as a letter of a third party', '')
+    .action(
+      async (id: string, options: SharedOptions & { readonly account: string; readonly note: string }) => {
+        const { account: accountId, note } = options
+        show(
+          options,
+          await withRecords(options, (records, at) => assignTransfer(records, { id, accountId, note, at })),
+        )
+      },
+    )
+  addCommand(statement, 'return <transfer>', 'note that a queued payment was sent back to its payer')
+    .option('--note <text>', 'why', '')
+    .action(async (id: string, options: SharedOptions & { readonly note: string }) => {
+      show(
+        options,
+        await withRecords(options, (records, at) => returnTransfer(records, { id, note: options.note, at })),
+      )
+    })
+}
+
+/** @throws CommandError when there is no such file, or it is too large to be read */
+function readStatement(file: string): Uint8Array {
+  const size = statSync(file, { throwIfNoEntry: false })?.size
+  if (size === undefined) throw new CommandError(`there is no file ${file}`)
+  if (size > statementBytesMax) {
+    throw new CommandError(
+      `${file} has ${size} bytes; at most ${statementBytesMax / 1024 ** 2} MB are read at once: export a shorter period`,
+    )
+  }
+  return readFileSync(file)
+}
+
+function summary({ documents, credited, queued, repeated }: ImportResult, isDryRun: boolean): string {
+  const would = isDryRun ? 'would be ' : ''
+  const rows = (all: readonly ImportedTransfer[]): string[] =>
+    all.map(
+      one => `  ${one.amount} ₽  ${one.payerName}  ${one.reason}  ${one.account ?? one.id.slice(0, 12)}`,
+    )
+  const lines = [
+    `${documents} documents; ${credited.length} ${would}credited, ${queued.length} ${would}queued, ${repeated} known already`,
+    ...(credited.length > 0 ? ['credited:', ...rows(credited)] : []),
+    ...(queued.length > 0 ? ['queued, for a person to assign or return:', ...rows(queued)] : []),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function view(row: TransferRow): object {
+  return {
+    id: row.id,
+    receivedOn: row.received_on,
+    number: row.number,
+    amount: formatKopecks(row.amount_kopecks),
+    payerInn: row.payer_inn,
+    payerName: row.payer_name,
+    purpose: row.purpose,
+    state: row.state,
+    reason: row.reason,
+    suggestions: JSON.parse(row.suggestions) as unknown,
+    account: row.account_id,
+    invoice: row.invoice_id,
+  }
+}
+
+function line(row: TransferRow): string {
+  const { id, received_on, amount_kopecks, payer_name, state, reason, purpose } = row
+  return `${id.slice(0, 12)}  ${received_on}  ${formatKopecks(amount_kopecks)} ₽  ${state}  ${reason}  ${payer_name}: ${purpose}`
+}

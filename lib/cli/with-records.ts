@@ -1,0 +1,34 @@
+import { systemClock } from '../clock.ts'
+import type { Seller } from '../companies/seller.ts'
+import { DocumentError } from '../documents/document-error.ts'
+import { StatementError } from '../statements/statement-error.ts'
+import type { Records } from '../stores/records/records.ts'
+import type { SharedOptions } from './add-command.ts'
+import { CommandError } from './context.ts'
+import { openConfig, openStoreSetting } from './open-config.ts'
+
+/** Works on business rows through the running server, or with the store's lock where none runs. */
+export async function withRecords<T>(
+  options: SharedOptions,
+  work: (records: Records, now: number) => Promise<T>,
+): Promise<T> {
+  const { connectAccounts } = await import('../control/connect-accounts.ts')
+  const { createLog } = await import('../log.ts')
+  const log = createLog({ level: 'warn' })
+  const connection = await connectAccounts(openStoreSetting(options), { clock: systemClock, log })
+  try {
+    return await work(await connection.records(), systemClock.now())
+  } catch (error) {
+    if (!(error instanceof DocumentError || error instanceof StatementError)) throw error
+    throw new CommandError(error.message)
+  } finally {
+    await connection.close()
+  }
+}
+
+/** @throws CommandError when the configuration names no seller */
+export function requiredSeller(options: SharedOptions): Seller {
+  const { seller } = openConfig(options).config
+  if (seller !== undefined) return seller
+  throw new CommandError('the configuration has no seller: name who sells in the section seller')
+}

@@ -1,0 +1,105 @@
+import { cleanCompanyDetails, companyProblems } from '../companies/company-details.ts'
+import type { CompanyDetails } from '../companies/company-details.ts'
+import { describeProblem } from '../companies/describe-problem.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { RecordReader, Records } from '../stores/records/records.ts'
+import { DocumentError } from './document-error.ts'
+
+/** Details of an account's company as they were from some time on. */
+export interface CompanyVersion {
+  readonly accountId: string
+  readonly version: number
+  readonly details: CompanyDetails
+  readonly createdAt: number
+}
+
+const attemptsMax = 20
+
+/** The companies of accounts. Every change is a version of its own, so that old documents keep what they said. */
+export class CompanyBook {
+  readonly #records: RecordReader
+
+  constructor(records: RecordReader) {
+    this.#records = records
+  }
+
+  /** The newest details of an account, or undefined when it is no company's. */
+  async current(accountId: string): Promise<CompanyVersion | undefined> {
+    const [row] = await this.#records.all(
+      this.#records.build
+        .selectFrom('companies')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .orderBy('version', 'desc')
+        .limit(1),
+    )
+    return row && versionOf(row)
+  }
+
+  /** All that are or were, by account and version. */
+  async all(): Promise<readonly CompanyVersion[]> {
+    const rows = await this.#records.all(
+      this.#records.build.selectFrom('companies').selectAll().orderBy('account_id').orderBy('version'),
+    )
+    return rows.map(versionOf)
+  }
+
+  /** Accounts whose company has an INN now. */
+  async accountsByInn(inn: string): Promise<readonly string[]> {
+    const rows = await this.#records.all(
+      this.#records.build.selectFrom('companies').select('account_id').distinct().where('inn', '=', inn),
+    )
+    const current = await Promise.all(rows.map(row => this.current(row.account_id)))
+    return current.flatMap(one => (one?.details.inn === inn ? [one.accountId] : []))
+  }
+}
+
+/**
+ * Keeps an account's details as its newest version; the same details again change nothing.
+ * @throws DocumentError that lists what is wrong with them
+ */
+export async function setCompany(
+  records: Records,
+  accountId: string,
+  typed: CompanyDetails,
+  at: number,
+): Promise<CompanyVersion> {
+  const details = cleanCompanyDetails(typed)
+  const problems = companyProblems(details).map(
+    ({ field, problem }) => `${field} ${describeProblem(problem)}`,
+  )
+  if (problems.length > 0) throw new DocumentError(`the details are wrong: ${problems.join('; ')}`)
+  const book = new CompanyBook(records)
+  for (let attempt = 1; ; attempt += 1) {
+    const current = await book.current(accountId)
+    if (current !== undefined && JSON.stringify(current.details) === JSON.stringify(details)) return current
+    const version = (current?.version ?? 0) + 1
+    const row = {
+      account_id: accountId,
+      version,
+      inn: details.inn,
+      details: JSON.stringify(details),
+      created_at: at,
+    }
+    try {
+      await records.write([{ write: records.build.insertInto('companies').values(row) }])
+      return { accountId, version, details, createdAt: at }
+    } catch (error) {
+      if (!(error instanceof RecordConflictError) || attempt === attemptsMax) throw error
+    }
+  }
+}
+
+function versionOf(row: {
+  readonly account_id: string
+  readonly version: number
+  readonly details: string
+  readonly created_at: number
+}): CompanyVersion {
+  return {
+    accountId: row.account_id,
+    version: row.version,
+    details: JSON.parse(row.details) as CompanyDetails,
+    createdAt: row.created_at,
+  }
+}

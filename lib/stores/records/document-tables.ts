@@ -1,0 +1,206 @@
+/** A version of a company's details; the newest counts, older ones stand on older documents. */
+interface CompanyRow {
+  readonly account_id: string
+  readonly version: number
+  readonly inn: string
+  /** `CompanyDetails` as JSON. */
+  readonly details: string
+  readonly created_at: number
+}
+
+/** An invoice, numbered by seller and year from 1 without a gap. Amounts are kopecks, days ISO in Moscow. */
+export interface InvoiceRow {
+  readonly id: string
+  readonly account_id: string
+  readonly seller_inn: string
+  readonly year: number
+  readonly number: number
+  readonly date: string
+  readonly pay_until: string
+  readonly amount_kopecks: number
+  readonly buyer_inn: string
+  /** What stands on it, as JSON. */
+  readonly document: string
+  readonly created_at: number
+  readonly cancelled_at: number | null
+}
+
+/** Money that came to the seller's bank. */
+export interface TransferRow {
+  /** The key by which a payment is the same in every statement. */
+  readonly id: string
+  readonly received_on: string
+  readonly number: string
+  readonly date: string
+  readonly amount_kopecks: number
+  readonly payer_inn: string
+  readonly payer_name: string
+  readonly payer_account: string
+  readonly purpose: string
+  readonly state: 'queued' | 'credited' | 'returned'
+  /** Why a person must look at it, or which rule matched. */
+  readonly reason: string
+  /** Accounts that it may belong to, as JSON. */
+  readonly suggestions: string
+  readonly account_id: string | null
+  readonly invoice_id: string | null
+  /** How often it has changed; names its entries in the ledger. */
+  readonly revision: number
+  readonly imported_at: number
+}
+
+/** What was done with a transfer, and by the same row what undid it. */
+interface TransferChangeRow {
+  readonly transfer_id: string
+  readonly revision: number
+  readonly action: 'credit' | 'assign' | 'return' | 'undo'
+  readonly account_id: string | null
+  readonly note: string
+  readonly at: number
+}
+
+/** An act or universal transfer document, numbered by seller and year from 1 without a gap. */
+export interface ClosingRow {
+  readonly id: string
+  readonly account_id: string
+  readonly seller_inn: string
+  readonly year: number
+  readonly number: number
+  /** 0, or which correction of the document with the same number it is. */
+  readonly correction: number
+  /** `2026-11`. */
+  readonly month: string
+  readonly date: string
+  readonly kind: 'act' | 'upd'
+  readonly amount_kopecks: number
+  readonly vat_kopecks: number
+  readonly buyer_inn: string
+  readonly document: string
+  readonly state: 'issued' | 'sent' | 'signed'
+  readonly created_at: number
+}
+
+/** A month that has all its documents. */
+interface ClosedMonthRow {
+  readonly seller_inn: string
+  readonly month: string
+  readonly closed_at: number
+}
+
+/** Tables of companies and their documents. */
+export interface DocumentTables {
+  readonly companies: CompanyRow
+  readonly invoices: InvoiceRow
+  readonly transfers: TransferRow
+  readonly transfer_changes: TransferChangeRow
+  readonly closing_documents: ClosingRow
+  readonly closed_months: ClosedMonthRow
+}
+
+function companyTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
+CREATE TABLE companies (
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  version INTEGER NOT NULL,
+  inn TEXT NOT NULL,
+  details TEXT NOT NULL,
+  created_at ${integer} NOT NULL,
+  PRIMARY KEY (account_id, version)
+)${options};
+CREATE INDEX companies_by_inn ON companies (inn);
+
+CREATE TABLE invoices (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  seller_inn TEXT NOT NULL,
+  year INTEGER NOT NULL,
+  number INTEGER NOT NULL CHECK (number > 0),
+  date TEXT NOT NULL,
+  pay_until TEXT NOT NULL,
+  amount_kopecks ${integer} NOT NULL CHECK (amount_kopecks > 0),
+  buyer_inn TEXT NOT NULL,
+  document TEXT NOT NULL,
+  created_at ${integer} NOT NULL,
+  cancelled_at ${integer},
+  UNIQUE (seller_inn, year, number)
+)${options};
+CREATE INDEX invoices_by_account ON invoices (account_id, id);
+CREATE INDEX invoices_by_number ON invoices (number);
+
+CREATE TABLE transfers (
+  id TEXT PRIMARY KEY,
+  received_on TEXT NOT NULL,
+  number TEXT NOT NULL,
+  date TEXT NOT NULL,
+  amount_kopecks ${integer} NOT NULL CHECK (amount_kopecks > 0),
+  payer_inn TEXT NOT NULL,
+  payer_name TEXT NOT NULL,
+  payer_account TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('queued', 'credited', 'returned')),
+  reason TEXT NOT NULL,
+  suggestions TEXT NOT NULL,
+  account_id TEXT REFERENCES accounts (id),
+  invoice_id TEXT REFERENCES invoices (id),
+  revision INTEGER NOT NULL,
+  imported_at ${integer} NOT NULL,
+  CHECK ((state = 'credited') = (account_id IS NOT NULL))
+)${options};
+CREATE INDEX transfers_by_account ON transfers (account_id, received_on) WHERE account_id IS NOT NULL;
+CREATE INDEX transfers_queued ON transfers (received_on) WHERE state = 'queued';
+CREATE INDEX transfers_by_invoice ON transfers (invoice_id) WHERE invoice_id IS NOT NULL;
+
+CREATE TABLE transfer_changes (
+  transfer_id TEXT NOT NULL REFERENCES transfers (id),
+  revision INTEGER NOT NULL,
+  action TEXT NOT NULL CHECK (action IN ('credit', 'assign', 'return', 'undo')),
+  account_id TEXT,
+  note TEXT NOT NULL,
+  at ${integer} NOT NULL,
+  PRIMARY KEY (transfer_id, revision)
+)${options};
+`
+}
+
+function closingTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
+CREATE TABLE closing_documents (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  seller_inn TEXT NOT NULL,
+  year INTEGER NOT NULL,
+  number INTEGER NOT NULL CHECK (number > 0),
+  correction INTEGER NOT NULL DEFAULT 0,
+  month TEXT NOT NULL,
+  date TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('act', 'upd')),
+  amount_kopecks ${integer} NOT NULL CHECK (amount_kopecks > 0),
+  vat_kopecks ${integer} NOT NULL CHECK (vat_kopecks BETWEEN 0 AND amount_kopecks),
+  buyer_inn TEXT NOT NULL,
+  document TEXT NOT NULL,
+  state TEXT NOT NULL DEFAULT 'issued' CHECK (state IN ('issued', 'sent', 'signed')),
+  created_at ${integer} NOT NULL,
+  UNIQUE (seller_inn, year, number, correction),
+  UNIQUE (account_id, seller_inn, month, correction)
+)${options};
+CREATE INDEX closing_documents_by_month ON closing_documents (month);
+
+CREATE TABLE closed_months (
+  seller_inn TEXT NOT NULL,
+  month TEXT NOT NULL,
+  closed_at ${integer} NOT NULL,
+  PRIMARY KEY (seller_inn, month)
+)${options};
+
+CREATE INDEX entries_of_repayments ON entries (account_id, at) WHERE kind = 'repayment';
+`
+}
+
+const sqliteOptions = ' STRICT, WITHOUT ROWID'
+
+/** The step that brings companies and documents to a SQLite store. */
+export const sqliteDocuments =
+  companyTables('INTEGER', sqliteOptions) + closingTables('INTEGER', sqliteOptions)
+
+/** The step that brings companies and documents to a PostgreSQL store. */
+export const postgresDocuments = companyTables('BIGINT', '') + closingTables('BIGINT', '')

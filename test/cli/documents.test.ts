@@ -1,0 +1,150 @@
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { systemClock } from '../../lib/clock.ts'
+import { openControlServer } from '../../lib/control/control-server.ts'
+import { createLog } from '../../lib/log.ts'
+import { openSqliteStore } from '../../lib/stores/sqlite.ts'
+import { chargeRoubles } from '../contracts/documents.ts'
+import { reading } from '../contracts/store-under-test.ts'
+import { encodeStatement, statementLines } from '../fixtures/bank-statement.ts'
+import { company, seller } from '../fixtures/companies.ts'
+import { pdfPages } from '../fixtures/pdf-text.ts'
+import { openSqliteReports } from '../../lib/stores/sqlite-reports.ts'
+import { runGateway, writeConfig } from './run-gateway.ts'
+
+const { bank, signer } = seller
+const sellerYaml = `
+seller:
+  name: ${seller.name}
+  inn: "${seller.inn}"
+  kpp: "${seller.kpp}"
+  ogrn: "${seller.ogrn}"
+  address: ${seller.address}
+  bank: { name: ${bank.name}, bic: "${bank.bic}", account: "${bank.account}", correspondentAccount: "${bank.correspondentAccount}" }
+  signer: { name: ${signer.name}, position: ${signer.position} }
+  tax: [{ from: 2020-01-01, rate: none, basis: п. 2 ст. 346.11 НК РФ }]
+`
+const month = new Date(systemClock.now() + 3 * 3_600_000).toISOString().slice(0, 7)
+
+function parsed(json: string): Record<string, never> {
+  return JSON.parse(json) as Record<string, never>
+}
+
+await t.test(
+  'a company is invoiced, pays by transfer, uses the money and gets its documents, beside a server',
+  async t => {
+    const folder = t.testdir()
+    const { config, store: file } = writeConfig(folder, sellerYaml)
+    const run = (...words: string[]) => runGateway([...words, '--config', config, '--json'])
+    const log = createLog({ level: 'silent' })
+    const store = await openSqliteStore({ file, durability: 'strict', clock: systemClock, log })
+    t.teardown(() => store.close())
+    const server = await openControlServer({
+      storeFile: file,
+      accounts: store.accounts,
+      records: () => store.records(),
+      log,
+    })
+    t.teardown(() => server.close())
+    const { id } = await store.accounts.createAccount({ email: 'a@b.ru' })
+    writeFileSync(join(folder, 'company.json'), JSON.stringify(company))
+
+    t.match(await run('account', 'company', id), { code: 1, stderr: /has no company details/ })
+    t.match(await run('account', 'company', id, '--set', join(folder, 'company.json')), { code: 0 })
+    t.same(parsed((await run('account', 'company', id)).stdout), company)
+    const invoice = await run(
+      'invoice',
+      'create',
+      '--account',
+      id,
+      '--rub',
+      '10000.50',
+      '--out',
+      join(folder, 'i.pdf'),
+    )
+    t.match(parsed(invoice.stdout), { number: '1', amount: '10000.50', date: new RegExp(`^${month}`) })
+    const [page = ''] = await pdfPages(readFileSync(join(folder, 'i.pdf')))
+    t.match(page, 'Счёт на оплату № 1')
+
+    const day = `${month}-01`
+    const payments = [
+      { number: '7', date: day, amount: 1_000_050, inn: company.inn, purpose: 'Оплата по счету № 1' },
+    ]
+    const lines = statementLines({ account: bank.account, payments, from: day, to: day })
+    writeFileSync(join(folder, 'bank.txt'), encodeStatement(lines.join('\r\n'), 'ibm866'))
+    writeFileSync(join(folder, 'cut.txt'), encodeStatement(lines.slice(0, -1).join('\r\n'), 'ibm866'))
+    t.match(await run('statement', 'import', join(folder, 'cut.txt')), {
+      code: 1,
+      stderr: /line \d+: КонецФайла is missing/,
+    })
+    t.match(parsed((await run('statement', 'import', join(folder, 'bank.txt'), '--dry-run')).stdout), {
+      credited: { length: 1 },
+    })
+    t.match(await store.ledger.balance(id), { balanceMicros: 0 })
+    t.match(parsed((await run('statement', 'import', join(folder, 'bank.txt'))).stdout), {
+      documents: 1,
+      credited: [{ account: id, invoice: '1', amount: '10000.50', reason: 'rule-1' }],
+      queued: [],
+      repeated: 0,
+    })
+    t.match(parsed((await run('statement', 'import', join(folder, 'bank.txt'))).stdout), {
+      credited: [],
+      repeated: 1,
+    })
+    t.match(await store.ledger.balance(id), { balanceMicros: 10_000_500_000 })
+
+    await chargeRoubles(
+      Object.assign(
+        store,
+        { restart: () => Promise.reject(new Error('no')) },
+        reading(async () => openSqliteReports(file, systemClock)),
+      ),
+      id,
+      123,
+    )
+    const closed = await run('documents', 'close', '--month', month)
+    t.match(closed.stderr, /is not over/)
+    t.match(parsed(closed.stdout), {
+      documents: [{ kind: 'act', number: '1', amount: '123.00', account: id }],
+    })
+    t.match(parsed((await run('documents', 'close', '--month', month)).stdout), { months: [], documents: [] })
+    t.match(parsed((await run('documents', 'list')).stdout), {
+      number: '1',
+      state: 'issued',
+      inn: company.inn,
+    })
+    const out = join(folder, 'out')
+    t.match(await run('documents', 'export', '--month', month, '--out', out), { code: 0 })
+    t.match(
+      readdirSync(out).toSorted((a, b) => (a < b ? -1 : 1)),
+      [`${month.slice(0, 4)}-act-1-${company.inn}.pdf`, /^ON_NSCHFDOPPR_.*\.xml$/, 'register.csv'],
+    )
+    t.match(
+      readFileSync(join(out, 'register.csv'), 'utf8'),
+      /^\ufeffВид;Номер;.*\r\nАкт;1;.*;ООО «Ромашка»;7736207543;770401001;123,00;без НДС;0,00;issued\r\n$/,
+    )
+  },
+)
+
+await t.test('what is wrong says what to do, and changes nothing', async t => {
+  const folder = t.testdir()
+  const { config } = writeConfig(folder)
+  const run = (...words: string[]) => runGateway([...words, '--config', config])
+  writeFileSync(join(folder, 'bad.json'), '{"kind":"llc"}')
+
+  t.match(await run('statement', 'import', 'x'), { code: 1, stderr: /has no seller/ })
+  t.match(await run('account', 'company', 'x', '--set', join(folder, 'bad.json')), {
+    code: 1,
+    stderr: /bad\.json: kind: .*; name: /,
+  })
+  t.match(await run('documents', 'close', '--month', '2026-13'), {
+    code: 2,
+    stderr: /no month such as 2026-11/,
+  })
+  t.match(await run('invoice', 'create', '--account', 'x', '--rub', '1.555'), {
+    code: 2,
+    stderr: /no amount/,
+  })
+  t.notOk(existsSync(join(folder, 'out')))
+})
