@@ -6,6 +6,7 @@ import type { AccountAreaConfig, Config } from '../config/config.ts'
 import { addressList } from '../http/client-address.ts'
 import type { Log } from '../log.ts'
 import { Movements } from '../payments/movements.ts'
+import { StartingCredits } from '../payments/starting-credit.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
 import type { Store } from '../stores/store.ts'
 import { readLegalTexts } from './documents/legal-texts.ts'
@@ -69,6 +70,13 @@ async function openSite(
   const { settings, store, clock, log } = options
   const { users, accounts, reports } = store
   const { name } = settings
+  const records = await store.records()
+  const startingCredits = new StartingCredits({
+    records,
+    clock,
+    log,
+    settings: () => current.config.startingCredit,
+  })
   const secret =
     settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
   const letters = signInLetters({ mailer, publicUrl, name })
@@ -89,6 +97,7 @@ async function openSite(
     identity: new Identity({
       auth,
       users,
+      onConfirmed: email => startingCredits.welcome(users, email),
       attempts: {
         byEmail,
         byAddress: new Attempts({ clock, limits: limits.byAddress }),
@@ -114,7 +123,7 @@ async function openSite(
     accounts,
     reports,
     payments: options.payments,
-    movements: new Movements(await store.records()),
+    movements: new Movements(records),
     legal: await readLegalTexts(settings),
     assets,
     clock,

@@ -2,6 +2,7 @@ import { parseRoubles } from '../money/amount.ts'
 import { microsPerKopeck } from '../money/kopecks.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Config, PaymentsConfig, ReceiptSettings } from './config.ts'
+import { paymentsSchema } from './payments-schema.ts'
 import type { PaymentsSettings } from './payments-schema.ts'
 import type { Problems } from './problems.ts'
 import type { Settings } from './schema.ts'
@@ -58,6 +59,14 @@ function receiptPeriods(receipts: PaymentsSettings['receipts']): PaymentsConfig[
       from: Date.parse(`${from}T00:00:00+03:00`),
     }))
     .toSorted((one, other) => one.from - other.from)
+}
+
+/** Payments as a newcomer meets them. */
+export const trialPayments = paymentsSchema.parse({ provider: 'sandbox', receipts: { vatCode: 1 } })
+
+/** Whether all that is served are models of the sandbox. */
+export function sellsNothingReal(providers: Config['providers']): boolean {
+  return [...providers.values()].every(provider => provider.isOff || provider.kind === 'sandbox')
 }
 
 /** What a new account is given; undefined when nothing is. */

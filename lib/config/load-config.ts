@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, resolve, sep } from 'node:path'
 import { buildAccountArea } from './build-account-area.ts'
 import { buildModels } from './build-models.ts'
-import { buildPayments, buildStartingCredit } from './build-payments.ts'
+import { buildPayments, buildStartingCredit, sellsNothingReal, trialPayments } from './build-payments.ts'
 import { buildPlugins } from './build-plugins.ts'
 import type { KnownPlugins } from './build-plugins.ts'
 import { buildProviders } from './build-providers.ts'
@@ -93,8 +93,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     defaultProvider: { openai: undefined, anthropic: undefined, google: undefined, ...whole.defaultProvider },
     limits: whole.limits,
     hold: { ...whole.hold, outputTokens: whole.hold.outputTokens ?? undefined },
-    ...(whole.payments !== undefined && { payments: buildPayments(whole.payments, problems) }),
-    startingCredit: buildStartingCredit(whole.startingCredit),
+    ...paidBy(whole, providers, problems),
     ...(sold !== undefined && { seller: sold.seller }),
     isolation: whole.isolation,
     dns: whole.dns ?? undefined,
@@ -225,6 +224,27 @@ function resolveTls(tls: NonNullable<Settings['tls']>, file: string, problems: P
     if (!existsSync(resolved[part])) problems.add(['tls', part], `there is no file ${resolved[part]}`)
   }
   return resolved
+}
+
+/** How money comes in: with nothing said and nothing real to buy, by the sandbox. */
+function paidBy(
+  { payments, accountArea, startingCredit }: Settings,
+  providers: Config['providers'],
+  problems: Problems,
+): Pick<Config, 'payments' | 'startingCredit'> {
+  const isTrial = sellsNothingReal(providers)
+  const said = payments === undefined && isTrial && accountArea !== undefined && accountArea !== null ? trialPayments : payments
+  const built = said === undefined || said === null ? undefined : buildPayments(said, problems)
+  if (built?.provider === 'sandbox' && !isTrial) {
+    problems.add(
+      ['payments', 'provider'],
+      'is sandbox while models of a real provider are sold: nobody would pay for them; write yookassa',
+    )
+  }
+  return {
+    ...(built !== undefined && { payments: built }),
+    startingCredit: buildStartingCredit(startingCredit),
+  }
 }
 
 /** A store in the folder of an installed package goes with it when the next release is installed. */

@@ -57,8 +57,11 @@ export const paymentsSchema = z
       .optional()
       .meta({ description: 'What fiscal receipts say; a list has one entry for each period. Absent: no receipts.' }),
   })
-  .optional()
-  .meta({ description: 'How customers pay. Absent: only the operator books money in.' })
+  .nullish()
+  .meta({
+    description:
+      'How customers pay. Absent: the sandbox while only sandbox models are served, else nobody can; null: nobody can.',
+  })
 
 /** The section `payments` as it is parsed. */
 export type PaymentsSettings = NonNullable<z.output<typeof paymentsSchema>>

@@ -2,6 +2,7 @@ import { applyOperations } from './postgres-apply.ts'
 import { movementIndex } from './records/ledger-tables.ts'
 import { postgresDocuments } from './records/document-tables.ts'
 import { postgresPayments } from './records/payment-tables.ts'
+import { postgresStartingCredits } from './records/starting-credit-table.ts'
 import { postgresSettings } from './settings-schema.ts'
 import { postgresSpending } from './spending-schema.ts'
 import { postgresUnconfirmed, postgresUsers } from './user-schema.ts'
@@ -230,4 +231,5 @@ export const postgresMigrations: readonly string[] = [
   postgresPayments,
   movementIndex,
   postgresDocuments,
+  postgresStartingCredits,
 ]

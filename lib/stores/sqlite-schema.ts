@@ -1,6 +1,7 @@
 import { movementIndex } from './records/ledger-tables.ts'
 import { sqliteDocuments } from './records/document-tables.ts'
 import { sqlitePayments } from './records/payment-tables.ts'
+import { sqliteStartingCredits } from './records/starting-credit-table.ts'
 import { sqliteSettings } from './settings-schema.ts'
 import { sqliteSpending } from './spending-schema.ts'
 import { sqliteUnconfirmed, sqliteUsers } from './user-schema.ts'
@@ -198,4 +199,5 @@ export const migrations: readonly string[] = [
   sqlitePayments,
   movementIndex,
   sqliteDocuments,
+  sqliteStartingCredits,
 ]

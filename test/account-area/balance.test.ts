@@ -129,7 +129,7 @@ await t.test(
 )
 
 await t.test('without payments the page says whom to ask, and nothing can be paid', async t => {
-  const closed = await startAccountArea(t)
+  const closed = await startAccountArea(t, { payments: null })
   const { browser, email } = await closed.signUp()
 
   const { text } = await browser.get('/balance')

@@ -26,6 +26,8 @@ interface NewUser {
 }
 
 interface IdentityOptions {
+  /** Told of an address right after it was confirmed. */
+  readonly onConfirmed: (email: string) => Promise<void>
   readonly auth: Auth
   readonly users: Pick<UserRows, 'count'>
   readonly attempts: {
@@ -48,7 +50,10 @@ export class Identity {
   readonly #users: IdentityOptions['users']
   readonly #attempts: IdentityOptions['attempts']
 
-  constructor({ auth, users, attempts }: IdentityOptions) {
+  readonly #onConfirmed: IdentityOptions['onConfirmed']
+
+  constructor({ auth, users, attempts, onConfirmed }: IdentityOptions) {
+    this.#onConfirmed = onConfirmed
     this.#auth = auth
     this.#users = users
     this.#attempts = attempts
@@ -111,6 +116,7 @@ export class Identity {
     const before = await this.signIn(email, password, caller)
     if (before.kind !== 'unconfirmed') return before
     await this.#auth.api.verifyEmail({ query: { token } })
+    await this.#onConfirmed(email)
     return this.signIn(email, password, caller)
   }
 

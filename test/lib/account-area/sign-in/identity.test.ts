@@ -39,6 +39,7 @@ async function openIdentity(t: Test) {
     log: { debug: () => undefined, error: () => undefined },
   })
   const identity = new Identity({
+    onConfirmed: async () => undefined,
     auth,
     users: store.users,
     attempts: {

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import type { UserRows } from '../accounts/user-rows.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import { budgetDay } from '../ledger/key-spending.ts'
+import type { Log } from '../log.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { Records } from '../stores/records/records.ts'
+
+/** Domains of one mail service, by the one that stands for them. */
+const sameService: Readonly<Record<string, string>> = {
+  'googlemail.com': 'gmail.com',
+  'ya.ru': 'yandex.ru',
+  'yandex.com': 'yandex.ru',
+  'yandex.by': 'yandex.ru',
+  'yandex.kz': 'yandex.ru',
+  'yandex.ua': 'yandex.ru',
+}
+
+/** An address as all spellings of its mailbox have it: tags, dots that Gmail ignores, and other names of a domain. */
+export function normalEmail(email: string): string {
+  const [name = '', domain = ''] = email
+    .trim()
+    .toLowerCase()
+    .split(/@(?=[^@]*$)/)
+  const service = sameService[domain] ?? domain
+  const mailbox = name.split('+', 1)[0] ?? ''
+  if (service === 'gmail.com') return `${mailbox.replaceAll('.', '')}@${service}`
+  // Yandex takes a dot and a hyphen for the same.
+  return `${service === 'yandex.ru' ? mailbox.replaceAll('-', '.') : mailbox}@${service}`
+}
+
+interface StartingCreditsOptions {
+  readonly records: Records
+  readonly clock: Clock
+  readonly log: Pick<Log, 'warn'>
+  readonly settings: () => Config['startingCredit']
+}
+
+const attemptsMax = 5
+
+/** Money that a new account is given once its email is confirmed: once a person, and so many a day. */
+export class StartingCredits {
+  readonly #options: StartingCreditsOptions
+
+  constructor(options: StartingCreditsOptions) {
+    this.#options = options
+  }
+
+  /** Gives a user whose address was confirmed just now the starting credit of their account. */
+  async welcome(users: Pick<UserRows, 'find' | 'memberships'>, email: string): Promise<void> {
+    if (this.#options.settings() === undefined) return
+    const [user] = await users.find('users', { where: [{ column: 'email', operator: '=', value: email }] })
+    const [account] = await users.memberships(String(user?.['id']))
+    if (account?.role === 'owner') await this.grant(account.accountId, email)
+  }
+
+  /** Answers whether the account was given it now. */
+  async grant(accountId: string, email: string): Promise<boolean> {
+    const setting = this.#options.settings()
+    if (setting === undefined) return false
+    const digest = createHash('sha256').update(normalEmail(email)).digest('base64url')
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      const place = await this.#freePlace(digest)
+      if (place === undefined) return false
+      if (place >= setting.accountsPerDay) {
+        this.#options.log.warn({ account: accountId }, 'no starting credit: accountsPerDay are reached today')
+        return false
+      }
+      if (await this.#book(accountId, digest, place, setting.amountMicros)) return true
+    }
+    return false
+  }
+
+  /** The next place of today; undefined when this person has had one on any day. */
+  async #freePlace(digest: string): Promise<number | undefined> {
+    const { records, clock } = this.#options
+    const { build } = records
+    const had = await records.all(
+      build.selectFrom('starting_credits').select('account_id').where('email_digest', '=', digest),
+    )
+    if (had.length > 0) return undefined
+    const [last] = await records.all(
+      build
+        .selectFrom('starting_credits')
+        .select(row => row.fn.max('place').as('place'))
+        .where('day', '=', budgetDay(clock.now())),
+    )
+    return last === undefined || last.place === null ? 0 : last.place + 1
+  }
+
+  /** False when somebody else took the place, or the person has had one meanwhile. */
+  async #book(accountId: string, digest: string, place: number, amountMicros: number): Promise<boolean> {
+    const { records, clock } = this.#options
+    const at = clock.now()
+    const row = {
+      email_digest: digest,
+      account_id: accountId,
+      day: budgetDay(at),
+      place,
+      amount_micros: amountMicros,
+      at,
+    }
+    const credit = { id: `starting:${accountId}`, accountId, amountMicros, reason: 'starting credit', at }
+    try {
+      await records.write([
+        { write: records.build.insertInto('starting_credits').values(row) },
+        { credit: { ...credit, source: 'starting' } },
+      ])
+      return true
+    } catch (error) {
+      if (error instanceof RecordConflictError) return false
+      throw error
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/** An account that was given its starting credit. The email stands as a digest of its normal form. */
+interface StartingCreditRow {
+  readonly email_digest: string
+  readonly account_id: string
+  /** Days since the epoch in Moscow, and the place among the credits of the day. */
+  readonly day: number
+  readonly place: number
+  readonly amount_micros: number
+  readonly at: number
+}
+
+/** The table of starting credits. */
+export interface StartingCreditTables {
+  readonly starting_credits: StartingCreditRow
+}
+
+function startingCreditTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
+CREATE TABLE starting_credits (
+  email_digest TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL UNIQUE REFERENCES accounts (id),
+  day INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  amount_micros ${integer} NOT NULL CHECK (amount_micros > 0),
+  at ${integer} NOT NULL,
+  UNIQUE (day, place)
+)${options};
+`
+}
+
+/** The step that brings starting credits to a SQLite store. */
+export const sqliteStartingCredits = startingCreditTable('INTEGER', ' STRICT, WITHOUT ROWID')
+
+/** The step that brings starting credits to a PostgreSQL store. */
+export const postgresStartingCredits = startingCreditTable('BIGINT', '')

@@ -1,0 +1,41 @@
+import t from 'tap'
+import { openSandbox, openService } from '../../fixtures/payment-shop.ts'
+import { paymentModel } from '../../fixtures/payment-model.ts'
+import { startPostgres } from '../../fixtures/postgres-server.ts'
+import { openNode } from '../stores/open-postgres.ts'
+import { openNew } from '../stores/open-store.ts'
+
+/** `npm run test:payments` makes thousands. */
+const runs = Number(process.env['PAYMENT_RUNS'] ?? 15)
+
+function newClock() {
+  const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs }
+  return clock
+}
+
+await t.test('on SQLite, whatever happens in whatever order, each rouble paid is credited once', async t => {
+  const clock = newClock()
+  const store = await openNew(t, { clock })
+  const sandbox = await openSandbox(t, clock)
+  const services = [
+    await openService(t, store, sandbox, clock),
+    await openService(t, store, sandbox, clock),
+  ] as const
+
+  await paymentModel(t, { store, sandbox, services, clock }, runs)
+})
+
+await t.test('on PostgreSQL with two nodes, each rouble paid is credited once', async t => {
+  const clock = newClock()
+  const server = await startPostgres(t)
+  const url = await server.createDatabase()
+  const store = await openNode(t, url, { clock })
+  const other = await openNode(t, url, { clock })
+  const sandbox = await openSandbox(t, clock)
+  const services = [
+    await openService(t, store, sandbox, clock),
+    await openService(t, other, sandbox, clock),
+  ] as const
+
+  await paymentModel(t, { store, sandbox, services, clock }, Math.ceil(runs / 4))
+})
