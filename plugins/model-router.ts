@@ -5,6 +5,7 @@ import { ModelDirectory } from '../lib/models/model-directory.ts'
 import { routeRequest } from '../lib/models/route-request.ts'
 import { SessionNamesCheck } from '../lib/models/session-names-check.ts'
 import { answerOwn } from '../lib/own-endpoints/answer-own.ts'
+import { FreeRequests } from '../lib/overload/free-requests.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
@@ -16,6 +17,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
   const { config, ledger, bodies, bus } = context
   const { mintedKeys } = modelRouterOptions.parse(options)
   const directory = new ModelDirectory(config)
+  const freeRequests = new FreeRequests(config.limits.freeRequestsPerMinute)
 
   function checkMinting(exchange: Exchange, reason: string): void {
     if (mintedKeys === 'refuse') throw new GatewayError('not_supported', reason)
@@ -33,6 +35,8 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
       const { operation } = route.match
       if (operation.unsupported !== undefined) throw new GatewayError('not_supported', operation.unsupported)
       if (operation.mintsKeys !== undefined) checkMinting(exchange, operation.mintsKeys)
+      const accountId = exchange.find('key')?.accountId
+      if (operation.isFree && accountId !== undefined) freeRequests.admit(accountId)
       if (operation.isModelList === true) {
         exchange.localAnswer = listModels(config, directory, route, exchange.find('key')?.models)
         return
@@ -43,7 +47,9 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
           : receiveSetup(exchange, route, config.limits.headersMs)
       const scanned = received instanceof Promise ? await received : received
       if (route.ownEndpoint !== undefined) {
-        exchange.localAnswer = await answerOwn(route.ownEndpoint, { ...context, directory, exchange })
+        const own = route.ownEndpoint
+        const answer = () => answerOwn(own, { ...context, directory, exchange })
+        exchange.localAnswer = await freeRequests.inTurn(accountId ?? '', answer)
         return
       }
       const routed = routeRequest({ config, ledger, directory }, exchange, route, scanned)

@@ -113,6 +113,8 @@ export interface Limits {
   readonly loopDelayMsMax: number
   /** Operations that may wait for the ledger's writer before it is so; unknown keys at a third of them. */
   readonly writesWaitingMax: number
+  /** Of an account, in each process: what costs nothing is bounded by nothing else. */
+  readonly freeRequestsPerMinute: number
   readonly headersMs: number
   readonly bodyMs: number
   /** Of an answer without an announced length: one that never ends must not be paid for ever. */

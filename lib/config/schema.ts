@@ -177,6 +177,9 @@ export const configSchema = z.strictObject({
       writesWaitingMax: integer(1, 50_000).default(30_000).meta({
         description: 'What waits for the ledger: the same, unknown keys at a third of it.',
       }),
+      freeRequestsPerMinute: integer(1, 1_000_000).default(3000).meta({
+        description: 'Of an account: lists, retrievals, uploads, counts of tokens, own endpoints; for each worker.',
+      }),
       headersMs: milliseconds.default(10_000),
       bodyMs: milliseconds.default(300_000),
       answerMs: milliseconds.default(10_800_000).meta({

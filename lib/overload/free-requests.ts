@@ -1,0 +1,70 @@
+import { steadyClock } from '../clock.ts'
+import { GatewayError } from '../errors.ts'
+
+/** An account's requests that cost nothing. */
+interface Use {
+  /** Requests that it may still make at once. */
+  left: number
+  /** When that was counted. */
+  countedAt: number
+  /** The last of its own endpoints that is worked on, or waits to be. */
+  last: Promise<unknown>
+}
+
+/** What may be made at once, of what a minute allows. */
+const burstPart = 1 / 6
+/** Accounts that are remembered; those that asked longest ago are forgotten first. */
+const accountsMax = 10_000
+
+/**
+ * Bounds what is done for nothing: lists, retrievals, counts of tokens, uploads, the gateway's own endpoints. They are
+ * allowed without money, so nothing else ends them. Counted by account, in this process.
+ */
+export class FreeRequests {
+  readonly #perMinute: number
+  readonly #uses = new Map<string, Use>()
+
+  constructor(perMinute: number) {
+    this.#perMinute = perMinute
+  }
+
+  /** @throws GatewayError rate_limited */
+  admit(accountId: string): void {
+    const use = this.#useOf(accountId)
+    const now = steadyClock.now()
+    const more = ((now - use.countedAt) / 60_000) * this.#perMinute
+    use.left = Math.min(this.#burst, use.left + more)
+    use.countedAt = now
+    if (use.left < 1) {
+      throw new GatewayError(
+        'rate_limited',
+        `An account may make ${this.#perMinute} requests a minute that cost nothing. Ask less often.`,
+        { retryAfterSeconds: Math.ceil(((1 - use.left) * 60) / this.#perMinute) },
+      )
+    }
+    use.left -= 1
+  }
+
+  /** Does one piece of work after another for each account. */
+  inTurn<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+    const use = this.#useOf(accountId)
+    const done = use.last.then(work)
+    // Whoever asked is told of a failure; whoever is next does not mind.
+    use.last = done.catch(() => undefined)
+    return done
+  }
+
+  get #burst(): number {
+    return Math.max(1, this.#perMinute * burstPart)
+  }
+
+  #useOf(accountId: string): Use {
+    let use = this.#uses.get(accountId)
+    if (use === undefined) use = { left: this.#burst, countedAt: steadyClock.now(), last: Promise.resolve() }
+    else this.#uses.delete(accountId)
+    this.#uses.set(accountId, use)
+    const [oldest] = this.#uses.size > accountsMax ? this.#uses.keys() : []
+    if (oldest !== undefined) this.#uses.delete(oldest)
+    return use
+  }
+}
