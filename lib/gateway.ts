@@ -9,6 +9,7 @@ import { createDemoAccount, isFirstTry } from './demo-account.ts'
 import type { Demo } from './demo-account.ts'
 import { LocalFront, spoolPath } from './front.ts'
 import type { Front } from './front.ts'
+import type { RiskRule } from './ledger/risk.ts'
 import type { Log } from './log.ts'
 import type { OpenPayments } from './payments/open-payments.ts'
 import type { PaymentService } from './payments/payment-service.ts'
@@ -69,7 +70,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const sandbox = await startSandbox(options.config)
     closing.push(() => sandbox?.close())
     const config = withSandbox(options.config, sandbox)
-    const store = await openWatchedStore(config, { ...options, clock })
+    let { risk } = config
+    const store = await openWatchedStore(config, { ...options, clock, riskRule: () => risk })
     closing.push(() => store.close())
     const { front, accounts } = await openFront(config, store, { ...options, clock })
     closing.push(() => front.close())
@@ -102,6 +104,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         // Before anything changes; workers read it for themselves.
         const certificate = readCertificate(own)
         await front.reload(own)
+        ;({ risk } = own)
         accountArea?.reload(own, certificate)
         payments?.reload(own)
       },
@@ -169,7 +172,12 @@ async function openControl(
 /** Opens the store, and ends holds past their expiry every minute until it is closed. */
 async function openWatchedStore(
   config: Config,
-  options: { readonly log: Log; readonly clock: Clock; readonly onLost?: (error: Error) => void },
+  options: {
+    readonly log: Log
+    readonly clock: Clock
+    readonly riskRule: () => RiskRule
+    readonly onLost?: (error: Error) => void
+  },
 ): Promise<Store> {
   const { log } = options
   const store = await openStore(config, options)

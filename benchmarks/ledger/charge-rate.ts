@@ -81,7 +81,14 @@ async function run(store: Store, clients: number, seconds: number): Promise<Char
   const client = async (number: number): Promise<void> => {
     const accountId = accounts[number % accountCount] ?? ''
     while (performance.now() < deadline) {
-      const request = { exchangeId: newId(), sequence: 0, accountId, keyId: 'key', amountMicros: 900_000 }
+      const request = {
+        exchangeId: newId(),
+        sequence: 0,
+        accountId,
+        keyId: 'key',
+        likelyMicros: 900_000,
+        worstMicros: 900_000,
+      }
       const hold = await store.ledger.placeHold(request)
       if (!hold.isDurable) await hold.durable
       const began = performance.now()

@@ -1,4 +1,4 @@
-import type { Micros } from '../ledger/ledger.ts'
+import type { CreditSource, Micros } from '../ledger/ledger.ts'
 
 /** A key as the gates see it. The key's value is not stored anywhere, only its SHA-256. */
 export interface KeyRecord {
@@ -31,19 +31,30 @@ export interface NewKey {
   readonly activeKeysMax?: number
 }
 
+/** Money that comes in or goes out. */
+export interface Movement {
+  readonly accountId: string
+  readonly amountMicros: Micros
+  readonly reason: string
+  /** Makes a repeat of the same movement a no-op. */
+  readonly idempotencyKey?: string
+  /** The operator's, unless said. */
+  readonly source?: CreditSource
+}
+
 /**
  * Changes to accounts and keys. Each resolves when it is on disk and this process acts by it.
  * Errors are AccountError: `account_not_found`, `key_not_found`, `key_limit`, `email_taken` ...
  */
 export interface Accounts {
   createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }>
-  /** Books money in; `idempotencyKey` makes a repeat of the same credit a no-op. */
-  credit(credit: {
-    readonly accountId: string
-    readonly amountMicros: Micros
-    readonly reason: string
-    readonly idempotencyKey?: string
-  }): Promise<{ entryId: string; balanceMicros: Micros }>
+  /** Books money in, which pays what is owed first. */
+  credit(credit: Movement): Promise<{ entryId: string; balanceMicros: Micros }>
+  /**
+   * Takes money out: a refund, or a correction. Refused as `balance_insufficient` when what is left would not cover
+   * what is held, or with the account's risk the worst of it.
+   */
+  debit(debit: Movement): Promise<{ entryId: string; balanceMicros: Micros }>
   /** The key's value is in the answer and nowhere else, ever. */
   createKey(key: NewKey): Promise<{ id: string; key: string }>
   revokeKey(id: string): Promise<void>

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs'
 import type { Config, ModelNames } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
-import { loadConfig, loadModelNames, loadStoreSetting } from '../config/load-config.ts'
+import { loadConfig, loadModelNames, loadRiskRule, loadStoreSetting } from '../config/load-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import type { PluginRegistry } from '../plugin-context.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
@@ -22,6 +23,14 @@ export function openConfig(options: SharedOptions, plugins?: PluginRegistry): Lo
  */
 export function openStoreSetting(options: SharedOptions): Config['store'] {
   return readFrom(options, loadStoreSetting)
+}
+
+/**
+ * How far worst cases may go beyond an account's money, also by a configuration that is wrong elsewhere.
+ * @throws CommandError
+ */
+export function openRiskRule(options: SharedOptions): RiskRule {
+  return readFrom(options, loadRiskRule)
 }
 
 /**

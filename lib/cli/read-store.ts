@@ -2,7 +2,7 @@ import { systemClock } from '../clock.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
-import { openStoreSetting } from './open-config.ts'
+import { openRiskRule, openStoreSetting } from './open-config.ts'
 
 /** Reads the store, beside a running server or without one. */
 export async function readStore<T>(
@@ -10,7 +10,8 @@ export async function readStore<T>(
   read: (reports: Reports) => Promise<T>,
 ): Promise<T> {
   const { openReports } = await import('../stores/open-store.ts')
-  const reports = await openReports(openStoreSetting(options), systemClock)
+  const risk = openRiskRule(options)
+  const reports = await openReports(openStoreSetting(options), systemClock, () => risk)
   try {
     return await read(reports)
   } finally {

@@ -1,5 +1,6 @@
 import type { Seller } from '../companies/seller.ts'
 import type { DialectName } from '../dialects/dialect.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
 
@@ -203,6 +204,8 @@ export interface Config {
     readonly outputTokens: number | undefined
     /** Roubles set aside per media part, by kind. */
     readonly mediaRub: Readonly<Record<string, string>>
+    /** Output that is expected where nothing is known of such calls. */
+    readonly likelyOutputTokens: number
   }
   /** Absent: only the operator books money in. */
   readonly payments?: PaymentsConfig
@@ -210,6 +213,8 @@ export interface Config {
   readonly startingCredit?: { readonly amountMicros: Micros; readonly accountsPerDay: number } | undefined
   /** Who sells to companies; absent: invoices and closing documents are off. */
   readonly seller?: Seller
+  /** From `hold.riskRub`, `riskOfPaid` and `riskRubMax`. */
+  readonly risk: RiskRule
   readonly isolation: 'strict' | 'off'
   /** Who is asked for the addresses of providers and proxies: `IP` or `IP:PORT`; absent: the system. */
   readonly dns: { readonly servers: readonly string[] } | undefined

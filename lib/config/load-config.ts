@@ -23,6 +23,8 @@ import { checkUnmetered } from './check-unmetered.ts'
 import { checkWorkers } from './check-workers.ts'
 import { configSchema } from './schema.ts'
 import type { ConfigKey, Settings } from './schema.ts'
+import type { RiskRule } from '../ledger/risk.ts'
+import { parseRoubles } from '../money/amount.ts'
 
 /** What a config is read with; as the process has it unless said. */
 export interface LoadConfigOptions {
@@ -92,9 +94,10 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     ...models,
     defaultProvider: { openai: undefined, anthropic: undefined, google: undefined, ...whole.defaultProvider },
     limits: whole.limits,
-    hold: { ...whole.hold, outputTokens: whole.hold.outputTokens ?? undefined },
     ...paidBy(whole, providers, problems),
     ...(sold !== undefined && { seller: sold.seller }),
+    hold: buildHold(whole.hold),
+    risk: riskRule(whole.hold),
     isolation: whole.isolation,
     dns: whole.dns ?? undefined,
     trustedProxies: whole.trustedProxies,
@@ -114,6 +117,31 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   const notices = off.length === 0 ? [] : [`providers without a key are off: ${off.join(', ')}`]
   notices.push(...(sold?.notices ?? []), ...passingStore(config.store))
   return deepFreeze({ config, notices, overridden: overriddenSettings(problems.layers) })
+}
+
+function buildHold({ bytesPerToken, outputTokens, mediaRub, likelyOutputTokens }: Settings['hold']) {
+  return { bytesPerToken, outputTokens: outputTokens ?? undefined, mediaRub, likelyOutputTokens }
+}
+
+function riskRule({ riskRub, riskOfPaid, riskRubMax }: Settings['hold']): RiskRule {
+  return {
+    baseMicros: parseRoubles(riskRub),
+    perRoubleMicros: parseRoubles(riskOfPaid),
+    maxMicros: parseRoubles(riskRubMax),
+  }
+}
+
+/**
+ * How far worst cases may go beyond an account's money, by a config that may be wrong in any other place.
+ *
+ * @throws ConfigError when the file cannot be read or `hold` is wrong
+ */
+export function loadRiskRule(file: string, env: Environment = process.env): RiskRule {
+  const { problems, written } = readWritten(file)
+  const { value } = resolveVariables({ hold: written['hold'] }, env, problems)
+  const hold = problems.parse(configSchema.shape.hold, value['hold'], ['hold'])
+  problems.throwIfAny()
+  return riskRule(hold as Settings['hold'])
 }
 
 /**

@@ -53,6 +53,13 @@ export const roubles = z
   .string({ error: 'must be roubles in quotes, such as "3.50"' })
   .regex(/^\d{1,9}(\.\d{1,6})?$/, { error: 'must be roubles with at most 6 decimals, such as "3.50"' })
 
+/** A factor as text. What an account has paid times the largest of them is still counted exactly. */
+export const riskFactor = z
+  .string({ error: 'must be a factor in quotes, such as "1.0"' })
+  .regex(/^(?:100(?:\.0{1,6})?|\d{1,2}(?:\.\d{1,6})?)$/, {
+    error: 'must be a factor from "0" to "100" with at most 6 decimals, such as "1.0"',
+  })
+
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /** Whether a URL leads to this machine. */

@@ -14,6 +14,7 @@ import {
   milliseconds,
   origin,
   publicUrl,
+  riskFactor,
   roubles,
 } from './scalars.ts'
 import { paymentsSchema, startingCreditSchema } from './payments-schema.ts'
@@ -204,6 +205,18 @@ export const configSchema = z.strictObject({
       bytesPerToken: z.number().min(0.5).max(16).default(3),
       outputTokens: integer(1, 100_000_000).nullable().default(null),
       mediaRub: z.partialRecord(z.enum(['image', 'audio', 'video', 'document', 'other']), roubles).default({}),
+      likelyOutputTokens: integer(1, 100_000_000)
+        .default(4096)
+        .meta({ description: 'Output that is expected of an account and model without history.' }),
+      riskRub: roubles
+        .default('30')
+        .meta({ description: 'How far worst cases may go beyond the money of an account that has paid anything.' }),
+      riskOfPaid: riskFactor
+        .default('1.0')
+        .meta({ description: 'So many times what the account has paid in its life is added to riskRub.' }),
+      riskRubMax: roubles
+        .default('5000')
+        .meta({ description: 'The most that one account may cost beyond its money.' }),
     })
     .prefault({}),
   startingCredit: startingCreditSchema,

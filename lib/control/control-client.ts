@@ -40,6 +40,10 @@ export class ControlClient implements Accounts, PaymentActions {
     return this.#ask('account.credit', credit)
   }
 
+  debit(debit: Parameters<Accounts['debit']>[0]): Promise<{ entryId: string; balanceMicros: number }> {
+    return this.#ask('account.debit', debit)
+  }
+
   createKey(key: Parameters<Accounts['createKey']>[0]): Promise<{ id: string; key: string }> {
     return this.#ask('key.create', key)
   }

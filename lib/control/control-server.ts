@@ -140,6 +140,9 @@ async function run(
   if (name === 'account.credit') {
     return accounts.credit(withoutUndefined(taken(operations[name].safeParse(body))))
   }
+  if (name === 'account.debit') {
+    return accounts.debit(withoutUndefined(taken(operations[name].safeParse(body))))
+  }
   if (name === 'key.create') {
     return accounts.createKey(withoutUndefined(taken(operations[name].safeParse(body))))
   }

@@ -5,6 +5,17 @@ import type { Reconciliation } from '../payments/reconcile.ts'
 const micros = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 const text = z.string().min(1).max(1000)
 
+const source = z.enum(['payment', 'operator', 'starting'])
+
+const recordMovement = z.strictObject({
+  id: text,
+  accountId: text,
+  amountMicros: micros,
+  reason: text,
+  at: micros,
+  source,
+})
+
 const recordStep = z.union([
   z.strictObject({
     write: z.strictObject({
@@ -13,31 +24,27 @@ const recordStep = z.union([
     }),
     rows: z.int().min(0).optional(),
   }),
-  z.strictObject({
-    credit: z.strictObject({
-      id: text,
-      accountId: text,
-      amountMicros: micros,
-      reason: text,
-      at: micros,
-      source: z.enum(['payment', 'operator', 'starting']),
-    }),
-  }),
+  z.strictObject({ credit: recordMovement }),
+  z.strictObject({ debit: recordMovement }),
 ])
 
 /** A step of a transaction as it goes to a running server: what builds queries stays where they are built. */
 export type RecordStepMessage = z.output<typeof recordStep>
 
+const movement = z.strictObject({
+  accountId: text,
+  amountMicros: micros,
+  reason: text,
+  idempotencyKey: text.optional(),
+  source: source.optional(),
+})
+
 /** What can be asked of a running server, and the body of each request. */
 export const operations = {
   ping: z.strictObject({}),
   'account.create': z.strictObject({ email: text, name: text.optional() }),
-  'account.credit': z.strictObject({
-    accountId: text,
-    amountMicros: micros,
-    reason: text,
-    idempotencyKey: text.optional(),
-  }),
+  'account.credit': movement,
+  'account.debit': movement,
   'key.create': z.strictObject({
     accountId: text,
     name: text.optional(),
@@ -72,6 +79,7 @@ export interface OperationResults {
   ping: { readonly pid: number }
   'account.create': { readonly id: string }
   'account.credit': { readonly entryId: string; readonly balanceMicros: number }
+  'account.debit': { readonly entryId: string; readonly balanceMicros: number }
   'key.create': { readonly id: string; readonly key: string }
   'key.revoke': Readonly<Record<string, never>>
   'payment.create': CreatedPayment
@@ -85,6 +93,7 @@ export const results: { readonly [N in OperationName]: z.ZodType<OperationResult
   ping: z.object({ pid: z.int() }),
   'account.create': z.object({ id: z.string() }),
   'account.credit': z.object({ entryId: z.string(), balanceMicros: z.int() }),
+  'account.debit': z.object({ entryId: z.string(), balanceMicros: z.int() }),
   'key.create': z.object({ id: z.string(), key: z.string() }),
   'key.revoke': z.record(z.string(), z.never()),
   'payment.create': z.object({

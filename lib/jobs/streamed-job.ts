@@ -62,7 +62,7 @@ export class StreamedJob {
     const lent = { ...job, facts, nextPollAt: createdAt + loanMs }
     // One that was known before has a hold, and this one's was given back.
     if (!(await ledger.openJob(hold, lent))) return undefined
-    const { exchangeId, sequence, accountId, keyId, amountMicros: heldMicros } = hold
+    const { exchangeId, sequence, accountId, keyId, likelyMicros: heldMicros } = hold
     const names = { exchangeId, sequence, accountId, keyId }
     const opened: Job = { ...lent, ...names, heldMicros, state: 'open', polls: 0, createdAt }
     this.#timer = setInterval(() => this.#prolong(opened), loanMs / 2).unref()

@@ -1,10 +1,48 @@
 import { AccountError } from '../accounts/accounts.ts'
+import { formatRoubles } from '../money/amount.ts'
 import { BalanceInsufficientError } from './ledger.ts'
-import type { Balance, ChargeResult, Micros } from './ledger.ts'
+import type { Balance, ChargeResult, CreditSource, HeldSums, Micros } from './ledger.ts'
+import { riskOf } from './risk.ts'
+import type { RiskRule } from './risk.ts'
 
-interface Money {
-  balanceMicros: Micros
+/**
+ * What decides about an account. What it owes needs no number of its own: money that is free pays a debt at once,
+ * so that a debt is what the open holds have beyond the net.
+ */
+export interface AccountMoney {
+  /** The balance less the debt; below zero when more is owed than there is. */
+  netMicros: Micros
   heldMicros: Micros
+  worstMicros: Micros
+  paidMicros: Micros
+}
+
+/** An account's money as it is told. */
+export function balanceOf(money: Readonly<AccountMoney>, rule: RiskRule): Balance {
+  const { netMicros, heldMicros, worstMicros, paidMicros } = money
+  return {
+    balanceMicros: Math.max(netMicros, heldMicros),
+    debtMicros: Math.max(0, heldMicros - netMicros),
+    heldMicros,
+    worstMicros,
+    paidMicros,
+    riskMicros: riskOf(paidMicros, rule),
+    availableMicros: netMicros - heldMicros,
+  }
+}
+
+/** What of an account's movements counts as paid. */
+export function paidOf(amountMicros: Micros, source: CreditSource): Micros {
+  return source === 'starting' ? 0 : amountMicros
+}
+
+/** An account cannot give back what it has set aside or owes. */
+export function debitRefused(amountMicros: Micros, { availableMicros, worstMicros }: Balance): AccountError {
+  return new AccountError(
+    'balance_insufficient',
+    `${formatRoubles(amountMicros)} roubles cannot be taken out: ${formatRoubles(availableMicros)} are available, ` +
+      `and open exchanges may cost up to ${formatRoubles(worstMicros)}`,
+  )
 }
 
 /**
@@ -12,52 +50,116 @@ interface Money {
  * nothing can come between, and is written afterwards.
  */
 export class BalanceBook {
-  readonly #accounts = new Map<string, Money>()
+  readonly #accounts = new Map<string, AccountMoney>()
+  readonly #riskRule: () => RiskRule
 
-  add(accountId: string, balanceMicros: Micros): void {
-    this.#accounts.set(accountId, { balanceMicros, heldMicros: 0 })
+  constructor(riskRule: () => RiskRule) {
+    this.#riskRule = riskRule
+  }
+
+  add(accountId: string, netMicros: Micros, paidMicros: Micros = 0): void {
+    this.#accounts.set(accountId, { netMicros, heldMicros: 0, worstMicros: 0, paidMicros })
   }
 
   /** @throws AccountError account_not_found */
   balance(accountId: string): Balance {
-    const { balanceMicros, heldMicros } = this.#money(accountId)
-    return { balanceMicros, heldMicros, availableMicros: balanceMicros - heldMicros }
+    return balanceOf(this.#money(accountId), this.#riskRule())
+  }
+
+  /** @throws AccountError account_not_found */
+  risk(accountId: string): Micros {
+    return riskOf(this.#money(accountId).paidMicros, this.#riskRule())
   }
 
   /**
-   * Sets money aside.
-   * @throws BalanceInsufficientError when less than that is available
+   * Sets money aside. What can cost nothing always fits.
+   * @throws BalanceInsufficientError when the likely cost is more than is available, or the worst more than the
+   * account's money and risk cover beside its other holds
    */
-  hold(accountId: string, amountMicros: Micros): void {
+  hold(accountId: string, { likelyMicros, worstMicros }: HeldSums): void {
     const money = this.#money(accountId)
-    const availableMicros = money.balanceMicros - money.heldMicros
-    if (amountMicros > availableMicros) throw new BalanceInsufficientError(amountMicros, availableMicros)
-    money.heldMicros += amountMicros
+    const isCovered =
+      worstMicros === 0 ||
+      (likelyMicros <= money.netMicros - money.heldMicros && worstMicros <= this.#worstRoom(money))
+    if (!isCovered) {
+      throw new BalanceInsufficientError(likelyMicros, worstMicros, balanceOf(money, this.#riskRule()))
+    }
+    money.heldMicros += likelyMicros
+    money.worstMicros += worstMicros
+  }
+
+  /**
+   * Sets more aside for what is held for already, of the likely cost at most what is available.
+   * @throws BalanceInsufficientError when money and risk do not cover so much more
+   */
+  grow(accountId: string, more: HeldSums): HeldSums {
+    const money = this.#money(accountId)
+    const { likelyMicros, worstMicros } = more
+    if (worstMicros > 0 && worstMicros > this.#worstRoom(money)) {
+      throw new BalanceInsufficientError(likelyMicros, worstMicros, balanceOf(money, this.#riskRule()))
+    }
+    const raisedMicros = Math.min(likelyMicros, Math.max(0, money.netMicros - money.heldMicros))
+    money.heldMicros += raisedMicros
+    money.worstMicros += worstMicros
+    return { likelyMicros: raisedMicros, worstMicros }
   }
 
   /** What was set aside before the process began. */
-  restoreHold(accountId: string, amountMicros: Micros): void {
-    this.#money(accountId).heldMicros += amountMicros
-  }
-
-  unhold(accountId: string, amountMicros: Micros): void {
-    this.#money(accountId).heldMicros -= amountMicros
-  }
-
-  /** Ends a hold by paying the cost, as far as money goes that no other hold has set aside. */
-  settle(accountId: string, holdMicros: Micros, costMicros: Micros): Omit<ChargeResult, 'flags'> {
+  restoreHold(accountId: string, { likelyMicros, worstMicros }: HeldSums): void {
     const money = this.#money(accountId)
-    money.heldMicros -= holdMicros
-    const amountMicros = Math.min(costMicros, money.balanceMicros - money.heldMicros)
-    money.balanceMicros -= amountMicros
+    money.heldMicros += likelyMicros
+    money.worstMicros += worstMicros
+  }
+
+  unhold(accountId: string, { likelyMicros, worstMicros }: HeldSums): void {
+    const money = this.#money(accountId)
+    money.heldMicros -= likelyMicros
+    money.worstMicros -= worstMicros
+  }
+
+  /** Ends a hold by paying the cost, as far as money goes that no other hold has set aside; the rest is owed. */
+  settle(accountId: string, held: HeldSums, costMicros: Micros): Omit<ChargeResult, 'flags'> {
+    const money = this.#money(accountId)
+    const balanceMicros = Math.max(money.netMicros, money.heldMicros)
+    this.unhold(accountId, held)
+    const amountMicros = Math.min(costMicros, balanceMicros - money.heldMicros)
+    money.netMicros -= costMicros
     return { amountMicros, overrunMicros: costMicros - amountMicros }
   }
 
-  credit(accountId: string, amountMicros: Micros): void {
-    this.#money(accountId).balanceMicros += amountMicros
+  /** A charge that could not be written costs nothing. */
+  undoCharge(accountId: string, costMicros: Micros): void {
+    this.#money(accountId).netMicros += costMicros
   }
 
-  #money(accountId: string): Money {
+  credit(accountId: string, amountMicros: Micros, source: CreditSource): void {
+    const money = this.#money(accountId)
+    money.netMicros += amountMicros
+    money.paidMicros += paidOf(amountMicros, source)
+  }
+
+  /**
+   * Takes money out; what cannot be written is credited again.
+   * @throws AccountError balance_insufficient when what is left would not cover the open holds
+   */
+  debit(accountId: string, amountMicros: Micros, source: CreditSource): void {
+    const money = this.#money(accountId)
+    const netMicros = money.netMicros - amountMicros
+    const paidMicros = money.paidMicros - paidOf(amountMicros, source)
+    const riskMicros = riskOf(paidMicros, this.#riskRule())
+    if (netMicros < money.heldMicros || netMicros + riskMicros < money.worstMicros) {
+      throw debitRefused(amountMicros, balanceOf(money, this.#riskRule()))
+    }
+    money.netMicros = netMicros
+    money.paidMicros = paidMicros
+  }
+
+  /** How much more the worst cases may come to. */
+  #worstRoom({ netMicros, worstMicros, paidMicros }: AccountMoney): Micros {
+    return netMicros + riskOf(paidMicros, this.#riskRule()) - worstMicros
+  }
+
+  #money(accountId: string): AccountMoney {
     const money = this.#accounts.get(accountId)
     if (money === undefined) throw new AccountError('account_not_found', `there is no account ${accountId}`)
     return money

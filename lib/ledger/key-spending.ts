@@ -1,5 +1,5 @@
 import { KeyBudgetExceededError } from './ledger.ts'
-import type { HoldRequest, Micros } from './ledger.ts'
+import type { HeldSums, HoldRequest, Micros } from './ledger.ts'
 
 const msPerDay = 86_400_000
 /** Moscow is three hours before UTC all year: it has had no daylight saving time since 2014. */
@@ -11,8 +11,11 @@ export type BudgetLimit = NonNullable<HoldRequest['budget']>
 /** What a key may still spend in the current period of its budget. */
 export interface KeyBudget {
   readonly budgetMicros: Micros
+  /** What its exchanges have cost, also what of it the account could not pay and owes. */
   readonly spentMicros: Micros
   readonly heldMicros: Micros
+  /** The worst costs of its open holds. */
+  readonly worstMicros: Micros
   readonly availableMicros: Micros
   /** When the budget starts anew; undefined for a budget without a period. */
   readonly resetsAt?: number
@@ -20,10 +23,11 @@ export interface KeyBudget {
 
 interface Spending {
   heldMicros: Micros
+  worstMicros: Micros
   readonly days: Map<number, Micros>
 }
 
-const nothing: Spending = { heldMicros: 0, days: new Map() }
+const nothing: Spending = { heldMicros: 0, worstMicros: 0, days: new Map() }
 
 /** The day, in Moscow's time, that a moment lies in: days since the epoch. */
 export function budgetDay(at: number): number {
@@ -61,7 +65,7 @@ export function budgetDays(period: BudgetLimit['period'], at: number): { from: n
 export function keyBudget(
   limit: BudgetLimit,
   spentMicros: Micros,
-  heldMicros: Micros,
+  { likelyMicros: heldMicros, worstMicros }: HeldSums,
   at: number,
 ): KeyBudget {
   const { budgetMicros, period } = limit
@@ -70,6 +74,7 @@ export function keyBudget(
     budgetMicros,
     spentMicros,
     heldMicros,
+    worstMicros,
     availableMicros: Math.max(0, budgetMicros - spentMicros - heldMicros),
     ...(until === Infinity ? {} : { resetsAt: dayStart(until) }),
   }
@@ -81,21 +86,25 @@ export class KeySpending {
 
   /** Begins to count a key that has a budget. */
   watch(keyId: string): void {
-    if (!this.#keys.has(keyId)) this.#keys.set(keyId, { heldMicros: 0, days: new Map() })
+    if (!this.#keys.has(keyId)) this.#keys.set(keyId, { heldMicros: 0, worstMicros: 0, days: new Map() })
   }
 
   load(keyId: string, day: number, spentMicros: Micros): void {
     this.#keys.get(keyId)?.days.set(day, spentMicros)
   }
 
-  hold(keyId: string, amountMicros: Micros): void {
+  hold(keyId: string, { likelyMicros, worstMicros }: HeldSums): void {
     const key = this.#keys.get(keyId)
-    if (key !== undefined) key.heldMicros += amountMicros
+    if (key === undefined) return
+    key.heldMicros += likelyMicros
+    key.worstMicros += worstMicros
   }
 
-  unhold(keyId: string, amountMicros: Micros): void {
+  unhold(keyId: string, { likelyMicros, worstMicros }: HeldSums): void {
     const key = this.#keys.get(keyId)
-    if (key !== undefined) key.heldMicros -= amountMicros
+    if (key === undefined) return
+    key.heldMicros -= likelyMicros
+    key.worstMicros -= worstMicros
   }
 
   spend(keyId: string, amountMicros: Micros, at: number): void {
@@ -106,20 +115,43 @@ export class KeySpending {
   }
 
   /**
-   * Makes sure that a hold fits a key's budget.
+   * Makes sure that a hold fits a key's budget, its worst cost with the account's risk.
    * @throws KeyBudgetExceededError when it does not
    */
-  check(keyId: string, limit: BudgetLimit, amountMicros: Micros, at: number): void {
+  check(keyId: string, limit: BudgetLimit, held: HeldSums, riskMicros: Micros, at: number): void {
     const budget = this.budget(keyId, limit, at)
-    if (amountMicros > budget.availableMicros) throw new KeyBudgetExceededError(amountMicros, budget)
+    const { likelyMicros, worstMicros } = held
+    const isCovered = likelyMicros <= likelyRoom(budget) && worstMicros <= worstRoom(budget, riskMicros)
+    if (worstMicros > 0 && !isCovered)
+      throw new KeyBudgetExceededError(likelyMicros, worstMicros, budget, riskMicros)
+  }
+
+  /**
+   * Answers how much more of the likely cost the budget has room for, when it has room for the worst.
+   * @throws KeyBudgetExceededError when it has not
+   */
+  checkGrowth(keyId: string, limit: BudgetLimit, more: HeldSums, riskMicros: Micros, at: number): Micros {
+    const budget = this.budget(keyId, limit, at)
+    const { likelyMicros, worstMicros } = more
+    if (worstMicros > 0 && worstMicros > worstRoom(budget, riskMicros))
+      throw new KeyBudgetExceededError(likelyMicros, worstMicros, budget, riskMicros)
+    return budget.availableMicros
   }
 
   /** The state of a key's budget. */
   budget(keyId: string, limit: BudgetLimit, at: number): KeyBudget {
-    const { heldMicros, days } = this.#keys.get(keyId) ?? nothing
+    const { heldMicros, worstMicros, days } = this.#keys.get(keyId) ?? nothing
     const { from, until } = budgetDays(limit.period, at)
     let spentMicros = 0
     for (const [day, amount] of days) if (day >= from && day < until) spentMicros += amount
-    return keyBudget(limit, spentMicros, heldMicros, at)
+    return keyBudget(limit, spentMicros, { likelyMicros: heldMicros, worstMicros }, at)
   }
+}
+
+function likelyRoom({ budgetMicros, spentMicros, heldMicros }: KeyBudget): Micros {
+  return budgetMicros - spentMicros - heldMicros
+}
+
+function worstRoom({ budgetMicros, spentMicros, worstMicros }: KeyBudget, riskMicros: Micros): Micros {
+  return budgetMicros - spentMicros - worstMicros + riskMicros
 }

@@ -13,12 +13,26 @@ export interface HoldRequest {
   readonly sequence: number
   readonly accountId: string
   readonly keyId: string
-  readonly amountMicros: Micros
-  /** The key's budget, where it has one: the hold is refused when the period's rest is less. */
+  /** What it is expected to cost: so much of the balance is held. */
+  readonly likelyMicros: Micros
+  /** The most that it can cost; no less than is likely. Balance and risk must cover it. */
+  readonly worstMicros: Micros
+  /** The most that it can cost when nothing is taken on trust: counts where an account has no risk. Absent: the worst. */
+  readonly strictMicros?: Micros
+  /** The key's budget, where it has one: the hold is refused when the period's rest does not cover it. */
   readonly budget?: { readonly budgetMicros: Micros; readonly period: 'total' | 'day' | 'week' | 'month' }
 }
 
-/** Money set aside for an exchange. It is resolved exactly once: charged or released. */
+/** The two sums of a hold. */
+export interface HeldSums {
+  readonly likelyMicros: Micros
+  readonly worstMicros: Micros
+}
+
+/**
+ * Money set aside for an exchange; both of its sums are as they stand now. It is resolved exactly once: charged
+ * or released.
+ */
 export interface Hold extends HoldRequest {
   /** Settles when the hold is on disk (`strict`) or at once (`relaxed`); rejects when it cannot be written. */
   readonly durable: Promise<void>
@@ -48,16 +62,30 @@ export interface ChargeRequest {
 export interface ChargeResult {
   /** What the account paid. */
   readonly amountMicros: Micros
-  /** What the usage cost beyond the money there was; booked to the house account `overrun`. */
+  /** What the usage cost beyond the money there was; booked to the house account `overrun`, and owed by the account. */
   readonly overrunMicros: Micros
   /** The request's flags, and those that pricing and paying raised. */
   readonly flags: readonly string[]
 }
 
-/** An account's money; `availableMicros` is the balance less what is held. */
+/** Where money comes from, or what it is taken from: starting credit is nothing that an account has paid. */
+export type CreditSource = 'payment' | 'operator' | 'starting'
+
+/** An account's money. */
 export interface Balance {
+  /** The sum of its entries. */
   readonly balanceMicros: Micros
+  /** What charges cost beyond what there was. Money that comes in or becomes free pays it first. */
+  readonly debtMicros: Micros
+  /** The likely costs of its open holds. */
   readonly heldMicros: Micros
+  /** The worst costs of its open holds. */
+  readonly worstMicros: Micros
+  /** What it has paid in its life: payments and the operator's credits, less what of them was returned. */
+  readonly paidMicros: Micros
+  /** How far the worst costs may go beyond its money. */
+  readonly riskMicros: Micros
+  /** The balance less debt and held; below zero while something is owed. */
   readonly availableMicros: Micros
 }
 
@@ -74,29 +102,42 @@ export interface ProviderObject {
   readonly facts?: ObjectFacts
 }
 
-/** A hold was refused: the account has less than it takes. */
+/** A hold, or its growth, was refused: the account's money does not cover what is likely, or with its risk the worst. */
 export class BalanceInsufficientError extends Error {
-  readonly requiredMicros: Micros
-  readonly availableMicros: Micros
+  readonly likelyMicros: Micros
+  readonly worstMicros: Micros
+  readonly balance: Balance
 
-  constructor(requiredMicros: Micros, availableMicros: Micros) {
-    super(`the hold takes ${requiredMicros} micro-roubles and ${availableMicros} are available`)
+  constructor(likelyMicros: Micros, worstMicros: Micros, balance: Balance) {
+    super(
+      `the hold takes ${likelyMicros} micro-roubles, ${worstMicros} at worst; ${balance.availableMicros} are ` +
+        `available, with a risk of ${balance.riskMicros}`,
+    )
     this.name = 'BalanceInsufficientError'
-    this.requiredMicros = requiredMicros
-    this.availableMicros = availableMicros
+    this.likelyMicros = likelyMicros
+    this.worstMicros = worstMicros
+    this.balance = balance
   }
 }
 
-/** A hold was refused: the key's budget has less than it takes in this period. */
+/** A hold, or its growth, was refused: the rest of the key's budget in this period does not cover it. */
 export class KeyBudgetExceededError extends Error {
-  readonly requiredMicros: Micros
+  readonly likelyMicros: Micros
+  readonly worstMicros: Micros
   readonly budget: KeyBudget
+  /** Of the key's account: the worst costs may go so far beyond the budget. */
+  readonly riskMicros: Micros
 
-  constructor(requiredMicros: Micros, budget: KeyBudget) {
-    super(`the hold takes ${requiredMicros} micro-roubles and the key has ${budget.availableMicros} left`)
+  constructor(likelyMicros: Micros, worstMicros: Micros, budget: KeyBudget, riskMicros: Micros) {
+    super(
+      `the hold takes ${likelyMicros} micro-roubles, ${worstMicros} at worst; the key has ` +
+        `${budget.availableMicros} left`,
+    )
     this.name = 'KeyBudgetExceededError'
-    this.requiredMicros = requiredMicros
+    this.likelyMicros = likelyMicros
+    this.worstMicros = worstMicros
     this.budget = budget
+    this.riskMicros = riskMicros
   }
 }
 
@@ -130,12 +171,22 @@ export class HoldResolvedError extends Error {
  */
 export interface Ledger extends JobLedger {
   /**
-   * At once where the ledger decides in memory, and with a promise where it has to ask.
-   * @throws BalanceInsufficientError when less than the amount is available
-   * @throws KeyBudgetExceededError when the key may not spend as much in this period
+   * At once where the ledger decides in memory, and with a promise where it has to ask. Admitted is what fits
+   * twice: its likely cost into what is available, and its worst into the money and risk of the account beside the
+   * worst of its open holds.
+   * @throws BalanceInsufficientError when one of them does not fit
+   * @throws KeyBudgetExceededError when one of them does not fit the key's budget
    * @throws LedgerUnavailableError while nothing can be written
    */
   placeHold(request: HoldRequest): Hold | Promise<Hold>
+  /**
+   * Raises an open hold to new totals, the likely one as far as money is available. A total that is lower than the
+   * hold's changes nothing. Not waited for on the disk: a crash releases what was held anyway.
+   * @throws BalanceInsufficientError, KeyBudgetExceededError when the worst does not fit
+   * @throws HoldResolvedError when it is not open any more
+   * @throws LedgerUnavailableError while nothing can be decided
+   */
+  growHold(hold: Hold, totals: HeldSums): void | Promise<void>
   /**
    * Resolves when the charge is on disk (`strict`) or queued (`relaxed`). A hold is resolved once. When it
    * rejects with LedgerUnavailableError the charge is tried again by itself until the process ends.

@@ -64,7 +64,7 @@ function outputTokens(share: BatchShare, outputTokensMax: number): number {
 function mediaOf(
   { media }: BatchShare,
   price: Price,
-  { mediaRub }: Config['hold'],
+  { mediaRub }: Pick<Config['hold'], 'mediaRub'>,
 ): { readonly units: Meters; readonly mediaMicros: Micros } {
   let units: Meters = {}
   let mediaMicros = 0
@@ -101,6 +101,6 @@ function longestContext({ goesOnFrom = {} }: BatchShare, contexts: PricedShare['
 
 /** All media might stand in one request. */
 function longestMedia(share: BatchShare, price: Price): number {
-  const { units } = mediaOf(share, price, { bytesPerToken: 1, outputTokens: undefined, mediaRub: {} })
+  const { units } = mediaOf(share, price, { mediaRub: {} })
   return Object.values(units).reduce((sum, count) => sum + count, 0)
 }

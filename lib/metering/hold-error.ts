@@ -12,18 +12,12 @@ export function holdError(error: unknown): Error {
     })
   }
   if (error instanceof KeyBudgetExceededError) {
-    const { requiredMicros, budget } = error
-    return wanting(
-      'key_budget_exceeded',
-      "the key's budget has",
-      requiredMicros,
-      budget.availableMicros,
-      error,
-    )
+    const { likelyMicros, budget } = error
+    return wanting('key_budget_exceeded', "the key's budget has", likelyMicros, budget.availableMicros, error)
   }
   if (error instanceof BalanceInsufficientError) {
-    const { requiredMicros, availableMicros } = error
-    return wanting('balance_insufficient', 'the account has', requiredMicros, availableMicros, error)
+    const { likelyMicros, balance } = error
+    return wanting('balance_insufficient', 'the account has', likelyMicros, balance.availableMicros, error)
   }
   return error instanceof Error ? error : new Error(String(error))
 }

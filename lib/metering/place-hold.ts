@@ -26,7 +26,8 @@ export function placeHold(exchange: Exchange, context: HoldContext): Hold | Prom
       sequence: 0,
       accountId: key.accountId,
       keyId: key.id,
-      amountMicros,
+      likelyMicros: amountMicros,
+      worstMicros: amountMicros,
       ...(key.budgetMicros === undefined
         ? {}
         : { budget: { budgetMicros: key.budgetMicros, period: key.budgetPeriod ?? 'total' } }),
@@ -57,7 +58,7 @@ function overBudget(
   holdConfig: Config['hold'],
 ): GatewayError {
   const { budget } = error
-  const required = formatRoubles(error.requiredMicros)
+  const required = formatRoubles(error.likelyMicros)
   const available = formatRoubles(budget.availableMicros)
   const reset =
     budget.resetsAt === undefined ? '' : ` It starts anew at ${new Date(budget.resetsAt).toISOString()}.`
@@ -84,9 +85,9 @@ function insufficient(
   exchange: Exchange,
   holdConfig: Config['hold'],
 ): GatewayError {
-  const required = formatRoubles(error.requiredMicros)
-  const available = formatRoubles(error.availableMicros)
-  const fits = fittingTokens(exchange, holdConfig, error.availableMicros)
+  const required = formatRoubles(error.likelyMicros)
+  const available = formatRoubles(error.balance.availableMicros)
+  const fits = fittingTokens(exchange, holdConfig, error.balance.availableMicros)
   return new GatewayError(
     'balance_insufficient',
     `This request may cost up to ${required} roubles and ${available} are available. Top up` +

@@ -72,7 +72,7 @@ export class SessionMoney {
 
   /** Whether what is held does for a turn. */
   suffices({ hold }: Turn, turn: ExpectedTurn): boolean {
-    return hold.amountMicros >= this.#amountFor(turn)
+    return hold.worstMicros >= this.#amountFor(turn)
   }
 
   /**
@@ -192,7 +192,8 @@ export class SessionMoney {
       sequence: this.#sequence++,
       accountId: key.accountId,
       keyId: key.id,
-      amountMicros,
+      likelyMicros: amountMicros,
+      worstMicros: amountMicros,
       ...(budgetMicros === undefined ? {} : { budget: { budgetMicros, period } }),
     })
   }

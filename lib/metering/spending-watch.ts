@@ -38,7 +38,7 @@ export class SpendingWatch {
 
   constructor(options: SpendingWatchOptions) {
     this.#options = options
-    this.#looksFromMicros = options.hold.amountMicros
+    this.#looksFromMicros = options.hold.likelyMicros
   }
 
   onProgress(reading: UsageReading): void {
@@ -69,7 +69,7 @@ export class SpendingWatch {
   async #look(reading: UsageReading, reckonedMicros: Micros): Promise<Micros> {
     const { hold, ledger, owed, onSpent } = this.#options
     const { availableMicros } = await ledger.balance(hold.accountId)
-    const limitMicros = tolerance * (hold.amountMicros + Math.max(0, availableMicros))
+    const limitMicros = tolerance * (hold.likelyMicros + Math.max(0, availableMicros))
     const leastMicros = Math.ceil(reckonedMicros * (1 + growthMin))
     // Others spend of the same money, so half of the rest is as far as this look reaches.
     if (reckonedMicros <= limitMicros)

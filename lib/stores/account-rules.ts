@@ -22,9 +22,9 @@ export function accountEmail(text: string): string {
 }
 
 /** @throws AccountError amount_invalid */
-export function checkCredit(amountMicros: Micros): void {
+export function checkMovement(amountMicros: Micros): void {
   if (!(Number.isSafeInteger(amountMicros) && amountMicros > 0 && amountMicros <= amountMicrosMax)) {
-    throw new AccountError('amount_invalid', `${amountMicros} micro-roubles cannot be credited`)
+    throw new AccountError('amount_invalid', `${amountMicros} micro-roubles cannot be moved`)
   }
 }
 

@@ -8,7 +8,8 @@
  * a charge is what its meters cost by the price that it names. (8) The provider's usage is kept as it came.
  * (9) No hold is open beyond its expiry. (10) A job that is
  * open has the one open hold of its exchange, and no hold waits for a job that is not open; a job that was
- * charged has its charge.
+ * charged has its charge. (11) A debt is what was overrun since there are debts, less what was repaid, and there is
+ * none while money is free. (12) What was paid is the sum of the credits and debits that count as such.
  *
  * Elsewhere: types, keys and references are the file's own (`integrity_check`, `foreign_key_check`); prices
  * and recomputed charges stand in `verify-ledger.ts`. Not checked, since it cannot be broken or does not
@@ -41,6 +42,30 @@ export const invariants: readonly (readonly [sentence: string, query: string])[]
     'the open holds of an account are more than its balance',
     `SELECT accounts.id AS name FROM accounts JOIN holds ON account_id = accounts.id AND state = 'open'
      GROUP BY accounts.id, balance_micros HAVING sum(amount_micros) > balance_micros`,
+  ],
+  [
+    'an open hold is likely to cost more than at worst',
+    `SELECT exchange_id || '/' || sequence AS name FROM holds WHERE state = 'open' AND worst_micros < amount_micros`,
+  ],
+  [
+    'what an account owes is not what it has overrun, less what it has repaid',
+    `SELECT id AS name FROM accounts WHERE kind = 'customer' AND debt_micros + written_off_micros <>
+       coalesce((SELECT total FROM (SELECT account_id, sum(overrun_micros) AS total FROM charges
+         WHERE overrun_micros > 0 GROUP BY account_id) AS overruns WHERE account_id = accounts.id), 0)
+       + coalesce((SELECT total FROM (SELECT account_id, sum(amount_micros) AS total FROM entries
+         WHERE kind = 'repayment' GROUP BY account_id) AS repayments WHERE account_id = accounts.id), 0)`,
+  ],
+  [
+    'an account owes something while money of it is free',
+    `SELECT id AS name FROM accounts WHERE debt_micros > 0 AND balance_micros <>
+       (SELECT coalesce(sum(amount_micros), 0) FROM holds WHERE state = 'open' AND account_id = accounts.id)`,
+  ],
+  [
+    'what an account has paid is not the sum of its payments and credits, less what was returned',
+    `SELECT id AS name FROM accounts WHERE kind = 'customer' AND paid_micros <>
+       coalesce((SELECT total FROM (SELECT account_id, sum(amount_micros) AS total FROM entries
+         WHERE kind IN ('credit', 'debit') AND coalesce(source, 'operator') <> 'starting' GROUP BY account_id) AS moved
+         WHERE account_id = accounts.id), 0)`,
   ],
   [
     'a hold is charged, but has no charge',
@@ -82,7 +107,7 @@ export const invariants: readonly (readonly [sentence: string, query: string])[]
     'what a key has spent on a day is not the sum of its charges',
     `SELECT key_id || ' on day ' || day AS name FROM
        (SELECT key_id, day, spent_micros AS micros FROM key_spending
-        UNION ALL SELECT key_id, (at + 10800000) / 86400000, -amount_micros FROM charges) AS spending
+        UNION ALL SELECT key_id, (at + 10800000) / 86400000, -amount_micros - overrun_micros FROM charges) AS spending
      GROUP BY key_id, day HAVING sum(micros) <> 0`,
   ],
   [

@@ -1,12 +1,15 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Reports } from '../ledger/reports.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import type { Log } from '../log.ts'
 import type { RecordReader } from './records/records.ts'
 import type { Store } from './store.ts'
 
 interface OpenOptions {
   readonly clock: Clock
+  /** How far worst cases may go beyond an account's money, as it is now. */
+  readonly riskRule?: () => RiskRule
   readonly log?: Pick<Log, 'info' | 'error'>
   /** The store can never be written again by this process. */
   readonly onLost?: (error: Error) => void
@@ -42,21 +45,29 @@ export async function openStore(
  * Opens the store that a config names, for reading beside whoever writes it.
  * @throws StoreError when there is none, or it cannot be used
  */
-export async function openReports(store: Config['store'], clock: Clock): Promise<Reports> {
+export async function openReports(
+  store: Config['store'],
+  clock: Clock,
+  riskRule?: () => RiskRule,
+): Promise<Reports> {
   if (store.kind === 'postgres') {
     const { openPostgresReports } = await import('./postgres-reports.ts')
-    return openPostgresReports(store.url, clock)
+    return openPostgresReports(store.url, clock, riskRule)
   }
   const { openSqliteReports } = await import('./sqlite-reports.ts')
-  return openSqliteReports(store.file, clock)
+  return openSqliteReports(store.file, clock, riskRule)
 }
 
 /** The same for a process that serves others meanwhile: a SQLite file is read on a thread of its own. */
-export async function openServedReports(store: Config['store'], clock: Clock): Promise<Reports> {
-  if (store.kind === 'postgres') return openReports(store, clock)
+export async function openServedReports(
+  store: Config['store'],
+  clock: Clock,
+  riskRule: () => RiskRule,
+): Promise<Reports> {
+  if (store.kind === 'postgres') return openReports(store, clock, riskRule)
   const { SqliteReaderQueries } = await import('./sqlite-reader-queries.ts')
   const { sqliteReports } = await import('./sqlite-reports.ts')
-  return sqliteReports(new SqliteReaderQueries(store.file), clock)
+  return sqliteReports(new SqliteReaderQueries(store.file), clock, riskRule)
 }
 
 /**

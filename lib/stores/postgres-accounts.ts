@@ -1,14 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AccountError } from '../accounts/accounts.ts'
-import type { Accounts, NewKey } from '../accounts/accounts.ts'
+import type { Accounts, Movement, NewKey } from '../accounts/accounts.ts'
 import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import type { Clock } from '../clock.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Micros } from '../ledger/ledger.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import { newId } from '../new-id.ts'
-import { accountEmail, checkCredit, newKeyRow } from './account-rules.ts'
+import { accountEmail, checkMovement, newKeyRow } from './account-rules.ts'
 import { keyRecord } from './key-record.ts'
-import { bookCredit, lockCustomer } from './postgres-credit.ts'
+import { bookMovement } from './postgres-movement.ts'
 import type { KeyRow } from './store-operation.ts'
 import { isStoreFailure, transaction } from './postgres-connection.ts'
 import type { PostgresPool, PostgresQueries } from './postgres-connection.ts'
@@ -17,6 +18,7 @@ interface PostgresAccountsOptions {
   readonly pool: PostgresPool
   readonly keys: MemoryKeyDirectory
   readonly clock: Clock
+  readonly riskRule: () => RiskRule
   /** This node among those that keys are announced to. */
   readonly owner: string
 }
@@ -67,20 +69,12 @@ export class PostgresAccounts implements Accounts {
     return { id }
   }
 
-  async credit(credit: {
-    readonly accountId: string
-    readonly amountMicros: Micros
-    readonly reason: string
-    readonly idempotencyKey?: string
-  }): Promise<{ entryId: string; balanceMicros: Micros }> {
-    const { accountId, amountMicros, reason, idempotencyKey } = credit
-    checkCredit(amountMicros)
-    const entryId = `credit:${idempotencyKey ?? newId()}`
-    const now = this.#options.clock.now()
-    const balanceMicros = await this.#change(queries =>
-      bookCredit(queries, { id: entryId, accountId, amountMicros, reason, at: now }),
-    )
-    return { entryId, balanceMicros }
+  credit(credit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
+    return this.#move('credit', credit)
+  }
+
+  debit(debit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
+    return this.#move('debit', debit)
   }
 
   async createKey(key: NewKey): Promise<{ id: string; key: string }> {
@@ -113,6 +107,19 @@ export class PostgresAccounts implements Accounts {
     })
     this.#options.keys.revoke(id, revokedAt)
     await this.#heard(id)
+  }
+
+  async #move(
+    kind: 'credit' | 'debit',
+    movement: Movement,
+  ): Promise<{ entryId: string; balanceMicros: Micros }> {
+    const { accountId, amountMicros, reason, idempotencyKey, source = 'operator' } = movement
+    checkMovement(amountMicros)
+    const { clock, riskRule } = this.#options
+    const entryId = `${kind}:${idempotencyKey ?? newId()}`
+    const own = { kind, id: entryId, accountId, amountMicros, reason, at: clock.now(), source }
+    const balanceMicros = await this.#change(queries => bookMovement(queries, own, riskRule()))
+    return { entryId, balanceMicros }
   }
 
   /** Waits until the nodes that live know of a key what stands in the database. */
@@ -151,6 +158,15 @@ export class PostgresAccounts implements Accounts {
       await delay(retryMs)
     }
   }
+}
+
+/** @throws AccountError account_not_found */
+async function lockCustomer(queries: PostgresQueries, accountId: string): Promise<void> {
+  const { rowCount } = await queries.query(
+    `SELECT 1 FROM accounts WHERE id = $1 AND kind = 'customer' FOR NO KEY UPDATE`,
+    [accountId],
+  )
+  if (rowCount === 0) throw new AccountError('account_not_found', `there is no account ${accountId}`)
 }
 
 /**

@@ -1,28 +1,42 @@
+import { accountFunction, applyHold, applyMovement, riskFunction } from './postgres-apply-parts.ts'
+
 /**
  * Applies a batch of operations as one statement, which is one transaction and one way to the database and
  * back. Operations go account by account, in one order for all nodes, so that nobody waits in a circle; those
  * of one account in the order they came in. The account's row is locked while its operations are decided.
  *
  * Every operation may be repeated when the answer to it was lost: what stands under its request id is looked
- * at before anything is done. Answers a row for each: its index, how it ended, and up to two amounts.
+ * at before anything is done. Answers a row for each: its index, how it ended, and up to four amounts.
  */
-export const applyOperations = `
-CREATE OR REPLACE FUNCTION apply_operations(operations JSON)
-RETURNS TABLE (index INTEGER, ending TEXT, one BIGINT, two BIGINT) LANGUAGE plpgsql AS $$
+export const applyOperations = `${riskFunction}${accountFunction}
+DROP FUNCTION IF EXISTS apply_operations(JSON);
+CREATE FUNCTION apply_operations(operations JSON)
+RETURNS TABLE (index INTEGER, ending TEXT, one BIGINT, two BIGINT, three BIGINT, four BIGINT) LANGUAGE plpgsql AS $$
 DECLARE
   o RECORD;
   account TEXT;
   is_known BOOLEAN;
   balance BIGINT;
+  debt BIGINT;
   held BIGINT;
+  worst BIGINT;
+  paid_in BIGINT;
+  risk BIGINT;
+  key_held BIGINT;
+  key_worst BIGINT;
+  last_at BIGINT;
   hold_state TEXT;
   hold_amount BIGINT;
+  hold_worst BIGINT;
+  more_likely BIGINT;
+  more_worst BIGINT;
   paid BIGINT;
   rest BIGINT;
   spent BIGINT;
   spent_keys TEXT[] := '{}';
   spent_days INTEGER[] := '{}';
   spent_amounts BIGINT[] := '{}';
+  spent_costs BIGINT[] := '{}';
   spent_accounts TEXT[] := '{}';
   spent_models TEXT[] := '{}';
   spent_times BIGINT[] := '{}';
@@ -35,24 +49,26 @@ BEGIN
       i INTEGER, kind TEXT, exchange TEXT, sequence INTEGER, account TEXT, key TEXT, amount BIGINT, at BIGINT,
       owner TEXT, expires BIGINT, budget BIGINT, from_day INTEGER, until_day INTEGER, state TEXT, day INTEGER,
       provider TEXT, model TEXT, dialect TEXT, operation TEXT, outcome TEXT, source TEXT, lines TEXT, raw TEXT,
-      details TEXT, flags TEXT, job_kind TEXT, job TEXT, due BIGINT,
-      ended_by TEXT)
+      details TEXT, flags TEXT, job_kind TEXT, job TEXT, due BIGINT, ended_by TEXT, worst BIGINT, untrusted BIGINT,
+      risk_base BIGINT, risk_rate BIGINT, risk_max BIGINT)
     -- Prices have no account, and are locked as they are written: in one order, too.
     ORDER BY given.account COLLATE "C", CASE given.kind WHEN 'price' THEN given.exchange END COLLATE "C", given.i
   LOOP
     IF account IS DISTINCT FROM o.account THEN
-      IF is_known THEN
-        UPDATE accounts SET balance_micros = balance, held_micros = held
-          WHERE id = account AND (balance_micros <> balance OR held_micros <> held);
-      END IF;
+      IF is_known THEN PERFORM write_account(account, balance, debt, held, worst, paid_in, last_at); END IF;
       account := o.account;
-      SELECT balance_micros, held_micros INTO balance, held FROM accounts
-        WHERE id = account AND kind = 'customer' FOR NO KEY UPDATE;
+      SELECT balance_micros, debt_micros, held_micros, worst_micros, paid_micros
+        INTO balance, debt, held, worst, paid_in
+        FROM accounts WHERE id = account AND kind = 'customer' FOR NO KEY UPDATE;
       is_known := FOUND;
     END IF;
     index := o.i;
     one := NULL;
     two := NULL;
+    three := NULL;
+    four := NULL;
+    last_at := coalesce(o.at, last_at);
+    risk := risk_of(paid_in, o.risk_base, o.risk_rate, o.risk_max);
 
     IF o.kind = 'price' THEN
       INSERT INTO prices (hash, model, body, created_at) VALUES (o.exchange, o.model, o.lines, o.at)
@@ -64,8 +80,6 @@ BEGIN
 
     ELSIF o.kind = 'balance' THEN
       ending := 'done';
-      one := balance;
-      two := held;
 
     ELSIF o.kind = 'object' THEN
       INSERT INTO objects (provider, kind, id, account_id, credential, exchange_id, facts, created_at)
@@ -81,12 +95,13 @@ BEGIN
         ON CONFLICT DO NOTHING;
       IF FOUND THEN
         ending := 'job_opened';
-        SELECT holds.state, amount_micros INTO hold_state, hold_amount FROM holds
+        SELECT holds.state, amount_micros, worst_micros INTO hold_state, hold_amount, hold_worst FROM holds
           WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account;
         IF hold_state = 'expired' THEN
           -- A lease that ran out gave the money back: as much of it as is free is set aside anew.
-          hold_amount := least(hold_amount, balance - held);
+          hold_amount := least(hold_amount, greatest(balance - debt - held, 0));
           held := held + hold_amount;
+          worst := worst + hold_worst;
         ELSIF hold_state IS DISTINCT FROM 'open' THEN
           RAISE EXCEPTION 'the hold %/% is not open', o.exchange, o.sequence;
         END IF;
@@ -101,39 +116,16 @@ BEGIN
         UPDATE holds SET state = 'released', resolved_at = o.at
           WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account
             AND holds.state = 'open'
-          RETURNING amount_micros INTO hold_amount;
-        IF FOUND THEN held := held - hold_amount; END IF;
+          RETURNING amount_micros, worst_micros INTO hold_amount, hold_worst;
+        IF FOUND THEN
+          held := held - hold_amount;
+          worst := worst - hold_worst;
+        END IF;
       END IF;
 
-    ELSIF o.kind = 'hold' THEN
-      ending := 'held';
-      IF o.budget IS NOT NULL THEN
-        SELECT coalesce(sum(part), 0) INTO spent FROM (
-          SELECT spent_micros AS part FROM key_spending
-            WHERE key_id = o.key AND day >= o.from_day AND day < o.until_day
-          UNION ALL
-          SELECT amount FROM unnest(spent_keys, spent_days, spent_amounts) AS pending (key, day, amount)
-            WHERE key = o.key AND day >= o.from_day AND day < o.until_day) AS parts;
-        SELECT coalesce(sum(amount_micros), 0) INTO hold_amount FROM holds
-          WHERE holds.state = 'open' AND account_id = account AND key_id = o.key;
-        IF o.amount > greatest(0, o.budget - spent - hold_amount) THEN
-          ending := 'budget';
-          one := spent;
-          two := hold_amount;
-        END IF;
-      END IF;
-      IF ending = 'held' AND o.amount > balance - held THEN
-        ending := 'balance';
-        one := balance - held;
-      END IF;
-      IF ending = 'held' THEN
-        INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, owner, created_at, expires_at)
-          VALUES (o.exchange, o.sequence, account, o.key, o.amount, o.owner, o.at, o.expires)
-          ON CONFLICT DO NOTHING;
-        IF FOUND THEN held := held + o.amount;
-        ELSE ending := 'hold_exists';
-        END IF;
-      END IF;
+    ${applyHold}
+
+    ${applyMovement}
 
     ELSIF o.job IS NOT NULL AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.provider = o.provider
         AND jobs.kind = o.job_kind AND jobs.id = o.job AND account_id = account AND jobs.state = 'open') THEN
@@ -154,10 +146,10 @@ BEGIN
       UPDATE holds SET state = 'charged', resolved_at = o.at
         WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account
           AND holds.state = 'open'
-        RETURNING amount_micros INTO hold_amount;
+        RETURNING amount_micros, worst_micros INTO hold_amount, hold_worst;
       IF NOT FOUND THEN
         -- A lease that ran out gave the money back; what was used is owed all the same.
-        SELECT holds.state, 0 INTO hold_state, hold_amount FROM holds
+        SELECT holds.state, 0, 0 INTO hold_state, hold_amount, hold_worst FROM holds
           WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account;
         IF NOT FOUND THEN
           -- A database that failed can have lost its last commits. What was used is owed also then.
@@ -166,15 +158,19 @@ BEGIN
             VALUES (o.exchange, o.sequence, account, o.key, 0, 'charged', '', o.at, o.at, o.at);
           hold_state := 'expired';
           hold_amount := 0;
+          hold_worst := 0;
         END IF;
         UPDATE holds SET state = 'charged', resolved_at = o.at
           WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND holds.state = 'expired';
       END IF;
       IF hold_state IN ('open', 'expired') THEN
-        held := held - hold_amount;
-        paid := least(o.amount, balance - held);
+        -- What is owed has been paid with all that was free before this hold's own money is.
+        paid := least(o.amount, greatest(balance - debt, held) - (held - hold_amount));
         rest := o.amount - paid;
+        held := held - hold_amount;
+        worst := worst - hold_worst;
         balance := balance - paid;
+        debt := debt + rest;
         INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation,
             outcome, usage_source, lines, raw_usage, details, flags, amount_micros, overrun_micros)
           VALUES (o.exchange, o.sequence, account, o.key, o.at, o.provider, o.model, o.dialect, o.operation,
@@ -197,6 +193,7 @@ BEGIN
         spent_keys := spent_keys || o.key;
         spent_days := spent_days || o.day;
         spent_amounts := spent_amounts || paid;
+        spent_costs := spent_costs || o.amount;
         spent_accounts := spent_accounts || account;
         spent_models := spent_models || o.model;
         spent_times := spent_times || o.at;
@@ -219,10 +216,11 @@ BEGIN
       UPDATE holds SET state = o.state, resolved_at = o.at
         WHERE exchange_id = o.exchange AND holds.sequence = o.sequence AND account_id = account
           AND holds.state = 'open'
-        RETURNING amount_micros INTO hold_amount;
+        RETURNING amount_micros, worst_micros INTO hold_amount, hold_worst;
       ending := 'hold_not_open';
       IF FOUND THEN
         held := held - hold_amount;
+        worst := worst - hold_worst;
         ending := o.state;
       ELSIF o.kind = 'abandon' THEN
         -- Whether the hold was written is not known. Where it was not, it cannot be from now on.
@@ -232,15 +230,19 @@ BEGIN
           ON CONFLICT DO NOTHING;
       END IF;
     END IF;
+    -- What decides about the account, where it was asked for or has refused something.
+    IF o.kind IN ('balance', 'credit', 'debit') OR ending = 'balance' THEN
+      one := balance - debt;
+      two := held;
+      three := worst;
+      four := paid_in;
+    END IF;
     RETURN NEXT;
   END LOOP;
-  IF is_known THEN
-    UPDATE accounts SET balance_micros = balance, held_micros = held
-      WHERE id = account AND (balance_micros <> balance OR held_micros <> held);
-  END IF;
+  IF is_known THEN PERFORM write_account(account, balance, debt, held, worst, paid_in, last_at); END IF;
   INSERT INTO key_spending (key_id, day, spent_micros, last_at)
     SELECT key, day, sum(amount), max(at)
-    FROM unnest(spent_keys, spent_days, spent_amounts, spent_times) AS pending (key, day, amount, at)
+    FROM unnest(spent_keys, spent_days, spent_costs, spent_times) AS pending (key, day, amount, at)
     GROUP BY key, day ORDER BY key COLLATE "C", day
     ON CONFLICT (key_id, day) DO UPDATE SET spent_micros = key_spending.spent_micros + excluded.spent_micros,
       last_at = greatest(key_spending.last_at, excluded.last_at);

@@ -1,23 +1,21 @@
 import { AccountError } from '../accounts/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { Job, JobName, NewJob } from '../jobs/job.ts'
-import { budgetDays, keyBudget } from '../ledger/key-spending.ts'
-import {
-  BalanceInsufficientError,
-  HoldResolvedError,
-  KeyBudgetExceededError,
-  LedgerUnavailableError,
-} from '../ledger/ledger.ts'
+import { balanceOf } from '../ledger/balance-book.ts'
+import { checkSums } from '../ledger/hold-sums.ts'
+import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type {
   Balance,
   ChargeRequest,
   ChargeResult,
+  HeldSums,
   Hold,
   HoldRequest,
   Ledger,
   ProviderObject,
 } from '../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import { canonicalPrice } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
 import type { Meters, ObjectKind } from '../money/usage.ts'
@@ -26,8 +24,10 @@ import type { ChargedRow } from './charged-usage.ts'
 import { objectRecord, selectObject } from './object-record.ts'
 import type { ObjectRow } from './object-record.ts'
 import { postgresCharge } from './postgres-charge.ts'
+import { holdMembers, holdRefusal, refusal } from './postgres-hold-operation.ts'
 import { PostgresHold } from './postgres-hold.ts'
 import { PostgresJobs } from './postgres-jobs.ts'
+import { accountMoney } from './postgres-operation.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import { storable } from './storable-text.ts'
 import type { StoreQueries } from './store-queries.ts'
@@ -51,6 +51,7 @@ interface PostgresLedgerOptions {
   readonly owner: string
   /** Whether the others know that this node lives; if not, they give back what it holds. */
   readonly isHeard: () => boolean
+  readonly riskRule: () => RiskRule
 }
 
 /** The ledger on PostgreSQL: the database decides, for all nodes, in batches. */
@@ -67,29 +68,40 @@ export class PostgresLedger implements Ledger {
   }
 
   async placeHold(request: HoldRequest): Promise<Hold> {
-    const { exchangeId: exchange, sequence, accountId: account, keyId: key, amountMicros: amount } = request
-    if (!(Number.isSafeInteger(amount) && amount >= 0)) {
-      throw new RangeError(`a hold of ${amount} micro-roubles cannot be placed`)
-    }
+    checkSums(request)
+    const { exchangeId: exchange, sequence, accountId: account, keyId: key } = request
     if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
     if (this.#queue.isFull) throw new LedgerUnavailableError('too much waits to be written')
-    const { clock, owner, isHeard } = this.#options
+    const { clock, owner, isHeard, riskRule } = this.#options
     if (!isHeard()) throw new LedgerUnavailableError('this node has lost touch with its database')
     const at = clock.now()
-    const place = { account, exchange, sequence, key, amount, at, owner, expires: at + holdMs }
-    const ticket = this.#queue.add({ kind: 'hold', ...place, ...budgetMembers(request, at) }, dropped)
+    const rule = riskRule()
+    const place = { account, exchange, sequence, key, at, owner, expires: at + holdMs }
+    const operation = { kind: 'hold', ...place, ...holdMembers(request, request, rule, at) } as const
+    const ticket = this.#queue.add(operation, dropped)
     const failure = await ticket.batch.ended
     if (failure !== undefined) {
       this.#queue.add({ ...place, kind: 'abandon', amount: 0, state: 'released' }, kept)
       throw unavailable(failure)
     }
-    const { ending, one, two } = answerTo(ticket)
-    if (ending === 'held') return new PostgresHold(request)
-    if (ending === 'balance') throw new BalanceInsufficientError(amount, one ?? 0)
-    if (ending === 'budget' && request.budget !== undefined) {
-      throw new KeyBudgetExceededError(amount, keyBudget(request.budget, one ?? 0, two ?? 0, at))
-    }
-    throw refusal(ending, request)
+    const answer = answerTo(ticket)
+    if (answer.ending === 'held') return new PostgresHold(request, answer.one ?? request.worstMicros)
+    throw holdRefusal(answer, request, request, rule, at)
+  }
+
+  async growHold(hold: Hold, totals: HeldSums): Promise<void> {
+    checkSums(totals)
+    const open = openHold(hold)
+    if (totals.likelyMicros <= open.likelyMicros && totals.worstMicros <= open.worstMicros) return
+    const { exchangeId: exchange, sequence, accountId: account, keyId: key } = open
+    const at = this.#options.clock.now()
+    const rule = this.#options.riskRule()
+    const members = holdMembers(open, totals, rule, at)
+    // Totals, so that it may be sent again when its answer was lost.
+    const ticket = this.#queue.add({ kind: 'grow', account, exchange, sequence, key, at, ...members }, kept)
+    const answer = await this.#durable(ticket)
+    if (answer.ending !== 'grown') throw holdRefusal(answer, open, totals, rule, at)
+    open.raise({ likelyMicros: answer.one ?? 0, worstMicros: answer.two ?? 0 })
   }
 
   async charge(hold: Hold, request: ChargeRequest): Promise<ChargeResult> {
@@ -183,11 +195,10 @@ export class PostgresLedger implements Ledger {
     const ticket = this.#queue.add({ kind: 'balance', account: accountId }, dropped)
     const failure = await ticket.batch.ended
     if (failure !== undefined) throw failure
-    const { ending, one, two } = answerTo(ticket)
-    if (ending !== 'done') throw new AccountError('account_not_found', `there is no account ${accountId}`)
-    const balanceMicros = one ?? 0
-    const heldMicros = two ?? 0
-    return { balanceMicros, heldMicros, availableMicros: balanceMicros - heldMicros }
+    const answer = answerTo(ticket)
+    if (answer.ending !== 'done')
+      throw new AccountError('account_not_found', `there is no account ${accountId}`)
+    return balanceOf(accountMoney(answer), this.#options.riskRule())
   }
 
   async recordPrices(prices: readonly Price[]): Promise<void> {
@@ -229,16 +240,6 @@ export class PostgresLedger implements Ledger {
   }
 }
 
-function budgetMembers({ budget }: HoldRequest, at: number): Partial<PostgresOperation> {
-  if (budget === undefined) return {}
-  const { from, until } = budgetDays(budget.period, at)
-  return {
-    budget: budget.budgetMicros,
-    from_day: Math.max(from, 0),
-    until_day: Math.min(until, 2 ** 31 - 1),
-  }
-}
-
 function openHold(hold: Hold): PostgresHold {
   if (!(hold instanceof PostgresHold)) throw new TypeError('the hold is not of this ledger')
   if (hold.state !== 'open') throw new HoldResolvedError(hold, hold.state)
@@ -254,10 +255,4 @@ function answerTo(ticket: Ticket): PostgresAnswer {
   const refused = ticket.batch.refusalAt(ticket.index)
   if (refused !== undefined) throw refused
   return ticket.batch.answerAt(ticket.index) as PostgresAnswer
-}
-
-function refusal(ending: PostgresAnswer['ending'], hold: HoldRequest): Error {
-  if (ending === 'account_not_found') return new AccountError(ending, `there is no account ${hold.accountId}`)
-  if (ending === 'hold_not_open') return new HoldResolvedError(hold, 'released')
-  return new AccountError(ending, `the hold ${hold.exchangeId}/${hold.sequence} cannot be placed: ${ending}`)
 }

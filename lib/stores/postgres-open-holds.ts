@@ -6,7 +6,8 @@ import type { QueryValue, StoreQueries } from './store-queries.ts'
 const holdsAtOnce = 1000
 
 const selectOpen = `SELECT exchange_id AS "exchangeId", sequence, account_id AS "accountId", key_id AS "keyId",
-  amount_micros AS "amountMicros" FROM holds WHERE state = 'open' AND owner <> 'jobs'`
+  amount_micros AS "likelyMicros",
+  worst_micros AS "worstMicros" FROM holds WHERE state = 'open' AND owner <> 'jobs'`
 
 /** Ends holds that nobody resolves any more, of whichever node. Those of jobs belong to all nodes. */
 export class PostgresOpenHolds {

@@ -1,5 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Reports } from '../ledger/reports.ts'
+import { noRisk } from '../ledger/risk.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import { cannotConnect, postgresPool } from './postgres-connection.ts'
 import type { PostgresPool } from './postgres-connection.ts'
 import { checkPostgresVersion } from './postgres-migrate.ts'
@@ -14,6 +16,11 @@ const invariants: readonly (readonly [sentence: string, query: string])[] = [
     'what an account holds is not the sum of its open holds',
     `SELECT id AS name FROM accounts WHERE held_micros <>
        coalesce((SELECT sum(amount_micros) FROM holds WHERE state = 'open' AND account_id = accounts.id), 0)`,
+  ],
+  [
+    'what the open holds of an account may cost at worst is not the sum of them',
+    `SELECT id AS name FROM accounts WHERE worst_micros <>
+       coalesce((SELECT sum(worst_micros) FROM holds WHERE state = 'open' AND account_id = accounts.id), 0)`,
   ],
   [
     'rows refer to an account that does not exist',
@@ -33,8 +40,8 @@ async function verifyNodes(queries: StoreQueries): Promise<readonly string[]> {
 }
 
 /** Reads a database through a pool; closing it leaves the pool open. */
-export function postgresReports(pool: PostgresPool, clock: Clock): Reports {
-  return new StoreReports(postgresQueries(pool), { clock, verifyMore: verifyNodes })
+export function postgresReports(pool: PostgresPool, clock: Clock, riskRule: () => RiskRule): Reports {
+  return new StoreReports(postgresQueries(pool), { clock, riskRule, verifyMore: verifyNodes })
 }
 
 /**
@@ -57,6 +64,10 @@ export async function openPostgresQueries(url: string): Promise<StoreQueries> {
  * Opens a PostgreSQL store for reading.
  * @throws StoreError when it cannot be reached, or is of another release
  */
-export async function openPostgresReports(url: string, clock: Clock): Promise<Reports> {
-  return new StoreReports(await openPostgresQueries(url), { clock, verifyMore: verifyNodes })
+export async function openPostgresReports(
+  url: string,
+  clock: Clock,
+  riskRule = () => noRisk,
+): Promise<Reports> {
+  return new StoreReports(await openPostgresQueries(url), { clock, riskRule, verifyMore: verifyNodes })
 }

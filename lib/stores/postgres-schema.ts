@@ -1,3 +1,4 @@
+import { postgresDebts } from './debt-schema.ts'
 import { applyOperations } from './postgres-apply.ts'
 import { movementIndex } from './records/ledger-tables.ts'
 import { postgresDocuments } from './records/document-tables.ts'
@@ -232,4 +233,5 @@ export const postgresMigrations: readonly string[] = [
   movementIndex,
   postgresDocuments,
   postgresStartingCredits,
+  postgresDebts + applyOperations,
 ]

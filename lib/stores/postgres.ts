@@ -3,6 +3,8 @@ import { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import { steadyClock as systemSteadyClock } from '../clock.ts'
 import type { Clock } from '../clock.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import { noRisk } from '../ledger/risk.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import type { Log } from '../log.ts'
 import { newId } from '../new-id.ts'
 import { PostgresAccounts } from './postgres-accounts.ts'
@@ -34,6 +36,8 @@ export interface PostgresStoreOptions {
   readonly waitingMax?: number
   /** How long a node that is not heard of keeps its holds; half a minute unless said. */
   readonly leaseMs?: number
+  /** How far worst cases may go beyond an account's money, as it is now; not at all unless said. */
+  readonly riskRule?: () => RiskRule
   readonly log?: Pick<Log, 'info' | 'error'>
 }
 
@@ -66,7 +70,14 @@ async function assembleStore(
   pool: PostgresPool,
   isNew: boolean,
 ): Promise<Store> {
-  const { url, clock, log, patienceMs = patienceMsDefault, leaseMs = leaseMsDefault } = options
+  const {
+    url,
+    clock,
+    log,
+    patienceMs = patienceMsDefault,
+    leaseMs = leaseMsDefault,
+    riskRule = () => noRisk,
+  } = options
   const owner = `${hostname()}:${process.pid}:${newId()}`
   const keys = new MemoryKeyDirectory()
   const writer = new PostgresWriter(options)
@@ -74,7 +85,7 @@ async function assembleStore(
   const queue = openQueue(options, writer, () => closing !== undefined)
   const queries = postgresQueries(pool)
   const isHeard = (): boolean => node.isHeard
-  const ledger = new PostgresLedger({ queue, queries, clock, patienceMs, owner, isHeard })
+  const ledger = new PostgresLedger({ queue, queries, clock, patienceMs, owner, isHeard, riskRule })
   const openHolds = new PostgresOpenHolds(queries, ledger)
   const node = new PostgresNode({
     url,
@@ -102,13 +113,13 @@ async function assembleStore(
     await node.start()
     return {
       ledger,
-      accounts: new PostgresAccounts({ pool, keys, clock, owner }),
+      accounts: new PostgresAccounts({ pool, keys, clock, owner, riskRule }),
       keys,
       ...postgresUsers(pool, clock),
-      reports: postgresReports(pool, clock),
+      reports: postgresReports(pool, clock, riskRule),
       async records() {
         const { postgresRecords } = await import('./records/postgres-records.ts')
-        return postgresRecords(pool, queries)
+        return postgresRecords(pool, queries, riskRule)
       },
       recovery: { releasedHolds: await openHolds.endAbandoned() },
       isNew,

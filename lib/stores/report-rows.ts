@@ -1,7 +1,9 @@
 import type { ChargeRecord } from '../ledger/charge-records.ts'
+import { balanceOf } from '../ledger/balance-book.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import type { ChargeLine } from '../ledger/price-charge.ts'
 import type { AccountReport, ChargeReport } from '../ledger/reports.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import { formatRoubles } from '../money/amount.ts'
 import type { Meters } from '../money/usage.ts'
 import { readDetails } from './charge-details.ts'
@@ -34,7 +36,10 @@ export interface AccountRow {
   readonly email: string
   readonly created_at: number
   readonly balance_micros: Micros
-  readonly held_micros: Micros
+  readonly debt_micros: Micros
+  readonly paid_micros: Micros
+  readonly held_sum: Micros
+  readonly worst_sum: Micros
 }
 
 /** What was used, by meter, whatever model it was used of. */
@@ -96,14 +101,20 @@ export function chargeRecord(row: ChargeRow): ChargeRecord {
 }
 
 /** An account as reports tell it. */
-export function accountReport(row: AccountRow): AccountReport {
+export function accountReport(row: AccountRow, rule: RiskRule): AccountReport {
   return {
     id: row.id,
     name: row.name ?? undefined,
     email: row.email,
     createdAt: row.created_at,
-    balanceMicros: row.balance_micros,
-    heldMicros: row.held_micros,
-    availableMicros: row.balance_micros - row.held_micros,
+    ...balanceOf(
+      {
+        netMicros: row.balance_micros - row.debt_micros,
+        heldMicros: row.held_sum,
+        worstMicros: row.worst_sum,
+        paidMicros: row.paid_micros,
+      },
+      rule,
+    ),
   }
 }

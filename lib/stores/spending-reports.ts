@@ -21,6 +21,7 @@ interface KeyUseRow extends KeyRow {
   readonly last_at: number | null
   readonly spent_micros: number
   readonly held_micros: number
+  readonly worst_micros: number
 }
 
 /** Holds are looked at for keys with a budget only: an account may have many open at once. */
@@ -31,7 +32,10 @@ const selectUses = `SELECT keys.*,
      AND day >= CASE budget_period WHEN 'day' THEN ? WHEN 'week' THEN ? WHEN 'month' THEN ? ELSE 0 END) END AS spent_micros,
   CASE WHEN budget_micros IS NULL THEN 0 ELSE
     (SELECT CAST(coalesce(sum(amount_micros), 0) AS BIGINT) FROM holds
-     WHERE state = 'open' AND account_id = keys.account_id AND key_id = keys.id) END AS held_micros
+     WHERE state = 'open' AND account_id = keys.account_id AND key_id = keys.id) END AS held_micros,
+  CASE WHEN budget_micros IS NULL THEN 0 ELSE
+    (SELECT CAST(coalesce(sum(worst_micros), 0) AS BIGINT) FROM holds
+     WHERE state = 'open' AND account_id = keys.account_id AND key_id = keys.id) END AS worst_micros
   FROM keys WHERE account_id = ?`
 
 /** Keys of an account with what they are used for, the newest first. */
@@ -54,11 +58,12 @@ export async function keyUses(
 function keyUse(row: KeyUseRow, now: number): KeyUse {
   const key = keyRecord(row)
   const { budgetMicros, budgetPeriod: period = 'total' } = key
+  const held = { likelyMicros: row.held_micros, worstMicros: row.worst_micros }
   return {
     key,
     ...(row.last_at === null || row.last_at === 0 ? {} : { lastUsedAt: row.last_at }),
     ...(budgetMicros === undefined
       ? {}
-      : { budget: keyBudget({ budgetMicros, period }, row.spent_micros, row.held_micros, now) }),
+      : { budget: keyBudget({ budgetMicros, period }, row.spent_micros, held, now) }),
   }
 }

@@ -15,9 +15,10 @@ interface SummedCharge {
   readonly outcome: string
   readonly at: number
   readonly amountMicros: number
+  readonly overrunMicros: number
 }
 
-interface ChargeSum extends Omit<SummedCharge, 'id' | 'at' | 'amountMicros'> {
+interface ChargeSum extends Omit<SummedCharge, 'id' | 'at' | 'amountMicros' | 'overrunMicros'> {
   readonly day: number
   charges: number
   spentMicros: number
@@ -31,13 +32,15 @@ export class SpendingSums {
   readonly ofCharges = new Map<string, ChargeSum>()
 
   /** Charges are added in the order of their ids. */
-  add({ id, accountId, keyId, model, outcome, at, amountMicros }: SummedCharge): void {
+  add({ id, accountId, keyId, model, outcome, at, amountMicros, overrunMicros }: SummedCharge): void {
     const day = budgetDay(at)
     const keyName = `${day} ${keyId}`
     const ofKey = this.byKey.get(keyName)
-    if (ofKey === undefined) this.byKey.set(keyName, { keyId, day, spentMicros: amountMicros, lastAt: at })
+    // What the account owes is spent of the key's budget, too.
+    const costMicros = amountMicros + overrunMicros
+    if (ofKey === undefined) this.byKey.set(keyName, { keyId, day, spentMicros: costMicros, lastAt: at })
     else {
-      ofKey.spentMicros += amountMicros
+      ofKey.spentMicros += costMicros
       ofKey.lastAt = Math.max(ofKey.lastAt, at)
     }
     // Ids have no spaces; models may, so they come last.

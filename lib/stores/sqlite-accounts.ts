@@ -1,12 +1,14 @@
-import type { Accounts, NewKey } from '../accounts/accounts.ts'
+import type { Accounts, Movement, NewKey } from '../accounts/accounts.ts'
 import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import type { Clock } from '../clock.ts'
 import type { BalanceBook } from '../ledger/balance-book.ts'
 import type { KeySpending } from '../ledger/key-spending.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { newId } from '../new-id.ts'
-import { accountEmail, checkCredit, newKeyRow } from './account-rules.ts'
+import { accountEmail, checkMovement, newKeyRow } from './account-rules.ts'
+import { bookDebits } from './book-debits.ts'
 import { keyRecord } from './key-record.ts'
+import type { StoreQueries } from './store-queries.ts'
 import { written } from './write-queue.ts'
 import type { OperationOwner, WriteQueue } from './write-queue.ts'
 
@@ -19,6 +21,7 @@ interface SqliteAccountsOptions {
   readonly spending: KeySpending
   readonly keys: MemoryKeyDirectory
   readonly clock: Clock
+  readonly queries: Pick<StoreQueries, 'all'>
 }
 
 /** Changes of accounts and keys on SQLite: on the disk first, then in memory. */
@@ -38,20 +41,27 @@ export class SqliteAccounts implements Accounts {
     return { id }
   }
 
-  async credit(credit: {
-    readonly accountId: string
-    readonly amountMicros: Micros
-    readonly reason: string
-    readonly idempotencyKey?: string
-  }): Promise<{ entryId: string; balanceMicros: Micros }> {
-    const { accountId, amountMicros, reason, idempotencyKey } = credit
-    checkCredit(amountMicros)
+  async credit(credit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
+    const { accountId, amountMicros, reason, idempotencyKey, source = 'operator' } = credit
+    checkMovement(amountMicros)
     const { queue, book, clock } = this.#options
     const entryId = `credit:${idempotencyKey ?? newId()}`
     const isBooked = await written(
-      queue.add(['credit', entryId, accountId, amountMicros, reason, clock.now()], dropped),
+      queue.add(['credit', entryId, accountId, amountMicros, reason, clock.now(), source], dropped),
     )
-    if (isBooked === true) book.credit(accountId, amountMicros)
+    if (isBooked === true) book.credit(accountId, amountMicros, source)
+    return { entryId, balanceMicros: book.balance(accountId).balanceMicros }
+  }
+
+  async debit(debit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
+    const { accountId, amountMicros, reason, idempotencyKey, source = 'operator' } = debit
+    checkMovement(amountMicros)
+    const { queue, book, clock } = this.#options
+    const entryId = `debit:${idempotencyKey ?? newId()}`
+    await bookDebits(this.#options, [{ id: entryId, accountId, amountMicros, source }], async () => {
+      const operation = ['debit', entryId, accountId, amountMicros, reason, clock.now(), source] as const
+      return [(await written(queue.add(operation, dropped))) === true]
+    })
     return { entryId, balanceMicros: book.balance(accountId).balanceMicros }
   }
 

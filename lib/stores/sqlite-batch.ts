@@ -7,13 +7,7 @@ import { SqliteEntries } from './sqlite-entries.ts'
 import { SqliteJobRows } from './sqlite-job-rows.ts'
 import { prepareStatements } from './sqlite-statements.ts'
 import type { Statements } from './sqlite-statements.ts'
-import type {
-  AccountOperation,
-  BatchReport,
-  CreditOperation,
-  KeyOperation,
-  StoreOperation,
-} from './store-operation.ts'
+import type { AccountOperation, BatchReport, KeyOperation, StoreOperation } from './store-operation.ts'
 
 /** Errors of the disk or the file: no operation of the batch can do anything about them. */
 const storeFailures =
@@ -30,7 +24,7 @@ export class SqliteBatch {
   constructor(database: SqliteDatabase) {
     this.#database = database
     this.#statements = prepareStatements(database)
-    this.#entries = new SqliteEntries(this.#statements)
+    this.#entries = new SqliteEntries(database, this.#statements)
     this.#jobs = new SqliteJobRows(database, this.#entries)
     this.#rare = new RareStatements(database)
   }
@@ -108,13 +102,17 @@ export class SqliteBatch {
           operation[6],
           operation[7],
           operation[8],
+          operation[9],
         )
+        return undefined
+      case 'grow':
+        statements.grow.run(operation[3], operation[4], operation[1], operation[2])
         return undefined
       case 'charge':
         this.#entries.charge(operation)
         return undefined
       case 'release':
-        this.#entries.resolve(operation[1], operation[2], operation[3], operation[4])
+        this.#entries.resolve(operation)
         return undefined
       case 'price':
         statements.price.run(operation.slice(1))
@@ -125,7 +123,8 @@ export class SqliteBatch {
       case 'account':
         return this.#account(operation)
       case 'credit':
-        return this.#credit(operation)
+      case 'debit':
+        return this.#entries.move(operation)
       case 'key':
         return this.#key(operation)
       case 'revoke':
@@ -141,7 +140,7 @@ export class SqliteBatch {
       case 'statements':
         return this.#rare.run(operation[1])
       case 'transaction':
-        return runTransaction(operation[1], this.#rare, credit => this.#credit(credit))
+        return runTransaction(operation[1], this.#rare, step => this.#entries.move(step))
     }
   }
 
@@ -154,26 +153,10 @@ export class SqliteBatch {
     this.#statements.membership.run(this.#statements.userByEmail.get(email), id, at)
   }
 
-  /** Answers whether money was booked: the same credit again changes nothing. */
-  #credit([, id, accountId, amountMicros, reason, at]: CreditOperation): boolean {
-    const earlier = this.#statements.credit.get(id)
-    if (earlier !== undefined) {
-      if (earlier.account_id === accountId && earlier.amount_micros === amountMicros) return false
-      throw new OperationRefusedError(
-        'idempotency_conflict',
-        'another credit was booked under this idempotency key',
-      )
-    }
-    this.#requireCustomer(accountId)
-    this.#entries.enter(id, 0, 'credit', accountId, amountMicros, at, reason)
-    this.#entries.enter(id, 0, 'cash', 'house:cash', -amountMicros, at, reason)
-    return true
-  }
-
   #key(key: KeyOperation): undefined {
     const [, , accountId] = key
     const activeKeysMax = key[12]
-    this.#requireCustomer(accountId)
+    this.#entries.requireCustomer(accountId)
     if (activeKeysMax !== null && Number(this.#statements.activeKeys.get(accountId)) >= activeKeysMax) {
       throw new OperationRefusedError('key_limit', `the account has ${activeKeysMax} keys already`)
     }
@@ -186,12 +169,6 @@ export class SqliteBatch {
       throw new OperationRefusedError('key_not_found', `there is no key ${id}`)
     }
     return this.#statements.revoke.run(at, id).changes === 1
-  }
-
-  #requireCustomer(accountId: string): void {
-    if (this.#statements.accountKind.get(accountId) !== 'customer') {
-      throw new OperationRefusedError('account_not_found', `there is no account ${accountId}`)
-    }
   }
 }
 

@@ -1,24 +1,38 @@
+import { paidOf } from '../ledger/balance-book.ts'
 import { OperationRefusedError } from './operation-refused-error.ts'
 import { SpendingSums } from './spending-sums.ts'
 import type { Statements } from './sqlite-statements.ts'
-import type { ChargeOperation } from './store-operation.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
+import { SqliteDebts } from './sqlite-debts.ts'
+import type { ChargeOperation, CreditOperation, DebitOperation, ReleaseOperation } from './store-operation.ts'
+
+/** What a batch has done to an account; a hold that ended may have changed none of it. */
+interface AccountChange {
+  balanceMicros: number
+  debtMicros: number
+  paidMicros: number
+  at: number
+}
 
 /** Moves money within the writer's transaction. */
 export class SqliteEntries {
   readonly #statements: Statements
+  readonly #debts: SqliteDebts
   /** A row that many charges share is updated once a batch. */
-  readonly #balanceChanges = new Map<string, number>()
+  readonly #changes = new Map<string, AccountChange>()
   readonly #spending = new SpendingSums()
 
-  constructor(statements: Statements) {
+  constructor(database: SqliteDatabase, statements: Statements) {
     this.#statements = statements
+    this.#debts = new SqliteDebts(database)
   }
 
   /** @throws OperationRefusedError hold_not_open */
-  resolve(exchangeId: string, sequence: number, state: string, at: number): void {
+  resolve([, exchangeId, sequence, accountId, state, at]: ReleaseOperation): void {
     if (this.#statements.resolve.run(state, at, exchangeId, sequence).changes !== 1) {
       throw notOpen(exchangeId, sequence)
     }
+    this.#changeOf(accountId, at)
   }
 
   /** @throws OperationRefusedError hold_not_open */
@@ -47,7 +61,11 @@ export class SqliteEntries {
       overrunMicros,
     )
     const [model, outcome] = [charge[7], charge[10]]
-    this.#spending.add({ id: Number(lastInsertRowid), accountId, keyId, model, outcome, at, amountMicros })
+    const id = Number(lastInsertRowid)
+    this.#spending.add({ id, accountId, keyId, model, outcome, at, amountMicros, overrunMicros })
+    const change = this.#changeOf(accountId, at)
+    change.balanceMicros -= amountMicros
+    change.debtMicros += overrunMicros
     if (overrunMicros > 0) this.#enterOverrun(charge)
     else if (amountMicros > 0) {
       this.#statements.chargeEntries.run(
@@ -61,27 +79,42 @@ export class SqliteEntries {
         amountMicros,
         at,
       )
-      this.#addBalance(accountId, -amountMicros)
     }
   }
 
-  /** One side of a transaction. */
-  enter(
-    exchangeId: string,
-    sequence: number,
-    kind: string,
-    accountId: string,
-    amountMicros: number,
-    at: number,
-    reason: string | null,
-  ): void {
-    this.#statements.entry.run(exchangeId, sequence, kind, accountId, amountMicros, at, reason)
-    if (!accountId.startsWith('house:')) this.#addBalance(accountId, amountMicros)
+  /**
+   * Money that comes in or goes out. Answers whether it was booked: the same once more changes nothing.
+   * @throws OperationRefusedError account_not_found, idempotency_conflict
+   */
+  move([kind, id, accountId, amountMicros, reason, at, source]: CreditOperation | DebitOperation): boolean {
+    const signedMicros = kind === 'credit' ? amountMicros : -amountMicros
+    const earlier = this.#statements.movement.get(id, kind)
+    if (earlier !== undefined) {
+      if (earlier.account_id === accountId && earlier.amount_micros === signedMicros) return false
+      throw new OperationRefusedError(
+        'idempotency_conflict',
+        `another ${kind} was booked under this idempotency key`,
+      )
+    }
+    this.requireCustomer(accountId)
+    const entry = [id, kind, accountId, signedMicros, at, reason, source]
+    this.#statements.movementEntries.run(...entry, id, -signedMicros, at, reason)
+    const change = this.#changeOf(accountId, at)
+    change.balanceMicros += signedMicros
+    change.paidMicros += paidOf(signedMicros, source)
+    return true
   }
 
-  /** Writes what the entries of a batch come to. */
+  /** @throws OperationRefusedError account_not_found */
+  requireCustomer(accountId: string): void {
+    if (this.#statements.accountKind.get(accountId) !== 'customer') {
+      throw new OperationRefusedError('account_not_found', `there is no account ${accountId}`)
+    }
+  }
+
+  /** Writes what the entries of a batch come to, and lets what they set free pay what is owed. */
   writeSums(): void {
-    for (const [accountId, change] of this.#balanceChanges) this.#statements.balance.run(change, accountId)
+    for (const [accountId, change] of this.#changes) this.#writeChange(accountId, change)
     for (const { keyId, day, spentMicros, lastAt } of this.#spending.byKey.values()) {
       this.#statements.spending.run(keyId, day, spentMicros, lastAt)
     }
@@ -94,7 +127,7 @@ export class SqliteEntries {
   }
 
   forgetSums(): void {
-    this.#balanceChanges.clear()
+    this.#changes.clear()
     this.#spending.clear()
   }
 
@@ -103,9 +136,10 @@ export class SqliteEntries {
     const [, exchangeId, sequence, accountId, , at] = charge
     const paid = charge[16]
     const rest = charge[17]
-    if (paid > 0) this.enter(exchangeId, sequence, 'charge', accountId, -paid, at, null)
-    this.enter(exchangeId, sequence, 'overrun', 'house:overrun', -rest, at, null)
-    this.enter(exchangeId, sequence, 'revenue', 'house:revenue', paid + rest, at, null)
+    const { entry } = this.#statements
+    if (paid > 0) entry.run(exchangeId, sequence, 'charge', accountId, -paid, at)
+    entry.run(exchangeId, sequence, 'overrun', 'house:overrun', -rest, at)
+    entry.run(exchangeId, sequence, 'revenue', 'house:revenue', paid + rest, at)
   }
 
   #endCharged(exchangeId: string, sequence: number, at: number): void {
@@ -114,8 +148,23 @@ export class SqliteEntries {
     }
   }
 
-  #addBalance(accountId: string, amountMicros: number): void {
-    this.#balanceChanges.set(accountId, (this.#balanceChanges.get(accountId) ?? 0) + amountMicros)
+  #changeOf(accountId: string, at: number): AccountChange {
+    let change = this.#changes.get(accountId)
+    if (change === undefined) {
+      change = { balanceMicros: 0, debtMicros: 0, paidMicros: 0, at }
+      this.#changes.set(accountId, change)
+    }
+    change.at = at
+    return change
+  }
+
+  #writeChange(accountId: string, { balanceMicros, debtMicros, paidMicros, at }: AccountChange): void {
+    const { balance, debt } = this.#statements
+    const isChanged = balanceMicros !== 0 || debtMicros !== 0 || paidMicros !== 0
+    const owed = isChanged
+      ? balance.get(balanceMicros, debtMicros, paidMicros, accountId)
+      : debt.get(accountId)
+    if (owed !== undefined && owed > 0) this.#debts.pay([accountId], at)
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Hold, HoldRequest, Micros } from '../ledger/ledger.ts'
+import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
+import type { HeldSums, Hold, HoldRequest, Micros } from '../ledger/ledger.ts'
 import { writtenWithin } from './write-queue.ts'
 import type { Batch, OperationOwner, Ticket } from './write-queue.ts'
 
@@ -28,26 +29,36 @@ export class SqliteHold implements Hold, OperationOwner {
   readonly sequence: number
   readonly accountId: string
   readonly keyId: string
-  readonly amountMicros: Micros
+  readonly budget?: NonNullable<HoldRequest['budget']>
+  likelyMicros: Micros
+  worstMicros: Micros
   /** By the steady clock. */
   readonly expiresAt: number
   readonly isKept = true
   state: HoldState = 'open'
   slot = -1
   failure: Error | undefined
-  /** What the account paid, once it is charged. */
-  paid: { readonly amountMicros: Micros; readonly at: number } | undefined
+  /** What it cost, once it is charged. */
+  charged: { readonly costMicros: Micros; readonly at: number } | undefined
   readonly #keeper: HoldKeeper
   #batch: Batch | undefined
 
-  constructor(request: HoldRequest, expiresAt: number, keeper: HoldKeeper) {
+  constructor(request: HoldRequest, worstMicros: Micros, expiresAt: number, keeper: HoldKeeper) {
     this.exchangeId = request.exchangeId
     this.sequence = request.sequence
     this.accountId = request.accountId
     this.keyId = request.keyId
-    this.amountMicros = request.amountMicros
+    this.likelyMicros = request.likelyMicros
+    // What counts of the two worst sums is decided with the account's risk.
+    this.worstMicros = worstMicros
+    if (request.budget !== undefined) this.budget = request.budget
     this.expiresAt = expiresAt
     this.#keeper = keeper
+  }
+
+  raise({ likelyMicros, worstMicros }: HeldSums): void {
+    this.likelyMicros += likelyMicros
+    this.worstMicros += worstMicros
   }
 
   /** Named by the ledger once the hold's operation is queued. */
@@ -82,4 +93,17 @@ export class SqliteHold implements Hold, OperationOwner {
     else if (this.state === 'charged') this.#keeper.undoCharge(this)
     else if (this.state === 'job') this.#keeper.dropJob(this)
   }
+}
+
+/** A hold of this ledger, in one of some states. */
+export function openHold(hold: Hold, states: readonly HoldState[] = ['open']): SqliteHold {
+  if (!(hold instanceof SqliteHold)) throw new TypeError('the hold is not of this ledger')
+  if (hold.state === 'failed' && hold.failure !== undefined) throw unavailable(hold.failure)
+  if (!states.includes(hold.state)) throw new HoldResolvedError(hold, hold.state)
+  return hold
+}
+
+/** As callers are told that nothing can be written. */
+export function unavailable(cause: Error): LedgerUnavailableError {
+  return new LedgerUnavailableError(cause.message, { cause })
 }

@@ -17,11 +17,11 @@ export class SqliteJobRows {
 
   /** Answers false for a job that is known already, and releases the hold. */
   open(job: OpenJobOperation): boolean {
-    const [, , , , exchangeId, sequence] = job
+    const [, , , , exchangeId, sequence, accountId] = job
     const deadlineAt = job[14]
     const at = job[15]
     if (this.#statements.job.run(job.slice(1)).changes === 0) {
-      this.#entries.resolve(exchangeId, sequence, 'released', at)
+      this.#entries.resolve(['release', exchangeId, sequence, accountId, 'released', at])
       return false
     }
     if (this.#statements.handOver.run(deadlineAt, exchangeId, sequence).changes !== 1) {
@@ -33,12 +33,12 @@ export class SqliteJobRows {
   /** @throws OperationRefusedError job_not_open, hold_not_open */
   end([, provider, kind, id, ending]: EndJobOperation): undefined {
     const [state, at] =
-      ending[0] === 'charge' ? (['charged', ending[5]] as const) : (['released', ending[4]] as const)
+      ending[0] === 'charge' ? (['charged', ending[5]] as const) : (['released', ending[5]] as const)
     if (this.#statements.endJob.run(state, at, provider, kind, id).changes !== 1) {
       throw new OperationRefusedError('job_not_open', `the ${kind} ${id} is not open`)
     }
     if (ending[0] === 'charge') this.#entries.charge(ending)
-    else this.#entries.resolve(ending[1], ending[2], ending[3], at)
+    else this.#entries.resolve(ending)
   }
 
   due(until: number, now: number, limit: number): readonly JobRow[] {

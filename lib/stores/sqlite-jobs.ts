@@ -47,16 +47,17 @@ export class SqliteJobs {
     this.#options = options
     this.#find = options.reader.prepare(selectJob)
     for (const hold of options.holds) {
-      const [provider, kind, id, exchangeId, sequence, accountId, keyId, amountMicros] = hold
+      const [provider, kind, id, exchangeId, sequence, accountId, keyId, likelyMicros, worstMicros] = hold
       this.#open.set(JSON.stringify([provider, kind, id]), {
         exchangeId,
         sequence,
         accountId,
         keyId,
-        amountMicros,
+        likelyMicros,
+        worstMicros,
       })
-      options.book.restoreHold(accountId, amountMicros)
-      options.spending.hold(keyId, amountMicros)
+      options.book.restoreHold(accountId, { likelyMicros, worstMicros })
+      options.spending.hold(keyId, { likelyMicros, worstMicros })
     }
   }
 
@@ -120,16 +121,16 @@ export class SqliteJobs {
     const { book, spending, queue, clock, isStrict, durable } = this.#options
     const { lines, costMicros, flags } = priceCharge(request)
     const at = clock.now()
-    const paid = book.settle(hold.accountId, hold.amountMicros, costMicros)
-    spending.unhold(hold.keyId, hold.amountMicros)
-    spending.spend(hold.keyId, paid.amountMicros, at)
+    const paid = book.settle(hold.accountId, hold, costMicros)
+    spending.unhold(hold.keyId, hold)
+    spending.spend(hold.keyId, costMicros, at)
     const result = { ...paid, flags: paidFlags(flags, paid.overrunMicros) }
     const ending = chargeOperation(hold, at, request, lines, result)
     const ticket = queue.add(['end-job', job.provider, job.kind, job.id, ending], {
       isKept: true,
       onRefused: () => {
-        book.credit(hold.accountId, paid.amountMicros)
-        spending.spend(hold.keyId, -paid.amountMicros, at)
+        book.undoCharge(hold.accountId, costMicros)
+        spending.spend(hold.keyId, -costMicros, at)
       },
     })
     if (isStrict) await durable(ticket)
@@ -148,7 +149,7 @@ export class SqliteJobs {
         job.provider,
         job.kind,
         job.id,
-        ['release', hold.exchangeId, hold.sequence, 'released', at],
+        ['release', hold.exchangeId, hold.sequence, hold.accountId, 'released', at],
       ],
       kept,
     )
@@ -173,7 +174,7 @@ export class SqliteJobs {
   }
 
   #giveBack(hold: JobsHold): void {
-    this.#options.book.unhold(hold.accountId, hold.amountMicros)
-    this.#options.spending.unhold(hold.keyId, hold.amountMicros)
+    this.#options.book.unhold(hold.accountId, hold)
+    this.#options.spending.unhold(hold.keyId, hold)
   }
 }

@@ -2,16 +2,18 @@ import type { Clock } from '../clock.ts'
 import type { Job, JobName, NewJob } from '../jobs/job.ts'
 import type { BalanceBook } from '../ledger/balance-book.ts'
 import type { KeySpending } from '../ledger/key-spending.ts'
-import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
+import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type {
   Balance,
   ChargeRequest,
   ChargeResult,
+  HeldSums,
   Hold,
   HoldRequest,
   Ledger,
   ProviderObject,
 } from '../ledger/ledger.ts'
+import { checkSums, countedWorst } from '../ledger/hold-sums.ts'
 import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
 import { canonicalPrice } from '../money/build-price.ts'
 import type { Price } from '../money/price.ts'
@@ -23,7 +25,7 @@ import type { ChargedRow } from './charged-usage.ts'
 import { objectRecord, selectObject } from './object-record.ts'
 import type { ObjectRow } from './object-record.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
-import { SqliteHold } from './sqlite-hold.ts'
+import { SqliteHold, openHold, unavailable } from './sqlite-hold.ts'
 import type { HoldKeeper, HoldState } from './sqlite-hold.ts'
 import { SqliteJobs } from './sqlite-jobs.ts'
 import type { JobHold } from './store-operation.ts'
@@ -36,6 +38,7 @@ import type { OperationOwner, Ticket, WriteQueue } from './write-queue.ts'
 const holdMs = 24 * 60 * 60 * 1000
 
 const kept: OperationOwner = { isKept: true }
+const nothing: HeldSums = { likelyMicros: 0, worstMicros: 0 }
 
 interface SqliteLedgerOptions {
   readonly queue: WriteQueue
@@ -85,39 +88,60 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   }
 
   placeHold(request: HoldRequest): Hold {
-    const { exchangeId, sequence, accountId, keyId, amountMicros } = request
-    if (!(Number.isSafeInteger(amountMicros) && amountMicros >= 0)) {
-      throw new RangeError(`a hold of ${amountMicros} micro-roubles cannot be placed`)
-    }
+    checkSums(request)
+    const { exchangeId, sequence, accountId, keyId, likelyMicros } = request
     if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
     if (this.#queue.isFull) throw new LedgerUnavailableError('too much waits to be written')
     const at = this.#options.clock.now()
-    if (request.budget !== undefined) this.#options.spending.check(keyId, request.budget, amountMicros, at)
-    this.#book.hold(accountId, amountMicros)
-    const hold = new SqliteHold(request, this.#options.steadyClock.now() + holdMs, this)
+    const { spending, steadyClock, owner } = this.#options
+    const riskMicros = this.#book.risk(accountId)
+    const worstMicros = countedWorst(request, riskMicros)
+    const hold = new SqliteHold(request, worstMicros, steadyClock.now() + holdMs, this)
+    if (request.budget !== undefined) spending.check(keyId, request.budget, hold, riskMicros, at)
+    this.#book.hold(accountId, hold)
     this.#openHolds.add(hold)
-    this.#options.spending.hold(keyId, amountMicros)
+    spending.hold(keyId, hold)
     hold.travelWith(
       this.#queue.add(
-        ['hold', exchangeId, sequence, accountId, keyId, amountMicros, this.#options.owner, at, at + holdMs],
+        ['hold', exchangeId, sequence, accountId, keyId, likelyMicros, worstMicros, owner, at, at + holdMs],
         hold,
       ),
     )
     return hold
   }
 
+  growHold(hold: Hold, totals: HeldSums): void {
+    checkSums(totals)
+    const open = openHold(hold)
+    const { exchangeId, sequence, accountId, keyId, budget } = open
+    let likelyMicros = Math.max(0, totals.likelyMicros - open.likelyMicros)
+    const worstMicros = Math.max(0, totals.worstMicros - open.worstMicros)
+    if (likelyMicros === 0 && worstMicros === 0) return
+    const { spending, clock } = this.#options
+    if (budget !== undefined) {
+      const riskMicros = this.#book.risk(accountId)
+      const more = { likelyMicros, worstMicros }
+      const roomMicros = spending.checkGrowth(keyId, budget, more, riskMicros, clock.now())
+      likelyMicros = Math.min(likelyMicros, roomMicros)
+    }
+    const raised = this.#book.grow(accountId, { likelyMicros, worstMicros })
+    open.raise(raised)
+    spending.hold(keyId, raised)
+    this.#queue.add(['grow', exchangeId, sequence, open.likelyMicros, open.worstMicros], kept)
+  }
+
   async charge(hold: Hold, request: ChargeRequest): Promise<ChargeResult> {
     const open = openHold(hold, ['open', 'expired'])
     const { lines, costMicros, flags } = priceCharge(request)
     // One that expired has given its money back; what was used is owed all the same.
-    const heldMicros = open.state === 'expired' ? 0 : open.amountMicros
+    const held = open.state === 'expired' ? nothing : open
     if (open.state === 'expired') open.state = 'charged'
     else this.#end(open, 'charged')
-    const { amountMicros, overrunMicros } = this.#book.settle(open.accountId, heldMicros, costMicros)
+    const { amountMicros, overrunMicros } = this.#book.settle(open.accountId, held, costMicros)
     const result = { amountMicros, overrunMicros, flags: paidFlags(flags, overrunMicros) }
     const at = this.#options.clock.now()
-    open.paid = { amountMicros, at }
-    this.#options.spending.spend(open.keyId, amountMicros, at)
+    open.charged = { costMicros, at }
+    this.#options.spending.spend(open.keyId, costMicros, at)
     this.#addPrices(request)
     const ticket = this.#queue.add(chargeOperation(open, at, request, lines, result), open)
     if (this.isStrict) await this.#durable(ticket)
@@ -213,14 +237,14 @@ export class SqliteLedger implements Ledger, HoldKeeper {
 
   dropHold(hold: SqliteHold): void {
     this.#end(hold, 'failed')
-    this.#book.unhold(hold.accountId, hold.amountMicros)
+    this.#book.unhold(hold.accountId, hold)
   }
 
   abandonHold(hold: SqliteHold): void {
     this.dropHold(hold)
     // The hold itself waits to be written, since a charge may follow it; so must its end.
     const at = this.#options.clock.now()
-    this.#queue.add(['release', hold.exchangeId, hold.sequence, 'released', at], kept)
+    this.#queue.add(['release', hold.exchangeId, hold.sequence, hold.accountId, 'released', at], kept)
   }
 
   dropJob(hold: SqliteHold): void {
@@ -230,9 +254,9 @@ export class SqliteLedger implements Ledger, HoldKeeper {
 
   undoCharge(hold: SqliteHold): void {
     hold.state = 'failed'
-    if (hold.paid === undefined) return
-    this.#book.credit(hold.accountId, hold.paid.amountMicros)
-    this.#options.spending.spend(hold.keyId, -hold.paid.amountMicros, hold.paid.at)
+    if (hold.charged === undefined) return
+    this.#book.undoCharge(hold.accountId, hold.charged.costMicros)
+    this.#options.spending.spend(hold.keyId, -hold.charged.costMicros, hold.charged.at)
   }
 
   /** Resolves when a kept operation is on the disk, also when that takes more than one attempt. */
@@ -244,15 +268,15 @@ export class SqliteLedger implements Ledger, HoldKeeper {
 
   #release(hold: SqliteHold, state: 'released' | 'expired'): void {
     this.#end(hold, state)
-    this.#book.unhold(hold.accountId, hold.amountMicros)
+    this.#book.unhold(hold.accountId, hold)
     const at = this.#options.clock.now()
-    this.#queue.add(['release', hold.exchangeId, hold.sequence, state, at], kept)
+    this.#queue.add(['release', hold.exchangeId, hold.sequence, hold.accountId, state, at], kept)
   }
 
   #end(hold: SqliteHold, state: HoldState): void {
     hold.state = state
     this.#openHolds.delete(hold)
-    this.#options.spending.unhold(hold.keyId, hold.amountMicros)
+    this.#options.spending.unhold(hold.keyId, hold)
   }
 
   #addPrices({ lines }: ChargeRequest): void {
@@ -264,15 +288,4 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     const at = this.#options.clock.now()
     return this.#queue.add(['price', price.hash, price.model, canonicalPrice(price), at], owner)
   }
-}
-
-function openHold(hold: Hold, states: readonly HoldState[] = ['open']): SqliteHold {
-  if (!(hold instanceof SqliteHold)) throw new TypeError('the hold is not of this ledger')
-  if (hold.state === 'failed' && hold.failure !== undefined) throw unavailable(hold.failure)
-  if (!states.includes(hold.state)) throw new HoldResolvedError(hold, hold.state)
-  return hold
-}
-
-function unavailable(cause: Error): LedgerUnavailableError {
-  return new LedgerUnavailableError(cause.message, { cause })
 }

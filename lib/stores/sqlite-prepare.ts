@@ -1,6 +1,7 @@
 import { closeSync, openSync, statSync } from 'node:fs'
 import { openForWriting, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
+import { SqliteDebts } from './sqlite-debts.ts'
 import { applicationId, migrations } from './sqlite-schema.ts'
 import { StoreError, cannotOpen } from './store-error.ts'
 import type { JobHold, ReleasedHold, StoreSnapshot, WriterOptions } from './store-operation.ts'
@@ -56,7 +57,7 @@ export function migrate(database: SqliteDatabase, steps: readonly string[] = mig
 function recover(database: SqliteDatabase, now: number): ReleasedHold[] {
   const open = database.prepare<[], ReleasedHold>(
     `SELECT exchange_id AS exchangeId, sequence, account_id AS accountId, key_id AS keyId,
-       amount_micros AS amountMicros, created_at AS createdAt
+       amount_micros AS likelyMicros, created_at AS createdAt
      FROM holds WHERE state = 'open' AND owner <> 'jobs' ORDER BY created_at, exchange_id, sequence`,
   )
   const release = database.prepare<[number]>(
@@ -68,7 +69,10 @@ function recover(database: SqliteDatabase, now: number): ReleasedHold[] {
   )
   return database.transaction(() => {
     const holds = open.all()
-    if (holds.length > 0) release.run(now)
+    if (holds.length > 0) {
+      release.run(now)
+      new SqliteDebts(database).payAll(now)
+    }
     takeBack.run(now, now)
     return holds
   })()
@@ -82,7 +86,9 @@ function snapshot(
   return {
     isNew,
     balances: database
-      .prepare<[], [string, number]>(`SELECT id, balance_micros FROM accounts WHERE kind = 'customer'`)
+      .prepare<[], [string, number, number]>(
+        `SELECT id, balance_micros - debt_micros, paid_micros FROM accounts WHERE kind = 'customer'`,
+      )
       .raw()
       .all(),
     spending: database
@@ -96,7 +102,8 @@ function snapshot(
     releasedHolds,
     jobHolds: database
       .prepare<[], JobHold>(
-        `SELECT provider, kind, id, jobs.exchange_id, jobs.sequence, jobs.account_id, jobs.key_id, amount_micros
+        `SELECT provider, kind, id, jobs.exchange_id, jobs.sequence, jobs.account_id, jobs.key_id, amount_micros,
+           worst_micros
          FROM jobs JOIN holds ON holds.exchange_id = jobs.exchange_id AND holds.sequence = jobs.sequence
          WHERE jobs.state = 'open'`,
       )

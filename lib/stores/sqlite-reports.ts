@@ -1,6 +1,8 @@
 import { resolve } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { Reports } from '../ledger/reports.ts'
+import { noRisk } from '../ledger/risk.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import { SqliteQueries } from './sqlite-queries.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { StoreReports } from './store-reports.ts'
@@ -18,14 +20,14 @@ async function verifyFile(queries: StoreQueries): Promise<readonly string[]> {
 }
 
 /** Reads a SQLite store by queries on whichever thread; closing it closes them. */
-export function sqliteReports(queries: StoreQueries, clock: Clock): Reports {
-  return new StoreReports(queries, { clock, verifyMore: verifyFile })
+export function sqliteReports(queries: StoreQueries, clock: Clock, riskRule: () => RiskRule): Reports {
+  return new StoreReports(queries, { clock, riskRule, verifyMore: verifyFile })
 }
 
 /**
  * Opens a SQLite store for reading on the calling thread, beside a running server or without one.
  * @throws StoreError when it is missing, damaged or of a newer program
  */
-export function openSqliteReports(file: string, clock: Clock): Reports {
-  return sqliteReports(new SqliteQueries(resolve(file)), clock)
+export function openSqliteReports(file: string, clock: Clock, riskRule = () => noRisk): Reports {
+  return sqliteReports(new SqliteQueries(resolve(file)), clock, riskRule)
 }

@@ -1,3 +1,4 @@
+import { sqliteDebts } from './debt-schema.ts'
 import { movementIndex } from './records/ledger-tables.ts'
 import { sqliteDocuments } from './records/document-tables.ts'
 import { sqlitePayments } from './records/payment-tables.ts'
@@ -200,4 +201,5 @@ export const migrations: readonly string[] = [
   movementIndex,
   sqliteDocuments,
   sqliteStartingCredits,
+  sqliteDebts,
 ]

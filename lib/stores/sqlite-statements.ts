@@ -15,15 +15,22 @@ export function prepareStatements(database: SqliteDatabase) {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     entry: database.prepare(
-      `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
+       VALUES (?, ?, ?, ?, ?, ?)`,
     ),
     /** What nearly every charge enters, in one statement: from the account to sales. */
     chargeEntries: database.prepare(
       `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
        VALUES (?, ?, 'charge', ?, ?, ?), (?, ?, 'revenue', 'house:revenue', ?, ?)`,
     ),
-    balance: database.prepare('UPDATE accounts SET balance_micros = balance_micros + ? WHERE id = ?'),
+    /** Answers what the account owes then. */
+    balance: database
+      .prepare<[number, number, number, string], number>(
+        `UPDATE accounts SET balance_micros = balance_micros + ?, debt_micros = debt_micros + ?,
+           paid_micros = paid_micros + ? WHERE id = ? RETURNING debt_micros`,
+      )
+      .pluck(),
+    debt: database.prepare<[string], number>('SELECT debt_micros FROM accounts WHERE id = ?').pluck(),
     spending: database.prepare(
       `INSERT INTO key_spending (key_id, day, spent_micros, last_at) VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET spent_micros = spent_micros + excluded.spent_micros,
@@ -54,20 +61,34 @@ export function prepareStatements(database: SqliteDatabase) {
     membership: database.prepare(
       `INSERT INTO memberships (user_id, account_id, role, created_at) VALUES (?, ?, 'owner', ?)`,
     ),
-    credit: database.prepare<[string], { account_id: string; amount_micros: number; reason: string }>(
-      `SELECT account_id, amount_micros, reason FROM entries
-       WHERE exchange_id = ? AND sequence = 0 AND kind = 'credit'`,
-    ),
+    ...prepareMovementStatements(database),
     ...prepareHoldStatements(database),
     ...prepareKeyStatements(database),
+  }
+}
+
+function prepareMovementStatements(database: SqliteDatabase) {
+  return {
+    movement: database.prepare<[string, string], { account_id: string; amount_micros: number }>(
+      'SELECT account_id, amount_micros FROM entries WHERE exchange_id = ? AND sequence = 0 AND kind = ?',
+    ),
+    movementEntries: database.prepare(
+      `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason, source)
+       VALUES (?, 0, ?, ?, ?, ?, ?, ?), (?, 0, 'cash', 'house:cash', ?, ?, ?, NULL)`,
+    ),
   }
 }
 
 function prepareHoldStatements(database: SqliteDatabase) {
   return {
     hold: database.prepare(
-      `INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, owner, created_at, expires_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, worst_micros, owner,
+         created_at, expires_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    grow: database.prepare(
+      `UPDATE holds SET amount_micros = ?, worst_micros = ?
+       WHERE exchange_id = ? AND sequence = ? AND state = 'open'`,
     ),
     resolve: database.prepare(
       `UPDATE holds SET state = ?, resolved_at = ? WHERE exchange_id = ? AND sequence = ? AND state = 'open'`,

@@ -8,6 +8,8 @@ import type { Clock } from '../clock.ts'
 import { BalanceBook } from '../ledger/balance-book.ts'
 import { KeySpending } from '../ledger/key-spending.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import { noRisk } from '../ledger/risk.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import type { Log } from '../log.ts'
 import { SqliteAccounts } from './sqlite-accounts.ts'
 import { openForReading } from './sqlite-database.ts'
@@ -37,6 +39,8 @@ export interface SqliteStoreOptions {
   readonly onLost?: (error: Error) => void
   /** From this many writes waiting on, new holds are refused. */
   readonly waitingMax?: number
+  /** How far worst cases may go beyond an account's money, as it is now; not at all unless said. */
+  readonly riskRule?: () => RiskRule
   readonly log?: Pick<Log, 'info' | 'error'>
 }
 
@@ -78,9 +82,10 @@ function connect(worker: Worker, queue: WriteQueue): Promise<void> {
 }
 
 /** Keys are read here, one by one: a million of them, sent by the writer in one message, took a gigabyte. */
-function loadMemory(file: string, snapshot: StoreSnapshot) {
-  const book = new BalanceBook()
-  for (const [accountId, balanceMicros] of snapshot.balances) book.add(accountId, balanceMicros)
+function loadMemory(file: string, snapshot: StoreSnapshot, riskRule: () => RiskRule) {
+  const book = new BalanceBook(riskRule)
+  for (const [accountId, netMicros, paidMicros] of snapshot.balances)
+    book.add(accountId, netMicros, paidMicros)
   const keys = new MemoryKeyDirectory()
   const spending = new KeySpending()
   for (const [digest, key] of readSqliteKeys(file)) {
@@ -140,8 +145,8 @@ function assembleStore(
   worker: Worker,
   snapshot: StoreSnapshot,
 ): Store {
-  const { file, durability, clock, log, patienceMs = patienceMsDefault } = options
-  const { book, keys, spending } = loadMemory(file, snapshot)
+  const { file, durability, clock, log, patienceMs = patienceMsDefault, riskRule = () => noRisk } = options
+  const { book, keys, spending } = loadMemory(file, snapshot, riskRule)
   let closing: Promise<void> | undefined
   const queue = new WriteQueue({
     send: (operations: readonly StoreOperation[]) => worker.postMessage(operations),
@@ -185,10 +190,10 @@ function assembleStore(
   }
   return {
     ledger,
-    accounts: new SqliteAccounts({ queue, book, spending, keys, clock }),
+    accounts: new SqliteAccounts({ queries, queue, book, spending, keys, clock }),
     keys,
     ...sqliteUsers({ queries, queue, clock, onAccount: accountId => book.add(accountId, 0) }),
-    reports: sqliteReports(queries, clock),
+    reports: sqliteReports(queries, clock, riskRule),
     async records() {
       const { sqliteRecords } = await import('./records/sqlite-records.ts')
       return sqliteRecords({ queries, queue, book })

@@ -1,3 +1,4 @@
+import type { CreditSource } from '../ledger/ledger.ts'
 import type { SqlStatement } from './user-tables.ts'
 
 /**
@@ -6,12 +7,14 @@ import type { SqlStatement } from './user-tables.ts'
  */
 export type StoreOperation =
   | HoldOperation
+  | GrowOperation
   | ChargeOperation
   | ReleaseOperation
   | PriceOperation
   | ObjectOperation
   | AccountOperation
   | CreditOperation
+  | DebitOperation
   | KeyOperation
   | RevokeOperation
   | OpenJobOperation
@@ -28,10 +31,20 @@ export type HoldOperation = readonly [
   sequence: number,
   accountId: string,
   keyId: string,
-  amountMicros: number,
+  likelyMicros: number,
+  worstMicros: number,
   owner: string,
   at: number,
   expiresAt: number,
+]
+
+/** What an open hold comes to from now on, as a tuple. */
+type GrowOperation = readonly [
+  kind: 'grow',
+  exchangeId: string,
+  sequence: number,
+  likelyMicros: number,
+  worstMicros: number,
 ]
 
 /** A charge with the end of its hold, as a tuple. */
@@ -61,6 +74,7 @@ export type ReleaseOperation = readonly [
   kind: 'release',
   exchangeId: string,
   sequence: number,
+  accountId: string,
   state: 'released' | 'expired',
   at: number,
 ]
@@ -129,7 +143,7 @@ export type AccountOperation = readonly [
   at: number,
 ]
 
-/** Money for an account, as a tuple. */
+/** Money for an account, as a tuple; answers whether it was booked just now, and not before. */
 export type CreditOperation = readonly [
   kind: 'credit',
   id: string,
@@ -137,6 +151,18 @@ export type CreditOperation = readonly [
   amountMicros: number,
   reason: string,
   at: number,
+  source: CreditSource,
+]
+
+/** Money that an account gives back, as a tuple; answers as a credit. That it is there was decided before. */
+export type DebitOperation = readonly [
+  kind: 'debit',
+  id: string,
+  accountId: string,
+  amountMicros: number,
+  reason: string,
+  at: number,
+  source: CreditSource,
 ]
 
 /** A new key, as a tuple. */
@@ -165,6 +191,7 @@ type StatementsOperation = readonly [kind: 'statements', statements: readonly Sq
 export type TransactionStep =
   | readonly [kind: 'write', sql: string, values: readonly (string | number | null)[], rows: number | null]
   | CreditOperation
+  | DebitOperation
 
 /** Steps that are written together or not at all. */
 type TransactionOperation = readonly [kind: 'transaction', steps: readonly TransactionStep[]]
@@ -189,7 +216,7 @@ export interface ReleasedHold {
   readonly sequence: number
   readonly accountId: string
   readonly keyId: string
-  readonly amountMicros: number
+  readonly likelyMicros: number
   readonly createdAt: number
 }
 
@@ -218,14 +245,16 @@ export type JobHold = readonly [
   sequence: number,
   accountId: string,
   keyId: string,
-  amountMicros: number,
+  likelyMicros: number,
+  worstMicros: number,
 ]
 
 /** What a writer knows when it begins, for the memory of the thread that decides. */
 export interface StoreSnapshot {
   /** Whether the store was made just now. */
   readonly isNew: boolean
-  readonly balances: readonly (readonly [accountId: string, balanceMicros: number])[]
+  /** Net of what is owed. */
+  readonly balances: readonly (readonly [accountId: string, netMicros: number, paidMicros: number])[]
   readonly spending: readonly (readonly [keyId: string, day: number, spentMicros: number])[]
   readonly priceHashes: readonly string[]
   readonly releasedHolds: readonly ReleasedHold[]

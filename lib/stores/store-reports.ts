@@ -2,6 +2,7 @@ import type { KeyRecord } from '../accounts/accounts.ts'
 import type { Clock } from '../clock.ts'
 import { budgetDays, keyBudget } from '../ledger/key-spending.ts'
 import type { KeyBudget } from '../ledger/key-spending.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import type {
   ChargeRecord,
   ChargeSearch,
@@ -10,7 +11,7 @@ import type {
   ExchangeCharges,
 } from '../ledger/charge-records.ts'
 import { unremarkableFlags } from '../ledger/charge-flags.ts'
-import type { Balance } from '../ledger/ledger.ts'
+import type { Balance, HeldSums } from '../ledger/ledger.ts'
 import type {
   AccountReport,
   ChargeReport,
@@ -36,13 +37,18 @@ import { verifyLedger } from './verify-ledger.ts'
 /** Charges are read this many at a time, so that nothing else waits long for the thread. */
 const pageRows = 500
 
-const selectAccounts = `SELECT id, name, email, created_at, balance_micros,
-  (SELECT CAST(coalesce(sum(amount_micros), 0) AS BIGINT) FROM holds
-   WHERE state = 'open' AND account_id = accounts.id) AS held_micros
+/** Of the open holds, as both stores have them. */
+const sumOf = (column: string): string =>
+  `(SELECT CAST(coalesce(sum(holds.${column}), 0) AS BIGINT) FROM holds
+    WHERE state = 'open' AND account_id = accounts.id)`
+
+const selectAccounts = `SELECT id, name, email, created_at, balance_micros, debt_micros, paid_micros,
+  ${sumOf('amount_micros')} AS held_sum, ${sumOf('worst_micros')} AS worst_sum
   FROM accounts WHERE kind = 'customer'`
 
 interface ReportsOptions {
   readonly clock: Clock
+  readonly riskRule: () => RiskRule
   /** What only one kind of store can have wrong, as sentences. */
   readonly verifyMore?: (queries: StoreQueries) => Promise<readonly string[]>
 }
@@ -60,8 +66,8 @@ export class StoreReports implements Reports {
   async balance(accountId: string): Promise<Balance | undefined> {
     const found = await this.account(accountId)
     if (found === undefined) return undefined
-    const { balanceMicros, heldMicros, availableMicros } = found
-    return { balanceMicros, heldMicros, availableMicros }
+    const { id: _id, name: _name, email: _email, createdAt: _createdAt, ...balance } = found
+    return balance
   }
 
   async *charges(
@@ -88,12 +94,13 @@ export class StoreReports implements Reports {
 
   async accounts(): Promise<readonly AccountReport[]> {
     const rows = await this.#queries.all<AccountRow>(`${selectAccounts} ORDER BY created_at, id`)
-    return rows.map(accountReport)
+    const rule = this.#options.riskRule()
+    return rows.map(row => accountReport(row, rule))
   }
 
   async account(id: string): Promise<AccountReport | undefined> {
     const [row] = await this.#queries.all<AccountRow>(`${selectAccounts} AND id = ?`, [id])
-    return row === undefined ? undefined : accountReport(row)
+    return row === undefined ? undefined : accountReport(row, this.#options.riskRule())
   }
 
   async keys(accountId?: string): Promise<readonly KeyRecord[]> {
@@ -109,15 +116,17 @@ export class StoreReports implements Reports {
     if (budgetMicros === undefined) return undefined
     const now = this.#options.clock.now()
     const { from, until } = budgetDays(budgetPeriod, now)
-    const [sums] = await this.#queries.all<{ readonly spent: number; readonly held: number }>(
+    const [sums] = await this.#queries.all<{ readonly spent: number } & HeldSums>(
       `SELECT
          (SELECT CAST(coalesce(sum(spent_micros), 0) AS BIGINT) FROM key_spending
           WHERE key_id = ? AND day >= ? AND day < ?) AS spent,
-         (SELECT CAST(coalesce(sum(amount_micros), 0) AS BIGINT) FROM holds
-          WHERE state = 'open' AND account_id = ? AND key_id = ?) AS held`,
+         CAST(coalesce(sum(amount_micros), 0) AS BIGINT) AS "likelyMicros",
+         CAST(coalesce(sum(worst_micros), 0) AS BIGINT) AS "worstMicros"
+       FROM holds WHERE state = 'open' AND account_id = ? AND key_id = ?`,
       [id, Math.max(from, 0), Math.min(until, 2 ** 31 - 1), accountId, id],
     )
-    return keyBudget({ budgetMicros, period: budgetPeriod }, sums?.spent ?? 0, sums?.held ?? 0, now)
+    const { spent, ...held } = sums ?? { spent: 0, likelyMicros: 0, worstMicros: 0 }
+    return keyBudget({ budgetMicros, period: budgetPeriod }, spent, held, now)
   }
 
   async key(accountId: string, keyId: string): Promise<KeyRecord | undefined> {

@@ -10,7 +10,7 @@ interface ReleasedHold {
   readonly exchangeId: string
   readonly sequence: number
   readonly accountId: string
-  readonly amountMicros: number
+  readonly likelyMicros: number
 }
 
 /** Everything a gateway keeps, opened for writing: on SQLite by its one writer, on PostgreSQL by any node. */

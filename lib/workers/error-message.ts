@@ -2,6 +2,7 @@ import { AccountError } from '../accounts/accounts.ts'
 import { GatewayError } from '../errors.ts'
 import type { ErrorRow, GatewayErrorOptions } from '../errors.ts'
 import type { KeyBudget } from '../ledger/key-spending.ts'
+import type { Balance } from '../ledger/ledger.ts'
 import {
   BalanceInsufficientError,
   HoldResolvedError,
@@ -11,8 +12,8 @@ import {
 
 /** An error on its way to another process: its kind, and what its kind is made of. */
 export type ErrorMessage =
-  | readonly ['balance', number, number]
-  | readonly ['budget', number, KeyBudget]
+  | readonly ['balance', number, number, Balance]
+  | readonly ['budget', number, number, KeyBudget, number]
   | readonly ['resolved', { readonly exchangeId: string; readonly sequence: number }, string]
   | readonly ['unavailable', string]
   | readonly ['account', string, string]
@@ -28,8 +29,9 @@ export type ErrorMessage =
 /** Takes an error apart; what callers act by is kept, where it was thrown is not. */
 export function errorMessage(error: unknown): ErrorMessage {
   if (error instanceof BalanceInsufficientError)
-    return ['balance', error.requiredMicros, error.availableMicros]
-  if (error instanceof KeyBudgetExceededError) return ['budget', error.requiredMicros, error.budget]
+    return ['balance', error.likelyMicros, error.worstMicros, error.balance]
+  if (error instanceof KeyBudgetExceededError)
+    return ['budget', error.likelyMicros, error.worstMicros, error.budget, error.riskMicros]
   if (error instanceof HoldResolvedError) return ['resolved', error.hold, error.state]
   if (error instanceof LedgerUnavailableError) return ['unavailable', error.message]
   if (error instanceof AccountError) return ['account', error.code, error.message]
@@ -54,9 +56,9 @@ export function errorMessage(error: unknown): ErrorMessage {
 export function errorOf(message: ErrorMessage): Error {
   switch (message[0]) {
     case 'balance':
-      return new BalanceInsufficientError(message[1], message[2])
+      return new BalanceInsufficientError(message[1], message[2], message[3])
     case 'budget':
-      return new KeyBudgetExceededError(message[1], message[2])
+      return new KeyBudgetExceededError(message[1], message[2], message[3], message[4])
     case 'resolved':
       return new HoldResolvedError(message[1], message[2])
     case 'unavailable':

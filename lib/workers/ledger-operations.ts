@@ -1,5 +1,13 @@
 import type { Job, JobName, NewJob } from '../jobs/job.ts'
-import type { Balance, ChargeRequest, ChargeResult, HoldRequest, ProviderObject } from '../ledger/ledger.ts'
+import type {
+  Balance,
+  ChargeRequest,
+  ChargeResult,
+  HeldSums,
+  HoldRequest,
+  Micros,
+  ProviderObject,
+} from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
 import type { Meters, ObjectKind, UsageLine } from '../money/usage.ts'
 import type { ErrorMessage } from './error-message.ts'
@@ -9,10 +17,18 @@ export interface SentCharge extends Omit<ChargeRequest, 'lines'> {
   readonly lines: readonly { readonly usage: UsageLine; readonly priceHash: string }[]
 }
 
+/** What became of a hold that was placed; its worst cost is the one that counts. */
+export interface PlacedHold {
+  readonly worstMicros: Micros
+  readonly isDurable: boolean
+}
+
 /** What a worker asks of the process that has the ledger. Holds are named by numbers of the worker's own. */
 export type LedgerOperations = {
-  /** Answers whether it is durable already; if not, `holdDurable` or `holdFailed` follows. */
-  placeHold(holdId: number, request: HoldRequest): Promise<boolean>
+  /** What of it is not durable yet is followed by `holdDurable` or `holdFailed`. */
+  placeHold(holdId: number, request: HoldRequest): Promise<PlacedHold>
+  /** Answers the hold's totals from now on. */
+  growHold(holdId: number, totals: HeldSums): Promise<HeldSums>
   charge(holdId: number, charge: SentCharge): Promise<ChargeResult>
   release(holdId: number): Promise<void>
   openJob(holdId: number, job: NewJob): Promise<boolean>

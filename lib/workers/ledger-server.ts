@@ -1,8 +1,8 @@
 import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
-import type { ChargeRequest, Hold, HoldRequest, Ledger } from '../ledger/ledger.ts'
+import type { ChargeRequest, HeldSums, Hold, HoldRequest, Ledger } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
 import { errorMessage } from './error-message.ts'
-import type { HoldNews, LedgerOperations, SentCharge } from './ledger-operations.ts'
+import type { HoldNews, LedgerOperations, PlacedHold, SentCharge } from './ledger-operations.ts'
 
 /** Tells the worker of its holds. */
 type TellNews = <Name extends keyof HoldNews>(name: Name, ...values: Parameters<HoldNews[Name]>) => void
@@ -22,6 +22,7 @@ export class LedgerServer {
 
   readonly operations: LedgerOperations = {
     placeHold: (id, request) => this.#placeHold(id, request),
+    growHold: (id, totals) => this.#growHold(id, totals),
     charge: (id, charge) => this.#resolve(id, hold => this.#ledger.charge(hold, this.#withPrices(charge))),
     release: id => this.#resolve(id, hold => this.#ledger.release(hold)),
     openJob: (id, job) => this.#resolve(id, hold => this.#ledger.openJob(hold, job)),
@@ -51,14 +52,15 @@ export class LedgerServer {
     return holds.filter((_, index) => isReleased[index])
   }
 
-  async #placeHold(id: number, request: HoldRequest): Promise<boolean> {
+  async #placeHold(id: number, request: HoldRequest): Promise<PlacedHold> {
     const hold = await this.#ledger.placeHold(request)
     if (this.#isClosed) {
       await this.#giveBack(hold)
-      return false
+      return { worstMicros: 0, isDurable: false }
     }
+    const { worstMicros } = hold
     this.#holds.set(id, hold)
-    if (hold.isDurable) return true
+    if (hold.isDurable) return { worstMicros, isDurable: true }
     hold.durable.then(
       () => this.#tell('holdDurable', id),
       (error: unknown) => {
@@ -67,7 +69,14 @@ export class LedgerServer {
         this.#tell('holdFailed', id, errorMessage(error))
       },
     )
-    return false
+    return { worstMicros, isDurable: false }
+  }
+
+  async #growHold(id: number, totals: HeldSums): Promise<HeldSums> {
+    const hold = this.#holds.get(id)
+    if (hold === undefined) throw new LedgerUnavailableError(`the hold ${id} of this worker is not known`)
+    await this.#ledger.growHold(hold, totals)
+    return { likelyMicros: hold.likelyMicros, worstMicros: hold.worstMicros }
   }
 
   async #resolve<T>(id: number, resolve: (hold: Hold) => Promise<T>): Promise<T> {

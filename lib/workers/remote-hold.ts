@@ -1,5 +1,5 @@
 import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
-import type { Hold, HoldRequest, Micros } from '../ledger/ledger.ts'
+import type { HeldSums, Hold, HoldRequest, Micros } from '../ledger/ledger.ts'
 
 const done = Promise.resolve()
 
@@ -11,7 +11,8 @@ export class RemoteHold implements Hold {
   readonly sequence: number
   readonly accountId: string
   readonly keyId: string
-  readonly amountMicros: Micros
+  likelyMicros: Micros
+  worstMicros: Micros
   state: 'open' | 'charged' | 'released' | 'job' = 'open'
   #isDurable = false
   #failure: Error | undefined
@@ -23,7 +24,8 @@ export class RemoteHold implements Hold {
     this.sequence = request.sequence
     this.accountId = request.accountId
     this.keyId = request.keyId
-    this.amountMicros = request.amountMicros
+    this.likelyMicros = request.likelyMicros
+    this.worstMicros = request.worstMicros
   }
 
   get isDurable(): boolean {
@@ -39,6 +41,12 @@ export class RemoteHold implements Hold {
     if (this.#isDurable) return done
     this.#waiting ??= Promise.withResolvers<void>()
     return this.#waiting.promise
+  }
+
+  /** Answers may come in another order than they were asked for in; no total ever falls. */
+  raise({ likelyMicros, worstMicros }: HeldSums): void {
+    this.likelyMicros = Math.max(this.likelyMicros, likelyMicros)
+    this.worstMicros = Math.max(this.worstMicros, worstMicros)
   }
 
   becomeDurable(): void {

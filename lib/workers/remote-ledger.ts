@@ -4,6 +4,7 @@ import type {
   Balance,
   ChargeRequest,
   ChargeResult,
+  HeldSums,
   Hold,
   HoldRequest,
   Ledger,
@@ -39,12 +40,20 @@ export class RemoteLedger implements Ledger {
     // News of it may be heard together with the answer, before whoever waits for that goes on.
     this.#unwritten.set(hold.id, hold)
     try {
-      if (await this.#peer.ask('placeHold', hold.id, request)) this.news.holdDurable(hold.id)
+      const { worstMicros, isDurable } = await this.#peer.ask('placeHold', hold.id, request)
+      hold.worstMicros = worstMicros
+      if (isDurable) this.news.holdDurable(hold.id)
     } catch (error) {
       this.#unwritten.delete(hold.id)
       throw error
     }
     return hold
+  }
+
+  async growHold(hold: Hold, totals: HeldSums): Promise<void> {
+    const open = ours(hold)
+    open.checkOpen()
+    open.raise(await this.#peer.ask('growHold', open.id, totals))
   }
 
   async charge(hold: Hold, charge: ChargeRequest): Promise<ChargeResult> {

@@ -12,6 +12,8 @@ import type { PluginRegistry } from '../plugin-context.ts'
 import { lendRateLimits } from '../rate-limits/shared-rate-limits.ts'
 import { openServedReports, openStore } from '../stores/open-store.ts'
 import { processChannel } from './channel.ts'
+import { noRisk } from '../ledger/risk.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import { configOf } from './config-message.ts'
 import { Peer } from './peer.ts'
 import { RemoteLedger } from './remote-ledger.ts'
@@ -48,6 +50,7 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
   let running: RunningWorker | undefined
   let prepared: { readonly config: Config; commit(): void; abandon(): Promise<void> } | undefined
   let ended: Promise<void> | undefined
+  let risk = noRisk
   const started = (): RunningWorker => {
     if (running === undefined) throw new Error('the worker was not started')
     return running
@@ -66,7 +69,10 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
     putKey: (digest, key) => keys.put(digest, key),
     revokeKey: (id, at) => keys.revoke(id, at),
     async start(worker, message) {
-      running = await startWorker(worker, configOf(message), { plugins, exit, peer, ledger, keys })
+      const config = configOf(message)
+      ;({ risk } = config)
+      const parts = { plugins, exit, peer, ledger, keys, riskRule: () => risk }
+      running = await startWorker(worker, config, parts)
       watchFailures(running, exit)
     },
     listen: () => started().front.listen(),
@@ -76,7 +82,10 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
     },
     takeConfig() {
       prepared?.commit()
-      if (prepared !== undefined) started().log.level = prepared.config.log.level
+      if (prepared !== undefined) {
+        started().log.level = prepared.config.log.level
+        ;({ risk } = prepared.config)
+      }
       prepared = undefined
     },
     async dropConfig() {
@@ -99,6 +108,7 @@ interface WorkerParts extends WorkerProgram {
   readonly peer: Peer<PrimaryOperations, WorkerOperations>
   readonly ledger: RemoteLedger
   readonly keys: MemoryKeyDirectory
+  readonly riskRule: () => RiskRule
 }
 
 async function startWorker(worker: number, config: Config, parts: WorkerParts): Promise<RunningWorker> {
@@ -129,19 +139,19 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
 async function openWorkerStore(
   config: Config,
   log: OwnedLog,
-  { exit, peer, ledger, keys }: WorkerParts,
+  { exit, peer, ledger, keys, riskRule }: WorkerParts,
 ): Promise<WorkerStore> {
   if (config.store.kind === 'postgres') {
     const onLost = (error: Error): void => {
       log.fatal({ error }, 'nothing can be charged any more')
       exit(1)
     }
-    return await openStore(config, { clock: systemClock, log, onLost })
+    return await openStore(config, { clock: systemClock, log, onLost, riskRule })
   }
   const { readSqliteKeys } = await import('../stores/sqlite-keys.ts')
   // Changes from now on are told, and those before stand in the file.
   for (const [digest, key] of readSqliteKeys(config.store.file)) keys.put(digest, key)
-  const reports = await openServedReports(config.store, systemClock)
+  const reports = await openServedReports(config.store, systemClock, riskRule)
   return { ledger, keys, reports, writesWaiting: () => peer.waiting, close: () => reports.close() }
 }
 

@@ -33,6 +33,10 @@ export class SharedAccounts implements Accounts {
     return this.#accounts.credit(credit)
   }
 
+  debit(debit: Parameters<Accounts['debit']>[0]): ReturnType<Accounts['debit']> {
+    return this.#accounts.debit(debit)
+  }
+
   async createKey(newKey: NewKey): Promise<{ id: string; key: string }> {
     const made = await this.#accounts.createKey(newKey)
     const digest = keyDigest(made.key)

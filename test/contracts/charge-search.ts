@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { budgetDay } from '../../lib/ledger/key-spending.ts'
 import { newId } from '../../lib/new-id.ts'
-import { accountWith, chargeOf, roubles } from './store-under-test.ts'
+import { accountWith, bothSums, chargeOf, roubles } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 /** How the charges of an account are looked for. */
@@ -20,7 +20,7 @@ export async function chargeSearchContract(t: Test, open: OpenStore): Promise<vo
         sequence: 0,
         accountId,
         keyId,
-        amountMicros: roubles(index),
+        ...bothSums(roubles(index)),
       })
       const outcome = index === 3 ? 'aborted' : 'completed'
       await store.ledger.charge(hold, chargeOf({ input: index }, { model: index < 5 ? 'a' : 'b', outcome }))
@@ -67,13 +67,12 @@ export async function chargeSearchContract(t: Test, open: OpenStore): Promise<vo
       const account = await accountWith(store, 100)
       const exchangeId = newId()
       for (const sequence of [0, 1, 2]) {
-        const amountMicros = roubles(1)
         const hold = await store.ledger.placeHold({
           exchangeId,
           sequence,
           accountId: account,
           keyId: 'key',
-          amountMicros,
+          ...bothSums(roubles(1)),
         })
         const charge = chargeOf({ input: sequence + 1 })
         await store.ledger.recordPrices(charge.lines.map(line => line.price))

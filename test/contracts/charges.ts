@@ -12,7 +12,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
       chargeOf({ input: 2, output: 1 }),
     )
     t.strictSame(result, { amountMicros: roubles(12), overrunMicros: 0, flags: [] })
-    t.strictSame(await store.ledger.balance(account), {
+    t.match(await store.ledger.balance(account), {
       balanceMicros: roubles(88),
       heldMicros: 0,
       availableMicros: roubles(88),
@@ -21,7 +21,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
     t.strictSame(await store.verify(), [])
   })
 
-  await t.test('a charge beyond its hold takes what is free, and the house pays the rest', async t => {
+  await t.test('a charge beyond its hold takes what is free, and the account owes the rest', async t => {
     const store = await open(t)
     const account = await accountWith(store, 20)
     const other = await holdOf(store, account, 5)
@@ -33,12 +33,18 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
       { amountMicros: roubles(11), overrunMicros: roubles(19), flags: ['overrun'] },
       'not what the other holds',
     )
-    t.strictSame(await store.ledger.balance(account), {
+    t.match(await store.ledger.balance(account), {
       balanceMicros: roubles(5),
+      debtMicros: roubles(19),
       heldMicros: roubles(5),
-      availableMicros: 0,
+      availableMicros: -roubles(19),
     })
-    await store.ledger.charge(other, chargeOf({ input: 5 }))
+    await t.rejects(holdOf(store, account, 0.000001), {
+      name: 'BalanceInsufficientError',
+      balance: { debtMicros: roubles(19) },
+    })
+    const within = await store.ledger.charge(other, chargeOf({ input: 5 }))
+    t.strictSame(within, { amountMicros: roubles(5), overrunMicros: 0, flags: [] }, 'it has its own money')
     const nothing = await store.ledger.charge(await holdOf(store, account, 0), chargeOf({ input: 1 }))
     t.strictSame(nothing, { amountMicros: 0, overrunMicros: roubles(1), flags: ['overrun'] })
     t.match(
@@ -46,6 +52,26 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
       [[], ['overrun'], [], ['overrun']],
     )
     t.strictSame(await store.verify(), [])
+  })
+
+  await t.test('money that comes in or becomes free pays what is owed first, at once', async t => {
+    const store = await open(t)
+    const account = await accountWith(store, 20)
+    const [first, second] = [await holdOf(store, account, 8), await holdOf(store, account, 6)]
+    await store.ledger.charge(await holdOf(store, account, 1), chargeOf({ input: 16 }))
+    t.match(await store.ledger.balance(account), { balanceMicros: roubles(14), debtMicros: roubles(10) })
+
+    await store.ledger.charge(first, chargeOf({ input: 5 }))
+    t.match(await store.ledger.balance(account), { balanceMicros: roubles(6), debtMicros: roubles(7) })
+    await store.accounts.credit({ accountId: account, amountMicros: roubles(4), reason: 'top-up' })
+    t.match(await store.ledger.balance(account), { balanceMicros: roubles(6), debtMicros: roubles(3) })
+    await store.ledger.release(second)
+
+    const paid = { balanceMicros: roubles(3), debtMicros: 0, availableMicros: roubles(3) }
+    t.match(await store.ledger.balance(account), paid)
+    const again = await store.restart()
+    t.match(await again.ledger.balance(account), paid)
+    t.strictSame(await again.verify(), [])
   })
 
   await t.test('usage of zero is charged zero, with its row', async t => {
@@ -108,7 +134,7 @@ export async function chargesContract(t: Test, open: OpenStore): Promise<void> {
       await holdOf(store, account, 50)
     ).durable
     const again = await store.restart()
-    t.strictSame(
+    t.match(
       await again.ledger.balance(account),
       { balanceMicros: roubles(90), heldMicros: 0, availableMicros: roubles(90) },
       'the hold that was left open is released',

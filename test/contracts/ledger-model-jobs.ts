@@ -1,7 +1,7 @@
 import type { Job } from '../../lib/jobs/job.ts'
 import { HoldResolvedError } from '../../lib/ledger/ledger.ts'
 import { newId } from '../../lib/new-id.ts'
-import { available, command, failure } from './ledger-model-state.ts'
+import { command, failure, pay } from './ledger-model-state.ts'
 import type { Command, Model, Real } from './ledger-model-state.ts'
 import { chargeOf, roubles, testPrice } from './store-under-test.ts'
 
@@ -48,11 +48,7 @@ export function endJob(pick: number, cost: number | undefined): Command {
     ])
     if (endings.filter(isMine => isMine).length !== 1) throw new Error(`a job ended ${String(endings)}`)
     if (cost === undefined) return
-    const paid = Math.min(cost, available(model))
-    model.balance -= paid
-    model.overrun += cost - paid
-    model.charges.push(paid)
-    if (known.isBudgeted) model.spent += paid
+    pay(model, known, cost)
   }
   return command(`end job ${pick} for ${cost ?? 'nothing'}`, run, model => model.jobs.length > 0)
 }

@@ -1,5 +1,7 @@
+import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Test } from 'tap'
+import { AccountError } from '../../lib/accounts/accounts.ts'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
 import {
   BalanceInsufficientError,
@@ -15,41 +17,95 @@ import {
   available,
   budgetLeft,
   budgetRoubles,
+  budgetWorstLeft,
   command,
   failure,
+  pay,
+  riskLeft,
   startRoubles,
   sum,
+  worstLeft,
 } from './ledger-model-state.ts'
 import type { Command, Model, ModelHold, Real } from './ledger-model-state.ts'
 import { accountWith, chargeOf, roubles } from './store-under-test.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
-function place(amount: number, isBudgeted: boolean): Command {
-  return command(`hold ${amount}${isBudgeted ? ' of the budget' : ''}`, async (model, real) => {
+/** What a step may ask for: what is likely, what comes on top at worst, and what without trust. */
+interface Sums {
+  readonly likely: number
+  readonly more: number
+  readonly untrusted: number
+}
+
+const micros = (likely: number, worst: number) => ({
+  likelyMicros: roubles(likely),
+  worstMicros: roubles(worst),
+})
+
+/** A refusal must have its reason, and an admission none. */
+async function admits(
+  placed: Promise<unknown>,
+  { isPoor, isBeyond }: { readonly isPoor: boolean; readonly isBeyond: boolean },
+): Promise<boolean> {
+  if (!isPoor && !isBeyond) {
+    await placed
+    return true
+  }
+  const error = await failure(placed)
+  const isExpected =
+    (isPoor && error instanceof BalanceInsufficientError) ||
+    (isBeyond && error instanceof KeyBudgetExceededError)
+  if (!isExpected) throw new Error('more was held than there is', { cause: error })
+  return false
+}
+
+function place({ likely, more, untrusted }: Sums, isBudgeted: boolean): Command {
+  const words = `hold ${likely}, ${likely + more} at worst, ${likely + more + untrusted} without trust`
+  return command(`${words}${isBudgeted ? ', of the budget' : ''}`, async (model, real) => {
     const { id, budgetMicros = 0 } = real.budgetKey
-    const placing = async (): Promise<Hold> =>
+    const placed = (async () =>
       await real.store.ledger.placeHold({
         exchangeId: newId(),
         sequence: 0,
         accountId: real.account,
         keyId: isBudgeted ? id : 'key',
-        amountMicros: roubles(amount),
+        ...micros(likely, likely + more),
+        strictMicros: roubles(likely + more + untrusted),
         ...(isBudgeted && { budget: { budgetMicros, period: 'total' as const } }),
-      })
-    const placed = placing()
-    const isPoor = amount > available(model)
-    const isBeyond = isBudgeted && amount > budgetLeft(model)
-    if (!isPoor && !isBeyond) {
-      real.holds.push(await placed)
-      model.holds.push({ amount, isBudgeted })
-      return
-    }
-    const error = await failure(placed)
-    const isExpected =
-      (isPoor && error instanceof BalanceInsufficientError) ||
-      (isBeyond && error instanceof KeyBudgetExceededError)
-    if (!isExpected) throw new Error('a hold was placed beyond what there is', { cause: error })
+      }))()
+    const worst = likely + more + (riskLeft(model) === 0 ? untrusted : 0)
+    const isAdmitted = await admits(placed, {
+      isPoor: worst > 0 && (likely > available(model) || worst > worstLeft(model)),
+      isBeyond: isBudgeted && worst > 0 && (likely > budgetLeft(model) || worst > budgetWorstLeft(model)),
+    })
+    if (!isAdmitted) return
+    const hold = await placed
+    if (hold.worstMicros !== roubles(worst)) throw new Error(`the worst that counts is ${hold.worstMicros}`)
+    real.holds.push(hold)
+    model.holds.push({ likely, worst, isBudgeted })
   })
+}
+
+/** Raises a hold to totals, which may be below what it has. */
+function grow(pick: number, likely: number, more: number): Command {
+  const run = async (model: Model, real: Real): Promise<void> => {
+    const hold = real.holds[pick % real.holds.length]
+    const known = model.holds[pick % model.holds.length]
+    if (hold === undefined || known === undefined) throw new Error('the model and the store differ')
+    const rise = Math.max(0, likely + more - known.worst)
+    const growing = (async () => await real.store.ledger.growHold(hold, micros(likely, likely + more)))()
+    const isAdmitted = await admits(growing, {
+      isPoor: rise > 0 && rise > worstLeft(model),
+      isBeyond: known.isBudgeted && rise > 0 && rise > budgetWorstLeft(model),
+    })
+    if (!isAdmitted) return
+    const room = Math.min(available(model), known.isBudgeted ? budgetLeft(model) : Infinity)
+    known.likely += Math.max(0, Math.min(likely - known.likely, room))
+    known.worst += rise
+    const { likelyMicros, worstMicros } = hold
+    deepStrictEqual({ likelyMicros, worstMicros }, micros(known.likely, known.worst))
+  }
+  return command(`raise hold ${pick} to ${likely}, ${likely + more} at worst`, run, hasHold)
 }
 
 const hasHold = (model: Readonly<Model>): boolean => model.holds.length > 0
@@ -67,11 +123,7 @@ function taken(pick: number, model: Model, real: Real): { readonly hold: Hold; r
 function charge(pick: number, cost: number): Command {
   const run = async (model: Model, real: Real): Promise<void> => {
     const { hold, known } = taken(pick, model, real)
-    const paid = Math.min(cost, available(model))
-    model.balance -= paid
-    model.overrun += cost - paid
-    model.charges.push(paid)
-    if (known.isBudgeted) model.spent += paid
+    const paid = pay(model, known, cost)
     const result = await real.store.ledger.charge(hold, chargeOf({ input: cost }))
     if (result.amountMicros !== roubles(paid) || result.overrunMicros !== roubles(cost - paid)) {
       throw new Error(`paid ${result.amountMicros}, overrun ${result.overrunMicros}`)
@@ -97,18 +149,50 @@ function resolveAgain(pick: number, isCharge: boolean): Command {
   })
 }
 
-function credit(amount: number, isRepeated: boolean): Command {
-  return command(`credit ${amount}${isRepeated ? ' twice over' : ''}`, async (model, real) => {
+type Source = 'payment' | 'operator' | 'starting'
+
+function credit(amount: number, source: Source, isRepeated: boolean): Command {
+  return command(`credit ${amount} (${source})${isRepeated ? ' twice over' : ''}`, async (model, real) => {
     const once = {
       accountId: real.account,
       amountMicros: roubles(amount),
       reason: 'test',
       idempotencyKey: newId(),
+      source,
     }
     const results = [real.store.accounts.credit(once)]
     if (isRepeated) results.push(real.store.accounts.credit(once))
     await Promise.all(results)
-    model.balance += amount
+    model.net += amount
+    if (source !== 'starting') model.paidIn += amount
+  })
+}
+
+function debit(amount: number, source: Source, isRepeated: boolean): Command {
+  return command(`debit ${amount} (${source})${isRepeated ? ' twice over' : ''}`, async (model, real) => {
+    const once = {
+      accountId: real.account,
+      amountMicros: roubles(amount),
+      reason: 'test',
+      idempotencyKey: newId(),
+      source,
+    }
+    const after = {
+      ...model,
+      net: model.net - amount,
+      paidIn: model.paidIn - (source === 'starting' ? 0 : amount),
+    }
+    const error = await failure(real.store.accounts.debit(once))
+    if (available(after) < 0 || worstLeft(after) < 0) {
+      if (!(error instanceof AccountError))
+        throw new Error('money was taken out that was held', { cause: error })
+      return
+    }
+    if (error !== undefined) throw new Error('money could not be taken out', { cause: error })
+    model.net = after.net
+    model.paidIn = after.paidIn
+    // What has happened already is no second time, and needs no money.
+    if (isRepeated) await real.store.accounts.debit(once)
   })
 }
 
@@ -125,9 +209,17 @@ function restart(): Command {
 }
 
 const amount = fc.integer({ min: 0, max: 30 })
+const more = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 20 }))
+const sums: fc.Arbitrary<Sums> = fc.record({ likely: amount, more, untrusted: more })
 const pick = fc.nat(9)
+const moved = fc.tuple(
+  fc.integer({ min: 1, max: 30 }),
+  fc.constantFrom<Source>('payment', 'operator', 'starting'),
+  fc.boolean(),
+)
 const steps = [
-  { weight: 30, arbitrary: fc.tuple(amount, fc.boolean()).map(([roubles, is]) => place(roubles, is)) },
+  { weight: 30, arbitrary: fc.tuple(sums, fc.boolean()).map(([roubles, is]) => place(roubles, is)) },
+  { weight: 12, arbitrary: fc.tuple(pick, amount, more).map(step => grow(...step)) },
   { weight: 25, arbitrary: fc.tuple(pick, amount).map(([index, cost]) => charge(index, cost)) },
   { weight: 10, arbitrary: pick.map(index => release(index)) },
   { weight: 5, arbitrary: fc.tuple(pick, fc.boolean()).map(([index, is]) => resolveAgain(index, is)) },
@@ -136,10 +228,8 @@ const steps = [
     weight: 8,
     arbitrary: fc.tuple(pick, fc.option(amount)).map(([index, cost]) => endJob(index, cost ?? undefined)),
   },
-  {
-    weight: 10,
-    arbitrary: fc.tuple(fc.integer({ min: 1, max: 30 }), fc.boolean()).map(([one, is]) => credit(one, is)),
-  },
+  { weight: 10, arbitrary: moved.map(step => credit(...step)) },
+  { weight: 4, arbitrary: moved.map(step => debit(...step)) },
   { weight: 1, arbitrary: fc.constant(restart()) },
 ]
 
@@ -201,7 +291,15 @@ export async function ledgerModel(
       const budgetKey = begun.keys.findByDigest(keyDigest(key))
       if (budgetKey === undefined) throw new Error('the key is not found')
       const real: Real = { store: begun, account, budgetKey, holds: [], jobs: [], resolved: [] }
-      const model: Model = { balance: startRoubles, holds: [], jobs: [], charges: [], overrun: 0, spent: 0 }
+      const model: Model = {
+        net: startRoubles,
+        paidIn: startRoubles,
+        holds: [],
+        jobs: [],
+        charges: [],
+        overrun: 0,
+        spent: 0,
+      }
       await fc.asyncModelRun(() => ({ model, real }), commands)
       store = real.store
       for (const hold of real.holds) await store.ledger.release(hold)

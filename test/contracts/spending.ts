@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { budgetDay } from '../../lib/ledger/key-spending.ts'
 import { newId } from '../../lib/new-id.ts'
-import { accountWith, chargeOf, roubles } from './store-under-test.ts'
+import { accountWith, bothSums, chargeOf, roubles } from './store-under-test.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 
 /** Charges a number of tokens at a rouble each. */
@@ -11,8 +11,13 @@ async function spend(
   { keyId = 'key', model = 'm', input = 1 },
 ): Promise<string> {
   const exchangeId = newId()
-  const amountMicros = roubles(input)
-  const hold = await store.ledger.placeHold({ exchangeId, sequence: 0, accountId, keyId, amountMicros })
+  const hold = await store.ledger.placeHold({
+    exchangeId,
+    sequence: 0,
+    accountId,
+    keyId,
+    ...bothSums(roubles(input)),
+  })
   await store.ledger.charge(hold, chargeOf({ input }, { model }))
   return exchangeId
 }
@@ -84,7 +89,7 @@ export async function spendingContract(t: Test, open: OpenStore): Promise<void> 
       sequence: 0,
       accountId,
       keyId: daily.id,
-      amountMicros: roubles(5),
+      ...bothSums(roubles(5)),
     })
     // Written after the hold, so that it is on the disk, too.
     await spend(store, accountId, { keyId: daily.id, input: 4 })

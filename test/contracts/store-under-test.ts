@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Clock } from '../../lib/clock.ts'
-import type { ChargeRequest, Hold } from '../../lib/ledger/ledger.ts'
+import type { ChargeRequest, HeldSums, Hold, Micros } from '../../lib/ledger/ledger.ts'
 import type { ChargeReport, Reports } from '../../lib/ledger/reports.ts'
 import { buildPrice } from '../../lib/money/build-price.ts'
 import type { Meters } from '../../lib/money/usage.ts'
@@ -64,12 +64,17 @@ export async function accountWith(store: StoreUnderTest, amount: number): Promis
   return id
 }
 
+/** A hold whose cost is known beforehand: it is as likely as it is the worst. */
+export function bothSums(micros: Micros): HeldSums {
+  return { likelyMicros: micros, worstMicros: micros }
+}
+
 export async function holdOf(store: Pick<Store, 'ledger'>, accountId: string, amount: number): Promise<Hold> {
   return await store.ledger.placeHold({
     exchangeId: newId(),
     sequence: 0,
     accountId,
     keyId: 'key',
-    amountMicros: roubles(amount),
+    ...bothSums(roubles(amount)),
   })
 }

@@ -122,7 +122,7 @@ async function askAtOnce(t: Test, stores: { readonly store: string; readonly cou
   t.equal(count(200), 7)
   t.equal(count(402), 493)
   t.equal(upstream.requests.length, 7)
-  t.strictSame(await first.balance(), { balanceMicros: 500_000, heldMicros: 0, availableMicros: 500_000 })
+  t.match(await first.balance(), { balanceMicros: 500_000, heldMicros: 0, availableMicros: 500_000 })
   t.equal((await first.charges()).length, 7)
   t.strictSame(await first.breaches(), [])
 }

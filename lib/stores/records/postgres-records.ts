@@ -2,7 +2,8 @@ import { AccountError } from '../../accounts/accounts.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import { isStoreFailure, postgresErrorCode, transaction } from '../postgres-connection.ts'
 import type { PostgresPool, PostgresQueries } from '../postgres-connection.ts'
-import { bookCredit } from '../postgres-credit.ts'
+import type { RiskRule } from '../../ledger/risk.ts'
+import { bookMovement } from '../postgres-movement.ts'
 import { openPostgresQueries } from '../postgres-reports.ts'
 import type { StoreQueries } from '../store-queries.ts'
 import { recordReader } from './record-reader.ts'
@@ -21,14 +22,19 @@ export async function openPostgresRecordReader(
 }
 
 /** Business rows of a PostgreSQL store: each `write` is a transaction on a connection of the pool. */
-export function postgresRecords(pool: PostgresPool, queries: Pick<StoreQueries, 'all'>): Records {
+export function postgresRecords(
+  pool: PostgresPool,
+  queries: Pick<StoreQueries, 'all'>,
+  riskRule: () => RiskRule,
+): Records {
   return {
     ...recordReader('postgres', queries),
     async write(steps) {
       try {
         return await transaction(pool, 'BEGIN', async connection => {
           const rows: (readonly unknown[])[] = []
-          for (const [index, step] of steps.entries()) rows.push(await runStep(connection, index, step))
+          for (const [index, step] of steps.entries())
+            rows.push(await runStep(connection, index, step, riskRule()))
           return rows
         })
       } catch (error) {
@@ -42,9 +48,14 @@ async function runStep(
   connection: PostgresQueries,
   index: number,
   step: RecordStep,
+  rule: RiskRule,
 ): Promise<readonly unknown[]> {
   if ('credit' in step) {
-    await bookCredit(connection, step.credit)
+    await bookMovement(connection, { kind: 'credit', ...step.credit }, rule)
+    return []
+  }
+  if ('debit' in step) {
+    await bookMovement(connection, { kind: 'debit', ...step.debit }, rule)
     return []
   }
   const { sql, parameters } = step.write.compile()

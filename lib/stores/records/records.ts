@@ -1,17 +1,18 @@
 import type { Compilable, Kysely } from 'kysely'
+import type { CreditSource } from '../../ledger/ledger.ts'
 import type { Micros } from '../../money/amount.ts'
 import type { RecordTables } from './record-tables.ts'
 
-/** Money that comes in, as part of a transaction. The same credit again changes nothing. */
-export interface RecordCredit {
-  /** By which the credit is known: `payment:<id>`. */
+/** Money that comes in or goes out, as part of a transaction. The same movement again changes nothing. */
+export interface RecordMovement {
+  /** By which the movement is known: `payment:<id>`. */
   readonly id: string
   readonly accountId: string
   readonly amountMicros: Micros
   readonly reason: string
   /** Milliseconds since the epoch. */
   readonly at: number
-  readonly source: 'payment' | 'operator' | 'starting'
+  readonly source: CreditSource
 }
 
 /** One step of a transaction: a statement, or an operation of the ledger. */
@@ -21,7 +22,9 @@ export type RecordStep =
       /** The transaction stands only when the statement changes, or returns, exactly so many rows. */
       readonly rows?: number
     }
-  | { readonly credit: RecordCredit }
+  | { readonly credit: RecordMovement }
+  /** Refused as `balance_insufficient` when what is left would not cover the open holds. */
+  | { readonly debit: RecordMovement }
 
 /** Business rows as they are on the disk. */
 export interface RecordReader {

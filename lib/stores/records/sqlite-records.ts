@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { AccountError } from '../../accounts/accounts.ts'
 import type { BalanceBook } from '../../ledger/balance-book.ts'
+import { bookDebits } from '../book-debits.ts'
 import { SqliteQueries } from '../sqlite-queries.ts'
 import type { TransactionAnswer, TransactionStep } from '../store-operation.ts'
 import type { StoreQueries } from '../store-queries.ts'
@@ -19,8 +20,12 @@ interface SqliteRecordsOptions {
 
 function stepMessage(step: RecordStep): TransactionStep {
   if ('credit' in step) {
-    const { id, accountId, amountMicros, reason, at } = step.credit
-    return ['credit', id, accountId, amountMicros, reason, at]
+    const { id, accountId, amountMicros, reason, at, source } = step.credit
+    return ['credit', id, accountId, amountMicros, reason, at, source]
+  }
+  if ('debit' in step) {
+    const { id, accountId, amountMicros, reason, at, source } = step.debit
+    return ['debit', id, accountId, amountMicros, reason, at, source]
   }
   const { sql, parameters } = step.write.compile()
   return ['write', sql, recordValues(parameters), step.rows ?? null]
@@ -38,13 +43,20 @@ export function sqliteRecords({ queries, queue, book }: SqliteRecordsOptions): R
     ...recordReader('sqlite', queries),
     async write(steps) {
       // Whoever asked is told that it failed, and must not find later that it was done after all.
-      const ticket = queue.add(['transaction', steps.map(stepMessage)], { isKept: false })
-      const { rows, booked } = await answered(written(ticket))
-      for (const index of booked) {
-        const step = steps[index]
-        if (step !== undefined && 'credit' in step)
-          book.credit(step.credit.accountId, step.credit.amountMicros)
-      }
+      const write = (): Promise<TransactionAnswer> =>
+        answered(written(queue.add(['transaction', steps.map(stepMessage)], { isKept: false })))
+      let rows: TransactionAnswer['rows'] = []
+      const debits = steps.map(step => ('debit' in step ? step.debit : undefined))
+      await bookDebits({ book, queries }, debits, async () => {
+        const answer = await write()
+        rows = answer.rows
+        for (const index of answer.booked) {
+          const step = steps[index]
+          if (step === undefined || !('credit' in step)) continue
+          book.credit(step.credit.accountId, step.credit.amountMicros, step.credit.source)
+        }
+        return steps.map((_, index) => answer.booked.includes(index))
+      })
       return rows
     },
   }

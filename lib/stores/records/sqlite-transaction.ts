@@ -1,20 +1,25 @@
 import { OperationRefusedError } from '../operation-refused-error.ts'
 import type { RareStatements } from '../rare-statements.ts'
 import { sqliteErrorCode } from '../sqlite-database.ts'
-import type { CreditOperation, TransactionAnswer, TransactionStep } from '../store-operation.ts'
+import type {
+  CreditOperation,
+  DebitOperation,
+  TransactionAnswer,
+  TransactionStep,
+} from '../store-operation.ts'
 import { recordConflict, rowsMessage } from './records.ts'
 
 /** Runs the steps of a transaction within the writer's own, which is undone as far when a step throws. */
 export function runTransaction(
   steps: readonly TransactionStep[],
   statements: RareStatements,
-  credit: (operation: CreditOperation) => boolean,
+  move: (operation: CreditOperation | DebitOperation) => boolean,
 ): TransactionAnswer {
   const rows: (readonly unknown[])[] = []
   const booked: number[] = []
   for (const [index, step] of steps.entries()) {
-    if (step[0] === 'credit') {
-      if (credit(step)) booked.push(index)
+    if (step[0] === 'credit' || step[0] === 'debit') {
+      if (move(step)) booked.push(index)
       rows.push([])
     } else rows.push(runWrite(index, step, statements))
   }

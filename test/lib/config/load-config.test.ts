@@ -37,7 +37,13 @@ await t.test('an empty file is the default configuration', async t => {
     stallMs: 600_000,
     session: { sessionMs: 3_600_000, idleMs: 600_000, messageBytesMax: 16_777_216 },
   })
-  t.same(config.hold, { bytesPerToken: 3, outputTokens: undefined, mediaRub: {} })
+  t.same(config.hold, {
+    bytesPerToken: 3,
+    outputTokens: undefined,
+    mediaRub: {},
+    likelyOutputTokens: 4096,
+  })
+  t.same(config.risk, { baseMicros: 30_000_000, perRoubleMicros: 1_000_000, maxMicros: 5_000_000_000 })
   t.same(notices, [])
 })
 
@@ -125,7 +131,7 @@ unmetered: true
   t.same(config.defaultProvider, { openai: undefined, anthropic: 'anthropic', google: undefined })
   t.equal(config.limits.bodyMemoryBytes, 2_097_152)
   t.equal(config.limits.bodyBytesTotalMax, 1_610_612_736)
-  t.same(config.hold, { bytesPerToken: 2.5, outputTokens: 100, mediaRub: { video: '3.5' } })
+  t.match(config.hold, { bytesPerToken: 2.5, outputTokens: 100, mediaRub: { video: '3.5' } })
   t.equal(config.isolation, 'off')
   t.same(config.trustedProxies, ['10.0.0.0/8', '::1'])
   t.same(config.cors, { origins: ['https://app.example.org'] })

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { balanceOf } from '../../../lib/ledger/balance-book.ts'
+import { noRisk } from '../../../lib/ledger/risk.ts'
 import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
 import type { Hold } from '../../../lib/ledger/ledger.ts'
 import { SpendingWatch } from '../../../lib/metering/spending-watch.ts'
@@ -13,7 +15,8 @@ const hold: Hold = {
   sequence: 0,
   accountId: 'a',
   keyId: 'k',
-  amountMicros: roubles(1000),
+  likelyMicros: roubles(1000),
+  worstMicros: roubles(1000),
   durable: Promise.resolve(),
   isDurable: true,
 }
@@ -41,8 +44,8 @@ function watchOver(availableRub: number, bytesPerToken: number) {
       balance() {
         seen.looks += 1
         if (isFailing) return Promise.reject(new Error('no balance'))
-        const availableMicros = roubles(availableRub)
-        return Promise.resolve({ balanceMicros: availableMicros, heldMicros: 0, availableMicros })
+        const money = { netMicros: roubles(availableRub), heldMicros: 0, worstMicros: 0, paidMicros: 0 }
+        return Promise.resolve(balanceOf(money, noRisk))
       },
     },
     owed(reading) {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { ledgerModel } from '../../contracts/ledger-model.ts'
+import { riskRule } from '../../contracts/ledger-model-state.ts'
 import { ledgerContract } from '../../contracts/ledger.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { openNode } from './open-postgres.ts'
@@ -13,7 +14,7 @@ const runs = Number(process.env['POSTGRES_MODEL_RUNS'] ?? 8)
 
 await t.test('whatever happens in whatever order, the ledger agrees with arithmetic', async t => {
   const open = async (): ReturnType<typeof openNode> =>
-    openNode(t, await server.createDatabase(), { durability: 'relaxed' })
+    openNode(t, await server.createDatabase(), { durability: 'relaxed', riskRule: () => riskRule })
   const seed = process.env['MODEL_SEED'] === undefined ? undefined : Number(process.env['MODEL_SEED'])
   await ledgerModel(t, open, { runs, seed })
 })

@@ -11,13 +11,13 @@ function openBatch(t: { testdir(): string; teardown(end: () => void): void }) {
   const batch = new SqliteBatch(database)
   batch.run([
     ['account', 'a', 'u', 'a@b.ru', null, 0],
-    ['credit', 'credit:1', 'a', 1_000_000, 'test', 0],
+    ['credit', 'credit:1', 'a', 1_000_000, 'test', 0, 'operator'],
   ])
   const count = (table: string): unknown => database.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
   return { database, batch, count }
 }
 
-const hold = (id: string): HoldOperation => ['hold', id, 0, 'a', 'key', 10, 'test', 0, 1]
+const hold = (id: string): HoldOperation => ['hold', id, 0, 'a', 'key', 10, 10, 'test', 0, 1]
 
 function charge(id: string, amountMicros: number, raw: string | null = null): ChargeOperation {
   return [
@@ -44,7 +44,7 @@ function charge(id: string, amountMicros: number, raw: string | null = null): Ch
 
 await t.test('a batch is written whole', t => {
   const { batch, count } = openBatch(t)
-  t.strictSame(batch.run([hold('x'), charge('x', 0), hold('y'), ['release', 'y', 0, 'released', 1]]), {
+  t.strictSame(batch.run([hold('x'), charge('x', 0), hold('y'), ['release', 'y', 0, 'a', 'released', 1]]), {
     answers: [],
     refusals: [],
   })
@@ -61,7 +61,7 @@ await t.test('one operation that cannot stand is refused by its place, and the o
     hold('x'),
     charge('x', 7),
     charge('x', 7),
-    ['release', 'x', 0, 'released', 1],
+    ['release', 'x', 0, 'a', 'released', 1],
     hold('y'),
   ])
   t.equal(report.error, undefined)

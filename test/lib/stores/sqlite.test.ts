@@ -132,7 +132,7 @@ await t.test('strict: a hold is not durable before it is on the disk, a charge n
   await hold.durable
   t.equal((await reader.balance(account))?.heldMicros, roubles(4), 'another process sees it')
   await store.ledger.charge(hold, chargeOf({ input: 3 }))
-  t.strictSame(await reader.balance(account), {
+  t.match(await reader.balance(account), {
     balanceMicros: roubles(7),
     heldMicros: 0,
     availableMicros: roubles(7),
@@ -160,7 +160,7 @@ await t.test('holds that were left open are listed by the next start', async t =
   await store.ledger.release(await holdOf(store, account, 1))
   const again = await store.restart()
   t.match(again.recovery.releasedHolds, [
-    { exchangeId: hold.exchangeId, sequence: 0, accountId: account, keyId: 'key', amountMicros: roubles(4) },
+    { exchangeId: hold.exchangeId, sequence: 0, accountId: account, keyId: 'key', likelyMicros: roubles(4) },
   ])
   t.equal(again.recovery.releasedHolds.length, 1)
   t.strictSame((await again.restart()).recovery.releasedHolds, [])

@@ -6,7 +6,14 @@ import { Peer, type Operations } from '../../../lib/workers/peer.ts'
 import { RemoteLedger } from '../../../lib/workers/remote-ledger.ts'
 import { portPair } from '../../fixtures/channel-pair.ts'
 
-const request: HoldRequest = { exchangeId: 'e', sequence: 0, accountId: 'a', keyId: 'k', amountMicros: 1 }
+const request: HoldRequest = {
+  exchangeId: 'e',
+  sequence: 0,
+  accountId: 'a',
+  keyId: 'k',
+  likelyMicros: 1,
+  worstMicros: 1,
+}
 
 await t.test('a hold that fails while its release is on the way is released, as in one process', async t => {
   const written = Promise.withResolvers<void>()

@@ -14,9 +14,10 @@ import type { Spending } from './spending.ts'
 
 const daysShown = 30
 const chargesShown = 8
-const nothing: Balance = { balanceMicros: 0, heldMicros: 0, availableMicros: 0 }
+const nothing = { balanceMicros: 0, debtMicros: 0, heldMicros: 0, availableMicros: 0 }
+type ShownBalance = Pick<Balance, keyof typeof nothing>
 
-function balanceCard({ texts }: OwnPage, { balanceMicros, heldMicros, availableMicros }: Balance): Html {
+function balanceCard({ texts }: OwnPage, { balanceMicros, heldMicros, availableMicros }: ShownBalance): Html {
   const { overview } = texts
   return html`<section class="card">
     <dl class="figures">
