@@ -50,6 +50,7 @@ export async function checkPipeline(config: Config, registry: PluginRegistry): P
     bodies: absent as PluginContext['bodies'],
     log: silentLog,
     pluginMetrics: new PluginMetrics(),
+    typicalOutput: absent as PluginContext['typicalOutput'],
   }
   checkOrder(await createPlugins(config, context, registry), givenFacts)
 }

@@ -6,7 +6,8 @@ import type { ModelConfig, ProviderConfig, Credential } from './config/config.ts
 import type { Dialect, DialectName, RequestFacts, RouteMatch } from './dialects/dialect.ts'
 import type { UploadWatcher } from './http/upload-watcher.ts'
 import type { AnswerMeter } from './metering/answer-meter.ts'
-import type { ChargeRequest, ChargeResult, Hold, Micros, ProviderObject } from './ledger/ledger.ts'
+import type { ExchangeCost } from './metering/exchange-cost.ts'
+import type { ChargeRequest, ChargeResult, Hold, ProviderObject } from './ledger/ledger.ts'
 import type { OwnEndpoint } from './own-endpoints/own-endpoint.ts'
 import type { MeasuredPart } from './media/measure-parts.ts'
 import type { NamedPrice } from './models/named-models.ts'
@@ -53,8 +54,8 @@ export interface Target {
   readonly isPinned?: boolean
   /** What is known of the object that the path names. */
   readonly object?: ProviderObject | undefined
-  /** Of a batch: what is set aside for it, and the prices of its models by their names at the provider. */
-  readonly batch?: { readonly holdMicros: Micros; readonly prices: ReadonlyMap<string, Price> }
+  /** Of a batch: what it costs, and the prices of its models by their names at the provider. */
+  readonly batch?: { readonly cost: ExchangeCost; readonly prices: ReadonlyMap<string, Price> }
   /** What models cost that the request names beside its own, such as an advisor or one that draws. */
   readonly named?: readonly NamedPrice[]
   /** The same request at the model's next provider, for when this one cannot take it. */

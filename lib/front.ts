@@ -8,6 +8,7 @@ import type { DrainOptions } from './drain.ts'
 import { logEvents } from './log-events.ts'
 import type { Log } from './log.ts'
 import { Metrics } from './metrics.ts'
+import { TypicalOutput } from './metering/typical-output.ts'
 import { memoryLimit, memoryReader } from './overload/memory-limit.ts'
 import { Overload } from './overload/overload.ts'
 import type { PipelineBus } from './pipeline/events.ts'
@@ -89,7 +90,9 @@ export class LocalFront implements Front {
     const bodies = new Bodies({ ...bodyBounds(config), folder, onFileFailed: error => tell(bus, error) })
     this.#overload = overload
     const pluginMetrics = new PluginMetrics()
-    this.#parts = { ledger, keys, reports, clock, bus, pools, bodies, overload, log, pluginMetrics }
+    const typicalOutput = new TypicalOutput()
+    const shared = { bus, pools, bodies, overload, log, pluginMetrics, typicalOutput }
+    this.#parts = { ledger, keys, reports, clock, ...shared }
     this.#closing = [() => folder.close(), () => pools.close(), () => overload.close()]
   }
 

@@ -4,6 +4,7 @@ import type { Bodies } from './bodies/bodies.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import type { TypicalOutput } from './metering/typical-output.ts'
 import type { Reports } from './ledger/reports.ts'
 import type { Log } from './log.ts'
 import type { Overload } from './overload/overload.ts'
@@ -24,6 +25,8 @@ export interface PluginContext {
   readonly bodies: Bodies
   readonly log: Log
   readonly pluginMetrics: PluginMetrics
+  /** What responses usually have, by what was settled here. */
+  readonly typicalOutput: TypicalOutput
   /** Asked before work is done for callers whose key is unknown. */
   readonly overload: Pick<Overload, 'admitUnknown'>
 }

@@ -116,7 +116,11 @@ class JsonScan implements BodyScan<Found> {
     this.#operation = operation
     this.#kept = kept
     this.#parts = operation.readJsonParts?.()
-    this.#scanner = new JsonScanner(operation.interest ?? {}, { foldUnderscores, findingsMax }, isWhole)
+    this.#scanner = new JsonScanner(
+      operation.interest ?? {},
+      { foldUnderscores, findingsMax, countsText: true },
+      isWhole,
+    )
   }
 
   push(chunk: Buffer): void {

@@ -1,5 +1,5 @@
 import { rateLimitOptions } from '../lib/config/rate-limit-options.ts'
-import { requestTokens } from '../lib/metering/request-hold.ts'
+import { expectedTokens } from '../lib/metering/expected-tokens.ts'
 import { tokensOf } from '../lib/money/usage.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
@@ -9,7 +9,6 @@ import { borrowRateLimits, returnRateLimits } from '../lib/rate-limits/shared-ra
 
 /** Refuses what a key sends too fast: requests and tokens by the minute, and requests at once. */
 export function rateLimit(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
-  const { config } = context
   const { keys, ...limits } = rateLimitOptions.parse(options)
   let rateLimits: RateLimiting | undefined
   const admissions = new WeakMap<Exchange, Admission>()
@@ -29,9 +28,7 @@ export function rateLimit(context: PluginContext, options: Readonly<Record<strin
       const { id } = exchange.get('key')
       const isFree = exchange.get('route').match.operation.isFree
       const tokens =
-        !hasTokenLimit || isFree
-          ? 0
-          : requestTokens(exchange.get('target'), exchange.get('request'), config.hold)
+        !hasTokenLimit || isFree ? 0 : expectedTokens(exchange.get('target'), exchange.get('request'))
       const admission = await rateLimits?.admit(id, { ...limits, ...keys[id] }, tokens)
       if (admission !== undefined) admissions.set(exchange, admission)
     },

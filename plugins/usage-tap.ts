@@ -23,7 +23,7 @@ import { UploadFacts } from '../lib/uploads/upload-facts.ts'
 
 /** Places the hold, reads the usage out of the answer in flight, and settles: charge or release. */
 export function usageTap(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
-  const { config, ledger, bus } = context
+  const { config, ledger, bus, typicalOutput } = context
   const jobs = new JobWatch(context, usageTapOptions.parse(options))
   const directory = new ModelDirectory(config)
   const counter = new TokenCounter({
@@ -35,7 +35,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     directory,
     counter,
     usual,
-    likelyOutputTokens: config.hold.outputTokens ?? 4096,
+    likelyOutputTokens: config.hold.likelyOutputTokens,
   }
   const uploads = new UploadFacts(context, () => performance.now())
 
@@ -69,7 +69,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       return meter
     },
 
-    onSession: exchange => meterSession(exchange, { config, ledger, bus, directory, usual }),
+    onSession: exchange => meterSession(exchange, { config, ledger, bus, directory, usual, typicalOutput }),
 
     onSettle(exchange, outcome) {
       const sessionMeter = exchange.find('sessionMeter')

@@ -200,8 +200,6 @@ export interface Config {
   readonly defaultProvider: Readonly<Record<DialectName, string | undefined>>
   readonly limits: Limits
   readonly hold: {
-    readonly bytesPerToken: number
-    readonly outputTokens: number | undefined
     /** Roubles set aside per media part, by kind. */
     readonly mediaRub: Readonly<Record<string, string>>
     /** Output that is expected where nothing is known of such calls. */

@@ -119,8 +119,8 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   return deepFreeze({ config, notices, overridden: overriddenSettings(problems.layers) })
 }
 
-function buildHold({ bytesPerToken, outputTokens, mediaRub, likelyOutputTokens }: Settings['hold']) {
-  return { bytesPerToken, outputTokens: outputTokens ?? undefined, mediaRub, likelyOutputTokens }
+function buildHold({ mediaRub, likelyOutputTokens }: Settings['hold']) {
+  return { mediaRub, likelyOutputTokens }
 }
 
 function riskRule({ riskRub, riskOfPaid, riskRubMax }: Settings['hold']): RiskRule {

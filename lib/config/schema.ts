@@ -202,8 +202,6 @@ export const configSchema = z.strictObject({
     .prefault({}),
   hold: z
     .strictObject({
-      bytesPerToken: z.number().min(0.5).max(16).default(3),
-      outputTokens: integer(1, 100_000_000).nullable().default(null),
       mediaRub: z.partialRecord(z.enum(['image', 'audio', 'video', 'document', 'other']), roubles).default({}),
       likelyOutputTokens: integer(1, 100_000_000)
         .default(4096)

@@ -29,6 +29,8 @@ export abstract class AnswerReader implements UsageReader {
   protected hasOutput = false
   /** The provider bills nothing for this answer, so zero is no surprise. */
   protected isFree = false
+  /** Uses of tools that the provider runs, each told while it is made. */
+  protected toolUses = 0
   protected model: string | undefined
   #providerRequestId: string | undefined
   /** Of what the answer is about; empty until it is told. */
@@ -117,6 +119,7 @@ export abstract class AnswerReader implements UsageReader {
       outputTextBytes: this.#outputTextBytes,
       unmeteredTextBytes: this.#unmeteredTextBytes,
       ...(sample !== undefined && { textSample: sample }),
+      ...(this.toolUses > 0 && { toolUses: this.toolUses }),
       ...(this.model !== undefined && { model: this.model }),
       ...(this.#providerRequestId !== undefined && { providerRequestId: this.#providerRequestId }),
       ...(this.servedTier !== undefined && { tier: this.servedTier }),

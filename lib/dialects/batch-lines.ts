@@ -2,11 +2,12 @@ import { GatewayError } from '../errors.ts'
 import { JsonLines } from '../http/json-lines.ts'
 import type { JsonLine } from '../http/json-lines.ts'
 import type { Finding, Interest } from '../http/json-scan.ts'
+import type { CountedText } from '../http/json-text-count.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
 import { BatchTally } from './batch-tally.ts'
 
 /** A line's own bounds: what is kept of it is a name, numbers and ids. */
-const lineOptions = { valueBytesMax: 65_536, findingsMax: 20_000 }
+const lineOptions = { valueBytesMax: 65_536, findingsMax: 20_000, countsText: true }
 
 /**
  * Reads the input file of a batch while it is uploaded, each line of it a request. What is wrong is not
@@ -15,6 +16,7 @@ const lineOptions = { valueBytesMax: 65_536, findingsMax: 20_000 }
 export abstract class BatchLinesReader {
   protected readonly tally: BatchTally
   readonly #lines: JsonLines
+  #counted: CountedText = { tokens: { most: 0, likely: 0 }, measuredBytes: 0 }
 
   constructor(
     interest: Interest,
@@ -33,7 +35,7 @@ export abstract class BatchLinesReader {
   /** Called once, when the file is whole. */
   end(): BatchFacts {
     this.#lines.end()
-    return this.tally.facts()
+    return this.tally.facts(this.#counted)
   }
 
   /**
@@ -43,7 +45,8 @@ export abstract class BatchLinesReader {
    */
   protected abstract addLine(findings: readonly Finding[], at: string): void
 
-  #take({ error, findings, number }: JsonLine): void {
+  #take({ error, findings, number, counted }: JsonLine): void {
+    if (counted !== undefined) this.#counted = sumOf(this.#counted, counted)
     const at = `line ${number}`
     if (error !== undefined) {
       this.tally.fail(at, error.message.replace(/^The body/, 'It'))
@@ -55,5 +58,15 @@ export abstract class BatchLinesReader {
       if (!(thrown instanceof GatewayError)) throw thrown
       this.tally.fail(at, thrown.message)
     }
+  }
+}
+
+function sumOf(left: CountedText, right: CountedText): CountedText {
+  return {
+    tokens: {
+      most: left.tokens.most + right.tokens.most,
+      likely: left.tokens.likely + right.tokens.likely,
+    },
+    measuredBytes: left.measuredBytes + right.measuredBytes,
   }
 }

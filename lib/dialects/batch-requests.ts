@@ -10,8 +10,7 @@ import { objectsIn } from './named-objects.ts'
 import { namedModelsIn } from './naming-members.ts'
 import { findField, readCount, readString } from './read-field.ts'
 import { readMedia } from './read-media.ts'
-import { cacheWriteIn, modelsNamedAgain } from './request-facts.ts'
-import { searchesIn } from './search-tools.ts'
+import { cacheWriteIn, demandIn, modelsNamedAgain } from './request-facts.ts'
 
 const requestName = 'request'
 /** Each is measured and checked, and told apart by its place. */
@@ -66,7 +65,7 @@ export class InlineBatchReader implements JsonPartsReader {
   }
 
   end(rest: ScanResult, body: { readonly length: number }): RequestFacts {
-    const batch = this.#describe(this.#tally.facts(), rest)
+    const batch = this.#describe(this.#tally.facts(rest.counted), rest)
     return {
       isStreaming: false,
       candidates: 1,
@@ -112,8 +111,8 @@ export function addRequest(
   const media = readMedia(scan)
   const cap = largestCap(findings)
   const cacheWrite = cacheWriteIn(scan)
-  const searches = searchesIn(scan)
   const namedModels = namedModelsIn(scan)
+  const { tools, searches, isCompacted, predictedBytes } = demandIn(scan)
   const candidates = Math.max(1, readCount(scan, 'candidates') ?? 1, readCount(scan, 'bestOf') ?? 1)
   tally.add({
     at,
@@ -123,8 +122,11 @@ export function addRequest(
     ...(batch.isFree === true && { isFree: true }),
     ...(batch.mayRunTools === true && { mayRunTools: true }),
     ...(batch.drawsWith !== undefined && { drawsWith: batch.drawsWith }),
-    ...(searches > 0 && { searches }),
     ...(namedModels.length > 0 && { namedModels }),
+    ...(searches !== undefined && { searches }),
+    ...(tools !== undefined && { tools }),
+    ...(isCompacted === true && { isCompacted }),
+    ...(predictedBytes !== undefined && { predictedBytes }),
     ...(cacheWrite !== undefined && { cacheWrite }),
     ...(batch.units !== undefined && { units: batch.units, unitsVariant: batch.unitsVariant }),
     textBytes: media.reduce((bytes, part) => bytes - part.bodyBytes, request.end - request.start),

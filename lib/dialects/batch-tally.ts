@@ -1,8 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { MediaPart } from '../http/media-part.ts'
-import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
+import type { BatchedTool, BatchFacts, BatchShare } from '../money/batch-facts.ts'
+import type { CountedText } from '../http/json-text-count.ts'
 import { addMeters, contextKinds, objectName } from '../money/usage.ts'
 import type { Meter, Meters, NamedObject } from '../money/usage.ts'
 import type { NamedModel, RequestFacts } from './dialect.ts'
+import { withUnseen } from './request-facts.ts'
+import type { ProviderTool } from './provider-tools.ts'
 
 /** One request inside a batch. */
 export interface BatchRequest {
@@ -17,6 +21,9 @@ export interface BatchRequest {
   readonly drawsWith?: readonly string[] | undefined
   readonly namedModels?: readonly NamedModel[]
   readonly searches?: number
+  readonly tools?: readonly ProviderTool[]
+  readonly isCompacted?: true
+  readonly predictedBytes?: number
   readonly units?: Meters
   readonly unitsVariant?: string | undefined
   readonly textBytes: number
@@ -47,6 +54,7 @@ export class BatchTally {
   readonly #shares = new Map<string, GatheredShare>()
   readonly #objects = new Map<string, NamedObject>()
   #requests = 0
+  #mediaBytes = 0
   #problem: BatchFacts['problem']
 
   constructor(requestsMax: number) {
@@ -73,7 +81,16 @@ export class BatchTally {
     for (const { name } of request.namedModels ?? []) this.#name(name, request.at, share)
     for (const model of request.drawsWith ?? []) this.#draw(model, request.at, share)
     if (request.searches !== undefined) share.searches = (share.searches ?? 0) + request.searches
-    for (const part of request.media) share.media = withPart(share.media, part)
+    for (const tool of request.tools ?? []) this.#useTool(tool, request.at, share)
+    if (request.isCompacted === true) share.compacted = (share.compacted ?? 0) + 1
+    if (request.predictedBytes !== undefined)
+      share.predictedBytes = (share.predictedBytes ?? 0) + request.predictedBytes
+    for (const part of request.media) {
+      share.media = withPart(share.media, part)
+      this.#mediaBytes += part.bodyBytes
+      if (part.kind === 'audio' && part.bytes === undefined)
+        share.unknownAudio = (share.unknownAudio ?? 0) + 1
+    }
     for (const object of request.objects) this.#refer(object, request.at, share)
   }
 
@@ -87,10 +104,16 @@ export class BatchTally {
     this.#problem ??= { at, message }
   }
 
-  facts(): BatchFacts {
+  /** @param counted what all of it comes to; of several models nobody knows which has the denser text */
+  facts(counted?: CountedText): BatchFacts {
+    const shares = [...this.#shares.values()]
+    const [only] = shares
+    if (only !== undefined && shares.length === 1 && counted !== undefined) {
+      only.textTokens = withUnseen(counted, this.#mediaBytes)
+    }
     return {
       requests: this.#requests,
-      shares: [...this.#shares.values()],
+      shares,
       objects: [...this.#objects.values()],
       ...(this.#problem !== undefined && { problem: this.#problem }),
     }
@@ -139,6 +162,17 @@ export class BatchTally {
     drawsWith.set(model, (drawsWith.get(model) ?? 0) + 1)
     if (drawsWith.size > sharesMax) this.fail(at, `A batch may name at most ${sharesMax} models.`)
     else share.drawsWith = Object.fromEntries(drawsWith)
+  }
+
+  #useTool(tool: ProviderTool, at: string, share: GatheredShare): void {
+    const isSame = (other: BatchedTool): boolean =>
+      isDeepStrictEqual(other, { ...tool, requests: other.requests })
+    const index = share.tools?.findIndex(isSame) ?? -1
+    const known = share.tools?.[index]
+    if (share.tools === undefined || known === undefined) {
+      if (share.tools?.length === sharesMax) this.fail(at, `A batch may have at most ${sharesMax} tools.`)
+      else share.tools = [...(share.tools ?? []), { ...tool, requests: 1 }]
+    } else share.tools = share.tools.with(index, { ...known, requests: known.requests + 1 })
   }
 
   #refer(object: NamedObject, at: string, share: GatheredShare): void {

@@ -6,6 +6,9 @@ import type { UploadHead, UploadWatcher } from '../http/upload-watcher.ts'
 import type { RouteRow } from './route-table.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
 import type { CacheTerm, Meter, Meters, NamedObject, ObjectKind, UsageReading } from '../money/usage.ts'
+import type { TextTokens } from '../http/text-density.ts'
+import type { AskedReasoning } from './asked-reasoning.ts'
+import type { ProviderTool } from './provider-tools.ts'
 import type { SessionProtocol } from './session.ts'
 
 /** The families of wire formats. */
@@ -28,16 +31,34 @@ export interface RequestFacts {
   readonly isStreaming: boolean
   /** The most output tokens the request allows per candidate. */
   readonly outputTokensCap?: number
+  /** The same in `max_completion_tokens`, which not every provider reads. */
+  readonly completionTokensCap?: number
+  /** How long it is asked to think before it answers. */
+  readonly reasoning?: AskedReasoning
+  /** Bytes of an answer that the request predicts: what of it is wrong is billed as output. */
+  readonly predictedBytes?: number
   /** The tier of service, or the speed, that is asked for; undefined for the usual one. */
   readonly wantedTier?: string
   /** How long the provider's cache is to keep what the request brings: to write it there is dearer than to read it. */
   readonly cacheWrite?: '5m' | '1h'
-  /** How many searches the provider's tools may make, as far as it is told. */
+  /** How many searches the provider's tools usually make for such a request. */
   readonly searches?: number
   /** Models that the body names beside the one that answers: of tools, advisors, fallbacks, transcripts. */
   readonly namedModels?: readonly NamedModel[]
   /** Where the body names the model again that the path names; a provider may go by either. */
   readonly sameModels?: readonly NamedModel[]
+  /** What the provider runs by itself for it. */
+  readonly tools?: readonly ProviderTool[]
+  /** How often its provider writes instructions for tools around what it says. */
+  readonly explainedTools?: number
+  /** How often they may be used, all together. */
+  readonly toolUsesMax?: number
+  /** A stream tells of each use of a tool while it is made. */
+  readonly showsTools?: true
+  /** The provider may sum the conversation up and go on from that: it is read once more. */
+  readonly isCompacted?: true
+  /** Frames of video that are looked at, where it is more than one a second. */
+  readonly framesPerSecond?: number
   /** Other models that the provider's tools may draw with. */
   readonly drawsWith?: readonly string[]
   /** Answers asked for (`n`, `candidateCount`); 1 unless said. */
@@ -51,6 +72,8 @@ export interface RequestFacts {
   readonly otherModels?: readonly string[]
   /** Body bytes that are text as the provider will tokenise it: the body less its inline media. */
   readonly textBytes: number
+  /** What they come to in tokens; a token a byte at most where nobody counted. */
+  readonly textTokens?: TextTokens
   readonly media: readonly MediaPart[]
   /** Objects of the provider that the request refers to, such as `previous_response_id`. */
   readonly objects: readonly NamedObject[]

@@ -9,7 +9,7 @@ import type { AnswerMeasure, Measure } from './measure.ts'
 import { names } from './named-objects.ts'
 import { searched } from './naming-members.ts'
 import { measureTokens } from './openai/token-usage.ts'
-import { cacheMembers, factsFrom, modelMembers, tierMembers } from './request-facts.ts'
+import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from './request-facts.ts'
 import { googleSearchMembers, searchMembers, toolMembers } from './search-tools.ts'
 import type { UsageFields } from './usage-fields.ts'
 
@@ -33,6 +33,7 @@ const request = searched({
   ...modelMembers,
   ...tierMembers,
   ...searchMembers,
+  ...demandMembers,
   ...cacheMembers,
   stream: value('stream'),
   max_tokens: value('cap'),

@@ -1,12 +1,15 @@
 import type { ScanResult } from '../http/json-scan.ts'
+import type { CountedText } from '../http/json-text-count.ts'
+import type { TextTokens } from '../http/text-density.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BodyLength, NamedModel, RequestFacts } from './dialect.ts'
-import { list, object, span, value } from './interest.ts'
+import { anyOf, list, object, span, value } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
-import { namedModelsIn } from './naming-members.ts'
+import { namedModelsIn, searched } from './naming-members.ts'
 import { findField, readBoolean, readCount, textOf, wrongType } from './read-field.ts'
 import { readMedia } from './read-media.ts'
-import { searchesIn } from './search-tools.ts'
+import { reasoningIn, reasoningMembers } from './asked-reasoning.ts'
+import { explainedTools, providerToolsIn, searchesOf } from './search-tools.ts'
 
 /** The names under which a request's interest reports what `factsFrom` understands. */
 const factNames = {
@@ -20,6 +23,10 @@ const factNames = {
   place: 'wantedPlace',
   cacheWrite: 'cacheWrite',
   cacheTerm: 'cacheWriteTerm',
+  toolUses: 'toolUsesMax',
+  prediction: 'prediction',
+  compaction: 'compaction',
+  frames: 'framesPerSecond',
 } as const
 
 /** Where a request names its model, and the models that a provider such as OpenRouter may take in its place. */
@@ -38,6 +45,20 @@ export const tierMembers = {
   inference_geo: value(factNames.place),
 }
 export const googleTier = { servicetier: value(factNames.tier) }
+
+const edit = searched({ type: value(factNames.compaction) })
+
+/** Where a request says what else the provider is to do for it. */
+export const demandMembers = {
+  ...reasoningMembers,
+  max_tool_calls: value(factNames.toolUses),
+  max_turns: value(factNames.toolUses),
+  prediction: span(factNames.prediction),
+  context_management: anyOf(list(edit), searched({ edits: list(edit) })),
+}
+
+/** How many frames of a video Google looks at. */
+export const videoMembers = { videometadata: object({ fps: value(factNames.frames) }) }
 
 /** Where a part of a request asks to be kept in Anthropic's cache, by whichever format it goes there. */
 export const cacheMembers = {
@@ -59,11 +80,11 @@ export interface OwnFacts {
 export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}): RequestFacts {
   const model = findField(scan, factNames.model)
   const otherModels = otherModelsIn(scan)
-  const cap = largest(readCount(scan, factNames.cap), readCount(scan, factNames.otherCap))
+  const cap = limitIn(scan, factNames.cap)
+  const otherCap = limitIn(scan, factNames.otherCap)
   const media = readMedia(scan)
   const wantedTier = wantedTierIn(scan)
   const cacheWrite = cacheWriteIn(scan)
-  const searches = searchesIn(scan)
   const namedModels = namedModelsIn(scan)
   const sameModels = modelsNamedAgain(scan)
   return {
@@ -74,14 +95,16 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
     ...(otherModels.length > 0 && { otherModels }),
     isStreaming: own.isStreaming ?? readBoolean(scan, factNames.stream) ?? false,
     ...(cap !== undefined && { outputTokensCap: cap }),
+    ...(otherCap !== undefined && { completionTokensCap: otherCap }),
     ...(wantedTier !== undefined && { wantedTier }),
     ...(cacheWrite !== undefined && { cacheWrite }),
-    ...(searches > 0 && { searches }),
     ...(namedModels.length > 0 && { namedModels }),
     ...(sameModels.length > 0 && { sameModels }),
+    ...demandIn(scan),
     candidates: Math.max(1, readCount(scan, factNames.candidates) ?? 1),
     ...(own.usageSplice !== undefined && { usageSplice: own.usageSplice }),
     textBytes: textBytesOf(body, media),
+    ...textTokensIn(scan, media),
     media,
     objects: objectsIn(scan),
     ...(own.units !== undefined && { units: own.units }),
@@ -122,9 +145,74 @@ export function textBytesOf(body: BodyLength, media: readonly MediaPart[]): numb
 }
 
 /** A limit of zero is nonsense that some servers read as no limit, so it says nothing. */
-function largest(first: number | undefined, second: number | undefined): number | undefined {
-  const cap = Math.max(first ?? 0, second ?? 0)
-  return cap === 0 ? undefined : cap
+function limitIn(scan: ScanResult, name: string): number | undefined {
+  const limit = readCount(scan, name) ?? 0
+  return limit === 0 ? undefined : limit
+}
+
+type Demand = Pick<
+  RequestFacts,
+  | 'tools'
+  | 'explainedTools'
+  | 'toolUsesMax'
+  | 'searches'
+  | 'reasoning'
+  | 'predictedBytes'
+  | 'isCompacted'
+  | 'framesPerSecond'
+>
+
+/** What else a request may come to cost, beside what it says and shows. */
+export function demandIn(scan: ScanResult): Demand {
+  const tools = providerToolsIn(scan)
+  const searches = searchesOf(tools)
+  const explained = explainedTools(scan)
+  const toolUsesMax = readCount(scan, factNames.toolUses)
+  const reasoning = reasoningIn(scan)
+  const predicted = findField(scan, factNames.prediction)
+  const frames = framesIn(scan)
+  return {
+    ...(tools.length > 0 && { tools }),
+    ...(explained > 0 && { explainedTools: explained }),
+    ...(toolUsesMax !== undefined && { toolUsesMax }),
+    ...(searches > 0 && { searches }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(predicted !== undefined && { predictedBytes: predicted.end - predicted.start }),
+    ...(isCompacted(scan) && { isCompacted: true }),
+    ...(frames > 1 && { framesPerSecond: frames }),
+  }
+}
+
+/** What only clears old parts away reads nothing. */
+function isCompacted({ findings }: ScanResult): boolean {
+  return findings.some(
+    ({ name, raw }) =>
+      name === factNames.compaction && raw?.toString('latin1').startsWith('"clear_') === false,
+  )
+}
+
+function framesIn({ findings }: ScanResult): number {
+  let frames = 1
+  for (const { name, type, raw } of findings) {
+    if (name === factNames.frames && type === 'number') frames = Math.max(frames, Number(String(raw)))
+  }
+  return frames
+}
+
+/** What was measured as base64 and is no media is text that nobody looked at. */
+function textTokensIn(
+  { counted }: ScanResult,
+  media: readonly MediaPart[],
+): Pick<RequestFacts, 'textTokens'> {
+  if (counted === undefined) return {}
+  const mediaBytes = media.reduce((sum, part) => sum + part.bodyBytes, 0)
+  return { textTokens: withUnseen(counted, mediaBytes) }
+}
+
+/** What was measured and is none of so many bytes of media counts a token a byte at most. */
+export function withUnseen({ tokens, measuredBytes }: CountedText, mediaBytes: number): TextTokens {
+  const unseen = Math.max(0, measuredBytes - mediaBytes)
+  return { most: tokens.most + unseen, likely: tokens.likely + Math.ceil(unseen / 4) }
 }
 
 function otherModelsIn(scan: ScanResult): readonly string[] {

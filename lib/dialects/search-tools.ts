@@ -1,17 +1,34 @@
-import type { Finding, ScanResult } from '../http/json-scan.ts'
+import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import { list, span, value } from './interest.ts'
 import { searched } from './naming-members.ts'
+import { boundOf, chunkTokensMax, isExplained, plainType, type ProviderTool } from './provider-tools.ts'
 
 const names = {
+  list: 'toolList',
   kind: 'toolType',
   uses: 'toolUses',
-  asked: 'searchAsked',
+  tokens: 'toolTokens',
+  chunks: 'toolChunks',
+  asked: 'toolAsked',
   results: 'searchResults',
   mode: 'searchMode',
 }
 
-/** Where a tool says what it is, and how often it may be used. */
-export const toolMembers = { type: value(names.kind), max_uses: value(names.uses) }
+/** The list of a request's tools. */
+export const toolList = span(names.list)
+
+/** Where a tool says what it is, how often it may be used, how much it returns, and which model it asks. */
+export const toolMembers = {
+  type: value(names.kind),
+  max_uses: value(names.uses),
+  max_content_tokens: value(names.tokens),
+  max_num_results: value(names.chunks),
+}
+
+const asked: Interest = searched({}, span(names.asked))
+
+/** Servers of tools, each of which the provider may ask. */
+export const mcpServers = list(asked)
 
 /** Where requests in OpenAI's format ask for searches beside their tools: OpenAI's, OpenRouter's, xAI's. */
 export const searchMembers = {
@@ -21,46 +38,96 @@ export const searchMembers = {
     { mode: value(names.mode), max_search_results: value(names.results) },
     span(names.asked),
   ),
+  mcp_servers: mcpServers,
 }
 
-/** Google's tools are told by the name of their member, which is folded. */
-export const googleSearchMembers = {
-  googlesearch: span(names.asked),
-  googlesearchretrieval: span(names.asked),
-  enterprisewebsearch: span(names.asked),
-  googlemaps: span(names.asked),
-}
+/** Google's tools are told by the name of their member, which is folded, unless they have a type. */
+export const googleSearchMembers = { '*': asked }
 
-const searchTool = /^web$|^(?:web|x|google)_search|^google_maps/
 /** xAI reads so many sources, each of which is billed, unless it is told otherwise. */
 const sourcesUnlessSaid = 20
 
-/** How many searches a request is taken to ask for: each tool's own limit, and one where it has none. */
-export function searchesIn({ findings }: ScanResult): number {
-  let searches = 0
-  const limits = new Map<string, number>()
-  for (const finding of findings) {
-    const count = finding.name === names.uses ? countOf(finding) : undefined
-    if (count !== undefined) limits.set(folderOf(finding), count)
+/** How many tools a request has for which their provider writes instructions: those for any are one more. */
+export function explainedTools({ findings }: ScanResult): number {
+  let count = 0
+  for (const { name, type, raw } of findings) {
+    if (name === names.list && type !== 'null') count += 1
+    else if (name === names.kind && raw !== undefined && isExplained(raw.toString('latin1'))) count += 1
   }
+  return count
+}
+
+/** The tools that the provider runs for a request, as far as it names them. */
+export function providerToolsIn({ findings }: ScanResult): readonly ProviderTool[] {
+  const tools: ProviderTool[] = []
+  const said = saidByFolder(findings)
+  const typed = new Set(findings.filter(({ name }) => name === names.kind).map(folderOf))
   for (const finding of findings) {
-    if (finding.name === names.asked && finding.type === 'object') searches += askedFor(finding, findings)
-    else if (finding.name === names.kind && searchTool.test(String(parsed(finding))))
-      searches += limits.get(folderOf(finding)) ?? 1
+    if (finding.name === names.kind) {
+      const type = plainType(String(parsed(finding)))
+      if (type !== undefined) tools.push({ type, ...said.get(folderOf(finding)) })
+    } else if (finding.name === names.asked && isAsked(finding) && !typed.has(folderOf(finding))) {
+      const tool = toolAsked(finding, findings)
+      if (tool !== undefined) tools.push(tool)
+    }
   }
-  return searches
+  return tools
+}
+
+type Said = Omit<ProviderTool, 'type'>
+
+/** What tools say of themselves, by the object that each of them is. */
+function saidByFolder(findings: readonly Finding[]): ReadonlyMap<string, Said> {
+  const said = new Map<string, Said>()
+  for (const finding of findings) {
+    const more = saidBy(finding)
+    if (more !== undefined) said.set(folderOf(finding), { ...said.get(folderOf(finding)), ...more })
+  }
+  return said
+}
+
+function saidBy(finding: Finding): Said | undefined {
+  const isModel = finding.path.endsWith('].model') && finding.raw !== undefined
+  if (isModel && finding.type === 'string') return { model: String(parsed(finding)) }
+  const count = finding.type === 'number' ? countOf(finding) : undefined
+  if (count === undefined) return undefined
+  if (finding.name === names.uses) return { uses: count }
+  if (finding.name === names.tokens) return { tokensPerUse: count }
+  return finding.name === names.chunks ? { tokensPerUse: count * chunkTokensMax } : undefined
 }
 
 function folderOf({ path }: Finding): string {
   return path.slice(0, path.lastIndexOf('.') + 1)
 }
 
-function askedFor({ path }: Finding, findings: readonly Finding[]): number {
-  if (!path.endsWith('search_parameters')) return 1
+/** What is off or says something else is no tool. */
+function isAsked({ type }: Finding): boolean {
+  return type === 'object' || type === 'array' || type === 'true'
+}
+
+function toolAsked(finding: Finding, findings: readonly Finding[]): ProviderTool | undefined {
+  const member = finding.path.slice(finding.path.lastIndexOf('.') + 1).replace(/\[\d+\]$/, '')
+  const type = plainType(member)
+  if (type === undefined) return undefined
+  return type === 'searchparameters' ? liveSearch(finding, findings) : { type }
+}
+
+function liveSearch({ path }: Finding, findings: readonly Finding[]): ProviderTool | undefined {
   const inside = findings.filter(finding => finding.path.startsWith(`${path}.`))
-  if (inside.some(finding => finding.name === names.mode && parsed(finding) === 'off')) return 0
+  if (inside.some(finding => finding.name === names.mode && parsed(finding) === 'off')) return undefined
   const results = inside.find(finding => finding.name === names.results)
-  return (results && countOf(results)) ?? sourcesUnlessSaid
+  return { type: 'searchparameters', uses: (results && countOf(results)) ?? sourcesUnlessSaid }
+}
+
+/** How many searches such tools usually make: one each, and of xAI's sources as many as it reads. */
+export function searchesOf(tools: readonly ProviderTool[]): number {
+  let searches = 0
+  for (const tool of tools) {
+    if (boundOf(tool, '').isSearch !== true) continue
+    searches +=
+      tool.type === 'searchparameters' ? (tool.uses ?? sourcesUnlessSaid) : Math.min(1, tool.uses ?? 1)
+  }
+  return searches
 }
 
 function countOf(finding: Finding): number | undefined {

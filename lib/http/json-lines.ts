@@ -1,5 +1,6 @@
 import { JsonScanError, JsonScanner } from './json-scan.ts'
 import type { Finding, Interest, ScanOptions } from './json-scan.ts'
+import type { CountedText } from './json-text-count.ts'
 
 /** One line of a JSONL file. */
 export interface JsonLine {
@@ -8,6 +9,8 @@ export interface JsonLine {
   /** Without the line's end. */
   readonly bytes: number
   readonly findings: readonly Finding[]
+  /** With `countsText`. */
+  readonly counted?: CountedText
   /** Why the line is no document that can be read; the findings then are what came before. */
   readonly error?: JsonScanError
 }
@@ -85,6 +88,7 @@ export class JsonLines {
       number: this.#number,
       bytes,
       findings: scanner.findings,
+      ...(scanner.counted !== undefined && { counted: scanner.counted }),
       ...(error !== undefined && { error }),
     })
   }

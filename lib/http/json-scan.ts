@@ -1,5 +1,6 @@
 import { JsonScanner } from './json-scanner.ts'
 import type { MediaPart } from './media-part.ts'
+import type { CountedText } from './json-text-count.ts'
 
 export { fold } from './json-fold.ts'
 export { JsonScanError } from './json-scan-error.ts'
@@ -66,6 +67,8 @@ export interface ScanResult {
   readonly findings: readonly Finding[]
   /** The media among them, where they were read before. */
   readonly media?: readonly MediaPart[]
+  /** With `countsText`: what the document comes to. */
+  readonly counted?: CountedText
 }
 
 /** Bounds on a scan, with their defaults, and how keys are compared. */
@@ -80,6 +83,8 @@ export interface ScanOptions {
   readonly rejectDuplicates?: boolean
   /** Snake and camel case are one key, as Google takes them. The names in the interest have no underscores. */
   readonly foldUnderscores?: boolean
+  /** Tell how many tokens the document has. */
+  readonly countsText?: boolean
   /** The decoded bytes of `keep: 'base64'` strings, in order; good during the call only. */
   readonly onBase64?: (path: string, bytes: Buffer) => void
 }

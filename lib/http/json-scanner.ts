@@ -20,6 +20,7 @@ import { JsonScanError } from './json-scan-error.ts'
 import type { JsonScanReason } from './json-scan-error.ts'
 import type { Finding, Interest, JsonType, ScanOptions, ScanResult } from './json-scan.ts'
 import { JsonText } from './json-text.ts'
+import { JsonTextCount, type CountedText } from './json-text-count.ts'
 import { JsonWord } from './json-word.ts'
 
 /**
@@ -33,6 +34,7 @@ export class JsonScanner {
   readonly #word = new JsonWord()
   readonly #depthMax: number
   readonly #onBase64: ScanOptions['onBase64']
+  readonly #count: JsonTextCount | undefined
   #meter: Base64Meter | undefined
   #isMeasuring = false
   #state = valueExpected
@@ -51,6 +53,7 @@ export class JsonScanner {
     this.#next = planOf(interest, options.foldUnderscores ?? false)
     this.#depthMax = options.depthMax ?? 512
     this.#onBase64 = options.onBase64
+    if (options.countsText === true) this.#count = new JsonTextCount()
     this.#frames = new JsonFrames(options.rejectDuplicates ?? true)
     this.#findings = new JsonFindings(
       options.valueBytesMax ?? 1_048_576,
@@ -69,6 +72,7 @@ export class JsonScanner {
         else if (this.#state === inWord) position = this.#scanWord(chunk, position)
         else position = this.#scanStructure(chunk, position)
       }
+      this.#count?.leave(chunk, this.#isMeasuring)
       this.#text.leave(chunk)
       this.#findings.leave(chunk, this.#chunkStart)
       this.#chunkStart += chunk.length
@@ -81,6 +85,11 @@ export class JsonScanner {
   /** The document has ended; what stands behind it is none of it. */
   get hasEnded(): boolean {
     return this.#state === endExpected
+  }
+
+  /** What the document comes to so far, with `countsText`. */
+  get counted(): CountedText | undefined {
+    return this.#count?.counted
   }
 
   /** What has been found so far; a value that has not ended has the end -1. */
@@ -102,7 +111,8 @@ export class JsonScanner {
     if (this.#state === inWord && this.#frames.depth === 0 && this.#word.isWhole) {
       this.#endScalar(Buffer.alloc(0), 0)
     }
-    if (this.#state === endExpected) return { findings: this.#findings.list() }
+    if (this.#state === endExpected)
+      return { findings: this.#findings.list(), ...(this.counted && { counted: this.counted }) }
     if (this.#chunkStart === 0) throw this.#fail('syntax', 0, 'The body is empty. Send a JSON document.')
     const bytes = this.#chunkStart
     throw this.#fail(
@@ -140,7 +150,7 @@ export class JsonScanner {
           this.#close(byte === 0x7d, byte, chunk, position)
           break
         case 0x22: // "
-          this.#beginText(position)
+          this.#beginText(chunk, position)
           position = this.#scanText(chunk, position + 1)
           continue
         default:
@@ -179,7 +189,7 @@ export class JsonScanner {
     this.#state = frames.depth === 0 ? endExpected : commaOrCloseExpected
   }
 
-  #beginText(position: number): void {
+  #beginText(chunk: Buffer, position: number): void {
     const state = this.#state
     this.#isKey = state === keyExpected || state === keyOrCloseExpected
     if (this.#isKey) {
@@ -187,6 +197,7 @@ export class JsonScanner {
     } else {
       const plan = this.#takePlan(0x22, position)
       this.#scalar = this.#begin(plan, 'string', position)
+      if (plan?.keep === 'base64') this.#count?.countTo(chunk, position, false)
       this.#text.begin(-1, plan?.keep === 'base64' ? this.#startMeter(this.#scalar) : undefined)
     }
     this.#state = inText
@@ -230,7 +241,10 @@ export class JsonScanner {
     const finding = this.#scalar
     if (finding === undefined) return
     this.#scalar = undefined
-    if (this.#isMeasuring && this.#meter !== undefined) finding.base64 = this.#meter.end()
+    if (this.#isMeasuring && this.#meter !== undefined) {
+      finding.base64 = this.#meter.end()
+      this.#count?.countTo(chunk, position, true)
+    }
     this.#isMeasuring = false
     this.#findings.finish(finding, this.#chunkStart + position, chunk, this.#chunkStart)
   }

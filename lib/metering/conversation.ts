@@ -1,6 +1,6 @@
 import type { ClientEvent } from '../dialects/session.ts'
 import { readAgain, type Meters } from '../money/usage.ts'
-import { audioTokens } from './turn-hold.ts'
+import { audioTokens } from './turn-cost.ts'
 
 /** What a client has said by some moment of its session. */
 export interface Heard {
@@ -9,9 +9,13 @@ export interface Heard {
   readonly imageTokens: number
 }
 
+/** Fewer than most texts have. */
+const usualBytesPerToken = 3
+/** No text has more tokens than bytes. */
+const fewestBytesPerToken = 1
+
 /** How much a session has said so far, which every turn reads again. */
 export class Conversation {
-  readonly #bytesPerToken: number
   #heard: Heard
   /** What the last turn read and said, by the provider's count. */
   #counted: Meters
@@ -19,8 +23,7 @@ export class Conversation {
   #heardAtCount: Heard = { textBytes: 0, audioSeconds: 0, imageTokens: 0 }
 
   /** @param context what the provider keeps of a session that is resumed */
-  constructor(bytesPerToken: number, setupBytes: number, context: Meters = {}) {
-    this.#bytesPerToken = bytesPerToken
+  constructor(setupBytes: number, context: Meters = {}) {
     this.#heard = { textBytes: setupBytes, audioSeconds: 0, imageTokens: 0 }
     this.#counted = readAgain(context)
   }
@@ -44,13 +47,18 @@ export class Conversation {
     this.#heardAtCount = heardAtStart
   }
 
+  /** What the next turn reads at most, and what it is taken to. */
+  nextInputs(): { readonly input: Meters; readonly likelyInput: Meters } {
+    return { input: this.nextInput(fewestBytesPerToken), likelyInput: this.nextInput() }
+  }
+
   /** What the next turn is taken to read. */
-  nextInput(): Meters {
+  nextInput(bytesPerToken = usualBytesPerToken): Meters {
     const { input = 0, audioInput = 0, imageInput = 0 } = this.#counted
     const textBytes = this.#heard.textBytes - this.#heardAtCount.textBytes
     const images = imageInput + this.#heard.imageTokens - this.#heardAtCount.imageTokens
     return {
-      input: input + Math.ceil(textBytes / this.#bytesPerToken),
+      input: input + Math.ceil(textBytes / bytesPerToken),
       audioInput:
         audioInput + audioTokens(this.#heard.audioSeconds - this.#heardAtCount.audioSeconds, 'heard'),
       ...(images > 0 && { imageInput: images }),

@@ -12,12 +12,10 @@ export function holdError(error: unknown): Error {
     })
   }
   if (error instanceof KeyBudgetExceededError) {
-    const { likelyMicros, budget } = error
-    return wanting('key_budget_exceeded', "the key's budget has", likelyMicros, budget.availableMicros, error)
+    return wanting('key_budget_exceeded', "the key's budget has", error, error.budget.availableMicros)
   }
   if (error instanceof BalanceInsufficientError) {
-    const { likelyMicros, balance } = error
-    return wanting('balance_insufficient', 'the account has', likelyMicros, balance.availableMicros, error)
+    return wanting('balance_insufficient', 'the account has', error, error.balance.availableMicros)
   }
   return error instanceof Error ? error : new Error(String(error))
 }
@@ -25,18 +23,15 @@ export function holdError(error: unknown): Error {
 function wanting(
   code: 'key_budget_exceeded' | 'balance_insufficient',
   whose: string,
-  requiredMicros: Micros,
+  cause: BalanceInsufficientError | KeyBudgetExceededError,
   availableMicros: Micros,
-  cause: Error,
 ): GatewayError {
-  const required = formatRoubles(requiredMicros)
+  const likely = formatRoubles(cause.likelyMicros)
+  const worst = formatRoubles(cause.worstMicros)
   const available = formatRoubles(availableMicros)
   return new GatewayError(
     code,
-    `The next turn may cost up to ${required} roubles and ${whose} ${available}. Top up.`,
-    {
-      cause,
-      details: { required, available },
-    },
+    `The next turn likely costs ${likely} roubles and ${worst} at worst, and ${whose} ${available}. Top up, or cap its output.`,
+    { cause, details: { likely, worst, available } },
   )
 }

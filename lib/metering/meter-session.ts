@@ -8,6 +8,7 @@ import type { UsualOutputs } from '../settlement/usual-output.ts'
 import { Conversation } from './conversation.ts'
 import { SessionMeter } from './session-meter.ts'
 import { SessionMoney } from './session-money.ts'
+import type { TypicalOutput } from './typical-output.ts'
 
 declare module '../pipeline/facts.ts' {
   interface Facts {
@@ -21,6 +22,7 @@ interface SessionContext {
   readonly bus: PipelineBus
   readonly directory: ModelDirectory
   readonly usual: UsualOutputs
+  readonly typicalOutput: TypicalOutput
 }
 
 /** The tap that charges a session; undefined where nothing has a price. */
@@ -37,7 +39,7 @@ export function meterSession(exchange: Exchange, context: SessionContext): Sessi
       model: upstreamModelName,
     }),
     money: new SessionMoney(exchange, { ...context, price }),
-    conversation: new Conversation(context.config.hold.bytesPerToken, request.textBytes, request.context),
+    conversation: new Conversation(request.textBytes, request.context),
     model: {
       asked: match.pathModel ?? request.model ?? '',
       canonical: modelName,

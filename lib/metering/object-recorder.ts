@@ -1,9 +1,8 @@
-import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { contextOfKind } from '../models/kept-context.ts'
 import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import { expectedTokens } from './request-hold.ts'
+import { tokensAtMost } from './expected-tokens.ts'
 
 /**
  * Records what an answer names as its account's, with the provider and credential that made it. What the
@@ -11,7 +10,7 @@ import { expectedTokens } from './request-hold.ts'
  */
 export function objectRecorder(
   exchange: Exchange,
-  { config, ledger }: { readonly config: Config; readonly ledger: Ledger },
+  { ledger }: { readonly ledger: Ledger },
   factsOf: (object: NamedObject) => Promise<ObjectFacts | undefined> | undefined,
 ): (object: NamedObject) => Promise<void> {
   return async ({ kind, id, facts: told }) => {
@@ -24,7 +23,7 @@ export function objectRecorder(
     const context =
       target.price === undefined
         ? undefined
-        : contextOfKind(kind, expectedTokens(target, exchange.get('request'), config.hold))
+        : contextOfKind(kind, tokensAtMost(target, exchange.get('request')))
     const facts = { ...(context !== undefined && { context }), ...told, ...measured, ...own }
     await ledger.recordObject({
       kind,

@@ -5,7 +5,7 @@ import type { Outcome } from '../pipeline/outcome.ts'
 import type { SessionTap } from '../pipeline/plugin.ts'
 import type { SessionMoney, Turn } from './session-money.ts'
 import type { Conversation } from './conversation.ts'
-import { withRoom, type ExpectedTurn } from './turn-hold.ts'
+import { withRoom, type ExpectedTurn } from './turn-cost.ts'
 
 export interface SessionMeterOptions {
   readonly reader: SessionReader
@@ -91,13 +91,11 @@ export class SessionMeter implements SessionTap {
     return event.starts === undefined || this.#turns.length > 0
   }
 
-  #expected({ outputTokensCap, isSpoken }: Partial<ClientEvent>): ExpectedTurn {
-    const { conversation, reader } = this.#options
-    return {
-      input: conversation.nextInput(),
-      outputTokensCap,
-      isSpoken: isSpoken ?? reader.isSpoken,
-    }
+  #expected({
+    outputTokensCap,
+    isSpoken = this.#options.reader.isSpoken,
+  }: Partial<ClientEvent>): ExpectedTurn {
+    return { ...this.#options.conversation.nextInputs(), outputTokensCap, isSpoken }
   }
 
   async #begin(event: ClientEvent): Promise<void> {

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import type { TurnUsage } from '../dialects/session.ts'
 import type { Target } from '../exchange-facts.ts'
 import { alarmsAmong } from '../ledger/charge-flags.ts'
-import type { ChargeRequest, Hold, Ledger, Micros } from '../ledger/ledger.ts'
+import type { ChargeRequest, Hold, Ledger } from '../ledger/ledger.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceCharge } from '../ledger/price-charge.ts'
 import { isPricedBySecond, priceInForce, type Price } from '../money/price.ts'
@@ -15,7 +15,9 @@ import { priceLines } from '../settlement/price-lines.ts'
 import type { UsualOutputs } from '../settlement/usual-output.ts'
 import { holdError } from './hold-error.ts'
 import type { Heard } from './conversation.ts'
-import { audioTokens, inSeconds, turnHold, type ExpectedTurn } from './turn-hold.ts'
+import type { TypicalOutput } from './typical-output.ts'
+import { audioTokens, inSeconds, turnCost, type ExpectedTurn } from './turn-cost.ts'
+import type { ExchangeCost } from './exchange-cost.ts'
 
 /** A turn of a session from its hold to its charge. */
 export interface Turn {
@@ -49,6 +51,7 @@ interface SessionMoneyContext {
   readonly ledger: Ledger
   readonly bus: PipelineBus
   readonly directory: ModelDirectory
+  readonly typicalOutput: TypicalOutput
   readonly price: Price
   readonly usual: UsualOutputs
 }
@@ -72,7 +75,8 @@ export class SessionMoney {
 
   /** Whether what is held does for a turn. */
   suffices({ hold }: Turn, turn: ExpectedTurn): boolean {
-    return hold.worstMicros >= this.#amountFor(turn)
+    const { likelyMicros, worstMicros } = this.#costOf(turn)
+    return hold.likelyMicros >= likelyMicros && hold.worstMicros >= worstMicros
   }
 
   /**
@@ -82,7 +86,7 @@ export class SessionMoney {
   async open(turn: ExpectedTurn, instead?: Turn): Promise<Turn> {
     if (instead !== undefined) await this.release(instead)
     try {
-      return newTurn(await this.#hold(this.#amountFor(turn)))
+      return newTurn(await this.#hold(this.#costOf(turn)))
     } catch (error) {
       throw holdError(error)
     }
@@ -90,7 +94,7 @@ export class SessionMoney {
 
   /** A hold of nothing, for what was not held for before it was consumed. */
   async openEmpty(): Promise<Turn> {
-    return newTurn(await this.#hold(0))
+    return newTurn(await this.#hold({ likelyMicros: 0, worstMicros: 0 }))
   }
 
   async release({ hold }: Turn): Promise<void> {
@@ -118,7 +122,7 @@ export class SessionMoney {
     let hold: Hold | undefined
     for (const attempt of ['as it is', 'with room']) {
       try {
-        hold = await this.#hold(costMicros)
+        hold = await this.#hold({ likelyMicros: costMicros, worstMicros: costMicros })
         break
       } catch (error) {
         shortage = holdError(error)
@@ -180,11 +184,14 @@ export class SessionMoney {
     return this.#exchange.get('target')
   }
 
-  #amountFor(turn: ExpectedTurn): Micros {
-    return turnHold(this.#target, this.#context.config.hold, turn)
+  #costOf(turn: ExpectedTurn): Omit<ExchangeCost, 'strictMicros'> {
+    const { config, typicalOutput } = this.#context
+    const { accountId } = this.#exchange.get('key')
+    const typicalOutputTokens = typicalOutput.of(accountId, this.#target.modelName)
+    return turnCost({ target: this.#target, hold: config.hold, typicalOutputTokens }, turn)
   }
 
-  async #hold(amountMicros: Micros): Promise<Hold> {
+  async #hold(cost: Omit<ExchangeCost, 'strictMicros'>): Promise<Hold> {
     const key = this.#exchange.get('key')
     const { budgetMicros, budgetPeriod: period = 'total' } = key
     return await this.#context.ledger.placeHold({
@@ -192,8 +199,8 @@ export class SessionMoney {
       sequence: this.#sequence++,
       accountId: key.accountId,
       keyId: key.id,
-      likelyMicros: amountMicros,
-      worstMicros: amountMicros,
+      likelyMicros: cost.likelyMicros,
+      worstMicros: cost.worstMicros,
       ...(budgetMicros === undefined ? {} : { budget: { budgetMicros, period } }),
     })
   }

@@ -3,8 +3,12 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import type { Route, Target } from '../exchange-facts.ts'
 import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
-import { batchShareHold } from '../metering/batch-hold.ts'
-import { drawnHold, writesUnasked } from '../metering/request-hold.ts'
+import { loopsMax } from '../dialects/provider-tools.ts'
+import { batchShareCost } from '../metering/batch-cost.ts'
+import { drawnAtMost } from '../metering/drawn-cost.ts'
+import { windowTokensOf, writesUnasked, type ExchangeCost } from '../metering/exchange-cost.ts'
+import { outputCap } from '../metering/output-cap.ts'
+import { amountMicrosMax } from '../money/amount.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import { timesFactor } from '../money/tier-factor.ts'
@@ -65,7 +69,7 @@ export async function planBatch(
   return {
     providers,
     isPinned: pinned !== undefined,
-    model: modelOf(shares, contexts, context),
+    model: modelOf(shares, contexts, context, providers[0]?.provider),
   }
 }
 
@@ -166,11 +170,12 @@ function modelOf(
   shares: readonly PricedShare[],
   contexts: ReadonlyMap<string, Meters>,
   { config }: BatchContext,
+  provider: Target['provider'] | undefined,
 ): BatchPlan['model'] {
   const [first] = shares
   if (first === undefined) throw new GatewayError('body_invalid', 'The batch has no requests.')
   const prices = new Map<string, Price>()
-  let holdMicros = 0
+  let cost: ExchangeCost = { likelyMicros: 0, worstMicros: 0, strictMicros: 0 }
   for (const { share, model, price, named } of shares) {
     if (share.units !== undefined && model.upstreamName !== first.model.upstreamName) {
       throw badRequest(
@@ -178,20 +183,26 @@ function modelOf(
         `It names the model "${share.model}" after "${first.share.model}", and the results of such requests do not say which model made them. Make a batch for each.`,
       )
     }
-    if (price === undefined) continue
+    if (price === undefined || provider === undefined) continue
     prices.set(model.upstreamName, price)
-    const known = [model.entry.outputTokensMax, config.hold.outputTokens].filter(
-      tokens => tokens !== undefined,
-    )
-    const outputTokensMax = known.length === 0 ? 4096 : Math.min(...known)
-    const isWritten = writesUnasked(model.upstreamName)
-    holdMicros += batchShareHold({ share, price, outputTokensMax, isWritten, contexts }, config.hold)
+    const target = { model: model.entry, provider, upstreamModelName: model.upstreamName }
+    const priced = {
+      share,
+      price,
+      contexts,
+      providerKind: provider.kind,
+      upstreamModelName: model.upstreamName,
+      outputTokensMax: outputCap(target, {}),
+      windowTokens: windowTokensOf(target),
+      isWritten: writesUnasked(model.upstreamName),
+    }
+    cost = sumOf(cost, batchShareCost(priced, config.hold))
     for (const { names, price: own, isDrawing } of named) {
       for (const name of names) prices.set(name, own)
-      const drawnMicros = drawnHold(own, share.textBytes, config.hold, share.drawsWith?.[names[0] ?? ''])
-      holdMicros += isDrawing
-        ? timesFactor(drawnMicros, own.factors['batch'])
-        : batchShareHold({ share, price: own, outputTokensMax, isWritten: false, contexts }, config.hold)
+      const other = isDrawing
+        ? drawnInBatch(share, own, share.drawsWith?.[names[0] ?? ''] ?? share.requests)
+        : batchShareCost({ ...priced, price: own, isWritten: false }, config.hold)
+      cost = sumOf(cost, other)
     }
   }
   const isUniform = prices.size === 1 && shares.every(isSummable)
@@ -200,7 +211,25 @@ function modelOf(
     modelName: first.model.canonicalName,
     upstreamModelName: isUniform ? first.model.upstreamName : '',
     price: config.unmetered ? undefined : first.price,
-    batch: { holdMicros, prices },
+    batch: { cost, prices },
+  }
+}
+
+function drawnInBatch(share: BatchShare, price: Price, requests: number): ExchangeCost {
+  const images = share.media['image']?.count ?? 0
+  const text = Math.ceil((share.textTokens?.most ?? share.textBytes) / share.requests)
+  const drawn = (each: number): number =>
+    timesFactor(requests * drawnAtMost([price], text, images, each), price.factors['batch'])
+  const worstMicros = drawn(loopsMax)
+  return { likelyMicros: drawn(1), worstMicros, strictMicros: worstMicros }
+}
+
+function sumOf(left: ExchangeCost, right: ExchangeCost): ExchangeCost {
+  const sum = (one: number, other: number): number => Math.min(amountMicrosMax, one + other)
+  return {
+    likelyMicros: sum(left.likelyMicros, right.likelyMicros),
+    worstMicros: sum(left.worstMicros, right.worstMicros),
+    strictMicros: sum(left.strictMicros, right.strictMicros),
   }
 }
 

@@ -1,5 +1,15 @@
 import type { Meter, Meters, NamedObject } from './usage.ts'
 
+/** What the provider runs for some requests of a batch in the same way. */
+export interface BatchedTool {
+  readonly type: string
+  readonly uses?: number
+  readonly tokensPerUse?: number
+  readonly model?: string
+  /** How many requests have it. */
+  readonly requests: number
+}
+
 /** Media of one kind: how many, and their bytes, each of an unknown size taken for 1 MiB. */
 interface MediaSum {
   readonly count: number
@@ -22,8 +32,18 @@ export interface BatchShare {
   readonly drawsWith?: Readonly<Record<string, number>>
   /** How many of them name each model beside their own, such as an advisor, and where first. */
   readonly namedModels?: Readonly<Record<string, { readonly at: string; readonly requests: number }>>
-  /** How many searches their tools may make. */
+  /** How many searches their tools usually make. */
   readonly searches?: number
+  /** What the provider runs for them. */
+  readonly tools?: readonly BatchedTool[]
+  /** How many of them may be summed up by the provider, which reads them once more. */
+  readonly compacted?: number
+  /** What their texts come to in tokens; a token a byte at most where nobody counted. */
+  readonly textTokens?: { readonly most: number; readonly likely: number }
+  /** Bytes of answers that they predict. */
+  readonly predictedBytes?: number
+  /** How many of them name sound of which nobody knows the size. */
+  readonly unknownAudio?: number
   /** How long a cache is to keep what they bring; of none of them unless said. */
   readonly cacheWrite?: '5m' | '1h'
   /** The first of them: `line 3` of a file, `requests[2]` of a body. */

@@ -195,6 +195,8 @@ export interface UsageReading {
   readonly model?: string
   /** The tier that the answer names, where it names it before its usage. */
   readonly tier?: string
+  /** Uses of tools of the provider's own that it has told of. */
+  readonly toolUses?: number
   /** What was seen to be made beside the text, as far as no usage tells of it yet. */
   readonly beside?: readonly UsageLine[]
   /** What an operator should look at: `usage_inconsistent`, `usage_invalid`, `usage_zero` and the like. */

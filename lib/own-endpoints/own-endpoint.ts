@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
+import type { TypicalOutput } from '../metering/typical-output.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -27,4 +28,5 @@ export interface OwnRequest {
   readonly exchange: Exchange
   readonly key: KeyRecord
   readonly bodies: Bodies
+  readonly typicalOutput: TypicalOutput
 }

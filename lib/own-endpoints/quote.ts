@@ -1,7 +1,9 @@
 import { GatewayError } from '../errors.ts'
 import { findRoute } from '../find-route.ts'
 import { measureParts, withUploaded } from '../media/measure-parts.ts'
-import { requestHold } from '../metering/request-hold.ts'
+import { exchangeCost } from '../metering/exchange-cost.ts'
+import { roomOf } from '../metering/place-hold.ts'
+import { fits, waysToFit } from '../metering/ways-to-fit.ts'
 import { routeRequest } from '../models/route-request.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { scanAgain } from '../receive-request.ts'
@@ -11,7 +13,8 @@ import type { OwnRequest } from './own-endpoint.ts'
 const pathDefault = '/v1/chat/completions'
 
 /**
- * What a request would set aside, and at which price, without sending it. The body is that of the request;
+ * What a request likely costs and at worst, whether it would be admitted, and at which price, without sending it. The
+ * body is that of the request;
  * `for` names its path when it is not a chat completion: `?for=/v1/messages`.
  * @throws GatewayError whatever the request itself would be refused with
  */
@@ -29,14 +32,29 @@ export async function quote(own: OwnRequest, query: URLSearchParams): Promise<un
   const uploaded = await withUploaded(read.media, ledger, target.provider.name)
   const request = { ...read, media: await measureParts(uploaded, scanned.content) }
   const { price } = target
+  const basis = {
+    target,
+    facts: request,
+    hold: config.hold,
+    typicalOutputTokens: own.typicalOutput.of(own.key.accountId, target.modelName),
+  }
+  const cost = exchangeCost(basis)
+  const balance = await ledger.balance(own.key.accountId)
+  const room = roomOf(balance)
+  const isAdmitted = fits(cost, room)
+  const { maxTokens, advice } = isAdmitted ? { maxTokens: undefined, advice: '' } : waysToFit(basis, room)
   return {
     operation: operation.name,
     provider: target.provider.name,
     model: target.modelName,
-    hold: formatRoubles(requestHold(target, request, config.hold)),
-    // What is fetched or kept at the provider, and what its tools add, shows only when it has answered.
-    isEstimate:
-      request.objects.length > 0 || request.media.length > 0 || scanned.content.head.includes('"tools"'),
+    hold: formatRoubles(cost.likelyMicros),
+    likely: formatRoubles(cost.likelyMicros),
+    worst: formatRoubles(room.isStrict ? cost.strictMicros : cost.worstMicros),
+    available: formatRoubles(balance.availableMicros),
+    risk: formatRoubles(balance.riskMicros),
+    debt: formatRoubles(balance.debtMicros),
+    admitted: isAdmitted,
+    ...(maxTokens !== undefined && { max_tokens: maxTokens, advice: advice.trim() }),
     price:
       price === undefined
         ? null

@@ -10,8 +10,8 @@ const message = JSON.stringify({
   usage: { input_tokens: 0, cache_creation_input_tokens: 1000, output_tokens: 0 },
 })
 
-/** Three thousand bytes are a thousand tokens: 1 rouble read, 1.25 kept for five minutes, 2 for an hour. */
-const words = 'x'.repeat(3000)
+/** A thousand tokens at most: 1 rouble read, 1.25 kept for five minutes, 2 for an hour. */
+const words = 'x'.repeat(1500)
 const minutes = { cache_control: { type: 'ephemeral' } }
 const fiveMinutes = { cache_control: { type: 'ephemeral', ttl: '5m' } }
 const hour = { cache_control: { type: 'ephemeral', ttl: '1h' } }
@@ -32,6 +32,7 @@ async function start(t: Test, rub: number) {
   const gateway = await startTestGateway(t, {
     rub,
     config: {
+      hold: { riskRub: '0', riskOfPaid: '0' },
       providers: { somebody: { credentials: ['c'], dialects, operations: ['/things'] } },
       models: { m: { provider: 'somebody', ...price }, 'gpt-9': { provider: 'somebody', ...price } },
     },

@@ -5,7 +5,10 @@ import { ask, checkError, dialectNames, type FailingRequest } from '../fixtures/
 import { until } from '../fixtures/test-gateway.ts'
 
 interface Shortfall {
-  readonly required: string
+  readonly likely: string
+  readonly worst: string
+  readonly risk: string
+  readonly debt: string
   readonly available: string
   readonly max_tokens: number | string
 }
@@ -18,7 +21,7 @@ function shortfall(dialect: DialectName, error: unknown): Shortfall {
   return (JSON.parse(message) as { error: { details: [{ metadata: Shortfall }] } }).error.details[0].metadata
 }
 
-const limitNames = { openai: 'max_completion_tokens', anthropic: 'max_tokens', google: 'maxOutputTokens' }
+const limitNames = { openai: 'max_tokens', anthropic: 'max_tokens', google: 'maxOutputTokens' }
 
 for (const dialect of dialectNames) {
   await t.test(`${dialect}: what the balance does not cover is refused, and what fits is said`, async t => {
@@ -28,10 +31,13 @@ for (const dialect of dialectNames) {
 
     const error = await ask(dialect, gateway, capped(99))
     const message =
-      /up to 0\.10\d{4} roubles and 0\.090000 are available\. Top up, or ask for at most \d\d output/
+      /likely costs 0\.10\d{4} roubles and 0\.1\d{5} at worst; 0\.090000 are available, .* Top up\. Or ask for at most \d\d output/
     checkError(t, dialect, error, 'balance_insufficient', message)
-    const { required, available, max_tokens: tokens } = shortfall(dialect, error)
-    t.match(required, /^0\.10\d{4}$/)
+    const { likely, worst, available, risk, debt, max_tokens: tokens } = shortfall(dialect, error)
+    t.match(likely, /^0\.10\d{4}$/)
+    t.ok(Number(worst) >= Number(likely))
+    t.equal(risk, '30.090000')
+    t.equal(debt, '0.000000')
     t.equal(available, '0.090000')
     const fits = Number(tokens)
     t.ok(fits > 60 && fits < 90, `${fits} tokens fit`)
@@ -51,7 +57,13 @@ for (const dialect of dialectNames) {
   await t.test(`${dialect}: an account without money is refused, and a top-up works at once`, async t => {
     const gateway = await startCountingGateway(t, { rub: 0.0001 })
     const error = await ask(dialect, gateway)
-    checkError(t, dialect, error, 'balance_insufficient', /0\.000100 are available\. Top up\.$/)
+    checkError(
+      t,
+      dialect,
+      error,
+      'balance_insufficient',
+      /0\.000100 are available, with a risk of 30\.000100\. Top up\.$/,
+    )
     t.equal(Number(shortfall(dialect, error).max_tokens), 0)
     const { accountId } = gateway
     await gateway.accounts.credit({ accountId, amountMicros: 1_000_000, reason: 'top-up' })
@@ -72,7 +84,8 @@ async function checkBudget(t: Test, dialect: DialectName): Promise<void> {
   await until(async () => (await gateway.charges()).length === 1)
 
   const error = await ask(dialect, { url, key }, { fields: { [limitNames[dialect]]: 59 } })
-  const message = /up to 0\.0\d{5} roubles and the key's budget has 0\.057700 left. It starts anew at 20/
+  const message =
+    /likely costs 0\.0\d{5} roubles and [\d.]+ at worst, and the key's budget has 0\.057700 left. It starts anew at 20/
   checkError(t, dialect, error, 'key_budget_exceeded', message)
   t.match(shortfall(dialect, error), { available: '0.057700' })
   t.equal(gateway.upstream.requests.length, 1, 'nothing was sent')

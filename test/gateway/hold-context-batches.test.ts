@@ -1,5 +1,6 @@
 import { toFile } from 'openai'
 import t, { type Test } from 'tap'
+import { TextDensity } from '../../lib/http/text-density.ts'
 import { makeOpenaiBatch } from '../fixtures/batch-clients.ts'
 import { batchConfig } from '../fixtures/batch-gateway.ts'
 import { startBatchProvider, usageOf } from '../fixtures/batch-provider.ts'
@@ -46,7 +47,11 @@ async function start(t: Test): Promise<TestGateway> {
 }
 
 const textTokens = (bodies: readonly object[]): number =>
-  Math.ceil(bodies.reduce((bytes, body) => bytes + JSON.stringify(body).length, 0) / 3)
+  bodies.reduce((tokens, body) => {
+    const density = new TextDensity()
+    density.add(Buffer.from(JSON.stringify(body)))
+    return tokens + density.tokens.likely
+  }, 0)
 
 await t.test('what goes on from a response of a batch is held for with all of it', async t => {
   const gateway = await start(t)
@@ -64,7 +69,8 @@ await t.test('each request of a batch is held for with what it goes on from', as
   const batch = { input_file_id: id, endpoint: '/v1/responses', completion_window: '24h' }
   const held = await quotedMicros(gateway, '/v1/batches', batch)
 
-  const tokens = textTokens(bodies) + 3 * contextTokens
+  const lineBodies = bodies.map((body, index) => JSON.parse(lineOf(`next-${index}`, body)) as object)
+  const tokens = textTokens(lineBodies) + 3 * contextTokens
   t.equal(held, (tokens * rate.input + 4 * cap * rate.output) / 2)
 })
 

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { TextDensity } from '../../lib/http/text-density.ts'
 import {
   askJson,
   contextConfig,
@@ -69,7 +70,11 @@ await t.test('an answer in sound that a chat goes on from counts with what was s
 
 /** The most that a model of these tests writes, of jobs and of others. */
 const outputMax = { job: 1000, other: 100 }
-const textTokens = (body: object): number => Math.ceil(JSON.stringify(body).length / 3)
+const tokensIn = (body: object) => {
+  const density = new TextDensity()
+  density.add(Buffer.from(JSON.stringify(body)))
+  return density.tokens
+}
 
 await t.test(
   'a background response counts as what is held for it, and as what it came to when its end was seen',
@@ -78,8 +83,8 @@ await t.test(
     const gateway = await startTestGateway(t, { config: jobConfig(provider.origin, 20) })
     const submission = { ...first, background: true }
     await askJson(gateway, path, submission)
-    const alone = textTokens(onward) * 100 + outputMax.job * 400
-    const atMost = textTokens(submission) + outputMax.job
+    const alone = tokensIn(onward).likely * 100 + outputMax.job * 400
+    const atMost = tokensIn(submission).most + outputMax.job
     t.equal(await quotedMicros(gateway, path, onward), alone + atMost * 100)
 
     provider.end('resp_1', 'done')
@@ -112,7 +117,7 @@ await t.test('a response whose stream has not ended counts as what is held for i
   await until(() => received.includes('response.completed'))
 
   const next = { ...onward, previous_response_id: 'resp_2' }
-  const atMost = contextTokens + textTokens(streamed) + outputMax.other
+  const atMost = contextTokens + tokensIn(streamed).most + outputMax.other
   t.equal(await quotedMicros(gateway, path, next), holdMicros(next, atMost * contextPrices.input))
 })
 

@@ -47,7 +47,12 @@ async function start(t: Test, rub: number): Promise<Started> {
       models: {
         whisper: { provider: 'somebody', rubPerUnit: { audioSeconds: '0.5' } },
         // A rouble a thousand tokens, and none for the answer.
-        reader: { provider: 'somebody', outputTokensMax: 1, rubPerMillion: { input: '1000', output: '0' } },
+        reader: {
+          provider: 'somebody',
+          contextTokensMax: 2_000_000,
+          outputTokensMax: 1,
+          rubPerMillion: { input: '1000', output: '0' },
+        },
       },
     },
   })
@@ -68,7 +73,7 @@ async function start(t: Test, rub: number): Promise<Started> {
     async held(kind, data) {
       const { status, body } = await post(path, kind, data)
       t.equal(status, 402)
-      return Number(/may cost up to ([0-9.]+) roubles/.exec(body.toString())?.[1])
+      return Number(/likely costs ([0-9.]+) roubles/.exec(body.toString())?.[1])
     },
     async quote(film) {
       const { body } = await post(`/gateway/v1/quote?for=${path}`, 'video/mp4', film)

@@ -44,7 +44,7 @@ async function holdMicros(t: Test, config: ReturnType<typeof callConfig>): Promi
   const gateway = await startTestGateway(t, { config, rub: 0.000001 })
   const { status, text } = await refusal(gateway.url, gateway.key)
   t.equal(status, 402)
-  const [, required = ''] = /"required":"(\d+\.\d{6})"/.exec(text) ?? []
+  const [, required = ''] = /"likely":"(\d+\.\d{6})"/.exec(text) ?? []
   return Math.round(Number(required) * 1_000_000)
 }
 

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { TextDensity } from '../../lib/http/text-density.ts'
 import { send } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, type ConfigSections } from '../fixtures/test-gateway.ts'
@@ -159,14 +160,21 @@ t.test('a quote says what would be set aside and at which price, and sends nothi
 
   const { status, json } = await ask(gateway.key, 'POST', '/gateway/v1/quote', chat)
 
-  const tokens = Math.ceil(JSON.stringify(chat).length / 3)
+  const density = new TextDensity()
+  density.add(Buffer.from(JSON.stringify(chat)))
+  const likely = ((density.tokens.likely * 100 + 100 * 400) / 1_000_000).toFixed(6)
   t.equal(status, 200)
   t.match(json, {
     operation: 'chat',
     provider: 'openai',
     model: 'gpt-5',
-    hold: ((tokens * 100 + 100 * 400) / 1_000_000).toFixed(6),
-    isEstimate: false,
+    hold: likely,
+    likely,
+    worst: (((density.tokens.most + 64) * 100 + 100 * 400) / 1_000_000).toFixed(6),
+    available: '10.000000',
+    risk: '40.000000',
+    debt: '0.000000',
+    admitted: true,
     price: { rubPerMillion: { input: '100', output: '400' } },
   })
   t.equal(upstream.requests.length, 0)

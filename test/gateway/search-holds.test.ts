@@ -19,11 +19,13 @@ async function start(t: Test, rub: number) {
   const gateway = await startTestGateway(t, {
     rub,
     config: {
+      hold: { riskRub: '0', riskOfPaid: '0' },
       providers: somebodyAt(upstream.origin),
       models: {
         m: {
           provider: 'somebody',
           outputTokensMax: 10,
+          contextTokensMax: 1000,
           rubPerMillion: { input: '1', output: '1' },
           rubPerUnit: { searches: '1' },
           factors: { batch: '0.5' },
@@ -40,7 +42,7 @@ async function start(t: Test, rub: number) {
 }
 
 const chat = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }] }
-const anthropicTool = { type: 'web_search_20250305', name: 'web_search' }
+const anthropicTool = { type: 'web_search_20250305', name: 'web_search', max_uses: 1 }
 
 await t.test('a request that may search is held for a search, however it asks for it', async t => {
   const { upstream, gateway, ask } = await start(t, 0.9)

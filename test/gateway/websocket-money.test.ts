@@ -67,7 +67,7 @@ await t.test(
     client.send({ type: 'response.create' })
     const { code, reason } = await client.closed
     t.equal(code, 1008)
-    t.match(reason, 'may cost up to')
+    t.match(reason, 'likely costs')
     const last = JSON.parse(client.received.at(-1) ?? '') as { type: string; error: object }
     t.match(last, { type: 'error', error: { type: 'insufficient_quota', code: 'insufficient_quota' } })
     t.equal(gateway.upstream.sessions[0]?.received.length, 1, 'the second was not sent')

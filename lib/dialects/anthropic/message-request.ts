@@ -5,8 +5,8 @@ import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread } from '../naming-members.ts'
 import { findField } from '../read-field.ts'
-import { toolMembers } from '../search-tools.ts'
-import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { mcpServers, toolList, toolMembers } from '../search-tools.ts'
+import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 
 /**
  * A content block. Results of tools, and documents made of blocks, hold blocks again, so the tree refers
@@ -42,12 +42,14 @@ function messageInterest(content: Interest, own: Readonly<Record<string, Interes
   return searched({
     ...modelMembers,
     ...own,
+    ...demandMembers,
     ...cacheMembers,
     stream: value('stream'),
     max_tokens: value('cap'),
     system: content,
     messages: list(object({ content })),
-    tools: list(tool),
+    tools: list(tool, toolList),
+    mcp_servers: mcpServers,
     // Compared with, and not gone on from.
     diagnostics: unread,
     thread: object({ previous_message_id: names('thread') }, span('thread')),
@@ -65,7 +67,7 @@ export const batchedMessage = messageInterest(list(contentBlock(false)), {})
 /** @throws GatewayError body_invalid */
 export function messageFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   refuseUnnamedFallbacks(scan)
-  const facts = factsFrom(scan, body)
+  const facts = { ...factsFrom(scan, body), showsTools: true as const }
   return scan.findings.some(isThread) ? { ...facts, isThreaded: true } : facts
 }
 

@@ -50,7 +50,10 @@ class MessagesReader extends AnswerReader {
     if (name === 'messageId') this.#keep(value)
     else if (name === 'stopReason') this.#isRefusal = value === 'refusal'
     else if (name === 'type' && value === 'message_stop') this.markTerminal()
-    else if (name === 'block' && value !== 'text' && value !== 'thinking') this.hasOutput = true
+    else if (name === 'block' && value !== 'text' && value !== 'thinking') {
+      this.hasOutput = true
+      if (value === 'server_tool_use' || value === 'mcp_tool_use') this.toolUses += 1
+    }
   }
 
   /** Only a conversation that the provider keeps can be gone on from by the name of its last message. */

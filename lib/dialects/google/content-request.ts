@@ -3,11 +3,13 @@ import { anyOf, base64, list, object, value } from '../interest.ts'
 import { googleSearchMembers, toolMembers } from '../search-tools.ts'
 import { namesFile } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
+import { videoMembers } from '../request-facts.ts'
 
 /** Keys are folded without underscores, since Google takes snake and camel case. */
 function contentPart(): Interest {
   const members = new Map<string, Interest>([
     ['inlinedata', object({ mimetype: value('mediaType'), data: base64('media') })],
+    ...Object.entries(videoMembers),
     ['filedata', object({ mimetype: value('mediaType'), fileuri: namesFile })],
   ])
   const part: Interest = { members }

@@ -7,6 +7,7 @@ import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
+import { googleReasoningMembers } from '../asked-reasoning.ts'
 import { factsFrom, googleTier, sameModel } from '../request-facts.ts'
 import { content, contents, tools } from './content-request.ts'
 import { Grounding, groundingInterest } from './grounding.ts'
@@ -19,7 +20,11 @@ const request = searched({
   systeminstruction: content,
   tools,
   cachedcontent: names('cachedContent'),
-  generationconfig: searched({ maxoutputtokens: value('cap'), candidatecount: value('candidates') }),
+  generationconfig: searched({
+    maxoutputtokens: value('cap'),
+    candidatecount: value('candidates'),
+    ...googleReasoningMembers,
+  }),
 })
 
 /** Counting takes the whole request as a member too. */

@@ -16,6 +16,7 @@ import type { AnswerMeasure } from '../measure.ts'
 import { names, namesFile } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { findField, readBoolean, textOf } from '../read-field.ts'
+import { googleReasoningMembers } from '../asked-reasoning.ts'
 import { factsFrom, googleTier } from '../request-facts.ts'
 import type { UsageFields } from '../usage-fields.ts'
 import { tools } from './content-request.ts'
@@ -44,7 +45,7 @@ const request = searched({
   background: value('background'),
   previousinteractionid: names('interaction'),
   tools,
-  generationconfig: searched({ maxoutputtokens: value('cap') }),
+  generationconfig: searched({ maxoutputtokens: value('cap'), ...googleReasoningMembers }),
   input: anyOf(list(part), part),
 })
 
@@ -155,6 +156,8 @@ function interactionFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   return {
     ...(agent !== undefined && { model: textOf(agent), modelSpan: { start: agent.start, end: agent.end } }),
     ...facts,
+    // What an agent does to find its answer no document bounds.
+    ...(agent !== undefined && { tools: [...(facts.tools ?? []), { type: 'agent' }] }),
     ...(startsJob && { startsJob }),
   }
 }

@@ -5,8 +5,8 @@ import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { findField, readString } from '../read-field.ts'
-import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
-import { searchMembers, toolMembers } from '../search-tools.ts'
+import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { searchMembers, toolList, toolMembers } from '../search-tools.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
 
@@ -26,13 +26,15 @@ const contentPart = object({
   ...cacheMembers,
 })
 
+const thinkingConfig = { thinking_budget: value('reasoningBudget'), thinking_level: value('reasoningEffort') }
 /** Gemini's own options, as its OpenAI endpoint takes them. */
-const geminiOptions = searched({})
+const geminiOptions = searched({ thinking_config: searched(thinkingConfig) })
 
 const request = searched({
   ...modelMembers,
   ...tierMembers,
   ...searchMembers,
+  ...demandMembers,
   ...cacheMembers,
   stream: value('stream'),
   stream_options: streamOptionsInterest,
@@ -43,7 +45,7 @@ const request = searched({
   messages: list(
     object({ ...cacheMembers, content: list(contentPart), audio: object({ id: names('audio') }) }),
   ),
-  tools: list(searched({ ...cacheMembers, ...toolMembers, function: object(cacheMembers) })),
+  tools: list(searched({ ...cacheMembers, ...toolMembers, function: object(cacheMembers) }), toolList),
   google: geminiOptions,
   extra_body: searched({ google: geminiOptions }),
 })

@@ -45,7 +45,8 @@ export const rerank: Operation = {
   interest: request,
   factsFromJson(scan, body) {
     const documents = scan.findings.filter(({ name }) => name === 'document').length
-    return { ...factsFrom(scan, body), searches: Math.max(1, Math.ceil(documents / documentsPerSearch)) }
+    const searches = Math.max(1, Math.ceil(documents / documentsPerSearch))
+    return factsFrom(scan, body, { units: { searches } })
   },
   readUsage: (head, context) => new RerankReader(head, context),
 }

@@ -16,8 +16,8 @@ import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { readBoolean } from '../read-field.ts'
-import { cacheMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
-import { searchMembers, toolMembers } from '../search-tools.ts'
+import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { searchMembers, toolList, toolMembers } from '../search-tools.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
@@ -57,6 +57,7 @@ const responsesRequest = searched({
   ...modelMembers,
   ...tierMembers,
   ...searchMembers,
+  ...demandMembers,
   ...cacheMembers,
   stream: value('stream'),
   background: value('background'),
@@ -66,7 +67,7 @@ const responsesRequest = searched({
   conversation: anyOf(names('conversation'), object({ id: names('conversation') })),
   prompt: searched({ id: names('prompt') }),
   input: list(inputItem),
-  tools: list(tool),
+  tools: list(tool, toolList),
 })
 
 /** How an item of a finished answer came about. */
@@ -146,6 +147,7 @@ class ResponsesReader extends OpenaiReader {
         this.#isDrawing = false
       }
       if (lastTypes.has(value)) this.markTerminal()
+      if (typeof value === 'string' && value.endsWith('_call.in_progress')) this.toolUses += 1
     } else if (name === 'quality') {
       if (typeof value === 'string') this.#quality = value
     } else if (name === 'toolModel') {
@@ -228,13 +230,14 @@ export const responseJobs: JobKind = {
 }
 
 function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts {
-  const facts = factsFrom({ findings: withoutEchoes(scan.findings) }, body)
+  const facts = factsFrom({ ...scan, findings: withoutEchoes(scan.findings) }, body)
   // The answer comes at once and without usage; the client may never ask for the rest.
   const startsJob = readBoolean(scan, 'background') === true
   const isForgotten = readBoolean(scan, 'store') === false
   const drawsWith = drawingModels(scan)
   return {
     ...facts,
+    showsTools: true,
     ...(startsJob && { startsJob }),
     ...(isForgotten && { isForgotten }),
     ...(drawsWith !== undefined && { drawsWith }),

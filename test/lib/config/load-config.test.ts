@@ -35,11 +35,10 @@ await t.test('an empty file is the default configuration', async t => {
     answerMs: 10_800_000,
     answerBytesMax: 2 * 1024 ** 3,
     stallMs: 600_000,
+    freeRequestsPerMinute: 3000,
     session: { sessionMs: 3_600_000, idleMs: 600_000, messageBytesMax: 16_777_216 },
   })
   t.same(config.hold, {
-    bytesPerToken: 3,
-    outputTokens: undefined,
     mediaRub: {},
     likelyOutputTokens: 4096,
   })
@@ -87,7 +86,7 @@ models:
   fast: { alias: claude-sonnet-4-5 }
 defaultProvider: { anthropic: anthropic }
 limits: { bodyMemoryBytes: 2MB, bodyBytesMax: 1000, bodyBytesTotalMax: 1.5 GB, connectionsMax: 5, headersMs: 6, bodyMs: 7 }
-hold: { bytesPerToken: 2.5, outputTokens: 100, mediaRub: { video: "3.5" } }
+hold: { likelyOutputTokens: 100, mediaRub: { video: "3.5" } }
 isolation: off
 trustedProxies: [10.0.0.0/8, "::1"]
 cors: { origins: [https://app.example.org] }
@@ -131,7 +130,7 @@ unmetered: true
   t.same(config.defaultProvider, { openai: undefined, anthropic: 'anthropic', google: undefined })
   t.equal(config.limits.bodyMemoryBytes, 2_097_152)
   t.equal(config.limits.bodyBytesTotalMax, 1_610_612_736)
-  t.match(config.hold, { bytesPerToken: 2.5, outputTokens: 100, mediaRub: { video: '3.5' } })
+  t.match(config.hold, { likelyOutputTokens: 100, mediaRub: { video: '3.5' } })
   t.equal(config.isolation, 'off')
   t.same(config.trustedProxies, ['10.0.0.0/8', '::1'])
   t.same(config.cors, { origins: ['https://app.example.org'] })

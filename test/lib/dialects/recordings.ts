@@ -107,7 +107,7 @@ export function factsOf(recording: Recording, operation: Operation, dialect: Dia
   if (request === null || request === undefined || operation.interest === undefined) return noFacts
   if (request.body_encoding !== 'utf8' || !request.body.startsWith('{')) return noFacts
   const body = Buffer.from(request.body)
-  const options = { foldUnderscores: dialect.name === 'google' }
+  const options = { foldUnderscores: dialect.name === 'google', countsText: true }
   const parts = operation.readJsonParts?.()
   if (parts === undefined) {
     return operation.factsFromJson?.(scanJson(body, operation.interest, options), body) ?? noFacts

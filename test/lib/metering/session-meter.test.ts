@@ -2,6 +2,8 @@ import t, { type Test } from 'tap'
 import { RealtimeReader } from '../../../lib/dialects/openai/realtime-reader.ts'
 import type { Hold, Ledger } from '../../../lib/ledger/ledger.ts'
 import { Conversation } from '../../../lib/metering/conversation.ts'
+import { UsualOutputs } from '../../../lib/settlement/usual-output.ts'
+import { TypicalOutput } from '../../../lib/metering/typical-output.ts'
 import { SessionMeter } from '../../../lib/metering/session-meter.ts'
 import { SessionMoney } from '../../../lib/metering/session-money.ts'
 import { PipelineBus } from '../../../lib/pipeline/events.ts'
@@ -27,7 +29,13 @@ async function openMeter(t: Test) {
     release: store.ledger.release.bind(store.ledger),
   }
   const facts = {
-    target: { provider: { name: 'openai', kind: 'openai' }, modelName: 'm', price: testPrice },
+    target: {
+      provider: { name: 'openai', kind: 'openai' },
+      modelName: 'm',
+      upstreamModelName: 'm',
+      price: testPrice,
+      model: { outputTokensMax: 10 },
+    },
     key: { id: 'key', accountId },
     route: { dialect: { name: 'openai' }, match: { operation: { name: 'realtime' } } },
   }
@@ -40,14 +48,20 @@ async function openMeter(t: Test) {
   const bus = new PipelineBus((_event, error) => {
     throw error
   })
-  const context = { config: { hold: { bytesPerToken: 3, outputTokens: 10, mediaRub: {} } }, ledger, bus }
+  const context = {
+    config: { hold: { likelyOutputTokens: 10, mediaRub: {} } },
+    typicalOutput: new TypicalOutput(),
+    usual: new UsualOutputs(),
+    ledger,
+    bus,
+  }
   const meter = new SessionMeter({
     reader: new RealtimeReader({ providerKind: 'openai', isPricedBySecond: false, model: '' }),
     money: new SessionMoney(
       exchange as unknown as Context[0],
       { ...context, price: testPrice } as unknown as Context[1],
     ),
-    conversation: new Conversation(3, 0),
+    conversation: new Conversation(0),
     model: { asked: 'm', canonical: 'm', upstream: 'm' },
     checkKey: () => undefined,
   })

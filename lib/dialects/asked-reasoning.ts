@@ -1,0 +1,54 @@
+import type { ScanResult } from '../http/json-scan.ts'
+import { value } from './interest.ts'
+import { searched } from './naming-members.ts'
+
+/** What a request says about how long to think. */
+export interface AskedReasoning {
+  /** Tokens at most; 0 where it is not to think at all. */
+  readonly budgetTokens?: number
+  /** In the provider's words: `low`, `high`. */
+  readonly effort?: string
+  /** It is to think, however long it likes. */
+  readonly isAsked?: true
+}
+
+const names = { effort: 'reasoningEffort', budget: 'reasoningBudget', kind: 'reasoningKind' }
+
+/** Where requests in OpenAI's and Anthropic's formats say it, with those who copied them. */
+export const reasoningMembers = {
+  reasoning_effort: value(names.effort),
+  reasoning: searched({
+    effort: value(names.effort),
+    max_tokens: value(names.budget),
+    enabled: value(names.kind),
+  }),
+  thinking: searched({ type: value(names.kind), budget_tokens: value(names.budget) }),
+  output_config: searched({ effort: value(names.effort) }),
+  thinking_budget: value(names.budget),
+  enable_thinking: value(names.kind),
+}
+
+/** Google's, folded. */
+export const googleReasoningMembers = {
+  thinkingconfig: searched({ thinkingbudget: value(names.budget), thinkinglevel: value(names.effort) }),
+  thinkinglevel: value(names.effort),
+}
+
+const isOff: ReadonlySet<unknown> = new Set(['disabled', 'none', 'off', false])
+
+/** How long a request asks to think; undefined where it says nothing. What contradicts itself may think longest. */
+export function reasoningIn({ findings }: ScanResult): AskedReasoning | undefined {
+  let asked: { budgetTokens?: number; effort?: string; isAsked?: true } | undefined
+  for (const { name, raw } of findings) {
+    if (name !== names.effort && name !== names.budget && name !== names.kind) continue
+    const said: unknown = raw === undefined ? undefined : JSON.parse(raw.toString('utf8'))
+    if (isOff.has(said)) asked = { budgetTokens: 0, ...asked }
+    else if (name === names.effort && typeof said === 'string') {
+      asked = { ...asked, effort: said.toLowerCase() }
+    } else if (name === names.kind && said !== null) asked = { ...asked, isAsked: true }
+    else if (typeof said === 'number' && said >= 0) {
+      asked = { ...asked, budgetTokens: Math.max(said, asked?.budgetTokens ?? 0) }
+    }
+  }
+  return asked
+}

@@ -1,0 +1,174 @@
+/** What a provider runs by itself for a request: a tool, a plugin, a server of tools. */
+export interface ProviderTool {
+  /** Its `type`, its plugin's `id`, or the member that asks for it: small letters and digits only. */
+  readonly type: string
+  /** How often it may be used, where the request says so. */
+  readonly uses?: number
+  /** The most tokens that one use gives the model to read, where the request says so. */
+  readonly tokensPerUse?: number
+  /** The model that it asks. */
+  readonly model?: string
+}
+
+/** What one use of a tool may cost at most. */
+export interface ToolBound {
+  readonly name: string
+  readonly pattern: RegExp
+  /** By their kind; all providers unless said. */
+  readonly providers?: readonly string[]
+  /** What one use gives the model to read; the context window where no document bounds it. */
+  readonly tokensPerUse: number | 'window'
+  /** Uses in one response; `loopsMax` unless said. */
+  readonly usesMax?: number
+  /** Each use is a search, which has a price of its own. */
+  readonly isSearch?: true
+  /** Each is told by the stream while it is made, so that the next one can be held for. */
+  readonly isSeen?: true
+  readonly source: string
+}
+
+/**
+ * How often a model goes on after what its tools returned, all of which it reads again each time. Anthropic stops
+ * after ten (`pause_turn`); the others document no limit, and have not been recorded to go further.
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools
+ */
+export const loopsMax = 10
+
+/** Run by the client, which sends what they return as input of its next request. */
+const clientRun =
+  /^(?:function|functions|custom|namespace|applypatch|localshell|computer(?:use(?:preview)?)?(?:\d+)?|bash\d+|texteditor\d+|memory\d+|functiondeclarations|inputschema|parameters|parameterdefinitions|responsehealing|contextcompression)$/
+
+/** Of these the provider tells its model how to use them, in up to 735 tokens each. */
+const explained = /^(?:bash|texteditor|computer|memory)/
+
+/** Chunks of a file search have at most so many tokens. */
+export const chunkTokensMax = 4096
+
+const anthropicTools = 'https://platform.claude.com/docs/en/agents-and-tools/tool-use/'
+const openaiGuides = 'https://developers.openai.com/api/docs/guides/'
+const googleDocs = 'https://ai.google.dev/gemini-api/docs/'
+
+/** A row a tool, the first that fits. */
+const toolBounds: readonly ToolBound[] = [
+  {
+    name: 'web_search (OpenAI)',
+    pattern: /^websearch(?:preview)?(?:\d{8})?$|^websearchoptions$/,
+    providers: ['openai'],
+    tokensPerUse: 128_000,
+    isSearch: true,
+    isSeen: true,
+    source: `${openaiGuides}tools-web-search: its context is limited to 128,000 tokens whatever the model`,
+  },
+  {
+    name: 'web_fetch',
+    pattern: /^webfetch/,
+    tokensPerUse: 'window',
+    isSeen: true,
+    source: `${anthropicTools}web-fetch-tool: max_content_tokens, else what the page has; no fee`,
+  },
+  {
+    name: 'file_search (OpenAI)',
+    pattern: /^filesearch$/,
+    providers: ['openai'],
+    tokensPerUse: 50 * chunkTokensMax,
+    isSeen: true,
+    source: `${openaiGuides}tools-file-search, retrieval: at most 50 results of 4,096 tokens`,
+  },
+  {
+    name: 'tool_search',
+    pattern: /^toolsearch/,
+    tokensPerUse: 0,
+    isSeen: true,
+    source: `${anthropicTools}tool-search-tool: shows definitions that are in the request already`,
+  },
+  {
+    name: 'image_generation',
+    pattern: /^imagegeneration$/,
+    tokensPerUse: 0,
+    isSeen: true,
+    source: `${openaiGuides}tools-image-generation: the image is billed by the model that draws`,
+  },
+  {
+    name: 'google_search',
+    pattern: /^googlesearch(?:retrieval)?$|^enterprisewebsearch$/,
+    tokensPerUse: 4096,
+    isSearch: true,
+    source: `${googleDocs}pricing: retrieved text is no input; its instructions are (73 to 771 tokens recorded)`,
+  },
+  {
+    name: 'google_maps',
+    pattern: /^googlemaps$/,
+    tokensPerUse: 'window',
+    isSearch: true,
+    source: `${googleDocs}maps-grounding`,
+  },
+  {
+    name: 'url_context',
+    pattern: /^urlcontext$/,
+    tokensPerUse: 'window',
+    source: `${googleDocs}url-context: 20 addresses of 34 MB each, all of which is input`,
+  },
+  {
+    name: 'advisor',
+    pattern: /^advisor/,
+    tokensPerUse: 'window',
+    isSeen: true,
+    source: `${anthropicTools}advisor-tool: the whole transcript is read by the advisor's model at its price`,
+  },
+  {
+    name: 'live search (xAI)',
+    pattern: /^searchparameters$/,
+    tokensPerUse: 'window',
+    usesMax: 1,
+    isSearch: true,
+    source: 'https://docs.x.ai/docs/guides/live-search: each source is a search; 20 unless said',
+  },
+  {
+    name: 'searches of other providers',
+    pattern: /^web$|^(?:web|x|browser|google|collections)search/,
+    tokensPerUse: 'window',
+    isSearch: true,
+    isSeen: true,
+    source: 'docs.x.ai, console.groq.com, docs.mistral.ai, openrouter.ai/docs: no limit of what is read',
+  },
+  {
+    name: 'code execution and containers',
+    pattern: /^codeexecution|^codeinterpreter|^shell/,
+    tokensPerUse: 'window',
+    isSeen: true,
+    source: `${anthropicTools}code-execution-tool, ${openaiGuides}tools-code-interpreter: output is read whole`,
+  },
+  {
+    name: 'MCP',
+    pattern: /^mcp/,
+    tokensPerUse: 'window',
+    isSeen: true,
+    source: `${anthropicTools}mcp-connector, ${openaiGuides}tools-connectors-mcp: results are read whole`,
+  },
+  {
+    name: 'unknown',
+    pattern: /(?:)/,
+    tokensPerUse: 'window',
+    source: 'what no row knows is bounded by the context window alone',
+  },
+]
+
+/** Whether a tool that the client runs brings instructions of the provider's own. */
+export function isExplained(type: string): boolean {
+  return explained.test(type.toLowerCase().replaceAll(/[^a-z\d]/g, ''))
+}
+
+/** A type as `ProviderTool` has it; undefined for a tool that the client runs. */
+export function plainType(type: string): string | undefined {
+  const plain = type.toLowerCase().replaceAll(/[^a-z\d]/g, '')
+  return clientRun.test(plain) ? undefined : plain
+}
+
+const unbounded = toolBounds[toolBounds.length - 1] as ToolBound
+
+/** What a tool may cost at a provider, by the provider's kind. */
+export function boundOf({ type }: ProviderTool, providerKind: string): ToolBound {
+  const fits = ({ pattern, providers }: ToolBound): boolean =>
+    (providers?.includes(providerKind) ?? true) && pattern.test(type)
+  return toolBounds.find(fits) ?? unbounded
+}

@@ -1,0 +1,199 @@
+import type { Config } from '../config/config.ts'
+import type { MediaPart } from '../http/media-part.ts'
+import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
+import type { Micros } from '../money/amount.ts'
+import type { BatchShare } from '../money/batch-facts.ts'
+import { costAtMost, costUsually } from '../money/consumed-cost.ts'
+import type { Price } from '../money/price.ts'
+import { timesFactor } from '../money/tier-factor.ts'
+import { addMeters, tokensOf } from '../money/usage.ts'
+import type { Meter, Meters } from '../money/usage.ts'
+import type { ExchangeCost } from './exchange-cost.ts'
+import { mediaAllowance } from './media-allowance.ts'
+import { mediaBound } from './media-bound.ts'
+import { toolRounds } from './tool-rounds.ts'
+
+/** The requests of a batch to one model, and what is known beside. */
+interface PricedShare {
+  readonly share: BatchShare
+  readonly price: Price
+  readonly providerKind: string
+  readonly upstreamModelName: string
+  readonly outputTokensMax: number
+  readonly windowTokens: number
+  /** Its model writes to a cache what it reads, unasked. */
+  readonly isWritten: boolean
+  /** What the provider keeps, by the names in `BatchShare.goesOnFrom`. */
+  readonly contexts: ReadonlyMap<string, Meters>
+}
+
+interface ReadByAll {
+  readonly meters: Meters
+  /** Of kinds for which the operator has set an amount. */
+  readonly mediaMicros: Micros
+}
+
+/**
+ * What the requests of a batch to one model cost, as for each of them alone, at the price's factor for batches where
+ * it has one. Nothing of a batch is seen before it is done, so its worst is strict.
+ */
+export function batchShareCost(priced: PricedShare, hold: Config['hold']): ExchangeCost {
+  const worstMicros = Math.max(1, atMost(priced, hold))
+  const likelyMicros = Math.max(1, Math.min(worstMicros, usually(priced, hold)))
+  return { likelyMicros, worstMicros, strictMicros: worstMicros }
+}
+
+function atMost(priced: PricedShare, hold: Config['hold']): Micros {
+  const { share, price, windowTokens } = priced
+  const text = share.textTokens?.most ?? share.textBytes
+  const media = mediaAtMost(priced, hold)
+  const context = contextOf(priced)
+  const longest = Math.min(
+    windowTokens,
+    Math.min(text, share.textBytesLongest) + tokensOf(media.meters) + longestContext(priced),
+  )
+  const tools = toolsAtMost(priced, longest)
+  const longestRead = tools.tokens > 0 ? windowTokens : longest
+  const read = addMeters(addMeters(addMeters({ input: text }, media.meters), context), {
+    input: tools.tokens + (share.compacted ?? 0) * longest,
+  })
+  const written = outputTokens(share, share.outputTokensCapped, priced.outputTokensMax)
+  const consumed = {
+    read: withinWindows(read, (share.requests + tools.readings) * windowTokens),
+    outputTokens: (share.compacted === undefined ? written : 2 * written) + (share.predictedBytes ?? 0),
+    units: share.units ?? {},
+    variant: share.unitsVariant,
+    cacheWrite: share.cacheWrite ?? (priced.isWritten ? ('5m' as const) : undefined),
+  }
+  const amount = costAtMost(reachable(price, longestRead), consumed) + media.mediaMicros
+  // Searches and fees cost the same in a batch.
+  const fees = { searches: tools.searches + (share.units?.searches ?? 0), requests: share.requests }
+  return inBatch(price, amount) + costAtMost(price, { read: {}, outputTokens: 0, units: fees })
+}
+
+function usually(priced: PricedShare, hold: Config['hold']): Micros {
+  const { share, price } = priced
+  let read = addMeters(
+    { input: share.textTokens?.likely ?? Math.ceil(share.textBytes / 4) },
+    contextOf(priced),
+  )
+  let mediaMicros = 0
+  for (const { kind, count, bytes, set } of mediaOf(share, hold)) {
+    if (set !== undefined) mediaMicros += set * count
+    else {
+      // Each as large as they are on average: sums of what is counted by bytes come out the same.
+      const allowance = mediaAllowance([partOf(kind, Math.ceil(bytes / count))], price)
+      for (const [meter, units] of Object.entries(allowance))
+        read = addMeters(read, { [meter]: units * count })
+    }
+  }
+  const most = outputTokens(share, share.outputTokensCapped, priced.outputTokensMax)
+  const candidates = share.candidatesCapped + share.candidatesUncapped
+  const { searches: _, ...units } = share.units ?? {}
+  const amount = costUsually(reachable(price, 0), {
+    read,
+    outputTokens: Math.min(most, candidates * hold.likelyOutputTokens),
+    units,
+    variant: share.unitsVariant,
+  })
+  const fees = { searches: (share.searches ?? 0) + (share.units?.searches ?? 0), requests: share.requests }
+  return inBatch(price, amount + mediaMicros) + costUsually(price, { read: {}, outputTokens: 0, units: fees })
+}
+
+/** Levels that not even the longest of the requests can reach are left out. */
+function reachable(price: Price, longestTokens: number): Price {
+  return { ...price, above: price.above.filter(({ inputTokens }) => longestTokens > inputTokens) }
+}
+
+function inBatch(price: Price, amount: Micros): Micros {
+  return timesFactor(Math.min(amountMicrosMax, amount), price.factors['batch'])
+}
+
+/** No request gets more than the model writes, whatever it asks for. */
+function outputTokens(share: BatchShare, capped: number, outputTokensMax: number): number {
+  return (
+    Math.min(capped, share.candidatesCapped * outputTokensMax) + share.candidatesUncapped * outputTokensMax
+  )
+}
+
+interface MediaOfKind {
+  readonly kind: MediaPart['kind']
+  readonly count: number
+  readonly bytes: number
+  /** The operator's amount for each. */
+  readonly set: Micros | undefined
+}
+
+function mediaOf({ media }: BatchShare, { mediaRub }: Config['hold']): readonly MediaOfKind[] {
+  return Object.entries(media).map(([name, { count, bytes }]) => {
+    const kind = name as MediaPart['kind']
+    const set = mediaRub[kind]
+    return { kind, count, bytes, set: set === undefined ? undefined : parseRoubles(set) }
+  })
+}
+
+function mediaAtMost(priced: PricedShare, hold: Config['hold']): ReadByAll {
+  const { share } = priced
+  const bounds = { ...priced, framesPerSecond: 1 }
+  let meters: Meters = {}
+  let mediaMicros = 0
+  for (const { kind, count, bytes, set } of mediaOf(share, hold)) {
+    if (set !== undefined) {
+      mediaMicros += set * count
+      continue
+    }
+    // Of one alone, and of all of them as one: sound is counted by its bytes, all else by the piece.
+    const [meter, units] = mediaBound(partOf(kind, kind === 'audio' ? bytes : undefined), bounds)
+    const most = kind === 'audio' ? units : units * count
+    meters = addMeters(meters, { [meter]: most })
+    if (kind === 'audio') {
+      const [, unknown] = mediaBound(partOf(kind, undefined), bounds)
+      meters = addMeters(meters, { [meter]: unknown * (share.unknownAudio ?? 0) })
+    }
+  }
+  return { meters, mediaMicros: Math.min(mediaMicros, amountMicrosMax) }
+}
+
+function partOf(kind: MediaPart['kind'], bytes: number | undefined): MediaPart {
+  return { path: '', kind, ...(bytes !== undefined && { bytes }), bodyStart: 0, bodyBytes: 0 }
+}
+
+interface ToolsAtMost {
+  readonly tokens: number
+  readonly searches: number
+  /** How often a context is read beside the first time. */
+  readonly readings: number
+}
+
+function toolsAtMost({ share, windowTokens, ...model }: PricedShare, longest: number): ToolsAtMost {
+  const sum = { tokens: 0, searches: 0, readings: share.compacted ?? 0 }
+  for (const { requests, ...tool } of share.tools ?? []) {
+    const rounds = toolRounds({ tools: [tool] }, model, windowTokens)
+    sum.tokens += requests * rounds.tokensAfter(longest + model.outputTokensMax)
+    sum.searches += requests * rounds.searches
+    sum.readings += requests * rounds.count
+  }
+  return sum
+}
+
+/** No model reads more than its window, however often it is asked. */
+function withinWindows(meters: Meters, tokens: number): Meters {
+  const within: Meters = {}
+  for (const [meter, units] of Object.entries(meters)) within[meter as Meter] = Math.min(units, tokens)
+  return within
+}
+
+/** What all of them go on from, read again by each. */
+function contextOf({ share: { goesOnFrom = {} }, contexts }: PricedShare): Meters {
+  let sum: Meters = {}
+  for (const [name, requests] of Object.entries(goesOnFrom)) {
+    for (const [meter, units] of Object.entries(contexts.get(name) ?? {}))
+      sum = addMeters(sum, { [meter]: units * requests })
+  }
+  return sum
+}
+
+/** Hardly any request goes on from two. */
+function longestContext({ share: { goesOnFrom = {} }, contexts }: PricedShare): number {
+  return Math.max(0, ...Object.keys(goesOnFrom).map(name => tokensOf(contexts.get(name) ?? {})))
+}

@@ -1,0 +1,255 @@
+import type { Config } from '../config/config.ts'
+import type { RequestFacts } from '../dialects/dialect.ts'
+import type { Target } from '../exchange-facts.ts'
+import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
+import type { Micros } from '../money/amount.ts'
+import type { Price } from '../money/price.ts'
+import { costAtMost, costUsually, type Consumed } from '../money/consumed-cost.ts'
+import { addMeters, tokensOf, type Meters } from '../money/usage.ts'
+import { drawnAtMost, drawnTokens } from './drawn-cost.ts'
+import { hiddenReasoning } from './hidden-reasoning.ts'
+import { mediaAllowance } from './media-allowance.ts'
+import { mediaBound } from './media-bound.ts'
+import { outputCap } from './output-cap.ts'
+import { toolRounds, type ToolRounds } from './tool-rounds.ts'
+
+/** What an exchange costs: as such exchanges usually do, and at most. `likely` <= `worst` <= `strict`. */
+export interface ExchangeCost {
+  readonly likelyMicros: Micros
+  /** With a streamed response counted as it is seen: a slice, and what can stay unseen. */
+  readonly worstMicros: Micros
+  /** With nothing taken on trust: output to the cap, tools as often as they may be used. */
+  readonly strictMicros: Micros
+}
+
+/** What an exchange is taken to write, in tokens. */
+interface Written {
+  readonly outputTokens: number
+  readonly rounds: ToolRounds
+  /** What is known to be read; as much as it may be unless said. */
+  readonly read?: Meters | undefined
+}
+
+/** The model that is asked, as far as its cost depends on it. */
+export interface CostTarget extends Pick<Target, 'upstreamModelName' | 'price' | 'named' | 'batch'> {
+  readonly provider: { readonly kind: string }
+  readonly model?: ModelLimits | undefined
+}
+
+/** What a model reads and writes at most. */
+export interface ModelLimits {
+  readonly contextTokensMax?: number
+  readonly outputTokensMax?: number
+}
+
+/** What is known of an exchange before it is sent. */
+export interface CostBasis {
+  readonly target: CostTarget
+  readonly facts: RequestFacts
+  readonly hold: Pick<Config['hold'], 'likelyOutputTokens' | 'mediaRub'>
+  /** Output that such responses usually have; `hold.likelyOutputTokens` unless known. */
+  readonly typicalOutputTokens?: number | undefined
+}
+
+/** A streamed response is held for so far ahead, beyond what was seen of it. */
+const sliceTokens = 2048
+/** Where nobody says how much a model reads: no model that is offered widely reads more. */
+const windowTokensUnknown = 1_048_576
+/** What providers write around a request that is not in it: the turns, and instructions for tools. */
+const aroundTokens = 64
+/** Of providers that write instructions of their own before it, as recorded. */
+const ownInstructions: ReadonlyMap<string, number> = new Map([['venice', 2048]])
+const aroundToolsTokens = 1024
+/** Where nobody looked at the text. */
+const likelyBytesPerToken = 4
+const nothingSeen: SeenResponse = { outputTokens: 0, toolUses: 0 }
+const nothing: ExchangeCost = { likelyMicros: 0, worstMicros: 0, strictMicros: 0 }
+
+/** The context window: what cannot be measured is taken to fill it. */
+export function windowTokensOf({ model }: Pick<CostTarget, 'model'>): number {
+  return model?.contextTokensMax ?? windowTokensUnknown
+}
+
+/**
+ * What an exchange costs, told before it is sent: 0 without a price, else at least a millionth of a rouble, so that
+ * an account without money sends nothing that has a price.
+ */
+export function exchangeCost(basis: CostBasis): ExchangeCost {
+  const { target, facts } = basis
+  if (target.price === undefined) return nothing
+  if (target.batch !== undefined) return target.batch.cost
+  const rounds = roundsOf(basis)
+  const strictMicros = Math.max(1, atMost(basis, target.price, { outputTokens: capOf(basis), rounds }))
+  const worstMicros = isSeen(facts) ? Math.min(strictMicros, seenCost(basis, nothingSeen)) : strictMicros
+  return {
+    likelyMicros: Math.max(1, Math.min(worstMicros, likely(basis, target.price))),
+    worstMicros,
+    strictMicros,
+  }
+}
+
+/** What was seen of a streamed response so far. */
+export interface SeenResponse {
+  /** Of its text, those that no usage has told of included. */
+  readonly outputTokens: number
+  /** Uses of tools that it has told of. */
+  readonly toolUses: number
+  /** What it has told that it read; what it may read is not known better before that. */
+  readonly read?: Meters | undefined
+}
+
+/**
+ * What a streamed response may have come to cost at most when so much of it was seen, a slice ahead: with all that
+ * it was given to read, what it may have thought unseen, and one more use of its tools than it told of.
+ */
+export function costSeen(basis: CostBasis, seen: SeenResponse): Micros {
+  return basis.target.price === undefined ? 0 : seenCost(basis, seen)
+}
+
+function seenCost(basis: CostBasis, seen: SeenResponse): Micros {
+  const { target, facts } = basis
+  const all = roundsOf(basis)
+  const rounds = facts.showsTools === true && all.isSeen ? all.upTo(seen.toolUses + 1) : all
+  const hidden = hiddenReasoning(target.upstreamModelName, facts.reasoning)
+  const outputTokens = Math.min(capOf(basis), seen.outputTokens + sliceTokens + hidden)
+  const read = rounds.count === 0 ? seen.read : undefined
+  return Math.max(1, atMost(basis, target.price as Price, { outputTokens, rounds, read }))
+}
+
+/** Its text comes as it is written, and nothing else of it has a price. */
+function isSeen({ isStreaming, startsJob, units }: RequestFacts): boolean {
+  return isStreaming && startsJob !== true && units?.images === undefined && units?.characters === undefined
+}
+
+function roundsOf({ target, facts }: CostBasis): ToolRounds {
+  const { provider, upstreamModelName } = target
+  return toolRounds(facts, { providerKind: provider.kind, upstreamModelName }, windowTokensOf(target))
+}
+
+function capOf({ target, facts }: CostBasis): number {
+  const cap = outputCap(target, facts)
+  const isDrawn = facts.units?.images !== undefined && target.model?.outputTokensMax === undefined
+  return isDrawn ? Math.min(cap, drawnTokens) : cap
+}
+
+function atMost(basis: CostBasis, price: Price, { outputTokens, rounds, read: told }: Written): Micros {
+  const { target, facts } = basis
+  const windowTokens = windowTokensOf(target)
+  const first = inputAtMost(basis, price, windowTokens)
+  const tokens = Math.min(windowTokens, tokensOf(first.meters))
+  // What is summed up is written once more.
+  const written = facts.isCompacted === true ? 2 * outputTokens : outputTokens
+  const read = told ?? addMeters(first.meters, { input: rounds.tokensAfter(tokens + written) })
+  const asked: Meters = { ...facts.units }
+  if (facts.keptHours !== undefined) asked.cacheStorage = tokens * facts.keptHours
+  const consumed: Consumed = {
+    read,
+    outputTokens: written * facts.candidates + (facts.predictedBytes ?? 0),
+    units: addMeters(asked, { searches: rounds.searches, requests: 1 }),
+    variant: facts.unitsVariant,
+    cacheWrite: told === undefined ? cacheWriteOf(basis) : undefined,
+    wantedTier: facts.wantedTier,
+  }
+  const others = namedAtMost(basis, { tokens, outputTokens: written, rounds })
+  return Math.min(amountMicrosMax, costAtMost(price, consumed) + first.mediaMicros + others)
+}
+
+interface NamedWork {
+  readonly tokens: number
+  readonly outputTokens: number
+  readonly rounds: ToolRounds
+}
+
+/** What the models cost at most that are named beside it: each reads all that there is, as often as it is asked. */
+function namedAtMost({ target, facts }: CostBasis, { tokens, outputTokens, rounds }: NamedWork): Micros {
+  const { named = [] } = target
+  const times = Math.max(1, rounds.count)
+  const images = facts.media.filter(({ kind }) => kind === 'image').length
+  const drawing = named.filter(({ isDrawing }) => isDrawing).map(({ price }) => price)
+  let micros = drawnAtMost(drawing, tokens, images, times)
+  const input = Math.max(tokens, rounds.tokensAfter(tokens + outputTokens))
+  for (const { price, isDrawing } of named) {
+    if (isDrawing) continue
+    const consumed = { read: { input }, outputTokens: times * outputTokens, units: { requests: 1 } }
+    micros += costAtMost(price, { ...consumed, cacheWrite: facts.cacheWrite, wantedTier: facts.wantedTier })
+  }
+  return micros
+}
+
+interface InputAtMost {
+  readonly meters: Meters
+  /** Of kinds for which the operator has set an amount. */
+  readonly mediaMicros: Micros
+}
+
+function inputAtMost({ target, facts, hold }: CostBasis, price: Price, windowTokens: number): InputAtMost {
+  const own = aroundTokens + (ownInstructions.get(target.provider.kind) ?? 0)
+  const explained = (facts.explainedTools ?? 0) + (facts.tools?.length ?? 0)
+  const around = own + explained * aroundToolsTokens
+  const text = (facts.textTokens?.most ?? facts.textBytes) + around
+  let meters: Meters = addMeters({ input: Math.min(windowTokens, text) }, facts.context)
+  let mediaMicros = 0
+  const bounds = {
+    price,
+    providerKind: target.provider.kind,
+    upstreamModelName: target.upstreamModelName,
+    windowTokens,
+    framesPerSecond: facts.framesPerSecond ?? 1,
+  }
+  for (const part of facts.media) {
+    const set = hold.mediaRub[part.kind]
+    if (set !== undefined) mediaMicros += parseRoubles(set)
+    else {
+      const [meter, units] = mediaBound(part, bounds)
+      meters = addMeters(meters, { [meter]: units })
+    }
+  }
+  if (facts.objects.some(({ kind }) => isUnread.has(kind))) meters.input = windowTokens
+  return { meters: withinWindow(meters, windowTokens), mediaMicros }
+}
+
+/** Objects of which nobody knows how much the model reads of them. */
+const isUnread: ReadonlySet<string> = new Set(['conversation', 'prompt', 'skill', 'vectorStore', 'container'])
+
+/** More than its window a model does not read: what is beyond that of a meter is refused by its provider. */
+function withinWindow(meters: Meters, windowTokens: number): Meters {
+  const within: Meters = { ...meters }
+  for (const meter of ['input', 'audioInput', 'imageInput'] as const) {
+    const units = within[meter]
+    if (units !== undefined) within[meter] = Math.min(units, windowTokens)
+  }
+  return within
+}
+
+function cacheWriteOf({ target, facts }: CostBasis): RequestFacts['cacheWrite'] {
+  const isWritten = writesUnasked(target.upstreamModelName, target.provider.kind)
+  return facts.cacheWrite ?? (isWritten ? '5m' : undefined)
+}
+
+/** OpenAI's newer models write what they read to their cache without being asked to, through whomever they are asked. */
+export function writesUnasked(upstreamModelName: string, providerKind = ''): boolean {
+  return providerKind === 'openai' || /^(?:openai\/|ft:)?(?:gpt-|o\d)/.test(upstreamModelName)
+}
+
+function likely(basis: CostBasis, price: Price): Micros {
+  const { target, facts, hold } = basis
+  const usual = basis.typicalOutputTokens ?? hold.likelyOutputTokens
+  const text = facts.textTokens?.likely ?? Math.ceil(facts.textBytes / likelyBytesPerToken)
+  let read = addMeters({ input: text }, facts.context)
+  let mediaMicros = 0
+  for (const part of facts.media) {
+    const set = hold.mediaRub[part.kind]
+    if (set === undefined) read = addMeters(read, mediaAllowance([part], price))
+    else mediaMicros += parseRoubles(set)
+  }
+  const asked: Meters = { ...facts.units }
+  if (facts.keptHours !== undefined) asked.cacheStorage = tokensOf(read) * facts.keptHours
+  const usually = costUsually(price, {
+    read,
+    outputTokens: Math.min(capOf(basis), usual) * facts.candidates,
+    units: addMeters(asked, { searches: facts.searches ?? 0, requests: 1 }),
+    variant: facts.unitsVariant,
+  })
+  const drawing = (target.named ?? []).filter(({ isDrawing }) => isDrawing).map(one => one.price)
+  return Math.min(amountMicrosMax, usually + mediaMicros + drawnAtMost(drawing, text, 0, 1))
+}

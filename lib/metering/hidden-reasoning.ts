@@ -1,0 +1,62 @@
+import type { AskedReasoning } from '../dialects/asked-reasoning.ts'
+
+/**
+ * How many tokens a model may come to think before anything of it can be seen, by what it is asked for. Google and
+ * Anthropic bound what is asked for as a budget; efforts are bounded by no document but the cap, so these are above
+ * what they have been seen to take, and what goes beyond is the account's debt. Nothing rests on them for accounts
+ * without risk, whose requests count to the cap.
+ */
+const tokensByEffort: ReadonlyMap<string, number> = new Map([
+  ['none', 0],
+  // https://ai.google.dev/gemini-api/docs/openai: 1,024, 8,192 and 24,576 stand for low, medium and high.
+  ['minimal', 2048],
+  ['low', 8192],
+  ['medium', 16_384],
+  ['high', 32_768],
+])
+
+interface Family {
+  readonly pattern: RegExp
+  /** When nothing is said. */
+  readonly unasked: number
+}
+
+const never = 0
+const medium = 16_384
+
+/** The first that fits; models that none fits think as `medium` does. */
+const families: readonly Family[] = [
+  {
+    pattern: /^(?:chatgpt-|gpt-3|gpt-4|gpt-5[\d.]*-chat|gpt-audio|gpt-realtime|davinci|babbage)/,
+    unasked: never,
+  },
+  { pattern: /^(?:claude-2|claude-instant|claude-3-(?!7)|claude-3\.[05])/, unasked: never },
+  // https://platform.claude.com/docs/en/build-with-claude/extended-thinking: only where it is asked for.
+  { pattern: /^claude-(?:3-7|3\.7|(?:opus|sonnet|haiku)-4)/, unasked: never },
+  // https://ai.google.dev/gemini-api/docs/thinking: the largest budgets there are.
+  { pattern: /^gemini-2\.5-pro/, unasked: 32_768 },
+  { pattern: /^gemini-2\.5-flash-image/, unasked: never },
+  { pattern: /^gemini-2\.5-flash-lite/, unasked: never },
+  { pattern: /^gemini-2\.5/, unasked: 24_576 },
+  { pattern: /^gemini-(?:1|2\.0)/, unasked: never },
+  { pattern: /^gemini-/, unasked: 32_768 },
+  { pattern: /^(?:sandbox-|llama|codestral|ministral|pixtral|command|mixtral|gemma)/, unasked: never },
+  { pattern: /^(?:mistral-|grok-2|grok-3$|.*non-reasoning)/, unasked: never },
+  { pattern: /^gpt-5(?:\.[1-9])(?!.*(?:pro|codex))/, unasked: never },
+]
+
+const neverAtAll =
+  /^(?:chatgpt-|gpt-3|gpt-4|claude-2|claude-instant|claude-3-(?!7)|gemini-(?:1|2\.0)|davinci|babbage)/
+
+/** Tokens that may be thought unseen, however the answer comes; Infinity where only the cap bounds them. */
+export function hiddenReasoning(upstreamModelName: string, asked: AskedReasoning | undefined): number {
+  const name = upstreamModelName.slice(upstreamModelName.lastIndexOf('/') + 1).toLowerCase()
+  if (neverAtAll.test(name)) return never
+  const unasked = families.find(({ pattern }) => pattern.test(name))?.unasked ?? medium
+  if (asked === undefined) return unasked
+  const byEffort = asked.effort === undefined ? 0 : (tokensByEffort.get(asked.effort) ?? Infinity)
+  const byBudget = asked.budgetTokens ?? 0
+  const said = Math.max(byEffort, byBudget)
+  const isSaid = asked.effort !== undefined || asked.budgetTokens !== undefined
+  return isSaid ? said : Math.max(unasked, medium)
+}

@@ -1,0 +1,91 @@
+import type { MediaPart } from '../http/media-part.ts'
+import { isPricedBySecond, type Price } from '../money/price.ts'
+import type { Meter } from '../money/usage.ts'
+
+/** What bounds media beside their own size. */
+export interface MediaBounds {
+  readonly price: Price
+  readonly providerKind: string
+  readonly upstreamModelName: string
+  /** The context window: what is larger than that, or of unknown size, cannot be read beyond it. */
+  readonly windowTokens: number
+  readonly framesPerSecond: number
+}
+
+/** The most tokens of an image, whatever its size, by the models that scale it down. */
+const imageTokensMax: readonly { readonly pattern: RegExp; readonly tokens: number }[] = [
+  // https://developers.openai.com/api/docs/guides/images-vision: 2,833 and 5,667 for each of at most 8 tiles.
+  { pattern: /^gpt-4o-mini/, tokens: 48_169 },
+  // 1,536 patches times 1.62 and 2.46.
+  { pattern: /^(?:gpt-4\.1-mini|gpt-5-mini|gpt-4\.1-nano|gpt-5-nano|o4-mini)/, tokens: 3800 },
+  { pattern: /^(?:gpt-4|gpt-5(?!\.)|o1|o3)/, tokens: 1500 },
+  // 10,000 patches in original detail, times 1.2.
+  { pattern: /^gpt-5\./, tokens: 12_000 },
+  { pattern: /^(?:gpt-image|chatgpt-image)/, tokens: 6800 },
+  // https://platform.claude.com/docs/en/build-with-claude/vision: 1,568 px a side, since Opus 4.7 2,576 px.
+  { pattern: /^claude-(?:[23]|(?:opus|sonnet|haiku)-4-(?:[0-6]|20)|(?:opus|sonnet)-4$)/, tokens: 1600 },
+  { pattern: /^claude-/, tokens: 4800 },
+  // https://ai.google.dev/gemini-api/docs/media-resolution: 2,240 at most.
+  { pattern: /^gemini-[3-9]/, tokens: 2240 },
+]
+/** https://ai.google.dev/gemini-api/docs/image-understanding: tiles of 256 to 768 px, 258 tokens each. */
+const tileTokens = 258
+/** Others cut images into patches of at least 14 px. */
+const patchPixels = 14
+
+const audioTokensPerSecond = 32
+/** No codec of speech takes fewer: AMR at 4.75 kbit/s. */
+const audioBytesPerSecondMin = 590
+/** https://ai.google.dev/gemini-api/docs/audio: nine and a half hours. */
+const audioSecondsMax = 34_200
+const frameTokens = 280
+const pageTokens = 1120
+/** Nothing that is packed, as documents are, says how much text is in it. */
+const plainText = /^(?:text\/|application\/(?:json|xml|javascript|x-ndjson))/
+
+/** The most that a part may come to, in its meter. */
+export function mediaBound(part: MediaPart, bounds: MediaBounds): readonly [meter: Meter, units: number] {
+  const { windowTokens } = bounds
+  switch (part.kind) {
+    case 'image':
+      return ['imageInput', Math.min(windowTokens, imageTokens(part, bounds))]
+    case 'audio':
+      return audioBound(part, bounds)
+    case 'video':
+      return ['imageInput', Math.min(windowTokens, videoTokens(part, bounds))]
+    case 'document':
+    case 'other':
+      return ['input', Math.min(windowTokens, documentTokens(part, bounds))]
+  }
+}
+
+function imageTokens({ width, height }: MediaPart, { upstreamModelName }: MediaBounds): number {
+  const name = upstreamModelName.slice(upstreamModelName.lastIndexOf('/') + 1)
+  const known = imageTokensMax.find(({ pattern }) => pattern.test(name))
+  if (known !== undefined) return known.tokens
+  if (width === undefined || height === undefined) return Infinity
+  if (name.startsWith('gemini-')) {
+    const side = Math.min(768, Math.max(256, Math.floor(Math.min(width, height) / 1.5)))
+    return Math.max(1, Math.ceil(width / side) * Math.ceil(height / side)) * tileTokens
+  }
+  return (Math.ceil(width / patchPixels) + 1) * Math.ceil(height / patchPixels) + 2
+}
+
+function audioBound(part: MediaPart, { price, windowTokens }: MediaBounds): readonly [Meter, number] {
+  const byBytes = part.bytes === undefined ? audioSecondsMax : part.bytes / audioBytesPerSecondMin
+  const seconds = Math.ceil(part.seconds ?? Math.min(audioSecondsMax, byBytes))
+  if (isPricedBySecond(price)) return ['audioSeconds', part.seconds ?? seconds]
+  return ['audioInput', Math.min(windowTokens, seconds * audioTokensPerSecond)]
+}
+
+function videoTokens({ seconds }: MediaPart, { framesPerSecond }: MediaBounds): number {
+  if (seconds === undefined) return Infinity
+  return Math.ceil(seconds * (frameTokens * framesPerSecond + audioTokensPerSecond))
+}
+
+function documentTokens(part: MediaPart, { providerKind }: MediaBounds): number {
+  const { bytes, pages, declaredType = '', detectedType } = part
+  if (bytes !== undefined && detectedType === undefined && plainText.test(declaredType)) return bytes
+  // Google bills a page as an image, and none of its text.
+  return providerKind === 'google' && pages !== undefined ? pages * pageTokens : Infinity
+}

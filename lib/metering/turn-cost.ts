@@ -1,0 +1,71 @@
+import type { RequestFacts } from '../dialects/dialect.ts'
+import { isPricedBySecond } from '../money/price.ts'
+import { addMeters, type Meters } from '../money/usage.ts'
+import { exchangeCost, type CostBasis, type ExchangeCost } from './exchange-cost.ts'
+import { outputCap } from './output-cap.ts'
+
+/** Google counts 32 tokens a second (wire.md 3.5), OpenAI fewer. */
+const audioTokensPerSecond = 32
+/** OpenAI counts 20 tokens a second of speech, Google 25. */
+const spokenTokensPerSecond = 25
+
+/** Tokens that so much sound is taken for when nobody has counted them. */
+export function audioTokens(seconds: number, direction: 'heard' | 'spoken'): number {
+  const perSecond = direction === 'heard' ? audioTokensPerSecond : spokenTokensPerSecond
+  return Math.ceil(seconds * perSecond)
+}
+
+/** So much sound is held for ahead. */
+const roomSeconds = 10
+
+/** What is known of a turn before it begins. */
+export interface ExpectedTurn {
+  /** What it reads at most. */
+  readonly input: Meters
+  /** What it is taken to read. */
+  readonly likelyInput: Meters
+  readonly outputTokensCap: number | undefined
+  readonly isSpoken: boolean
+}
+
+/** A turn with room for what is said next: sound comes in small pieces, and not each needs a hold. */
+export function withRoom(turn: ExpectedTurn): ExpectedTurn {
+  const room = { audioInput: roomSeconds * audioTokensPerSecond }
+  return {
+    ...turn,
+    input: addMeters(turn.input, room),
+    likelyInput: addMeters(turn.likelyInput, room),
+  }
+}
+
+/** What a price by the second counts, for what is known in tokens. */
+export function inSeconds({ audioInput = 0, audioOutput = 0 }: Meters): Meters {
+  return { audioSeconds: audioInput / audioTokensPerSecond + audioOutput / spokenTokensPerSecond }
+}
+
+/** What the next turn of a session costs: all that was said so far is read again. */
+export function turnCost(basis: Omit<CostBasis, 'facts'>, turn: ExpectedTurn): ExchangeCost {
+  const cap = outputCap(basis.target, turn)
+  const most = exchangeCost({ ...basis, facts: factsOf(basis, turn, cap) })
+  const usual = Math.min(cap, basis.typicalOutputTokens ?? basis.hold.likelyOutputTokens)
+  const usually = exchangeCost({
+    ...basis,
+    facts: factsOf(basis, { ...turn, input: turn.likelyInput }, usual),
+  })
+  return { ...most, likelyMicros: Math.min(most.worstMicros, usually.likelyMicros) }
+}
+
+function factsOf({ target }: Omit<CostBasis, 'facts'>, turn: ExpectedTurn, tokens: number): RequestFacts {
+  const units: Meters = turn.isSpoken ? { audioOutput: tokens } : {}
+  const isBySecond = target.price !== undefined && isPricedBySecond(target.price)
+  return {
+    isStreaming: false,
+    candidates: 1,
+    textBytes: 0,
+    outputTokensCap: turn.isSpoken ? 0 : tokens,
+    media: [],
+    objects: [],
+    context: turn.input,
+    units: isBySecond ? addMeters(units, inSeconds(addMeters(turn.input, units))) : units,
+  }
+}

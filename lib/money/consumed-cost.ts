@@ -1,0 +1,131 @@
+import { amountMicrosMax } from './amount.ts'
+import type { Micros } from './amount.ts'
+import { priceAtMost } from './price-line.ts'
+import type { Price } from './price.ts'
+import { rateUnit, ratesOf } from './rates.ts'
+import type { Rates } from './rates.ts'
+import { timesFactorsAtMost } from './tier-factor.ts'
+import type { Meter, Meters } from './usage.ts'
+
+/** What an exchange is taken to consume before its provider has said so. */
+export interface Consumed {
+  readonly read: Meters
+  readonly outputTokens: number
+  /** Units that the request names itself, such as images or characters, and the fees that come with it. */
+  readonly units: Meters
+  readonly variant?: string | undefined
+  /** How long a cache may come to keep what is read; undefined where nothing is written to one. */
+  readonly cacheWrite?: '5m' | '1h' | undefined
+  /** The tier of service that is asked for. */
+  readonly wantedTier?: string | undefined
+}
+
+const outputMeters = ['output', 'audioOutput', 'imageOutput'] as const
+/** What is billed for by the piece, at a rate that only the response names. */
+const feeMeters = ['searches', 'requests'] as const
+
+/**
+ * What it costs at most, rounded up: in the dearest of the meters that the model writes in, all of what is read
+ * written to a cache where it may be, each fee at its dearest, at the dearest tier that may serve it.
+ */
+export function costAtMost(price: Price, consumed: Consumed): Micros {
+  const rates = ratesOf(price)
+  const variant = consumed.variant ?? dearestVariant(rates, consumed.units)
+  let dearest = 0
+  for (const read of waysToRead(price, inPricedMeter(rates, consumed.read), consumed.cacheWrite)) {
+    for (const meter of outputMeters) {
+      if (rates.levels[0].rates[meter] === undefined && meter !== 'output') continue
+      dearest = Math.max(dearest, priceAtMost(price, lineOf({ ...consumed, variant }, read, meter)))
+    }
+  }
+  const tiered = timesFactorsAtMost(dearest, price, consumed.wantedTier)
+  return Math.min(amountMicrosMax, tiered + feesOf(rates, consumed.units))
+}
+
+/** What it costs as a rule: text is written, and nothing to a cache. */
+export function costUsually(price: Price, consumed: Consumed): Micros {
+  const rates = ratesOf(price)
+  const { imageOutput, audioOutput, output } = rates.levels[0].rates
+  const isDrawn = consumed.units.images !== undefined && imageOutput !== undefined
+  const meter = isDrawn || (output === undefined && audioOutput === undefined) ? 'imageOutput' : 'output'
+  const written = meter === 'output' && output === undefined ? 'audioOutput' : meter
+  const read = inPricedMeter(rates, consumed.read)
+  return Math.min(
+    amountMicrosMax,
+    priceAtMost(price, lineOf(consumed, read, written)) + feesOf(rates, consumed.units),
+  )
+}
+
+function lineOf(
+  { outputTokens, units, variant }: Consumed,
+  read: Meters,
+  output: (typeof outputMeters)[number],
+): Parameters<typeof priceAtMost>[1] {
+  const { searches: _searches, requests: _requests, ...others } = units
+  const meters: Meters = { ...read }
+  for (const [meter, count] of Object.entries({ ...others, [output]: expected(outputTokens) })) {
+    meters[meter as Meter] = (meters[meter as Meter] ?? 0) + count
+  }
+  return { meters, ...(variant !== undefined && { variant }) }
+}
+
+/** A count that a hostile request made impossible must not become a small hold. */
+function expected(count: number): number {
+  return count < 0 ? 0 : Math.ceil(count)
+}
+
+/** Of what is asked for without a size or a quality, the provider chooses them. */
+function dearestVariant(rates: Rates, units: Meters): string | undefined {
+  const meter = units.images === undefined ? 'videoSeconds' : 'images'
+  if (units[meter] === undefined) return undefined
+  let dearest: readonly [name: string, rate: bigint] | undefined
+  for (const [name, rate] of rates.perUnit) {
+    const isVariant = name.startsWith(`${meter}/`)
+    if (isVariant && rate > (dearest?.[1] ?? rates.perUnit.get(meter) ?? 0n)) dearest = [name, rate]
+  }
+  return dearest?.[0].slice(meter.length + 1)
+}
+
+function feesOf(rates: Rates, units: Meters): Micros {
+  let micros = 0
+  for (const meter of feeMeters) {
+    const count = units[meter] ?? 0
+    if (count === 0) continue
+    let dearest = rates.levels[0].rates[meter] ?? 0n
+    for (const [name, rate] of rates.perUnit) {
+      if ((name === meter || name.startsWith(`${meter}/`)) && rate > dearest) dearest = rate
+    }
+    const cost =
+      (BigInt(Math.ceil(Math.min(count, Number.MAX_SAFE_INTEGER))) * dearest + rateUnit - 1n) / rateUnit
+    micros += cost > BigInt(amountMicrosMax) ? amountMicrosMax : Number(cost)
+  }
+  return micros
+}
+
+/** Models that take no text have no price for it: then the dearest that they have. */
+function inPricedMeter(rates: Rates, read: Meters): Meters {
+  const base = rates.levels[0].rates
+  if (base.input !== undefined || read.input === undefined) return read
+  const meter = (base.audioInput ?? 0n) > (base.imageInput ?? 0n) ? 'audioInput' : 'imageInput'
+  const { input, ...others } = read
+  return { ...others, [meter]: (others[meter] ?? 0) + input }
+}
+
+/** All that is read may be written to a cache or none of it, at the prices of either. */
+function waysToRead(
+  { rubPerMillion }: Price,
+  meters: Meters,
+  cacheWrite: Consumed['cacheWrite'],
+): readonly Meters[] {
+  const ways = [meters]
+  const terms = cacheWrite === undefined ? [] : (['cacheWrite5m', 'cacheWrite1h'] as const)
+  for (const term of cacheWrite === '5m' ? terms.slice(0, 1) : terms) {
+    // Sound and pictures that cost what text does are written as text is.
+    const { input = 0, audioInput = 0, imageInput = 0, ...others } = meters
+    const ownAudio = rubPerMillion.audioInput === undefined ? 0 : audioInput
+    const ownImage = rubPerMillion.imageInput === undefined ? 0 : imageInput
+    const written = input + audioInput - ownAudio + imageInput - ownImage
+    ways.push({ ...others, audioInput: ownAudio, imageInput: ownImage, [term]: written })
+  }
+  return ways
+}

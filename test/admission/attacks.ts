@@ -1,0 +1,462 @@
+/**
+ * Requests whose cost does not show in them, each with the dearest answer that its provider's documents allow. The
+ * models read 200,000 tokens and write 8,192 at most.
+ */
+export interface Attack {
+  readonly name: string
+  readonly path: string
+  readonly body: Readonly<Record<string, unknown>>
+  readonly answer: Readonly<Record<string, unknown>>
+}
+
+export const windowTokens = 200_000
+export const outputTokens = 8192
+
+interface Used {
+  readonly input?: number
+  readonly output?: number
+  readonly more?: Readonly<Record<string, unknown>> | undefined
+}
+
+const messageOf = (content: unknown): object => ({ messages: [{ role: 'user', content }] })
+const hello = messageOf('Hello')
+
+export function chatAnswer({ input = 100, output = outputTokens, more }: Used): Attack['answer'] {
+  return {
+    object: 'chat.completion',
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output, ...more },
+  }
+}
+
+export function responseAnswer({ input = 100, output = outputTokens, more }: Used): Attack['answer'] {
+  return {
+    id: 'resp_1',
+    object: 'response',
+    status: 'completed',
+    model: 'm',
+    output: [{ type: 'message', content: [{ type: 'output_text', text: 'x' }] }],
+    usage: { input_tokens: input, output_tokens: output, total_tokens: input + output },
+    ...more,
+  }
+}
+
+export function messageAnswer({ input = 100, output = outputTokens, more }: Used): Attack['answer'] {
+  return {
+    type: 'message',
+    model: 'm',
+    content: [{ type: 'text', text: 'x' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: input, output_tokens: output, ...more },
+  }
+}
+
+export function geminiAnswer({ input = 100, output = outputTokens, more }: Used): Attack['answer'] {
+  return {
+    candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }],
+    usageMetadata: {
+      promptTokenCount: input,
+      candidatesTokenCount: output,
+      totalTokenCount: input + output,
+      ...more,
+    },
+  }
+}
+
+const loops = 10
+const everyLoop = loops * windowTokens
+
+function message(name: string, more: object, used: Used): Attack {
+  const body = { model: 'm', max_tokens: outputTokens, ...hello, ...more }
+  return { name: `messages: ${name}`, path: '/anthropic/v1/messages', body, answer: messageAnswer(used) }
+}
+
+function response(name: string, more: object, used: Used, provider = 'openai'): Attack {
+  const body = { model: 'm', input: 'Hello', ...more }
+  return {
+    name: `responses, ${provider}: ${name}`,
+    path: `/${provider}/v1/responses`,
+    body,
+    answer: responseAnswer(used),
+  }
+}
+
+function chat(name: string, more: object, used: Used, provider = 'openai'): Attack {
+  const body = { model: 'm', ...hello, ...more }
+  return {
+    name: `chat, ${provider}: ${name}`,
+    path: `/${provider}/v1/chat/completions`,
+    body,
+    answer: chatAnswer(used),
+  }
+}
+
+function gemini(name: string, more: object, used: Used): Attack {
+  const body = { contents: [{ parts: [{ text: 'Hello' }] }], ...more }
+  return {
+    name: `gemini: ${name}`,
+    path: '/v1beta/models/m:generateContent',
+    body,
+    answer: geminiAnswer(used),
+  }
+}
+
+const searched = (count: number): Used['more'] => ({ server_tool_use: { web_search_requests: count } })
+const openaiSearched = (count: number): Used['more'] => ({
+  tool_usage: { web_search: { num_requests: count } },
+})
+
+const tools: readonly Attack[] = [
+  message(
+    'web_search',
+    { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+    { input: everyLoop, more: searched(loops) },
+  ),
+  message(
+    'web_search, used twice at most',
+    { tools: [{ type: 'web_search_20260209', name: 'web_search', max_uses: 2 }] },
+    { input: 2 * windowTokens, more: searched(2) },
+  ),
+  message('web_fetch', { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }] }, { input: everyLoop }),
+  message(
+    'web_fetch, of bounded pages',
+    { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 2, max_content_tokens: 5000 }] },
+    { input: 2 * (2 * 5000 + outputTokens) },
+  ),
+  message(
+    'code_execution',
+    { tools: [{ type: 'code_execution_20260120', name: 'code_execution' }] },
+    { input: everyLoop },
+  ),
+  message(
+    'tool_search',
+    { tools: [{ type: 'tool_search_tool_regex_20251119', name: 't' }] },
+    { input: loops * outputTokens },
+  ),
+  message(
+    'MCP',
+    { mcp_servers: [{ type: 'url', url: 'https://x.example', name: 'x' }] },
+    { input: everyLoop },
+  ),
+  message(
+    'MCP as a set of tools',
+    { tools: [{ type: 'mcp_toolset', mcp_server_name: 'x' }] },
+    { input: everyLoop },
+  ),
+  message(
+    'a tool nobody knows',
+    { tools: [{ type: 'time_machine_20270101', name: 'x' }] },
+    { input: everyLoop },
+  ),
+  message(
+    'two tools at once',
+    { tools: [{ type: 'web_search_20250305' }, { type: 'web_fetch_20250910' }] },
+    { input: everyLoop, more: searched(loops) },
+  ),
+  message(
+    'compaction',
+    { context_management: { edits: [{ type: 'compact_20260112' }] } },
+    { input: 64 + outputTokens, output: 2 * outputTokens },
+  ),
+  response(
+    'web_search',
+    { tools: [{ type: 'web_search' }] },
+    { input: loops * 128_000, more: openaiSearched(loops) },
+  ),
+  response(
+    'web_search, three calls at most',
+    { tools: [{ type: 'web_search_2025_08_26' }], max_tool_calls: 3 },
+    { input: 3 * 128_000, more: openaiSearched(3) },
+  ),
+  response(
+    'web_search_preview',
+    { tools: [{ type: 'web_search_preview' }] },
+    { input: loops * 128_000, more: openaiSearched(loops) },
+  ),
+  response('file_search', { tools: [{ type: 'file_search' }] }, { input: everyLoop }),
+  response(
+    'file_search, of few results',
+    { tools: [{ type: 'file_search', max_num_results: 2 }], max_tool_calls: 1 },
+    { input: 2 * 4096 + outputTokens },
+  ),
+  response(
+    'code_interpreter',
+    { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] },
+    { input: everyLoop },
+  ),
+  response(
+    'shell',
+    { tools: [{ type: 'shell', environment: { type: 'container_auto' } }] },
+    { input: everyLoop },
+  ),
+  response(
+    'MCP',
+    { tools: [{ type: 'mcp', server_label: 'x', server_url: 'https://x.example' }] },
+    { input: everyLoop },
+  ),
+  response('a tool nobody knows', { tools: [{ type: 'telepathy' }] }, { input: everyLoop }),
+  response(
+    'compaction',
+    { context_management: [{ type: 'compaction', compact_threshold: 1000 }] },
+    { input: 64 + outputTokens, output: 2 * outputTokens },
+  ),
+  response('web_search', { tools: [{ type: 'web_search' }] }, { input: everyLoop }, 'xai'),
+  response('x_search', { tools: [{ type: 'x_search' }] }, { input: everyLoop }, 'xai'),
+  response('code_execution', { tools: [{ type: 'code_execution' }] }, { input: everyLoop }, 'xai'),
+  chat(
+    'live search',
+    { search_parameters: { mode: 'on' } },
+    { input: windowTokens, more: { num_sources_used: 20 } },
+    'xai',
+  ),
+  chat('web_search_options', { web_search_options: {} }, { input: loops * 128_000 }),
+  chat(
+    'the web plugin',
+    { plugins: [{ id: 'web' }] },
+    { input: everyLoop, more: searched(loops) },
+    'openrouter',
+  ),
+  chat('a plugin nobody knows', { plugins: [{ id: 'oracle' }] }, { input: everyLoop }, 'openrouter'),
+  chat('a server tool', { tools: [{ type: 'openrouter:web_search' }] }, { input: everyLoop }, 'openrouter'),
+  chat('browser_search', { tools: [{ type: 'browser_search' }] }, { input: everyLoop }, 'groq'),
+  chat('a compound model', { model: 'compound' }, { input: everyLoop }, 'groq'),
+  chat(
+    'a research model',
+    { model: 'sonar-deep-research', max_tokens: 10 },
+    { input: everyLoop, output: outputTokens },
+    'perplexity',
+  ),
+  gemini(
+    'google_search',
+    { tools: [{ google_search: {} }] },
+    { input: 100, more: { toolUsePromptTokenCount: 771 } },
+  ),
+  gemini(
+    'url_context',
+    { tools: [{ url_context: {} }] },
+    { input: 100, more: { toolUsePromptTokenCount: everyLoop } },
+  ),
+  gemini(
+    'code execution',
+    { tools: { codeExecution: {} } },
+    { more: { toolUsePromptTokenCount: everyLoop } },
+  ),
+  gemini(
+    'file search',
+    { tools: [{ fileSearch: { fileSearchStoreNames: [] } }] },
+    { more: { toolUsePromptTokenCount: everyLoop } },
+  ),
+  gemini('maps', { tools: [{ googleMaps: {} }] }, { more: { toolUsePromptTokenCount: everyLoop } }),
+  gemini(
+    'MCP',
+    { tools: [{ mcpServers: [{ url: 'https://x.example' }] }] },
+    { more: { toolUsePromptTokenCount: everyLoop } },
+  ),
+]
+
+const base64 = (bytes: number): string =>
+  Buffer.alloc(bytes, 'A line of plain text, 0123456789. ').toString('base64')
+const image = (url: string): object => messageOf([{ type: 'image_url', image_url: { url } }])
+const document = (source: object): object => messageOf([{ type: 'document', source }])
+const geminiPart = (part: object): object => ({ contents: [{ parts: [part] }] })
+const file = (mimeType: string): object => ({ fileData: { mimeType, fileUri: 'https://x.example/f' } })
+
+const media: readonly Attack[] = [
+  message('a document by address', document({ type: 'url', url: 'https://x.example/a.pdf' }), {
+    input: windowTokens,
+  }),
+  message('a text in base64', document({ type: 'base64', media_type: 'text/plain', data: base64(60_000) }), {
+    input: 60_000,
+  }),
+  message(
+    'a text as a document',
+    document({ type: 'text', media_type: 'text/plain', data: '7 '.repeat(20_000) }),
+    { input: 40_000 },
+  ),
+  message(
+    'an image by address',
+    messageOf([{ type: 'image', source: { type: 'url', url: 'https://x.example/i' } }]),
+    { input: 4784 },
+  ),
+  chat('an image by address', { ...image('https://x.example/i'), model: 'gpt-4o-mini' }, { input: 48_169 }),
+  chat('an image by address', image('https://x.example/i'), { input: windowTokens }, 'mistral'),
+  chat(
+    'a document by address',
+    messageOf([{ type: 'document_url', document_url: 'https://x.example/a.pdf' }]),
+    { input: windowTokens },
+    'mistral',
+  ),
+  chat(
+    'a video by address',
+    messageOf([{ type: 'video_url', video_url: { url: 'https://x.example/v' } }]),
+    { input: windowTokens },
+    'openrouter',
+  ),
+  chat(
+    'sound by address',
+    messageOf([{ type: 'audio_url', audio_url: { url: 'https://x.example/a' } }]),
+    { input: windowTokens, more: { prompt_tokens_details: { audio_tokens: windowTokens - 100 } } },
+    'openrouter',
+  ),
+  response(
+    'a file by address',
+    { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://x.example/a.pdf' }] }] },
+    { input: windowTokens },
+  ),
+  gemini('a video by address', geminiPart(file('video/mp4')), { input: windowTokens }),
+  gemini('a film of YouTube', geminiPart({ fileData: { fileUri: 'https://www.youtube.com/watch?v=x' } }), {
+    input: windowTokens,
+  }),
+  gemini('sound by address', geminiPart(file('audio/mpeg')), {
+    input: windowTokens,
+    more: { promptTokensDetails: [{ modality: 'AUDIO', tokenCount: windowTokens }] },
+  }),
+  gemini('a document by address', geminiPart(file('application/pdf')), { input: windowTokens }),
+]
+
+const texts: readonly Attack[] = [
+  ['digits', '0123456789'.repeat(3000), 30_000],
+  ['digits apart', '1 '.repeat(15_000), 30_000],
+  ['rare pairs of letters', 'qz'.repeat(15_000), 30_000],
+  ['Chinese', '㐀㐁㐂'.repeat(3000), 27_000],
+  ['emoji', '🪿🫎'.repeat(3000), 24_000],
+  ['marks', '~^`|'.repeat(7000), 28_000],
+  ['letters between digits', 'a1'.repeat(15_000), 30_000],
+  ['escapes', '\n!'.repeat(10_000), 20_000],
+].map(([name, text, input]) =>
+  message(`dense text: ${String(name)}`, messageOf(text), { input: input as number }),
+)
+
+const outputs: readonly Attack[] = [
+  chat('a cap that it does not read', { max_completion_tokens: 1 }, {}, 'mistral'),
+  chat('a cap that it does not read', { max_completion_tokens: 1 }, {}, 'perplexity'),
+  chat('a cap that it does not read', { max_output_tokens: 1 }, {}),
+  chat('two caps', { max_tokens: 1, max_completion_tokens: 5000 }, { output: 5000 }),
+  chat('a cap of zero', { max_tokens: 0 }, {}),
+  chat('many answers', { n: 8, max_tokens: 1000 }, { output: 8000 }),
+  chat(
+    'a prediction that is wrong',
+    { max_tokens: 10, prediction: { type: 'content', content: '9'.repeat(5000) } },
+    { output: 5010 },
+  ),
+  chat(
+    'sound',
+    { model: 'gpt-audio', modalities: ['text', 'audio'], audio: { voice: 'x', format: 'wav' } },
+    { more: { completion_tokens_details: { audio_tokens: outputTokens } } },
+  ),
+  chat(
+    'an image',
+    { model: 'painter', modalities: ['image', 'text'] },
+    { more: { completion_tokens_details: { image_tokens: outputTokens } } },
+    'openrouter',
+  ),
+  chat('reasoning beyond its cap', { model: 'grok-4', max_tokens: 10 }, { output: outputTokens + 10 }, 'xai'),
+  gemini(
+    'many answers',
+    { generationConfig: { candidateCount: 8, maxOutputTokens: 1000 } },
+    { output: 8000 },
+  ),
+  gemini('images', { generationConfig: { responseModalities: ['IMAGE'] } }, {}),
+  gemini(
+    'thoughts',
+    { generationConfig: { maxOutputTokens: 5000, thinkingConfig: { thinkingBudget: 4000 } } },
+    { output: 1000, more: { thoughtsTokenCount: 4000 } },
+  ),
+  response(
+    'several images',
+    { model: 'm', tools: [{ type: 'image_generation', model: 'gpt-image-1' }] },
+    {
+      more: {
+        tool_usage: {
+          image_gen: { input_tokens: 1000, output_tokens: loops * 6240, total_tokens: loops * 6240 + 1000 },
+        },
+      },
+    },
+  ),
+  {
+    name: 'images: five at the highest quality',
+    path: '/openai/v1/images/generations',
+    body: { model: 'gpt-image-1', prompt: 'x', n: 5, quality: 'high', size: '1024x1536' },
+    answer: {
+      data: Array.from({ length: 5 }, () => ({ b64_json: '' })),
+      usage: {
+        input_tokens: 10,
+        output_tokens: 5 * 6240,
+        total_tokens: 5 * 6240 + 10,
+        output_tokens_details: { image_tokens: 5 * 6240, text_tokens: 0 },
+      },
+    },
+  },
+  {
+    name: 'completions: a list of prompts, the best of five each',
+    path: '/openai/v1/completions',
+    body: { model: 'm', prompt: ['a', 'b', 'c'], best_of: 5, max_tokens: 500 },
+    answer: chatAnswer({ input: 3, output: 7500 }),
+  },
+  {
+    name: 'completions: a prompt in tokens',
+    path: '/openai/v1/completions',
+    body: { model: 'm', prompt: Array.from({ length: 9000 }, (_, index) => index % 10), max_tokens: 1 },
+    answer: chatAnswer({ input: 9000, output: 1 }),
+  },
+]
+
+const fees: readonly Attack[] = [
+  chat(
+    'its fee',
+    { model: 'sonar', max_tokens: 10, web_search_options: { search_context_size: 'high' } },
+    { input: 20, output: 10, more: { search_context_size: 'high' } },
+    'perplexity',
+  ),
+  chat(
+    'its fee, without a word of it',
+    { model: 'sonar', max_tokens: 10 },
+    { input: 20, output: 10, more: { search_context_size: 'low' } },
+    'perplexity',
+  ),
+  chat('the tier that it chooses', { service_tier: 'auto' }, { more: {} }),
+  chat('a tier', { service_tier: 'priority' }, {}),
+  message('speed', { speed: 'fast' }, { more: { speed: 'fast' } }),
+  message('a place', { inference_geo: 'us' }, { more: { inference_geo: 'us' } }),
+  message(
+    'writes to a cache for an hour',
+    { cache_control: { type: 'ephemeral', ttl: '1h' }, ...messageOf('9'.repeat(20_000)) },
+    {
+      input: 0,
+      more: { cache_creation_input_tokens: 20_000, cache_creation: { ephemeral_1h_input_tokens: 20_000 } },
+    },
+  ),
+  message(
+    'writes to a cache',
+    { cache_control: { type: 'ephemeral' }, ...messageOf('9'.repeat(20_000)) },
+    { input: 0, more: { cache_creation_input_tokens: 20_000 } },
+  ),
+  response('a kept conversation', { conversation: 'conv_1' }, { input: windowTokens }),
+  response('a stored prompt', { prompt: { id: 'pmpt_1' } }, { input: windowTokens }),
+  message('hello', { max_tokens: 100 }, { input: 20, output: 100 }),
+  chat('hello', { max_tokens: 100 }, { input: 20, output: 100 }),
+  response('hello', { max_output_tokens: 100 }, { input: 20, output: 100 }),
+  gemini('hello', { generationConfig: { maxOutputTokens: 100 } }, { input: 20, output: 100 }),
+  message(
+    'tools that the client runs',
+    {
+      max_tokens: 100,
+      tools: [
+        { name: 'x', input_schema: {} },
+        { type: 'bash_20250124', name: 'bash' },
+        { type: 'text_editor_20250728' },
+        { type: 'computer_20251124' },
+        { type: 'memory_20250818' },
+      ],
+    },
+    { input: 2000, output: 100 },
+  ),
+  message(
+    'a conversation that is only cleared',
+    { max_tokens: 100, context_management: { edits: [{ type: 'clear_thinking_20251015' }] } },
+    { input: 20, output: 100 },
+  ),
+]
+
+export const attacks: readonly Attack[] = [...tools, ...media, ...texts, ...outputs, ...fees]

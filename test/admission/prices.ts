@@ -1,0 +1,52 @@
+import type { ConfigSections } from '../fixtures/test-gateway.ts'
+import { outputTokens, windowTokens } from './attacks.ts'
+
+const rubPerMillion = {
+  input: '100',
+  cachedInput: '10',
+  cacheWrite5m: '125',
+  cacheWrite1h: '200',
+  output: '500',
+}
+const names = ['openai', 'anthropic', 'google', 'xai', 'openrouter', 'mistral', 'perplexity', 'groq']
+
+const shared = {
+  provider: names,
+  contextTokensMax: windowTokens,
+  outputTokensMax: outputTokens,
+  rubPerMillion,
+  rubPerUnit: { searches: '1' },
+  factors: { batch: '0.5', priority: '2', fast: '2', us: '1.1' },
+}
+const fees = { searches: '1', requests: '0.5', 'requests/low': '0.5', 'requests/high': '1.5' }
+const image = { imageInput: '150', imageOutput: '3000' }
+
+/** The models of the table, as a config has them. */
+export const models = {
+  m: shared,
+  'gpt-4o-mini': shared,
+  'grok-4': shared,
+  compound: shared,
+  'sonar-deep-research': { ...shared, rubPerUnit: fees },
+  sonar: { ...shared, rubPerUnit: fees },
+  'gpt-audio': { ...shared, rubPerMillion: { ...rubPerMillion, audioInput: '300', audioOutput: '2000' } },
+  painter: { ...shared, rubPerMillion: { ...rubPerMillion, ...image } },
+  'gpt-image-1': { ...shared, outputTokensMax: 10_000, rubPerMillion: { ...rubPerMillion, ...image } },
+}
+
+/** All providers of the table at one address. */
+export function providersAt(origin: string): ConfigSections {
+  return Object.fromEntries(
+    names.map(name => [
+      name,
+      {
+        credentials: ['c'],
+        dialects: {
+          [name === 'anthropic' || name === 'google' ? name : 'openai']: {
+            baseUrl: origin + (name === 'google' ? '/v1beta' : '/v1'),
+          },
+        },
+      },
+    ]),
+  )
+}

@@ -1,0 +1,75 @@
+import t from 'tap'
+import { ModelDirectory } from '../../lib/models/model-directory.ts'
+import type { RequestFacts } from '../../lib/dialects/dialect.ts'
+import { dialects } from '../../lib/find-route.ts'
+import { scanJson } from '../../lib/http/json-scan.ts'
+import { exchangeCost, type CostTarget } from '../../lib/metering/exchange-cost.ts'
+import { priceLine } from '../../lib/money/price-line.ts'
+import { configOf } from '../fixtures/config-of.ts'
+import { attacks, type Attack } from './attacks.ts'
+import { models, providersAt } from './prices.ts'
+
+const config = configOf({ providers: providersAt('http://127.0.0.1:9'), models })
+const directory = new ModelDirectory(config)
+
+/** What the gateway makes of a request before it is sent. */
+function read({ path, body }: Attack): {
+  facts: RequestFacts
+  target: CostTarget
+  costMicros: (answer: object) => number
+} {
+  const [, before = '', below = ''] = /^(.*?\/v1(?:beta)?)(\/.*)$/.exec(path) ?? []
+  const kind = before.slice(1, before.lastIndexOf('/'))
+  const name = before === '/v1beta' ? 'google' : below.startsWith('/messages') ? 'anthropic' : 'openai'
+  const { operation } = dialects[name].match('POST', below)
+  const bytes = Buffer.from(JSON.stringify(body))
+  const options = { foldUnderscores: name === 'google', countsText: true }
+  const facts = operation.factsFromJson?.(scanJson(bytes, operation.interest ?? {}, options), bytes)
+  if (facts === undefined) throw new Error(`${path} has no facts`)
+  const upstreamModelName = facts.model ?? 'm'
+  const entry = directory.resolve(upstreamModelName, undefined)?.entry
+  const price = entry?.prices[0]
+  if (price === undefined) throw new Error(`${upstreamModelName} has no price`)
+  const providerKind = name === 'google' ? 'google' : kind
+  const named = (facts.drawsWith ?? []).flatMap(model => {
+    const own = directory.resolve(model, undefined)?.entry.prices[0]
+    return own === undefined ? [] : [{ names: [model], price: own, isDrawing: true }]
+  })
+  return {
+    facts,
+    target: { provider: { kind: providerKind }, upstreamModelName, price, model: entry, named },
+    costMicros(answer) {
+      const reader = operation.readUsage?.(
+        { status: 200, contentType: 'application/json' },
+        { providerKind, facts },
+      )
+      reader?.push(Buffer.from(JSON.stringify(answer)))
+      const lines = reader?.end().lines ?? []
+      return lines.reduce((sum, line) => {
+        const own = named.find(({ names }) => names.includes(line.model ?? ''))
+        return sum + priceLine(own?.price ?? price, line).amountMicros
+      }, 0)
+    },
+  }
+}
+
+const hold = { likelyOutputTokens: 4096, mediaRub: {} }
+
+await t.test('there are at least eighty requests in the table', async t => {
+  t.ok(attacks.length >= 80, String(attacks.length))
+  t.equal(new Set(attacks.map(({ name }) => name)).size, attacks.length, 'each with a name of its own')
+})
+
+for (const attack of attacks) {
+  await t.test(`the worst covers the dearest answer: ${attack.name}`, async t => {
+    const { facts, target, costMicros } = read(attack)
+    const cost = exchangeCost({ target, facts, hold })
+    const dearest = costMicros(attack.answer)
+
+    t.ok(dearest > 0, 'the answer costs something')
+    t.ok(cost.strictMicros >= dearest, `${dearest} <= ${cost.strictMicros}`)
+    t.equal(cost.worstMicros, cost.strictMicros, 'a response in one piece counts to its cap')
+    t.ok(cost.likelyMicros <= cost.worstMicros)
+    t.comment(`likely ${cost.likelyMicros / 1e6}, worst ${cost.worstMicros / 1e6}, dearest ${dearest / 1e6}`)
+  })
+}

@@ -1,0 +1,95 @@
+import t from 'tap'
+import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
+import { costSeen, exchangeCost } from '../../../lib/metering/exchange-cost.ts'
+import { seenResponse } from '../../../lib/metering/seen-response.ts'
+import { TypicalOutput } from '../../../lib/metering/typical-output.ts'
+import { buildPrice } from '../../../lib/money/build-price.ts'
+import { costTarget } from '../../fixtures/cost-target.ts'
+
+const price = buildPrice({
+  model: 'm',
+  rubPerMillion: { input: '100', cachedInput: '10', output: '500' },
+  rubPerUnit: { searches: '1' },
+})
+const target = costTarget({
+  price,
+  kind: 'anthropic',
+  model: 'm',
+  outputTokensMax: 50_000,
+  contextTokensMax: 200_000,
+})
+const hold = { likelyOutputTokens: 4096, mediaRub: {} }
+const facts: RequestFacts = {
+  isStreaming: true,
+  candidates: 1,
+  textBytes: 400,
+  textTokens: { most: 200, likely: 100 },
+  media: [],
+  objects: [],
+}
+const input = (200 + 64) * 100
+const nothingRead = { lines: [], isTerminal: false, hasError: false, hasOutput: false, flags: [] }
+const text = (bytes: number) => ({ outputTextBytes: bytes, unmeteredTextBytes: bytes })
+
+t.test('a stream counts a slice and what it may think unseen, a response in one piece its cap', async t => {
+  const streamed = exchangeCost({ target, facts, hold })
+  const whole = exchangeCost({ target, facts: { ...facts, isStreaming: false }, hold })
+  const quiet = exchangeCost({ target, facts: { ...facts, reasoning: { budgetTokens: 0 } }, hold })
+
+  t.equal(streamed.worstMicros, input + (2048 + 16_384) * 500)
+  t.equal(streamed.strictMicros, input + 50_000 * 500)
+  t.equal(whole.worstMicros, whole.strictMicros)
+  t.equal(quiet.worstMicros, input + 2048 * 500)
+})
+
+t.test('likely is what such calls usually write, and at most the cap', async t => {
+  const usual = new TypicalOutput()
+  for (let count = 0; count < 50; count++) usual.observe('account', 'm', 1000)
+
+  const first = exchangeCost({ target, facts, hold })
+  const later = exchangeCost({ target, facts, hold, typicalOutputTokens: usual.of('account', 'm') })
+  const capped = exchangeCost({ target, facts: { ...facts, outputTokensCap: 10 }, hold })
+
+  t.equal(first.likelyMicros, 100 * 100 + 4096 * 500)
+  t.equal(later.likelyMicros, 100 * 100 + 1000 * 500)
+  t.equal(capped.likelyMicros, 100 * 100 + 10 * 500)
+  t.equal(usual.of('another', 'm'), undefined)
+})
+
+t.test('what was seen of a stream raises its cost ahead of it, up to its cap', async t => {
+  const quiet = { target, facts: { ...facts, reasoning: { budgetTokens: 0 } }, hold }
+  const seen = (bytes: number) => costSeen(quiet, seenResponse({ ...nothingRead, ...text(bytes) }))
+
+  t.equal(seen(0), exchangeCost(quiet).worstMicros)
+  t.equal(seen(3000), input + (1000 + 2048) * 500)
+  t.equal(seen(10_000_000), exchangeCost(quiet).strictMicros)
+})
+
+t.test('what a stream has told that it read counts in place of what it might have', async t => {
+  const reading = {
+    ...nothingRead,
+    ...text(0),
+    lines: [{ meters: { input: 10, cachedInput: 90, output: 1 } }],
+  }
+
+  const cost = costSeen(
+    { target, facts: { ...facts, reasoning: { budgetTokens: 0 } }, hold },
+    seenResponse(reading),
+  )
+
+  t.equal(cost, 10 * 100 + 90 * 10 + 2049 * 500)
+})
+
+t.test('a stream that shows its tools counts one use more than it told of', async t => {
+  const searching = {
+    ...facts,
+    reasoning: { budgetTokens: 0 },
+    showsTools: true as const,
+    tools: [{ type: 'websearch20250305' }],
+  }
+  const seen = (toolUses: number): number =>
+    costSeen({ target, facts: searching, hold }, seenResponse({ ...nothingRead, ...text(0), toolUses }))
+
+  t.equal(seen(1) - seen(0), 200_000 * 100 + 1_000_000)
+  t.equal(seen(9), seen(30), 'as often as its provider goes on')
+})
