@@ -8,23 +8,16 @@ import { openSqliteStore } from '../../lib/stores/sqlite.ts'
 import { chargeRoubles } from '../contracts/documents.ts'
 import { reading } from '../contracts/store-under-test.ts'
 import { encodeStatement, statementLines } from '../fixtures/bank-statement.ts'
-import { company, seller } from '../fixtures/companies.ts'
+import { company, seller, sellerYaml } from '../fixtures/companies.ts'
 import { pdfPages } from '../fixtures/pdf-text.ts'
 import { openSqliteReports } from '../../lib/stores/sqlite-reports.ts'
 import { runGateway, writeConfig } from './run-gateway.ts'
 
-const { bank, signer } = seller
-const sellerYaml = `
-seller:
-  name: ${seller.name}
-  inn: "${seller.inn}"
-  kpp: "${seller.kpp}"
-  ogrn: "${seller.ogrn}"
-  address: ${seller.address}
-  bank: { name: ${bank.name}, bic: "${bank.bic}", account: "${bank.account}", correspondentAccount: "${bank.correspondentAccount}" }
-  signer: { name: ${signer.name}, position: ${signer.position} }
-  tax: [{ from: 2020-01-01, rate: none, basis: п. 2 ст. 346.11 НК РФ }]
-`
+const { bank } = seller
+const since2020 = {
+  ...seller,
+  tax: [{ from: '2020-01-01', rate: 'none', basis: 'п. 2 ст. 346.11 НК РФ' }],
+} as const
 const month = new Date(systemClock.now() + 3 * 3_600_000).toISOString().slice(0, 7)
 
 function parsed(json: string): Record<string, never> {
@@ -35,7 +28,7 @@ await t.test(
   'a company is invoiced, pays by transfer, uses the money and gets its documents, beside a server',
   async t => {
     const folder = t.testdir()
-    const { config, store: file } = writeConfig(folder, sellerYaml)
+    const { config, store: file } = writeConfig(folder, sellerYaml(since2020))
     const run = (...words: string[]) => runGateway([...words, '--config', config, '--json'])
     const log = createLog({ level: 'silent' })
     const store = await openSqliteStore({ file, durability: 'strict', clock: systemClock, log })
