@@ -1,6 +1,12 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
-import { assignTransfer, importStatement, listTransfers, returnTransfer } from '../documents/transfers.ts'
+import {
+  assignTransfer,
+  importStatement,
+  listTransfers,
+  returnTransfer,
+  undoTransfer,
+} from '../documents/transfers.ts'
 import type { ImportResult, ImportedTransfer } from '../documents/transfers.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import { statementBytesMax } from '../statements/decode-statement.ts'
@@ -19,7 +25,9 @@ interface ImportOptions extends SharedOptions {
 /** `statement`: takes in bank statements, and what of them needs a person. */
 export function addStatementCommands(program: Command, context: CliContext): void {
   const { stdout } = context
-  const statement = program.command('statement').description('bank statements: import, list, assign, return')
+  const statement = program
+    .command('statement')
+    .description('bank statements: import, list, assign, return, undo')
   addCommand(statement, 'import <file>', 'credit what a statement of the bank shows (1CClientBankExchange)')
     .option('--dry-run', 'say what would happen, and change nothing')
     .action(async (file: string, options: ImportOptions) => {
@@ -66,6 +74,14 @@ function addDecisions(statement: Command, { stdout }: CliContext): void {
       show(
         options,
         await withRecords(options, (records, at) => returnTransfer(records, { id, note: options.note, at })),
+      )
+    })
+  addCommand(statement, 'undo <transfer>', 'take back what was done with a payment: it is queued again')
+    .option('--note <text>', 'why', '')
+    .action(async (id: string, options: SharedOptions & { readonly note: string }) => {
+      show(
+        options,
+        await withRecords(options, (records, at) => undoTransfer(records, { id, note: options.note, at })),
       )
     })
 }

@@ -2,7 +2,7 @@ import type { Seller } from '../companies/seller.ts'
 import { formatKopecks, microsPerKopeck } from '../money/kopecks.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
-import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
+import type { RecordMovement, RecordReader, RecordStep, Records } from '../stores/records/records.ts'
 import { decodeStatement } from '../statements/decode-statement.ts'
 import { incomingPayments } from '../statements/incoming-payments.ts'
 import type { IncomingPayment } from '../statements/incoming-payments.ts'
@@ -148,21 +148,22 @@ function changeStep(records: Records, { id, revision }: TransferRow, change: Cha
 }
 
 /** The ledger books each entry once by its id: a payment that is assigned anew has another revision. */
-function creditStep(
+function movementOf(
   { id, revision, number, date, amount_kopecks }: TransferRow,
-  accountId: string,
-  at: number,
-): RecordStep {
+  { accountId, reason, at }: { readonly accountId: string; readonly reason: string; readonly at: number },
+): RecordMovement {
   return {
-    credit: {
-      id: `transfer:${id}:${revision}`,
-      accountId,
-      amountMicros: amount_kopecks * microsPerKopeck,
-      reason: `bank transfer ${number} of ${date}`,
-      at,
-      source: 'payment',
-    },
+    id: `transfer:${id}:${revision}`,
+    accountId,
+    amountMicros: amount_kopecks * microsPerKopeck,
+    reason: `${reason} ${number} of ${date}`,
+    at,
+    source: 'payment',
   }
+}
+
+function creditStep(row: TransferRow, accountId: string, at: number): RecordStep {
+  return { credit: movementOf(row, { accountId, reason: 'bank transfer', at }) }
 }
 
 function describe(payment: IncomingPayment, match: Match): ImportedTransfer {
@@ -265,4 +266,26 @@ export async function returnTransfer(
     throw new DocumentError(`the transfer ${row.id} is ${row.state}; undo that first`)
   const next = { state: 'returned', account_id: null, reason: 'returned' } as const
   return change(records, row, next, { action: 'return', accountId: null, note, at })
+}
+
+/**
+ * Takes back what was done with a transfer, so that a person may decide anew; money is taken out of the account again.
+ *
+ * @throws DocumentError when nothing was done with it
+ * @throws AccountError balance_insufficient when the account has used the money
+ */
+export async function undoTransfer(
+  records: Records,
+  { id, note, at }: { readonly id: string; readonly note: string; readonly at: number },
+): Promise<TransferRow> {
+  const row = await findTransfer(records, id)
+  if (row.state === 'queued')
+    throw new DocumentError(`nothing was done with the transfer ${row.id}: it is queued`)
+  const accountId = row.account_id
+  const next = { state: 'queued', account_id: null, invoice_id: null, reason: 'undone' } as const
+  return change(records, row, next, { action: 'undo', accountId, note, at }, changed =>
+    accountId === null
+      ? []
+      : [{ debit: movementOf(changed, { accountId, reason: 'bank transfer taken back:', at }) }],
+  )
 }

@@ -8,6 +8,7 @@ import {
   importStatement,
   listTransfers,
   returnTransfer,
+  undoTransfer,
 } from '../../lib/documents/transfers.ts'
 import { writeUpd } from '../../lib/documents/upd-xml.ts'
 import { microsPerKopeck } from '../../lib/money/kopecks.ts'
@@ -181,6 +182,32 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
     t.same(await listTransfers(records, 'queued'), [])
     t.same(await store.verify(), [])
   })
+
+  await t.test(
+    'what was credited is taken back once, while the account has it, and may be assigned anew',
+    async t => {
+      const store = await open(t)
+      const records = await store.records()
+      const wrong = await companyAccount(store)
+      const accountId = await companyAccount(store, soleProprietor)
+      await take(records, [{ number: '1', amount: 10_000 }])
+      const [{ id } = { id: '' }] = await listTransfers(records)
+      const undo = () => undoTransfer(records, { id, note: 'ошибка', at: 2 })
+      const assign = (to: string) => assignTransfer(records, { id, accountId: to, note: '', at: 1 })
+      await assign(wrong)
+
+      const endings = await Promise.allSettled([undo(), undo(), undo()])
+      t.equal(endings.filter(one => one.status === 'fulfilled').length, 1)
+      t.equal(await balanceOf(store, wrong), 0)
+      await assign(accountId)
+
+      t.equal(await balanceOf(store, accountId), 10_000)
+      await chargeRoubles(store, accountId, 1)
+      await t.rejects(undo(), { name: 'AccountError', code: 'balance_insufficient' })
+      t.match(await listTransfers(records), [{ state: 'credited', account_id: accountId, revision: 3 }])
+      t.same(await store.verify(), [])
+    },
+  )
 
   await t.test('a statement that does not add up changes nothing', async t => {
     const store = await open(t)
