@@ -4,9 +4,10 @@ import { jobRequestFacts } from '../lib/jobs/job-request-facts.ts'
 import { JobWatch } from '../lib/jobs/job-watch.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { alarmsAmong } from '../lib/ledger/charge-flags.ts'
-import type { Hold } from '../lib/ledger/ledger.ts'
+import type { ChargeRequest, Hold } from '../lib/ledger/ledger.ts'
 import { objectRecorder } from '../lib/metering/object-recorder.ts'
 import { placeHold } from '../lib/metering/place-hold.ts'
+import type { TypicalOutput } from '../lib/metering/typical-output.ts'
 import { meterSession } from '../lib/metering/meter-session.ts'
 import { SpendingWatch } from '../lib/metering/spending-watch.ts'
 import { TokenCounter } from '../lib/metering/token-counter.ts'
@@ -114,7 +115,7 @@ async function settle(
   exchange: Exchange,
   outcome: Outcome,
   jobs: JobWatch,
-  { bus }: PluginContext,
+  { bus, typicalOutput }: PluginContext,
   settlement: SettlementContext,
 ): Promise<void> {
   const meter = exchange.find('meter')
@@ -137,6 +138,7 @@ async function settle(
   const result = await jobs.charge(exchange, hold, decision)
   if (result === undefined) return
   exchange.set('charged', { charge: decision, result })
+  observe(exchange, decision, typicalOutput)
   for (const flag of alarmsAmong(result.flags))
     bus.emit('alarm', flag, { requestId: exchange.id, model: decision.model })
 }
@@ -197,4 +199,21 @@ function meterFor(
     recordObject,
     namesObjects: operation.namesObjects === true || exchange.get('request').makesObjects === true,
   })
+}
+
+/** What the provider has counted is what the account's next calls of the model likely write. */
+function observe(
+  exchange: Exchange,
+  { usageSource, lines, outcome }: ChargeRequest,
+  typicalOutput: TypicalOutput,
+): void {
+  if (usageSource === 'estimated' || outcome !== 'completed') return
+  const { accountId } = exchange.get('key')
+  const { candidates } = exchange.get('request')
+  let tokens = 0
+  for (const { usage } of lines) {
+    const { output = 0, audioOutput = 0, imageOutput = 0 } = usage.meters
+    tokens += output + audioOutput + imageOutput
+  }
+  if (tokens > 0) typicalOutput.observe(accountId, exchange.get('target').modelName, tokens / candidates)
 }
