@@ -54,6 +54,7 @@ const minute = 60_000
 /** Ten wrong passwords lock a user for a quarter of an hour; an address may belong to an office. */
 const limits = {
   byEmail: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
+  byEmailAnywhere: { slowFrom: 20, lockFrom: 1000, forgetMs: 15 * minute },
   byAddress: { slowFrom: 20, lockFrom: 50, forgetMs: 15 * minute },
   newKeys: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
   newKeyForms: { slowFrom: Infinity, lockFrom: 1, forgetMs: 24 * 60 * minute },
@@ -82,10 +83,14 @@ async function openSite(
   const letters = signInLetters({ mailer, publicUrl, name })
   const settingsLetters = new SettingsLetters({ mailer, publicUrl, name })
   const byEmail = new Attempts({ clock, limits: limits.byEmail })
+  const byEmailAnywhere = new Attempts({ clock, limits: limits.byEmailAnywhere })
   const lettersTo = new Attempts({ clock, limits: limits.lettersTo })
   const lettersFrom = new Attempts({ clock, limits: limits.lettersFrom })
   // Who has shown that the mailbox is theirs need not wait out what others did.
-  const onPasswordReset = (email: string): void => byEmail.succeed(email)
+  const onPasswordReset = (email: string): void => {
+    byEmail.forget(email)
+    byEmailAnywhere.forget(email)
+  }
   const auth = createAuth({ users, publicUrl, secret, name, letters, onPasswordReset, log })
   return {
     get config() {
@@ -100,6 +105,7 @@ async function openSite(
       onConfirmed: email => startingCredits.welcome(users, email),
       attempts: {
         byEmail,
+        byEmailAnywhere,
         byAddress: new Attempts({ clock, limits: limits.byAddress }),
         lettersTo,
         lettersFrom,

@@ -69,6 +69,12 @@ export class Attempts {
     this.#counts.delete(name)
   }
 
+  /** Everything that failed under a name and under those that begin with it and a blank is forgotten. */
+  forget(name: string): void {
+    for (const known of this.#counts.keys())
+      if (known === name || known.startsWith(`${name} `)) this.#counts.delete(known)
+  }
+
   /** The attempt has succeeded, which says nothing of the failures before it. */
   takeBack(name: string): void {
     const count = this.#counts.get(name)

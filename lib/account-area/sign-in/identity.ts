@@ -31,7 +31,9 @@ interface IdentityOptions {
   readonly auth: Auth
   readonly users: Pick<UserRows, 'count'>
   readonly attempts: {
+    /** By e-mail and network. */
     readonly byEmail: Attempts
+    readonly byEmailAnywhere: Attempts
     readonly byAddress: Attempts
     readonly lettersTo: Attempts
     readonly lettersFrom: Attempts
@@ -85,7 +87,9 @@ export class Identity {
   async signIn(email: string, password: string, caller: Caller): Promise<SignInResult> {
     const mayByAddress = await this.#attempts.byAddress.begin(networkOf(caller))
     // Who is locked out here must not go on to lock others out.
-    const mayByEmail = mayByAddress && (await this.#attempts.byEmail.begin(email))
+    // A stranger's failures lock the stranger's network out, and slow down everybody's attempts for this e-mail.
+    const mayHere = mayByAddress && (await this.#attempts.byEmail.begin(nameHere(email, caller)))
+    const mayByEmail = mayHere && (await this.#attempts.byEmailAnywhere.begin(email))
     // A right password must not be told from a wrong one while the door is locked.
     if (!mayByEmail) return { kind: 'refused' }
     try {
@@ -146,7 +150,9 @@ export class Identity {
   }
 
   #succeed(email: string, caller: Caller): void {
-    this.#attempts.byEmail.succeed(email)
+    this.#attempts.byEmail.succeed(nameHere(email, caller))
+    // What strangers tried goes on to count.
+    this.#attempts.byEmailAnywhere.takeBack(email)
     // Who guesses others' passwords may well have one account of their own.
     this.#attempts.byAddress.takeBack(networkOf(caller))
   }
@@ -156,4 +162,8 @@ export class Identity {
     const mayByAddress = await this.#attempts.lettersFrom.begin(networkOf(caller))
     return mayByAddress && this.#attempts.lettersTo.begin(email)
   }
+}
+
+function nameHere(email: string, caller: Caller): string {
+  return `${email} ${networkOf(caller)}`
 }

@@ -29,13 +29,14 @@ async function openIdentity(t: Test) {
     passwordChanged: () => undefined,
   }
   const byEmail = new Attempts({ clock, limits, wait })
+  const byEmailAnywhere = new Attempts({ clock, limits: unlimited, wait })
   const auth = createAuth({
     users: store.users,
     publicUrl: new URL('http://127.0.0.1:8081'),
     secret: 's'.repeat(43),
     name: 'Gateway',
     letters,
-    onPasswordReset: email => byEmail.succeed(email),
+    onPasswordReset: email => byEmail.forget(email),
     log: { debug: () => undefined, error: () => undefined },
   })
   const identity = new Identity({
@@ -44,6 +45,7 @@ async function openIdentity(t: Test) {
     users: store.users,
     attempts: {
       byEmail,
+      byEmailAnywhere,
       byAddress: new Attempts({ clock, limits: manyFrom, wait }),
       lettersTo: new Attempts({ clock, limits: unlimited, wait }),
       lettersFrom: new Attempts({ clock, limits: unlimited, wait }),
@@ -166,4 +168,15 @@ await t.test('sessions that are over are deleted, those that run are kept', asyn
 
   t.equal(await deleteExpired(store.users, systemClock), 1)
   t.equal(await store.users.count('user_sessions'), 1)
+})
+
+await t.test('a stranger who guesses is locked out where the stranger is, and the owner gets in', async t => {
+  const { identity, signUp } = await openIdentity(t)
+  await signUp('owner@example.org')
+  const stranger = { ...caller, address: '203.0.113.66' }
+  for (let count = 0; count < 30; count += 1)
+    await identity.signIn('owner@example.org', 'wrong password', stranger)
+
+  t.match(await identity.signIn('owner@example.org', password, stranger), { kind: 'refused' })
+  t.match(await identity.signIn('owner@example.org', password, caller), { kind: 'signed-in' })
 })
