@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { openForReading, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import { checkVersion } from './sqlite-prepare.ts'
 import { migrations } from './sqlite-schema.ts'
 import { StoreError } from './store-error.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
+
+/** Long enough for a commit of the writer, which brings its log to an end. */
+const restMs = 20
 
 /**
  * Opens a file that must be a store of this release.
@@ -53,9 +57,16 @@ export class SqliteQueries implements StoreQueries {
     return this.read(sql, values) as readonly Row[]
   }
 
-  /** A transaction around them would keep the writer from reusing its log for as long. */
+  /** While anybody reads, the writer cannot begin its log anew: between two queries nobody does, for a moment. */
   withoutHurry<T>(read: (queries: StoreQueries) => Promise<T>): Promise<T> {
-    return read(this)
+    return read({
+      all: async (sql, values) => {
+        await delay(restMs)
+        return this.all(sql, values)
+      },
+      withoutHurry: again => again(this),
+      close: () => Promise.resolve(),
+    })
   }
 
   async close(): Promise<void> {

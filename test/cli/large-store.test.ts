@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -74,3 +74,37 @@ await t.test('whoever leaves before the end of the charges ends the command', as
 
   t.equal(code, 0)
 })
+
+await t.test(
+  'verify of a store that is written meanwhile is right, small, and lets the log be reused',
+  async t => {
+    const store = await open()
+    t.teardown(() => store.close())
+    const child = gateway('verify', '--json')
+    t.teardown(() => child.kill('SIGKILL'))
+    const output = child.stdout.setEncoding('utf8').toArray()
+    let isOver = false
+    const exited = once(child, 'exit').then(() => (isOver = true))
+    let bytes = 0
+    let logBytes = 0
+    let charged = 0
+
+    while (!isOver) {
+      await store.ledger.charge(await holdOf(store, accountId, 5), chargeOf({ input: 1 }))
+      charged += 1
+      if (!isOver) bytes = Math.max(bytes, peakBytes(child.pid) || 0)
+      logBytes = Math.max(logBytes, statSync(`${file}-wal`).size)
+    }
+    await exited
+
+    t.strictSame(JSON.parse((await output).join('')), { ok: true, breaches: [] })
+    t.ok(charged > 100, `${charged} charges meanwhile`)
+    t.ok(bytes < 250 * 1024 * 1024, `at most ${Math.round(bytes / 1024 / 1024)} MB`)
+    // A charge takes 26 kB of a log that only grows.
+    const logBytesMax = Math.max(32 * 1024 * 1024, charged * 12_000)
+    t.ok(logBytes < logBytesMax, `the log at most ${Math.round(logBytes / 1024 / 1024)} MB`)
+    t.comment(
+      `${charged} charges, ${Math.round(bytes / 1048576)} MB, log ${Math.round(logBytes / 1048576)} MB`,
+    )
+  },
+)
