@@ -62,6 +62,16 @@ const limits = {
   lettersFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
 }
 
+function signInAttempts(clock: Clock) {
+  return {
+    byEmail: new Attempts({ clock, limits: limits.byEmail }),
+    byEmailAnywhere: new Attempts({ clock, limits: limits.byEmailAnywhere }),
+    byAddress: new Attempts({ clock, limits: limits.byAddress }),
+    lettersTo: new Attempts({ clock, limits: limits.lettersTo }),
+    lettersFrom: new Attempts({ clock, limits: limits.lettersFrom }),
+  }
+}
+
 async function openSite(
   options: AccountAreaOptions,
   publicUrl: URL,
@@ -82,14 +92,11 @@ async function openSite(
     settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
   const letters = signInLetters({ mailer, publicUrl, name })
   const settingsLetters = new SettingsLetters({ mailer, publicUrl, name })
-  const byEmail = new Attempts({ clock, limits: limits.byEmail })
-  const byEmailAnywhere = new Attempts({ clock, limits: limits.byEmailAnywhere })
-  const lettersTo = new Attempts({ clock, limits: limits.lettersTo })
-  const lettersFrom = new Attempts({ clock, limits: limits.lettersFrom })
+  const attempts = signInAttempts(clock)
   // Who has shown that the mailbox is theirs need not wait out what others did.
   const onPasswordReset = (email: string): void => {
-    byEmail.forget(email)
-    byEmailAnywhere.forget(email)
+    attempts.byEmail.forget(email)
+    attempts.byEmailAnywhere.forget(email)
   }
   const auth = createAuth({ users, publicUrl, secret, name, letters, onPasswordReset, log })
   return {
@@ -103,13 +110,7 @@ async function openSite(
       auth,
       users,
       onConfirmed: email => startingCredits.welcome(users, email),
-      attempts: {
-        byEmail,
-        byEmailAnywhere,
-        byAddress: new Attempts({ clock, limits: limits.byAddress }),
-        lettersTo,
-        lettersFrom,
-      },
+      attempts,
     }),
     sessions: new Sessions(auth),
     secondFactor: new SecondFactor(auth),
@@ -118,7 +119,7 @@ async function openSite(
       users,
       settings: store.settings,
       letters: settingsLetters,
-      attempts: { lettersTo, lettersFrom },
+      attempts,
       secret,
     }),
     settingsLetters,
