@@ -1,4 +1,5 @@
 import { baseStyle } from './style-base.ts'
+import { balanceStyle } from './style-balance.ts'
 import { chartStyle } from './style-chart.ts'
 import { keysStyle } from './style-keys.ts'
 import { chargesStyle } from './style-charges.ts'
@@ -15,4 +16,5 @@ export const style = [
   settingsStyle,
   chargesStyle,
   modelsStyle,
+  balanceStyle,
 ].join('\n')

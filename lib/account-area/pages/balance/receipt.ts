@@ -15,7 +15,7 @@ export async function showReceipt(context: PageContext, page: OwnPage): Promise<
   const line = (name: string, value: Html | string | null): Html =>
     value === null
       ? html``
-      : html`<div class="figure">
+      : html`<div>
           <dt>${name}</dt>
           <dd>${value}</dd>
         </div>`
@@ -26,7 +26,7 @@ export async function showReceipt(context: PageContext, page: OwnPage): Promise<
       { title: receipt.title, isNarrow: true },
       html`<h1>${balance.receiptKinds[found.kind]}</h1>
         <section class="card">
-          <dl class="facts">
+          <dl class="facts payment-facts">
             ${line(receipt.amount, money(found.amount_micros))}
             ${line(receipt.state, balance.receiptStates[found.state])}
             ${line(receipt.time, time(found.registered_at ?? found.created_at, language))}

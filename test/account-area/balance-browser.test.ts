@@ -1,0 +1,84 @@
+import { join } from 'node:path'
+import t from 'tap'
+import type { Page } from 'playwright-core'
+import { startAccountArea } from '../fixtures/account-area.ts'
+import { openWindow, screens, startBrowser } from '../fixtures/browser.ts'
+
+const area = await startAccountArea(t, {
+  models: { 'sandbox-chat': { provider: 'sandbox', rubPerMillion: { input: '100000', output: '100000' } } },
+})
+const chromium = await startBrowser(t)
+
+const texts = {
+  ru: { paid: 'Оплачено', payCard: 'Оплатить картой', paySbp: 'Оплатить через СБП', receipt: 'Чек оплаты' },
+  en: { paid: 'Paid', payCard: 'Pay by card', paySbp: 'Pay by SBP', receipt: 'Payment receipt' },
+}
+
+/** `BALANCE_SHOTS=FOLDER` keeps a picture of each step. */
+async function shoot(page: Page, name: string): Promise<void> {
+  const folder = process.env['BALANCE_SHOTS']
+  if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+}
+
+for (const [language, screen] of [
+  ['ru', 'desktop'],
+  ['en', 'phone'],
+] as const) {
+  const text = texts[language]
+  await t.test(`topping up by card and by SBP, in a browser: ${language}, ${screen}`, async t => {
+    const { email, password, browser } = await area.signUp()
+    await browser.post('/appearance', { language, theme: 'system', next: '/' }, { from: '/' })
+    const { page, context, complaints } = await openWindow(chromium, screens[screen])
+    await page.goto(`${area.url}/sign-in`)
+    await page.fill('#email', email)
+    await page.fill('#password', password)
+    await page.press('#password', 'Enter')
+    await page.click('a.button[href="/balance"]')
+    await page.click('.presets a >> nth=0')
+    await shoot(page, `${language}-1-balance`)
+
+    await page.click('form[action="/balance/top-up"] button')
+    await page.waitForURL(/\/pay\//)
+    await shoot(page, `${language}-2-sandbox`)
+    await page.click(`text=${text.payCard}`)
+    await page.waitForURL(/\/balance\/payments\//)
+    await page.waitForSelector(`h2:has-text("${text.paid}")`)
+    await shoot(page, `${language}-3-paid`)
+
+    await page.goto(`${area.url}/balance`)
+    await page.fill('#amount', language === 'ru' ? '250,50' : '250.50')
+    await page.selectOption('#method', 'sbp')
+    await page.click('form[action="/balance/top-up"] button')
+    const link = await page.getAttribute('.payment a.button', 'href')
+    await shoot(page, `${language}-4-sbp`)
+    const phone = await context.newPage()
+    await phone.goto(link ?? '')
+    await phone.click(`text=${text.paySbp}`)
+    // Nobody reloads the page that waits.
+    await page.waitForSelector(`h2:has-text("${text.paid}")`)
+
+    await page.goto(`${area.url}/balance`)
+    await shoot(page, `${language}-5-history`)
+    t.match(await page.textContent('.figure.main dd'), /750.50/)
+    await page.click(`text=${text.receipt} >> nth=0`)
+    await shoot(page, `${language}-6-receipt`)
+
+    const accountId = await area.accountOf(email)
+    const { key } = await area.test.accounts.createKey({ accountId })
+    const response = await fetch(`${area.test.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'sandbox-chat',
+        messages: [{ role: 'user', content: 'Hello' }],
+        max_tokens: 50,
+      }),
+    })
+    t.equal(response.status, 200, 'the first request is paid by it')
+    await response.arrayBuffer()
+    t.match((await browser.get('/balance')).text, '750')
+    t.strictSame(complaints, [])
+    t.strictSame(await area.test.breaches(), [])
+    await context.close()
+  })
+}
