@@ -64,9 +64,7 @@ export class Refunds {
         ended_at: null,
         next_poll_at: nextPollAt(now, now, 0),
       }),
-      {
-        debit: { id: `refund:${id}`, accountId, amountMicros, reason, at: now, source: 'payment' },
-      } as unknown as RecordStep,
+      { debit: { id: `refund:${id}`, accountId, amountMicros, reason, at: now, source: 'payment' } },
     ])
     await this.check(await this.#read(id))
     return this.#read(id)

@@ -1,0 +1,125 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import type { Payment } from '../../../lib/payments/payment-rows.ts'
+import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/store-under-test.ts'
+import { openSandbox, openService } from '../../fixtures/payment-shop.ts'
+import { openNew } from '../stores/open-store.ts'
+
+async function openShop(t: Test) {
+  const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs }
+  const store = await openNew(t, { clock })
+  const sandbox = await openSandbox(t, clock)
+  const service = await openService(t, store, sandbox, clock)
+  const accountId = await accountWith(store, 0)
+  const pay = async (rub: number): Promise<Payment> => {
+    clock.aheadMs += 10
+    const payment = await service.payments.create({
+      accountId,
+      amountMicros: roubles(rub),
+      method: 'bank_card',
+      email: 'a@b.ru',
+      language: 'ru',
+      origin: 'customer',
+    })
+    const found = sandbox.shop.payment(payment.provider_id ?? '')
+    if (found !== undefined) sandbox.shop.pay(found, 'bank_card')
+    await service.payments.check(payment)
+    return payment
+  }
+  const refund = ({ id }: Payment, rub: number) =>
+    service.refunds.create({ paymentId: id, amountMicros: roubles(rub), reason: 'on request' })
+  const balance = async (): Promise<number> => (await store.ledger.balance(accountId)).balanceMicros
+  const spend = async (rub: number): Promise<void> => {
+    clock.aheadMs += 10
+    await store.ledger.charge(await holdOf(store, accountId, rub), chargeOf({ input: rub }))
+  }
+  return { clock, store, sandbox, service, accountId, pay, refund, balance, spend }
+}
+
+await t.test('a refund leaves the balance and the provider once, whole or in parts', async t => {
+  const shop = await openShop(t)
+  const payment = await shop.pay(500)
+  await shop.spend(100)
+
+  t.match(await shop.refund(payment, 150), { state: 'succeeded' })
+  t.match(await shop.refund(payment, 250), { state: 'succeeded' })
+  await t.rejects(shop.refund(payment, 1), { code: 'refund_amount' })
+
+  t.equal(await shop.balance(), 0)
+  t.equal(shop.sandbox.shop.payment(payment.provider_id ?? '')?.refundedKopecks, 40_000)
+  t.match(await shop.service.rows.payment(payment.id), { refunded_micros: roubles(400) })
+  t.strictSame(await shop.store.verify(), [])
+})
+
+await t.test('what was paid first is spent first', async t => {
+  const shop = await openShop(t)
+  const first = await shop.pay(100)
+  const second = await shop.pay(100)
+  await shop.spend(60)
+
+  await t.rejects(shop.refund(first, 41), { code: 'refund_amount' })
+  t.match(await shop.refund(second, 100), { state: 'succeeded' })
+  t.match(await shop.refund(first, 40), { state: 'succeeded' })
+
+  t.equal(await shop.balance(), 0)
+})
+
+await t.test('a refund that the provider cancels comes back to the balance', async t => {
+  const shop = await openShop(t)
+  const payment = await shop.pay(500)
+  shop.sandbox.shop.temper.refunds = 'pending'
+  const refund = await shop.refund(payment, 200)
+  t.equal(refund.state, 'pending')
+  t.equal(await shop.balance(), roubles(300))
+  const there = shop.sandbox.shop.refunds.get(refund.provider_id ?? '')
+  if (there !== undefined) shop.sandbox.shop.endRefund(there, 'canceled')
+
+  shop.clock.aheadMs += 600_000
+  await Promise.all([shop.service.pollDue(), shop.service.pollDue()])
+
+  t.match(await shop.service.rows.refund(refund.id), { state: 'canceled' })
+  t.equal(await shop.balance(), roubles(500))
+  t.match(await shop.service.rows.payment(payment.id), { refunded_micros: 0 })
+  t.strictSame(await shop.store.verify(), [])
+})
+
+await t.test('a refund whose answer is lost is made once', async t => {
+  for (const fault of ['applied-500', 'applied-cut', '500', 'cut'] as const) {
+    const shop = await openShop(t)
+    const payment = await shop.pay(500)
+    shop.sandbox.faults.push(fault)
+    const refund = await shop.refund(payment, 200)
+    t.equal(refund.state, 'created', fault)
+    t.equal(await shop.balance(), roubles(300), fault)
+
+    shop.clock.aheadMs += 600_000
+    await shop.service.pollDue()
+
+    t.match(await shop.service.rows.refund(refund.id), { state: 'succeeded' }, fault)
+    t.equal(shop.sandbox.shop.refunds.size, 1, fault)
+    t.equal(await shop.balance(), roubles(300), fault)
+  }
+})
+
+await t.test('refunds that race with each other and with spending never take more than there is', async t => {
+  const shop = await openShop(t)
+  const payment = await shop.pay(500)
+
+  const [spending] = await Promise.allSettled([
+    shop.spend(100),
+    ...Array.from({ length: 4 }, () => shop.refund(payment, 150)),
+  ])
+
+  const sent = shop.sandbox.shop.refunds.size
+  t.ok(sent >= 1 && sent <= 3, `${sent} refunds were sent`)
+  t.equal(await shop.balance(), roubles(500 - 150 * sent - (spending.status === 'fulfilled' ? 100 : 0)))
+  t.strictSame(await shop.store.verify(), [])
+})
+
+await t.test('an old payment is not refunded by its provider, and the message says what to do', async t => {
+  const shop = await openShop(t)
+  const payment = await shop.pay(500)
+  shop.clock.aheadMs += 3 * 366 * 86_400_000
+
+  await t.rejects(shop.refund(payment, 1), { code: 'refund_late', message: /bank transfer/ })
+})
