@@ -13,7 +13,7 @@ interface CreateOptions extends SharedOptions {
   readonly name?: string
 }
 
-interface CreditOptions extends SharedOptions {
+interface MovementOptions extends SharedOptions {
   readonly rub: string
   readonly reason: string
   readonly idempotencyKey?: string
@@ -21,10 +21,11 @@ interface CreditOptions extends SharedOptions {
 
 /** `account`: makes accounts, adds money, and shows them. */
 export function addAccountCommands(program: Command, context: CliContext): void {
-  const account = program.command('account').description('who pays: create, list, show, credit')
+  const account = program.command('account').description('who pays: create, list, show, credit, debit')
   addCreate(account, context)
   addAccountViews(account, context)
-  addCredit(account, context)
+  addMovement(account, context, 'credit')
+  addMovement(account, context, 'debit')
   addAccountCompany(account, context)
 }
 
@@ -42,27 +43,32 @@ function addCreate(account: Command, { stdout }: CliContext): void {
     })
 }
 
-function addCredit(account: Command, { stdout }: CliContext): void {
-  addCommand(account, 'credit <account>', 'book money in')
+function addMovement(account: Command, { stdout }: CliContext, kind: 'credit' | 'debit'): void {
+  addCommand(
+    account,
+    `${kind} <account>`,
+    kind === 'credit' ? 'book money in' : 'take money out that is available',
+  )
     .requiredOption('--rub <amount>', 'roubles, such as 100.00; at most six decimals')
-    .requiredOption('--reason <text>', 'what stands beside the entry')
-    .option('--idempotency-key <key>', 'a second credit with the same key is not booked')
-    .action(async (accountId: string, options: CreditOptions) => {
+    .requiredOption('--reason <text>', 'what stands beside the entry; the customer sees it')
+    .option('--idempotency-key <key>', `a second ${kind} with the same key is not booked`)
+    .action(async (accountId: string, options: MovementOptions) => {
       const { reason, idempotencyKey } = options
       const amountMicros = roubles('--rub', options.rub)
-      const credit = {
+      const movement = {
         accountId,
         amountMicros,
         reason,
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       }
-      const { entryId, balanceMicros } = await changeAccounts(options, accounts => accounts.credit(credit))
+      const { entryId, balanceMicros } = await changeAccounts(options, accounts => accounts[kind](movement))
       const balance = formatRoubles(balanceMicros)
       const json = { entry: entryId, account: accountId, amount: formatRoubles(amountMicros), balance }
+      const done = kind === 'credit' ? 'credited to' : 'debited from'
       stdout.write(
         options.json === true
           ? `${JSON.stringify(json)}\n`
-          : `${json.amount} ₽ credited to ${accountId}; the balance is ${balance} ₽\n`,
+          : `${json.amount} ₽ ${done} ${accountId}; the balance is ${balance} ₽\n`,
       )
     })
 }

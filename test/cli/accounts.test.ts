@@ -39,6 +39,13 @@ await t.test('accounts, money and keys without a server', async t => {
 
   const credited = await run('account', 'credit', id, '--rub', '100.00', '--reason', 'start', '--json')
   t.match(JSON.parse(credited.stdout), { account: id, amount: '100.000000', balance: '100.000000' })
+  const debited = await run('account', 'debit', id, '--rub', '0.50', '--reason', 'error', '--json')
+  t.match(JSON.parse(debited.stdout), { account: id, amount: '0.500000', balance: '99.500000' })
+  t.match(await run('account', 'debit', id, '--rub', '99.51', '--reason', 'all'), {
+    code: 1,
+    stderr: /cannot be taken out/,
+  })
+  await run('account', 'credit', id, '--rub', '0.50', '--reason', 'back')
   const balance = await run('balance', '--account', id, '--json')
   t.equal(balance.stdout, '{"balance":"100.000000","held":"0.000000","available":"100.000000"}\n')
 
