@@ -68,7 +68,7 @@ class ProviderCatalogue {
     for (const model of this.#source) this.#addFromSource(model)
     for (const { name, like, ...price } of this.#own.models[this.#provider] ?? []) {
       const source = like === undefined ? undefined : this.#find(like)
-      this.#add(name, source, source === undefined ? [price] : listPrices(source.info.prices))
+      this.#addWithDates(name, source, source === undefined ? [price] : listPrices(source.info.prices))
     }
     const inOrder = [...this.#entries].toSorted(([one], [other]) => (one < other ? -1 : 1))
     return new Map(inOrder)
@@ -99,7 +99,7 @@ class ProviderCatalogue {
   }
 
   /** With its dated names to come, which the provider adds without a word. */
-  #addWithDates(name: string, model: SourceModel, versions: readonly ListPrice[]): void {
+  #addWithDates(name: string, model: SourceModel | undefined, versions: readonly ListPrice[]): void {
     this.#add(name, model, versions)
     for (const ending of this.#how.dated ?? []) {
       const isFixed = /-(?:latest|preview.*)$/.test(name)

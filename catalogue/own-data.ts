@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
+import type { ListPrice } from './list-price.ts'
 
 type Decimals = Readonly<Record<string, string>>
 
@@ -16,11 +17,9 @@ export interface FamilyFacts {
 }
 
 /** A model that the source lacks: with prices of its own, or those of another. */
-interface OwnModel {
+interface OwnModel extends Omit<ListPrice, 'from'> {
   readonly name: string
   readonly like?: string
-  readonly usdPerMillion?: Decimals
-  readonly usdPerUnit?: Decimals
 }
 
 /** How the models of a provider are taken from the source. */

@@ -68,3 +68,21 @@ await t.test('dated names have the window and the price of their model', async t
     t.same(found?.prices[0]?.rubPerMillion, own?.prices[0]?.rubPerMillion, dated)
   }
 })
+
+await t.test('what the tools of today ask for unless they are told otherwise has a price', async t => {
+  const asked = {
+    // Claude Code 2.1.330
+    anthropic: ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2'],
+    // Codex 0.169, OpenAI Agents SDK 0.20
+    openai: ['gpt-6.1-sol', 'gpt-6.1-terra', 'gpt-6-astra', 'codex-auto-review', 'gpt-5.6-luna'],
+    // Gemini CLI 0.61 and its router
+    google: ['gemini-3.1-pro-preview', 'gemini-3.1-pro-preview-customtools', 'gemini-3.5-flash-lite'],
+  }
+  for (const [provider, names] of Object.entries(asked)) {
+    for (const name of names) {
+      const entry = directory.resolve(name, undefined)?.entry
+      t.same(entry?.providers, [provider], name)
+      t.ok(entry?.prices[0]?.rubPerMillion.output, `${name} has a price`)
+    }
+  }
+})

@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import { LLMock } from '@copilotkit/aimock'
+import type { Test } from 'tap'
+import type { CalledTool } from './client.ts'
+import { reported as usage } from '../fixtures/emulated-providers.ts'
+import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
+
+/** What the emulator answers, and what it says once a tool has answered. */
+export const words = { text: 'The quick brown fox.', afterTool: 'The tool said what it had to.' }
+
+const credential = 'provider-credential'
+const config = join(import.meta.dirname, '../../config')
+
+export interface ClientGateway extends TestGateway {
+  readonly mock: LLMock
+  /** Requests that were answered with usage since the last call. */
+  answered(): number
+}
+
+/** The gateway with the shipped models, before an emulator that calls a client's tool where `tool` is said. */
+export async function startClientGateway(t: Test, tool: CalledTool): Promise<ClientGateway> {
+  const mock = new LLMock({ port: 0, logLevel: 'silent', chunkSize: 7, auth: { apiKeys: [credential] } })
+  mock.on({ hasToolResult: true }, { content: words.afterTool, usage })
+  mock.on(
+    { userMessage: /use the tool/ },
+    {
+      toolCalls: [{ name: tool.name, arguments: JSON.stringify(tool.arguments) }],
+      usage,
+      ...(tool.finishReason !== undefined && { finishReason: tool.finishReason }),
+    },
+  )
+  mock.on({ userMessage: /[^]*/ }, { content: words.text, usage })
+  await mock.start()
+  t.teardown(() => mock.stop())
+  const credentials = [credential]
+  const openai = { baseUrl: `${mock.url}/v1` }
+  const gateway = await startTestGateway(t, {
+    config: {
+      include: [join(config, 'providers.yaml'), join(config, 'models.yaml')],
+      providers: {
+        openai: { credentials, dialects: { openai } },
+        anthropic: { credentials, dialects: { anthropic: { baseUrl: `${mock.url}/v1` }, openai } },
+        google: { credentials, dialects: { google: { baseUrl: `${mock.url}/v1beta` }, openai } },
+      },
+      defaultProvider: { openai: 'openai', anthropic: 'anthropic', google: 'google' },
+    },
+  })
+  let seen = 0
+  return {
+    ...gateway,
+    mock,
+    answered() {
+      const all = mock.getRequests().filter(({ response }) => response.status === 200).length
+      const since = all - seen
+      seen = all
+      return since
+    },
+  }
+}
