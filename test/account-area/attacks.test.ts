@@ -4,6 +4,8 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { startAccountArea } from '../fixtures/account-area.ts'
 import { accountPaths } from '../fixtures/account-pages.ts'
+import type { AccountBrowser } from '../fixtures/account-browser.ts'
+import { payByCard, sandboxPayments } from '../fixtures/account-payment.ts'
 import { openWindow, startBrowser } from '../fixtures/browser.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -11,16 +13,23 @@ const markup = `"'><img/src=x/onerror=alert(1)><script>alert(1)</script>`
 const escaped = /&lt;img\/src=x\/onerror=alert\(1\)&gt;/
 const rubPerMillion = { input: '100', output: '400' }
 const chat = { provider: 'sandbox', upstreamModel: 'sandbox-chat', outputTokensMax: 1000, rubPerMillion }
-const area = await startAccountArea(t, { models: { chat, [markup]: chat } })
+const area = await startAccountArea(t, { models: { chat, [markup]: chat }, payments: sandboxPayments })
 
-interface Victim {
-  readonly email: string
+interface Ids {
   readonly keyId: string
   readonly requestId: string
+  readonly paymentId: string
+  readonly receiptId: string
 }
 
-/** Gives somebody money, a key of that name and a charge for that model. */
-async function use(email: string, name: string, model: string): Promise<Victim> {
+const idAt = (path: string): string => path.split('/').at(-1) ?? ''
+
+/** Gives somebody money, a payment, a key of that name and a charge for that model. */
+async function use(
+  { email, browser }: { readonly email: string; readonly browser: AccountBrowser },
+  name: string,
+  model: string,
+): Promise<Ids> {
   const { accounts, url } = area.test
   const accountId = await area.accountOf(email)
   await accounts.credit({ accountId, amountMicros: 100_000_000, reason: 'test' })
@@ -33,12 +42,17 @@ async function use(email: string, name: string, model: string): Promise<Victim> 
   await answer.text()
   const requestId = answer.headers.get('x-gateway-request-id') ?? ''
   await area.test.chargeOf(requestId)
-  return { email, keyId, requestId }
+  const { payment, receipt } = await payByCard(browser)
+  return { keyId, requestId, paymentId: idAt(payment), receiptId: idAt(receipt) }
 }
 
 /** What stands for an id in a path; a route whose id is not known here must be thought of first. */
-function filled(route: string, { keyId, requestId }: Pick<Victim, 'keyId' | 'requestId'>): string {
-  const path = route.replace('/keys/:id', `/keys/${keyId}`).replace(':requestId', requestId)
+function filled(route: string, { keyId, requestId, paymentId, receiptId }: Ids): string {
+  const path = route
+    .replace('/keys/:id', `/keys/${keyId}`)
+    .replace(':requestId', requestId)
+    .replace('/payments/:id', `/payments/${paymentId}`)
+    .replace('/receipts/:id', `/receipts/${receiptId}`)
   if (path.includes(':'))
     throw new Error(`test/account-area/attacks.test.ts does not know the id of ${route}`)
   return path
@@ -46,14 +60,15 @@ function filled(route: string, { keyId, requestId }: Pick<Victim, 'keyId' | 'req
 
 await t.test("another's ids are as unknown as none, on every page and form that takes one", async t => {
   const victim = await area.signUp()
-  const ids = await use(victim.email, 'secret name', 'chat')
+  const ids = await use(victim, 'secret name', 'chat')
   const { browser } = await area.signUp()
-  const nobodys = { keyId: 'no-such-id', requestId: 'no-such-id' }
-  const withoutOwn = (text: string, { keyId, requestId }: typeof nobodys): string =>
-    text
-      .replaceAll(/<code>[^<]*<\/code>/g, '')
-      .replaceAll(keyId, '')
-      .replaceAll(requestId, '')
+  const none = 'no-such-id'
+  const nobodys = { keyId: none, requestId: none, paymentId: none, receiptId: none }
+  const withoutOwn = (text: string, ids: Ids): string =>
+    Object.values<string>({ ...ids }).reduce(
+      (rest, id) => rest.replaceAll(id, ''),
+      text.replaceAll(/<code>[^<]*<\/code>/g, ''),
+    )
   const withId = (method: 'GET' | 'POST') => accountPaths(method).filter(path => path.includes(':'))
   t.ok(withId('GET').length >= 2 && withId('POST').length > 0)
 
@@ -79,7 +94,7 @@ await t.test("another's ids are as unknown as none, on every page and form that 
 
 await t.test('markup in names, models, e-mails and browsers is text on every page', async t => {
   const { email, browser } = await area.signUp()
-  const victim = await use(email, markup, markup)
+  const victim = await use({ email, browser }, markup, markup)
   const elsewhere = area.browser()
   elsewhere.headers['user-agent'] = markup
   await elsewhere.post('/sign-in', { email, password: 'correct horse battery' })
@@ -109,7 +124,7 @@ await t.test('nothing in the table that is downloaded is a formula', async t => 
   const names = ['=HYPERLINK("http://evil.example")', '+1', '-1', '@SUM(1)', '\t=1', ' =1']
   const { email, browser } = await area.signUp()
   for (const name of names) {
-    await use(email, name, 'chat')
+    await use({ email, browser }, name, 'chat')
   }
 
   const { text } = await browser.get('/charges.csv')

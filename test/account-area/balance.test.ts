@@ -1,40 +1,11 @@
 import t from 'tap'
 import { newId } from '../../lib/new-id.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
-import type { AccountBrowser } from '../fixtures/account-browser.ts'
+import { atShop, makePayment, pageThatSays, sandboxPayments, topUp } from '../fixtures/account-payment.ts'
 
 const area = await startAccountArea(t, {
-  payments: { provider: 'sandbox', receipts: { vatCode: 1 }, topUp: { rubMin: '50' } },
+  payments: sandboxPayments,
 })
-
-const topUp = { amount: '1 500,50', method: 'bank_card', email: 'bill@example.org' }
-
-/** Makes a payment; answers its page and the sandbox's page where it is paid. */
-async function makePayment(
-  browser: AccountBrowser,
-  fields = topUp,
-): Promise<{ path: string; shopUrl: string }> {
-  const { location } = await browser.post('/balance/top-up', fields, { from: '/balance' })
-  const path = location.split('?')[0] ?? ''
-  const { text } = await browser.get(path)
-  return { path, shopUrl: /href="(http:\/\/127\.0\.0\.1:\d+\/pay\/[\w-]+)"/.exec(text)?.[1] ?? '' }
-}
-
-/** Does something on the sandbox's page. */
-async function atShop(url: string, form: Record<string, string>): Promise<string> {
-  const response = await fetch(url, { method: 'POST', body: new URLSearchParams(form), redirect: 'manual' })
-  return response.headers.get('location') ?? ''
-}
-
-/** The page of a payment once it says what is expected. */
-async function pageThatSays(browser: AccountBrowser, path: string, expected: string): Promise<string> {
-  for (let attempt = 0; attempt < 100; attempt += 1) {
-    const { text } = await browser.get(path)
-    if (text.includes(expected)) return text
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
-  throw new Error(`${path} never said ${expected}`)
-}
 
 await t.test('a customer tops up by card, sees the balance rise, and opens the receipt', async t => {
   const { browser } = await area.signUp()

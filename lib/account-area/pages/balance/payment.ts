@@ -17,11 +17,11 @@ function failureText({ texts }: OwnPage, failure: string | null): string {
 function waitingPart({ texts }: OwnPage, { state, method, confirmation_url: link }: Payment): Html {
   const { payment } = texts
   if (state === 'created' || link === null) {
-    return html`<h2 role="status">${payment.created}</h2>
+    return html`<div role="status"><h2>${payment.created}</h2></div>
       <p class="quiet">${payment.createdText}</p>`
   }
   const isSbp = method === 'sbp'
-  return html`<h2 role="status">${payment.pending}</h2>
+  return html`<div role="status"><h2>${payment.pending}</h2></div>
     ${
       isSbp
         ? html`<p class="on-desktop">${payment.scan}</p>
@@ -36,14 +36,14 @@ function waitingPart({ texts }: OwnPage, { state, method, confirmation_url: link
 function paymentPart(page: OwnPage, payment: Payment): Html {
   const texts = page.texts.payment
   if (payment.state === 'succeeded') {
-    return html`<h2 role="status">${texts.succeeded}</h2>
+    return html`<div role="status"><h2>${texts.succeeded}</h2></div>
       <p>${texts.succeededText(money(payment.amount_micros))}</p>
       ${payment.method_title === null ? '' : html`<p class="quiet">${texts.method}: ${payment.method_title}</p>`}
       <p><a class="button" href="/balance">${texts.toBalance}</a></p>`
   }
   if (payment.state === 'canceled') {
     const amount = payment.amount_micros / 1_000_000
-    return html`<h2 role="status">${texts.canceled}</h2>
+    return html`<div role="status"><h2>${texts.canceled}</h2></div>
       <p>${failureText(page, payment.failure)}</p>
       <p class="quiet">${texts.notCharged}</p>
       <p><a class="button" href="/balance?rub=${amount}#amount">${texts.again}</a></p>`
