@@ -1,9 +1,12 @@
+import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { correctClosing, listClosing, markClosing } from '../documents/closing-documents.ts'
 import { exportMonth } from '../documents/export-month.ts'
 import { closeMonth } from '../documents/month-close.ts'
 import type { StoredClosing } from '../documents/month-close.ts'
-import { isMonth, moscowDay } from '../documents/moscow-days.ts'
+import { isDay, isMonth, moscowDay } from '../documents/moscow-days.ts'
+import { DocumentPrinter } from '../documents/print/document-printer.ts'
+import { closingBalance, reconcile } from '../documents/reconcile-account.ts'
 import { systemClock } from '../clock.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import { addCommand } from './add-command.ts'
@@ -13,6 +16,13 @@ import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { requiredSeller, withRecords } from './with-records.ts'
 
+interface ReconcileOptions extends SharedOptions {
+  readonly account: string
+  readonly from: string
+  readonly to: string
+  readonly out: string
+}
+
 interface MonthOptions extends SharedOptions {
   readonly month: string
 }
@@ -21,7 +31,7 @@ interface MonthOptions extends SharedOptions {
 export function addDocumentCommands(program: Command, { stdout, stderr }: CliContext): void {
   const documents = program
     .command('documents')
-    .description('closing documents: close, list, correct, mark, export')
+    .description('closing documents: close, list, correct, mark, reconcile, export')
   addCommand(documents, 'close', 'make the documents of a month, and of earlier ones that are not closed')
     .requiredOption('--month <month>', 'such as 2026-11')
     .action(async (options: MonthOptions) => {
@@ -58,6 +68,7 @@ export function addDocumentCommands(program: Command, { stdout, stderr }: CliCon
         stdout.write(shown(options, stored))
     })
   addChanges(documents, stdout)
+  addReconcile(documents, stdout)
   addCommand(documents, 'export', "write a month's documents as PDF and XML, with a register as CSV")
     .requiredOption('--month <month>', 'such as 2026-11')
     .requiredOption('--out <folder>', 'where to write them; made when absent')
@@ -99,6 +110,39 @@ function addChanges(documents: Command, stdout: CliContext['stdout']): void {
 
 function shown(options: SharedOptions, stored: StoredClosing): string {
   return options.json === true ? `${JSON.stringify(view(stored))}\n` : `${line(stored)}\n`
+}
+
+function addReconcile(documents: Command, stdout: CliContext['stdout']): void {
+  addCommand(
+    documents,
+    'reconcile',
+    'write what passed between seller and company over some days (акт сверки)',
+  )
+    .requiredOption('--account <account>', 'whose company')
+    .requiredOption('--from <day>', 'the first day, such as 2026-01-01')
+    .requiredOption('--to <day>', 'the last day')
+    .requiredOption('--out <file>', 'where to write it as PDF')
+    .action(async (options: ReconcileOptions) => {
+      const { account: accountId, from, to, out } = options
+      for (const day of [from, to])
+        if (!isDay(day)) throw new UsageError(`"${day}" is no day such as 2026-01-31`)
+      const seller = requiredSeller(options)
+      const statement = await withRecords(options, records =>
+        reconcile(records, seller, { accountId, from, to }),
+      )
+      const printer = new DocumentPrinter()
+      try {
+        writeFileSync(out, await printer.print(statement))
+      } finally {
+        await printer.close()
+      }
+      const closing = formatKopecks(closingBalance(statement))
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ from, to, opening: formatKopecks(statement.opening), closing, rows: statement.rows.length })}\n`
+          : `${out}: ${statement.rows.length} rows; the company owes ${closing} ₽\n`,
+      )
+    })
 }
 
 function monthOf({ month }: MonthOptions): string {

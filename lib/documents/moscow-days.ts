@@ -34,6 +34,16 @@ export function isMonth(text: string): boolean {
   return /^20\d\d-(?:0[1-9]|1[0-2])$/.test(text)
 }
 
+/** Whether a text is a day that there is. */
+export function isDay(text: string): boolean {
+  return (
+    isMonth(text.slice(0, 7)) &&
+    /^.{7}-\d\d$/.test(text) &&
+    text >= `${text.slice(0, 7)}-01` &&
+    text <= lastDay(text.slice(0, 7))
+  )
+}
+
 /** The day that lies so many working days ahead, Monday to Friday; public holidays are not known here. */
 export function addWorkingDays(iso: string, count: number): string {
   let day = dayNumber(iso)

@@ -107,6 +107,10 @@ await t.test(
       state: 'issued',
       inn: company.inn,
     })
+    const reconciled = join(folder, 'r.pdf')
+    const period = ['--from', `${month}-01`, '--to', `${month}-28`, '--out', reconciled]
+    t.match(await run('documents', 'reconcile', '--account', id, ...period), { code: 0 })
+    t.match((await pdfPages(readFileSync(reconciled)))[0], 'Акт сверки взаимных расчётов')
     const out = join(folder, 'out')
     t.match(await run('documents', 'export', '--month', month, '--out', out), { code: 0 })
     t.match(

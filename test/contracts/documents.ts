@@ -3,6 +3,7 @@ import { correctClosing, listClosing } from '../../lib/documents/closing-documen
 import { CompanyBook, setCompany } from '../../lib/documents/company-book.ts'
 import { cancelInvoice, createInvoice, listInvoices } from '../../lib/documents/invoices.ts'
 import { closeMonth } from '../../lib/documents/month-close.ts'
+import { closingBalance, reconcile } from '../../lib/documents/reconcile-account.ts'
 import {
   assignTransfer,
   importStatement,
@@ -226,6 +227,39 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
 }
 
 async function closingContract(t: Test, open: OpenStore): Promise<void> {
+  await t.test('a reconciliation has documents against money, and no gift', async t => {
+    const now = noon('2026-06-05')
+    const store = await open(t, { clock: { now: () => now } })
+    const records = await store.records()
+    const id = await companyAccount(store, company, '2026-06-01')
+    const credit = (amountMicros: number, source: 'payment' | 'operator' | 'starting') =>
+      store.accounts.credit({ accountId: id, amountMicros, reason: source, source })
+    await credit(500_000_000, 'payment')
+    await credit(70_000_000, 'starting')
+    await credit(30_000_000, 'operator')
+    await chargeRoubles(store, id, 105)
+    await closeMonth(records, seller, { month: '2026-06', at: noon('2026-07-01') })
+    const of = (from: string, to: string) => reconcile(records, seller, { accountId: id, from, to })
+
+    const june = await of('2026-06-01', '2026-06-30')
+    t.same(
+      new Set(june.rows.map(({ date, name, debit, credit }) => `${date} ${name} ${debit} ${credit}`)),
+      new Set([
+        '2026-06-05 Корректировка 0 3000',
+        '2026-06-05 Оплата 0 50000',
+        '2026-06-30 Акт № 1 от 30.06.2026 10500 0',
+      ]),
+    )
+    t.equal(closingBalance(june), -42_500)
+    t.match(await of('2026-07-01', '2026-07-31'), { opening: -42_500, rows: [] })
+    t.equal((await of('2026-06-06', '2026-06-30')).opening, -53_000)
+    await t.rejects(of('2026-07-01', '2026-06-30'), /is before the first/)
+    await t.rejects(
+      reconcile(records, seller, { accountId: 'x', from: '2026-06-01', to: '2026-06-30' }),
+      /no company/,
+    )
+  })
+
   await t.test(
     'a month has one document for each company with charges, once, and late charges are in the next',
     async t => {

@@ -7,6 +7,8 @@ interface EntryRow {
   readonly amount_micros: number
   readonly at: number
   readonly reason: string | null
+  /** Of credits and debits whose money it was; absent: the operator's. */
+  readonly source: string | null
 }
 
 /** What charges come to by day, to be read. */
