@@ -75,7 +75,7 @@ export function beginScan(
  */
 function requireJson(contentType: string): void {
   const [type = '', ...parameters] = contentType.toLowerCase().split(';')
-  const isJson = /^\s*(?:application\/(?:[\w.-]+\+)?json|text\/json)?\s*$/.test(type)
+  const isJson = /^[ \t]*(?:application\/(?:[\w.-]+\+)?json|text\/json)?[ \t]*$/.test(type)
   if (isJson && parameters.every(isUtf8Parameter)) return
   throw new GatewayError(
     'media_type',
@@ -85,7 +85,9 @@ function requireJson(contentType: string): void {
 }
 
 function isUtf8Parameter(parameter: string): boolean {
-  return !/charset/.test(parameter) || /^\s*charset\s*=\s*"?(?:utf-?8|us-ascii)"?\s*$/.test(parameter)
+  return (
+    !/charset/.test(parameter) || /^[ \t]*charset[ \t]*=[ \t]*"?(?:utf-?8|us-ascii)"?[ \t]*$/.test(parameter)
+  )
 }
 
 /** A body and what was found in it; of one that nobody looked at, nothing is known. */

@@ -10,7 +10,7 @@ import { objectsIn } from './named-objects.ts'
 import { namedModelsIn } from './naming-members.ts'
 import { findField, readCount, readString } from './read-field.ts'
 import { readMedia } from './read-media.ts'
-import { cacheWriteIn, demandIn, modelsNamedAgain } from './request-facts.ts'
+import { cacheWriteIn, demandIn, modelsNamedAgain, requireSpelling } from './request-facts.ts'
 
 const requestName = 'request'
 /** Each is measured and checked, and told apart by its place. */
@@ -141,6 +141,8 @@ export function addRequest(
 /** A request may name its model in several places, which a provider may go by, so all must name the same. */
 function modelOf(scan: ScanResult, unlessSaid: string | undefined): string | undefined {
   const own = readString(scan, 'model')
+  const spelled = findField(scan, 'model')
+  if (spelled !== undefined) requireSpelling(spelled)
   const named = new Set(modelsNamedAgain(scan).map(({ name }) => name))
   if (own !== undefined) named.add(own)
   if (named.size > 1) {

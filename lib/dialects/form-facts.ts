@@ -44,6 +44,16 @@ export function factsFromForm(
   own: { readonly units?: Meters; readonly unitsVariant?: string | undefined } = {},
 ): RequestFacts {
   const model = onePart(form, 'model')
+  // A provider that reads no such field takes the model that it takes by itself.
+  if (model !== undefined && model.name !== 'model') {
+    throw new GatewayError(
+      'body_invalid',
+      `The form spells the field model as ${JSON.stringify(model.name)}.`,
+      {
+        param: 'model',
+      },
+    )
+  }
   const named = namesInForm(form)
   const namedModels = namedModelsIn(named)
   const media = form.parts

@@ -1,4 +1,5 @@
-import type { ScanResult } from '../http/json-scan.ts'
+import { GatewayError } from '../errors.ts'
+import type { Finding, ScanResult } from '../http/json-scan.ts'
 import type { CountedText } from '../http/json-text-count.ts'
 import type { TextTokens } from '../http/text-density.ts'
 import type { MediaPart } from '../http/media-part.ts'
@@ -79,6 +80,7 @@ export interface OwnFacts {
  */
 export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}): RequestFacts {
   const model = findField(scan, factNames.model)
+  if (model !== undefined) requireSpelling(model)
   const otherModels = otherModelsIn(scan)
   const cap = limitIn(scan, factNames.cap)
   const otherCap = limitIn(scan, factNames.otherCap)
@@ -110,6 +112,15 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
     ...(own.units !== undefined && { units: own.units }),
     ...(own.unitsVariant !== undefined && { unitsVariant: own.unitsVariant }),
   }
+}
+
+/**
+ * A provider that tells capitals apart finds no model under another spelling, and takes the one that it takes by itself.
+ * @throws GatewayError body_invalid
+ */
+export function requireSpelling({ path }: Finding): void {
+  if (path === 'model' || path.endsWith('.model')) return
+  throw new GatewayError('body_invalid', `${path} must be spelled "model".`, { param: path })
 }
 
 /** Speed is charged before any tier, and where it is made beside both; what is no text the provider refuses. */

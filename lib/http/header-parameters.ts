@@ -10,16 +10,21 @@ const separator = /[ \t]*;[ \t]*/y
 const quoted = /"((?:[^"\\]|\\.)*)"/y
 const bare = /[^\s;",]+/y
 
+/** Without the blanks of RFC 9110 around it. `trim` also takes a byte order mark and others, which parsers keep. */
+export function withoutBlanks(text: string): string {
+  return text.replace(/^[ \t]+/, '').replace(/(?<![ \t])[ \t]+$/, '')
+}
+
 /**
  * Reads a value with parameters (RFC 9110 section 5.6.6). Undefined when it is malformed or has a parameter
  * twice, because parsers differ on which one counts.
  */
 export function parseParameters(header: string): ParameterisedValue | undefined {
-  const text = header.trim()
+  const text = withoutBlanks(header)
   const semicolon = text.indexOf(';')
   if (semicolon === -1) return { value: text.toLowerCase(), parameters: new Map() }
   const parameters = new Map<string, string>()
-  let position = text.slice(0, semicolon).trimEnd().length
+  let position = withoutBlanks(text.slice(0, semicolon)).length
   const value = text.slice(0, position).toLowerCase()
   while (position < text.length) {
     const between = take(separator, text, position)

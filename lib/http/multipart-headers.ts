@@ -1,4 +1,4 @@
-import { isInPieces, parseParameters } from './header-parameters.ts'
+import { isInPieces, parseParameters, withoutBlanks } from './header-parameters.ts'
 import { MultipartError } from './multipart-error.ts'
 
 interface PartHeaders {
@@ -53,7 +53,7 @@ function headersIn(lines: readonly string[], offset: number): ReadonlyMap<string
     if (!/^[\w-]+$/.test(name)) throw malformed(offset, 'has a header without a name')
     if (/[\r\n\0]/.test(line)) throw malformed(offset, 'has a stray line break or NUL in its headers')
     if (seen.has(name)) throw malformed(offset, `has ${name} twice`)
-    seen.set(name, line.slice(colon + 1).trim())
+    seen.set(name, withoutBlanks(line.slice(colon + 1)))
   }
   return seen
 }

@@ -98,3 +98,32 @@ await t.test('what names nothing passes', async t => {
   }
   t.same(await gateway.breaches(), [])
 })
+
+await t.test('a field is named as every parser reads its name', async t => {
+  for (const behind of ['\ufeff', '\u00a0', '\u2028', 'x', '"', '; name="other"']) {
+    const body = `--b\r\nContent-Disposition: form-data; name="model"${behind}\r\n\r\nmain-model\r\n--b--\r\n`
+    const { status } = await send(`${gateway.url}/v1/audio/transcriptions`, {
+      headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', 'multipart/form-data; boundary=b'],
+      body,
+    })
+    t.equal(status, 400, encodeURIComponent(behind))
+  }
+})
+
+await t.test('a model under another spelling is none: the provider would take its own', async t => {
+  for (const name of ['Model', 'MODEL', 'model[]', 'model[0]']) {
+    const form = `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\nmain-model\r\n--b--\r\n`
+    const { status } = await send(`${gateway.url}/v1/images/edits`, {
+      headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', 'multipart/form-data; boundary=b'],
+      body: form,
+    })
+    t.ok([400, 403, 404].includes(status), `${name}: ${status}`)
+  }
+  for (const path of ['/v1/images/generations', '/v1/chat/completions', '/v1/responses', '/v1/videos']) {
+    const { status } = await send(gateway.url + path, {
+      headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', 'application/json'],
+      body: '{"Model":"main-model","prompt":"a sea"}',
+    })
+    t.equal(status, 400, path)
+  }
+})
