@@ -109,8 +109,9 @@ for (const attack of chosen) {
     const key = attack === 'charges' ? richKey : evilKey
     for (let round = 1; ; round += 1) {
       const beside = await besideAttack(gateway, { attack, url, key, clients }, durationMs)
-      const p99Bound = Math.max(p99MsMax, idle.p99Ms * ratioMax)
-      const silentBound = Math.max(silentMsMax, idle.silentMs * ratioMax)
+      // In `npm test` the attacker, the gateway and the others share two cores with other tests.
+      const p99Bound = Math.max(isFull ? p99MsMax : 10 * p99MsMax, idle.p99Ms * ratioMax)
+      const silentBound = Math.max(isFull ? silentMsMax : 4 * silentMsMax, idle.silentMs * ratioMax)
       t.comment(
         `p99 ${beside.p99Ms.toFixed(1)} ms, /healthz ${beside.silentMs.toFixed(0)} ms, ${beside.count} of others, ${Math.round(beside.rssBytes / 1_048_576)} MB, ` +
           `${beside.sent} writes`,
