@@ -3,7 +3,7 @@ import { headerValue } from '../lib/http/headers.ts'
 import { jobRequestFacts } from '../lib/jobs/job-request-facts.ts'
 import { JobWatch } from '../lib/jobs/job-watch.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
-import { alarmsAmong } from '../lib/ledger/charge-flags.ts'
+import { chargeAlarms } from '../lib/ledger/charge-flags.ts'
 import type { ChargeRequest, Hold } from '../lib/ledger/ledger.ts'
 import { objectRecorder } from '../lib/metering/object-recorder.ts'
 import { placeHold } from '../lib/metering/place-hold.ts'
@@ -139,8 +139,7 @@ async function settle(
   if (result === undefined) return
   exchange.set('charged', { charge: decision, result })
   observe(exchange, decision, typicalOutput)
-  for (const flag of alarmsAmong(result.flags))
-    bus.emit('alarm', flag, { requestId: exchange.id, model: decision.model })
+  for (const [code, details] of chargeAlarms(hold, decision, result)) bus.emit('alarm', code, details)
 }
 
 /** What cuts the answer when it has cost all the money there is; undefined where it costs nothing. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { AccountReport } from '../ledger/reports.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
-import { balanceAmounts } from './balance.ts'
+import { balanceAmounts } from '../ledger/balance-amounts.ts'
 import type { CliContext } from './context.ts'
 import { keyTable, keyView } from './key-views.ts'
 import { found, readStore } from './read-store.ts'
@@ -61,6 +61,7 @@ function table(accounts: readonly AccountReport[]): string {
     name: 'left',
     created: 'left',
     balance: 'right',
+    debt: 'right',
     held: 'right',
     available: 'right',
   })

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import type { Balance } from '../ledger/ledger.ts'
-import { formatRoubles } from '../money/amount.ts'
+import { balanceAmounts } from '../ledger/balance-amounts.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import type { CliContext } from './context.ts'
@@ -11,7 +10,7 @@ interface BalanceOptions extends SharedOptions {
   readonly account: string
 }
 
-/** `balance`: what an account has, what is held, what is available. */
+/** `balance`: what an account has and owes, what is held, what is available. */
 export function addBalanceCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'balance', 'say what an account has, and what of it is set aside')
     .requiredOption('--account <id>', 'the account')
@@ -20,16 +19,13 @@ export function addBalanceCommand(program: Command, { stdout }: CliContext): voi
       const amounts = balanceAmounts(
         await readStore(options, async reports => found(await reports.balance(account), account)),
       )
-      const columns = { balance: 'right', held: 'right', available: 'right' } as const
+      const columns = {
+        balance: 'right',
+        debt: 'right',
+        held: 'right',
+        available: 'right',
+        risk: 'right',
+      } as const
       stdout.write(options.json === true ? `${JSON.stringify(amounts)}\n` : formatTable([amounts], columns))
     })
-}
-
-/** A balance in roubles, as it is printed. */
-export function balanceAmounts(balance: Balance) {
-  return {
-    balance: formatRoubles(balance.balanceMicros),
-    held: formatRoubles(balance.heldMicros),
-    available: formatRoubles(balance.availableMicros),
-  }
 }

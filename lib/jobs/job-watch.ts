@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts'
-import { alarmsAmong } from '../ledger/charge-flags.ts'
+import { chargeAlarms } from '../ledger/charge-flags.ts'
 import type { ChargeRequest, ChargeResult, Hold } from '../ledger/ledger.ts'
 import { ModelDirectory } from '../models/model-directory.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -195,8 +195,8 @@ export class JobWatch {
     const { bus } = this.#context
     const { model, provider } = end.job
     bus.emit('job-end', end, this.#directory.resolve(model, provider)?.entry.name)
-    for (const flag of alarmsAmong(end.charged.result.flags))
-      bus.emit('alarm', flag, { requestId: end.job.exchangeId, model: end.job.model })
+    const { charge, result } = end.charged
+    for (const [code, details] of chargeAlarms(end.job, charge, result)) bus.emit('alarm', code, details)
   }
 }
 

@@ -1,9 +1,32 @@
+import { formatRoubles } from '../money/amount.ts'
+import type { ChargeRequest, ChargeResult, HoldRequest } from './ledger.ts'
+
 /** Flags that say why a charge is what it is, and are nothing that an operator should look at. */
 const reasons: readonly string[] = ['provider_refused', 'provider_error', 'reasoning_estimated']
 
 /** The flags of a charge that an operator should look at. */
-export function alarmsAmong(flags: readonly string[]): readonly string[] {
+function alarmsAmong(flags: readonly string[]): readonly string[] {
   return flags.length === 0 ? flags : flags.filter(flag => !reasons.includes(flag))
+}
+
+/** What an operator should look at in a charge: each alarm's code, and whose charge it is. */
+export function chargeAlarms(
+  { exchangeId, accountId, keyId }: Pick<HoldRequest, 'exchangeId' | 'accountId' | 'keyId'>,
+  { model, lines }: Pick<ChargeRequest, 'model' | 'lines'>,
+  { flags, overrunMicros }: ChargeResult,
+): readonly (readonly [code: string, details: Readonly<Record<string, unknown>>])[] {
+  const alarms = alarmsAmong(flags)
+  if (alarms.length === 0) return []
+  const details = {
+    requestId: exchangeId,
+    account: accountId,
+    key: keyId,
+    model,
+    // What was used tells which of the provider's tools ran: searches, for one, have a meter of their own.
+    meters: [...new Set(lines.flatMap(({ usage }) => Object.keys(usage.meters)))],
+    ...(overrunMicros > 0 && { owed: formatRoubles(overrunMicros) }),
+  }
+  return alarms.map(code => [code, details] as const)
 }
 
 /** Flags as a charge that was refused has them in its column, where nothing about it is odd. */

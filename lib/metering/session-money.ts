@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { TurnUsage } from '../dialects/session.ts'
 import type { Target } from '../exchange-facts.ts'
-import { alarmsAmong } from '../ledger/charge-flags.ts'
+import { chargeAlarms } from '../ledger/charge-flags.ts'
 import type { ChargeRequest, Hold, Ledger } from '../ledger/ledger.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceCharge } from '../ledger/price-charge.ts'
@@ -246,7 +246,8 @@ export class SessionMoney {
     this.#exchange.set('usage', this.#lines)
     const result = await this.#context.ledger.charge(hold, charge)
     this.#context.bus.emit('session-charge', this.#exchange, hold.sequence, { charge, result })
-    for (const flag of alarmsAmong(result.flags)) this.alarm(flag)
+    for (const [code, details] of chargeAlarms(hold, charge, result))
+      this.#context.bus.emit('alarm', code, details)
   }
 
   /** Such as the model that writes down what was said. */

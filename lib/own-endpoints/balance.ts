@@ -1,12 +1,7 @@
-import { formatRoubles } from '../money/amount.ts'
+import { balanceAmounts } from '../ledger/balance-amounts.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 
-/** The account's money in roubles: `{balance, held, available}`. */
+/** The account's money in roubles: `{balance, debt, held, available, worst, risk, paid}`. */
 export async function showBalance({ ledger, key }: OwnRequest): Promise<unknown> {
-  const { balanceMicros, heldMicros, availableMicros } = await ledger.balance(key.accountId)
-  return {
-    balance: formatRoubles(balanceMicros),
-    held: formatRoubles(heldMicros),
-    available: formatRoubles(availableMicros),
-  }
+  return balanceAmounts(await ledger.balance(key.accountId))
 }

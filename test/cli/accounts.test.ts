@@ -47,7 +47,11 @@ await t.test('accounts, money and keys without a server', async t => {
   })
   await run('account', 'credit', id, '--rub', '0.50', '--reason', 'back')
   const balance = await run('balance', '--account', id, '--json')
-  t.equal(balance.stdout, '{"balance":"100.000000","held":"0.000000","available":"100.000000"}\n')
+  t.equal(
+    balance.stdout,
+    '{"balance":"100.000000","debt":"0.000000","held":"0.000000","available":"100.000000",' +
+      '"worst":"0.000000","risk":"130.000000","paid":"100.000000"}\n',
+  )
 
   const limits = ['--models', 'sandbox-chat, sandbox*', '--budget-rub', '0.5', '--budget-period', 'month']
   const ends = ['--expires', '2999-01-01', '--ips', '10.0.0.0/8']

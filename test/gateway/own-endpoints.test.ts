@@ -48,7 +48,15 @@ t.test('the balance is the account’s, in roubles, and costs nothing to read', 
 
   t.equal(status, 200)
   // 10 x 100 + 20 x 400 roubles a million.
-  t.same(json, { balance: '9.991000', held: '0.000000', available: '9.991000' })
+  t.match(json, {
+    balance: '9.991000',
+    debt: '0.000000',
+    held: '0.000000',
+    available: '9.991000',
+    worst: '0.000000',
+    risk: '40.000000',
+    paid: '10.000000',
+  })
   t.equal(upstream.requests.length, 1, 'nothing was forwarded for it')
   t.equal((await gateway.charges()).length, 1)
 })

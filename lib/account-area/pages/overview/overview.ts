@@ -17,7 +17,8 @@ const chargesShown = 8
 const nothing = { balanceMicros: 0, debtMicros: 0, heldMicros: 0, availableMicros: 0 }
 type ShownBalance = Pick<Balance, keyof typeof nothing>
 
-function balanceCard({ texts }: OwnPage, { balanceMicros, heldMicros, availableMicros }: ShownBalance): Html {
+function balanceCard({ texts }: OwnPage, shown: ShownBalance): Html {
+  const { balanceMicros, debtMicros, heldMicros, availableMicros } = shown
   const { overview } = texts
   return html`<section class="card">
     <dl class="figures">
@@ -34,6 +35,7 @@ function balanceCard({ texts }: OwnPage, { balanceMicros, heldMicros, availableM
         <dd>${money(heldMicros)}</dd>
       </div>
     </dl>
+    ${debtMicros === 0 ? '' : html`<p class="notice"><strong>${overview.debt(money(debtMicros))}</strong></p>`}
     <p class="quiet small">${overview.heldHint}</p>
     <p><a class="button plain" href="/balance">${overview.topUp}</a></p>
   </section>`

@@ -109,7 +109,7 @@ export const charge: typeof russian.charge = {
   priceVersion: 'Price version',
   overrun: 'Beyond the balance',
   overrunHint: (cost, paid) =>
-    `The usage cost ${cost}, the balance had ${paid}. You do not pay the difference.`,
+    `The usage cost ${cost}, ${paid} were available. The difference is a debt, which the next top-up pays first.`,
   flags: 'Remarks',
   flagNames: {
     ambiguous: 'It is not known whether the provider did the work.',
@@ -119,7 +119,7 @@ export const charge: typeof russian.charge = {
     meter_unpriced: 'A part of the usage has no price; nothing was charged for it.',
     model_mismatch: 'The provider named another model in its answer.',
     model_unpriced: 'The model that the provider named has no price of its own.',
-    overrun: 'The usage cost more than the balance had; the rest was not charged.',
+    overrun: 'The usage cost more than was available; the rest became a debt.',
     refusal_unbilled: 'The model refused to answer; a refusal is not charged.',
     tier_unpriced: 'The service tier has no factor; charged as the standard one.',
     usage_decreased: 'The provider told less usage later in the answer.',

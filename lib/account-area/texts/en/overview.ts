@@ -6,6 +6,7 @@ export const overview: typeof russian.overview = {
   available: 'Available',
   balance: 'Balance',
   held: 'Held for requests',
+  debt: amount => `Debt: ${amount}. The next top-up pays it first; paid requests are refused until then.`,
   heldHint: 'What is held is released or charged when the requests end.',
   start: 'How to begin',
   steps: {
