@@ -6,10 +6,10 @@ import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { chargeAlarms } from '../lib/ledger/charge-flags.ts'
 import type { ChargeRequest, Hold } from '../lib/ledger/ledger.ts'
 import { objectRecorder } from '../lib/metering/object-recorder.ts'
-import { placeHold } from '../lib/metering/place-hold.ts'
+import { costBasisOf, placeHold } from '../lib/metering/place-hold.ts'
 import type { TypicalOutput } from '../lib/metering/typical-output.ts'
 import { meterSession } from '../lib/metering/meter-session.ts'
-import { SpendingWatch } from '../lib/metering/spending-watch.ts'
+import { HoldGrower } from '../lib/metering/hold-grower.ts'
 import { TokenCounter } from '../lib/metering/token-counter.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
 import type { NamedObject, UsageReading } from '../lib/money/usage.ts'
@@ -64,7 +64,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       const meter = meterFor(exchange, head, recordObject)
       if (meter === undefined) return undefined
       // An answer of a known length has been made and paid for when it comes.
-      if (head.contentLength === undefined) meter.onProgress = watchSpending(exchange, context, settlement)
+      if (head.contentLength === undefined) meter.onProgress = growHold(exchange, context)
       exchange.set('meter', meter)
       exchange.answerReader = meter
       return meter
@@ -142,26 +142,22 @@ async function settle(
   for (const [code, details] of chargeAlarms(hold, decision, result)) bus.emit('alarm', code, details)
 }
 
-/** What cuts the answer when it has cost all the money there is; undefined where it costs nothing. */
-function watchSpending(
-  exchange: Exchange,
-  { ledger, bus }: PluginContext,
-  settlement: SettlementContext,
-): ((reading: UsageReading) => void) | undefined {
+/** What has the hold grow with the answer, and cuts it when no money is left; undefined where it costs nothing. */
+function growHold(exchange: Exchange, context: PluginContext): ((reading: UsageReading) => void) | undefined {
   const hold = exchange.find('hold')
   const { price } = exchange.get('target')
-  if (hold === undefined || price === undefined) return undefined
-  const error = new Error('The money of the account is spent.')
-  const watch = new SpendingWatch({
+  // Of a job the hold is the job's.
+  if (hold === undefined || price === undefined || exchange.get('request').startsJob === true)
+    return undefined
+  const grower = new HoldGrower({
     hold,
+    basis: costBasisOf(exchange, context),
     price,
-    facts: exchange.get('request'),
-    ledger,
-    owed: async reading => await settleRequest(exchange, { kind: 'broken', error }, reading, settlement),
+    ledger: context.ledger,
     onSpent: reason => exchange.answerEnd?.cutAtEvent(reason),
-    onFailure: failure => bus.emit('plugin-error', 'usage-tap', 'onData', failure, exchange),
+    onFailure: failure => context.bus.emit('plugin-error', 'usage-tap', 'onData', failure, exchange),
   })
-  return reading => watch.onProgress(reading)
+  return reading => grower.onProgress(reading)
 }
 
 /** Objects that a success names before its first byte. */

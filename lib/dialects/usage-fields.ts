@@ -1,3 +1,7 @@
+/** Counts that a provider has written as text: below 2^53. */
+const digits = /^\d{1,15}$/
+const decimal = /^\d{1,12}(?:\.\d{1,9})?$/
+
 /**
  * Reads numbers out of a provider's usage object, which may hold anything. What is absent or null is
  * undefined; what is not a plain count is ignored and flagged `usage_invalid`.
@@ -17,6 +21,10 @@ export class UsageFields {
     if (value === undefined) return undefined
     // Beyond 2^53 the number is no longer the one that was sent; 1e400 arrives as Infinity.
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+    if (typeof value === 'string' && digits.test(value)) {
+      this.#flags.add('usage_as_text')
+      return Number(value)
+    }
     this.#flags.add('usage_invalid')
     return undefined
   }
@@ -26,6 +34,10 @@ export class UsageFields {
     const value = this.#first(names)
     if (value === undefined) return undefined
     if (typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER) return value
+    if (typeof value === 'string' && decimal.test(value)) {
+      this.#flags.add('usage_as_text')
+      return Number(value)
+    }
     this.#flags.add('usage_invalid')
     return undefined
   }

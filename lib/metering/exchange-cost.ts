@@ -52,7 +52,7 @@ export interface CostBasis {
 }
 
 /** A streamed response is held for so far ahead, beyond what was seen of it. */
-const sliceTokens = 2048
+export const sliceTokens = 2048
 /** Where nobody says how much a model reads: no model that is offered widely reads more. */
 const windowTokensUnknown = 1_048_576
 /** What providers write around a request that is not in it: the turns, and instructions for tools. */

@@ -15,7 +15,10 @@ interface HoldContext {
 }
 
 /** What an exchange's cost is worked out from. */
-function costBasisOf(exchange: Exchange, { config, typicalOutput }: Omit<HoldContext, 'ledger'>): CostBasis {
+export function costBasisOf(
+  exchange: Exchange,
+  { config, typicalOutput }: Omit<HoldContext, 'ledger'>,
+): CostBasis {
   const target = exchange.get('target')
   return {
     target,

@@ -14,6 +14,8 @@ export interface Ending {
   readonly drain: 'none' | 'reading' | 'limited' | 'refused'
   /** What was read of a success. */
   readonly reading?: Pick<UsageReading, 'lines' | 'isTerminal' | 'hasError' | 'hasOutput'> | undefined
+  /** Text came, and its provider's count of it could not be read. */
+  readonly isUncounted?: boolean
   /** A success came that nobody could read, such as one in an unknown encoding. */
   readonly isUnreadable?: boolean
 }
@@ -48,6 +50,7 @@ export function decideOwed(ending: Ending): Owed {
     return ending.wasSent ? unanswered(ending) : nothing
   if (reading === undefined) return unread(ending)
   if (reading.hasError && !reading.hasOutput) return zero('provider_error')
+  if (ending.isUncounted === true) return { basis: 'estimated', flags: [], hasUnseen: true }
   if (reading.lines.length > 0 && (reading.isTerminal || (outcome === 'completed' && reading.hasError)))
     return { basis: 'reported', source: ending.drain === 'reading' ? 'drained' : 'provider', flags: [] }
   if (isUnreadable === true) return unread(ending)

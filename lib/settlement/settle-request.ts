@@ -47,7 +47,8 @@ export function settleRequest(
   const owed = decideOwed(ending)
   if (owed.basis === 'nothing') return undefined
   if (owed.basis === 'estimated') {
-    return estimateOwed(owed, reading, {
+    const seen = ending.isUncounted === true ? withoutCount(reading) : reading
+    return estimateOwed(owed, seen, {
       request: estimatedRequest(exchange, price),
       counter: context.counter,
       usual: usualOf(upstreamModelName, context),
@@ -85,9 +86,15 @@ function endingOf(exchange: Exchange, outcome: Outcome, reading: UsageReading | 
     drain,
     reading: reading !== undefined && hasFailedWork(reading) ? { ...reading, hasError: true } : reading,
     isUnreadable,
+    isUncounted: reading !== undefined && isUncounted(reading),
     mayGoOn: exchange.get('request').startsJob === true,
     ...(endedBy !== undefined && { endedBy }),
   }
+}
+
+/** A count that is no number was left out, so that the text would be free. */
+function isUncounted({ flags, lines, outputTextBytes }: UsageReading): boolean {
+  return outputTextBytes > 0 && flags.includes('usage_invalid') && (lines[0]?.meters.output ?? 0) === 0
 }
 
 /** The answer says of background work that it has failed or was cancelled. */
@@ -124,9 +131,10 @@ function chargeFor(
   const details = { ...reading?.details, ...decided.details }
   const flags = new Set([...(reading?.flags ?? []), ...decided.flags])
   if (outcome.kind === 'broken' && isSpent(outcome.error)) flags.add('balance_exhausted')
-  if (reading?.model !== undefined && !isSameModel(reading.model, upstreamModelName))
-    flags.add('model_mismatch')
-  const own = { name: upstreamModelName, price }
+  const answered =
+    reading?.model === undefined ? undefined : priceOfAnswered(reading.model, exchange, context)
+  if (answered === 'another') flags.add('model_mismatch')
+  const own = typeof answered === 'object' ? answered : { name: upstreamModelName, price }
   const lines = priceLines(decided.lines, own, model => priceOfOther(model, exchange, context), flags)
   const providerRequestId = exchange.find('providerRequestId') ?? reading?.providerRequestId
   return {
@@ -142,6 +150,28 @@ function chargeFor(
     ...(providerRequestId !== undefined && { providerRequestId }),
     flags: [...flags],
   }
+}
+
+function withoutCount(reading: UsageReading | undefined): UsageReading | undefined {
+  return reading && { ...reading, unmeteredTextBytes: reading.outputTextBytes }
+}
+
+/** Providers that answer for retired models by others, and bill those: 49 of 49 recordings of `grok-3-mini`. */
+const replacing: ReadonlySet<string> = new Set(['xai'])
+
+/** The model that answered in place of the one that was asked for, where its provider bills it and it has a price. */
+function priceOfAnswered(
+  model: string,
+  exchange: Exchange,
+  { directory }: SettlementContext,
+): { readonly name: string; readonly price: Price } | 'another' | undefined {
+  const { provider, upstreamModelName } = exchange.get('target')
+  if (isSameModel(model, upstreamModelName)) return undefined
+  if (!replacing.has(provider.kind)) return 'another'
+  const entry = directory.resolve(model, provider.name)?.entry
+  const price =
+    entry === undefined || entry.name === '*' ? undefined : priceInForce(entry.prices, exchange.startedAt)
+  return price === undefined ? 'another' : { name: model, price }
 }
 
 /** A line of another model has that model's price, where it is known. */

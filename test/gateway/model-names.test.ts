@@ -22,7 +22,7 @@ async function start(t: Test, models: ConfigSections, keyModels?: readonly strin
   const provider = { credentials: ['c'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } }
   const gateway = await startTestGateway(t, {
     ...(keyModels !== undefined && { keyModels }),
-    config: { providers: { somebody: provider, groq: provider, sandbox: {} }, models },
+    config: { providers: { somebody: provider, groq: provider, xai: provider, sandbox: {} }, models },
   })
   const ask = (path: string, model?: string): Promise<ClientAnswer> =>
     send(gateway.url + path, {
@@ -76,6 +76,21 @@ await t.test('an answer of another model is flagged, one of a snapshot is not', 
     answered.model = model
     t.same((await charged(chat, asked)).flags, ['model_mismatch'], `${asked} answered by ${model}`)
   }
+})
+
+await t.test('an xAI model that is answered for by another is charged as what answered', async t => {
+  const { answered, charged } = await start(t, {
+    'grok-3-mini': { provider: 'xai', rubPerMillion: rubPerMillion(1000) },
+    'grok-4.3': { provider: 'xai', rubPerMillion: rubPerMillion(5000) },
+  })
+  answered.model = 'grok-4.3'
+  t.match(await charged(chat, 'grok-3-mini'), { amount: '5.000000', flags: [] })
+  answered.model = 'grok-5'
+  t.match(
+    await charged(chat, 'grok-3-mini'),
+    { amount: '1.000000', flags: ['model_mismatch'] },
+    'without a price',
+  )
 })
 
 await t.test('of several patterns the most specific one sets the price, wherever it stands', async t => {

@@ -1,0 +1,99 @@
+import { GatewayError } from '../errors.ts'
+import { BalanceInsufficientError, KeyBudgetExceededError } from '../ledger/ledger.ts'
+import type { Hold, Ledger, Micros } from '../ledger/ledger.ts'
+import { priceLine } from '../money/price-line.ts'
+import type { Price } from '../money/price.ts'
+import type { UsageReading } from '../money/usage.ts'
+import { costSeen, sliceTokens, type CostBasis, type SeenResponse } from './exchange-cost.ts'
+import { seenResponse } from './seen-response.ts'
+
+export interface HoldGrowerOptions {
+  readonly hold: Hold
+  readonly basis: CostBasis
+  readonly price: Price
+  readonly ledger: Pick<Ledger, 'growHold'>
+  /** Neither money nor risk is left for more of the response. */
+  readonly onSpent: (error: GatewayError) => void
+  readonly onFailure: (error: unknown) => void
+}
+
+/**
+ * Has the hold of a streamed response grow ahead of it: by a slice, once half of the one before is used up. The
+ * ledger is asked once for about a thousand tokens, and never waited for, since half a slice is left meanwhile.
+ * What was admitted with all that it may cost needs no growth, unless its provider writes beyond the cap.
+ */
+export class HoldGrower {
+  readonly #options: HoldGrowerOptions
+  readonly #halfSliceMicros: Micros
+  #isGrowing = false
+
+  constructor(options: HoldGrowerOptions) {
+    this.#options = options
+    this.#halfSliceMicros = priceLine(options.price, { meters: { output: sliceTokens / 2 } }).amountMicros
+  }
+
+  onProgress(reading: UsageReading): void {
+    if (this.#isGrowing) return
+    const seen = seenResponse(reading)
+    const { hold } = this.#options
+    const worstMicros = this.#atMost(seen)
+    if (worstMicros - this.#halfSliceMicros <= hold.worstMicros) return
+    const likelyMicros = Math.min(worstMicros, Math.max(hold.likelyMicros, this.#costOf(reading, seen)))
+    this.#isGrowing = true
+    this.#grow({ likelyMicros, worstMicros }).then(
+      () => (this.#isGrowing = false),
+      (error: unknown) => this.#refused(error), // It stays so: nothing more is asked for.
+    )
+  }
+
+  async #grow(totals: { readonly likelyMicros: Micros; readonly worstMicros: Micros }): Promise<void> {
+    const { ledger, hold } = this.#options
+    await ledger.growHold(hold, totals)
+  }
+
+  #refused(error: unknown): void {
+    const { onSpent, onFailure } = this.#options
+    const reason = cutReason(error)
+    if (reason === undefined) onFailure(error)
+    else onSpent(reason)
+  }
+
+  /** A slice ahead of what was seen; a provider that goes on beyond the cap is followed. */
+  #atMost(seen: SeenResponse): Micros {
+    const { basis, price } = this.#options
+    const ahead = { output: seen.outputTokens + sliceTokens, ...seen.read }
+    return Math.max(costSeen(basis, seen), priceLine(price, { meters: ahead }).amountMicros)
+  }
+
+  /** What the response has cost until now, as far as that is known. */
+  #costOf({ lines }: UsageReading, { outputTokens }: SeenResponse): Micros {
+    const { price } = this.#options
+    if (lines.length === 0) return priceLine(price, { meters: { output: outputTokens } }).amountMicros
+    const [first, ...others] = lines
+    let micros = priceLine(price, {
+      ...first,
+      meters: { ...first?.meters, output: outputTokens },
+    }).amountMicros
+    for (const line of others) micros += priceLine(price, line).amountMicros
+    return micros
+  }
+}
+
+/** Why the response is cut, in words for its client; undefined for what is no lack of money. */
+function cutReason(cause: unknown): GatewayError | undefined {
+  if (cause instanceof KeyBudgetExceededError) {
+    return new GatewayError(
+      'key_budget_exceeded',
+      'The response was cut: what there is of it has used up the budget of the key.',
+      { cause },
+    )
+  }
+  if (cause instanceof BalanceInsufficientError) {
+    return new GatewayError(
+      'balance_insufficient',
+      'The response was cut: what there is of it has used up the money of the account. Top up.',
+      { cause },
+    )
+  }
+  return undefined
+}

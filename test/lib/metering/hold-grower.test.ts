@@ -1,0 +1,122 @@
+import t from 'tap'
+import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
+import { BalanceInsufficientError, type HeldSums, type Hold } from '../../../lib/ledger/ledger.ts'
+import { exchangeCost, sliceTokens, type CostBasis } from '../../../lib/metering/exchange-cost.ts'
+import { HoldGrower } from '../../../lib/metering/hold-grower.ts'
+import type { UsageReading } from '../../../lib/money/usage.ts'
+import { testPrice } from '../../contracts/store-under-test.ts'
+
+// A token of output costs ten roubles here.
+const tokenMicros = 10_000_000
+
+const facts: RequestFacts = { isStreaming: true, candidates: 1, textBytes: 30, media: [], objects: [] }
+const basis: CostBasis = {
+  target: {
+    upstreamModelName: 'gpt-4o',
+    price: testPrice,
+    provider: { kind: 'openai' },
+    model: { contextTokensMax: 128_000, outputTokensMax: 100_000 },
+  },
+  facts,
+  hold: { likelyOutputTokens: 100, mediaRub: {} },
+}
+
+/** So many tokens of text, three bytes each, that no usage tells of yet. */
+const readingOf = (tokens: number, more: Partial<UsageReading> = {}): UsageReading => ({
+  lines: [],
+  isTerminal: false,
+  hasError: false,
+  hasOutput: true,
+  outputTextBytes: tokens * 3,
+  unmeteredTextBytes: tokens * 3,
+  flags: [],
+  ...more,
+})
+
+/** A hold that grows as far as there is money for its worst. */
+function growerWith(roomMicros: number) {
+  const grown: HeldSums[] = []
+  const cuts: string[] = []
+  const failures: unknown[] = []
+  let { likelyMicros, worstMicros } = exchangeCost(basis)
+  const mostMicros = worstMicros + roomMicros
+  const hold: Hold = {
+    exchangeId: 'e',
+    sequence: 0,
+    accountId: 'a',
+    keyId: 'k',
+    get likelyMicros() {
+      return likelyMicros
+    },
+    get worstMicros() {
+      return worstMicros
+    },
+    durable: Promise.resolve(),
+    isDurable: true,
+  }
+  const balance = {
+    balanceMicros: 0,
+    debtMicros: 0,
+    heldMicros: 0,
+    worstMicros: 0,
+    paidMicros: 0,
+    riskMicros: 0,
+    availableMicros: 0,
+  }
+  const grower = new HoldGrower({
+    hold,
+    basis,
+    price: testPrice,
+    ledger: {
+      async growHold(_hold, totals) {
+        await new Promise(resolve => setImmediate(resolve))
+        if (totals.worstMicros > mostMicros)
+          throw new BalanceInsufficientError(totals.likelyMicros, totals.worstMicros, balance)
+        grown.push(totals)
+        ;({ likelyMicros, worstMicros } = totals)
+      },
+    },
+    onSpent: error => cuts.push(error.code),
+    onFailure: error => failures.push(error),
+  })
+  const progress = async (...args: Parameters<typeof readingOf>): Promise<void> => {
+    grower.onProgress(readingOf(...args))
+    await new Promise(resolve => setTimeout(resolve, 2))
+  }
+  return { progress, grown, cuts, failures, hold }
+}
+
+await t.test('a hold grows by slices, half of one ahead, and is asked for seldom', async t => {
+  const { progress, grown, cuts, hold } = growerWith(Number.MAX_SAFE_INTEGER / 2)
+  for (let tokens = 0; tokens <= 20_000; tokens += 100) {
+    await progress(tokens)
+    t.ok(hold.worstMicros >= (tokens + sliceTokens / 2) * tokenMicros, `${tokens} tokens are covered`)
+    t.ok(hold.likelyMicros <= hold.worstMicros)
+  }
+  t.ok(grown.length <= 20, `${grown.length} times for 20,000 tokens`)
+  t.ok(hold.likelyMicros >= 18_000 * tokenMicros, 'what was seen is likely')
+  t.same(cuts, [])
+})
+
+await t.test('where neither money nor risk is left, the answer is cut, once', async t => {
+  const { progress, cuts, failures } = growerWith(3000 * tokenMicros)
+  for (let tokens = 0; tokens <= 2500; tokens += 100) await progress(tokens)
+  t.same(cuts, [], 'there is money for so much, and a slice')
+  for (let tokens = 2600; tokens <= 6000; tokens += 100) await progress(tokens)
+  t.same(cuts, ['balance_insufficient'])
+  t.same(failures, [])
+})
+
+await t.test('a provider that goes on beyond the cap of its model is followed', async t => {
+  const { progress, grown } = growerWith(Number.MAX_SAFE_INTEGER / 2)
+  await progress(150_000)
+  t.ok((grown[0]?.worstMicros ?? 0) >= 150_000 * tokenMicros)
+})
+
+await t.test('usage that the provider reports counts in place of the text', async t => {
+  const { progress, hold } = growerWith(Number.MAX_SAFE_INTEGER / 2)
+  const lines = [{ meters: { input: 10, output: 5000 } }]
+  await progress(0, { lines, outputTextBytes: 600, unmeteredTextBytes: 0 })
+  t.ok(hold.worstMicros >= (5000 + sliceTokens / 2) * tokenMicros)
+  t.ok(hold.likelyMicros >= 5000 * tokenMicros)
+})
