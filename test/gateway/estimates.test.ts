@@ -36,7 +36,7 @@ async function gatewayBefore(t: Test, answer: (prompt: string) => readonly strin
 async function ask(gateway: TestGateway, content: string): Promise<Response> {
   return fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}` },
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
     body: JSON.stringify({
       model: 'test-model',
       stream: true,
