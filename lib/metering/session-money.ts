@@ -220,7 +220,7 @@ export class SessionMoney {
     return { lines: [{ meters }], usageSource: 'estimated', flags: [...flags, ...rough] }
   }
 
-  #chargeFor(owed: OwedTurn, outcome: ChargeRequest['outcome']): ChargeRequest {
+  #chargeFor(owed: OwedTurn, outcome: ChargeRequest['outcome'], turnId?: string): ChargeRequest {
     const { provider, modelName } = this.#target
     const route = this.#exchange.get('route')
     const flags = new Set(owed.flags)
@@ -236,12 +236,13 @@ export class SessionMoney {
       lines,
       ...(owed.usage !== undefined && { rawUsage: owed.usage.raw }),
       ...(owed.usage !== undefined && { details: owed.usage.details }),
+      ...(turnId !== undefined && { providerRequestId: turnId }),
       flags: [...flags],
     }
   }
 
-  async #charge({ hold }: Turn, owed: OwedTurn, outcome: ChargeRequest['outcome']): Promise<void> {
-    const charge = this.#chargeFor(owed, outcome)
+  async #charge({ hold, id }: Turn, owed: OwedTurn, outcome: ChargeRequest['outcome']): Promise<void> {
+    const charge = this.#chargeFor(owed, outcome, id)
     this.#lines.push(...owed.lines)
     this.#exchange.set('usage', this.#lines)
     const result = await this.#context.ledger.charge(hold, charge)

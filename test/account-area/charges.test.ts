@@ -98,7 +98,7 @@ await t.test('a session shows all its parts, an estimate and its flags are said 
   t.match(text, '× 0,5', 'the factor of the tier')
   t.match(text, exactRoubles('0.05225'))
   t.match(text, 'Провайдер не сообщил расход.')
-  t.match(text, 'Расход оказался больше, чем было на балансе')
+  t.match(text, 'Расход оказался больше, чем было доступно')
   t.match(text, 'one_of_tomorrow', 'a flag that nobody has words for is still told')
   t.match(text, 'Оценка: провайдер не сообщил расход')
   t.match(text, `Сверх баланса: ${exactRoubles('0.2')}`)

@@ -240,7 +240,7 @@ await t.test('an error that bears the id of a response does not give back what i
   t.ok((await gateway.balance()).heldMicros > 1_000_000, 'the response may still come')
   client.send({ type: 'last' })
   await client.next('response.done')
-  t.match(await gateway.charges(), [{ usage: usedMeters, flags: [] }])
+  t.match(await gateway.charges(), [{ usage: usedMeters, flags: [], providerRequestId: 'r' }])
   client.socket.close()
   await settledCharges(gateway)
   t.same(await gateway.breaches(), [])
