@@ -24,15 +24,15 @@ const oddStreams: Readonly<Record<string, readonly [stream: string, paid: string
   'no usage': [`${text}${done}`, 'estimated usage_missing'],
   'a negative count': [
     `${text}${usage('{"prompt_tokens":12,"completion_tokens":-34}')}${done}`,
-    '0.012000 provider usage_invalid ambiguous',
+    'estimated usage_invalid estimate_rough reasoning_estimated ambiguous',
   ],
   'counts as text': [
     `${text}${usage('{"prompt_tokens":"12","completion_tokens":"34"}')}${done}`,
-    'estimated usage_invalid usage_missing ambiguous',
+    '0.046000 provider usage_as_text',
   ],
   'a count of 1e400': [
     `${text}${usage('{"prompt_tokens":12,"completion_tokens":1e400}')}${done}`,
-    '0.012000 provider usage_invalid ambiguous',
+    'estimated usage_invalid estimate_rough reasoning_estimated ambiguous',
   ],
   'a missing count': [`${text}${usage('{"prompt_tokens":12}')}${done}`, '0.012000 provider'],
   'two usages, the later one larger': [
