@@ -12,6 +12,8 @@ class Frame {
   finding: OpenFinding | undefined
   /** The current member, if it is of interest, as the document spells it. */
   key: string | undefined
+  /** Nothing asks for the member by its name: it is of interest as any other is. */
+  isAnyKey = false
   /** The current item. */
   index = -1
   /** Its own path, once somebody asked. */
@@ -73,6 +75,7 @@ export class JsonFrames {
     const top = this.#top
     if (top === undefined) return undefined
     top.key = key
+    top.isAnyKey = member?.ending !== undefined
     if (member === undefined) return undefined
     if (this.#rejectDuplicates && member.ending === undefined) {
       if (top.seen.includes(member)) throw this.#twice(offset)
@@ -95,6 +98,17 @@ export class JsonFrames {
   path(): string {
     let known = 0
     while (known < this.depth && this.#frames[known]?.plan !== undefined) known++
+    return known === 0 ? '' : this.#pathWithin(known - 1)
+  }
+
+  /** The same, as far as it is made of names that are looked for: others are the client's, and messages are logged. */
+  knownPath(): string {
+    let known = 0
+    while (known < this.depth) {
+      const frame = this.#frames[known] as Frame
+      if (frame.plan === undefined || (frame.isObject && frame.isAnyKey)) break
+      known++
+    }
     return known === 0 ? '' : this.#pathWithin(known - 1)
   }
 

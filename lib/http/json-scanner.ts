@@ -283,11 +283,11 @@ export class JsonScanner {
   }
 
   #place(): string {
-    const path = this.#frames.path()
+    const path = this.#frames.knownPath()
     return path === '' ? '' : `, in ${path}`
   }
 
   #fail(reason: JsonScanReason, position: number, message: string): JsonScanError {
-    return new JsonScanError(reason, this.#frames.path(), this.#chunkStart + position, message)
+    return new JsonScanError(reason, this.#frames.knownPath(), this.#chunkStart + position, message)
   }
 }

@@ -60,6 +60,9 @@ function checkAmount(t: Test, charge: ChargeReport, name: string): void {
   if (parseRoubles(charge.amount) !== sum * 1000) t.fail(`${name}: ${charge.amount} for ${sum} units`)
 }
 
+/** A count written as text is read, and flagged as what it is. */
+const flagOf = (value: string): string => (/^"\d+"$/.test(value) ? 'usage_as_text' : 'usage_invalid')
+
 for (const call of dialectCalls) {
   await t.test(`${call.name}: usage that is no count is flagged, and never is money`, async t => {
     const { gateway, sent } = await startChanging(t)
@@ -70,7 +73,7 @@ for (const call of dialectCalls) {
         sent.current = { isStreaming, change: text => text.replaceAll(inputField, `$1:${value}`) }
         const input = await chargeOf(gateway, call, isStreaming)
         checkAmount(t, input, `input ${name}`)
-        t.ok(input.flags.includes('usage_invalid'), `input ${name}: ${input.flags.join()}`)
+        t.ok(input.flags.includes(flagOf(value)), `input ${name}: ${input.flags.join()}`)
         t.equal(input.usage.output, 34, 'what is a count is charged')
 
         sent.current = {
@@ -79,7 +82,7 @@ for (const call of dialectCalls) {
         }
         const both = await chargeOf(gateway, call, isStreaming)
         checkAmount(t, both, `both ${name}`)
-        t.ok(both.flags.includes('usage_invalid'), `both ${name}: ${both.flags.join()}`)
+        t.ok(both.flags.includes(flagOf(value)), `both ${name}: ${both.flags.join()}`)
         count += 2
       }
     }
@@ -113,8 +116,9 @@ await t.test('as many tokens as can be counted cost what they cost, or are not b
     t.equal(charge.usage.input, tokens)
     t.match(charge, { amount, flags: [amount === '0.000000' ? 'usage_invalid' : 'overrun'] })
     if (amount === '1000.000000') {
-      t.equal(charge.overrun, '999998999.034000', 'the house pays what the account has not')
-      await gateway.accounts.credit({ accountId: gateway.accountId, amountMicros: 1_000_000, reason: 'more' })
+      t.equal(charge.overrun, '999998999.034000', 'the account owes what it does not have')
+      const amountMicros = 999_998_999_034_000 + 1_000_000
+      await gateway.accounts.credit({ accountId: gateway.accountId, amountMicros, reason: 'the debt, and more' })
     }
   }
   await checkMoney(t, gateway)
