@@ -63,7 +63,8 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
   ],
   ['zai', known({ openai: 'https://api.z.ai/api/paas/v4', anthropic: 'https://api.z.ai/api/anthropic/v1' })],
   ['fireworks', known({ openai: 'https://api.fireworks.ai/inference/v1' })],
-  ['cohere', known({ openai: 'https://api.cohere.ai/compatibility/v1' })],
+  // Its own format, for a provider `like: cohere` at https://api.cohere.com/v2.
+  ['cohere', known({ openai: 'https://api.cohere.ai/compatibility/v1' }, { operations: ['/chat', '/embed'] })],
   [
     'sandbox',
     known(

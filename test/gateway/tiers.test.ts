@@ -28,6 +28,8 @@ async function start(t: Test, rub: number, answer?: Buffer, document = priority)
   const gateway = await startTestGateway(t, {
     rub,
     config: {
+      // What a tier may cost decides, not what such calls usually cost.
+      hold: { riskRub: '0', riskOfPaid: '0' },
       providers: somebodyAt(upstream.origin),
       models: {
         m: {
