@@ -22,7 +22,10 @@ const gateway = await startTestGateway(t, {
   config: callConfig(
     upstream.origin,
     {},
-    { models: { 'main-model': priced, 'allowed-model': priced, 'forbidden-model': priced } },
+    {
+      models: { 'main-model': priced, 'allowed-model': priced, 'forbidden-model': priced },
+      limits: { freeRequestsPerMinute: 1_000_000 },
+    },
   ),
   keyModels: ['main-model', 'allowed-model'],
 })

@@ -91,7 +91,13 @@ await t.test('model, stream and limits are read, with the place of the model', a
   const body =
     '{"messages":[],"model":"g\\u0070t","stream":true,"max_tokens":5,"max_completion_tokens":9,"n":3,"stream_options":{"include_usage":true}}'
   const facts = factsOf(chat, body)
-  t.match(facts, { model: 'gpt', isStreaming: true, outputTokensCap: 9, candidates: 3 })
+  t.match(facts, {
+    model: 'gpt',
+    isStreaming: true,
+    outputTokensCap: 5,
+    completionTokensCap: 9,
+    candidates: 3,
+  })
   t.equal(body.slice(facts.modelSpan?.start, facts.modelSpan?.end), '"g\\u0070t"')
   t.equal(facts.usageSplice, undefined)
   t.equal(facts.textBytes, body.length)

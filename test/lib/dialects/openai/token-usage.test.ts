@@ -127,11 +127,15 @@ await t.test('sound that came from the cache is not counted twice', async t => {
 })
 
 await t.test('what is no count is flagged and ignored', async t => {
-  for (const broken of [-1, '7', 1.5, Infinity, 2 ** 60, true, {}]) {
+  for (const broken of [-1, '7.5', 1.5, Infinity, 2 ** 60, true, {}]) {
     const { meters, flags } = measure({ prompt_tokens: broken, completion_tokens: 3 })
     t.same(meters, { output: 3 })
     t.same(flags, ['usage_invalid'])
   }
+  t.same(measure({ prompt_tokens: '7', completion_tokens: 3 }), {
+    ...measure({ prompt_tokens: 7, completion_tokens: 3 }),
+    flags: ['usage_as_text'],
+  })
   t.same(measure(JSON.parse('{"prompt_tokens":1e400,"completion_tokens":3}')).flags, ['usage_invalid'])
 })
 
