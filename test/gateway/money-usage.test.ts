@@ -118,7 +118,11 @@ await t.test('as many tokens as can be counted cost what they cost, or are not b
     if (amount === '1000.000000') {
       t.equal(charge.overrun, '999998999.034000', 'the account owes what it does not have')
       const amountMicros = 999_998_999_034_000 + 1_000_000
-      await gateway.accounts.credit({ accountId: gateway.accountId, amountMicros, reason: 'the debt, and more' })
+      await gateway.accounts.credit({
+        accountId: gateway.accountId,
+        amountMicros,
+        reason: 'the debt, and more',
+      })
     }
   }
   await checkMoney(t, gateway)
