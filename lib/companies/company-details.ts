@@ -15,7 +15,7 @@ export interface BankDetails {
   readonly correspondentAccount: string
 }
 
-/** Who signs for a company. */
+/** The person that signs for a company. */
 export interface Signer {
   readonly name: string
   readonly position: string

@@ -11,7 +11,7 @@ export interface DocumentLine {
   readonly vat: Kopecks
 }
 
-/** Who sold what to whom, as it was on the day of the document: later changes of details do not touch it. */
+/** Seller, buyer and lines as they were on the day of the document: later changes of details do not touch it. */
 interface Sale {
   readonly number: string
   /** ISO day in Moscow. */

@@ -6,7 +6,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 import { namedModel } from './requested-model.ts'
 
-/** Where models are looked up, and for whom. */
+/** The exchange that names models, and the directory that resolves them. */
 export interface NamingContext {
   readonly exchange: Exchange
   readonly route: Route

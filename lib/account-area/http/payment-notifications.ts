@@ -29,8 +29,8 @@ function parsedJson(text: string): unknown {
 }
 
 /**
- * Takes what the payment provider tells. Who sends is checked where proxies are trusted to say it; what is said is
- * not believed in any case. The provider sends again what is not answered by 200.
+ * Receives notifications of the payment provider. The sender's address is checked where trusted proxies report it; the
+ * content is only a hint in any case. The provider repeats what gets no response of 200.
  */
 export function paymentNotifications(site: Site, trusted: BlockList) {
   return async (context: PageContext): Promise<Response> => {

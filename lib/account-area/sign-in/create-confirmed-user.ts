@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts'
 import { newId } from '../../new-id.ts'
 import { hashPassword } from './password-hash.ts'
 
-/** A user with an account who signs in at once, without a letter; answers the user's id. */
+/** Creates a user with an account that is confirmed without an email; returns the user's id. */
 export async function createConfirmedUser(
   users: UserRows,
   clock: Clock,

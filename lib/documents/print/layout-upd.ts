@@ -200,7 +200,7 @@ function signers({ seller }: ClosingDocument, facsimile?: string): Content[] {
   return [{ unbreakable: true, columns: lines, columnGap: 16, margin: [0, 0, 0, 6] }]
 }
 
-/** The lower half: by what was transferred, when, and who signs for both sides. */
+/** The lower half: basis and date of the transfer, and the signers of both sides. */
 function transfer({ contract, date, seller, buyer }: ClosingDocument): Content {
   const signer = buyer.signer === undefined ? '' : shortName(buyer.signer.name)
   return {
