@@ -1,39 +1,62 @@
 import type { Language } from './texts/texts.ts'
 
-/** A narrow space that no line breaks at: between thousands. */
+/** A narrow space that no line breaks at. */
 const narrow = '\u202f'
 const noBreak = '\u00a0'
 const million = 1_000_000n
 
-function grouped(digits: string): string {
-  return digits.replaceAll(/\B(?=(\d{3})+$)/g, narrow)
+/** How numbers are written. In English a comma would read as thousands where a Russian reads a decimal. */
+const marks = {
+  ru: { group: narrow, decimal: ',' },
+  en: { group: ',', decimal: '.' },
+} satisfies Record<Language, { readonly group: string; readonly decimal: string }>
+
+function grouped(digits: string, language: Language): string {
+  return digits.replaceAll(/\B(?=(\d{3})+$)/g, marks[language].group)
 }
 
-function roubles(micros: bigint, decimals: { readonly min: number; readonly max: number }): string {
-  const isNegative = micros < 0n
-  const step = 10n ** BigInt(6 - decimals.max)
-  // Half up, away from zero.
-  const rounded = (((isNegative ? -micros : micros) + step / 2n) / step) * step
-  const whole = (rounded / million).toString()
-  const fraction = (rounded % million).toString().padStart(6, '0').slice(0, decimals.max)
-  const needed = fraction.replace(/0+$/, '').padEnd(decimals.min, '0')
-  const sign = isNegative && rounded !== 0n ? '\u2212' : ''
-  return `${sign}${grouped(whole)}${needed === '' ? '' : `,${needed}`}${noBreak}₽`
+/** A decimal such as `1234.5` in the words of a language: `1 234,5`, `1,234.5`. */
+export function decimal(text: string, language: Language): string {
+  const [whole = '', fraction] = text.split('.')
+  return `${grouped(whole, language)}${fraction === undefined ? '' : `${marks[language].decimal}${fraction}`}`
 }
 
-/** An amount to the kopeck: `1 234 567,80 ₽`. The same in both languages: it is roubles that are shown. */
-export function money(micros: number): string {
-  return roubles(BigInt(micros), { min: 2, max: 2 })
+interface Rounding {
+  readonly min: number
+  readonly max: number
+  /** Half up unless said. */
+  readonly to?: 'down' | 'up'
+}
+
+function roubles(micros: number, language: Language, { min, max, to }: Rounding): string {
+  const size = BigInt(Math.abs(micros))
+  const step = 10n ** BigInt(6 - max)
+  const more = to === undefined ? step / 2n : to === 'up' ? step - 1n : 0n
+  const rounded = ((size + more) / step) * step
+  const fraction = (rounded % million).toString().padStart(6, '0').slice(0, max)
+  const needed = fraction.replace(/0+$/, '').padEnd(min, '0')
+  const sign = micros < 0 && rounded !== 0n ? '\u2212' : ''
+  return `${sign}${decimal(`${rounded / million}${needed === '' ? '' : `.${needed}`}`, language)}${noBreak}₽`
+}
+
+/** A balance to the kopeck, rounded down, as what is shown must be there: `1 234 567,80 ₽`, `1,234,567.80 ₽`. */
+export function money(micros: number, language: Language): string {
+  return roubles(micros, language, { min: 2, max: 2, to: 'down' })
+}
+
+/** A debt to the kopeck, rounded up: who pays what is shown owes nothing. */
+export function debtMoney(micros: number, language: Language): string {
+  return roubles(micros, language, { min: 2, max: 2, to: 'up' })
 }
 
 /** What one request cost, to the micro-rouble where it is needed: `0,001234 ₽`, `12,50 ₽`. */
-export function smallMoney(micros: number): string {
-  return roubles(BigInt(micros), { min: 2, max: 6 })
+export function smallMoney(micros: number, language: Language): string {
+  return roubles(micros, language, { min: 2, max: 6 })
 }
 
 /** A sum of small costs: to the kopeck, or exactly where that would be nothing. */
-export function spentMoney(micros: number): string {
-  return micros < 10_000 ? smallMoney(micros) : money(micros)
+export function spentMoney(micros: number, language: Language): string {
+  return roubles(micros, language, { min: 2, max: micros < 10_000 ? 6 : 2 })
 }
 
 const moscow = 'Europe/Moscow'
@@ -54,21 +77,33 @@ function timeFormat(language: Language): Intl.DateTimeFormat {
   })
 }
 
-/** A whole number: `1 234 567`. */
-export function count(value: number): string {
-  return grouped(String(value))
+/** As wide as a digit. */
+const figureSpace = '\u2007'
+
+function decimalsOf(amount: string): number {
+  return /[.,](\d+)\D*$/.exec(amount)?.[1]?.length ?? 0
+}
+
+/** Amounts that stand below each other at the right of a column, so filled up that their decimal marks do too. */
+export function alignDecimals(amounts: readonly string[]): readonly string[] {
+  const most = Math.max(0, ...amounts.map(decimalsOf))
+  return amounts.map(amount => amount + figureSpace.repeat(most - decimalsOf(amount)))
+}
+
+/** A whole number: `1 234 567`, `1,234,567`. */
+export function count(value: number, language: Language): string {
+  return grouped(String(value), language)
 }
 
 /** Units of usage, which may have a fraction: `1 234`, `12,5`. */
-export function units(value: number): string {
-  const [whole = '', fraction] = String(value).split('.')
-  return fraction === undefined ? grouped(whole) : `${grouped(whole)},${fraction}`
+export function units(value: number, language: Language): string {
+  return decimal(String(value), language)
 }
 
 /** Roubles that are a decimal already, as exact as they are: `1 234,50 ₽`, `0,0125 ₽`. */
-export function exactRoubles(decimal: string): string {
-  const [whole = '', fraction = ''] = decimal.split('.')
-  return `${grouped(whole)},${fraction.padEnd(2, '0')}${noBreak}₽`
+export function exactRoubles(text: string, language: Language): string {
+  const [whole = '', fraction = ''] = text.split('.')
+  return `${decimal(`${whole}.${fraction.padEnd(2, '0')}`, language)}${noBreak}₽`
 }
 
 /** A time in Moscow, with its zone: `20.11.2026, 15:04 МСК`. */

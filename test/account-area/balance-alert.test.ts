@@ -109,7 +109,7 @@ await t.test('a letter comes once when the balance falls below, and again after 
   const first = await spend(area, gateway, payer)
   await told(area, payer, 1)
   const [letter] = alertsTo(area, email)
-  t.match(letter?.text, /fallen below 100,00\u00a0₽: (99,9\d|100,00)\u00a0₽ is left/)
+  t.match(letter?.text, /fallen below 100\.00\u00a0₽: 99\.9\d\u00a0₽ is left/)
   t.match(letter?.text, `${area.url}/`)
 
   const second = await spend(area, gateway, payer)

@@ -45,7 +45,7 @@ await t.test('a request is seen with its amount, and opened up with its formula'
   const { usage } = JSON.parse(await answer.text())
   const requestId = answer.headers.get('x-gateway-request-id') ?? ''
   const micros = usage.prompt_tokens * 100 + usage.completion_tokens * 400
-  const amount = exactRoubles(String(micros / 1_000_000))
+  const amount = exactRoubles(String(micros / 1_000_000), 'ru')
 
   const list = await browser.get('/charges')
   t.match(list.text, `href="/charges/${requestId}"`)
@@ -55,8 +55,8 @@ await t.test('a request is seen with its amount, and opened up with its formula'
   t.equal(status, 200)
   t.match(text, `id="request-id">${requestId}<`)
   t.match(text, 'data-copy="request-id"')
-  t.match(text, exactRoubles('100'))
-  t.match(text, exactRoubles(String((usage.completion_tokens * 400) / 1_000_000)))
+  t.match(text, exactRoubles('100', 'ru'))
+  t.match(text, exactRoubles(String((usage.completion_tokens * 400) / 1_000_000), 'ru'))
   t.match(text, amount)
   t.match(text, priceVersion)
   t.match(text, 'Посчитал провайдер')
@@ -94,14 +94,14 @@ await t.test('a session shows all its parts, an estimate and its flags are said 
   const { text } = await browser.get(`/charges/${requestId}`)
 
   t.match(text, 'Частей: 3')
-  t.match(text, exactRoubles('0.15225'), 'the sum of the parts')
+  t.match(text, exactRoubles('0.15225', 'ru'), 'the sum of the parts')
   t.match(text, '× 0,5', 'the factor of the tier')
-  t.match(text, exactRoubles('0.05225'))
+  t.match(text, exactRoubles('0.05225', 'ru'))
   t.match(text, 'Провайдер не сообщил расход.')
   t.match(text, 'Расход оказался больше, чем было доступно')
   t.match(text, 'one_of_tomorrow', 'a flag that nobody has words for is still told')
   t.match(text, 'Оценка: провайдер не сообщил расход')
-  t.match(text, `Сверх баланса: ${exactRoubles('0.2')}`)
+  t.match(text, `Сверх баланса: ${exactRoubles('0.2', 'ru')}`)
   t.match(text, 'Цена этой строки не найдена')
   t.match(text, 'Неизвестно, выполнил ли провайдер запрос.')
   t.notMatch(text, '987', 'what the provider takes of the operator is not told')
@@ -174,13 +174,13 @@ await t.test('filters count days in Moscow and keep what was typed', async t => 
     const sum = /<dd>([^<]+)<\/dd>/.exec(text)?.[1] ?? text
     return `${[...text.matchAll(/role="cell" class="charge-model"><bdi>(\w+)</g)].map(match => match[1]).join()} ${sum}`
   }
-  t.equal(await shown(''), 'late,late,early 7,50\u00a0₽')
-  t.equal(await shown('from=2026-05-06'), 'late,late 6,00\u00a0₽')
-  t.equal(await shown('until=2026-05-05'), 'early 1,50\u00a0₽')
-  t.equal(await shown('from=2026-05-05&until=2026-05-05'), 'early 1,50\u00a0₽')
-  t.equal(await shown(`key=${other}&model=late`), 'late 2,00\u00a0₽')
-  t.equal(await shown('outcome=aborted&from=&until=&model='), 'late 4,00\u00a0₽')
-  t.equal(await shown('from=2026-05-06&before=abc'), 'late,late 6,00\u00a0₽', 'a place that is none')
+  t.equal(await shown(''), 'late,late,early 7.50\u00a0₽')
+  t.equal(await shown('from=2026-05-06'), 'late,late 6.00\u00a0₽')
+  t.equal(await shown('until=2026-05-05'), 'early 1.50\u00a0₽')
+  t.equal(await shown('from=2026-05-05&until=2026-05-05'), 'early 1.50\u00a0₽')
+  t.equal(await shown(`key=${other}&model=late`), 'late 2.00\u00a0₽')
+  t.equal(await shown('outcome=aborted&from=&until=&model='), 'late 4.00\u00a0₽')
+  t.equal(await shown('from=2026-05-06&before=abc'), 'late,late 6.00\u00a0₽', 'a place that is none')
   t.match((await english.get('/charges?model=nothing')).text, 'Nothing found')
   t.match((await english.get('/charges?model=late')).text, /name="model"\s+type="search"\s+value="late"/)
   t.match((await english.get('/charges')).text, 'deleted key')
@@ -231,10 +231,10 @@ await t.test('older charges follow page by page, with the filter', async t => {
 })
 
 await t.test('amounts and days are written as they are', async t => {
-  t.equal(exactRoubles('1234567.5'), '1\u202f234\u202f567,50\u00a0₽')
-  t.equal(exactRoubles('0.000000012'), '0,000000012\u00a0₽')
-  t.equal(units(1234.5), '1\u202f234,5')
-  t.equal(units(1000), count(1000))
+  t.equal(exactRoubles('1234567.5', 'ru'), '1\u202f234\u202f567,50\u00a0₽')
+  t.equal(exactRoubles('0.000000012', 'ru'), '0,000000012\u00a0₽')
+  t.equal(units(1234.5, 'ru'), '1\u202f234,5')
+  t.equal(units(1000, 'ru'), count(1000, 'ru'))
   t.ok(isDay('2028-02-29'))
   for (const text of ['2027-02-29', '2027-1-1', '', '20270101', ' 2027-01-01']) t.notOk(isDay(text), text)
 })

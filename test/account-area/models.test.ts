@@ -45,7 +45,7 @@ await t.test('models that can be paid for are listed with all of their price', a
   t.equal(status, 200)
   t.strictSame(names(text), ['chat-5', 'painter', 'chat-5-mini*'])
   const plain = text.replaceAll(/\s+/g, ' ')
-  t.match(plain, exactRoubles('1234.5').replaceAll(/\s/g, ' '))
+  t.match(plain, exactRoubles('1234.5', 'ru').replaceAll(/\s/g, ' '))
   t.match(text, 'Также: chat-5-20*, latest')
   t.match(text, 'Также: mini')
   for (const words of [
@@ -60,7 +60,7 @@ await t.test('models that can be paid for are listed with all of their price', a
   ]) {
     t.match(text, words)
   }
-  t.match((await english.get('/models')).text, 'Batched, ×0,5: input 617,25\u00a0₽')
+  t.match((await english.get('/models')).text, 'Batched, ×0.5: input 617.25\u00a0₽')
 })
 
 await t.test('a search finds by parts of names, aliases and providers, in any case', async t => {

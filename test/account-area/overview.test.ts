@@ -58,7 +58,7 @@ await t.test('a new customer is told what to do next, in both languages', async 
   const english = (await browser.get('/')).text
   t.match(english, 'How to begin')
   t.equal(english.match(/>done</g)?.length, 2)
-  t.match(english, '5,50\u00a0₽')
+  t.match(english, '5.50\u00a0₽')
 })
 
 await t.test('what was spent is shown by day and model, with the last requests', async t => {
@@ -75,18 +75,18 @@ await t.test('what was spent is shown by day and model, with the last requests',
 
   const total = sumOf(charges)
   const figures = [...text.matchAll(/<dd>([^<]+)<\/dd>/g)].map(match => match[1])
-  t.same(figures.slice(-3), [spentMoney(total), spentMoney(total), spentMoney(total)])
+  t.same(figures.slice(-3), [spentMoney(total, 'ru'), spentMoney(total, 'ru'), spentMoney(total, 'ru')])
   t.match(text, 'запросов: 3')
-  t.match(text, new RegExp(`<desc id="chart-hint">[^<]*${spentMoney(total)}`))
+  t.match(text, new RegExp(`<desc id="chart-hint">[^<]*${spentMoney(total, 'ru')}`))
   const rows = [...text.matchAll(/href="\/charges\/([^"]+)"/g)].map(match => match[1])
   t.same(rows, ids, 'the newest first, each with its details')
   t.match(text, 'laptop &lt;b&gt;')
-  for (const { amount } of charges) t.match(text, smallMoney(parseRoubles(amount)))
+  for (const { amount } of charges) t.match(text, smallMoney(parseRoubles(amount), 'ru'))
   const chat = charges.filter(({ model }) => model === 'sandbox-chat')
   const cells = [...text.matchAll(/<td class="number">([^<]+)<\/td>/g)].map(match => match[1])
   t.same(
     cells.slice(0, 3),
-    [sumOf(chat), total - sumOf(chat), total].map(spentMoney),
+    [sumOf(chat), total - sumOf(chat), total].map(micros => spentMoney(micros, 'ru')),
     'the table has the dearest model first and the sum last',
   )
   t.match(text, 'gpt-&lt;img/src=x&gt;&quot;')

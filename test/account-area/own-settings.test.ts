@@ -44,7 +44,7 @@ await t.test('name and language are kept, and nothing else of what is sent', asy
   t.match(text, 'value="&lt;b&gt;Анна&lt;/b&gt;"')
   t.match(text, email)
   t.notMatch(text, '<b>')
-  t.match((await browser.get('/')).text, '0,00\u00a0₽')
+  t.match((await browser.get('/')).text, '0.00\u00a0₽')
   const long = await browser.post('/settings/profile', { name: 'x'.repeat(101), language: 'en' }, { from })
   t.equal(long.status, 422)
   t.match(long.text, /id="name-error">Too long/)

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { parseRoubles } from '../../money/amount.ts'
 import type { Page, PageContext } from '../page.ts'
 import { passwordLength } from '../sign-in/auth.ts'
-import type { Texts } from '../texts/texts.ts'
+import type { Language, Texts } from '../texts/texts.ts'
 import type { FormState } from '../view/form.ts'
+import { typedRoubles } from './typed-roubles.ts'
 
 /** What is said of a field that is wrong: a key of the texts. */
 export type FieldErrorKey = keyof Texts['fieldErrors']
@@ -44,22 +44,18 @@ export const fieldSchemas = {
     .min(1, says('required'))
     .min(passwordLength.min, says('passwordShort'))
     .max(passwordLength.max, says('passwordLong')),
-  /** An amount as people write it, in micro-roubles: `1 000,50`. Nothing typed is undefined, 0 is refused. */
-  roubles: z
-    .string()
-    .default('')
-    .transform((text, { issues }) => {
-      const digits = text.replaceAll(/[\s₽]/g, '').replace(',', '.')
-      if (digits === '') return undefined
-      try {
-        const micros = parseRoubles(digits)
-        if (micros > 0) return micros
-      } catch (error) {
-        if (!(error instanceof RangeError)) throw error
-      }
-      issues.push({ code: 'custom', message: says('amountInvalid').error, input: text })
-      return z.NEVER
-    }),
+  /** An amount as people of a language write it, in micro-roubles. Nothing typed is undefined, 0 is refused. */
+  roubles: (language: Language) =>
+    z
+      .string()
+      .default('')
+      .transform((text, { issues }) => {
+        const micros = typedRoubles(text, language)
+        if (micros === 'empty') return undefined
+        if (micros !== undefined) return micros
+        issues.push({ code: 'custom', message: says('amountInvalid').error, input: text })
+        return z.NEVER
+      }),
   code: z
     .string(says('required'))
     .transform(text => text.replaceAll(/\s/g, ''))

@@ -2,7 +2,7 @@ import type { LowBalance } from '../../accounts/account-settings.ts'
 import { money } from '../format.ts'
 import type { Recipient } from '../sign-in/auth.ts'
 import { chooseLanguage, textsOf } from '../texts/texts.ts'
-import type { Texts } from '../texts/texts.ts'
+import type { Language, Texts } from '../texts/texts.ts'
 import type { Letter, Mailer } from './mailer.ts'
 
 interface LettersOptions {
@@ -11,8 +11,12 @@ interface LettersOptions {
   readonly name: string
 }
 
-function lettersFor({ language }: Recipient): Texts['settingsLetters'] {
-  return textsOf(chooseLanguage(language, undefined, undefined)).settingsLetters
+function languageOf({ language }: Recipient): Language {
+  return chooseLanguage(language, undefined, undefined)
+}
+
+function lettersFor(to: Recipient): Texts['settingsLetters'] {
+  return textsOf(languageOf(to)).settingsLetters
 }
 
 /** The letters about settings, each in its reader's language. */
@@ -59,7 +63,7 @@ export class SettingsLetters {
   deleted(to: Recipient, accountId: string, restMicros: number): void {
     const { mailer, name } = this.#options
     const { subject, text } = lettersFor(to).deleted
-    const rest = restMicros > 0 ? money(restMicros) : undefined
+    const rest = restMicros > 0 ? money(restMicros, languageOf(to)) : undefined
     mailer.send({ to: to.email, subject: subject(name), text: text(name, accountId, rest) })
   }
 
@@ -68,11 +72,12 @@ export class SettingsLetters {
     const { name } = this.#options
     return owners.map(to => {
       const { subject, text } = lettersFor(to).lowBalance
-      const balance = money(balanceMicros)
+      const language = languageOf(to)
+      const balance = money(balanceMicros, language)
       return {
         to: to.email,
         subject: subject(name, balance),
-        text: text(name, balance, money(belowMicros), this.#link('/balance')),
+        text: text(name, balance, money(belowMicros, language), this.#link('/balance')),
       }
     })
   }

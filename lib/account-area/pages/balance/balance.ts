@@ -13,17 +13,17 @@ import { topUpForm, untouchedTopUp } from './top-up-form.ts'
 const movementsShown = 20
 const receiptsShown = 5
 
-function figures({ texts }: OwnPage, { availableMicros, heldMicros }: Balance): Html {
+function figures({ texts, language }: OwnPage, { availableMicros, heldMicros }: Balance): Html {
   const { balance } = texts
   const held = html`<div class="figure">
     <dt>${balance.held}</dt>
-    <dd>${money(heldMicros)}</dd>
+    <dd>${money(heldMicros, language)}</dd>
   </div>`
   return html`<section class="card">
     <dl class="figures">
       <div class="figure main">
         <dt>${balance.available}</dt>
-        <dd>${money(availableMicros)}</dd>
+        <dd>${money(availableMicros, language)}</dd>
       </div>
       ${heldMicros > 0 ? held : ''}
     </dl>
@@ -41,9 +41,11 @@ function movementRow(page: OwnPage, movement: Movement): Html {
       ${payment === undefined ? name : html`<a href="/balance/payments/${payment}">${name}</a>`}
       ${isOwnReason ? html`<span class="quiet small">${reason}</span>` : ''}
     </td>
-    <td role="cell" class="charge-amount number">${amountMicros > 0 ? '+' : ''}${money(amountMicros)}</td>
+    <td role="cell" class="charge-amount number">
+      ${amountMicros > 0 ? '+' : ''}${money(amountMicros, page.language)}
+    </td>
     <td role="cell" class="number quiet">
-      <span class="in-card">${page.texts.balance.after}: </span>${money(balanceMicros)}
+      <span class="in-card">${page.texts.balance.after}: </span>${money(balanceMicros, page.language)}
     </td>
   </tr>`
 }
@@ -86,7 +88,7 @@ function receiptList(page: OwnPage, receipts: readonly Receipt[]): Html {
         receipt =>
           html`<li>
             <a href="/balance/receipts/${receipt.id}">${balance.receiptKinds[receipt.kind]}</a>
-            ${money(receipt.amount_micros)}
+            ${money(receipt.amount_micros, page.language)}
             <span class="quiet small"
               >${time(receipt.created_at, page.language)}, ${balance.receiptStates[receipt.state]}</span
             >

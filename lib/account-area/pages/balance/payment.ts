@@ -37,7 +37,7 @@ function paymentPart(page: OwnPage, payment: Payment): Html {
   const texts = page.texts.payment
   if (payment.state === 'succeeded') {
     return html`<div role="status"><h2>${texts.succeeded}</h2></div>
-      <p>${texts.succeededText(money(payment.amount_micros))}</p>
+      <p>${texts.succeededText(money(payment.amount_micros, page.language))}</p>
       ${payment.method_title === null ? '' : html`<p class="quiet">${texts.method}: ${payment.method_title}</p>`}
       <p><a class="button" href="/balance">${texts.toBalance}</a></p>`
   }
@@ -78,7 +78,7 @@ export async function showPayment(context: PageContext, page: OwnPage): Promise<
     layout(
       page,
       { title: texts.payment.title, isNarrow: true, head: headOf(payment, isGoing) },
-      html`<h1>${texts.payment.title}: ${money(payment.amount_micros)}</h1>
+      html`<h1>${texts.payment.title}: ${money(payment.amount_micros, page.language)}</h1>
         <section
           class="card payment"
           aria-live="polite"

@@ -27,7 +27,7 @@ export async function showReceipt(context: PageContext, page: OwnPage): Promise<
       html`<h1>${balance.receiptKinds[found.kind]}</h1>
         <section class="card">
           <dl class="facts payment-facts">
-            ${line(receipt.amount, money(found.amount_micros))}
+            ${line(receipt.amount, money(found.amount_micros, language))}
             ${line(receipt.state, balance.receiptStates[found.state])}
             ${line(receipt.time, time(found.registered_at ?? found.created_at, language))}
             ${line(receipt.documentNumber, found.document_number)}

@@ -27,7 +27,9 @@ export function topUpForm(page: OwnPage, { topUp }: PaymentsConfig, state: FormS
     <p class="presets">
       ${topUp.presetsMicros.map(
         micros =>
-          html`<a class="button plain" href="/balance?rub=${roublesOf(micros)}#amount">${money(micros)}</a> `,
+          html`<a class="button plain" href="/balance?rub=${roublesOf(micros)}#amount"
+            >${money(micros, page.language)}</a
+          > `,
       )}
     </p>
     ${form(
@@ -36,7 +38,10 @@ export function topUpForm(page: OwnPage, { topUp }: PaymentsConfig, state: FormS
       html`${field(state, {
           name: 'amount',
           label: balance.amount,
-          hint: balance.amountHint(money(topUp.minMicros), money(topUp.maxMicros)),
+          hint: balance.amountHint(
+            money(topUp.minMicros, page.language),
+            money(topUp.maxMicros, page.language),
+          ),
           inputmode: 'decimal',
         })}
         ${choice(state, { name: 'method', label: balance.method, options: Object.fromEntries(names) })}

@@ -4,21 +4,24 @@ import { fieldSchemas, readForm, says, withError } from '../../http/read-form.ts
 import type { FieldErrorKey } from '../../http/read-form.ts'
 import { seeOther } from '../../http/redirect.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
+import type { Language } from '../../texts/texts.ts'
 import { showFailure } from '../failure.ts'
 import { balanceView } from './balance.ts'
 
-const schema = z.object({
-  amount: fieldSchemas.roubles,
-  method: z.enum(['bank_card', 'sbp'], says('invalid')),
-  email: fieldSchemas.email,
-})
+function topUpSchema(language: Language) {
+  return z.object({
+    amount: fieldSchemas.roubles(language),
+    method: z.enum(['bank_card', 'sbp'], says('invalid')),
+    email: fieldSchemas.email,
+  })
+}
 
 /** Makes a payment, and leads to where it is paid. */
 export async function submitTopUp(context: PageContext, page: OwnPage): Promise<Response> {
   const { site, account, caller, language } = page
   const { payments } = site
   if (payments === undefined) return showFailure(context, page, 'notFound')
-  const sent = await readForm(context, page, schema)
+  const sent = await readForm(context, page, topUpSchema(language))
   if (!sent.isValid) return context.html(await balanceView(page, sent.state), 422)
   const { amount, method, email } = sent.value
   const { topUp } = payments.settings()

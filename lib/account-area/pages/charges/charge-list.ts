@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import type { ChargeRecord } from '../../../ledger/charge-records.ts'
-import { smallMoney, time } from '../../format.ts'
+import { alignDecimals, smallMoney, time } from '../../format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 import { keyName } from '../keys/key-name.ts'
 import { usageSummary } from './usage-summary.ts'
@@ -26,7 +26,12 @@ function marks({ texts }: OwnPage, { usageSource, flags }: ChargeRecord): Html {
   ${flags.length > 0 ? html`<span class="badge">${charges.withFlags}</span>` : ''}`
 }
 
-function row(page: OwnPage, keys: readonly KeyRecord[], charge: ChargeRecord): Html {
+function row(
+  page: OwnPage,
+  keys: readonly KeyRecord[],
+  charge: ChargeRecord,
+  amount: string | undefined,
+): Html {
   const { language, texts } = page
   const { charges } = texts
   const part = charge.sequence > 0 ? `?from=${charge.sequence}` : ''
@@ -39,9 +44,9 @@ function row(page: OwnPage, keys: readonly KeyRecord[], charge: ChargeRecord): H
     <td role="cell" class="charge-key">
       <span class="in-card">${charges.key}: </span>${keyLabel(page, keys, charge.keyId)}
     </td>
-    <td role="cell" class="charge-usage">${usageSummary(texts, charge.usage)}</td>
+    <td role="cell" class="charge-usage">${usageSummary(page, charge.usage)}</td>
     <td role="cell" class="charge-outcome">${outcomeBadge(page, charge.outcome)} ${marks(page, charge)}</td>
-    <td role="cell" class="charge-amount number">${smallMoney(charge.amountMicros)}</td>
+    <td role="cell" class="charge-amount number">${amount}</td>
   </tr>`
 }
 
@@ -51,7 +56,8 @@ export function chargeList(
   keys: readonly KeyRecord[],
   charges: readonly ChargeRecord[],
 ): Html {
-  const { texts } = page
+  const { texts, language } = page
+  const amounts = alignDecimals(charges.map(({ amountMicros }) => smallMoney(amountMicros, language)))
   const columns = [
     texts.charges.time,
     texts.charges.model,
@@ -68,7 +74,7 @@ export function chargeList(
         </tr>
       </thead>
       <tbody role="rowgroup">
-        ${charges.map(charge => row(page, keys, charge))}
+        ${charges.map((charge, index) => row(page, keys, charge, amounts[index]))}
       </tbody>
     </table>
   </div>`

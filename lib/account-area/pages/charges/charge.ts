@@ -24,13 +24,13 @@ function fact(name: string, value: Html | string): Html {
   </div>`
 }
 
-function measured({ texts }: OwnPage, { usageSource, details }: ChargeRecord): Html {
+function measured({ texts, language }: OwnPage, { usageSource, details }: ChargeRecord): Html {
   const { charge } = texts
   const { estimatedByTiktoken, estimatedByBytes, reasoning } = details
   return html`${word(charge.sources, usageSource)}
-  ${estimatedByTiktoken === undefined ? '' : html`<span class="quiet small">${charge.estimatedByTiktoken(units(estimatedByTiktoken))}</span>`}
-  ${estimatedByBytes === undefined ? '' : html`<span class="quiet small">${charge.estimatedByBytes(units(estimatedByBytes))}</span>`}
-  ${reasoning === undefined ? '' : html`<span class="quiet small">${charge.details}: ${charge.reasoning(units(reasoning))}</span>`}`
+  ${estimatedByTiktoken === undefined ? '' : html`<span class="quiet small">${charge.estimatedByTiktoken(units(estimatedByTiktoken, language))}</span>`}
+  ${estimatedByBytes === undefined ? '' : html`<span class="quiet small">${charge.estimatedByBytes(units(estimatedByBytes, language))}</span>`}
+  ${reasoning === undefined ? '' : html`<span class="quiet small">${charge.details}: ${charge.reasoning(units(reasoning, language))}</span>`}`
 }
 
 function flags({ texts }: OwnPage, charge: ChargeRecord): Html {
@@ -43,12 +43,12 @@ function flags({ texts }: OwnPage, charge: ChargeRecord): Html {
   </div>`
 }
 
-function overrun({ texts }: OwnPage, { amountMicros, overrunMicros }: ChargeRecord): Html {
+function overrun({ texts, language }: OwnPage, { amountMicros, overrunMicros }: ChargeRecord): Html {
   if (overrunMicros === 0) return html``
-  const cost = smallMoney(amountMicros + overrunMicros)
+  const cost = smallMoney(amountMicros + overrunMicros, language)
   return html`<p>
-    <strong>${texts.charge.overrun}: ${smallMoney(overrunMicros)}</strong><br />
-    <span class="quiet">${texts.charge.overrunHint(cost, smallMoney(amountMicros))}</span>
+    <strong>${texts.charge.overrun}: ${smallMoney(overrunMicros, language)}</strong><br />
+    <span class="quiet">${texts.charge.overrunHint(cost, smallMoney(amountMicros, language))}</span>
   </p>`
 }
 
@@ -62,9 +62,9 @@ function part(
   return html`<section class="card" aria-labelledby="part-${one.sequence}">
     <div class="row between">
       <h2 id="part-${one.sequence}">
-        ${total.charges === 1 ? charge.formula : charge.part(count(one.sequence + 1))}
+        ${total.charges === 1 ? charge.formula : charge.part(count(one.sequence + 1, page.language))}
       </h2>
-      <strong>${smallMoney(one.amountMicros)}</strong>
+      <strong>${smallMoney(one.amountMicros, page.language)}</strong>
     </div>
     <dl class="facts">
       ${fact(charges.time, time(one.at, page.language))} ${fact(charges.model, html`<bdi>${one.model}</bdi>`)}
@@ -109,7 +109,7 @@ export async function showCharge(context: PageContext, page: OwnPage): Promise<R
           <dl class="figures">
             <div class="figure main">
               <dt>${charge.total}</dt>
-              <dd>${smallMoney(total.amountMicros)}</dd>
+              <dd>${smallMoney(total.amountMicros, page.language)}</dd>
             </div>
           </dl>
           <div class="row">
@@ -121,7 +121,7 @@ export async function showCharge(context: PageContext, page: OwnPage): Promise<R
             total.charges === 1
               ? ''
               : html`<p>
-                  ${charge.parts(count(total.charges))}<br />
+                  ${charge.parts(count(total.charges, page.language))}<br />
                   <span class="quiet small">${charge.partsHint}</span>
                 </p>`
           }

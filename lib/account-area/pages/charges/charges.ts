@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import type { ChargeSearch } from '../../../ledger/charge-records.ts'
-import { count, money } from '../../format.ts'
+import { count, spentMoney } from '../../format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { choice } from '../../view/form-controls.ts'
 import { field, formProblems } from '../../view/form.ts'
@@ -88,7 +88,7 @@ async function found(
   search: ChargeSearch,
   query: string,
 ): Promise<Html> {
-  const { texts, account, site } = page
+  const { texts, account, site, language } = page
   const { accountId } = account
   const { charges: words } = texts
   const total = await site.reports.chargesTotal(accountId, search)
@@ -100,8 +100,8 @@ async function found(
     <div class="row between">
       <dl class="sum">
         <dt>${words.sum}</dt>
-        <dd>${money(total.amountMicros)}</dd>
-        <dd class="quiet">${words.shown(count(total.charges))}</dd>
+        <dd>${spentMoney(total.amountMicros, language)}</dd>
+        <dd class="quiet">${words.shown(count(total.charges, language))}</dd>
       </dl>
       <a class="button plain" href="${withQuery('/charges.csv', query)}" download>${words.export}</a>
     </div>

@@ -1,7 +1,7 @@
 import { meters as allMeters } from '../../../money/usage.ts'
 import type { Meter, Meters } from '../../../money/usage.ts'
 import { units } from '../../format.ts'
-import type { Texts } from '../../texts/texts.ts'
+import type { OwnPage } from '../../page.ts'
 
 const tokensIn: ReadonlySet<Meter> = new Set([
   'input',
@@ -15,7 +15,11 @@ const tokensIn: ReadonlySet<Meter> = new Set([
 const tokensOut: ReadonlySet<Meter> = new Set(['output', 'audioOutput', 'imageOutput'])
 
 /** What was used, in short: tokens in and out, and whatever else there was. */
-export function usageSummary({ charges, meters }: Texts, usage: Meters): string {
+export function usageSummary(
+  { texts, language }: Pick<OwnPage, 'texts' | 'language'>,
+  usage: Meters,
+): string {
+  const { charges, meters } = texts
   let sumIn = 0
   let sumOut = 0
   const others: string[] = []
@@ -24,11 +28,11 @@ export function usageSummary({ charges, meters }: Texts, usage: Meters): string 
     if (count === undefined || count === 0) continue
     if (tokensIn.has(meter)) sumIn += count
     else if (tokensOut.has(meter)) sumOut += count
-    else others.push(`${meters[meter]}: ${units(count)}`)
+    else others.push(`${meters[meter]}: ${units(count, language)}`)
   }
   const parts = [
-    ...(sumIn === 0 ? [] : [`${charges.tokensIn}\u00a0${units(sumIn)}`]),
-    ...(sumOut === 0 ? [] : [`${charges.tokensOut}\u00a0${units(sumOut)}`]),
+    ...(sumIn === 0 ? [] : [`${charges.tokensIn}\u00a0${units(sumIn, language)}`]),
+    ...(sumOut === 0 ? [] : [`${charges.tokensOut}\u00a0${units(sumOut, language)}`]),
     ...others,
   ]
   return parts.length === 0 ? '—' : parts.join(' · ')

@@ -1,20 +1,20 @@
 import { html } from 'hono/html'
 import type { KeyUse } from '../../../ledger/reports.ts'
-import { money, time } from '../../format.ts'
+import { money, spentMoney, time } from '../../format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 
 function budgetFact({ texts, language }: OwnPage, { key, budget }: KeyUse): Html {
   const { keys } = texts
   if (budget === undefined) return html`${keys.noBudget}`
   const { spentMicros, heldMicros, budgetMicros, resetsAt } = budget
-  const spent = keys.spentOf(money(spentMicros), money(budgetMicros))
+  const spent = keys.spentOf(spentMoney(spentMicros, language), money(budgetMicros, language))
   return html`${spent} ${keys.periods[key.budgetPeriod ?? 'total']}
     <progress
       max="${budgetMicros}"
       value="${Math.min(spentMicros, budgetMicros)}"
       aria-label="${keys.budget}: ${spent}"
     ></progress>
-    ${heldMicros === 0 ? '' : html`<span class="quiet small">${keys.held(money(heldMicros))}</span>`}
+    ${heldMicros === 0 ? '' : html`<span class="quiet small">${keys.held(money(heldMicros, language))}</span>`}
     ${
       resetsAt === undefined
         ? ''

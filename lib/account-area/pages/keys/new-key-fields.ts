@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isAddressRange } from '../../../config/scalars.ts'
 import { isDay } from '../../format.ts'
 import { fieldSchemas, says } from '../../http/read-form.ts'
+import type { Language } from '../../texts/texts.ts'
 
 const msPerDay = 86_400_000
 const listMax = 100
@@ -16,7 +17,7 @@ function dayEnd(day: string): number {
 }
 
 /** The fields of a new key; `now` is what an expiry must be after. */
-export function newKeySchema(now: number) {
+export function newKeySchema(now: number, language: Language) {
   return z.object({
     name: fieldSchemas.name.min(1, says('required')).max(60, says('tooLong')),
     /** Which showing of the form was sent. */
@@ -27,7 +28,7 @@ export function newKeySchema(now: number) {
       .default('')
       .transform(list)
       .pipe(z.array(z.string().max(200, says('tooLong'))).max(listMax, says('listLong'))),
-    budget: fieldSchemas.roubles,
+    budget: fieldSchemas.roubles(language),
     period: z.enum(['total', 'day', 'week', 'month'], says('invalid')).default('total'),
     expires: z
       .string()

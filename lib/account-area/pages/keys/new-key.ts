@@ -49,7 +49,7 @@ function shownOnce(page: OwnPage, name: string, value: string): Html {
  */
 export async function submitNewKey(context: PageContext, page: OwnPage): Promise<Response> {
   const { site, account, texts } = page
-  const sent = await readForm(context, page, newKeySchema(site.clock.now()))
+  const sent = await readForm(context, page, newKeySchema(site.clock.now(), page.language))
   const refuse = (state: FormState): Response | Promise<Response> =>
     context.html(newKeyForm(page, state), 422)
   if (!sent.isValid) return refuse(sent.state)

@@ -23,9 +23,10 @@ function matches({ name, provider, aliases }: PricedModel, text: string): boolea
   return words.every(word => [name, provider, ...aliases].some(one => one.toLowerCase().includes(word)))
 }
 
-function row({ texts }: OwnPage, model: PricedModel): Html {
+function row(page: OwnPage, model: PricedModel): Html {
+  const { texts, language } = page
   const { models } = texts
-  const notes = priceNotes(texts, model)
+  const notes = priceNotes(page, model)
   return html`<tr role="row">
     <th scope="row" role="rowheader">
       <bdi class="model-name">${model.name}</bdi>
@@ -34,7 +35,7 @@ function row({ texts }: OwnPage, model: PricedModel): Html {
     ${mainMeters.map(meter => {
       const rub = model.price.rubPerMillion[meter]
       return html`<td role="cell" class="number ${rub === undefined ? 'absent' : ''}">
-        <span class="in-card">${models[meter]}</span> ${rub === undefined ? '—' : exactRoubles(rub)}
+        <span class="in-card">${models[meter]}</span> ${rub === undefined ? '—' : exactRoubles(rub, language)}
       </td>`
     })}
     <td role="cell" class="notes">
@@ -91,7 +92,7 @@ function providerChoice(page: OwnPage, found: readonly PricedModel[], { q, provi
       <a
         href="/models${query.size === 0 ? '' : `?${query.toString()}`}"
         ${name === provider ? html`aria-current="true"` : ''}
-        >${label} <span class="quiet">${count(models)}</span></a
+        >${label} <span class="quiet">${count(models, page.language)}</span></a
       >
     </li>`
   }
@@ -136,7 +137,7 @@ export async function showModels(context: PageContext, page: OwnPage): Promise<R
           <div class="row search-actions">
             <button>${models.find}</button>
             ${!isSearch ? '' : html`<a href="/models">${models.reset}</a>`}
-            <span class="quiet">${models.found(count(found.length))}</span>
+            <span class="quiet">${models.found(count(found.length, page.language))}</span>
           </div>
         </form>
         ${providerChoice(page, named, search)} ${found.length === 0 ? nothing(page, isSearch) : ''}

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { ChargeReport } from '../../../ledger/reports.ts'
 import { parseRoubles } from '../../../money/amount.ts'
-import { smallMoney, time } from '../../format.ts'
+import { alignDecimals, smallMoney, time } from '../../format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 
 /** The newest charges, each with a way to its details. */
@@ -11,7 +11,8 @@ export function lastRequests(
   keyNames: ReadonlyMap<string, string>,
 ): Html {
   const { overview } = page.texts
-  const row = ({ requestId, at, model, key, amount }: ChargeReport): Html => {
+  const amounts = alignDecimals(charges.map(({ amount }) => smallMoney(parseRoubles(amount), page.language)))
+  const row = ({ requestId, at, model, key }: ChargeReport, index: number): Html => {
     const when = time(Date.parse(at), page.language)
     return html`<tr>
       <td>
@@ -21,7 +22,7 @@ export function lastRequests(
       </td>
       <td>${model}</td>
       <td class="wide-only"><bdi>${keyNames.get(key) ?? ''}</bdi></td>
-      <td class="number">${smallMoney(parseRoubles(amount))}</td>
+      <td class="number">${amounts[index]}</td>
     </tr>`
   }
   return html`<section class="card">

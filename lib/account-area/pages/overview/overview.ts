@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { budgetDay } from '../../../ledger/key-spending.ts'
 import type { Balance } from '../../../ledger/ledger.ts'
 import type { ChargeReport } from '../../../ledger/reports.ts'
-import { count, money, spentMoney } from '../../format.ts'
+import { count, debtMoney, money, spentMoney } from '../../format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { notice } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
@@ -17,25 +17,25 @@ const chargesShown = 8
 const nothing = { balanceMicros: 0, debtMicros: 0, heldMicros: 0, availableMicros: 0 }
 type ShownBalance = Pick<Balance, keyof typeof nothing>
 
-function balanceCard({ texts }: OwnPage, shown: ShownBalance): Html {
+function balanceCard({ texts, language }: OwnPage, shown: ShownBalance): Html {
   const { balanceMicros, debtMicros, heldMicros, availableMicros } = shown
   const { overview } = texts
   return html`<section class="card">
     <dl class="figures">
       <div class="figure main">
         <dt>${overview.available}</dt>
-        <dd>${money(availableMicros)}</dd>
+        <dd>${money(availableMicros, language)}</dd>
       </div>
       <div class="figure">
         <dt>${overview.balance}</dt>
-        <dd>${money(balanceMicros)}</dd>
+        <dd>${money(balanceMicros, language)}</dd>
       </div>
       <div class="figure">
         <dt>${overview.held}</dt>
-        <dd>${money(heldMicros)}</dd>
+        <dd>${money(heldMicros, language)}</dd>
       </div>
     </dl>
-    ${debtMicros === 0 ? '' : html`<p class="notice"><strong>${overview.debt(money(debtMicros))}</strong></p>`}
+    ${debtMicros === 0 ? '' : html`<p class="notice"><strong>${overview.debt(debtMoney(debtMicros, language))}</strong></p>`}
     <p class="quiet small">${overview.heldHint}</p>
     <p><a class="button plain" href="/balance">${overview.topUp}</a></p>
   </section>`
@@ -46,8 +46,10 @@ function spendingCard(page: OwnPage, spending: Spending): Html {
   const figure = (label: string, days: number): Html =>
     html`<div class="figure">
       <dt>${label}</dt>
-      <dd>${spentMoney(sum(spending.microsByDay.slice(-days)))}</dd>
-      <dd class="note">${overview.requests(count(sum(spending.chargesByDay.slice(-days))))}</dd>
+      <dd>${spentMoney(sum(spending.microsByDay.slice(-days)), page.language)}</dd>
+      <dd class="note">
+        ${overview.requests(count(sum(spending.chargesByDay.slice(-days)), page.language))}
+      </dd>
     </div>`
   return html`<section class="card">
     <h2>${overview.spending}</h2>

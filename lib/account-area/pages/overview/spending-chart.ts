@@ -1,14 +1,17 @@
 import { html } from 'hono/html'
-import { day as dayText, smallMoney, spentMoney } from '../../format.ts'
+import { alignDecimals, day as dayText, smallMoney, spentMoney } from '../../format.ts'
 import type { Html, OwnPage } from '../../page.ts'
+import type { Language } from '../../texts/texts.ts'
 import type { Series, Spending } from './spending.ts'
 import { sum } from './spending.ts'
 
 /** Amounts beside the lines, without kopecks where there are none. */
-const scaleMoney = (micros: number): string => smallMoney(micros).replace(',00', '')
+const scaleMoney = (micros: number, language: Language): string =>
+  smallMoney(micros, language).replace(/[.,]00(?=\D*$)/, '')
 
 /** Most models are not used every day. */
-const spentOrDash = (micros: number): string => (micros === 0 ? '\u2013' : spentMoney(micros))
+const spentOrDash = (micros: number, language: Language): string =>
+  micros === 0 ? '\u2013' : spentMoney(micros, language)
 
 const percent = (value: number): string => `${Math.round(value * 1000) / 1000}%`
 
@@ -36,8 +39,8 @@ function bar(page: OwnPage, spending: Spending, index: number, topMicros: number
   })
   let bottom = 100
   const label = [
-    `${day}: ${spentMoney(spending.microsByDay[index] ?? 0)}`,
-    ...parts.map(({ series, micros }) => `${seriesName(page, series)}: ${spentMoney(micros)}`),
+    `${day}: ${spentMoney(spending.microsByDay[index] ?? 0, page.language)}`,
+    ...parts.map(({ series, micros }) => `${seriesName(page, series)}: ${spentMoney(micros, page.language)}`),
   ].join('\n')
   return html`<g>
     <title>${label}</title>
@@ -65,7 +68,7 @@ function legend(page: OwnPage, { series }: Spending): Html {
             <rect class="${seriesClass(one, index)}" width="100%" height="100%" rx="3" />
           </svg>
           <span>${seriesName(page, one)}</span>
-          <span class="quiet">${spentMoney(one.totalMicros)}</span>
+          <span class="quiet">${spentMoney(one.totalMicros, page.language)}</span>
         </li>`,
     )}
   </ul>`
@@ -75,6 +78,9 @@ function asTable(page: OwnPage, spending: Spending): Html {
   const { overview } = page.texts
   const rows = spending.days.map((day, index) => ({ day, index })).toReversed()
   const spent = rows.filter(({ index }) => (spending.chargesByDay[index] ?? 0) > 0)
+  const column = (microsByDay: readonly number[]): readonly string[] =>
+    alignDecimals(spent.map(({ index }) => spentOrDash(microsByDay[index] ?? 0, page.language)))
+  const columns = [...spending.series.map(series => series.microsByDay), spending.microsByDay].map(column)
   return html`<details class="disclosure">
     <summary>${overview.asTable}</summary>
     <div class="table" tabindex="0" role="region" aria-label="${overview.chart}">
@@ -90,13 +96,10 @@ function asTable(page: OwnPage, spending: Spending): Html {
         </thead>
         <tbody>
           ${spent.map(
-            ({ day, index }) =>
+            ({ day }, row) =>
               html`<tr>
                 <th scope="row">${dayText(day, page.language)}</th>
-                ${spending.series.map(
-                  ({ microsByDay }) => html`<td class="number">${spentOrDash(microsByDay[index] ?? 0)}</td>`,
-                )}
-                <td class="number">${spentMoney(spending.microsByDay[index] ?? 0)}</td>
+                ${columns.map(amounts => html`<td class="number">${amounts[row]}</td>`)}
               </tr>`,
           )}
         </tbody>
@@ -112,13 +115,13 @@ export function spendingChart(page: OwnPage, spending: Spending): Html {
   if (spending.series.length === 0) return html`<p class="quiet">${overview.noSpending(dayCount)}</p>`
   // Below ten, half of it would be no whole number.
   const topMicros = scaleTop(Math.max(10, ...spending.microsByDay))
-  const total = spentMoney(sum(spending.microsByDay))
+  const total = spentMoney(sum(spending.microsByDay), page.language)
   const marks = [0, Math.floor(dayCount / 2), dayCount - 1].map(index =>
     dayText(spending.days[index] ?? 0, page.language),
   )
   return html`<div class="chart">
       <div class="chart-amounts" aria-hidden="true">
-        ${[1, 0.5, 0].map(share => html`<span>${scaleMoney(share * topMicros)}</span>`)}
+        ${[1, 0.5, 0].map(share => html`<span>${scaleMoney(share * topMicros, page.language)}</span>`)}
       </div>
       <svg role="img" aria-labelledby="chart-title chart-hint">
         <title id="chart-title">${overview.chart}</title>

@@ -4,11 +4,9 @@ import { seeOther } from '../../http/redirect.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
 import { settingsView } from './settings.ts'
 
-const schema = z.object({ below: fieldSchemas.roubles })
-
 /** Keeps the bound of the low-balance alert; an empty field switches it off. */
 export async function submitAlert(context: PageContext, page: OwnPage): Promise<Response> {
-  const sent = await readForm(context, page, schema)
+  const sent = await readForm(context, page, z.object({ below: fieldSchemas.roubles(page.language) }))
   if (!sent.isValid) return context.html(await settingsView(page, { alert: sent.state }), 422)
   const { below } = sent.value
   await page.site.settings.setAlertBelow(page.account.accountId, below)

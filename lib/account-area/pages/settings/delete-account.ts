@@ -15,7 +15,7 @@ function moneyLeft(page: OwnPage, balanceMicros: number): Html {
   const { deletion } = page.texts
   return balanceMicros > 0
     ? html`<div class="notice bad">
-        <p><strong>${deletion.money(money(balanceMicros))}</strong></p>
+        <p><strong>${deletion.money(money(balanceMicros, page.language))}</strong></p>
         <p>${deletion.moneyText(page.account.accountId)}</p>
       </div>`
     : html``

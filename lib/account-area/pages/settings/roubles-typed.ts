@@ -1,10 +1,11 @@
+import type { Language } from '../../texts/texts.ts'
 import { formatRoubles } from '../../../money/amount.ts'
 
-/** An amount as it stands in a field: `1000,5`; nothing for none. */
-export function roublesTyped(micros: number | undefined): string {
+/** An amount as it stands in a field: `1000,5`, in English `1000.5`; nothing for none. */
+export function roublesTyped(micros: number | undefined, language: Language): string {
   return micros === undefined
     ? ''
     : formatRoubles(micros)
         .replace(/\.?0+$/, '')
-        .replace('.', ',')
+        .replace('.', language === 'ru' ? ',' : '.')
 }

@@ -101,7 +101,7 @@ export async function settingsView(page: OwnPage, forms: SettingsForms = {}): Pr
   const { user } = page.session
   const below = await page.site.settings.alertBelow(page.account.accountId)
   const profile = forms.profile ?? { typed: { name: user.name }, errors: {} }
-  const alert = forms.alert ?? { typed: { below: roublesTyped(below) }, errors: {} }
+  const alert = forms.alert ?? { typed: { below: roublesTyped(below, page.language) }, errors: {} }
   const email = forms.email ?? emptyForm
   return layout(
     page,

@@ -102,7 +102,7 @@ export const charge: typeof russian.charge = {
   sumOf: count => `Sum of requests of a batch: ${count}`,
   exact: 'Exact cost',
   lineTotal: 'Total',
-  rounded: 'Rounded once to 0,000001 ₽',
+  rounded: 'Rounded once to 0.000001 ₽',
   lineOf: model => `Line of the model ${model}`,
   noLines: 'No usage: nothing was charged.',
   priceUnknown: 'The price of this line was not found in the store, so only the amount is shown.',

@@ -49,7 +49,7 @@ export const fieldErrors: typeof russian.fieldErrors = {
   passwordLong: 'The password is longer than 128 characters.',
   passwordWrong: 'The password is wrong.',
   codeWrong: 'The code is wrong or too old. Enter a new one.',
-  amountInvalid: 'Enter an amount in roubles above zero. An example: 500 or 1 000,50',
+  amountInvalid: 'Enter an amount in roubles above zero. An example: 500 or 1,000.50',
   amountSmall: 'The amount is less than the smallest top-up.',
   amountLarge: 'The amount is more than this way to pay accepts.',
   amountKopecks: 'Enter an amount with at most two decimals.',
