@@ -29,6 +29,8 @@ interface GatewayProcessOptions {
   readonly prefix?: (command: readonly string[]) => readonly string[]
   /** For Node itself, such as `--trace-gc`. */
   readonly nodeOptions?: readonly string[]
+  /** Variables of its environment beside the PATH. */
+  readonly environment?: Readonly<Record<string, string>>
   /** Keys that the store has beside the one. */
   readonly moreKeys?: number
 }
@@ -50,7 +52,7 @@ export async function startGatewayProcess(options: GatewayProcessOptions): Promi
   const [output, log] = [openSync(outputFile, 'w'), openSync(logFile, 'w')]
   const beganMs = performance.now()
   const child = spawn(executable, argv, {
-    env: { PATH: process.env['PATH'] ?? '' },
+    env: { PATH: process.env['PATH'] ?? '', ...options.environment },
     stdio: ['ignore', output, log],
   })
   closeSync(output)

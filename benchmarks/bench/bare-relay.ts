@@ -1,9 +1,13 @@
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { Pool, type Dispatcher } from 'undici'
 
-// The least that Node needs to pass requests on: node:http in front, undici's dispatch behind, nothing between.
+// The least that Node needs to pass requests on: node:http in front, undici's dispatch behind, nothing between. Its
+// arguments are the upstream's origin and, to speak TLS in front, the files of a certificate and its key.
 
-const upstream = new Pool(process.argv[2] ?? '', {
+const [, , origin = '', certificate, key] = process.argv
+const upstream = new Pool(origin, {
   allowH2: false,
   pipelining: 1,
   connections: 1024,
@@ -65,7 +69,11 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
   })
 }
 
-const server = createServer({ keepAliveTimeout: 75_000 }, onRequest)
+const options = { keepAliveTimeout: 75_000 }
+const server =
+  certificate === undefined || key === undefined
+    ? createServer(options, onRequest)
+    : createTlsServer({ ...options, cert: readFileSync(certificate), key: readFileSync(key) }, onRequest)
 server.listen(0, '127.0.0.1', 4096, () => {
   process.send?.({ port: (server.address() as { port: number }).port })
 })

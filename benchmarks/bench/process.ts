@@ -65,12 +65,13 @@ export async function startNode(
   program: string,
   argv: readonly string[],
   core: number | undefined,
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<Measured & { readonly port: number }> {
   const [command = '', ...rest] = pinned(core, [process.execPath, program, ...argv])
   const child = spawn(command, rest, {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     serialization: 'advanced',
-    env: { PATH: process.env['PATH'] ?? '' },
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
   })
   const [message] = (await once(child, 'message')) as [{ port: number }]
   return { ...measure(child), port: message.port }
