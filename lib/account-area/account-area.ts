@@ -91,12 +91,13 @@ async function openSite(
   const secret =
     settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
   const letters = signInLetters({ mailer, publicUrl, name })
-  const settingsLetters = new SettingsLetters({ mailer, publicUrl, name })
+  const settingsLetters = new SettingsLetters({ mailer, publicUrl, name, contact: settings.support })
   const attempts = signInAttempts(clock)
   // Who has shown that the mailbox is theirs need not wait out what others did.
-  const onPasswordReset = (email: string): void => {
+  const onPasswordReset = async (email: string, isFirst: boolean): Promise<void> => {
     attempts.byEmail.forget(email)
     attempts.byEmailAnywhere.forget(email)
+    if (isFirst) await startingCredits.welcome(users, email)
   }
   const auth = createAuth({ users, publicUrl, secret, name, letters, onPasswordReset, log })
   return {
@@ -104,6 +105,7 @@ async function openSite(
       return current.config
     },
     name,
+    support: settings.support,
     publicUrl,
     secret,
     identity: new Identity({
@@ -151,7 +153,7 @@ async function forget({ store, clock, log }: AccountAreaOptions): Promise<void> 
 /** Opens the account area on a port of its own. */
 export async function openAccountArea(options: AccountAreaOptions): Promise<AccountArea> {
   const { config, settings, log } = options
-  const mailer = openMailer(settings.mail, log)
+  const mailer = openMailer(settings, log)
   const running: { listener?: ReturnType<typeof getRequestListener> } = {}
   const current = { config }
   const listener = new Listener(readCertificate(config), (request, response) => {

@@ -33,6 +33,8 @@ export interface Site {
   readonly config: Config
   /** The name that pages show. */
   readonly name: string
+  /** Where customers write; undefined where the operator has named no address. */
+  readonly support: string | undefined
   /** Where customers find it. */
   readonly publicUrl: URL
   /** Signs the tokens of forms. */

@@ -1,9 +1,16 @@
 import type { BlockList } from 'node:net'
 import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import { StoreError } from '../stores/store-error.ts'
-import { open, own, ownFormsOnly, ownUnasked, pageMiddleware, sessionMiddleware } from './http/open-page.ts'
+import {
+  formMiddleware,
+  open,
+  own,
+  ownFormsOnly,
+  ownUnasked,
+  pageMiddleware,
+  sessionMiddleware,
+} from './http/open-page.ts'
 import { notificationsPath } from '../payments/open-payments.ts'
 import { paymentNotifications } from './http/payment-notifications.ts'
 import { securityHeaders } from './http/security-headers.ts'
@@ -39,7 +46,12 @@ import { showSecondStep, submitSecondStep } from './pages/second-step.ts'
 import { submitPassword } from './pages/security/password.ts'
 import { showSecurity } from './pages/security/security.ts'
 import { submitEndOtherSessions, submitEndSession } from './pages/security/sessions.ts'
-import { submitRemoveTwoFactor, submitTwoFactor, submitTwoFactorCode } from './pages/security/two-factor.ts'
+import {
+  submitBackupCodes,
+  submitRemoveTwoFactor,
+  submitTwoFactor,
+  submitTwoFactorCode,
+} from './pages/security/two-factor.ts'
 import { submitAlert } from './pages/settings/alert.ts'
 import { showDeleteAccount, submitDeleteAccount } from './pages/settings/delete-account.ts'
 import { showConfirmEmail, submitConfirmEmail, submitEmail } from './pages/settings/email.ts'
@@ -47,9 +59,6 @@ import { submitProfile } from './pages/settings/profile.ts'
 import { showSettings } from './pages/settings/settings.ts'
 import { showSignIn, submitSignIn, submitSignOut } from './pages/sign-in.ts'
 import { showSignUp, submitSignUp } from './pages/sign-up.ts'
-
-/** No form of ours is longer. */
-const formBytesMax = 64 * 1024
 
 /** The map of the account area: every page and form there is. */
 export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
@@ -66,12 +75,7 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   // Not a form of ours: neither session nor token nor page.
   router.post(notificationsPath, paymentNotifications(site, trusted))
   router.use(pageMiddleware(site, trusted))
-  router.use(
-    bodyLimit({
-      maxSize: formBytesMax,
-      onError: context => showFailure(context, context.get('page'), 'tooLarge'),
-    }),
-  )
+  router.use(formMiddleware)
   router.use(sessionMiddleware)
   router.use(ownFormsOnly)
 
@@ -114,6 +118,7 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.post('/security/two-factor', own(submitTwoFactor))
   router.post('/security/two-factor/confirm', own(submitTwoFactorCode))
   router.post('/security/two-factor/remove', own(submitRemoveTwoFactor))
+  router.post('/security/two-factor/backup-codes', own(submitBackupCodes))
 
   router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
   router.onError(failPage(site))

@@ -27,6 +27,10 @@ export const accountAreaSchema = z
       .strictObject({ url: mailUrl, from: z.string().min(3) })
       .optional()
       .meta({ description: 'Without it letters are written to the log, which is for trying things out only.' }),
+    support: z
+      .email('must be an address such as support@example.org')
+      .optional()
+      .meta({ description: 'Where customers write: shown on pages and in emails, and where replies go.' }),
     secret: z
       .string()
       .min(32, 'must be 32 characters or more')

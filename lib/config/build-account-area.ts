@@ -11,7 +11,7 @@ export function buildAccountArea(
   file: string,
   problems: Problems,
 ): AccountAreaConfig {
-  const { listen, publicUrl, name, mail, secret, documents } = settings
+  const { listen, publicUrl, name, mail, secret, support, documents } = settings
   if (publicUrl?.protocol === 'http:' && !isLoopback(publicUrl)) {
     problems.add(['accountArea', 'publicUrl'], 'must be https: over plain http anybody on the way reads the cookies')
   }
@@ -42,6 +42,7 @@ export function buildAccountArea(
     name,
     ...(mail !== undefined && { mail }),
     ...(secret !== undefined && { secret }),
+    ...(support !== undefined && { support }),
     documents: resolved,
   }
 }

@@ -143,6 +143,8 @@ export interface AccountAreaConfig {
   /** Absent: letters go to the log. */
   readonly mail?: { readonly url: URL; readonly from: string }
   readonly secret?: string
+  /** Where customers write. */
+  readonly support?: string
   readonly documents: { readonly offer?: LegalDocument; readonly personalData?: LegalDocument }
 }
 

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import { AccountError } from '../accounts/accounts.ts'
 import type { Accounts } from '../accounts/accounts.ts'
+import { readBody } from '../http/read-body.ts'
 import type { Log } from '../log.ts'
 import { nodeHttp } from '../node-http.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
@@ -186,14 +187,9 @@ function taken<T>(parsed: z.ZodSafeParseResult<T>): T {
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > bodyBytesMax) throw new SyntaxError(`the request is longer than ${bodyBytesMax} bytes`)
-    chunks.push(chunk)
-  }
-  const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  const body = await readBody(request, bodyBytesMax)
+  if (body === undefined) throw new SyntaxError(`the request is longer than ${bodyBytesMax} bytes`)
+  const value: unknown = JSON.parse(body.toString('utf8'))
   return value
 }
 

@@ -85,6 +85,21 @@ await t.test('a user whom an operator made gets in by a new password, and is ask
   t.equal((await browser.get('/consents')).location, '/')
 })
 
+await t.test('a link that was used, or never sent, says so before anybody types', async t => {
+  const { email, browser } = await area.signUp()
+  await browser.post('/forgot-password', { email })
+  const path = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
+  t.match((await browser.get(path)).text, 'id="newPassword"')
+  await browser.post('/reset-password', { token: tokenOf(path), newPassword }, { from: path })
+
+  for (const dead of [path, '/reset-password', '/reset-password?token=x', '/reset-password?token=%00%27']) {
+    const { status, text } = await browser.get(dead)
+    t.equal(status, 410, dead)
+    t.match(text, 'href="/forgot-password"')
+    t.notMatch(text, 'newPassword')
+  }
+})
+
 await t.test('changing the password takes the old one, and ends the other sessions', async t => {
   const { email, browser } = await area.signUp()
   const other = area.browser()

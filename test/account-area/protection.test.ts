@@ -33,6 +33,7 @@ const forms: readonly (readonly [path: string, fields: Record<string, string>])[
   ['/security/two-factor', { password: goodPassword }],
   ['/security/two-factor/confirm', { code: '123456' }],
   ['/security/two-factor/remove', { password: goodPassword }],
+  ['/security/two-factor/backup-codes', { password: goodPassword }],
 ]
 
 await t.test('every form there is is tried here', async t => {
@@ -146,6 +147,20 @@ await t.test('a form that is too long is refused before it is read', async t => 
   t.match(text, 'Слишком много данных')
 })
 
+await t.test('a form that comes in chunks is read as any other, and as bounded', async t => {
+  const chunked = { origin, 'transfer-encoding': 'chunked' }
+  const csrf = await browser.token('/settings')
+  const alert = async (below: string, headers: Record<string, string>) =>
+    browser.postRaw('/settings/alert', { csrf, below }, headers)
+
+  t.equal((await alert('123,5', chunked)).location, '/settings?notice=alert-on')
+  t.match((await browser.get('/settings')).text, 'value="123,5"')
+  t.equal((await alert('x'.repeat(60_000), chunked)).status, 422)
+  t.equal((await alert('x'.repeat(100_000), chunked)).status, 413)
+  t.equal((await alert('100', { ...chunked, origin: 'https://example.org' })).status, 403)
+  t.equal((await alert('', { origin })).location, '/settings?notice=alert-off')
+})
+
 await t.test('what cannot be read as a form is refused, and is no failure of ours', async t => {
   const csrf = await browser.token('/security')
   const lines = area.test.logLines.length
@@ -172,6 +187,43 @@ await t.test('the API is not here, nor are the pages there', async t => {
     t.match(answer.headers.get('content-type'), 'application/json')
   }
   t.match(await (await fetch(`${area.test.url}/`)).text(), /error/)
+})
+
+/** Fields that are hidden, or may be left out. */
+const more: Readonly<Record<string, readonly string[]>> = {
+  '/sign-in': ['next'],
+  '/sign-in/code': ['next'],
+  '/keys/new': ['form', 'period', 'models', 'patterns', 'expires', 'addresses', 'budget'],
+  '/security/two-factor/confirm': ['setup'],
+}
+
+await t.test('whatever is wrong with a form, what says so leads to a field that is marked', async t => {
+  const { browser: own } = await area.signUp()
+  const page = (path: string): string =>
+    (/^\/(settings|security|balance)\b/.exec(path)?.[0] ?? path).replace('/x/', '/:id/')
+  let banners = 0
+  // What ends the account comes last.
+  const last = '/settings/delete'
+  const ordered = forms.toSorted(([one], [other]) => Number(one === last) - Number(other === last))
+  for (const [path, fields] of ordered) {
+    if (path === '/sign-out' || path === '/keys/x/revoke' || path === '/appearance') continue
+    const names = [...Object.keys(fields), ...(more[path] ?? [])]
+    for (const name of names) {
+      // A wrong password is answered later each time.
+      const wrong = /password/i.test(name) ? [] : ['<b>']
+      for (const value of ['', 'x'.repeat(3000), ...wrong]) {
+        const from = page(path).startsWith('/keys') ? '/keys/new' : page(path)
+        const { text, status } = await own.post(path, { ...fields, [name]: value }, { from })
+        t.not(status, 500, `${path} ${name}`)
+        const target = /<a href="#([^"]+)">\s*Проверьте отмеченные поля/.exec(text)?.[1]
+        if (target === undefined) continue
+        banners += 1
+        t.match(text, new RegExp(`id="${target}"`), `${path} ${name} leads somewhere`)
+        t.match(text, new RegExp(`id="${target}-error"`), `${path} ${name} is marked`)
+      }
+    }
+  }
+  t.ok(banners > 20, `${banners} banners`)
 })
 
 await t.test('language and theme are chosen without script, and kept', async t => {

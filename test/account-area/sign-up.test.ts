@@ -79,7 +79,7 @@ await t.test('consents are kept with version, language, time and address', async
   ])
   for (const { at } of consents) t.ok(Number(at) >= before && Number(at) <= Date.now())
   const { text, subject } = await area.mail.letterTo('agrees@example.org', /confirm/)
-  t.match(subject, 'Confirm your e-mail: Gateway', 'the letter is in the language of the page')
+  t.match(subject, 'Confirm your email: Gateway', 'the letter is in the language of the page')
   t.match(text, area.url)
 })
 

@@ -63,6 +63,60 @@ await t.test('it is on only when a first code was right', async t => {
   t.equal((await area.browser().post('/sign-in', { email, password: goodPassword })).location, '/')
 })
 
+await t.test('a wrong first code leaves the QR code and the backup codes to read', async t => {
+  const { email, browser } = await area.signUp()
+  const shown = (text: string) => ({
+    secret: /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? '',
+    codes: /id="backup-codes">([^<]+)</.exec(text)?.[1],
+    qr: text.includes('<svg') ? new URL(readQrCode(text)).searchParams.get('secret') : undefined,
+    setup: (/name="setup" value="([^"]+)"/.exec(text)?.[1] ?? '')
+      .replaceAll('&quot;', '"')
+      .replaceAll('&amp;', '&'),
+  })
+  const first = shown((await browser.post('/security/two-factor', { password: goodPassword }, { from })).text)
+  const confirm = (code: string, setup = first.setup) =>
+    browser.post('/security/two-factor/confirm', { code, setup }, { from })
+
+  for (const code of ['000000', '', 'x'.repeat(100)]) {
+    const again = await confirm(code)
+    t.equal(again.status, 422)
+    t.match(again.text, /id="code"[^>]*aria-invalid="true"/)
+    t.strictSame(shown(again.text), first)
+  }
+  for (const setup of ['', '{', '{"uri":"javascript:alert(1)"}', 'x'.repeat(5000)])
+    t.notMatch((await confirm('000000', setup)).text, 'factor-secret')
+
+  t.equal((await confirm(oneTimeCode(first.secret))).location, '/security?notice=two-factor-on')
+  const code = first.codes?.trim().split('\n')[3] ?? ''
+  t.equal((await (await passwordStep(email)).post('/sign-in/code', { code })).location, '/')
+})
+
+await t.test('backup codes are made anew by the password, and the old ones are good no more', async t => {
+  const { email, browser } = await area.signUp()
+  const path = '/security/two-factor/backup-codes'
+  t.notMatch((await browser.get(from)).text, path, 'not before it is on')
+  t.equal(
+    (await browser.post(path, { password: goodPassword }, { from })).location,
+    '/security?notice=two-factor-off',
+  )
+  const { backupCodes } = await setUp(browser)
+  const refused = await browser.post(path, { password: 'wrong password' }, { from })
+  t.equal(refused.status, 422)
+  t.match(refused.text, /id="backup-password"[^>]*aria-invalid="true"/)
+
+  const { status, text } = await browser.post(path, { password: goodPassword }, { from })
+
+  t.equal(status, 200)
+  const made = (/id="backup-codes">([^<]+)</.exec(text)?.[1] ?? '').trim().split('\n')
+  t.equal(made.length, backupCodes.length)
+  const old = await (await passwordStep(email)).post('/sign-in/code', { code: backupCodes[0] ?? '' })
+  t.equal(old.status, 422)
+  t.equal((await (await passwordStep(email)).post('/sign-in/code', { code: made[0] ?? '' })).location, '/')
+  t.match(await area.mail.letterTo(email, /новые резервные коды.*Если это были не вы/s), {
+    subject: /резервные/,
+  })
+})
+
 await t.test('switched on, it ends the sessions that a password alone has opened', async t => {
   const { email, browser } = await area.signUp()
   const other = area.browser()

@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net'
 import { getCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
 import { clientAddress } from '../../http/client-address.ts'
+import { readBody } from '../../http/read-body.ts'
 import { newId } from '../../new-id.ts'
 import type { PageContext, PageEnv, ShowOwnPage, ShowPage, Site, Theme } from '../page.ts'
 import { chooseLanguage, textsOf } from '../texts/texts.ts'
@@ -62,13 +63,31 @@ export function pageMiddleware(site: Site, trusted: BlockList) {
   })
 }
 
+/** No form of ours is longer. */
+const formBytesMax = 64 * 1024
+
 /**
- * The session of a request, found when the whole request is here: a form that arrives slowly must not outlive the
- * session that it began with.
+ * Reads a form whole before anything is decided about it: one that arrives slowly must not outlive the session that
+ * it began with. Forms may come in chunks, without a length.
  */
+export const formMiddleware = createMiddleware<PageEnv>(async (context, next) => {
+  if (!isForm(context)) return next()
+  const { req, env } = context
+  const isTooLong = Number(req.header('content-length') ?? 0) > formBytesMax
+  const body = isTooLong ? undefined : await readBody(env.incoming, formBytesMax)
+  if (body === undefined) {
+    // What is left of it is not read, so nothing else can follow on the connection.
+    context.header('connection', 'close')
+    return showFailure(context, context.get('page'), 'tooLarge')
+  }
+  const { method, headers } = req.raw
+  req.raw = new Request(req.url, { method, headers, body: new Uint8Array(body) })
+  return next()
+})
+
+/** The session of a request. */
 export const sessionMiddleware = createMiddleware<PageEnv>(async (context, next) => {
   const { req } = context
-  if (isForm(context)) await req.arrayBuffer()
   const page = context.get('page')
   const { site } = page
   const session = await site.sessions.find(page.caller)

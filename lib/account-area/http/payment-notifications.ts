@@ -1,22 +1,10 @@
-import type { IncomingMessage } from 'node:http'
 import type { BlockList } from 'node:net'
 import { addressList, clientAddress, isListed } from '../../http/client-address.ts'
+import { readBody } from '../../http/read-body.ts'
 import { ProviderError } from '../../payments/payment-provider.ts'
 import type { PageContext, Site } from '../page.ts'
 
 const bodyBytesMax = 256 * 1024
-
-/** The text of a body; undefined when it is too long. */
-async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > bodyBytesMax) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
 
 /** Undefined when the text is no JSON, which then is a notification of nothing. */
 function parsedJson(text: string): unknown {
@@ -48,11 +36,11 @@ export function paymentNotifications(site: Site, trusted: BlockList) {
       log.warn({ address }, 'a payment notification came from an address that is not the provider')
       return context.text('', 403)
     }
-    const text = await readBody(incoming)
+    const body = await readBody(incoming, bodyBytesMax)
     // What is left of it is not read, so nothing else can follow on the connection.
-    if (text === undefined) return context.text('', 413, { connection: 'close' })
+    if (body === undefined) return context.text('', 413, { connection: 'close' })
     try {
-      const ending = await payments.notified(parsedJson(text))
+      const ending = await payments.notified(parsedJson(body.toString('utf8')))
       if (ending === 'unknown')
         log.info({ address }, 'a payment notification is about nothing that is known here')
       return context.text('')

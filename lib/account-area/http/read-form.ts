@@ -62,6 +62,11 @@ export const fieldSchemas = {
     .pipe(z.string().min(1, says('required')).max(40, says('codeWrong'))),
 }
 
+/** A field that nobody types into: what cannot have come from our form is as if it were empty. */
+export function hiddenField(lengthMax: number) {
+  return z.string().max(lengthMax).catch('')
+}
+
 /** A form that was sent: its values, or what to show again. */
 export type SentForm<T> =
   | { readonly isValid: true; readonly value: T; readonly state: FormState }

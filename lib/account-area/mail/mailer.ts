@@ -39,8 +39,13 @@ function logMailer(log: Log): Mailer {
 }
 
 /** Sends letters by SMTP, or writes them to the log where no server is configured. */
-export function openMailer(mail: AccountAreaConfig['mail'], log: Log, retryMs = retryMsDefault): Mailer {
+export function openMailer(
+  { mail, support }: Pick<AccountAreaConfig, 'mail' | 'support'>,
+  log: Log,
+  retryMs = retryMsDefault,
+): Mailer {
   if (mail === undefined) return logMailer(log)
+  const ways = { from: mail.from, ...(support !== undefined && { replyTo: support }) }
   const transport = createTransport({ url: mail.url.href, ...timeouts })
   const closing = new AbortController()
   const sending = new Set<Promise<boolean>>()
@@ -48,7 +53,7 @@ export function openMailer(mail: AccountAreaConfig['mail'], log: Log, retryMs = 
   const attempt = async (letter: Letter): Promise<boolean> => {
     for (let count = 1; ; count += 1) {
       try {
-        await transport.sendMail({ from: mail.from, ...letter })
+        await transport.sendMail({ ...ways, ...letter })
         return true
       } catch (error) {
         if (count === attemptsMax || closing.signal.aborted) {

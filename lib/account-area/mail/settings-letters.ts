@@ -9,6 +9,8 @@ interface LettersOptions {
   readonly mailer: Mailer
   readonly publicUrl: URL
   readonly name: string
+  /** Where customers write to; undefined where nobody reads what they write. */
+  readonly contact: string | undefined
 }
 
 function languageOf({ language }: Recipient): Language {
@@ -44,9 +46,9 @@ export class SettingsLetters {
 
   /** To the address that was the user's until now. */
   emailChanged(to: Recipient, email: string): void {
-    const { mailer, name } = this.#options
+    const { mailer, name, contact } = this.#options
     const { subject, text } = lettersFor(to).emailChanged
-    mailer.send({ to: to.email, subject: subject(name), text: text(name, email) })
+    mailer.send({ to: to.email, subject: subject(name), text: text(name, email, contact) })
   }
 
   /** The password was changed by somebody who knew it. */
@@ -59,12 +61,17 @@ export class SettingsLetters {
     this.#warn(to, isOn ? 'twoFactorOn' : 'twoFactorOff')
   }
 
+  /** The backup codes of before are good no more. */
+  backupCodesMade(to: Recipient): void {
+    this.#warn(to, 'backupCodes')
+  }
+
   /** The last letter of all. `restMicros` is what was left, 0 for nothing. */
   deleted(to: Recipient, accountId: string, restMicros: number): void {
-    const { mailer, name } = this.#options
+    const { mailer, name, contact } = this.#options
     const { subject, text } = lettersFor(to).deleted
     const rest = restMicros > 0 ? money(restMicros, languageOf(to)) : undefined
-    mailer.send({ to: to.email, subject: subject(name), text: text(name, accountId, rest) })
+    mailer.send({ to: to.email, subject: subject(name), text: text(name, accountId, rest, contact) })
   }
 
   /** One letter for each owner of an account whose balance is low, for whoever sends them. */
@@ -82,10 +89,11 @@ export class SettingsLetters {
     })
   }
 
-  #warn(to: Recipient, kind: 'passwordChanged' | 'twoFactorOn' | 'twoFactorOff'): void {
-    const { mailer, name } = this.#options
+  #warn(to: Recipient, kind: 'passwordChanged' | 'twoFactorOn' | 'twoFactorOff' | 'backupCodes'): void {
+    const { mailer, name, contact } = this.#options
     const { subject, text } = lettersFor(to)[kind]
-    mailer.send({ to: to.email, subject: subject(name), text: text(name, this.#link('/forgot-password')) })
+    const link = this.#link('/forgot-password')
+    mailer.send({ to: to.email, subject: subject(name), text: text(name, link, contact) })
   }
 
   #link(path: string): string {

@@ -1,13 +1,13 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { fieldSchemas, readForm, withError } from '../http/read-form.ts'
+import { fieldSchemas, hiddenField, readForm, withError } from '../http/read-form.ts'
 import { seeOther } from '../http/redirect.ts'
 import type { Html, Page, PageContext } from '../page.ts'
 import { emptyForm, field, form, formProblems } from '../view/form.ts'
 import type { FormState } from '../view/form.ts'
 import { layout } from '../view/layout.ts'
 
-const schema = z.object({ token: z.string().max(2000), password: fieldSchemas.password })
+const schema = z.object({ token: hiddenField(2000), password: fieldSchemas.password })
 
 function view(page: Page, token: string, state: FormState): Html {
   const { confirm, fields, signIn } = page.texts

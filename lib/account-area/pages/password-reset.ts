@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { fieldSchemas, readForm } from '../http/read-form.ts'
+import { fieldSchemas, hiddenField, readForm } from '../http/read-form.ts'
 import { seeOther } from '../http/redirect.ts'
 import type { Html, Page, PageContext } from '../page.ts'
 import { emptyForm, field, form, formProblems } from '../view/form.ts'
@@ -8,7 +8,7 @@ import type { FormState } from '../view/form.ts'
 import { layout } from '../view/layout.ts'
 
 const forgotSchema = z.object({ email: fieldSchemas.email })
-const resetSchema = z.object({ token: z.string().max(200), newPassword: fieldSchemas.newPassword })
+const resetSchema = z.object({ token: hiddenField(200), newPassword: fieldSchemas.newPassword })
 
 function forgotView(page: Page, state: FormState): Html {
   const { fields, forgotPassword } = page.texts
@@ -92,9 +92,11 @@ function deadLink(page: Page): Html {
   )
 }
 
-/** Where the letter's link leads: the form for a new password. */
-export function showResetPassword(context: PageContext, page: Page): Response | Promise<Response> {
-  return context.html(resetView(page, context.req.query('token') ?? '', emptyForm))
+/** Where the email's link leads: the form for a new password, unless the link is of no use any more. */
+export async function showResetPassword(context: PageContext, page: Page): Promise<Response> {
+  const token = context.req.query('token') ?? ''
+  const isGood = await page.site.identity.isResetLink(token)
+  return isGood ? context.html(resetView(page, token, emptyForm)) : context.html(deadLink(page), 410)
 }
 
 /** Sets the new password; all sessions end, and one signs in with it. */

@@ -1,13 +1,13 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { fieldSchemas, readForm, withError } from '../http/read-form.ts'
+import { fieldSchemas, hiddenField, readForm, withError } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
 import type { Html, Page, PageContext } from '../page.ts'
 import { emptyForm, field, form, formProblems } from '../view/form.ts'
 import type { FormState } from '../view/form.ts'
 import { layout } from '../view/layout.ts'
 
-const schema = z.object({ code: fieldSchemas.code, next: z.string().max(2000).optional() })
+const schema = z.object({ code: fieldSchemas.code, next: hiddenField(2000) })
 
 function view(page: Page, next: string, state: FormState): Html {
   const { fields, secondStep } = page.texts

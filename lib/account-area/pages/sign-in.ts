@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { fieldSchemas, readForm } from '../http/read-form.ts'
+import { fieldSchemas, hiddenField, readForm } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
 import type { Html, Page, PageContext } from '../page.ts'
 import { emptyForm, field, form, formProblems, notice } from '../view/form.ts'
@@ -10,7 +10,7 @@ import { layout } from '../view/layout.ts'
 const schema = z.object({
   email: fieldSchemas.email,
   password: fieldSchemas.password,
-  next: z.string().max(2000).optional(),
+  next: hiddenField(2000),
 })
 
 function view(page: Page, next: string, state: FormState, isRefused = false): Html {

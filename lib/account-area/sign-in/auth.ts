@@ -29,8 +29,8 @@ interface AuthOptions {
   /** Shown by authenticator apps. */
   readonly name: string
   readonly letters: SignInLetters
-  /** Told of a user who has set a new password by a letter. */
-  readonly onPasswordReset: (email: string) => void
+  /** Called for a user who has set a new password by an email; `isFirst` when that has confirmed the address. */
+  readonly onPasswordReset: (email: string, isFirst: boolean) => Promise<void>
   readonly log: Pick<Log, 'debug' | 'error'>
 }
 
@@ -87,7 +87,7 @@ export function createAuth(options: AuthOptions) {
           set: { email_verified: 1 },
         })
         await endLinks(users, user.id)
-        onPasswordReset(user.email)
+        await onPasswordReset(user.email, !user.emailVerified)
         letters.passwordChanged(recipient(user))
       },
     },

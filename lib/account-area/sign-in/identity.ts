@@ -1,4 +1,5 @@
 import { APIError } from 'better-auth/api'
+import { systemClock } from '../../clock.ts'
 import type { Consent, UserRows } from '../../accounts/user-rows.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { Attempts } from './attempts.ts'
@@ -39,6 +40,9 @@ interface IdentityOptions {
     readonly lettersFrom: Attempts
   }
 }
+
+/** What no email had in it may be what a store cannot even be asked for. */
+const resetToken = /^[0-9a-z]+$/i
 
 /** The code of an error that better-auth answers with; anything else is thrown on. */
 export function refusalCode(error: unknown): string {
@@ -136,10 +140,17 @@ export class Identity {
     await this.#auth.api.requestPasswordReset({ body: { email } })
   }
 
+  /** Whether the link of such an email is good still, so that nobody types a password for nothing. */
+  async isResetLink(token: string): Promise<boolean> {
+    if (!resetToken.test(token)) return false
+    const { internalAdapter } = await this.#auth.$context
+    const found = await internalAdapter.findVerificationValue(`reset-password:${token}`)
+    return found !== null && found.expiresAt.getTime() > systemClock.now()
+  }
+
   /** Sets a new password and ends all sessions. Answers false when the link is of no use. */
   async resetPassword(token: string, newPassword: string): Promise<boolean> {
-    // What no letter had in it may be what a store cannot even be asked for.
-    if (!/^[0-9a-z]+$/i.test(token)) return false
+    if (!resetToken.test(token)) return false
     try {
       await this.#auth.api.resetPassword({ body: { token, newPassword } })
       return true

@@ -95,6 +95,22 @@ export class SecondFactor {
     }
   }
 
+  /** Makes new backup codes; undefined when the password is wrong, `off` when there is nothing to make them for. */
+  async newBackupCodes(caller: Caller, password: string): Promise<readonly string[] | 'off' | undefined> {
+    try {
+      const { backupCodes } = await this.#auth.api.generateBackupCodes({
+        body: { password },
+        headers: callerHeaders(caller),
+      })
+      return backupCodes
+    } catch (error) {
+      const code = refusalCode(error)
+      if (code === 'TWO_FACTOR_NOT_ENABLED') return 'off'
+      if (code !== 'INVALID_PASSWORD') throw error
+      return undefined
+    }
+  }
+
   /** Switches it off; undefined when the password is wrong. */
   async remove(caller: Caller, password: string): Promise<readonly string[] | undefined> {
     try {

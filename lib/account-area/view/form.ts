@@ -102,12 +102,12 @@ export function checkbox(
   </div>`
 }
 
-/** Says above a form that something is wrong with it, and leads to the first such field. */
-export function formProblems(page: Page, { errors }: FormState): Html {
+/** Says above a form that something is wrong with it, and leads to the first such field; ids of fields may begin with something. */
+export function formProblems(page: Page, { errors }: FormState, idPrefix = ''): Html {
   const [first] = Object.keys(errors)
   if (first === undefined) return html``
   return html`<p class="notice bad" role="alert">
-    <a href="#${first}">${page.texts.failures.summary}</a>
+    <a href="#${idPrefix}${first}">${page.texts.failures.summary}</a>
   </p>`
 }
 

@@ -39,7 +39,7 @@ function navigation(page: Page): Html {
       </ul>
     </nav>
     <div class="who">
-      <span class="email">${page.session.user.email}</span>
+      <span class="email" title="${page.session.user.email}">${page.session.user.email}</span>
       ${form(page, '/sign-out', html`<button class="link">${shell.signOut}</button>`, { className: '' })}
     </div>`
 }
@@ -52,12 +52,12 @@ function appearance(page: Page): Html {
     page,
     '/appearance',
     html`<input type="hidden" name="next" value="${pathWithoutNotice(page.path)}" />
-      <label class="unseen" for="language">${shell.language}</label>
-      <select id="language" name="language">
+      <label class="unseen" for="look-language">${shell.language}</label>
+      <select id="look-language" name="language">
         ${Object.entries(languages).map(([value, label]) => option(value, label, page.language))}
       </select>
-      <label class="unseen" for="theme">${shell.theme}</label>
-      <select id="theme" name="theme">
+      <label class="unseen" for="look-theme">${shell.theme}</label>
+      <select id="look-theme" name="theme">
         ${themes.map(value => option(value, shell.themes[value], page.theme))}
       </select>
       <button class="plain">${shell.apply}</button>`,
@@ -91,6 +91,7 @@ export function layout(page: Page, { title, isNarrow = false, head }: LayoutOpti
             <ul>
               <li><a href="/documents/offer">${texts.shell.offer}</a></li>
               <li><a href="/documents/personal-data">${texts.shell.personalData}</a></li>
+              ${site.support === undefined ? '' : html`<li><a href="mailto:${site.support}">${texts.shell.support(site.support)}</a></li>`}
             </ul>
             ${appearance(page)}
           </div>

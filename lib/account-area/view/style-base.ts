@@ -175,6 +175,12 @@ export const baseStyle = css`
     font-size: 0.9rem;
     min-width: 0;
   }
+  .who .email {
+    max-width: 14rem;
+    overflow: hidden;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
 
   main {
     flex: 1;

@@ -2,7 +2,7 @@ import { formatRoubles } from '../../../money/amount.ts'
 import { isoDay, isoTime } from '../../format.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
 import { csvCell } from '../charges/charges-csv.ts'
-import { movementName } from './movement-name.ts'
+import { movementName, movementReason } from './movement-name.ts'
 
 /** Excel reads the file as UTF-8 only with it. */
 const byteOrderMark = '\uFEFF'
@@ -19,15 +19,16 @@ export async function downloadBalance(context: PageContext, page: OwnPage): Prom
   const { balance } = texts
   const movements = await site.movements.page(account.accountId, { limit: rowsMax })
   const head = [balance.time, balance.what, 'ID', balance.change, balance.after]
-  const rows = movements.map(movement =>
-    [
+  const rows = movements.map(movement => {
+    const reason = movementReason(movement)
+    return [
       isoTime(movement.at),
-      csvCell(`${movementName(texts, movement)}${movement.reason === null ? '' : `: ${movement.reason}`}`),
+      csvCell(`${movementName(texts, movement)}${reason === undefined ? '' : `: ${reason}`}`),
       csvCell(movement.id),
       decimal(movement.amountMicros),
       decimal(movement.balanceMicros),
-    ].join(';'),
-  )
+    ].join(';')
+  })
   const name = `${balance.fileName}-${isoDay(site.clock.now())}.csv`
   return context.body(`${byteOrderMark}${[head.map(csvCell).join(';'), ...rows].join('\r\n')}\r\n`, 200, {
     'content-type': 'text/csv; charset=utf-8',

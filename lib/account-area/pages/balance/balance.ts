@@ -7,7 +7,7 @@ import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { formProblems, notice } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
-import { movementName } from './movement-name.ts'
+import { movementName, movementReason } from './movement-name.ts'
 import { topUpForm, untouchedTopUp } from './top-up-form.ts'
 
 const movementsShown = 20
@@ -31,15 +31,15 @@ function figures({ texts, language }: OwnPage, { availableMicros, heldMicros }: 
 }
 
 function movementRow(page: OwnPage, movement: Movement): Html {
-  const { amountMicros, balanceMicros, at, reason, id } = movement
+  const { amountMicros, balanceMicros, at, id } = movement
   const payment = /^payment:([0-9a-z]{26})$/.exec(id)?.[1]
   const name = movementName(page.texts, movement)
-  const isOwnReason = reason !== null && payment === undefined
+  const reason = movementReason(movement)
   return html`<tr role="row">
     <td role="cell" class="charge-time">${time(at, page.language)}</td>
     <td role="cell">
       ${payment === undefined ? name : html`<a href="/balance/payments/${payment}">${name}</a>`}
-      ${isOwnReason ? html`<span class="quiet small">${reason}</span>` : ''}
+      ${reason === undefined ? '' : html`<span class="quiet small">${reason}</span>`}
     </td>
     <td role="cell" class="charge-amount number">
       ${amountMicros > 0 ? '+' : ''}${money(amountMicros, page.language)}

@@ -1,6 +1,18 @@
 import type { Movement } from '../../../payments/movements.ts'
 import type { Texts } from '../../texts/texts.ts'
 
+/** Movements whose reason is of the books and tells its reader nothing more. */
+const ownReason = /^(?:payment|starting|refund-canceled):/
+
+/** Why it was booked, where a person has said so. */
+export function movementReason({
+  id,
+  kind,
+  reason,
+}: Pick<Movement, 'id' | 'kind' | 'reason'>): string | undefined {
+  return reason === null || kind === 'repayment' || ownReason.test(id) ? undefined : reason
+}
+
 /** What moved a balance, in the user's words. */
 export function movementName({ balance }: Texts, { id, kind }: Pick<Movement, 'id' | 'kind'>): string {
   const { kinds } = balance

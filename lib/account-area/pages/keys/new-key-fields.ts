@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isAddressRange } from '../../../config/scalars.ts'
 import { isDay } from '../../format.ts'
-import { fieldSchemas, says } from '../../http/read-form.ts'
+import { fieldSchemas, hiddenField, says } from '../../http/read-form.ts'
 import type { Language } from '../../texts/texts.ts'
 
 const msPerDay = 86_400_000
@@ -21,7 +21,7 @@ export function newKeySchema(now: number, language: Language) {
   return z.object({
     name: fieldSchemas.name.min(1, says('required')).max(60, says('tooLong')),
     /** Which showing of the form was sent. */
-    form: z.string().max(26).optional(),
+    form: hiddenField(26),
     models: z.array(z.string().max(200, says('tooLong'))).max(1000, says('tooLong')),
     patterns: z
       .string()

@@ -64,7 +64,7 @@ export async function submitNewKey(context: PageContext, page: OwnPage): Promise
     return refuse({ ...state, errors: { name: texts.newKey.tooOften } })
   }
   // A page that is loaded again sends its form again. The key that it made is shown to nobody any more.
-  const form = value.form === undefined ? undefined : `${account.accountId} ${value.form}`
+  const form = value.form === '' ? undefined : `${account.accountId} ${value.form}`
   if (form !== undefined && !(await site.newKeyForms.begin(form))) return seeOther(context, '/keys')
   try {
     const made = await site.accounts.createKey(wantedKey(account.accountId, value))

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { count, exactRoubles } from '../../format.ts'
-import { readQuery, says } from '../../http/read-form.ts'
+import { hiddenField, readQuery, says } from '../../http/read-form.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { field, formProblems } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
@@ -11,7 +11,7 @@ import type { PricedModel } from './priced-models.ts'
 
 const searchSchema = z.object({
   q: z.string().trim().max(100, says('tooLong')).default(''),
-  provider: z.string().max(100, says('tooLong')).default(''),
+  provider: hiddenField(100),
 })
 type Search = z.output<typeof searchSchema>
 

@@ -13,6 +13,7 @@ import { deviceName } from './device-name.ts'
 export interface SecurityForms {
   readonly password?: FormState
   readonly twoFactor?: FormState
+  readonly backupCodes?: FormState
 }
 
 function passwordForm(page: OwnPage, state: FormState): Html {
@@ -68,6 +69,28 @@ function twoFactorForm(page: OwnPage, state: FormState): Html {
   )
 }
 
+/** Where codes that were lost or used are replaced. */
+function backupCodesForm(page: OwnPage, state: FormState): Html {
+  const { fields, security } = page.texts
+  if (!page.session.user.hasTwoFactor) return html``
+  return settingCard(
+    security.backupCodes,
+    security.backupAgain,
+    html`${form(
+      page,
+      '/security/two-factor/backup-codes',
+      html`${field(state, {
+          id: 'backup-password',
+          name: 'password',
+          label: fields.currentPassword,
+          type: 'password',
+          autocomplete: 'current-password',
+        })}
+        <div><button class="plain">${security.makeBackupCodes}</button></div>`,
+    )}`,
+  )
+}
+
 function sessionRow(page: OwnPage, session: ListedSession): Html {
   const { security } = page.texts
   const device = deviceName(session.userAgent, security.unknownDevice)
@@ -116,14 +139,15 @@ function sessionTable(page: OwnPage, sessions: readonly ListedSession[]): Html {
 /** The page with its forms, also after one was sent and refused. */
 export async function securityView(page: OwnPage, forms: SecurityForms = {}): Promise<Html> {
   const { security } = page.texts
-  const { password = emptyForm, twoFactor = emptyForm } = forms
+  const { password = emptyForm, twoFactor = emptyForm, backupCodes = emptyForm } = forms
   const sessions = await page.site.sessions.list(page.caller)
   const view = await layout(
     page,
     { title: security.title },
     html`<h1>${security.title}</h1>
-      ${settingsTabs(page)} ${notice(page)}${formProblems(page, password)}${formProblems(page, twoFactor)}
-      ${passwordForm(page, password)}${twoFactorForm(page, twoFactor)}${sessionTable(page, sessions)}`,
+      ${settingsTabs(page)}
+      ${notice(page)}${formProblems(page, password)}${formProblems(page, twoFactor)}${formProblems(page, backupCodes, 'backup-')}
+      ${passwordForm(page, password)}${twoFactorForm(page, twoFactor)}${backupCodesForm(page, backupCodes)}${sessionTable(page, sessions)}`,
   )
   return view
 }

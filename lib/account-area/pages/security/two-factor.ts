@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { fieldSchemas, readForm, withError } from '../../http/read-form.ts'
+import { fieldSchemas, hiddenField, readForm, withError } from '../../http/read-form.ts'
 import { seeOther } from '../../http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import type { FactorSetup } from '../../sign-in/second-factor.ts'
@@ -12,7 +12,27 @@ import { qrCode } from '../../view/qr-code.ts'
 import { securityView } from './security.ts'
 
 const passwordSchema = z.object({ password: fieldSchemas.password })
-const codeSchema = z.object({ code: fieldSchemas.code })
+const codeSchema = z.object({ code: fieldSchemas.code, setup: hiddenField(4000) })
+
+/** What the page has shown, so that it is shown again when the code was wrong. Only its own reader sends it. */
+const setupSchema = z.object({
+  uri: z.string().regex(/^otpauth:\/\/totp\/[!-~]+$/),
+  secret: z.string().regex(/^[A-Z2-7]{16,128}$/),
+  backupCodes: z.array(z.string().regex(/^[\w-]{4,32}$/)).max(20),
+})
+
+function shownSetup(text: string): FactorSetup | undefined {
+  const json = z.string().transform((value, { issues }) => {
+    try {
+      return JSON.parse(value) as unknown
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+      issues.push({ code: 'custom', message: 'is no JSON', input: value })
+      return z.NEVER
+    }
+  })
+  return json.pipe(setupSchema).safeParse(text).data
+}
 
 function secrets(page: OwnPage, setup: FactorSetup): Html {
   const { security, shell } = page.texts
@@ -26,12 +46,17 @@ function secrets(page: OwnPage, setup: FactorSetup): Html {
         <a class="button plain" href="${setup.uri}">${shell.opensApp}</a>
       </div>
     </section>
-    <section class="card">
-      <h2>${security.backupCodes}</h2>
-      <p class="quiet">${security.backupHint}</p>
-      <pre class="secret" id="backup-codes">${setup.backupCodes.join('\n')}</pre>
-      <div>${copyButton(page, 'backup-codes')}</div>
-    </section>`
+    ${codes(page, setup.backupCodes)}`
+}
+
+function codes(page: OwnPage, backupCodes: readonly string[]): Html {
+  const { security } = page.texts
+  return html`<section class="card">
+    <h2>${security.backupCodes}</h2>
+    <p class="quiet">${security.backupHint}</p>
+    <pre class="secret" id="backup-codes">${backupCodes.join('\n')}</pre>
+    <div>${copyButton(page, 'backup-codes')}</div>
+  </section>`
 }
 
 function setUpView(page: OwnPage, setup: FactorSetup | undefined, state: FormState): Html {
@@ -46,7 +71,8 @@ function setUpView(page: OwnPage, setup: FactorSetup | undefined, state: FormSta
         ${form(
           page,
           '/security/two-factor/confirm',
-          html`${field(state, {
+          html`${setup === undefined ? '' : html`<input type="hidden" name="setup" value="${JSON.stringify(setup)}" />`}
+            ${field(state, {
               name: 'code',
               label: fields.code,
               autocomplete: 'one-time-code',
@@ -77,7 +103,8 @@ export async function submitTwoFactor(context: PageContext, page: OwnPage): Prom
 /** Switches it on by a first code. */
 export async function submitTwoFactorCode(context: PageContext, page: OwnPage): Promise<Response> {
   const sent = await readForm(context, page, codeSchema)
-  if (!sent.isValid) return context.html(setUpView(page, undefined, sent.state), 422)
+  const setup = shownSetup(sent.state.typed['setup'] ?? '')
+  if (!sent.isValid) return context.html(setUpView(page, setup, sent.state), 422)
   const { site, session, caller, language } = page
   const others = (await site.sessions.list(caller)).map(({ id }) => id).filter(id => id !== session.id)
   const cookies = await site.secondFactor.confirm(caller, sent.value.code)
@@ -91,7 +118,7 @@ export async function submitTwoFactorCode(context: PageContext, page: OwnPage): 
     return seeOther(context, '/security?notice=two-factor-on', cookies)
   }
   const state = withError(page, sent.state, 'code', 'codeWrong')
-  return context.html(setUpView(page, undefined, state), 422)
+  return context.html(setUpView(page, setup, state), 422)
 }
 
 /** Takes the password and switches it off. */
@@ -105,6 +132,33 @@ export async function submitRemoveTwoFactor(context: PageContext, page: OwnPage)
   site.passwordAttempts.succeed(session.user.id)
   site.settingsLetters.twoFactorChanged({ email: session.user.email, language }, false)
   return seeOther(context, '/security?notice=two-factor-off', cookies)
+}
+
+/** Takes the password and shows new backup codes, once; those of before are good no more. */
+export async function submitBackupCodes(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, session, caller, language } = page
+  const sent = await readForm(context, page, passwordSchema)
+  if (!sent.isValid) return context.html(await securityView(page, { backupCodes: sent.state }), 422)
+  const mayTry = await site.passwordAttempts.begin(session.user.id)
+  const made = mayTry ? await site.secondFactor.newBackupCodes(caller, sent.value.password) : undefined
+  if (made === undefined) {
+    const backupCodes = withError(page, sent.state, 'password', 'passwordWrong')
+    return context.html(await securityView(page, { backupCodes }), 422)
+  }
+  site.passwordAttempts.succeed(session.user.id)
+  if (made === 'off') return seeOther(context, '/security?notice=two-factor-off')
+  site.settingsLetters.backupCodesMade({ email: session.user.email, language })
+  const { security } = page.texts
+  return context.html(
+    layout(
+      page,
+      { title: security.backupCodes },
+      html`<h1>${security.backupCodes}</h1>
+        <p class="notice" role="status">${security.backupMade}</p>
+        ${codes(page, made)}
+        <p><a class="button plain" href="/security">${security.title}</a></p>`,
+    ),
+  )
 }
 
 async function wrongPassword(context: PageContext, page: OwnPage, state: FormState): Promise<Response> {

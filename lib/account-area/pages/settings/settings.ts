@@ -4,6 +4,7 @@ import { languages } from '../../texts/texts.ts'
 import { emptyForm, field, form, formProblems, notice } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
+import { choice } from '../../view/form-controls.ts'
 import { settingCard } from '../../view/setting-card.ts'
 import { roublesTyped } from './roubles-typed.ts'
 import { settingsTabs } from './settings-tabs.ts'
@@ -17,7 +18,7 @@ export interface SettingsForms {
 
 function profileForm(page: OwnPage, state: FormState): Html {
   const { fields, settings, shell } = page.texts
-  const chosen = state.typed['language'] ?? page.language
+  const chosen = { ...state, typed: { language: page.language, ...state.typed } }
   return settingCard(
     settings.profile,
     settings.profileHint,
@@ -25,15 +26,7 @@ function profileForm(page: OwnPage, state: FormState): Html {
       page,
       '/settings/profile',
       html`${field(state, { name: 'name', label: fields.name, autocomplete: 'name', isOptional: true })}
-        <div class="field">
-          <label for="own-language">${shell.language}</label>
-          <select id="own-language" name="language">
-            ${Object.entries(languages).map(
-              ([value, label]) =>
-                html`<option value="${value}" ${value === chosen ? html`selected` : ''}>${label}</option>`,
-            )}
-          </select>
-        </div>
+        ${choice(chosen, { name: 'language', label: shell.language, options: languages })}
         <div><button>${settings.save}</button></div>`,
     )}`,
   )

@@ -79,7 +79,7 @@ export const payment: typeof russian.payment = {
     country_forbidden: 'Cards of this country are not accepted. Use a Russian card or SBP.',
     fraud_suspected: 'The bank considers the payment suspicious. Try another card or SBP.',
     identification_required: 'The wallet is not verified. Try a card or SBP.',
-    refused: 'The payment system did not accept the payment. Try another method or write to us.',
+    refused: 'The payment system did not accept the payment. Try another method or contact support.',
     other: 'The bank declined the payment. Try another card or SBP.',
   },
 }

@@ -21,6 +21,7 @@ export const shell: typeof russian.shell = {
   apply: 'Apply',
   offer: 'Offer',
   personalData: 'Personal data',
+  support: (email: string) => `Support: ${email}`,
   request: 'Request',
   copy: 'Copy',
   copied: 'Copied',
@@ -79,7 +80,7 @@ export const failures: typeof russian.failures = {
   },
   internal: {
     title: 'Something broke on our side',
-    text: 'The error was recorded. If it happens again, send us the number of the request.',
+    text: 'The error was recorded. If it happens again, give support the number of the request.',
   },
   home: 'To the start page',
 }

@@ -13,12 +13,13 @@ function logTo(lines: string[]): Log {
 
 await t.test('letters arrive as they were written', async t => {
   const server = await startMailServer(t)
-  const mailer = openMailer({ url: new URL(server.url), from: 'Gateway <gateway@example.org>' }, logTo([]))
+  const mail = { url: new URL(server.url), from: 'Gateway <gateway@example.org>' }
+  const mailer = openMailer({ mail, support: 'help@example.org' }, logTo([]))
 
   mailer.send(letter)
 
   const received = await server.letterTo('a@example.org', /ё/)
-  t.match(received, { from: 'gateway@example.org', subject: letter.subject })
+  t.match(received, { from: 'gateway@example.org', subject: letter.subject, replyTo: 'help@example.org' })
   t.equal(received.text.trim(), letter.text.trim())
   await mailer.close()
 })
@@ -26,7 +27,11 @@ await t.test('letters arrive as they were written', async t => {
 await t.test('a server that is away for a moment gets the letter later', async t => {
   const server = await startMailServer(t)
   const lines: string[] = []
-  const mailer = openMailer({ url: new URL(server.url), from: 'gateway@example.org' }, logTo(lines), 10)
+  const mailer = openMailer(
+    { mail: { url: new URL(server.url), from: 'gateway@example.org' } },
+    logTo(lines),
+    10,
+  )
   server.refuse(1)
 
   mailer.send(letter)
@@ -39,7 +44,11 @@ await t.test('a server that is away for a moment gets the letter later', async t
 await t.test('a letter that nobody takes is logged without its text, since it holds a link', async t => {
   const server = await startMailServer(t)
   const lines: string[] = []
-  const mailer = openMailer({ url: new URL(server.url), from: 'gateway@example.org' }, logTo(lines), 1)
+  const mailer = openMailer(
+    { mail: { url: new URL(server.url), from: 'gateway@example.org' } },
+    logTo(lines),
+    1,
+  )
   server.refuse(10)
 
   mailer.send({ ...letter, text: 'https://a.example/confirm?token=hidden' })
@@ -51,7 +60,7 @@ await t.test('a letter that nobody takes is logged without its text, since it ho
 
 await t.test('without a server letters are in the log', async t => {
   const lines: string[] = []
-  const mailer = openMailer(undefined, logTo(lines))
+  const mailer = openMailer({}, logTo(lines))
 
   mailer.send(letter)
 

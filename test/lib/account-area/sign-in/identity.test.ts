@@ -36,7 +36,7 @@ async function openIdentity(t: Test) {
     secret: 's'.repeat(43),
     name: 'Gateway',
     letters,
-    onPasswordReset: email => byEmail.forget(email),
+    onPasswordReset: async email => byEmail.forget(email),
     log: { debug: () => undefined, error: () => undefined },
   })
   const identity = new Identity({
