@@ -51,6 +51,13 @@ export const errorTable = {
   model_not_found: row(404, invalid, 'model_not_found', 'not_found_error', 'NOT_FOUND'),
   route_not_found: row(404, invalid, 'route_not_found', 'not_found_error', 'NOT_FOUND'),
   object_not_found: row(404, invalid, 'object_not_found', 'not_found_error', 'NOT_FOUND'),
+  previous_response_not_found: row(
+    400,
+    invalid,
+    'previous_response_not_found',
+    'not_found_error',
+    'NOT_FOUND',
+  ),
   method_not_allowed: row(405, invalid, 'method_not_allowed', invalid, 'INVALID_ARGUMENT'),
   request_timeout: row(408, invalid, 'request_timeout', invalid, 'DEADLINE_EXCEEDED'),
   request_invalid: row(400, invalid, 'request_invalid', invalid, 'INVALID_ARGUMENT'),

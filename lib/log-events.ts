@@ -40,6 +40,7 @@ function exchangeFacts(exchange: Exchange, outcome: Outcome, nowMs: number): obj
   const charged = exchange.find('charged')
   return {
     requestId: exchange.id,
+    connection: exchange.find('connection')?.id,
     outcome: outcome.kind,
     ...('error' in outcome && errorFacts(outcome.error)),
     status: exchange.response.statusCode,

@@ -29,8 +29,7 @@ const uploadMsMax = 3_600_000
 const acceptErrorsApartMs = 10_000
 const methodsWithoutBody: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
 /** Paths on which a WebSocket may be asked for; everything else that says `Upgrade` is a plain request. */
-const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/(?:v1\/(?:responses|realtime)(?:[/?]|$)|\/?ws\/)/
-const responsesPath = /\/v1\/responses(?:[/?]|$)/
+const webSocketPaths = /^(?:\/[a-z0-9._-]+)?\/(?:v1\/responses(?:\?|$)|v1\/realtime(?:[/?]|$)|\/?ws\/)/
 
 /** What answers requests now; a reload puts another in its place while old exchanges finish on theirs. */
 export interface Serving {
@@ -181,9 +180,8 @@ export class GatewayServer {
     const exchange = new Exchange(newId(), request, response, this.#options.clock.now())
     try {
       this.#admit(exchange)
-      // Codex falls back to POST at once on 426 and on nothing else.
-      if (responsesPath.test(request.url ?? '')) throw noResponses()
       this.#route(exchange, config)
+      exchange.isConnection = exchange.get('route').match.operation.turns !== undefined
       const { messageBytesMax } = config.limits.session
       const onHeld = (bytes: number): void => this.#options.holdBytes(bytes)
       exchange.set('client', new ClientSocket(request, socket, head, { messageBytesMax, onHeld }))
@@ -232,13 +230,6 @@ function shutDown(exchange: Exchange): GatewayError {
     : new GatewayError('overloaded', 'The gateway is shutting down. Try again soon.', {
         retryAfterSeconds: 2,
       })
-}
-
-function noResponses(): GatewayError {
-  return new GatewayError(
-    'upgrade_refused',
-    'Responses are not served over WebSocket here. Use POST /v1/responses.',
-  )
 }
 
 function ambiguity(request: IncomingMessage): string | undefined {

@@ -76,9 +76,13 @@ function presentedKey(exchange: Exchange): string | undefined {
     ...headerValues(rawHeaders, 'x-api-key'),
     ...headerValues(rawHeaders, 'x-goog-api-key'),
     ...exchange.get('route').queryKeys,
-    ...(exchange.find('client') === undefined ? [] : protocolKeys(rawHeaders)),
+    ...(isOverWebSocket(exchange) ? protocolKeys(rawHeaders) : []),
   ].filter(value => value !== undefined && value !== '')
   return values.find(value => value?.startsWith('gw-')) ?? values[0]
+}
+
+function isOverWebSocket(exchange: Exchange): boolean {
+  return exchange.find('client') !== undefined || exchange.find('connection') !== undefined
 }
 
 function bearer(header: string): string | undefined {

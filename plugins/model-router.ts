@@ -2,11 +2,13 @@ import { modelRouterOptions } from '../lib/config/model-router-options.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { listModels } from '../lib/models/list-models.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
+import { admitConnection, routeTurn } from '../lib/models/route-turn.ts'
 import { routeRequest } from '../lib/models/route-request.ts'
 import { SessionNamesCheck } from '../lib/models/session-names-check.ts'
 import { answerOwn } from '../lib/own-endpoints/answer-own.ts'
 import { FreeRequests } from '../lib/overload/free-requests.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
+import type { Facts } from '../lib/pipeline/facts.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
 import { receiveRequest } from '../lib/receive-request.ts'
@@ -41,6 +43,15 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
         exchange.localAnswer = listModels(config, directory, route, exchange.find('key')?.models)
         return
       }
+      if (exchange.isConnection || operation.turns !== undefined) {
+        admitConnection({ config }, exchange)
+        return
+      }
+      const connection = exchange.find('connection')
+      if (connection !== undefined) {
+        goTo(exchange, await routeTurn({ config, ledger, directory, bodies }, exchange, connection))
+        return
+      }
       const received =
         operation.session === undefined
           ? receiveRequest(bodies, exchange, route, config.limits)
@@ -53,10 +64,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
         return
       }
       const routed = routeRequest({ config, ledger, directory }, exchange, route, scanned)
-      const { request, target } = routed instanceof Promise ? await routed : routed
-      exchange.set('request', request)
-      exchange.set('target', target)
-      exchange.onClientLeft = target.provider.onClientLeft
+      goTo(exchange, routed instanceof Promise ? await routed : routed)
     },
 
     onSession(exchange) {
@@ -69,4 +77,13 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
       exchange.find('receivedBody')?.close()
     },
   }
+}
+
+function goTo(
+  exchange: Exchange,
+  { request, target }: { readonly request: Facts['request']; readonly target: Facts['target'] },
+): void {
+  exchange.set('request', request)
+  exchange.set('target', target)
+  exchange.onClientLeft = target.provider.onClientLeft
 }

@@ -25,6 +25,8 @@ export function rateLimit(context: PluginContext, options: Readonly<Record<strin
     },
 
     async onRequest(exchange) {
+      // Each of the requests that come over it counts for itself.
+      if (exchange.isConnection) return
       const { id } = exchange.get('key')
       const isFree = exchange.get('route').match.operation.isFree
       const tokens =

@@ -12,6 +12,7 @@ import type { PluginContext } from '../lib/plugin-context.ts'
 import { ownAddress } from '../lib/upstream/own-addresses.ts'
 import { UpstreamCall, type RequestFor } from '../lib/upstream/upstream-call.ts'
 import { SessionCall } from '../lib/websocket/session-call.ts'
+import { TurnsCall } from '../lib/websocket/turns-call.ts'
 import type { UpgradeFor } from '../lib/websocket/open-upstream.ts'
 import { forwardedProtocols, withoutHandshake } from '../lib/websocket/subprotocols.ts'
 import { upstreamHeaders } from '../lib/upstream/upstream-headers.ts'
@@ -35,14 +36,13 @@ export function upstreamProxy(context: PluginContext): Plugin {
     forwardSession(exchange, sink) {
       const { messageBytesMax, sessionMs, idleMs } = config.limits.session
       const onHeld = (bytes: number): void => bodies.holdMessage(bytes)
-      const call = new SessionCall(exchange, sink, {
-        upstreams,
-        upgradeFor,
-        messageBytesMax,
-        onHeld,
-        sessionMs,
-        idleMs,
-      })
+      const options = { upstreams, upgradeFor, messageBytesMax, onHeld, sessionMs, idleMs }
+      const protocol = exchange.get('route').match.operation.turns
+      const now = (): number => context.clock.now()
+      const call =
+        protocol === undefined
+          ? new SessionCall(exchange, sink, options)
+          : new TurnsCall(exchange, sink, { ...options, protocol, now })
       exchange.set('upstream', call)
       call.start()
       return call

@@ -76,6 +76,7 @@ function buildProvider(
     dialects,
     egress: buildEgress(name, input, { isOff, dialects }, context),
     streamUsage: input.streamUsage ?? base?.streamUsage ?? 'as-sent',
+    takesResponsesSocket: input.responsesWebSocket ?? base?.responsesWebSocket ?? false,
     // No provider says in its documents that it bills nothing of what a client leaves.
     onClientLeft: input.onClientLeft ?? 'drain',
     operations: input.operations ?? base?.operations ?? [],

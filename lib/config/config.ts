@@ -63,6 +63,8 @@ export interface ProviderConfig {
   readonly dialects: Readonly<{ [D in DialectName]?: { readonly baseUrl: URL } }>
   readonly egress: readonly EgressChoice[]
   readonly streamUsage: 'inject' | 'as-sent'
+  /** `/responses` can be upgraded to a WebSocket. */
+  readonly takesResponsesSocket: boolean
   readonly onClientLeft: 'abort' | 'drain'
   /** Paths below its base URLs that no dialect knows and that are forwarded all the same. */
   readonly operations: readonly string[]

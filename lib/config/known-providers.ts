@@ -4,6 +4,8 @@ import type { DialectName } from '../dialects/dialect.ts'
 export interface KnownProvider {
   readonly dialects: Readonly<{ [D in DialectName]?: string }>
   readonly streamUsage: 'inject' | 'as-sent'
+  /** `/responses` can be upgraded to a WebSocket, by their documentation. */
+  readonly responsesWebSocket?: boolean
   /** What it generates beside the operations of its dialects, below their base URLs. */
   readonly operations?: readonly string[]
 }
@@ -22,7 +24,7 @@ const sandboxOrigin = 'http://127.0.0.1:0'
 
 /** Built-in defaults by provider name; values in the config's `providers` lie over them. */
 export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
-  ['openai', known({ openai: 'https://api.openai.com/v1' }, inject)],
+  ['openai', known({ openai: 'https://api.openai.com/v1' }, { ...inject, responsesWebSocket: true })],
   ['anthropic', known({ anthropic: 'https://api.anthropic.com/v1', openai: 'https://api.anthropic.com/v1' })],
   [
     'google',
@@ -44,7 +46,7 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
     'mistral',
     known({ openai: 'https://api.mistral.ai/v1' }, { operations: ['/fim/completions', '/ocr'] }),
   ],
-  ['xai', known({ openai: 'https://api.x.ai/v1' }, inject)],
+  ['xai', known({ openai: 'https://api.x.ai/v1' }, { ...inject, responsesWebSocket: true })],
   ['groq', known({ openai: 'https://api.groq.com/openai/v1' })],
   [
     'openrouter',

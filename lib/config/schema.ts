@@ -82,6 +82,9 @@ export const providerSchema = z.strictObject({
   streamUsage: z.enum(['inject', 'as-sent']).optional().meta({
     description: 'inject: streams are asked for their usage (stream_options.include_usage) on behalf of clients.',
   }),
+  responsesWebSocket: z.boolean().optional().meta({
+    description: 'Whether /responses may be upgraded to a WebSocket; true by itself for openai and xai.',
+  }),
   onClientLeft: z.enum(['abort', 'drain']).optional().meta({
     description: 'drain, the default: what a client leaves is read on for its usage. abort: the provider is left too, and the charge is an estimate.',
   }),

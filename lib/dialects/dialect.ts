@@ -10,6 +10,7 @@ import type { TextTokens } from '../http/text-density.ts'
 import type { AskedReasoning } from './asked-reasoning.ts'
 import type { ProviderTool } from './provider-tools.ts'
 import type { SessionProtocol } from './session.ts'
+import type { TurnProtocol } from './turns.ts'
 
 /** The families of wire formats. */
 export type DialectName = 'openai' | 'anthropic' | 'google'
@@ -61,6 +62,8 @@ export interface RequestFacts {
   readonly framesPerSecond?: number
   /** Other models that the provider's tools may draw with. */
   readonly drawsWith?: readonly string[]
+  /** Which of several responses that come over one connection at once. */
+  readonly lane?: string
   /** Answers asked for (`n`, `candidateCount`); 1 unless said. */
   readonly candidates: number
   /**
@@ -189,6 +192,8 @@ export interface Operation {
   readonly mintsKeys?: string
   /** It is a WebSocket: turns are read from its messages, and plain requests are told to upgrade. */
   readonly session?: SessionProtocol
+  /** It is a WebSocket whose messages are requests, each with its own gates, hold and charge. */
+  readonly turns?: TurnProtocol
   /** Answered by the gateway itself, from its own list of models. */
   readonly isModelList?: boolean
   /** The meter a model must have a price for, or the request is refused. */

@@ -7,6 +7,17 @@ const space = 0x20
 const lineEnd = Buffer.from('\n')
 const nothing = Buffer.alloc(0)
 
+/** One event with JSON for its data: line breaks, which JSON has between its tokens alone, become blanks. */
+export function eventOf(json: Buffer): Buffer {
+  const event = Buffer.concat([Buffer.from('data: '), json, Buffer.from('\n\n')])
+  const end = event.length - 2
+  for (const lineBreak of [lineFeed, carriageReturn]) {
+    for (let at = event.indexOf(lineBreak); at !== -1 && at < end; at = event.indexOf(lineBreak, at + 1))
+      event[at] = space
+  }
+  return event
+}
+
 interface SseOptions {
   /** Events longer than this, with all that is no data, are skipped and counted; 32 MB unless said. */
   readonly eventBytesMax?: number

@@ -55,6 +55,11 @@ export class Exchange {
     endedMs: undefined,
   }
 
+  /**
+   * It is a connection whose messages are exchanges of their own: the gates decide whether it may be opened, and those
+   * that need to know what is asked for decide about each message.
+   */
+  isConnection = false
   /** The client closed its connection before the answer ended. */
   hasClientLeft = false
   /** The request was handed to the upstream, which may have begun to work on it. */

@@ -8,6 +8,7 @@ import type { Plugin, ResponseHead, SessionTap, Tap } from './plugin.ts'
 import { Relay, type RelaySteps } from './relay.ts'
 import type { RelayLimits } from './relay-limits.ts'
 import { SessionRelay, type SessionSteps } from './session-relay.ts'
+import { TurnRelay, type TurnSteps } from './turn-relay.ts'
 
 interface PipelineOptions {
   /** Facts that are set before the first gate. */
@@ -22,7 +23,7 @@ interface PipelineOptions {
  * Runs exchanges through the plugins: onRequest, forward, onResponse, Tap.onData, onSettle, onEnd. The steps
  * stand here in the order in which ARCHITECTURE.md draws them.
  */
-export class Pipeline implements RelaySteps, SessionSteps {
+export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
   readonly #options: PipelineOptions
   readonly #plugins: readonly Plugin[]
   readonly #forwarding: Plugin
@@ -89,19 +90,36 @@ export class Pipeline implements RelaySteps, SessionSteps {
     })
   }
 
+  /** The same for a request that comes as a message, behind whose gates the relay takes its response. */
+  async beginTurn(exchange: Exchange): Promise<TurnRelay> {
+    const relay = new TurnRelay(exchange, this, this.#options.limits.answer)
+    this.#options.bus.emit('exchange-start', exchange)
+    try {
+      for (const plugin of this.#plugins) await plugin.onRequest?.(exchange)
+      exchange.moments.admittedMs = performance.now()
+      for (const plugin of this.#plugins) plugin.onUpstreamRequest?.(exchange)
+    } catch (cause) {
+      const error = cause instanceof Error ? cause : new Error(String(cause))
+      await relay.end({ kind: 'refused', error })
+      throw error
+    }
+    return relay
+  }
+
   async #runGates(exchange: Exchange, relay: Relay | SessionRelay, forward: () => void): Promise<void> {
     this.#open.add(relay)
     this.#options.bus.emit('exchange-start', exchange)
     try {
       for (const plugin of this.#plugins) {
-        if (exchange.localAnswer !== undefined && !hasNeeds(plugin, exchange)) continue
+        const isPartial = exchange.localAnswer !== undefined || exchange.isConnection
+        if (isPartial && !hasNeeds(plugin, exchange)) continue
         const pending = plugin.onRequest?.(exchange)
         if (pending !== undefined) await pending
         if (exchange.hasClientLeft) return relay.abandon()
         if (relay.cutReason !== undefined) throw relay.cutReason
       }
       relay.open()
-      if (exchange.localAnswer === undefined) {
+      if (exchange.localAnswer === undefined && !exchange.isConnection) {
         for (const plugin of this.#plugins) plugin.onUpstreamRequest?.(exchange)
       }
       forward()
@@ -112,6 +130,7 @@ export class Pipeline implements RelaySteps, SessionSteps {
   }
 
   openTaps(exchange: Exchange): readonly SessionTap[] {
+    if (exchange.isConnection) return []
     return this.#plugins.map(plugin => plugin.onSession?.(exchange)).filter(tap => tap !== undefined)
   }
 
@@ -154,15 +173,18 @@ export class Pipeline implements RelaySteps, SessionSteps {
   }
 
   end(relay: Relay | SessionRelay, outcome: Outcome): void {
-    const { exchange } = relay
-    exchange.moments.endedMs = performance.now()
     this.#open.delete(relay)
+    this.endExchange(relay.exchange, outcome)
+    if (this.#open.size === 0) this.#onIdle?.()
+  }
+
+  endExchange(exchange: Exchange, outcome: Outcome): void {
+    exchange.moments.endedMs = performance.now()
     for (const plugin of this.#plugins) {
       // Reported by the call itself; nobody waits for what a plugin does at the end.
       this.#call(plugin, 'onEnd', exchange, outcome)?.catch(() => undefined)
     }
     this.#options.bus.emit('exchange-end', exchange, outcome)
-    if (this.#open.size === 0) this.#onIdle?.()
   }
 
   /** Calls a hook; a failure is reported on the bus and comes back as a rejection. */

@@ -1,6 +1,7 @@
 import type { Exchange } from './exchange.ts'
 import type { Fact } from './facts.ts'
 import type { Outcome } from './outcome.ts'
+import type { TurnRelay } from './turn-relay.ts'
 
 /** Watches an answer's bytes in flight: every chunk, once, in order. It cannot change, delay or stop them. */
 export interface Tap {
@@ -40,6 +41,8 @@ export interface SessionTap {
   /** Returns other bytes for the message to say. A rejection refuses the message. */
   onClientMessage(data: Buffer): Promise<Buffer | undefined> | Buffer | undefined
   onProviderMessage(data: Buffer): Promise<void> | undefined
+  /** The client's message that was seen last goes to the provider now. */
+  onSent?(): void
   /** A turn runs. */
   readonly isBusy: boolean
   /** No turn is to begin any more. */
@@ -60,6 +63,11 @@ export interface SessionControls {
 export interface SessionSink {
   /** The provider agreed, and the client has not been told yet. */
   onOpen(): readonly SessionTap[]
+  /**
+   * Has one of the requests that come over the connection pass the gates, as an exchange of its own.
+   * @throws what a gate throws, when that exchange has ended
+   */
+  beginTurn(exchange: Exchange): Promise<TurnRelay>
   onEnd(outcome: Outcome): void
   /** No session came about. */
   onError(error: Error): void
@@ -81,7 +89,8 @@ export interface Plugin {
 
   /**
    * Gate. In order, one at a time, request headers in hand. Throw a GatewayError to refuse. Once a gate has
-   * set the exchange's own answer, only those of the others run whose needs are met.
+   * set the exchange's own answer, only those of the others run whose needs are met; so it is where a connection is
+   * opened whose messages are exchanges of their own.
    */
   onRequest?(exchange: Exchange): Promise<void> | void
 

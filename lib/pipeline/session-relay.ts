@@ -1,5 +1,6 @@
 import type { Exchange } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
+import type { TurnRelay } from './turn-relay.ts'
 import type { SessionControls, SessionSink, SessionTap } from './plugin.ts'
 
 /** What the relay of a session asks of the pipeline at each step. */
@@ -8,6 +9,7 @@ export interface SessionSteps {
   settle(exchange: Exchange, outcome: Outcome): Promise<void> | undefined
   /** Answers with an error in the caller's dialect: by HTTP, or by the WebSocket once that is open. */
   refuse(exchange: Exchange, error: Error): void
+  beginTurn(exchange: Exchange): Promise<TurnRelay>
   end(relay: SessionRelay, outcome: Outcome): void
 }
 
@@ -47,6 +49,10 @@ export class SessionRelay implements SessionSink {
     this.#phase = 'open'
     this.exchange.moments.firstByteMs = performance.now()
     return this.#steps.openTaps(this.exchange)
+  }
+
+  beginTurn(exchange: Exchange): Promise<TurnRelay> {
+    return this.#steps.beginTurn(exchange)
   }
 
   /** No session came about. */

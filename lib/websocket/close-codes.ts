@@ -1,4 +1,5 @@
 import { ShutDownError, GatewayError } from '../errors.ts'
+import { MessageRefusedError } from './message-refused-error.ts'
 import { SessionError } from './session-error.ts'
 
 /** RFC 6455 section 7.4.1: 1008 is a breach of policy, 1013 means to try again later. */
@@ -33,6 +34,7 @@ const passing: ReadonlySet<string> = new Set([
 
 /** Whether no further message could fare better. */
 export function endsSession(error: Error): boolean {
+  if (error instanceof MessageRefusedError) return false
   return !(error instanceof GatewayError) || !passing.has(error.code)
 }
 

@@ -12,6 +12,8 @@ export interface Message {
   readonly frames: Buffer
   /** What the message says, unmasked; empty for control frames. */
   readonly data: Buffer
+  /** What a ping says. */
+  readonly ping?: Buffer | undefined
 }
 
 export interface MessageLimits {
@@ -101,7 +103,7 @@ export class MessageReader {
       this.#frames = []
       this.#framesBytes = 0
       if (this.#limits.from === 'client' && found.kind !== 'close') this.#countEmpty(found.data ?? noData)
-      yield { kind: found.kind, frames, data: found.data ?? noData }
+      yield { kind: found.kind, frames, data: found.data ?? noData, ping: found.ping }
     }
     this.#hold(this.#framesBytes + this.#cutter.heldBytes)
     const bytes = this.#heldBytes

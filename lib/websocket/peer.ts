@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { MessageReader, type Message, type MessageLimits } from './message-reader.ts'
-import { closeFrame, textFrame } from './web-socket-frames.ts'
+import { closeFrame, pongFrame, textFrame } from './web-socket-frames.ts'
 
 /** One end of a session: what it sends, message by message, and how it is written to. */
 export class Peer {
@@ -38,6 +38,10 @@ export class Peer {
 
   async writeText(text: Buffer): Promise<void> {
     await this.write(textFrame(text, this.#by))
+  }
+
+  async writePong(ping: Buffer): Promise<void> {
+    await this.write(pongFrame(ping, this.#by))
   }
 
   /** Says goodbye. What comes after it is written in vain. */

@@ -22,6 +22,8 @@ export interface SessionCallOptions {
 
 /** How long a turn is read on for its usage when the client has left. */
 const drainMs = 600_000
+/** Turns of speech take seconds. */
+const windUpMs = 120_000
 
 /** Brings a session about, and runs it. */
 export class SessionCall implements SessionControls, UpstreamFacts {
@@ -91,7 +93,7 @@ export class SessionCall implements SessionControls, UpstreamFacts {
       client: client.peer,
       provider,
       taps,
-      limits: { sessionMs, idleMs, drainMs },
+      limits: { sessionMs, idleMs, drainMs, windUpMs },
       onClientLeft() {
         exchange.hasClientLeft = true
         return exchange.onClientLeft
@@ -143,7 +145,7 @@ export function errorText(exchange: Exchange, error: Error): string | undefined 
 }
 
 /** A breach of RFC 6455 as the dialect would call it. */
-function toldError(error: Error): Error {
+export function toldError(error: Error): Error {
   if (!(error instanceof SessionError)) return error
   const code =
     error.closeCode === 1009 ? 'body_too_large' : error.closeCode === 1013 ? 'overloaded' : 'request_invalid'

@@ -11,7 +11,13 @@ export interface SessionOptions {
   readonly provider: Peer
   readonly taps: readonly SessionTap[]
   /** Times in milliseconds. */
-  readonly limits: { readonly sessionMs: number; readonly idleMs: number; readonly drainMs: number }
+  readonly limits: {
+    readonly sessionMs: number
+    readonly idleMs: number
+    readonly drainMs: number
+    /** How long a turn that runs may take when the session is to end after it. */
+    readonly windUpMs: number
+  }
   /** Told that the client left; answers whether a turn that runs is read to its end. */
   readonly onClientLeft: () => 'abort' | 'drain'
   /** An error as a message of the protocol; undefined where the close frame must do. */
@@ -21,8 +27,6 @@ export interface SessionOptions {
 
 /** How long an end may take to answer a goodbye, and to take its last bytes. */
 const lingerMs = 2_000
-/** How long a turn that runs may take when the session is to end after it. */
-const windUpMs = 120_000
 
 /**
  * Carries messages between a client and a provider, in order, each whole and as it came. Whoever takes slowly
@@ -68,7 +72,7 @@ export class Session implements SessionControls {
     if (this.#isOver || this.#endReason !== undefined) return
     this.#endReason = reason
     for (const tap of this.#options.taps) tap.windUp(reason)
-    if (this.#isBusy) this.#after(windUpMs, () => this.cut(reason))
+    if (this.#isBusy) this.#after(this.#options.limits.windUpMs, () => this.cut(reason))
     else this.#finish(reason, { kind: 'completed' })
   }
 
@@ -118,6 +122,7 @@ export class Session implements SessionControls {
       return
     }
     if (this.#isOver) return
+    for (const tap of taps) tap.onSent?.()
     if (changed === undefined) await provider.write(message.frames)
     else await provider.writeText(changed)
   }
@@ -196,7 +201,8 @@ export class Session implements SessionControls {
   /** Reads the turn that runs to its end, where there is one and the provider is not to be left; else false. */
   #drain(): boolean {
     if (this.#isDraining) return true
-    if (!this.#isBusy || this.#options.onClientLeft() !== 'drain') return false
+    // What the provider has closed has no more to say; the client only answers its goodbye.
+    if (this.#hasProviderClosed || !this.#isBusy || this.#options.onClientLeft() !== 'drain') return false
     this.#isDraining = true
     this.#outcome = { kind: 'aborted' }
     this.#after(this.#options.limits.drainMs, () => this.#leaveProvider())

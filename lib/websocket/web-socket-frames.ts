@@ -31,6 +31,8 @@ export interface CheckedFrame {
   readonly kind: 'data' | 'control' | 'close'
   /** Of a message that is whole with this frame. */
   readonly data?: Buffer
+  /** What a ping says, which its pong is to repeat. */
+  readonly ping?: Buffer
 }
 
 const closeCodes: Readonly<Record<string, number>> = {
@@ -54,7 +56,7 @@ export class FrameChecker {
       this.#isInMessage = false
       this.#found = { kind: 'data', data }
     })
-    this.#receiver.on('ping', () => (this.#found = { kind: 'control' }))
+    this.#receiver.on('ping', (ping: Buffer) => (this.#found = { kind: 'control', ping }))
     this.#receiver.on('pong', () => (this.#found = { kind: 'control' }))
     this.#receiver.on('conclude', () => (this.#found = { kind: 'close' }))
     // It is thrown by `check`, where it belongs to a frame.
@@ -85,6 +87,11 @@ export class FrameChecker {
 /** One text frame. Clients mask. */
 export function textFrame(text: Buffer, by: 'client' | 'server'): Buffer {
   return frame(text, 1, by)
+}
+
+/** The answer to a ping. */
+export function pongFrame(data: Buffer, by: 'client' | 'server'): Buffer {
+  return frame(data, 10, by)
 }
 
 /** A close frame. Reasons have room for 123 bytes. */

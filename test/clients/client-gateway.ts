@@ -30,6 +30,8 @@ export async function startClientGateway(t: Test, tool: CalledTool): Promise<Cli
     },
   )
   mock.on({ userMessage: /[^]*/ }, { content: words.text, usage })
+  // Codex has a conversation read before anything is asked.
+  mock.on({ predicate: ({ messages }) => messages.length === 0 }, { content: '', usage })
   await mock.start()
   t.teardown(() => mock.stop())
   const credentials = [credential]

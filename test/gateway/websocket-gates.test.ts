@@ -61,7 +61,6 @@ await t.test('what the gates refuse is refused by HTTP, and the provider hears n
     [`${url}/v1/realtime?call_id=rtc_1`, { headers }, 501, 'not_supported'],
     [`${url}/v1/realtime?intent=transcription`, { headers }, 501, 'not_supported'],
     [`${url}/groq/v1/realtime?model=x`, { headers }, 404, 'route_not_found'],
-    [`${url}/v1/responses`, { headers }, 426, 'upgrade_refused'],
   ]
   for (const [address, options, status, code] of cases) {
     const answer = await refusedSession(address, options)

@@ -53,7 +53,8 @@ const inputItem = searched({
   tools: list(tool),
 })
 
-const responsesRequest = searched({
+/** The members of a request for a response. */
+export const requestMembers = {
   ...modelMembers,
   ...tierMembers,
   ...searchMembers,
@@ -68,7 +69,9 @@ const responsesRequest = searched({
   prompt: searched({ id: names('prompt') }),
   input: list(inputItem),
   tools: list(tool, toolList),
-})
+}
+
+const responsesRequest = searched(requestMembers)
 
 /** How an item of a finished answer came about. */
 const outputType = { type: value('outputType'), action: object({ type: value('action') }) }
@@ -105,7 +108,8 @@ const answer = object({
   response: object({ ...response, output: list(object(outputType)) }),
 })
 
-const lastTypes: ReadonlySet<unknown> = new Set([
+/** Types of the last event of a response. */
+export const lastTypes: ReadonlySet<unknown> = new Set([
   'response.completed',
   'response.incomplete',
   'response.failed',
@@ -229,7 +233,11 @@ export const responseJobs: JobKind = {
   durationMsMax: 86_400_000,
 }
 
-function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts {
+/**
+ * What a request for a response says.
+ * @throws GatewayError body_invalid
+ */
+export function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const facts = factsFrom({ ...scan, findings: withoutEchoes(scan.findings) }, body)
   // The answer comes at once and without usage; the client may never ask for the rest.
   const startsJob = readBoolean(scan, 'background') === true

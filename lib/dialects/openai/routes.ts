@@ -10,6 +10,7 @@ import { openaiFileRows } from './files.ts'
 import { imageEdits, imageGenerations, imageVariations } from './images.ts'
 import { moderations } from './moderations.ts'
 import { realtime, realtimeKeys } from './realtime.ts'
+import { responsesConnection } from './responses-connection.ts'
 import { rerank } from './rerank.ts'
 import {
   responseInputItems,
@@ -54,6 +55,7 @@ export const openaiRoutes = new RouteTable([
   post('/chat/completions', chat),
   post('/completions', completions),
   post('/responses', responses),
+  { methods: ['GET'], path: '/responses', operation: responsesConnection },
   post('/responses/input_tokens', responsesInputTokens),
   post('/responses/compact', responsesCompact),
   { methods: ['GET'], path: '/responses/{id}', operation: storedResponses.stored, object: 'response' },

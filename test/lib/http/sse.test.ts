@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { SseParser } from '../../../lib/http/sse.ts'
+import { eventOf, SseParser } from '../../../lib/http/sse.ts'
 import { memoryInUse } from '../../faults/memory-in-use.ts'
 
 type Event = readonly [event: string, data: string]
@@ -164,3 +164,20 @@ function heldBy(feed: (parser: SseParser) => void): number {
   parser.end()
   return held
 }
+
+await t.test('JSON becomes one event that says the same, however it is spaced', async t => {
+  const spacing = fc.constantFrom('', '\n', '\r\n', '\r', '\n\n  ', '\t')
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.array(spacing, { minLength: 1 }), (value, spaces) => {
+      let count = 0
+      const spaced = JSON.stringify(value, null, '\n').replaceAll(/\n/g, () => {
+        count += 1
+        return spaces[count % spaces.length] ?? ''
+      })
+      const [event, ...others] = parse(eventOf(Buffer.from(`${spaces[0]}${spaced}${spaces.at(-1)}`)))
+
+      t.same(others, [])
+      t.same(JSON.parse(event?.[1] ?? ''), value)
+    }),
+  )
+})

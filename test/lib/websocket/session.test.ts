@@ -27,7 +27,7 @@ await t.test('a turn that never ends keeps no session open for which there is no
         windUp: () => undefined,
       },
     ],
-    limits: { sessionMs: 3_600_000, idleMs: 3_600_000, drainMs: 120_000 },
+    limits: { sessionMs: 3_600_000, idleMs: 3_600_000, windUpMs: 120_000, drainMs: 120_000 },
     onClientLeft: () => 'abort',
     errorText: () => undefined,
     onEnd: end => (outcome = end),

@@ -1,0 +1,124 @@
+import type { RequestFacts } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import type { Target } from '../exchange-facts.ts'
+import { addMeters, readAgain, type Meters } from '../money/usage.ts'
+
+declare module '../pipeline/facts.ts' {
+  interface Facts {
+    /** What a request came over as one of many. */
+    connection: Connection
+  }
+}
+
+/** Where a connection goes, once its first request was let through. */
+type Place = Pick<Target, 'provider' | 'credential' | 'baseUrl'>
+
+/** Longer chains than anybody goes back in; each takes up some 100 bytes. */
+const responsesMax = 1000
+
+/**
+ * What is known of a connection whose messages are requests: where it goes, and the responses that the provider keeps
+ * for as long as it is open, whether they are stored or not.
+ */
+export class Connection {
+  /** Of the exchange that opened it. */
+  readonly id: string
+  place: Place | undefined
+  /** What goes on from a response reads that again. */
+  readonly #contexts = new Map<string, Meters>()
+
+  constructor(id: string) {
+    this.id = id
+  }
+
+  /** @param used what the response has read and written */
+  keep(responseId: string, used: Meters): void {
+    this.#contexts.set(responseId, readAgain(used))
+    if (this.#contexts.size <= responsesMax) return
+    for (const oldest of this.#contexts.keys()) {
+      this.#contexts.delete(oldest)
+      return
+    }
+  }
+
+  /** The facts of a request without the responses of the connection that it names, and what those have it read. */
+  ownContext(facts: RequestFacts): { readonly facts: RequestFacts; readonly context: Meters | undefined } {
+    let context: Meters | undefined
+    const objects = facts.objects.filter(({ kind, id }) => {
+      const known = kind === 'response' ? this.#contexts.get(id) : undefined
+      if (known !== undefined) context = addMeters(known, context)
+      return known === undefined
+    })
+    return context === undefined ? { facts, context } : { facts: { ...facts, objects }, context }
+  }
+
+  /**
+   * A request's target where the connection goes, or may go: all providers that take responses over a WebSocket.
+   * @throws GatewayError request_invalid, previous_response_not_found
+   */
+  targetOf(target: Target, { objects }: RequestFacts): Target {
+    if (this.place === undefined) return withSocket(target) ?? refuse(noSocket(target))
+    const { provider, credential, baseUrl } = this.place
+    const here = placesOf(target).find(place => place.provider.name === provider.name)
+    if (here === undefined) return refuse(atAnother(target, provider.name))
+    if (here.isPinned === true && here.credential.name !== credential.name) {
+      const response = objects.find(({ kind }) => kind === 'response')
+      return refuse(response === undefined ? madeElsewhere() : responseNotFound(response.id))
+    }
+    return { ...here, provider, credential, baseUrl, next: undefined }
+  }
+}
+
+/** What clients answer with a request that has the whole conversation in it. */
+export function responseNotFound(id: string): GatewayError {
+  return new GatewayError('previous_response_not_found', `Previous response with id "${id}" not found.`, {
+    param: 'previous_response_id',
+  })
+}
+
+function placesOf(target: Target): readonly Target[] {
+  const next = target.next?.()
+  return next === undefined ? [target] : [target, ...placesOf(next)]
+}
+
+/** The first place that takes WebSockets, which knows the next one. */
+function withSocket(target: Target): Target | undefined {
+  for (let place: Target | undefined = target; place !== undefined; place = place.next?.()) {
+    const { next } = place
+    if (!place.provider.takesResponsesSocket) continue
+    return { ...place, next: next && (() => afterwards(next)) }
+  }
+  return undefined
+}
+
+function afterwards(next: NonNullable<Target['next']>): Target | undefined {
+  const target = next()
+  return target && withSocket(target)
+}
+
+function noSocket({ modelName, provider }: Target): GatewayError {
+  return new GatewayError(
+    'request_invalid',
+    `"${modelName}" is not served over a WebSocket, since ${provider.name} has none: use POST /v1/responses for it.`,
+    { param: 'model' },
+  )
+}
+
+function atAnother({ modelName, provider }: Target, here: string): GatewayError {
+  return new GatewayError(
+    'request_invalid',
+    `"${modelName}" is at ${provider.name}, and this connection goes to ${here}: open another connection for it.`,
+    { param: 'model' },
+  )
+}
+
+function madeElsewhere(): GatewayError {
+  return new GatewayError(
+    'request_invalid',
+    'The request names objects that were made with another credential than that of this connection: open another connection for it.',
+  )
+}
+
+function refuse(error: GatewayError): never {
+  throw error
+}

@@ -1,0 +1,97 @@
+import type { Exchange } from './exchange.ts'
+import type { Outcome } from './outcome.ts'
+import type { ResponseHead, Tap } from './plugin.ts'
+import type { ReadLimits } from './relay-limits.ts'
+
+/** What a turn asks of the pipeline at each step. */
+export interface TurnSteps {
+  respond(exchange: Exchange, head: ResponseHead): readonly Tap[]
+  tapFailed(exchange: Exchange, error: unknown): void
+  settle(exchange: Exchange, outcome: Outcome): Promise<void> | undefined
+  endExchange(exchange: Exchange, outcome: Outcome): void
+}
+
+/** A response in messages is read as the stream of events that it would be over HTTP. */
+const head: ResponseHead = {
+  status: 200,
+  headers: ['content-type', 'text/event-stream'],
+  contentLength: undefined,
+}
+
+/**
+ * The course of one exchange whose request and response are messages of a connection. What it is charged is durable
+ * before the message that ends it may be passed on.
+ */
+export class TurnRelay {
+  readonly exchange: Exchange
+  /** Told why the response may not go on. */
+  onCut: ((reason: Error) => void) | undefined
+  readonly #steps: TurnSteps
+  readonly #limits: ReadLimits
+  #taps: readonly Tap[] | undefined
+  #timer: NodeJS.Timeout | undefined
+  #readBytes = 0
+
+  constructor(exchange: Exchange, steps: TurnSteps, limits: ReadLimits) {
+    this.exchange = exchange
+    this.#steps = steps
+    this.#limits = limits
+    exchange.answerEnd = this
+  }
+
+  get hasBegun(): boolean {
+    return this.#taps !== undefined
+  }
+
+  /**
+   * One event of the response, as it is over HTTP.
+   * @returns what the message has to wait for
+   */
+  onData(event: Buffer): Promise<unknown> | undefined {
+    this.#taps ??= this.#begin()
+    for (const tap of this.#taps) this.#feed(tap, event)
+    this.#readBytes += event.length
+    if (this.#readBytes > this.#limits.bytesMax) this.cutAtEvent(new Error('The response was too long.'))
+    return this.exchange.barrier
+  }
+
+  cutAtEvent(reason: Error): void {
+    this.onCut?.(reason)
+  }
+
+  /**
+   * Settles the exchange, and ends it.
+   * @throws what settling throws: a response that is whole may not be passed on then
+   */
+  async end(outcome: Outcome): Promise<void> {
+    clearTimeout(this.#timer)
+    let ended = outcome
+    try {
+      await this.#steps.settle(this.exchange, outcome)
+    } catch (cause) {
+      const error = new Error('The exchange could not be settled.', { cause })
+      if (outcome.kind === 'completed') ended = { kind: 'broken', error }
+      throw error
+    } finally {
+      this.#steps.endExchange(this.exchange, ended)
+    }
+  }
+
+  #begin(): readonly Tap[] {
+    this.exchange.answerStatus = head.status
+    this.exchange.moments.firstByteMs = performance.now()
+    const onLate = (): void => this.cutAtEvent(new Error('The response went on for too long.'))
+    this.#timer = setTimeout(onLate, this.#limits.timeMs)
+    this.#timer.unref()
+    return this.#steps.respond(this.exchange, head)
+  }
+
+  #feed(tap: Tap, event: Buffer): void {
+    try {
+      tap.onData(event)
+    } catch (error) {
+      this.#taps = this.#taps?.filter(other => other !== tap)
+      this.#steps.tapFailed(this.exchange, error)
+    }
+  }
+}

@@ -1,0 +1,241 @@
+import { nodeHttp } from '../node-http.ts'
+import { memoryBody } from '../bodies/request-body.ts'
+import type { TurnEvent, TurnProtocol } from '../dialects/turns.ts'
+import { asGatewayError } from '../answer-error.ts'
+import { GatewayError } from '../errors.ts'
+import { eventOf } from '../http/sse.ts'
+import { Connection } from '../models/connection.ts'
+import { addMeters } from '../money/usage.ts'
+import { newId } from '../new-id.ts'
+import { Exchange } from '../pipeline/exchange.ts'
+import type { Outcome } from '../pipeline/outcome.ts'
+import type { SessionTap } from '../pipeline/plugin.ts'
+import type { TurnRelay } from '../pipeline/turn-relay.ts'
+import { MessageRefusedError } from './message-refused-error.ts'
+
+export interface TurnsOptions {
+  /** The exchange of the connection. */
+  readonly exchange: Exchange
+  readonly protocol: TurnProtocol
+  /** @throws what a gate throws */
+  readonly beginTurn: (exchange: Exchange) => Promise<TurnRelay>
+  readonly now: () => number
+  readonly egressName: () => string | undefined
+  /** Told how many bytes of messages more, or fewer, are kept. May throw to say that it is too much. */
+  readonly onHeld: (bytes: number) => void
+  /** A response may not go on; the provider stops when its connection is closed. */
+  readonly onCut: (reason: Error) => void
+}
+
+/** One request over the connection, from its gates to its charge. */
+export interface Turn {
+  readonly relay: TurnRelay
+  readonly lane: string
+  /** How long its message is, which is kept as its body. */
+  readonly bytes: number
+  responseId: string | undefined
+  /** An error was told of it. Its last event may follow, and need not. */
+  hasFailed: boolean
+}
+
+/**
+ * The requests that come over one connection: each is an exchange of its own. A lane has one response at a time, so that
+ * it is certain what each message of the provider's belongs to.
+ */
+export class Turns implements SessionTap {
+  readonly connection: Connection
+  readonly #options: TurnsOptions
+  readonly #lanes = new Map<string, Turn>()
+  #endReason: Error | undefined
+  /** Let through, and not sent yet. */
+  #unsent: Turn | undefined
+
+  constructor(options: TurnsOptions) {
+    this.#options = options
+    this.connection = new Connection(options.exchange.id)
+  }
+
+  get isBusy(): boolean {
+    return this.#open().some(({ hasFailed }) => !hasFailed)
+  }
+
+  get endReason(): Error | undefined {
+    return this.#endReason
+  }
+
+  windUp(reason: Error): void {
+    this.#endReason ??= reason
+  }
+
+  /** @throws MessageRefusedError */
+  async onClientMessage(data: Buffer): Promise<Buffer | undefined> {
+    return this.messageOf(await this.begin(data), data)
+  }
+
+  /** What is sent for a request; undefined where that is the message as it came. */
+  messageOf({ relay }: Turn, data: Buffer): Buffer | undefined {
+    const { body } = relay.exchange.get('target')
+    if (!Buffer.isBuffer(body)) throw new Error('A request that came in memory is not there any more.')
+    return body.equals(data) ? undefined : body
+  }
+
+  /**
+   * Has a request pass the gates.
+   * @throws MessageRefusedError
+   */
+  async begin(data: Buffer): Promise<Turn> {
+    const { protocol, beginTurn, onHeld, onCut } = this.#options
+    const exchange = this.#exchangeOf(data)
+    let isHeld = false
+    try {
+      if (this.#endReason !== undefined) throw this.#endReason
+      onHeld(data.length)
+      isHeld = true
+      const relay = await beginTurn(exchange)
+      relay.onCut = onCut
+      const lane = exchange.get('request').lane ?? ''
+      const turn: Turn = { relay, lane, bytes: data.length, responseId: undefined, hasFailed: false }
+      const before = this.#lanes.get(lane)
+      if (before?.hasFailed === true) await this.#end(before, { kind: 'completed' })
+      else if (before !== undefined) {
+        await relay.end({ kind: 'refused', error: underWay })
+        throw underWay
+      }
+      this.#lanes.set(lane, turn)
+      this.#unsent = turn
+      return turn
+    } catch (error) {
+      if (isHeld) onHeld(-data.length)
+      throw this.#refusal(error, protocol.readEvent(data).lane)
+    }
+  }
+
+  onSent(): void {
+    const turn = this.#unsent
+    this.#unsent = undefined
+    if (turn === undefined) return
+    const { exchange } = turn.relay
+    exchange.wasSent = true
+    // Those that come after the first one have no attempts of their own.
+    if (exchange.find('upstream') === undefined)
+      exchange.set('upstream', { attemptCount: 1, egressName: this.#options.egressName() })
+  }
+
+  /**
+   * A request that was let through goes nowhere after all.
+   * @returns the error as the client is to be told it
+   */
+  async refuse(turn: Turn, error: Error): Promise<MessageRefusedError> {
+    this.#unsent = undefined
+    await this.#end(turn, { kind: 'refused', error })
+    return this.#refusal(error, turn.lane)
+  }
+
+  onProviderMessage(data: Buffer): Promise<void> | undefined {
+    const event = this.#options.protocol.readEvent(data)
+    const turn = this.#turnOf(event)
+    if (turn === undefined) return undefined
+    if (turn.responseId === undefined && event.responseId !== undefined) {
+      turn.responseId = event.responseId
+      turn.relay.exchange.set('providerRequestId', event.responseId)
+    }
+    if (event.kind === 'error' && turn.responseId === undefined) {
+      // It is what the status of a response is over HTTP.
+      turn.relay.exchange.answerStatus = event.status ?? 400
+      return this.#end(turn, { kind: 'completed' })
+    }
+    if (event.kind === 'error') turn.hasFailed = true
+    const barrier = turn.relay.onData(eventOf(data))
+    if (event.kind !== 'ended') return barrier?.then(() => undefined)
+    return Promise.resolve(barrier).then(() => this.#end(turn, { kind: 'completed' }))
+  }
+
+  /** The client left, and what is open may be read on to its usage. */
+  onClientLeft(): 'abort' | 'drain' {
+    const policy = this.connection.place?.provider.onClientLeft ?? 'abort'
+    for (const { relay } of this.#open()) {
+      relay.exchange.hasClientLeft = true
+      if (policy === 'drain') relay.exchange.drain = 'reading'
+    }
+    return policy
+  }
+
+  /** An error for whoever waits for a response; undefined where nobody does. */
+  errorText(error: Error): string | undefined {
+    const turn = this.#open().find(({ hasFailed }) => !hasFailed)
+    if (turn === undefined) return undefined
+    return this.#options.protocol.errorMessage(asGatewayError(error), turn.lane)
+  }
+
+  /** The connection is over: what is open is charged or released. */
+  async settle(outcome: Outcome): Promise<void> {
+    const ends = this.#open().map(turn => this.#end(turn, outcomeOf(turn, outcome)))
+    // One that fails keeps none of the others open.
+    const failed = (await Promise.allSettled(ends)).find(result => result.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  #open(): readonly Turn[] {
+    return [...this.#lanes.values()]
+  }
+
+  /** @throws GatewayError upstream_failed for a response that nobody has asked for: nothing is held for it */
+  #turnOf({ kind, lane, responseId }: TurnEvent): Turn | undefined {
+    if (kind === 'other') return undefined
+    const turn = this.#lanes.get(lane)
+    if (kind === 'error') return turn
+    const isFirst = turn?.responseId === undefined
+    const isOfTurn = isFirst ? responseId !== undefined : (responseId ?? turn.responseId) === turn.responseId
+    if (turn !== undefined && isOfTurn) return turn
+    throw new GatewayError('upstream_failed', 'The provider sent a response that nobody has asked for.')
+  }
+
+  async #end(turn: Turn, outcome: Outcome): Promise<void> {
+    const { relay, lane, bytes, responseId } = turn
+    this.#lanes.delete(lane)
+    this.#options.onHeld(-bytes)
+    await relay.end(outcome)
+    if (outcome.kind !== 'completed' || responseId === undefined) return
+    const used = relay.exchange.find('usage') ?? []
+    this.connection.keep(
+      responseId,
+      used.reduce((sum, line) => addMeters(sum, line.meters), {}),
+    )
+  }
+
+  #refusal(error: unknown, lane: string): MessageRefusedError {
+    const told = asGatewayError(error)
+    const cause = error instanceof Error ? error : told
+    return new MessageRefusedError(this.#options.protocol.errorMessage(told, lane), cause)
+  }
+
+  #exchangeOf(data: Buffer): Exchange {
+    const { exchange, protocol, now } = this.#options
+    const { request } = exchange
+    const turn = new Exchange(newId(), request, new nodeHttp.ServerResponse(request), now())
+    const route = exchange.get('route')
+    turn.set('route', { ...route, match: { ...route.match, operation: protocol.turn } })
+    turn.set('connection', this.connection)
+    turn.set('body', memoryBody(data))
+    turn.set('content', memoryBody(data))
+    return turn
+  }
+}
+
+const underWay = new GatewayError(
+  'request_invalid',
+  'A response is under way here: wait for its end, or name another stream_id.',
+  { param: 'stream_id' },
+)
+
+/** What the end of the connection is to a response that was open. */
+function outcomeOf({ relay, hasFailed }: Turn, outcome: Outcome): Outcome {
+  if (hasFailed) return { kind: 'completed' }
+  if (relay.exchange.hasClientLeft || outcome.kind === 'aborted') return { kind: 'aborted' }
+  if (outcome.kind === 'broken') return outcome
+  const error = new GatewayError(
+    'upstream_failed',
+    'The provider closed the connection in the middle of a response.',
+  )
+  return { kind: 'broken', error }
+}

@@ -1,0 +1,418 @@
+import t from 'tap'
+import {
+  answerAtOnce,
+  chargesOf,
+  startResponsesGateway,
+  typesOf,
+  usage,
+  type AskedResponse,
+} from '../fixtures/responses-socket.ts'
+import { openSession, refusedSession } from '../fixtures/session-client.ts'
+import { until } from '../fixtures/until.ts'
+
+const create = { type: 'response.create', model: 'gpt-5', store: false, input: 'Hello' }
+const charged = { usage: { input: 100, output: 50 }, amount: '0.200000', usageSource: 'provider' }
+
+/** A response of which 400 bytes were told, and no more. */
+function tellSome({ begin, write }: AskedResponse): void {
+  begin()
+  write('word '.repeat(80))
+}
+
+await t.test("the provider's refusal of a request passes as it came, and costs nothing", async t => {
+  const refusal =
+    '{"type":"error","status":429,"error":{"type":"tokens","code":"rate_limit_exceeded","message":"Slow"},"headers":{"retry-after":"2"}}'
+  let isRefusing = true
+  const gateway = await startResponsesGateway(t, asked => {
+    if (isRefusing) asked.session.socket.send(refusal)
+    else answerAtOnce(asked)
+  })
+  const client = await gateway.connect(t)
+  client.send(create)
+  await client.next('error')
+  t.same(client.received, [refusal])
+  t.match(await chargesOf(gateway, 1), [{ amount: '0.000000', usage: {}, flags: ['provider_refused'] }])
+
+  isRefusing = false
+  client.send(create)
+  await client.next('response.completed')
+  t.match(await chargesOf(gateway, 2), [{}, { ...charged, flags: [] }])
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test(
+  'an error in the middle of a response ends it, whether its last event follows or not',
+  async t => {
+    for (const isFollowed of [true, false]) {
+      const gateway = await startResponsesGateway(t, asked => {
+        if (gateway.upstream.sessions[0]?.received.length !== 1) return answerAtOnce(asked)
+        tellSome(asked)
+        asked.say({ type: 'error', error: { type: 'server_error', code: 'server_error', message: 'Oh.' } })
+        if (isFollowed) {
+          asked.say({ type: 'response.failed', response: { id: asked.id, status: 'failed', usage: null } })
+        }
+        return undefined
+      })
+      const client = await gateway.connect(t)
+      client.send(create)
+      await client.next('error')
+      client.send(create)
+      await client.next('response.completed')
+      const charges = await chargesOf(gateway, 2)
+      t.match(charges[0], { outcome: 'completed', usageSource: 'estimated' }, 'what was told of it is paid')
+      t.match(charges[1], { ...charged, flags: [] })
+      client.socket.close()
+      t.same(await gateway.breaches(), [])
+    }
+  },
+)
+
+await t.test('a response that fails or is incomplete is charged what its provider reports', async t => {
+  const gateway = await startResponsesGateway(t, asked => {
+    tellSome(asked)
+    const status = String(asked.body['input'])
+    asked.say({ type: `response.${status}`, response: { id: asked.id, status, usage } })
+  })
+  const client = await gateway.connect(t)
+  for (const status of ['incomplete', 'failed']) {
+    client.send({ ...create, input: status })
+    await client.next(`response.${status}`)
+  }
+  t.match(await chargesOf(gateway, 2), [charged, charged])
+})
+
+await t.test('a provider that breaks off costs an estimate of what came, and the client is told', async t => {
+  for (const end of ['terminate', 'close'] as const) {
+    const gateway = await startResponsesGateway(t, asked => {
+      tellSome(asked)
+      asked.session.socket[end]()
+    })
+    const client = await gateway.connect(t)
+    client.send({ ...create, stream_id: 'a' })
+    await client.closed
+    const [charge, ...others] = await chargesOf(gateway, 1)
+    t.same(others, [])
+    t.match(charge, { outcome: 'broken', usageSource: 'estimated' }, end)
+    if (end === 'terminate') {
+      t.match(JSON.parse(client.received.at(-1) ?? ''), { type: 'error', status: 502, stream_id: 'a' })
+    }
+    t.same(await gateway.breaches(), [])
+  }
+})
+
+await t.test('a client that leaves is read on for its usage, or pays an estimate', async t => {
+  for (const onClientLeft of ['drain', 'abort'] as const) {
+    for (const leave of ['terminate', 'close'] as const) {
+      let asked: AskedResponse | undefined
+      const gateway = await startResponsesGateway(
+        t,
+        one => {
+          asked = one
+          tellSome(one)
+        },
+        { provider: { onClientLeft } },
+      )
+      const client = await gateway.connect(t)
+      client.send(create)
+      await client.next('response.output_text.delta')
+      client.socket[leave]()
+      await client.closed
+      if (onClientLeft === 'drain') asked?.complete()
+      else await until(() => asked?.session.socket.readyState === 3)
+      const [charge, ...others] = await chargesOf(gateway, 1)
+      t.same(others, [])
+      t.match(
+        charge,
+        onClientLeft === 'drain'
+          ? { usage: charged.usage, usageSource: 'drained' }
+          : { outcome: 'aborted', usageSource: 'estimated' },
+        `${onClientLeft}, ${leave}`,
+      )
+      t.same(await gateway.breaches(), [])
+    }
+  }
+})
+
+await t.test('a client that leaves with its response complete pays that, and nothing is open', async t => {
+  const gateway = await startResponsesGateway(t, answerAtOnce)
+  const client = await gateway.connect(t)
+  client.send(create)
+  await client.next('response.completed')
+  client.socket.terminate()
+  t.match(await chargesOf(gateway, 1), [{ ...charged, outcome: 'completed' }])
+  await until(() => gateway.logLines.some(line => line.includes('responses-connection')))
+  const line = gateway.logLines.find(one => one.includes('responses-connection')) ?? ''
+  t.match(JSON.parse(line), { outcome: 'completed' })
+})
+
+await t.test('a response that uses up the money is cut with words, and the provider is left', async t => {
+  let asked: AskedResponse | undefined
+  const gateway = await startResponsesGateway(t, one => (asked = one), {
+    rub: 6,
+    config: {
+      models: {
+        'gpt-5': {
+          provider: 'openai',
+          contextTokensMax: 400_000,
+          rubPerMillion: { input: '1', output: '2000' },
+        },
+      },
+      hold: { likelyOutputTokens: 100 },
+    },
+  })
+  const client = await gateway.connect(t)
+  client.send(create)
+  await until(() => asked !== undefined)
+  asked?.begin()
+  for (let count = 0; count < 400 && client.socket.readyState === client.socket.OPEN; count += 1) {
+    asked?.write('word '.repeat(200))
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  t.equal((await client.closed).code, 1008)
+  t.match(JSON.parse(client.received.at(-1) ?? ''), {
+    type: 'error',
+    status: 402,
+    error: { code: 'insufficient_quota' },
+  })
+  await until(() => asked?.session.socket.readyState === 3)
+  const [charge] = await chargesOf(gateway, 1)
+  t.match(charge, { outcome: 'broken', usageSource: 'estimated' })
+  t.ok(charge?.flags.includes('balance_exhausted'))
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test(
+  'what the gates refuse is told in the lane, costs nothing, and the connection goes on',
+  async t => {
+    const gateway = await startResponsesGateway(t, answerAtOnce, {
+      keyModels: ['gpt-5', 'grok-*', 'llama', 'unpriced', 'nobody'],
+    })
+    const client = await gateway.connect(t)
+    const lane = { stream_id: 'main' }
+    const cases: readonly (readonly [object | string, number, string, object])[] = [
+      ['{', 400, 'body_invalid', {}],
+      ['{"type":"response.create","model":"gpt-5","model":"x"}', 400, 'field_ambiguous', {}],
+      [
+        { ...lane, type: 'response.steer', previous_response_id: 'x', input: 'x' },
+        501,
+        'not_supported',
+        lane,
+      ],
+      [{ ...create, stream_id: 'a b' }, 400, 'body_invalid', {}],
+      [{ ...create, ...lane, model: undefined }, 400, 'body_invalid', lane],
+      [{ ...create, ...lane, model: 'gpt-5-nano' }, 403, 'permission_denied', lane],
+      [{ ...create, ...lane, model: 'unpriced' }, 404, 'model_not_found', lane],
+      [{ ...create, ...lane, model: 'nobody' }, 404, 'model_not_found', lane],
+      [{ ...create, ...lane, model: 'llama' }, 400, 'request_invalid', lane],
+      [{ ...create, ...lane, input: [{ content: [{ file_id: 'file-1' }] }] }, 404, 'object_not_found', lane],
+      [{ ...create, ...lane, max_output_tokens: 'many' }, 400, 'body_invalid', lane],
+    ]
+    for (const [message, status, code, place] of cases) {
+      const before = client.received.length
+      client.send(message)
+      await until(() => client.received.length > before)
+      t.match(JSON.parse(client.received.at(-1) ?? ''), { type: 'error', status, error: { code }, ...place })
+    }
+    t.same(gateway.upstream.sessions, [], 'nothing has reached the provider')
+    client.send(create)
+    await client.next('response.completed')
+    client.send({ ...create, model: 'grok-4' })
+    const refused = await client.next('error', client.received.length - 1)
+    t.match(refused, {
+      status: 400,
+      error: { code: 'request_invalid', message: /this connection goes to openai/ },
+    })
+    t.equal((await chargesOf(gateway, 1)).length, 1)
+    t.same(await gateway.breaches(), [])
+  },
+)
+
+await t.test('without the money for it a request is refused with what would fit', async t => {
+  const gateway = await startResponsesGateway(t, answerAtOnce, { rub: 0.5 })
+  const client = await gateway.connect(t)
+  client.send({ ...create, max_output_tokens: 1000 })
+  t.match(await client.next('error'), { status: 402, error: { max_tokens: Number } })
+  client.send({ ...create, max_output_tokens: 16 })
+  await client.next('response.completed')
+  t.match(await chargesOf(gateway, 1), [{ amount: '0.200000' }])
+})
+
+await t.test('a key that is revoked, and the limits of a key, count for each request', async t => {
+  const gateway = await startResponsesGateway(t, answerAtOnce, {
+    config: {
+      plugins: [
+        'auth',
+        'model-router',
+        { 'rate-limit': { requestsPerMinute: 2, concurrentRequests: 1 } },
+        'size-limit',
+        'upstream-proxy',
+        'usage-tap',
+      ],
+    },
+  })
+  const client = await gateway.connect(t)
+  for (const count of [1, 2]) {
+    client.send(create)
+    await until(() => typesOf(client).filter(type => type === 'response.completed').length === count)
+  }
+  client.send(create)
+  t.match(await client.next('error'), { status: 429, headers: { 'retry-after': /^\d+$/ } })
+  await gateway.accounts.revokeKey(gateway.keyId)
+  const before = client.received.length
+  client.send(create)
+  t.match(await client.next('error', before), { status: 401, error: { message: /was revoked/ } })
+  t.equal((await chargesOf(gateway, 2)).length, 2)
+})
+
+await t.test('media is measured by its content, as in a body', async t => {
+  const gateway = await startResponsesGateway(t, answerAtOnce)
+  const client = await gateway.connect(t)
+  const text = Buffer.from('no image at all').toString('base64')
+  client.send({
+    ...create,
+    input: [{ role: 'user', content: [{ type: 'input_image', image_url: `data:image/png;base64,${text}` }] }],
+  })
+  t.match(await client.next('error'), { status: 400, error: { param: /input\[0\]/ } })
+  t.same(gateway.upstream.sessions, [])
+})
+
+await t.test('pings are answered before there is a provider, and by the provider then', async t => {
+  const gateway = await startResponsesGateway(t, answerAtOnce)
+  const client = await gateway.connect(t)
+  const pongs: string[] = []
+  client.socket.on('pong', (data: Buffer) => pongs.push(data.toString()))
+  client.socket.ping('one')
+  await until(() => pongs.length === 1)
+  client.send(create)
+  await client.next('response.completed')
+  client.socket.ping('two')
+  await until(() => pongs.length === 2)
+  t.same(pongs, ['one', 'two'])
+})
+
+await t.test(
+  'a credential that the provider refuses gives way to another, before anything is sent',
+  async t => {
+    const gateway = await startResponsesGateway(t, answerAtOnce, {
+      provider: { credentials: ['refused-credential', 'provider-credential'] },
+    })
+    gateway.upstream.server.prependListener('upgrade', (request, socket) => {
+      if (request.headers.authorization !== 'Bearer refused-credential') return
+      request.headers.upgrade = 'none'
+      const body = '{"error":{"code":"invalid_api_key","message":"No."}}'
+      socket.end(`HTTP/1.1 401 Unauthorized\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+    })
+    for (let count = 1; count <= 4; count += 1) {
+      const client = await gateway.connect(t)
+      client.send(create)
+      await client.next('response.completed')
+      client.socket.close()
+      await client.closed
+    }
+    t.equal((await chargesOf(gateway, 4)).length, 4)
+  },
+)
+
+await t.test('a provider that cannot be had is told in the connection, which may be tried again', async t => {
+  const gateway = await startResponsesGateway(t, answerAtOnce)
+  const statuses = ['404 Not Found', '429 Too Many\r\nretry-after: 7']
+  gateway.upstream.server.prependListener('upgrade', (request, socket) => {
+    const status = statuses.shift()
+    if (status === undefined) return
+    request.headers.upgrade = 'none'
+    socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`)
+  })
+  const client = await gateway.connect(t)
+  client.send(create)
+  t.match(await client.next('error'), { status: 502, error: { message: /did not agree to a WebSocket/ } })
+  client.send(create)
+  t.match(await client.next('error', 1), { status: 429, headers: { 'retry-after': '7' } })
+  t.equal((await gateway.balance()).heldMicros, 0)
+  client.send(create)
+  await client.next('response.completed')
+  t.match(await chargesOf(gateway, 1), [{ ...charged, flags: [] }])
+})
+
+await t.test('a response that nobody has asked for ends the connection, and is not passed on', async t => {
+  const gateway = await startResponsesGateway(t, asked => {
+    answerAtOnce(asked)
+    asked.say({ type: 'response.created', response: { id: 'resp_more' } })
+  })
+  const client = await gateway.connect(t)
+  client.send(create)
+  t.equal((await client.closed).code, 1014)
+  t.notOk(client.received.some(text => text.includes('resp_more')))
+  t.equal((await chargesOf(gateway, 1)).length, 1)
+})
+
+await t.test(
+  'where no provider takes responses over a WebSocket the upgrade is refused with 426',
+  async t => {
+    const gateway = await startResponsesGateway(t, answerAtOnce, { provider: { responsesWebSocket: false } })
+    const headers = { authorization: `Bearer ${gateway.key}` }
+    for (const path of ['/openai/v1/responses', '/groq/v1/responses']) {
+      const answer = await refusedSession(gateway.url + path, { headers })
+      t.equal(answer.status, 426, path)
+      t.match(answer.body, /upgrade_refused/)
+    }
+    t.equal((await refusedSession(gateway.socketUrl)).status, 401, 'a key is asked for first')
+    const plain = await fetch(gateway.socketUrl, { headers })
+    t.equal(plain.status, 426)
+    t.match(await plain.text(), /upgrade_required/)
+  },
+)
+
+await t.test(
+  'a connection that asks for nothing is closed, and so is one that has lasted long enough',
+  async t => {
+    const gateway = await startResponsesGateway(t, answerAtOnce, {
+      config: { limits: { session: { idleMs: 300, sessionMs: 2_000 } } },
+    })
+    const idle = await gateway.connect(t)
+    t.equal((await idle.closed).code, 1001)
+    t.same(idle.received, [], 'nobody waits for an error')
+
+    const busy = await gateway.connect(t)
+    const asking = setInterval(() => busy.socket.readyState === busy.socket.OPEN && busy.send(create), 100)
+    t.teardown(() => clearInterval(asking))
+    t.equal((await busy.closed).code, 1001)
+    await until(() => gateway.logLines.filter(line => line.includes('responses-connection')).length === 2)
+    t.same(await gateway.breaches(), [])
+  },
+)
+
+await t.test('a drain lets the response that runs come to its end', async t => {
+  let asked: AskedResponse | undefined
+  const gateway = await startResponsesGateway(t, one => {
+    asked = one
+    tellSome(one)
+  })
+  const client = await gateway.connect(t)
+  const idle = await gateway.connect(t)
+  client.send(create)
+  await client.next('response.output_text.delta')
+  const closing = gateway.gateway.close(20_000)
+  t.equal((await idle.closed).code, 1013)
+  client.send({ ...create, stream_id: 'more' })
+  t.match(await client.next('error'), { status: 503, stream_id: 'more' })
+  asked?.complete()
+  await client.next('response.completed')
+  t.equal((await client.closed).code, 1013)
+  await closing
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('a message that is too long or no message ends the connection by its code', async t => {
+  const gateway = await startResponsesGateway(t, answerAtOnce, {
+    config: { limits: { session: { messageBytesMax: 10_000 } } },
+  })
+  const before = await gateway.connect(t)
+  before.send({ ...create, input: 'x'.repeat(20_000) })
+  t.equal((await before.closed).code, 1009)
+  const behind = await openSession(t, gateway.socketUrl, { key: gateway.key })
+  behind.send(create)
+  await behind.next('response.completed')
+  behind.send({ ...create, input: 'x'.repeat(20_000) })
+  t.equal((await behind.closed).code, 1009)
+  t.match(await chargesOf(gateway, 1), [charged])
+})
