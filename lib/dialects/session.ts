@@ -60,6 +60,8 @@ export type ServerEvent =
   | { readonly kind: 'side'; readonly id?: string; readonly usage: TurnUsage }
   /** Something that the provider keeps and that a later request may name. */
   | { readonly kind: 'named'; readonly object: NamedObject }
+  /** The model that answers, of a session that was opened without one. */
+  | { readonly kind: 'model'; readonly name: string }
   /** The provider refused a message; by its id, where it had one. */
   | { readonly kind: 'refused'; readonly id?: string }
 
@@ -79,6 +81,8 @@ export interface SessionReader {
   readonly startsByItself: boolean
   /** Responses are spoken, as far as is known. */
   readonly isSpoken: boolean
+  /** A turn reads what came since the one before, and nothing of what was said earlier. */
+  readonly forgets?: boolean
   /** @throws GatewayError body_invalid, field_ambiguous */
   onClient(message: Buffer): Steps<ClientEvent>
   onServer(message: Buffer): readonly ServerEvent[]
@@ -94,6 +98,13 @@ export interface SessionNames {
 export interface SessionProtocol {
   /** The model and more stand in the client's first message, which therefore comes before the provider's. */
   readonly beginsWithMessage: boolean
+  /** The model is named while the session runs, by either side, and may be replaced. */
+  readonly modelInSession?: {
+    /** What a client is told that wants a turn before that. */
+    readonly whileUnknown: string
+  }
+  /** Others may be told of the same turns, which are charged to whoever is the first to see their end. */
+  readonly isShared?: boolean
   createReader(context: SessionContext): SessionReader
   /**
    * What a message from the client names.

@@ -7,6 +7,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { UsualOutputs } from '../settlement/usual-output.ts'
 import { Conversation } from './conversation.ts'
 import { SessionMeter } from './session-meter.ts'
+import { SessionModel } from './session-model.ts'
 import { SessionMoney } from './session-money.ts'
 import type { TypicalOutput } from './typical-output.ts'
 
@@ -27,24 +28,21 @@ interface SessionContext {
 
 /** The tap that charges a session; undefined where nothing has a price. */
 export function meterSession(exchange: Exchange, context: SessionContext): SessionMeter | undefined {
-  const { provider, price, modelName, upstreamModelName } = exchange.get('target')
+  const { provider, price, upstreamModelName } = exchange.get('target')
   const { match } = exchange.get('route')
   const request = exchange.get('request')
   const protocol = match.operation.session
-  if (price === undefined || protocol === undefined) return undefined
+  if (protocol === undefined || (price === undefined && protocol.modelInSession === undefined))
+    return undefined
   const meter = new SessionMeter({
     reader: protocol.createReader({
       providerKind: provider.kind,
-      isPricedBySecond: isPricedBySecond(price),
+      isPricedBySecond: price !== undefined && isPricedBySecond(price),
       model: upstreamModelName,
     }),
-    money: new SessionMoney(exchange, { ...context, price }),
+    money: new SessionMoney(exchange, { ...context, isShared: protocol.isShared }),
     conversation: new Conversation(request.textBytes, request.context),
-    model: {
-      asked: match.pathModel ?? request.model ?? '',
-      canonical: modelName,
-      upstream: upstreamModelName,
-    },
+    model: new SessionModel({ exchange, protocol, directory: context.directory }),
     checkKey: exchange.get('checkKey'),
   })
   exchange.set('sessionMeter', meter)

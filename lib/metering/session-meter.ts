@@ -3,7 +3,9 @@ import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../dial
 import { GatewayError } from '../errors.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { SessionTap } from '../pipeline/plugin.ts'
-import type { SessionMoney, Turn } from './session-money.ts'
+import type { SessionModel } from './session-model.ts'
+import type { SessionMoney } from './session-money.ts'
+import type { Turn } from './session-turn.ts'
 import type { Conversation } from './conversation.ts'
 import { withRoom, type ExpectedTurn } from './turn-cost.ts'
 
@@ -11,8 +13,7 @@ export interface SessionMeterOptions {
   readonly reader: SessionReader
   readonly money: SessionMoney
   readonly conversation: Conversation
-  /** The model's name as the client wrote it, and as the provider knows it. */
-  readonly model: { readonly asked: string; readonly canonical: string; readonly upstream: string }
+  readonly model: SessionModel
   /** @throws GatewayError when the key may not be used any more */
   readonly checkKey: () => void
 }
@@ -59,23 +60,10 @@ export class SessionMeter implements SessionTap {
   }
 
   #hear(event: ClientEvent, data: Buffer): Promise<Buffer | undefined> | Buffer | undefined {
-    const changed = this.#checkModel(event, data)
+    const changed = this.#options.model.take(event, data)
     this.#options.conversation.hear(event)
     if (event.starts === 'input') this.#hasSpoken = true
     return this.#isProvidedFor(event) ? changed : this.#begin(event).then(() => changed)
-  }
-
-  /** A model named in the middle of a session must be the session's; an alias is replaced by what it means. */
-  #checkModel({ model }: ClientEvent, data: Buffer): Buffer | undefined {
-    const { asked, canonical, upstream } = this.#options.model
-    if (model === undefined || model.name === upstream) return undefined
-    if (model.name !== asked && model.name !== canonical) {
-      throw new GatewayError('model_not_allowed', 'A session keeps the model that it began with.', {
-        param: 'session.model',
-      })
-    }
-    const name = Buffer.from(JSON.stringify(upstream))
-    return Buffer.concat([data.subarray(0, model.start), name, data.subarray(model.end)])
   }
 
   /** What stands ready for the next turn. */
@@ -177,10 +165,14 @@ export class SessionMeter implements SessionTap {
           await this.#finish(event).finally(() => (this.#isFinishing = false))
           break
         case 'side':
-          if (!this.#isRepeated(event.id)) await this.#chargeAside(event.usage)
+          if (this.#isRepeated(event.id) || !(await this.#options.money.claim('item', event.id))) break
+          await this.#chargeAside(event.usage)
           break
         case 'named':
           await this.#options.money.record(event.object, this.#options.conversation.nextInput())
+          break
+        case 'model':
+          if (!this.#options.model.isKnown(event.name)) this.#options.money.alarm('model_unpriced')
           break
         case 'refused':
           this.#withdraw(event.id)
@@ -242,10 +234,13 @@ export class SessionMeter implements SessionTap {
     const turn = this.#turnOf(id) ?? (await this.#start(id))
     this.#turns.splice(this.#turns.indexOf(turn), 1)
     const { money, conversation, reader } = this.#options
+    if (!(await money.claim('response', id))) return money.release(turn)
     const input = conversation.nextInput()
     this.#isUsageOwed = usage === undefined && turn.usage === undefined
     const counted = await money.finish(turn, { usage, isFailed: isFailed === true, input })
-    if (counted !== undefined && !turn.isApart) conversation.count(counted, turn.heard ?? conversation.heard)
+    const heard = turn.heard ?? conversation.heard
+    if (reader.forgets === true) conversation.count({}, heard)
+    else if (counted !== undefined && !turn.isApart) conversation.count(counted, heard)
     if (this.#hasSpoken && reader.startsByItself && this.#turns.length === 0) await this.#standReady()
   }
 
@@ -289,7 +284,10 @@ export class SessionMeter implements SessionTap {
     while (this.#opening !== undefined) await this.#opening
     const input = this.#options.conversation.nextInput()
     const settled = await Promise.allSettled(
-      this.#turns.splice(0).map(turn => this.#options.money.settle(turn, outcome, input)),
+      this.#turns.splice(0).map(async turn => {
+        const isOurs = !turn.isStarted || (await this.#options.money.claim('response', turn.id))
+        await (isOurs ? this.#options.money.settle(turn, outcome, input) : this.#options.money.release(turn))
+      }),
     )
     // One that fails keeps none of the others open.
     const failed = settled.find(result => result.status === 'rejected')

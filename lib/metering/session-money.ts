@@ -14,30 +14,10 @@ import { decideOwed, type Ending, type Owed } from '../settlement/decide-owed.ts
 import { priceLines } from '../settlement/price-lines.ts'
 import type { UsualOutputs } from '../settlement/usual-output.ts'
 import { holdError } from './hold-error.ts'
-import type { Heard } from './conversation.ts'
+import { newTurn, readingOf, type Turn } from './session-turn.ts'
 import type { TypicalOutput } from './typical-output.ts'
 import { audioTokens, inSeconds, turnCost, type ExpectedTurn } from './turn-cost.ts'
 import type { ExchangeCost } from './exchange-cost.ts'
-
-/** A turn of a session from its hold to its charge. */
-export interface Turn {
-  readonly hold: Hold
-  /** The provider's id of the response. */
-  id: string | undefined
-  /** The client's id of the message that asked for it. */
-  eventId: string | undefined
-  isAskedFor: boolean
-  isStarted: boolean
-  /** It reads something else than the conversation, or is not added to it. */
-  isApart: boolean
-  /** What was said before it, as far as it reads that. */
-  heard: Heard | undefined
-  /** What was generated so far. */
-  textBytes: number
-  audioSeconds: number
-  /** What the provider told of it so far. */
-  usage: TurnUsage | undefined
-}
 
 interface TurnEnd {
   readonly usage: TurnUsage | undefined
@@ -52,8 +32,8 @@ interface SessionMoneyContext {
   readonly bus: PipelineBus
   readonly directory: ModelDirectory
   readonly typicalOutput: TypicalOutput
-  readonly price: Price
   readonly usual: UsualOutputs
+  readonly isShared?: boolean | undefined
 }
 
 type OwedTurn = Pick<ChargeRequest, 'usageSource' | 'flags'> & {
@@ -165,10 +145,21 @@ export class SessionMoney {
 
   /** @param context what whoever goes on from the object begins with */
   async record(object: NamedObject, context: Meters): Promise<void> {
+    await this.#recordObject({ ...object, facts: { context } })
+  }
+
+  /** Of what others are told of as well: whether this exchange is the one that charges it. */
+  async claim(kind: 'response' | 'item', id: string | undefined): Promise<boolean> {
+    if (this.#context.isShared !== true || id === undefined) return true
+    await this.#recordObject({ kind, id })
+    const known = await this.#context.ledger.findObject(this.#target.provider.name, kind, id)
+    return known?.exchangeId === this.#exchange.id
+  }
+
+  async #recordObject(object: NamedObject): Promise<void> {
     const { provider, credential } = this.#target
     await this.#context.ledger.recordObject({
       ...object,
-      facts: { context },
       provider: provider.name,
       accountId: this.#exchange.get('key').accountId,
       credential: credential.name,
@@ -215,7 +206,8 @@ export class SessionMoney {
       output: Math.ceil(turn.textBytes / 4) + unseen,
       ...(spoken > 0 && { audioOutput: spoken }),
     }
-    const meters = isPricedBySecond(this.#context.price) ? inSeconds(tokens) : tokens
+    const { price } = this.#target
+    const meters = price !== undefined && isPricedBySecond(price) ? inSeconds(tokens) : tokens
     const rough = unseen > 0 ? ['estimate_rough', 'reasoning_estimated'] : ['estimate_rough']
     return { lines: [{ meters }], usageSource: 'estimated', flags: [...flags, ...rough] }
   }
@@ -224,7 +216,7 @@ export class SessionMoney {
     const { provider, modelName } = this.#target
     const route = this.#exchange.get('route')
     const flags = new Set(owed.flags)
-    const own = { name: this.#target.upstreamModelName, price: this.#context.price }
+    const own = { name: this.#target.upstreamModelName, price: this.#target.price }
     const lines = priceLines(owed.lines, own, model => this.#priceOfOther(model), flags)
     return {
       provider: provider.name,
@@ -255,28 +247,5 @@ export class SessionMoney {
   #priceOfOther(model: string): Price | undefined {
     const entry = this.#context.directory.resolve(model, undefined)?.entry
     return entry && priceInForce(entry.prices, this.#exchange.startedAt)
-  }
-}
-
-function readingOf(
-  { textBytes, audioSeconds }: Turn,
-  usage: TurnUsage | undefined,
-  end: { readonly isTerminal: boolean; readonly hasError: boolean },
-): NonNullable<Ending['reading']> {
-  return { lines: usage?.lines ?? [], hasOutput: textBytes + audioSeconds > 0, ...end }
-}
-
-function newTurn(hold: Hold): Turn {
-  return {
-    hold,
-    id: undefined,
-    eventId: undefined,
-    isAskedFor: false,
-    isStarted: false,
-    isApart: false,
-    heard: undefined,
-    textBytes: 0,
-    audioSeconds: 0,
-    usage: undefined,
   }
 }

@@ -44,9 +44,11 @@ export class SessionNamesCheck implements SessionTap {
     const target = this.#exchange.get('target')
     const providerName = target.provider.name
     // Where turns are metered, the meter holds the session to the model that it began with.
-    const isMetered = target.price !== undefined
+    const isNamedLater = this.#protocol.modelInSession !== undefined
+    const isMetered = target.price !== undefined || isNamedLater
     const others = models.filter(
-      ({ name, at }) => name !== target.upstreamModelName && !(isMetered && at === 'session.model'),
+      ({ name, at }) =>
+        isNamedLater || (name !== target.upstreamModelName && !(isMetered && at === 'session.model')),
     )
     priceNamedModels(
       {

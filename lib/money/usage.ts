@@ -158,6 +158,8 @@ export type ObjectKind =
   | 'thread'
   /** What a Live session can be resumed by. */
   | 'session'
+  /** A Realtime session over WebRTC, beside which another connection can be opened. */
+  | 'call'
 
 /** Kinds whose objects stand for text and sound that is billed as input of whatever names them. */
 export const contextKinds = [

@@ -30,6 +30,7 @@ const passing: ReadonlySet<string> = new Set([
   'model_not_allowed',
   'model_not_found',
   'object_not_found',
+  'not_supported',
 ])
 
 /** Whether no further message could fare better. */

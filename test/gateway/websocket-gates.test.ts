@@ -58,8 +58,11 @@ await t.test('what the gates refuse is refused by HTTP, and the provider hears n
     [`${url}/v1/realtime?model=gpt-realtime&mod%65l=x`, { headers }, 400, 'field_ambiguous'],
     [`${url}/v1/realtime?model=gpt-%2e%2e%2frealtime`, { headers }, 400, 'request_invalid'],
     [`${url}/v1/realtime?model=gpt-%00`, { headers }, 400, 'request_invalid'],
-    [`${url}/v1/realtime?call_id=rtc_1`, { headers }, 501, 'not_supported'],
-    [`${url}/v1/realtime?intent=transcription`, { headers }, 501, 'not_supported'],
+    [`${url}/v1/realtime?call_id=rtc_1`, { headers }, 404, 'object_not_found'],
+    [`${url}/v1/realtime?call_id=rtc_1&model=gpt-realtime`, { headers }, 400, 'request_invalid'],
+    [`${url}/v1/realtime?intent=translation`, { headers }, 501, 'not_supported'],
+    [`${url}/v1/realtime?intent=transcription&model=gpt-realtime`, { headers }, 400, 'request_invalid'],
+    [`${url}/v1/realtime?intent=transcription&%69ntent=x`, { headers }, 400, 'request_invalid'],
     [`${url}/groq/v1/realtime?model=x`, { headers }, 404, 'route_not_found'],
   ]
   for (const [address, options, status, code] of cases) {

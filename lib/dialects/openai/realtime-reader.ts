@@ -1,7 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import type { UsageLine } from '../../money/usage.ts'
 import { list, object, span, value } from '../interest.ts'
-import { addUsed } from '../measure.ts'
 import { findField, readString } from '../read-field.ts'
 import {
   countOf,
@@ -15,16 +13,11 @@ import {
   type Steps,
 } from '../session-message.ts'
 import type { ClientEvent, ServerEvent, SessionContext, SessionReader, TurnUsage } from '../session.ts'
-import { UsageFields } from '../usage-fields.ts'
-import { measureTokens } from './token-usage.ts'
+import { bytesPerSecond, g711BytesPerSecond, pcmBytesPerSecond } from './realtime-sound.ts'
+import { realtimeUsage } from './realtime-usage.ts'
 
 /** What a picture is taken for at most, in tokens: they are made small before they are read (wire.md 2.7). */
 const imageTokensMax = 1600
-
-/** Without a word on it, sound has 24,000 samples of two bytes a second. */
-const pcmBytesPerSecond = 48_000
-/** The smallest that is understood: G.711, 8,000 samples of one byte. */
-const g711BytesPerSecond = 8000
 
 const item = object({ content: list(object({ audio: span('audio'), image_url: span('picture') })) })
 
@@ -153,8 +146,7 @@ export class RealtimeReader implements SessionReader {
       case 'session.updated':
       case 'session.created':
         if (type === 'session.updated') this.#updatesUntold = Math.max(0, this.#updatesUntold - 1)
-        this.#session(fieldsOf(event['session']))
-        return []
+        return this.#session(fieldsOf(event['session']))
       case 'response.created':
         return [{ kind: 'started', ...turn }]
       case 'response.done': {
@@ -187,7 +179,7 @@ export class RealtimeReader implements SessionReader {
   }
 
   /** The session as the server has it: in OpenAI's form, or in the older one that xAI and others keep. */
-  #session(session: Fields): void {
+  #session(session: Fields): readonly ServerEvent[] {
     const { input: newInput, output: newOutput } = fieldsOf(session['audio'])
     const input = fieldsOf(newInput)
     const output = fieldsOf(newOutput)
@@ -204,50 +196,14 @@ export class RealtimeReader implements SessionReader {
     const transcription = fieldsOf(input['transcription'] ?? session['input_audio_transcription'])
     this.#isTranscribing = Object.keys(transcription).length > 0
     if (typeof transcription['model'] === 'string') this.#transcriptionModel = transcription['model']
+    const { model } = session
+    return typeof model === 'string' && model !== '' ? [{ kind: 'model', name: model }] : []
   }
 
   #usageOf(usage: unknown, model: string | undefined): { usage?: TurnUsage } {
-    if (typeof usage !== 'object' || usage === null) return {}
-    const flags = new Set<string>()
-    const fields = new UsageFields(usage, flags)
-    const { line, details } = this.#measure(fields, model)
-    const lines = line === undefined ? [] : [line]
-    return { usage: { lines, raw: JSON.stringify(usage), details, flags: [...flags] } }
+    const told = realtimeUsage(usage, model, this.#context)
+    return told === undefined ? {} : { usage: told }
   }
-
-  #measure(
-    fields: UsageFields,
-    model: string | undefined,
-  ): { line: UsageLine | undefined; details: Record<string, number> } {
-    const named = model === undefined ? {} : { model }
-    // A transcription is billed by its length or by its tokens, as its model is.
-    const seconds = fields.text('type') === 'duration' ? fields.quantity('seconds') : undefined
-    if (seconds !== undefined) {
-      const line: UsageLine = { ...named, meters: {} }
-      addUsed(line.meters, 'audioSeconds', seconds)
-      return { line, details: {} }
-    }
-    const measured = measureTokens(fields, this.#context.providerKind)
-    const billable = fields.quantity('billable_audio_seconds')
-    if (measured === undefined) return { line: undefined, details: {} }
-    const details = { ...measured.details }
-    if (billable === undefined) return { line: { ...named, meters: measured.meters }, details }
-    // xAI bills its sessions by seconds, and counts tokens beside.
-    if (this.#context.isPricedBySecond)
-      return { line: { ...named, meters: { audioSeconds: billable } }, details }
-    return {
-      line: { ...named, meters: measured.meters },
-      details: { ...details, billableAudioSeconds: billable },
-    }
-  }
-}
-
-/** Of `{"type":"audio/pcm","rate":24000}`, `{"type":"audio/pcmu"}`, or the older `pcm16` and `g711_ulaw`. */
-function bytesPerSecond(format: unknown): number {
-  if (typeof format === 'string') return format.startsWith('g711') ? g711BytesPerSecond : pcmBytesPerSecond
-  const { type, rate } = fieldsOf(format)
-  if (type === 'audio/pcmu' || type === 'audio/pcma') return g711BytesPerSecond
-  return typeof rate === 'number' && rate > 0 ? rate * 2 : pcmBytesPerSecond
 }
 
 /** "inf" is no limit. */

@@ -1,10 +1,12 @@
 import { GatewayError } from '../../errors.ts'
+import { headerValue } from '../../http/headers.ts'
 import type { Operation, RouteMatch } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { decodeSegment } from '../route-table.ts'
 import type { SessionProtocol } from '../session.ts'
 import { realtimeNames } from './realtime-names.ts'
 import { RealtimeReader } from './realtime-reader.ts'
+import { TranscriptionReader } from './transcription-reader.ts'
 
 /** The error event of the Realtime API: the session goes on after it unless it is closed. */
 function errorMessage(error: GatewayError, eventId: string): string {
@@ -33,12 +35,51 @@ export const realtime: Operation = {
   session: protocol,
 }
 
-/** Client secrets, sessions for browsers and calls over WebRTC: what they begin goes around the gateway. */
-export const realtimeKeys: Operation = freeOperation('realtime-keys', {
+/** `GET /realtime?intent=transcription`: what is heard is written down, and nothing is answered. */
+const realtimeTranscription: Operation = {
+  ...realtime,
+  name: 'realtime-transcription',
+  modelIn: 'none',
+  mainMeter: 'audioInput',
+  session: {
+    ...protocol,
+    modelInSession: {
+      whileUnknown: 'Name the model first: session.update with audio.input.transcription.model.',
+    },
+    createReader: context => new TranscriptionReader(context),
+  },
+}
+
+/** `GET /realtime?call_id=`: beside a call over WebRTC, whose sound goes around the gateway and whose turns do not. */
+const realtimeSideband: Operation = {
+  ...realtime,
+  name: 'realtime-sideband',
+  modelIn: 'none',
+  session: {
+    ...protocol,
+    modelInSession: { whileUnknown: 'The model of this call is not known yet: wait for session.created.' },
+    isShared: true,
+  },
+}
+
+const mintsKeys =
+  'It makes a session that goes around the gateway, which could not charge it. Connect to /v1/realtime by WebSocket with your own key.'
+
+/** Client secrets and sessions for browsers: what they begin goes around the gateway. */
+export const realtimeKeys: Operation = freeOperation('realtime-keys', { body: 'opaque', mintsKeys })
+
+/** `POST /realtime/calls`: a call over WebRTC, whose id is at the end of its address. */
+export const realtimeCall: Operation = freeOperation('realtime-call', {
   body: 'opaque',
-  mintsKeys:
-    'It makes a session that goes around the gateway, which could not charge it. Connect to /v1/realtime by WebSocket with your own key.',
+  mintsKeys,
+  objectsInHead(headers) {
+    const id = /\/calls\/([\w.-]+)$/.exec(headerValue(headers, 'location') ?? '')?.[1]
+    return id === undefined ? [] : [{ kind: 'call', id }]
+  },
 })
+
+/** `POST /realtime/calls/{id}/hangup` */
+export const realtimeHangup: Operation = freeOperation('realtime-hangup', { body: 'opaque' })
 
 /**
  * The model of a session stands in the query.
@@ -48,18 +89,13 @@ export function withQueryModel(match: RouteMatch): RouteMatch {
   if (match.operation !== realtime) return match
   const { upstreamPath } = match
   let start = upstreamPath.indexOf('?') + 1
+  const others: [name: string, value: string][] = []
   let found: Pick<RouteMatch, 'pathModel' | 'pathModelSpan'> = {}
   for (const parameter of start === 0 ? [] : upstreamPath.slice(start).split('&')) {
     const equals = parameter.indexOf('=') === -1 ? parameter.length : parameter.indexOf('=')
     const name = decodeURIComponentOf(parameter.slice(0, equals))
-    if (name === 'call_id' || name === 'intent') {
-      throw new GatewayError(
-        'not_supported',
-        `A session with "${name}" is not served here; ask for one with "model".`,
-        {
-          param: name,
-        },
-      )
+    if (name === 'intent' || name === 'call_id') {
+      others.push([name, decodeURIComponentOf(parameter.slice(equals + 1))])
     }
     if (name === 'model') {
       if (found.pathModel !== undefined) {
@@ -83,7 +119,29 @@ export function withQueryModel(match: RouteMatch): RouteMatch {
     }
     start += parameter.length + 1
   }
-  return { ...match, ...found }
+  return others.length === 0 ? { ...match, ...found } : withoutModel(match, others, found.pathModel)
+}
+
+/** @throws GatewayError request_invalid, not_supported */
+function withoutModel(
+  match: RouteMatch,
+  [first, ...more]: readonly (readonly [name: string, value: string])[],
+  model: string | undefined,
+): RouteMatch {
+  const [name, value] = first ?? ['', '']
+  if (more.length > 0 || model !== undefined) {
+    throw new GatewayError(
+      'request_invalid',
+      'The query has one of "model", "intent" and "call_id". That of a transcription names its model in session.update.',
+      { param: name },
+    )
+  }
+  if (name === 'call_id')
+    return { ...match, operation: realtimeSideband, object: { kind: 'call', id: value } }
+  if (value === 'transcription') return { ...match, operation: realtimeTranscription }
+  throw new GatewayError('not_supported', 'Of the intents only "transcription" is served here.', {
+    param: 'intent',
+  })
 }
 
 function decodeURIComponentOf(text: string): string {

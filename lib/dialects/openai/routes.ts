@@ -9,7 +9,7 @@ import { embeddings } from './embeddings.ts'
 import { openaiFileRows } from './files.ts'
 import { imageEdits, imageGenerations, imageVariations } from './images.ts'
 import { moderations } from './moderations.ts'
-import { realtime, realtimeKeys } from './realtime.ts'
+import { realtime, realtimeCall, realtimeHangup, realtimeKeys } from './realtime.ts'
 import { responsesConnection } from './responses-connection.ts'
 import { rerank } from './rerank.ts'
 import {
@@ -82,7 +82,9 @@ export const openaiRoutes = new RouteTable([
   post('/moderations', moderations),
   post('/rerank', rerank),
   { methods: ['GET'], path: '/realtime', operation: realtime },
-  ...['client_secrets', 'sessions', 'transcription_sessions', 'calls', 'calls/{rest}'].map(path =>
+  post('/realtime/calls', realtimeCall),
+  { methods: ['POST'], path: '/realtime/calls/{id}/hangup', operation: realtimeHangup, object: 'call' },
+  ...['client_secrets', 'sessions', 'transcription_sessions', 'calls/{rest}'].map(path =>
     post(`/realtime/${path}`, realtimeKeys),
   ),
   { methods: ['GET'], path: '/models', operation: models },

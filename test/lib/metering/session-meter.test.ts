@@ -5,6 +5,7 @@ import { Conversation } from '../../../lib/metering/conversation.ts'
 import { UsualOutputs } from '../../../lib/settlement/usual-output.ts'
 import { TypicalOutput } from '../../../lib/metering/typical-output.ts'
 import { SessionMeter } from '../../../lib/metering/session-meter.ts'
+import { SessionModel } from '../../../lib/metering/session-model.ts'
 import { SessionMoney } from '../../../lib/metering/session-money.ts'
 import { PipelineBus } from '../../../lib/pipeline/events.ts'
 import { newId } from '../../../lib/new-id.ts'
@@ -37,7 +38,7 @@ async function openMeter(t: Test) {
       model: { outputTokensMax: 10 },
     },
     key: { id: 'key', accountId },
-    route: { dialect: { name: 'openai' }, match: { operation: { name: 'realtime' } } },
+    route: { dialect: { name: 'openai' }, match: { operation: { name: 'realtime' }, pathModel: 'm' } },
   }
   const exchange = {
     id: newId(),
@@ -57,12 +58,13 @@ async function openMeter(t: Test) {
   }
   const meter = new SessionMeter({
     reader: new RealtimeReader({ providerKind: 'openai', isPricedBySecond: false, model: '' }),
-    money: new SessionMoney(
-      exchange as unknown as Context[0],
-      { ...context, price: testPrice } as unknown as Context[1],
-    ),
+    money: new SessionMoney(exchange as unknown as Context[0], context as unknown as Context[1]),
     conversation: new Conversation(0),
-    model: { asked: 'm', canonical: 'm', upstream: 'm' },
+    model: new SessionModel({
+      exchange: exchange as unknown as Context[0],
+      directory: { resolve: () => undefined },
+      protocol: {},
+    }),
     checkKey: () => undefined,
   })
   const say = (event: unknown) => meter.onProviderMessage(Buffer.from(JSON.stringify(event)))

@@ -1,0 +1,149 @@
+import { GatewayError } from '../../errors.ts'
+import type { ScanResult } from '../../http/json-scan.ts'
+import { object, span, value } from '../interest.ts'
+import { findField, readString } from '../read-field.ts'
+import {
+  encodedLength,
+  fieldsOf,
+  lengthOf,
+  parseMessage,
+  scanMessage,
+  soundSeconds,
+  type Fields,
+  type Steps,
+} from '../session-message.ts'
+import type { ClientEvent, ServerEvent, SessionContext, SessionReader } from '../session.ts'
+import { bytesPerSecond, g711BytesPerSecond, pcmBytesPerSecond } from './realtime-sound.ts'
+import { realtimeUsage } from './realtime-usage.ts'
+
+const transcription = object({ model: value('model') })
+
+const clientInterest = object({
+  type: value('type'),
+  event_id: value('id'),
+  audio: span('audio'),
+  session: object({
+    audio: object({ input: object({ transcription }) }),
+    input_audio_transcription: transcription,
+  }),
+})
+
+/** What a client may say; the second is the first one's name before it was general. */
+const updates: ReadonlySet<string> = new Set(['session.update', 'transcription_session.update'])
+const sounds: ReadonlySet<string> = new Set(['input_audio_buffer.append', 'input_audio_buffer.commit'])
+const others: ReadonlySet<string> = new Set([
+  'input_audio_buffer.clear',
+  'conversation.item.retrieve',
+  'conversation.item.delete',
+  'conversation.item.truncate',
+])
+
+const transcript = 'conversation.item.input_audio_transcription.'
+
+/** What is heard between two silences is an item, and its transcript a turn. */
+export class TranscriptionReader implements SessionReader {
+  readonly isSpoken = false
+  /** It listens, and writes down what it has heard. */
+  readonly startsByItself = true
+  readonly forgets = true
+  readonly #context: SessionContext
+  #bytesPerSecond = pcmBytesPerSecond
+  /** Changes to the session that the server has not told of. */
+  #updatesUntold = 0
+  /** As the server told last: by which an item is billed that begins now. */
+  #model: string | undefined
+  readonly #modelOfItem = new Map<string, string | undefined>()
+
+  constructor(context: SessionContext) {
+    this.#context = context
+  }
+
+  /** @throws GatewayError not_supported for what begins a response, which such a session has none of */
+  *onClient(message: Buffer): Steps<ClientEvent> {
+    const scan = yield* scanMessage(message, clientInterest)
+    const type = readString(scan, 'type') ?? ''
+    const id = readString(scan, 'id')
+    const told = id === undefined ? {} : { id }
+    if (sounds.has(type)) {
+      // While nobody knows the form for certain it may be the smallest, in which so many bytes last longest.
+      const rate = this.#updatesUntold === 0 ? this.#bytesPerSecond : g711BytesPerSecond
+      const audioSeconds = soundSeconds(encodedLength(scan, 'audio'), rate)
+      return { ...told, textBytes: 0, audioSeconds, starts: 'input', outputTokensCap: outputTokensMax }
+    }
+    if (updates.has(type)) {
+      this.#updatesUntold += 1
+      return { ...told, textBytes: message.length, audioSeconds: 0, ...modelIn(scan) }
+    }
+    if (others.has(type)) return { ...told, textBytes: 0, audioSeconds: 0 }
+    throw new GatewayError(
+      'not_supported',
+      `${JSON.stringify(type.slice(0, 64))} has no place in a session that only transcribes; open one with "model".`,
+      { param: 'type' },
+    )
+  }
+
+  onServer(message: Buffer): readonly ServerEvent[] {
+    const event = parseMessage(message)
+    const type = typeof event['type'] === 'string' ? event['type'] : ''
+    if (type.endsWith('session.created') || type.endsWith('session.updated'))
+      return this.#session(type, event)
+    if (type === 'error') {
+      const id = fieldsOf(event['error'])['event_id']
+      return [{ kind: 'refused', ...(typeof id === 'string' && { id }) }]
+    }
+    const item = event['item_id']
+    if (typeof item !== 'string') return []
+    if (type === 'input_audio_buffer.committed') return this.#begin(item)
+    if (!type.startsWith(transcript)) return []
+    const turn = { turn: item }
+    switch (type.slice(transcript.length)) {
+      case 'delta': {
+        const textBytes = lengthOf(event['delta'])
+        return [...this.#begin(item), { kind: 'output', ...turn, textBytes, audioSeconds: 0 }]
+      }
+      case 'completed': {
+        const begun = this.#begin(item)
+        const usage = realtimeUsage(event['usage'], this.#modelOfItem.get(item), this.#context)
+        this.#modelOfItem.delete(item)
+        return [...begun, { kind: 'finished', ...turn, ...(usage !== undefined && { usage }) }]
+      }
+      case 'failed':
+        return [...this.#begin(item), { kind: 'finished', ...turn, isFailed: true }]
+      default:
+        return []
+    }
+  }
+
+  #begin(item: string): readonly ServerEvent[] {
+    if (this.#modelOfItem.has(item)) return []
+    this.#modelOfItem.set(item, this.#model)
+    return [{ kind: 'started', turn: item }]
+  }
+
+  #session(type: string, event: Fields): readonly ServerEvent[] {
+    if (type.endsWith('updated')) this.#updatesUntold = Math.max(0, this.#updatesUntold - 1)
+    const session = fieldsOf(event['session'])
+    const input = fieldsOf(fieldsOf(session['audio'])['input'])
+    this.#bytesPerSecond = bytesPerSecond(session['input_audio_format'] ?? input['format'])
+    const model = fieldsOf(input['transcription'] ?? session['input_audio_transcription'])['model']
+    if (typeof model !== 'string' || model === '') return []
+    this.#model = model
+    return [{ kind: 'model', name: model }]
+  }
+}
+
+/** A transcript is as long as what was said, of which ten seconds are held for ahead. */
+const outputTokensMax = 2048
+
+/** @throws GatewayError field_ambiguous */
+function modelIn(scan: ScanResult): Pick<ClientEvent, 'model'> {
+  const found = findField(scan, 'model')
+  const name = readString(scan, 'model')
+  if (found === undefined || name === undefined) return {}
+  if (scan.findings.filter(one => one.name === 'model' && one.type !== 'null').length > 1) {
+    throw new GatewayError('field_ambiguous', 'The session names the model that transcribes twice.', {
+      param: found.path,
+    })
+  }
+  return { model: { name, start: found.start, end: found.end } }
+}
