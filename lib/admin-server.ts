@@ -1,8 +1,14 @@
 import type { Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Listen } from './config/config.ts'
 import type { ServedMetrics } from './front.ts'
-import { nodeHttp } from './node-http.ts'
+import { createHttpServer, listenOn, urlOf, type ServerBounds } from './listener/http-server.ts'
+
+const bounds: ServerBounds = {
+  headersTimeout: 10_000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 75_000,
+  connectionsMax: 1000,
+}
 
 /** Tells balancers and supervisors how the process is, on a listener of its own. */
 export class AdminServer {
@@ -12,26 +18,19 @@ export class AdminServer {
 
   constructor(metrics: ServedMetrics, isServing: () => boolean) {
     this.#isServing = isServing
-    this.#server = nodeHttp.createServer((request, response) => {
-      if (request.url === '/metrics') return void answerMetrics(metrics, response)
-      const status = this.#statusOf(request.url ?? '')
-      const body = JSON.stringify({
-        status:
-          status === 200 ? 'ok' : status === 404 ? 'not found' : this.#isReady ? 'not serving' : 'draining',
-      })
-      response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
-      response.end(body)
+    this.#server = createHttpServer({
+      bounds,
+      handle: (request, response) => {
+        if (request.url === '/metrics') void answerMetrics(metrics, response)
+        else this.#answerState(request.url ?? '', response)
+      },
     })
   }
 
   /** Answers the address it listens on: `http://127.0.0.1:9090`. */
-  async listen({ host, port }: Listen): Promise<string> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(port, host, resolve)
-    })
-    const address = this.#server.address() as AddressInfo
-    return `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
+  async listen(address: Listen): Promise<string> {
+    await listenOn(this.#server, address)
+    return urlOf(this.#server)
   }
 
   /** From now on the process is alive but wants no new requests. */
@@ -42,6 +41,16 @@ export class AdminServer {
   async close(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise<void>(resolve => this.#server.close(() => resolve()))
+  }
+
+  #answerState(url: string, response: ServerResponse): void {
+    const status = this.#statusOf(url)
+    const body = JSON.stringify({
+      status:
+        status === 200 ? 'ok' : status === 404 ? 'not found' : this.#isReady ? 'not serving' : 'draining',
+    })
+    response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
+    response.end(body)
   }
 
   #statusOf(url: string): number {

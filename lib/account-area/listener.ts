@@ -1,56 +1,42 @@
 import type { RequestListener, Server } from 'node:http'
-import { createServer, Server as HttpsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Certificate } from '../certificate.ts'
 import type { Listen } from '../config/config.ts'
-import { nodeHttp } from '../node-http.ts'
-import { PipelinedRequests } from '../pipelined-requests.ts'
+import {
+  createHttpServer,
+  listenOn,
+  renewCertificate,
+  urlOf,
+  type ServerBounds,
+} from '../listener/http-server.ts'
 
-/** Bounds on who sends slowly or opens much; times in milliseconds. */
-const bounds = {
+const bounds: ServerBounds = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 30_000,
-  // Node's own is half a minute, in which all connections are anybody's who says nothing.
-  connectionsCheckingInterval: 1000,
+  connectionsMax: 2000,
 }
-const connectionsMax = 2000
 /** For pages that are being made when the end begins. */
 const lastPagesMs = 5000
 
 /** The account area's own port: no request of the API comes in here. */
 export class Listener {
   readonly #server: Server
-  readonly #isTls: boolean
   #closed: Promise<void> | undefined
 
-  constructor(certificate: Certificate | undefined, listener: RequestListener) {
-    this.#isTls = certificate !== undefined
-    const requests = new PipelinedRequests(listener)
-    const onRequest: RequestListener = (request, response) => requests.take(request, response)
-    this.#server =
-      certificate === undefined
-        ? nodeHttp.createServer(bounds, onRequest)
-        : createServer({ ...bounds, ...certificate }, onRequest)
-    this.#server.maxConnections = connectionsMax
+  constructor(certificate: Certificate | undefined, handle: RequestListener) {
+    this.#server = createHttpServer({ bounds, certificate, handle })
   }
 
   /** Answers where it listens. */
-  async listen({ host, port }: Listen): Promise<URL> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(port, host, resolve)
-    })
-    const { address, family, port: taken } = this.#server.address() as AddressInfo
-    const name = family === 'IPv6' ? `[${address}]` : address
-    return new URL(`${this.#isTls ? 'https' : 'http'}://${name}:${taken}`)
+  async listen(address: Listen): Promise<URL> {
+    await listenOn(this.#server, address)
+    return new URL(urlOf(this.#server))
   }
 
   /** Shows this certificate from the next connection on. */
   renew(certificate: Certificate | undefined): void {
-    if (certificate !== undefined && this.#server instanceof HttpsServer)
-      this.#server.setSecureContext(certificate)
+    renewCertificate(this.#server, certificate)
   }
 
   /** Serves on for a while, then lets pages that are being made end. May be called again. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { turns } from './bodies/turns.ts'
+import { turns } from '../bodies/turns.ts'
 
 /** What node:http keeps on a socket. */
 interface HttpSocket extends Socket {
@@ -9,13 +9,14 @@ interface HttpSocket extends Socket {
   parser?: { resume(): void } | null
 }
 
-type Accept = (request: IncomingMessage, response: ServerResponse) => void
+/** @param problem why the request is to be refused, when it is */
+type Accept = (request: IncomingMessage, response: ServerResponse, problem: string | undefined) => void
 
 /** Requests of one connection that came before the response to the first of them had ended. */
 interface Line {
   /** How many of them have been accepted and have not ended. */
   open: number
-  readonly waiting: (readonly [request: IncomingMessage, response: ServerResponse])[]
+  readonly waiting: Parameters<Accept>[]
 }
 
 /** So many are accepted at once behind the one whose response has its turn. */
@@ -34,24 +35,26 @@ export class PipelinedRequests {
     this.#accept = accept
   }
 
-  take(request: IncomingMessage, response: ServerResponse): void {
+  take(request: IncomingMessage, response: ServerResponse, problem?: string): void {
     // A response has the socket once those before it have ended.
-    if (response.socket !== null) return this.#accept(request, response)
+    if (response.socket !== null) return this.#accept(request, response, problem)
     const { socket } = request
     let line = this.#lines.get(socket)
     if (line === undefined) this.#lines.set(socket, (line = { open: 0, waiting: [] }))
-    if (line.open < openMax && line.waiting.length === 0) return this.#open(line, request, response)
-    line.waiting.push([request, response])
+    if (line.open < openMax && line.waiting.length === 0)
+      return this.#open(line, [request, response, problem])
+    line.waiting.push([request, response, problem])
     if (line.waiting.length === 1) this.#pause(socket, line)
   }
 
-  #open(line: Line, request: IncomingMessage, response: ServerResponse): void {
+  #open(line: Line, next: Parameters<Accept>): void {
+    const [{ socket }, response] = next
     line.open += 1
     response.once('close', () => {
       line.open -= 1
-      if (line.waiting.length > 0) void turns.take(() => this.#openNext(request.socket, line))
+      if (line.waiting.length > 0) void turns.take(() => this.#openNext(socket, line))
     })
-    this.#accept(request, response)
+    this.#accept(...next)
   }
 
   #openNext(socket: HttpSocket, line: Line): void {
@@ -63,7 +66,7 @@ export class PipelinedRequests {
       socket.parser?.resume()
       socket.resume()
     }
-    this.#open(line, ...next)
+    this.#open(line, next)
   }
 
   /** Whenever a response is written, node:http resumes the socket, unless it says that it is paused. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import t from 'tap'
-import { PipelinedRequests } from '../../lib/pipelined-requests.ts'
+import { PipelinedRequests } from '../../../lib/listener/pipelined-requests.ts'
 
 /** A server that waits between two requests of a connection, and what it was given. */
 async function start(t: Test, accept: (request: IncomingMessage, response: ServerResponse) => void) {
