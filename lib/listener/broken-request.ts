@@ -28,7 +28,7 @@ export function answerBrokenRequest(
       before.once('finish', () => answerBrokenRequest(error, socket, last, writeError))
       return
     }
-    // Its own body is broken, and nothing may be written into the middle of an answer.
+    // Its own body is broken, and nothing may be written into the middle of its response.
     if (last.headersSent) {
       if (last.writableEnded) socket.end()
       else socket.destroy()

@@ -51,6 +51,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const distrusted = new WeakSet<Socket>()
   /** The response to the last request of each connection. */
   const last = new WeakMap<Duplex, ServerResponse>()
+  /** Connections with something that is no request, behind which nothing can be read. */
+  const broken = new WeakSet<Duplex>()
   const requests = new PipelinedRequests((request, response, problem) => {
     if (problem === undefined) handle(request, response)
     else refuse(request, response, new GatewayError('request_invalid', problem))
@@ -99,9 +101,12 @@ export function createHttpServer(options: HttpServerOptions): Server {
     })
     writeError(socket, error, error.status)
   })
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
-    answerBrokenRequest(error, socket, last.get(socket), writeError),
-  )
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    // Each segment that follows is told of, too.
+    if (broken.has(socket)) return
+    broken.add(socket)
+    answerBrokenRequest(error, socket, last.get(socket), writeError)
+  })
   return server
 }
 

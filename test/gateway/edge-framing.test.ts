@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
 import { checkMoney, settled } from '../fixtures/exchange-ends.ts'
@@ -253,22 +254,54 @@ await t.test('a connection is used again after an error', async t => {
   )
 })
 
-await t.test('a broken request behind a running answer writes nothing into it', async t => {
+await t.test('a broken request behind a running response is answered when that has ended', async t => {
   const { upstream, gateway } = await start(t)
   const head = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
-  upstream.answer = () => ({ pieces: [head, chunked([Buffer.from(openai.events[0]!)])[0]!] })
+  const [first, ...more] = chunked(openai.events.map(event => Buffer.from(event)))
+  let goOn: () => void = () => undefined
+  const goesOn = new Promise<void>(resolve => (goOn = resolve))
+  upstream.answer = () => ({ pieces: [head, first as Buffer], before: () => goesOn })
   const client = await connectRaw(t, gateway.url)
   client.socket.write(post(gateway, ['host: g', `content-length: ${body.length}`], body))
   await client.waitFor('Once')
 
-  client.socket.write('this is not HTTP\r\n\r\n')
+  // However much of it comes.
+  for (let count = 0; count < 20; count += 1) {
+    client.socket.write('this is not HTTP\r\n\r\n')
+    await delay(1)
+  }
+  const [socket] = upstream.openSockets
+  goOn()
+  for (const piece of more) socket?.write(piece)
   await client.ended
 
-  const [answer, ...more] = parseAnswers(client.received())
-  t.equal(answer?.body.toString(), openai.events[0])
-  t.equal(answer?.isWhole, false)
-  t.equal(more.length, 0)
-  t.notMatch(client.received().toString(), 'request_invalid')
-  t.match(await settled(gateway, 1), [{ outcome: 'aborted' }])
+  const answers = parseAnswers(client.received())
+  t.same(
+    answers.map(({ status }) => status),
+    [200, 400],
+  )
+  t.equal(answers[0]?.body.toString(), openai.events.join(''))
+  t.equal(answers[0]?.isWhole, true)
+  t.match(await settled(gateway, 1), [{ outcome: 'completed' }])
   await checkMoney(t, gateway)
+})
+
+await t.test('a client that leaves behind a broken request is seen to leave', async t => {
+  for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
+    await t.test(leave, async t => {
+      const { upstream, gateway } = await start(t)
+      const head = headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked'])
+      upstream.answer = () => ({ pieces: [head, chunked([Buffer.from(openai.events[0]!)])[0]!] })
+      const client = await connectRaw(t, gateway.url)
+      client.socket.write(post(gateway, ['host: g', `content-length: ${body.length}`], body))
+      await client.waitFor('Once')
+
+      client.socket.write('this is not HTTP\r\n\r\n')
+      await delay(20)
+      client.socket[leave]()
+
+      t.match(await settled(gateway, 1), [{ outcome: 'aborted' }])
+      await checkMoney(t, gateway)
+    })
+  }
 })
