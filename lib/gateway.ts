@@ -8,7 +8,7 @@ import { openControlServer } from './control/control-server.ts'
 import { createDemoAccount, isFirstTry } from './demo-account.ts'
 import type { Demo } from './demo-account.ts'
 import { LocalFront, spoolPath } from './front.ts'
-import type { Front } from './front.ts'
+import type { Front, ServedMetrics } from './front.ts'
 import type { RiskRule } from './ledger/risk.ts'
 import type { Log } from './log.ts'
 import type { OpenPayments } from './payments/open-payments.ts'
@@ -80,7 +80,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     closing.push(() => payments?.close())
     closing.push(await openControl(config, shared, payments?.actions, log))
     const admin =
-      config.admin === undefined ? undefined : new AdminServer(front.openMetrics(), () => front.isServing())
+      config.admin === undefined
+        ? undefined
+        : new AdminServer(withPayments(front.openMetrics(), payments), () => front.isServing())
     const adminUrl = config.admin === undefined ? undefined : await admin?.listen(config.admin.listen)
     closing.push(() => admin?.close())
     const accountArea = await openAccountPages(config, shared, { log, clock, payments: payments?.service })
@@ -211,6 +213,17 @@ async function openAccountPages(
   if (settings === undefined) return undefined
   const { openAccountArea } = await import('./account-area/account-area.ts')
   return openAccountArea({ config, settings, store, ...options })
+}
+
+/** What requests and payments say of themselves, one after the other. */
+function withPayments(metrics: ServedMetrics, payments: OpenPayments | undefined): ServedMetrics {
+  if (payments === undefined) return metrics
+  return {
+    contentType: metrics.contentType,
+    async text() {
+      return `${await metrics.text()}${await payments.metrics.text()}`
+    },
+  }
 }
 
 /** Payments; their modules are loaded only where the config has them. */

@@ -13,7 +13,10 @@ import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { priceNotices } from './price-notices.ts'
 
-/** Says what is wrong with the configuration, the pipeline included, and touches neither store nor network. */
+/**
+ * Says what is wrong with the configuration, the pipeline and the shop's key included. It opens no store, and asks
+ * nobody but the payment provider.
+ */
 export function addCheckCommand(program: Command, context: CliContext): void {
   const { stdout } = context
   addCommand(program, 'check', 'say whether the configuration is in order, and what is not').action(
@@ -24,9 +27,10 @@ export function addCheckCommand(program: Command, context: CliContext): void {
         const { config, notices, overridden } = loadConfig(file, { plugins })
         await checkPlugins(config, plugins)
         readCertificate(config)
+        const paymentNotices = await checkPayments(config)
         const loaded = {
           config,
-          notices: [...notices, ...priceNotices(config, systemClock.now())],
+          notices: [...notices, ...priceNotices(config, systemClock.now()), ...paymentNotices],
           overridden,
         }
         stdout.write(options.json === true ? summaryJson(loaded) : summary(loaded))
@@ -55,6 +59,29 @@ async function checkPlugins(config: Config, plugins: PluginRegistry): Promise<vo
   } catch (error) {
     if (!(error instanceof PipelineOrderError)) throw error
     throw new ConfigError([{ file: config.file, path: 'plugins', message: error.message }])
+  }
+}
+
+/**
+ * Asks the payment provider whether it knows the shop; what it does not answer is only noted.
+ * @throws ConfigError when it refuses the shop's id or key
+ */
+async function checkPayments({ payments, file }: Config): Promise<readonly string[]> {
+  if (payments?.yookassa === undefined) return []
+  const [{ checkShop }, { yookassaClient }] = await Promise.all([
+    import('../payments/check-shop.ts'),
+    import('../payments/yookassa/yookassa-client.ts'),
+  ])
+  const { provider: name, yookassa } = payments
+  const provider = yookassaClient({ name, clock: systemClock, ...yookassa, retriesMs: [], timeoutMs: 5000 })
+  try {
+    const { state, error } = await checkShop(provider, systemClock.now())
+    if (state === 'known') return []
+    if (state === 'unreachable') return [`payments: the shop's key was not checked: ${error?.message ?? ''}`]
+    const message = `is refused by ${yookassa.baseUrl.host} for the shop ${yookassa.shopId}: take shopId and secretKey from the merchant profile`
+    throw new ConfigError([{ file, path: 'payments.yookassa.secretKey', message }])
+  } finally {
+    await provider.close()
   }
 }
 

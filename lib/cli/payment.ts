@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import type { Payment } from '../payments/payment-rows.ts'
+import type { Payment, PaymentReader } from '../payments/payment-reader.ts'
+import type { Reconciliation } from '../payments/reconcile.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
@@ -146,11 +147,14 @@ function addRefund(payment: Command, context: CliContext): void {
       const refund = await changePayments(options, context, payments =>
         payments.refundPayment({ paymentId, amountMicros, reason }),
       )
-      context.stdout.write(
-        options.json === true
-          ? `${JSON.stringify(refund)}\n`
-          : `refund ${refund.id} of ${refund.amount} ₽ is ${refund.status}\n`,
-      )
+      const { id, status, amount } = refund
+      if (options.json !== true) {
+        context.stdout.write(`refund ${id} of ${amount} ₽ is ${status}\n`)
+        return
+      }
+      const payment = await readPayments(options, reader => reader.payment(paymentId))
+      const json = payment === undefined ? {} : paymentJson(payment)
+      context.stdout.write(`${JSON.stringify({ ...json, refund: { id, status, amount } })}\n`)
     })
 }
 
@@ -166,11 +170,30 @@ function addReconcile(payment: Command, context: CliContext): void {
         throw new CommandError('--days is a whole number from 1 to 1095')
       const found = await changePayments(options, context, payments => payments.reconcilePayments({ days }))
       const { compared, settled, differences } = found
-      context.stdout.write(
+      const lines =
         options.json === true
-          ? `${JSON.stringify(found)}\n`
-          : [`${compared} payments compared, ${settled.length} credited now`, ...differences, ''].join('\n'),
-      )
+          ? await readPayments(options, reader => reconciledJson(reader, found))
+          : [
+              `${compared} payments compared, ${settled.length} credited now`,
+              ...differences.map(one => `${one.payment ?? one.providerId ?? ''}: ${one.difference}`),
+            ]
+      for (const line of lines) context.stdout.write(`${line}\n`)
       if (differences.length > 0) throw new CommandError(`${differences.length} payments differ`)
     })
+}
+
+/** A line for each payment that was credited now, and for each that differs, with what is different. */
+async function reconciledJson(
+  reader: PaymentReader,
+  { settled, differences }: Reconciliation,
+): Promise<readonly string[]> {
+  const credited = await Promise.all(settled.map(id => reader.payment(id)))
+  const different = await Promise.all(
+    differences.map(async ({ payment: id, providerId, difference }) => {
+      const payment = id === null ? undefined : await reader.payment(id)
+      return payment === undefined ? { id, providerId, difference } : { ...paymentJson(payment), difference }
+    }),
+  )
+  const lines = credited.flatMap(payment => (payment === undefined ? [] : [paymentJson(payment)]))
+  return [...lines, ...different].map(line => JSON.stringify(line))
 }

@@ -1,4 +1,4 @@
-import { PaymentReader } from '../payments/payment-rows.ts'
+import { PaymentReader } from '../payments/payment-reader.ts'
 import type { SharedOptions } from './add-command.ts'
 import { openStoreSetting } from './open-config.ts'
 

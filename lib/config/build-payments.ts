@@ -44,6 +44,7 @@ export function buildPayments(settings: PaymentsSettings, problems: Problems): P
       presetsMicros: topUp.presets.map(text => amount(text, 'presets')),
       methods: topUp.methods.map(name => ({ name, maxMicros: Math.min(maxMicros, methodMaxMicros[name]) })),
     },
+    autoTopUp: settings.autoTopUp,
     receipts: receiptPeriods(settings.receipts),
   }
 }

@@ -173,6 +173,8 @@ export interface PaymentsConfig {
     readonly presetsMicros: readonly Micros[]
     readonly methods: readonly { readonly name: 'bank_card' | 'sbp'; readonly maxMicros: Micros }[]
   }
+  /** Whether customers may save a card and be topped up by it without being asked each time. */
+  readonly autoTopUp: boolean
   /** By the period that begins with each, the oldest first; empty: no receipts are made. */
   readonly receipts: readonly (ReceiptSettings & { readonly from: number })[]
 }

@@ -24,7 +24,7 @@ const yookassa = z.strictObject({
 
 const receiptFields = {
   taxSystem: integer(1, 6).optional().meta({ description: 'tax_system_code; not needed for "Чеки от ЮKassa".' }),
-  vatCode: integer(1, 12).meta({ description: 'vat_code: 1 without VAT, 7 for 5 %, 8 for 7 %, 11 for 22 %.' }),
+  vatCode: integer(1, 12).meta({ description: 'vat_code of the service: 1 without VAT, 7 for 5 %, 8 for 7 %, 11 for 22 %. Receipts of advances have the calculated rate, such as 22/122.' }),
   paymentMode: z.enum(['full_prepayment', 'partial_prepayment', 'advance', 'full_payment']).default('full_prepayment'),
   subject: z.enum(['service', 'payment', 'commodity', 'another']).default('service'),
 }
@@ -50,6 +50,13 @@ export const paymentsSchema = z
           .default(['bank_card', 'sbp']),
       })
       .prefault({}),
+    autoTopUp: z
+      .boolean()
+      .default(false)
+      .meta({
+        description:
+          'Whether customers may save a card and have it charged when the balance is low. YooKassa must allow it to the shop.',
+      }),
     receipts: z
       .union([receipt, z.array(datedReceipt).min(1)], {
         error: 'must be { vatCode, taxSystem, paymentMode, subject }, or a list of such with from: DATE',

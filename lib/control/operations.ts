@@ -106,7 +106,13 @@ export const results: { readonly [N in OperationName]: z.ZodType<OperationResult
   'payment.reconcile': z.object({
     compared: z.int(),
     settled: z.array(z.string()),
-    differences: z.array(z.string()),
+    differences: z.array(
+      z.object({
+        payment: z.string().nullable(),
+        providerId: z.string().nullable(),
+        difference: z.string(),
+      }),
+    ),
   }),
   'records.write': z.object({ rows: z.array(z.array(z.unknown())) }),
 }

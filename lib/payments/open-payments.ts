@@ -2,15 +2,15 @@ import type { Clock } from '../clock.ts'
 import type { Config, PaymentsConfig } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../stores/store.ts'
-import { Movements } from './movements.ts'
+import { AutoTopUpRows } from './auto-top-up-rows.ts'
+import { checkShop } from './check-shop.ts'
 import { paymentActions } from './payment-actions.ts'
 import type { PaymentActions } from './payment-actions.ts'
-import { PaymentRows } from './payment-rows.ts'
-import { unspentOf } from './payment-rules.ts'
-import { PaymentService } from './payment-service.ts'
-import { ProviderError } from './payment-provider.ts'
+import { paymentAlarm } from './payment-alarm.ts'
+import { PaymentMetrics } from './payment-metrics.ts'
 import type { PaymentProvider } from './payment-provider.ts'
-import type { Payment } from './payment-rows.ts'
+import { PaymentRows } from './payment-rows.ts'
+import { PaymentService } from './payment-service.ts'
 import { yookassaClient } from './yookassa/yookassa-client.ts'
 
 interface PaymentsOptions {
@@ -28,6 +28,7 @@ export interface OpenPayments {
   readonly service: PaymentService
   /** What an operator can do with them. */
   readonly actions: PaymentActions
+  readonly metrics: PaymentMetrics
   /** Says where customers find the account area: payments return there, and the sandbox notifies it. */
   setSite(url: URL): void
   reload(config: Config): void
@@ -42,38 +43,18 @@ interface Shop {
 
 async function openShop({ provider, yookassa }: PaymentsConfig, clock: Clock): Promise<Shop> {
   if (provider === 'yookassa' && yookassa !== undefined) {
-    const client = yookassaClient({ name: provider, ...yookassa })
+    const client = yookassaClient({ name: provider, clock, ...yookassa })
     return { provider: client, notifyTo: () => undefined, close: () => Promise.resolve() }
   }
   // Loaded only to try payments out.
   const { startPaymentSandbox } = await import('../sandbox/payments/payment-sandbox.ts')
   const sandbox = await startPaymentSandbox({ clock })
   const baseUrl = new URL(`${sandbox.origin}/v3`)
+  const shop = { shopId: 'sandbox', secretKey: 'test_sandbox' }
   return {
-    provider: yookassaClient({ name: provider, baseUrl, shopId: 'sandbox', secretKey: 'test_sandbox' }),
+    provider: yookassaClient({ name: provider, clock, baseUrl, ...shop }),
     notifyTo: url => sandbox.notifyTo(url),
     close: () => sandbox.close(),
-  }
-}
-
-/** What of a payment is not spent: money is spent in the order in which it came in. */
-function unspent(store: Pick<Store, 'reports'>, rows: PaymentRows, movements: Movements) {
-  return async (payment: Payment): Promise<number> => {
-    const {
-      id,
-      account_id: accountId,
-      amount_micros: amountMicros,
-      refunded_micros: refundedMicros,
-    } = payment
-    const refunds = await rows.refunds(accountId, 10_000)
-    const own = refunds
-      .filter(refund => refund.payment_id === id)
-      .flatMap(refund => [`refund:${refund.id}`, `refund-canceled:${refund.id}`])
-    const [balance, later] = await Promise.all([
-      store.reports.balance(accountId),
-      movements.netSince(accountId, payment.credited_at ?? 0, [`payment:${id}`, ...own]),
-    ])
-    return unspentOf({ amountMicros, refundedMicros }, balance?.availableMicros ?? 0, Math.max(0, later))
   }
 }
 
@@ -85,19 +66,30 @@ export async function openPayments(options: PaymentsOptions): Promise<OpenPaymen
   const shop = await openShop(config.payments, clock)
   const records = await store.records()
   const rows = new PaymentRows(records)
+  const metrics = new PaymentMetrics(rows, clock)
+  const alarm = paymentAlarm(log, code => metrics.count(code))
   const service = new PaymentService({
+    records,
+    reports: store.reports,
     rows,
+    auto: new AutoTopUpRows(records),
     provider: shop.provider,
     clock,
     log,
+    alarm,
     settings: () => current.settings,
     returnUrl: id => new URL(`/balance/payments/${id}`, current.site).href,
-    unspent: unspent(store, rows, new Movements(records)),
   })
-  void checkCredentials(shop.provider, clock, log)
+  // Said at the start, and not when the first customer wants to pay.
+  void checkShop(shop.provider, clock.now()).then(({ state, error }) => {
+    if (state === 'known') log.info({ provider: shop.provider.name }, 'the payment provider knows the shop')
+    else if (state === 'refused') alarm('provider_credentials', { error })
+    else log.error({ error }, 'the payment provider cannot be reached; payments wait for it')
+  })
   return {
     service,
     actions: paymentActions(service, store.reports, clock),
+    metrics,
     setSite(url) {
       current.site = url
       shop.notifyTo(new URL(notificationsPath, url).href)
@@ -109,27 +101,5 @@ export async function openPayments(options: PaymentsOptions): Promise<OpenPaymen
       await service.close()
       await shop.close()
     },
-  }
-}
-
-/** Says at the start that a shop's key is wrong, and not when the first customer wants to pay. */
-async function checkCredentials(
-  provider: PaymentProvider,
-  clock: Clock,
-  log: PaymentsOptions['log'],
-): Promise<void> {
-  try {
-    const now = clock.now()
-    for await (const payment of provider.payments(now - 1000, now)) {
-      log.info({ payment: payment.id }, 'the payment provider answers')
-      break
-    }
-  } catch (error) {
-    if (!(error instanceof ProviderError)) throw error
-    const remedy =
-      error.failure === 'credentials'
-        ? 'the payment provider refuses the shop: check payments.yookassa.shopId and secretKey'
-        : 'the payment provider cannot be reached; payments wait for it'
-    log.error({ error }, remedy)
   }
 }

@@ -15,6 +15,10 @@ export interface ProviderPayment {
   readonly accountId?: string
   /** Where the customer pays: a page, or for SBP the link that a QR code holds. */
   readonly confirmationUrl?: string
+  /** What refunds of it have returned, whoever made them. */
+  readonly refundedMicros?: Micros
+  /** By which the card can be charged again; absent where it was not saved. */
+  readonly savedMethodId?: string
   /** The card or bank, such as `Bank card *4477`. */
   readonly methodTitle?: string
   /** Why it was canceled: `party/reason`. */
@@ -28,6 +32,8 @@ export interface ProviderRefund {
   readonly providerPaymentId: string
   readonly amountMicros: Micros
   readonly currency: string
+  /** Our own id, as we sent it; absent for a refund that is not ours. */
+  readonly refundId?: string
   readonly failure?: string
 }
 
@@ -35,6 +41,10 @@ export interface ProviderRefund {
 export interface ProviderReceipt {
   readonly id: string
   readonly type: 'payment' | 'refund'
+  /** Whether it is of the use of what was paid before. */
+  readonly isOffset: boolean
+  /** What it settles; absent where the provider does not say. */
+  readonly amountMicros?: Micros
   readonly state: ProviderState
   readonly documentNumber?: string
   readonly storageNumber?: string
@@ -53,6 +63,8 @@ export interface PaymentProvider {
   readonly name: string
   /** Whether no real money moves. */
   readonly isTest: boolean
+  /** Since when it has left calls unanswered; undefined while it answers. */
+  unansweredSince(): number | undefined
   createPayment(request: CreateRequest): Promise<ProviderPayment>
   payment(id: string): Promise<ProviderPayment>
   /** Payments created in a time, all of them, read as they are taken. */
@@ -77,10 +89,17 @@ export type ProviderFailure = 'refused' | 'not_found' | 'credentials' | 'unknown
 /** The provider did not do, or may not have done, what it was asked. The message holds nothing secret. */
 export class ProviderError extends Error {
   readonly failure: ProviderFailure
+  /** The member of the request that was wrong, where the provider names it. */
+  readonly parameter: string | undefined
 
-  constructor(failure: ProviderFailure, message: string, options?: { readonly cause?: unknown }) {
+  constructor(
+    failure: ProviderFailure,
+    message: string,
+    options?: { readonly cause?: unknown; readonly parameter?: string | undefined },
+  ) {
     super(message, options)
     this.name = 'ProviderError'
     this.failure = failure
+    this.parameter = options?.parameter
   }
 }

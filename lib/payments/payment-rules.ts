@@ -94,12 +94,12 @@ export function nextPollAt(now: number, createdAt: number, polls: number): numbe
 /** The longest that one key may be used for one body: the provider forgets it after 24 hours. */
 export const idempotenceMs = 23 * 60 * minute
 
-/** Money that came in and is not spent, by payment: what is spent first is what came first. */
-export function unspentOf(
-  payment: { readonly amountMicros: Micros; readonly refundedMicros: Micros },
-  availableMicros: Micros,
-  laterMicros: Micros,
-): Micros {
-  const rest = Math.max(0, availableMicros - laterMicros)
-  return Math.min(payment.amountMicros - payment.refundedMicros, rest)
+/** When a receipt is asked after next: fiscal registers answer in seconds, or take hours. */
+export function nextReceiptPollAt(now: number, since: number): number {
+  return now + Math.min(Math.max(10 * second, Math.floor((now - since) / 4)), 60 * minute)
+}
+
+/** When a receipt that failed so often is made again: within minutes at first, and then every day without an end. */
+export function nextReceiptTryAt(now: number, failures: number): number {
+  return now + Math.min(minute * 2 ** Math.min(failures, 12), 24 * 60 * minute)
 }

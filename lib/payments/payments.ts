@@ -1,25 +1,33 @@
 import { AccountError } from '../accounts/accounts.ts'
 import type { Clock } from '../clock.ts'
-import type { PaymentsConfig, ReceiptSettings } from '../config/config.ts'
+import type { PaymentsConfig } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import type { Micros } from '../money/amount.ts'
-import { formatWholeKopecks, microsPerKopeck } from '../money/kopecks.ts'
 import { newId } from '../new-id.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordStep } from '../stores/records/records.ts'
+import { unlinked } from './auto-top-up-rows.ts'
+import type { AutoTopUpRows, SavedCard } from './auto-top-up-rows.ts'
+import { checkAmount } from './check-amount.ts'
+import type { PaymentAlarm } from './payment-alarm.ts'
 import { ProviderError } from './payment-provider.ts'
 import type { PaymentProvider, ProviderPayment } from './payment-provider.ts'
 import { paymentBody } from './payment-request.ts'
-import type { Payment, PaymentRows } from './payment-rows.ts'
-import { registeredReceipt } from './registered-receipt.ts'
+import type { PaymentWay } from './payment-request.ts'
+import type { Payment } from './payment-reader.ts'
+import type { PaymentRows } from './payment-rows.ts'
+import { receiptSettings } from './receipt-bodies.ts'
+import { settlementSteps } from './settlement-steps.ts'
 import { decidePayment, idempotenceMs, nextPollAt } from './payment-rules.ts'
 
 /** What payments, refunds and receipts work with. */
 export interface PaymentContext {
   readonly rows: PaymentRows
+  readonly auto: AutoTopUpRows
   readonly provider: PaymentProvider
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly alarm: PaymentAlarm
   /** As it is now: a reload changes it. */
   readonly settings: () => PaymentsConfig
   /** The page that a payment returns to. */
@@ -36,15 +44,28 @@ export interface NewPayment {
   readonly email: string
   readonly language: 'ru' | 'en'
   readonly origin: 'customer' | 'operator'
+  /** Whether the card is kept for automatic top-ups. */
+  readonly savesCard?: boolean
   readonly address?: string
 }
 
-const minute = 60_000
-
-/** What receipts say at a time; undefined where none are made. */
-export function receiptSettings({ receipts }: PaymentsConfig, at: number): ReceiptSettings | undefined {
-  return receipts.findLast(({ from }) => from <= at)
+/** A payment by a saved card. */
+interface AutomaticPayment {
+  readonly accountId: string
+  readonly amountMicros: Micros
+  readonly email: string
+  readonly card: SavedCard
+  /** Of the same transaction as the payment's row. */
+  readonly steps: readonly RecordStep[]
 }
+
+type SavedPayment = Pick<NewPayment, 'accountId' | 'amountMicros' | 'email'> &
+  Pick<Payment, 'method' | 'origin' | 'saved_method_id'> & {
+    readonly way: (id: string) => PaymentWay
+    readonly steps: readonly RecordStep[]
+  }
+
+const minute = 60_000
 
 /** Payments: made, asked after, and credited once when their provider says that they are paid. */
 export class Payments {
@@ -57,52 +78,32 @@ export class Payments {
   /**
    * Saves a payment, then makes it at the provider. What is answered may still be `created`: whether the provider has
    * it is not known then, and found out later.
-   * @throws AccountError payment_amount
+   * @throws AccountError payment_amount, payment_method
    */
   async create(payment: NewPayment): Promise<Payment> {
-    const { rows, provider, clock, settings, returnUrl } = this.#context
-    const { accountId, amountMicros, method, email, language, origin, address } = payment
+    const { settings, returnUrl } = this.#context
+    const { method = null, language, savesCard = false, address, ...rest } = payment
     checkAmount(settings(), payment)
-    const now = clock.now()
-    const id = newId()
-    const request = {
-      id,
-      accountId,
-      amountMicros,
-      method: method ?? null,
-      email,
+    const way = (id: string): PaymentWay => ({
+      method,
       language,
       returnUrl: returnUrl(id),
+      savesCard,
       ...(address === undefined ? {} : { address }),
-    }
-    await rows.write([
-      rows.addPayment({
-        id,
-        account_id: accountId,
-        provider: provider.name,
-        provider_id: null,
-        is_test: provider.isTest ? 1 : 0,
-        state: 'created',
-        method: method ?? null,
-        origin,
-        amount_micros: amountMicros,
-        receipt_email: email,
-        idempotence_key: newId(),
-        request: paymentBody(request, receiptSettings(settings(), now)),
-        requested_at: now,
-        confirmation_url: null,
-        method_title: null,
-        saved_method_id: null,
-        failure: null,
-        difference: null,
-        created_at: now,
-        credited_at: null,
-        ended_at: null,
-        next_poll_at: nextPollAt(now, now, 0),
-      }),
-    ])
-    await this.check(await this.#read(id))
-    return this.#read(id)
+    })
+    return this.#make({ ...rest, method, way, saved_method_id: null, steps: [] })
+  }
+
+  /**
+   * Charges a saved card, with nobody to ask.
+   * @throws RecordConflictError when another attempt of the account is open, or a step found another row
+   */
+  async createAutomatic({ card, ...rest }: AutomaticPayment): Promise<Payment> {
+    const savedMethodId = card.method_id
+    if (savedMethodId === null) throw new TypeError(`the card ${card.id} is forgotten`)
+    const way = (): PaymentWay => ({ savedMethodId })
+    const fixed = { method: 'bank_card', origin: 'automatic', saved_method_id: card.id } as const
+    return this.#make({ ...rest, ...fixed, way })
   }
 
   /** Asks the provider how a payment stands, and acts by it. What cannot be found out now is asked again later. */
@@ -152,26 +153,63 @@ export class Payments {
     }
   }
 
-  async #settleOnce(payment: Payment, found: ProviderPayment): Promise<void> {
-    const { rows, clock, log } = this.#context
-    const decision = decidePayment(knownPayment(payment), found)
-    const { id } = payment
+  /** Notes that both sides differ; somebody has to look, and nothing is credited. */
+  async differs(payment: Payment, difference: string): Promise<void> {
+    if (payment.difference === difference) return
+    const { rows, alarm } = this.#context
+    alarm('payment_differs', { payment: payment.id, account: payment.account_id, difference })
+    await rows.write([rows.changePayment(payment, { difference })])
+  }
+
+  /** Saves the row, then asks the provider for what it says. */
+  async #make({ way, steps, ...payment }: SavedPayment): Promise<Payment> {
+    const { rows, provider, clock, settings } = this.#context
+    const { accountId, amountMicros, email, method, origin, saved_method_id } = payment
     const now = clock.now()
-    if (decision.kind === 'alarm') return this.#alarm(payment, decision.difference)
-    if (decision.kind === 'pend') {
-      const confirmation_url = found.confirmationUrl ?? null
-      await rows.write([
-        rows.changePayment(payment, { state: 'pending', provider_id: found.id, confirmation_url }),
-      ])
-    } else if (decision.kind === 'cancel') {
-      const { failure } = decision
-      const ended = { state: 'canceled', failure, ended_at: now, next_poll_at: null } as const
-      await rows.write([rows.changePayment(payment, { ...ended, provider_id: found.id })])
-      log.info({ payment: id, failure }, 'a payment was canceled')
-    } else if (decision.kind === 'credit') {
-      await rows.write(creditSteps(rows, payment, found, now))
-      log.info({ payment: id, account: payment.account_id }, 'a payment was credited')
+    const id = newId()
+    const request = { id, accountId, amountMicros, email, way: way(id) }
+    await rows.write([
+      rows.addPayment({
+        id,
+        account_id: accountId,
+        provider: provider.name,
+        provider_id: null,
+        is_test: provider.isTest ? 1 : 0,
+        state: 'created',
+        method,
+        origin,
+        amount_micros: amountMicros,
+        receipt_email: email,
+        idempotence_key: newId(),
+        request: paymentBody(request, receiptSettings(settings(), now)),
+        requested_at: now,
+        confirmation_url: null,
+        method_title: null,
+        saved_method_id,
+        failure: null,
+        difference: null,
+        created_at: now,
+        credited_at: null,
+        ended_at: null,
+        next_poll_at: nextPollAt(now, now, 0),
+      }),
+      ...steps,
+    ])
+    await this.check(await this.#read(id))
+    return this.#read(id)
+  }
+
+  async #settleOnce(payment: Payment, found: ProviderPayment): Promise<void> {
+    const { rows, log, clock } = this.#context
+    const { id, account_id: account } = payment
+    const decision = decidePayment(knownPayment(payment), found)
+    if (decision.kind === 'alarm') return this.differs(payment, decision.difference)
+    if (decision.kind === 'nothing') return
+    await rows.write(settlementSteps(this.#context, payment, { decision, found, now: clock.now() }))
+    if (decision.kind === 'cancel') {
+      log.info({ payment: id, failure: decision.failure }, 'a payment was canceled')
     }
+    if (decision.kind === 'credit') log.info({ payment: id, account }, 'a payment was credited')
   }
 
   async #ask(payment: Payment): Promise<void> {
@@ -179,15 +217,24 @@ export class Payments {
     const now = clock.now()
     if (payment.provider_id !== null) return this.#askById(payment, payment.provider_id)
     // Later the provider no longer knows the key, and the same body would be a second payment.
-    if (now - (payment.requested_at ?? now) > idempotenceMs) return this.#search(payment)
+    if (now - (payment.requested_at ?? now) > idempotenceMs)
+      return this.#search(payment, 'merchant/not_created')
+    if (await this.#isUnlinked(payment)) return this.#search(payment, unlinked)
     const { request: body, idempotence_key: idempotenceKey } = payment
     try {
       await this.settle(payment, await provider.createPayment({ body, idempotenceKey }))
     } catch (error) {
       if (!(error instanceof ProviderError) || error.failure === 'unknown') throw error
-      this.#context.log.error({ error, payment: payment.id }, 'the payment provider refused a payment')
+      this.#context.alarm('payment_refused', { error, payment: payment.id })
       await this.#giveUp(payment, 'merchant/refused')
     }
+  }
+
+  /** Nothing is sent again for a card whose owner has unlinked it. */
+  async #isUnlinked({ saved_method_id: cardId }: Payment): Promise<boolean> {
+    if (cardId === null) return false
+    const card = await this.#context.auto.card(cardId)
+    return card === undefined || card.method_id === null
   }
 
   async #askById(payment: Payment, providerId: string): Promise<void> {
@@ -198,58 +245,36 @@ export class Payments {
       if (!(error instanceof ProviderError) || error.failure !== 'not_found') throw error
       // The sandbox forgets its payments with its process.
       if (provider.isTest) await this.#giveUp(payment, 'yoo_money/expired_on_confirmation')
-      else await this.#alarm(payment, 'its provider does not know it')
+      else await this.differs(payment, 'its provider does not know it')
     }
   }
 
   /** Looks for a payment whose creation was never answered, by our id in it. */
-  async #search(payment: Payment): Promise<void> {
+  async #search(payment: Payment, failure: string): Promise<void> {
     const { provider } = this.#context
     const sentAt = payment.requested_at ?? payment.created_at
     for await (const found of provider.payments(sentAt - 10 * minute, sentAt + idempotenceMs + 60 * minute)) {
       if (found.paymentId === payment.id) return this.settle(payment, found)
     }
-    await this.#giveUp(payment, 'merchant/not_created')
+    await this.#giveUp(payment, failure)
   }
 
   async #giveUp(payment: Payment, failure: string): Promise<void> {
-    const { rows, clock } = this.#context
-    const change = { state: 'canceled', failure, ended_at: clock.now(), next_poll_at: null } as const
+    const { rows, auto, clock } = this.#context
+    const now = clock.now()
+    const change = { state: 'canceled', failure, ended_at: now, next_poll_at: null } as const
     try {
-      await rows.write([rows.changePayment(payment, change)])
+      await rows.write([rows.changePayment(payment, change), ...auto.ended(payment, now, failure)])
     } catch (error) {
       // It was settled meanwhile, so it is not given up.
       if (!(error instanceof RecordConflictError)) throw error
     }
   }
 
-  async #alarm(payment: Payment, difference: string): Promise<void> {
-    if (payment.difference === difference) return
-    const { rows, log } = this.#context
-    log.error(
-      { payment: payment.id, difference },
-      'a payment is not what its provider says; nothing was credited',
-    )
-    await rows.write([rows.changePayment(payment, { difference })])
-  }
-
   async #read(id: string): Promise<Payment> {
     const payment = await this.#context.rows.payment(id)
     if (payment === undefined) throw new AccountError('payment_not_found', `there is no payment ${id}`)
     return payment
-  }
-}
-
-/** @throws AccountError payment_amount, payment_method */
-function checkAmount({ topUp }: PaymentsConfig, { amountMicros, method }: NewPayment): void {
-  const offered = method === undefined ? undefined : topUp.methods.find(({ name }) => name === method)
-  if (method !== undefined && offered === undefined) {
-    throw new AccountError('payment_method', `${method} is not among payments.topUp.methods`)
-  }
-  const maxMicros = offered?.maxMicros ?? Math.min(...topUp.methods.map(one => one.maxMicros))
-  if (amountMicros % microsPerKopeck !== 0 || amountMicros < topUp.minMicros || amountMicros > maxMicros) {
-    const bounds = `${formatWholeKopecks(topUp.minMicros)} to ${formatWholeKopecks(maxMicros)}`
-    throw new AccountError('payment_amount', `a payment is whole kopecks, from ${bounds} roubles`)
   }
 }
 
@@ -262,25 +287,4 @@ function knownPayment(payment: Payment) {
     amountMicros: payment.amount_micros,
     isTest: payment.is_test === 1,
   }
-}
-
-/** The row, its receipt and the money, in one transaction. */
-function creditSteps(rows: PaymentRows, payment: Payment, found: ProviderPayment, now: number): RecordStep[] {
-  const { id, account_id: accountId, amount_micros: amountMicros } = payment
-  const succeeded = rows.changePayment(payment, {
-    state: 'succeeded',
-    provider_id: found.id,
-    method_title: found.methodTitle ?? null,
-    failure: null,
-    difference: null,
-    credited_at: now,
-    ended_at: now,
-    next_poll_at: null,
-  })
-  const credit = { id: `payment:${id}`, accountId, amountMicros, reason: `payment ${id}`, at: now }
-  return [
-    succeeded,
-    ...registeredReceipt(rows, { kind: 'payment', payment, now }),
-    { credit: { ...credit, source: 'payment' } },
-  ]
 }

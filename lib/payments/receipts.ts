@@ -2,14 +2,16 @@ import { newId } from '../new-id.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import { ProviderError } from './payment-provider.ts'
 import type { ProviderReceipt } from './payment-provider.ts'
-import { receiptBody } from './payment-request.ts'
-import type { Receipt } from './payment-rows.ts'
-import { receiptSettings } from './payments.ts'
+import type { Payment, Receipt } from './payment-reader.ts'
+import { idempotenceMs, nextReceiptTryAt } from './payment-rules.ts'
+import { receiptBody, receiptSettings } from './receipt-bodies.ts'
 import type { PaymentContext } from './payments.ts'
 
-const minute = 60_000
-/** How often a receipt that failed is made anew before somebody has to look. */
-const attemptsMax = 12
+/** How long a receipt that came with its payment or refund may be unknown to the provider. */
+const enclosedMs = 24 * 3_600_000
+
+/** Whose receipt it is, by the provider's id. */
+type ReceiptObject = { readonly payment: string } | { readonly refund: string }
 
 /** Fiscal receipts: asked after until they are registered, and made anew when they failed. */
 export class Receipts {
@@ -20,76 +22,132 @@ export class Receipts {
   }
 
   /** Asks how a receipt stands, and acts by it. What cannot be found out now is asked again later. */
-  async check(receipt: Receipt): Promise<void> {
+  async check({ id }: Pick<Receipt, 'id'>): Promise<void> {
+    const { rows, log } = this.#context
+    const receipt = await rows.receipt(id)
+    if (receipt === undefined || receipt.next_poll_at === null) return
     try {
-      const found = await this.#find(receipt)
-      if (found !== undefined) await this.#settle(receipt, found)
+      const payment = await rows.payment(receipt.payment_id)
+      const object = await this.#objectOf(receipt, payment)
+      if (payment === undefined || object === undefined) return
+      const found = await this.#find(receipt, object)
+      if (found === 'failed') await this.#fail(receipt, payment, object)
+      else if (found !== undefined) await this.#settle(receipt, payment, object, found)
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error
-      this.#context.log.warn({ error, receipt: receipt.id }, 'how a receipt stands could not be found out')
+      log.warn({ error, receipt: receipt.id }, 'how a receipt stands could not be found out')
     }
   }
 
-  async #find(receipt: Receipt): Promise<ProviderReceipt | undefined> {
-    const { provider, rows } = this.#context
+  async #objectOf(receipt: Receipt, payment: Payment | undefined): Promise<ReceiptObject | undefined> {
+    if (receipt.refund_id === null) {
+      const id = payment?.provider_id ?? undefined
+      return id === undefined ? undefined : { payment: id }
+    }
+    const id = (await this.#context.rows.refund(receipt.refund_id))?.provider_id ?? undefined
+    return id === undefined ? undefined : { refund: id }
+  }
+
+  /** The receipt as the provider has it; `failed` when it must be made anew, undefined when that is not known yet. */
+  async #find(receipt: Receipt, object: ReceiptObject): Promise<ProviderReceipt | 'failed' | undefined> {
+    const { provider, clock } = this.#context
     if (receipt.provider_id !== null) return provider.receipt(receipt.provider_id)
-    if (receipt.request !== null && receipt.idempotence_key !== null) {
-      const { request: body, idempotence_key: idempotenceKey } = receipt
-      return provider.createReceipt({ body, idempotenceKey })
+    const { request: body, idempotence_key: idempotenceKey } = receipt
+    if (body === null || idempotenceKey === null) {
+      const found = await this.#listed(receipt, object)
+      return found ?? (clock.now() - receipt.created_at > enclosedMs ? 'failed' : undefined)
     }
-    // It came with its payment or refund, which tell its id.
-    const object =
-      receipt.refund_id === null
-        ? { payment: (await rows.payment(receipt.payment_id))?.provider_id ?? '' }
-        : { refund: (await rows.refund(receipt.refund_id))?.provider_id ?? '' }
-    const type = receipt.refund_id === null ? 'payment' : 'refund'
-    return (await provider.receiptsOf(object)).find(one => one.type === type)
+    // Later the provider no longer knows the key, and the same body would be a second receipt.
+    if (clock.now() - (receipt.requested_at ?? 0) > idempotenceMs)
+      return (await this.#listed(receipt, object)) ?? 'failed'
+    try {
+      return await provider.createReceipt({ body, idempotenceKey })
+    } catch (error) {
+      const isRefused = error instanceof ProviderError && /^(?:refused|not_found)$/.test(error.failure)
+      if (!isRefused) throw error
+      this.#context.log.error({ error, receipt: receipt.id }, 'the payment provider refused a receipt')
+      // The sandbox forgets its payments with its process.
+      if (provider.isTest && /^(?:payment|refund)_id$/.test(error.parameter ?? ''))
+        return this.#forget(receipt)
+      return 'failed'
+    }
   }
 
-  async #settle(receipt: Receipt, found: ProviderReceipt): Promise<void> {
-    const { rows, clock, log } = this.#context
+  /** What the provider has for the same thing, and no other row here; one that failed only where there is no other. */
+  async #listed(receipt: Receipt, object: ReceiptObject): Promise<ProviderReceipt | undefined> {
+    const { provider, rows } = this.#context
+    const type = 'refund' in object ? 'refund' : 'payment'
+    let failed: ProviderReceipt | undefined
+    for (const found of await provider.receiptsOf(object)) {
+      const isSame = found.type === type && found.isOffset === (receipt.kind === 'offset')
+      const isSameSum = (found.amountMicros ?? receipt.amount_micros) === receipt.amount_micros
+      if (!isSame || !isSameSum || (await rows.hasReceipt(found.id))) continue
+      if (found.state !== 'canceled') return found
+      failed = found
+    }
+    return failed
+  }
+
+  async #settle(
+    receipt: Receipt,
+    payment: Payment,
+    object: ReceiptObject,
+    found: ProviderReceipt,
+  ): Promise<void> {
+    if (found.state === 'canceled') return this.#fail(receipt, payment, object)
+    const { clock } = this.#context
+    await this.#write(receipt, {
+      state: found.state,
+      provider_id: found.id,
+      document_number: found.documentNumber ?? null,
+      storage_number: found.storageNumber ?? null,
+      attribute: found.attribute ?? null,
+      ...(found.state === 'succeeded' ? { registered_at: clock.now(), next_poll_at: null } : {}),
+    })
+  }
+
+  /** Makes it again as a request of its own, under a new key, by the rates of its own time. */
+  async #fail(receipt: Receipt, payment: Payment, object: ReceiptObject): Promise<void> {
+    const { settings, clock, alarm } = this.#context
+    const failures = receipt.attempts + 1
+    alarm('receipt_failed', { receipt: receipt.id, kind: receipt.kind, payment: payment.id, failures })
     const now = clock.now()
-    const failed = found.state === 'canceled'
-    // What was read last: a lease changed when it is asked after next, and the number of attempts with it.
-    const current = await rows.receipt(receipt.id)
-    if (current === undefined || current.state === 'succeeded') return
-    if (failed) log.error({ receipt: receipt.id, attempts: current.attempts }, 'a fiscal receipt failed')
-    const change = failed
-      ? await this.#again(current, now)
-      : {
-          state: found.state,
-          provider_id: found.id,
-          document_number: found.documentNumber ?? null,
-          storage_number: found.storageNumber ?? null,
-          attribute: found.attribute ?? null,
-          ...(found.state === 'succeeded' ? { registered_at: now, next_poll_at: null } : {}),
-        }
+    const said = receiptSettings(
+      settings(),
+      receipt.kind === 'offset' ? receipt.created_at : payment.created_at,
+    )
+    if (said === undefined) return this.#forget(receipt)
+    const content = { email: payment.receipt_email, amountMicros: receipt.amount_micros }
+    await this.#write(receipt, {
+      state: 'canceled',
+      provider_id: null,
+      request:
+        receipt.kind === 'offset' && receipt.request !== null
+          ? receipt.request
+          : receiptBody(receipt.kind, object, content, said),
+      idempotence_key: newId(),
+      requested_at: null,
+      attempts: failures,
+      next_poll_at: nextReceiptTryAt(now, failures),
+    })
+  }
+
+  /** There is nothing to make it of any more. */
+  async #forget(receipt: Receipt): Promise<undefined> {
+    await this.#write(receipt, { state: 'canceled', next_poll_at: null })
+    return undefined
+  }
+
+  async #write(
+    receipt: Receipt,
+    change: Parameters<PaymentContext['rows']['changeReceipt']>[1],
+  ): Promise<void> {
+    const { rows, log } = this.#context
     try {
-      await rows.write([rows.changeReceipt(current, change)])
+      await rows.write([rows.changeReceipt(receipt, change)])
     } catch (error) {
       if (!(error instanceof RecordConflictError)) throw error
       log.info({ receipt: receipt.id }, 'a receipt was settled by somebody else')
     }
-  }
-
-  /** The receipt as a request of its own, under a new key. */
-  async #again(receipt: Receipt, now: number) {
-    const { rows, settings } = this.#context
-    const payment = await rows.payment(receipt.payment_id)
-    const refund = receipt.refund_id === null ? undefined : await rows.refund(receipt.refund_id)
-    const said = receiptSettings(settings(), receipt.created_at)
-    const isLast = receipt.attempts >= attemptsMax || payment === undefined || said === undefined
-    if (isLast) return { state: 'canceled', next_poll_at: null } as const
-    const object =
-      refund === undefined ? { payment: payment.provider_id ?? '' } : { refund: refund.provider_id ?? '' }
-    const content = { email: payment.receipt_email, amountMicros: receipt.amount_micros }
-    return {
-      state: 'canceled',
-      provider_id: null,
-      request: receiptBody(receipt.kind, object, content, said),
-      idempotence_key: newId(),
-      requested_at: now,
-      next_poll_at: now + minute * 2 ** Math.min(receipt.attempts, 8),
-    } as const
   }
 }

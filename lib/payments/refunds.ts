@@ -7,19 +7,36 @@ import type { RecordStep } from '../stores/records/records.ts'
 import { ProviderError } from './payment-provider.ts'
 import type { ProviderRefund } from './payment-provider.ts'
 import { refundBody } from './payment-request.ts'
-import type { Payment, Refund } from './payment-rows.ts'
+import type { Payment, Refund } from './payment-reader.ts'
 import { decideRefund, idempotenceMs, nextPollAt } from './payment-rules.ts'
 import { registeredReceipt } from './registered-receipt.ts'
-import { receiptSettings } from './payments.ts'
-import type { PaymentContext } from './payments.ts'
+import { receiptSettings } from './receipt-bodies.ts'
+import type { PaymentUse } from './payment-use.ts'
+import type { PaymentContext, Payments } from './payments.ts'
 
 const day = 86_400_000
 /** How long after a payment its provider sends money back. */
 const refundableMs = 3 * 365 * day
 
+/** Two refunds of one payment seldom come at once. */
+const attemptsMax = 5
+
+/** A part of a payment that somebody wants to return. */
+export interface WantedRefund {
+  readonly paymentId: string
+  readonly amountMicros: Micros
+  /** The customer sees it. */
+  readonly reason: string
+}
+
 interface RefundsOptions extends PaymentContext {
-  /** What of a payment is not spent. */
-  readonly unspent: (payment: Payment) => Promise<Micros>
+  readonly use: PaymentUse
+  readonly payments: Pick<Payments, 'differs'>
+}
+
+/** What stands beside a payment of which the provider returned money that was not asked for here. */
+export function returnedElsewhere(amount: string): string {
+  return `${amount} roubles of it were returned there, and not from here`
 }
 
 /** Refunds: money leaves the balance before the provider is asked, and comes back when the provider cancels. */
@@ -34,40 +51,17 @@ export class Refunds {
    * Sends back a part of a payment that is not spent.
    * @throws AccountError payment_not_found, refund_late, refund_amount, balance_insufficient
    */
-  async create(refund: {
-    readonly paymentId: string
-    readonly amountMicros: Micros
-    readonly reason: string
-  }): Promise<Refund> {
-    const { rows, clock, settings } = this.#options
-    const { paymentId, amountMicros, reason } = refund
-    const payment = await rows.payment(paymentId)
-    const now = clock.now()
-    const providerPaymentId = await this.#checkRefund(payment, refund, now)
-    const id = newId()
-    const { account_id: accountId, receipt_email: email } = payment as Payment
-    await rows.write([
-      rows.addRefunded(paymentId, amountMicros),
-      rows.addRefund({
-        id,
-        payment_id: paymentId,
-        account_id: accountId,
-        provider_id: null,
-        state: 'created',
-        amount_micros: amountMicros,
-        reason,
-        idempotence_key: newId(),
-        request: refundBody({ id, providerPaymentId, amountMicros, email }, receiptSettings(settings(), now)),
-        requested_at: now,
-        failure: null,
-        created_at: now,
-        ended_at: null,
-        next_poll_at: nextPollAt(now, now, 0),
-      }),
-      { debit: { id: `refund:${id}`, accountId, amountMicros, reason, at: now, source: 'payment' } },
-    ])
-    await this.check(await this.#read(id))
-    return this.#read(id)
+  async create(wanted: WantedRefund): Promise<Refund> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const id = await this.#save(wanted)
+        await this.check(await this.#read(id))
+        return await this.#read(id)
+      } catch (error) {
+        // Another refund of the payment came between: what is left is looked at again.
+        if (!(error instanceof RecordConflictError) || attempt === attemptsMax) throw error
+      }
+    }
   }
 
   /** Asks the provider how a refund stands, and acts by it. What cannot be found out now is asked again later. */
@@ -84,19 +78,64 @@ export class Refunds {
     }
   }
 
-  /** @returns whether the refund is ours */
+  /**
+   * Acts by what the provider says of a refund. Money that it returned by itself is not ours to book: somebody looks.
+   * @returns whether the refund, or its payment, is ours
+   */
   async settleById(providerId: string): Promise<boolean> {
-    const refund = await this.#options.rows.refundOf(providerId)
-    if (refund === undefined) return false
-    await this.#settle(refund, await this.#options.provider.refund(providerId))
+    const { rows, provider, alarm, payments } = this.#options
+    const refund = await rows.refundOf(providerId)
+    const found = await provider.refund(providerId)
+    const known = refund ?? (await rows.refund(found.refundId ?? ''))
+    if (known !== undefined) {
+      await this.#settle(known, found)
+      return true
+    }
+    const payment = await rows.paymentOf(provider.name, found.providerPaymentId)
+    if (payment === undefined) return false
+    const amount = formatWholeKopecks(found.amountMicros)
+    alarm('refund_unknown', { payment: payment.id, account: payment.account_id, amount, refund: providerId })
+    await payments.differs(payment, returnedElsewhere(amount))
     return true
   }
 
-  async #checkRefund(
-    payment: Payment | undefined,
-    { paymentId, amountMicros }: { readonly paymentId: string; readonly amountMicros: Micros },
+  /** Books the money out with the refund's row; the provider is asked after. */
+  async #save({ paymentId, amountMicros, reason }: WantedRefund): Promise<string> {
+    const { rows, clock, settings } = this.#options
+    const now = clock.now()
+    const payment = await this.#refundable({ paymentId, amountMicros }, now)
+    const { account_id: accountId, receipt_email: email, providerPaymentId } = payment
+    const id = newId()
+    // A receipt of return says what the receipt of the payment has said, whatever the rates are by now.
+    const receipt = receiptSettings(settings(), payment.created_at)
+    await rows.write([
+      rows.addRefunded(paymentId, amountMicros),
+      rows.addRefund({
+        id,
+        payment_id: paymentId,
+        account_id: accountId,
+        provider_id: null,
+        state: 'created',
+        amount_micros: amountMicros,
+        reason,
+        idempotence_key: newId(),
+        request: refundBody({ id, providerPaymentId, amountMicros, email }, receipt),
+        requested_at: now,
+        failure: null,
+        created_at: now,
+        ended_at: null,
+        next_poll_at: nextPollAt(now, now, 0),
+      }),
+      { debit: { id: `refund:${id}`, accountId, amountMicros, reason, at: now, source: 'payment' } },
+    ])
+    return id
+  }
+
+  async #refundable(
+    { paymentId, amountMicros }: Pick<WantedRefund, 'paymentId' | 'amountMicros'>,
     now: number,
-  ): Promise<string> {
+  ): Promise<Payment & { readonly providerPaymentId: string }> {
+    const payment = await this.#options.rows.payment(paymentId)
     if (payment === undefined || payment.provider_id === null || payment.credited_at === null) {
       throw new AccountError(
         'payment_not_found',
@@ -109,14 +148,14 @@ export class Refunds {
         `the payment ${paymentId} is older than three years, and its provider sends nothing back: pay by bank transfer, then book it with gateway account debit`,
       )
     }
-    const unspent = Math.floor((await this.#options.unspent(payment)) / microsPerKopeck) * microsPerKopeck
+    const unspent = Math.floor((await this.#options.use.unspent(payment)) / microsPerKopeck) * microsPerKopeck
     if (amountMicros % microsPerKopeck !== 0 || amountMicros <= 0 || amountMicros > unspent) {
       throw new AccountError(
         'refund_amount',
         `${formatWholeKopecks(unspent)} roubles of the payment ${paymentId} are not spent: refund whole kopecks, at most so many`,
       )
     }
-    return payment.provider_id
+    return { ...payment, providerPaymentId: payment.provider_id }
   }
 
   async #ask(refund: Refund): Promise<void> {
@@ -131,23 +170,22 @@ export class Refunds {
     } catch (error) {
       if (!(error instanceof ProviderError) || (error.failure !== 'refused' && error.failure !== 'not_found'))
         throw error
-      this.#options.log.error({ error, refund: refund.id }, 'the payment provider refused a refund')
+      this.#options.alarm('refund_refused', { error, refund: refund.id })
       await this.#giveBack(refund, null, 'merchant/refused')
     }
   }
 
   /** Looks for a refund whose creation was never answered, among those of its payment. */
   async #search(refund: Refund, providerPaymentId: string): Promise<void> {
-    const { provider, rows } = this.#options
+    const { provider } = this.#options
     for (const found of await provider.refundsOf(providerPaymentId)) {
-      const isKnown = (await rows.refundOf(found.id)) !== undefined
-      if (!isKnown && found.amountMicros === refund.amount_micros) return this.#settle(refund, found)
+      if (found.refundId === refund.id) return this.#settle(refund, found)
     }
     await this.#giveBack(refund, null, 'merchant/not_created')
   }
 
   async #settle(refund: Refund, found: ProviderRefund): Promise<void> {
-    const { rows, clock, log } = this.#options
+    const { rows, clock, alarm } = this.#options
     const payment = await rows.payment(refund.payment_id)
     const known = {
       state: refund.state,
@@ -158,7 +196,7 @@ export class Refunds {
     if (decision === 'give-back')
       return this.#giveBack(refund, found.id, found.failure ?? 'refund_network/general_decline')
     if (decision === 'alarm')
-      log.error({ refund: refund.id }, 'a refund is not what its provider says; nothing was changed')
+      alarm('refund_differs', { refund: refund.id, here: refund.state, there: found.state })
     if (decision !== 'pend' && decision !== 'finish') return
     const change =
       decision === 'pend'

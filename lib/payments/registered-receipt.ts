@@ -1,6 +1,6 @@
-import { newId } from '../new-id.ts'
 import type { RecordStep } from '../stores/records/records.ts'
-import type { Payment, PaymentRows, Refund } from './payment-rows.ts'
+import type { Payment, Refund } from './payment-reader.ts'
+import type { PaymentRows } from './payment-rows.ts'
 
 type Origin =
   | { readonly kind: 'payment'; readonly payment: Payment; readonly now: number }
@@ -13,24 +13,13 @@ export function registeredReceipt(rows: PaymentRows, origin: Origin): readonly R
   if ((JSON.parse(of.request) as { receipt?: object }).receipt === undefined) return []
   return [
     rows.addReceipt({
-      id: newId(),
       kind,
       account_id: of.account_id,
       payment_id: kind === 'payment' ? of.id : origin.refund.payment_id,
       refund_id: kind === 'payment' ? null : of.id,
-      month: null,
-      provider_id: null,
       state: 'pending',
       amount_micros: of.amount_micros,
-      request: null,
-      idempotence_key: null,
-      requested_at: null,
-      document_number: null,
-      storage_number: null,
-      attribute: null,
-      registered_at: null,
-      created_at: now,
-      next_poll_at: now,
+      now,
     }),
   ]
 }

@@ -1,6 +1,7 @@
 import { postgresDebts } from './debt-schema.ts'
 import { applyOperations } from './postgres-apply.ts'
 import { movementIndex } from './records/ledger-tables.ts'
+import { postgresAutoTopUps } from './records/auto-top-up-tables.ts'
 import { postgresDocuments } from './records/document-tables.ts'
 import { postgresPayments } from './records/payment-tables.ts'
 import { postgresStartingCredits } from './records/starting-credit-table.ts'
@@ -234,4 +235,5 @@ export const postgresMigrations: readonly string[] = [
   postgresDocuments,
   postgresStartingCredits,
   postgresDebts + applyOperations,
+  postgresAutoTopUps,
 ]

@@ -1,5 +1,6 @@
 import { sqliteDebts } from './debt-schema.ts'
 import { movementIndex } from './records/ledger-tables.ts'
+import { sqliteAutoTopUps } from './records/auto-top-up-tables.ts'
 import { sqliteDocuments } from './records/document-tables.ts'
 import { sqlitePayments } from './records/payment-tables.ts'
 import { sqliteStartingCredits } from './records/starting-credit-table.ts'
@@ -202,4 +203,5 @@ export const migrations: readonly string[] = [
   sqliteDocuments,
   sqliteStartingCredits,
   sqliteDebts,
+  sqliteAutoTopUps,
 ]

@@ -39,12 +39,15 @@ await t.test('an operator makes a payment link, sees it paid, refunds it and com
   )
   t.match(parsed((await run('balance', '--account', accountId, '--json')).stdout), { balance: '1501.000000' })
   const refund = await run('payment', 'refund', id, '--rub', '500', '--reason', 'on request', '--json')
-  t.match(parsed(refund.stdout), { payment: id, status: 'succeeded', amount: '500.000000' })
-  t.match(parsed((await run('balance', '--account', accountId, '--json')).stdout), { balance: '1001.000000' })
-  t.match(await run('payment', 'reconcile', '--json'), {
-    code: 0,
-    stdout: '{"compared":1,"settled":[],"differences":[]}\n',
+  t.match(JSON.parse(refund.stdout), {
+    id,
+    status: 'succeeded',
+    refunded: '500.000000',
+    refund: { status: 'succeeded', amount: '500.000000' },
   })
+  t.match(parsed((await run('balance', '--account', accountId, '--json')).stdout), { balance: '1001.000000' })
+  t.match(await run('payment', 'reconcile', '--json'), { code: 0, stdout: '' })
+  t.match(await run('payment', 'reconcile'), { code: 0, stdout: '1 payments compared, 0 credited now\n' })
 
   for (const [words, message] of [
     [

@@ -6,7 +6,7 @@ import { accountWith, roubles } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
 function insertPayment(records: Records, id: string, accountId: string): RecordStep {
-  const row: Omit<PaymentTables['payments'], 'refunded_micros' | 'polls'> = {
+  const row: Omit<PaymentTables['payments'], 'refunded_micros' | 'offset_micros' | 'polls'> = {
     id,
     account_id: accountId,
     provider: 'yookassa',

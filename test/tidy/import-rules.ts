@@ -10,7 +10,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   pg: ['lib/stores/postgres-connection.ts'],
   kysely: ['lib/stores/records/'],
   pino: ['lib/log.ts'],
-  'prom-client': ['lib/metrics.ts', 'lib/plugin-metrics.ts'],
+  'prom-client': ['lib/metrics.ts', 'lib/plugin-metrics.ts', 'lib/payments/payment-metrics.ts'],
   '@standard-schema/spec': ['lib/plugin-api/'],
   // What a config names.
   '(computed)': ['lib/plugin-api/load-plugin.ts'],

@@ -43,7 +43,7 @@ export function paymentNotifications(site: Site, trusted: BlockList) {
       const ending = await payments.notified(parsedJson(body.toString('utf8')))
       if (ending === 'unknown')
         log.info({ address }, 'a payment notification is about nothing that is known here')
-      return context.text('')
+      return context.text('', ending === 'busy' ? 429 : 200)
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error
       // What the provider itself does not know was not told by it.

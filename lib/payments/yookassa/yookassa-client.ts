@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { z } from 'zod'
+import type { Clock } from '../../clock.ts'
 import { ProviderError } from '../payment-provider.ts'
 import type { CreateRequest, PaymentProvider, ProviderFailure } from '../payment-provider.ts'
 import {
@@ -16,6 +17,7 @@ import {
 
 interface YookassaOptions {
   readonly name: string
+  readonly clock: Clock
   readonly baseUrl: URL
   readonly shopId: string
   readonly secretKey: string
@@ -51,13 +53,24 @@ export function yookassaClient(options: YookassaOptions): PaymentProvider {
     connections: 8,
     maxResponseSize: responseBytesMax,
   })
-  const call = <S extends z.ZodType>(schema: S, what: Call): Promise<z.output<S>> =>
-    callWithRetries(options, agent, schema, what)
+  let unansweredSince: number | undefined
+  const call = async <S extends z.ZodType>(schema: S, what: Call): Promise<z.output<S>> => {
+    try {
+      const found = await callWithRetries(options, agent, schema, what)
+      unansweredSince = undefined
+      return found
+    } catch (error) {
+      const isAnswer = error instanceof ProviderError && error.failure !== 'unknown'
+      unansweredSince = isAnswer ? undefined : (unansweredSince ?? options.clock.now())
+      throw error
+    }
+  }
   const get = <S extends z.ZodType>(schema: S, path: string): Promise<z.output<S>> =>
     call(schema, { method: 'GET', path })
   return {
     name: options.name,
     isTest: testKey.test(options.secretKey),
+    unansweredSince: () => unansweredSince,
     createPayment: async create =>
       paymentOf(await call(paymentSchema, { method: 'POST', path: '/payments', create })),
     payment: async id => paymentOf(await get(paymentSchema, `/payments/${encodeURIComponent(id)}`)),
@@ -176,7 +189,10 @@ function failedCall(place: string, status: number, text: string): ProviderError 
     data === undefined
       ? ''
       : `: ${data.code}${data.parameter === undefined ? '' : ` (${data.parameter})`} ${data.description ?? ''}`
-  return new ProviderError(failureOf(status, data), `${place} answered ${status}${said.trimEnd()}`)
+  const { parameter } = data ?? {}
+  return new ProviderError(failureOf(status, data), `${place} answered ${status}${said.trimEnd()}`, {
+    parameter,
+  })
 }
 
 function failureOf(status: number, error: z.output<typeof errorSchema> | undefined): ProviderFailure {

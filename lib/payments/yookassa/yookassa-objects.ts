@@ -25,7 +25,15 @@ export const paymentSchema = z.object({
   confirmation: z
     .object({ confirmation_url: z.string().optional(), confirmation_data: z.string().optional() })
     .nullish(),
-  payment_method: z.object({ type: z.string(), title: z.string().optional() }).nullish(),
+  payment_method: z
+    .object({
+      type: z.string(),
+      id: z.string().max(64).optional(),
+      saved: z.boolean().optional(),
+      title: z.string().optional(),
+    })
+    .nullish(),
+  refunded_amount: amount.nullish(),
   cancellation_details: canceled,
 })
 
@@ -34,6 +42,7 @@ export const refundSchema = z.object({
   status: z.enum(['pending', 'succeeded', 'canceled']),
   payment_id: z.string(),
   amount,
+  metadata: z.record(z.string(), z.string()).nullish(),
   cancellation_details: canceled,
 })
 
@@ -41,6 +50,7 @@ export const receiptSchema = z.object({
   id: z.string().min(1).max(64),
   type: z.enum(['payment', 'refund']),
   status: z.enum(['pending', 'succeeded', 'canceled']),
+  settlements: z.array(z.object({ type: z.string(), amount })).nullish(),
   fiscal_document_number: z.string().nullish(),
   fiscal_storage_number: z.string().nullish(),
   fiscal_attribute: z.string().nullish(),
@@ -81,6 +91,10 @@ export function paymentOf(found: z.output<typeof paymentSchema>): ProviderPaymen
     ...(metadata?.['payment_id'] === undefined ? {} : { paymentId: metadata['payment_id'] }),
     ...(metadata?.['account'] === undefined ? {} : { accountId: metadata['account'] }),
     ...(link === undefined ? {} : { confirmationUrl: link }),
+    ...(found.refunded_amount === undefined || found.refunded_amount === null
+      ? {}
+      : { refundedMicros: found.refunded_amount.value }),
+    ...(method?.saved === true && method.id !== undefined ? { savedMethodId: method.id } : {}),
     ...(method?.title === undefined ? {} : { methodTitle: method.title.slice(0, 200) }),
     ...failureOf(found.cancellation_details),
   }
@@ -93,6 +107,7 @@ export function refundOf(found: z.output<typeof refundSchema>): ProviderRefund {
     providerPaymentId: found.payment_id,
     amountMicros: found.amount.value,
     currency: found.amount.currency,
+    ...(found.metadata?.['refund_id'] === undefined ? {} : { refundId: found.metadata['refund_id'] }),
     ...failureOf(found.cancellation_details),
   }
 }
@@ -103,9 +118,14 @@ export function receiptOf(found: z.output<typeof receiptSchema>): ProviderReceip
     fiscal_storage_number: storage,
     fiscal_attribute: attribute,
   } = found
+  const { settlements = [] } = found
   return {
     id: found.id,
     type: found.type,
+    isOffset: settlements?.some(({ type }) => type === 'prepayment') === true,
+    ...(settlements === null || settlements.length === 0
+      ? {}
+      : { amountMicros: settlements.reduce((sum, one) => sum + one.amount.value, 0) }),
     state: found.status,
     ...(typeof document === 'string' ? { documentNumber: document } : {}),
     ...(typeof storage === 'string' ? { storageNumber: storage } : {}),

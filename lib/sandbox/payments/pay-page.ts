@@ -17,6 +17,7 @@ const texts = {
     card: 'Оплатить картой',
     sbp: 'Оплатить через СБП',
     decline: 'Отклонить',
+    saves: 'Карта сохранится для автоматических списаний.',
     back: 'Вернуться в магазин',
     succeeded: 'Оплачено',
     canceled: 'Отменено',
@@ -27,6 +28,7 @@ const texts = {
     card: 'Pay by card',
     sbp: 'Pay by SBP',
     decline: 'Decline',
+    saves: 'The card is saved for automatic payments.',
     back: 'Back to the shop',
     succeeded: 'Paid',
     canceled: 'Canceled',
@@ -39,7 +41,7 @@ function escaped(text: string): string {
 
 /** The page on which a customer pays, declines, or lets it wait. */
 export function payPage({ id, status, body }: ShopPayment): string {
-  const text = body.confirmation.locale === 'en_US' ? texts.en : texts.ru
+  const text = body.confirmation?.locale === 'en_US' ? texts.en : texts.ru
   const method = body.payment_method_data?.type
   const offered = (['bank_card', 'sbp'] as const).filter(one => method === undefined || method === one)
   const amount = (kopecksOf(body.amount) / 100).toFixed(2)
@@ -55,5 +57,6 @@ export function payPage({ id, status, body }: ShopPayment): string {
 button,select{font:inherit;padding:.6rem 1rem;margin:.3rem .3rem .3rem 0}</style>
 <h1>${text.title}</h1><p>${text.note}</p><p><strong>${amount} ₽</strong><br>${escaped(body.description ?? '')}</p>
 ${status === 'pending' ? form : `<p role="status">${text[status]}</p>`}
-<p><a href="${escaped(body.confirmation.return_url)}">${text.back}</a></p></html>`
+${body.save_payment_method === true ? `<p>${text.saves}</p>` : ''}
+<p><a href="${escaped(body.confirmation?.return_url ?? '')}">${text.back}</a></p></html>`
 }

@@ -11,8 +11,9 @@ import type { ShopAnswer, ShopRequest } from './shop-api.ts'
 import { paymentJson, refundJson } from './shop-objects.ts'
 import { Shop } from './shop.ts'
 
-/** How the next call of the API fails. `applied`: it is done, and the answer does not say so. */
-export type Fault = 'applied-500' | 'applied-202' | 'applied-cut' | '500' | '429' | 'cut'
+/** How the next call of the API fails. `applied`: it is done, and the answer does not say so. `hang`: no answer comes. */
+export type Fault =
+  'applied-500' | 'applied-202' | 'applied-cut' | 'applied-hang' | '500' | '429' | 'cut' | 'hang'
 
 /** The payment sandbox, listening. Its members are the faults and events that tests and demos ask for. */
 export interface PaymentSandbox {
@@ -81,10 +82,12 @@ export async function startPaymentSandbox({ clock, port = 0 }: SandboxOptions): 
 
 function answerApi(request: ShopRequest, response: ServerResponse, api: ShopApi, faults: Fault[]): void {
   const fault = faults.shift()
+  if (fault === 'hang') return
   if (fault === 'cut') return void response.destroy()
   if (fault === '500') return sendJson(response, faultAnswer(500))
   if (fault === '429') return sendJson(response, faultAnswer(429))
   const answer = api.answer(request)
+  if (fault === 'applied-hang') return
   if (fault === 'applied-cut') return void response.destroy()
   if (fault === 'applied-500') return sendJson(response, faultAnswer(500))
   return sendJson(response, fault === 'applied-202' ? faultAnswer(202) : answer)
@@ -102,7 +105,7 @@ function answerPage({ method, path, body }: ShopRequest, response: ServerRespons
     const pay = form.get('pay')
     if (pay === 'bank_card' || pay === 'sbp') shop.pay(payment, pay)
     else shop.cancel(payment, form.get('decline') ?? 'general_decline')
-    response.writeHead(303, { location: payment.body.confirmation.return_url }).end()
+    response.writeHead(303, { location: payment.body.confirmation?.return_url ?? `/pay/${payment.id}` }).end()
     return
   }
   response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' })

@@ -39,21 +39,30 @@ const metadata = z
 const returnUrl = z.url().max(2048)
 const locale = z.enum(['ru_RU', 'en_US']).optional()
 
-/** `POST /payments`. */
-export const paymentBody = z.strictObject({
-  amount,
-  capture: z.literal(true),
-  confirmation: z.discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('redirect'), return_url: returnUrl, locale }),
-    z.strictObject({ type: z.literal('qr'), return_url: returnUrl, locale }),
-  ]),
-  payment_method_data: z.strictObject({ type: z.enum(['bank_card', 'sbp']) }).optional(),
-  description: z.string().max(128).optional(),
-  metadata: metadata.optional(),
-  merchant_customer_id: z.string().max(200).optional(),
-  client_ip: z.string().optional(),
-  receipt: z.strictObject(receipt).optional(),
-})
+/** `POST /payments`: confirmed by the customer, or by a method that was saved before. */
+export const paymentBody = z
+  .strictObject({
+    amount,
+    capture: z.literal(true),
+    confirmation: z
+      .discriminatedUnion('type', [
+        z.strictObject({ type: z.literal('redirect'), return_url: returnUrl, locale }),
+        z.strictObject({ type: z.literal('qr'), return_url: returnUrl, locale }),
+      ])
+      .optional(),
+    payment_method_data: z.strictObject({ type: z.enum(['bank_card', 'sbp']) }).optional(),
+    payment_method_id: z.string().max(64).optional(),
+    save_payment_method: z.boolean().optional(),
+    description: z.string().max(128).optional(),
+    metadata: metadata.optional(),
+    merchant_customer_id: z.string().max(200).optional(),
+    client_ip: z.string().optional(),
+    receipt: z.strictObject(receipt).optional(),
+  })
+  .refine(body => (body.payment_method_id === undefined) !== (body.confirmation === undefined), {
+    path: ['confirmation'],
+    message: 'is needed without payment_method_id, and not taken with it',
+  })
 
 /** `POST /refunds`. */
 export const refundBody = z.strictObject({

@@ -18,6 +18,8 @@ export interface ShopPayment {
   readonly createdMs: number
   readonly body: PaymentBody
   method: 'bank_card' | 'sbp' | undefined
+  /** By which the card can be charged again. */
+  savedMethodId: string | undefined
   cancellation: Cancellation | undefined
   refundedKopecks: number
 }
@@ -35,7 +37,7 @@ export interface ShopRefund {
 export interface ShopReceipt {
   readonly id: string
   status: 'pending' | 'succeeded' | 'canceled'
-  readonly body: Pick<ReceiptBody, 'type' | 'payment_id' | 'refund_id'>
+  readonly body: Pick<ReceiptBody, 'type' | 'payment_id' | 'refund_id' | 'settlements'>
 }
 
 /** Kopecks of an amount. */
@@ -51,13 +53,13 @@ const methodTitles = { bank_card: 'Bank card *4477', sbp: 'SBP' }
 
 /** A payment as the API answers it. */
 export function paymentJson(payment: ShopPayment, origin: string): object {
-  const { id, status, body, method, cancellation, refundedKopecks } = payment
+  const { id, status, body, method, savedMethodId, cancellation, refundedKopecks } = payment
   const type = method ?? body.payment_method_data?.type
   const isPaid = status === 'succeeded'
   const page = `${origin}/pay/${id}`
-  const { return_url } = body.confirmation
+  const { type: confirmedBy, return_url } = body.confirmation ?? {}
   const confirmation =
-    body.confirmation.type === 'qr'
+    confirmedBy === 'qr'
       ? { type: 'qr', confirmation_data: page, return_url }
       : { type: 'redirect', confirmation_url: page, return_url }
   return {
@@ -72,10 +74,18 @@ export function paymentJson(payment: ShopPayment, origin: string): object {
     recipient: { account_id: '100500', gateway_id: '100700' },
     refundable: isPaid,
     test: true,
-    ...(status === 'pending' ? { confirmation } : {}),
+    ...(status === 'pending' && confirmedBy !== undefined ? { confirmation } : {}),
     ...(type === undefined
       ? {}
-      : { payment_method: { type, id, saved: false, status: 'inactive', title: methodTitles[type] } }),
+      : {
+          payment_method: {
+            type,
+            id: savedMethodId ?? body.payment_method_id ?? id,
+            saved: savedMethodId !== undefined || body.payment_method_id !== undefined,
+            status: savedMethodId === undefined ? 'inactive' : 'active',
+            title: methodTitles[type],
+          },
+        }),
     ...(cancellation === undefined ? {} : { cancellation_details: cancellation }),
     ...(body.receipt === undefined ? {} : { receipt_registration: isPaid ? 'succeeded' : 'pending' }),
   }
@@ -89,6 +99,7 @@ export function refundJson({ id, status, createdMs, body, cancellation }: ShopRe
     status,
     amount: body.amount,
     created_at: new Date(createdMs).toISOString(),
+    metadata: body.metadata ?? {},
     ...(cancellation === undefined ? {} : { cancellation_details: cancellation }),
   }
 }
@@ -102,6 +113,7 @@ export function receiptJson({ id, status, body }: ShopReceipt): object {
     ...(body.payment_id === undefined ? {} : { payment_id: body.payment_id }),
     ...(body.refund_id === undefined ? {} : { refund_id: body.refund_id }),
     status,
+    settlements: body.settlements,
     ...(status === 'succeeded'
       ? {
           fiscal_document_number: number,

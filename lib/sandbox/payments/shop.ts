@@ -26,6 +26,8 @@ export type OnEvent = (
 export interface ShopTemper {
   refunds: 'succeeded' | 'pending' | 'canceled'
   receipts: 'succeeded' | 'pending' | 'canceled'
+  /** Payments by a saved card: paid at once, waiting, or declined for this reason. */
+  savedCards: 'succeeded' | 'pending' | { readonly declined: string }
 }
 
 /** A shop of the payment provider, in memory: what it has taken and given back. */
@@ -33,7 +35,9 @@ export class Shop {
   readonly payments = new Map<string, ShopPayment>()
   readonly refunds = new Map<string, ShopRefund>()
   readonly receipts = new Map<string, ShopReceipt>()
-  readonly temper: ShopTemper = { refunds: 'succeeded', receipts: 'succeeded' }
+  readonly temper: ShopTemper = { refunds: 'succeeded', receipts: 'succeeded', savedCards: 'succeeded' }
+  /** Cards that can be charged again, by their ids. */
+  readonly savedMethods = new Set<string>()
   readonly #clock: Clock
   readonly #onEvent: OnEvent
   /** How far the shop's time is ahead. */
@@ -53,16 +57,21 @@ export class Shop {
     const kopecks = kopecksOf(body.amount)
     if (kopecks < 100 || kopecks > most) throw new ShopRefusal('amount.value', 'The amount is out of bounds')
     checkReceipt(body)
+    const { payment_method_id: methodId } = body
+    if (methodId !== undefined && !this.savedMethods.has(methodId))
+      throw new ShopRefusal('payment_method_id', 'There is no such payment method')
     const payment: ShopPayment = {
       id: randomUUID(),
       status: 'pending',
       createdMs: this.now(),
       body,
-      method: undefined,
+      method: methodId === undefined ? undefined : 'bank_card',
+      savedMethodId: undefined,
       cancellation: undefined,
       refundedKopecks: 0,
     }
     this.payments.set(payment.id, payment)
+    if (methodId !== undefined) this.#charge(payment)
     return payment
   }
 
@@ -79,7 +88,17 @@ export class Shop {
     if (payment.status !== 'pending') return
     payment.status = 'succeeded'
     payment.method = method
-    if (payment.body.receipt !== undefined) this.#addReceipt({ type: 'payment', payment_id: payment.id })
+    if (payment.body.save_payment_method === true && method === 'bank_card') {
+      payment.savedMethodId = payment.id
+      this.savedMethods.add(payment.id)
+    }
+    const { amount, receipt } = payment.body
+    if (receipt !== undefined)
+      this.#addReceipt({
+        type: 'payment',
+        payment_id: payment.id,
+        settlements: [{ type: 'cashless', amount }],
+      })
     this.#onEvent('payment.succeeded', payment.id)
   }
 
@@ -115,7 +134,13 @@ export class Shop {
     if (refund.status !== 'pending') return
     refund.status = status
     if (status === 'succeeded') {
-      if (refund.body.receipt !== undefined) this.#addReceipt({ type: 'refund', refund_id: refund.id })
+      const { amount, receipt } = refund.body
+      if (receipt !== undefined)
+        this.#addReceipt({
+          type: 'refund',
+          refund_id: refund.id,
+          settlements: [{ type: 'cashless', amount }],
+        })
       this.#onEvent('refund.succeeded', refund.id)
       return
     }
@@ -134,7 +159,15 @@ export class Shop {
     const settled = body.settlements.reduce((sum, { amount }) => sum + kopecksOf(amount), 0)
     if (total !== settled)
       throw new ShopRefusal('settlements', 'The settlements are not the sum of the items')
-    return this.#addReceipt({ type: body.type, payment_id: body.payment_id, refund_id: body.refund_id })
+    const { type, payment_id, refund_id, settlements } = body
+    return this.#addReceipt({ type, payment_id, refund_id, settlements })
+  }
+
+  /** Takes money by a saved card, with nobody to ask. */
+  #charge(payment: ShopPayment): void {
+    const { savedCards } = this.temper
+    if (savedCards === 'succeeded') this.pay(payment, 'bank_card')
+    else if (savedCards !== 'pending') this.cancel(payment, savedCards.declined)
   }
 
   #addReceipt(body: ShopReceipt['body']): ShopReceipt {

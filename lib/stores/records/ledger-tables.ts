@@ -29,8 +29,42 @@ interface ChargeRow {
   readonly amount_micros: number
 }
 
+/** Accounts and their money, to be read. */
+interface AccountRow {
+  readonly id: string
+  readonly email: string | null
+  readonly balance_micros: number
+  readonly debt_micros: number
+}
+
+/** Holds, to be read. */
+interface HoldRow {
+  readonly account_id: string
+  readonly amount_micros: number
+  readonly state: string
+}
+
+/** Who signs in, to be read. */
+interface UserRow {
+  readonly id: string
+  readonly email: string
+  readonly email_verified: number
+  readonly language: string | null
+}
+
+/** Whose accounts are, to be read. */
+interface MembershipRow {
+  readonly user_id: string
+  readonly account_id: string
+  readonly role: string
+}
+
 /** Tables of the ledger that business rows are read beside. */
 export interface LedgerTables {
+  readonly accounts: AccountRow
+  readonly holds: HoldRow
+  readonly users: UserRow
+  readonly memberships: MembershipRow
   readonly entries: EntryRow
   readonly charge_sums: ChargeSumRow
   readonly charges: ChargeRow

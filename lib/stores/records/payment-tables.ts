@@ -20,6 +20,8 @@ export interface PaymentRow {
   readonly amount_micros: number
   /** What refunds have returned or are about to. */
   readonly refunded_micros: Generated<number>
+  /** What receipts say is used: of money that was paid before it was spent. */
+  readonly offset_micros: Generated<number>
   readonly receipt_email: string
   readonly idempotence_key: string
   /** The exact body that creates it at the provider, as it is sent each time. */
@@ -29,6 +31,7 @@ export interface PaymentRow {
   readonly confirmation_url: string | null
   /** The card or the bank, as the provider names it. */
   readonly method_title: string | null
+  /** The saved card that is charged, of an automatic top-up. */
   readonly saved_method_id: string | null
   /** Why it failed: the provider's reason, or our own. */
   readonly failure: string | null

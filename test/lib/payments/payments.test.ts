@@ -1,44 +1,10 @@
 import t from 'tap'
-import type { Test } from 'tap'
 import { newId } from '../../../lib/new-id.ts'
-import type { Payment } from '../../../lib/payments/payment-rows.ts'
-import { accountWith, roubles } from '../../contracts/store-under-test.ts'
-import { openSandbox, openService } from '../../fixtures/payment-shop.ts'
-import { openNew } from '../stores/open-store.ts'
-
-async function openShop(t: Test) {
-  const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs }
-  const store = await openNew(t, { clock })
-  const sandbox = await openSandbox(t, clock)
-  const service = await openService(t, store, sandbox, clock)
-  const accountId = await accountWith(store, 0)
-  const create = (amount = 500): Promise<Payment> =>
-    service.payments.create({
-      accountId,
-      amountMicros: roubles(amount),
-      method: 'bank_card',
-      email: 'a@b.ru',
-      language: 'ru',
-      origin: 'customer',
-    })
-  const state = async ({ id }: Payment): Promise<string | undefined> =>
-    (await service.rows.payment(id))?.state
-  const balance = async (): Promise<number> => (await store.ledger.balance(accountId)).balanceMicros
-  const shopPayment = ({ provider_id }: Payment) => {
-    const found = sandbox.shop.payment(provider_id ?? '')
-    if (found === undefined) throw new Error('the shop has no such payment')
-    return found
-  }
-  const notification = (payment: Payment, event = 'payment.succeeded') => ({
-    type: 'notification',
-    event,
-    object: { id: payment.provider_id, status: 'succeeded' },
-  })
-  return { clock, store, sandbox, service, accountId, create, state, balance, shopPayment, notification }
-}
+import { roubles } from '../../contracts/store-under-test.ts'
+import { openShopAccount } from '../../fixtures/shop-account.ts'
 
 await t.test('a paid payment is credited once, however often and by whomever it is told', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
   const payment = await shop.create()
   t.equal(payment.state, 'pending')
   t.match(payment.confirmation_url, /\/pay\//)
@@ -57,7 +23,7 @@ await t.test('a paid payment is credited once, however often and by whomever it 
 })
 
 await t.test('a forged notification changes nothing, whatever it says', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
   const payment = await shop.create()
 
   t.equal(await shop.service.notified(shop.notification(payment)), 'settled')
@@ -74,7 +40,7 @@ await t.test('a forged notification changes nothing, whatever it says', async t 
 
 await t.test('a creation whose answer is lost is made once, and found', async t => {
   for (const fault of ['applied-500', 'applied-202', 'applied-cut', '500', '429', 'cut'] as const) {
-    const shop = await openShop(t)
+    const shop = await openShopAccount(t)
     shop.sandbox.faults.push(fault)
     const payment = await shop.create()
     t.equal(payment.state, 'created', fault)
@@ -90,7 +56,7 @@ await t.test('a creation whose answer is lost is made once, and found', async t 
 await t.test(
   'a creation that was never answered is looked for after the key is forgotten, not sent again',
   async t => {
-    const shop = await openShop(t)
+    const shop = await openShopAccount(t)
     shop.sandbox.faults.push('applied-cut')
     const lost = await shop.create()
     shop.sandbox.faults.push('cut')
@@ -109,7 +75,7 @@ await t.test(
 )
 
 await t.test('a payment that expires is canceled with the reason', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
   const payment = await shop.create()
 
   shop.clock.aheadMs += 3_700_000
@@ -122,7 +88,7 @@ await t.test('a payment that expires is canceled with the reason', async t => {
 })
 
 await t.test('what the provider says differently is alarmed and credits nothing', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
   const payment = await shop.create()
   const paid = shop.shopPayment(payment)
   shop.sandbox.shop.payments.set(paid.id, {
@@ -134,13 +100,13 @@ await t.test('what the provider says differently is alarmed and credits nothing'
   await shop.service.notified(shop.notification(payment))
   const found = await shop.service.reconcile(shop.clock.now() - 1000, shop.clock.now() + 1000)
 
-  t.match(found.differences, [/the amount is 5.00, not 500.00/])
+  t.match(found.differences, [{ payment: payment.id, difference: /the amount is 5.00, not 500.00/ }])
   t.match(await shop.service.rows.payment(payment.id), { state: 'pending', difference: /the amount/ })
   t.equal(await shop.balance(), 0)
 })
 
 await t.test('while the provider is down nothing is lost, and all is settled when it is back', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
   const payment = await shop.create()
   shop.sandbox.shop.pay(shop.shopPayment(payment), 'sbp')
   shop.sandbox.isDown = true
@@ -162,7 +128,7 @@ await t.test('while the provider is down nothing is lost, and all is settled whe
 })
 
 await t.test('a receipt is asked after until it is registered, and made anew when it failed', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
   shop.sandbox.shop.temper.receipts = 'canceled'
   const payment = await shop.create()
   shop.sandbox.shop.pay(shop.shopPayment(payment), 'bank_card')
@@ -180,7 +146,7 @@ await t.test('a receipt is asked after until it is registered, and made anew whe
 })
 
 await t.test('amounts that no provider takes are refused before anything is saved', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
 
   for (const amount of [0.5, 0.001, 350_001, 1.005])
     await t.rejects(shop.create(amount), { code: 'payment_amount' })

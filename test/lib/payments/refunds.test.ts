@@ -1,43 +1,9 @@
 import t from 'tap'
-import type { Test } from 'tap'
-import type { Payment } from '../../../lib/payments/payment-rows.ts'
-import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/store-under-test.ts'
-import { openSandbox, openService } from '../../fixtures/payment-shop.ts'
-import { openNew } from '../stores/open-store.ts'
-
-async function openShop(t: Test) {
-  const clock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs }
-  const store = await openNew(t, { clock })
-  const sandbox = await openSandbox(t, clock)
-  const service = await openService(t, store, sandbox, clock)
-  const accountId = await accountWith(store, 0)
-  const pay = async (rub: number): Promise<Payment> => {
-    clock.aheadMs += 10
-    const payment = await service.payments.create({
-      accountId,
-      amountMicros: roubles(rub),
-      method: 'bank_card',
-      email: 'a@b.ru',
-      language: 'ru',
-      origin: 'customer',
-    })
-    const found = sandbox.shop.payment(payment.provider_id ?? '')
-    if (found !== undefined) sandbox.shop.pay(found, 'bank_card')
-    await service.payments.check(payment)
-    return payment
-  }
-  const refund = ({ id }: Payment, rub: number) =>
-    service.refunds.create({ paymentId: id, amountMicros: roubles(rub), reason: 'on request' })
-  const balance = async (): Promise<number> => (await store.ledger.balance(accountId)).balanceMicros
-  const spend = async (rub: number): Promise<void> => {
-    clock.aheadMs += 10
-    await store.ledger.charge(await holdOf(store, accountId, rub), chargeOf({ input: rub }))
-  }
-  return { clock, store, sandbox, service, accountId, pay, refund, balance, spend }
-}
+import { roubles } from '../../contracts/store-under-test.ts'
+import { openShopAccount } from '../../fixtures/shop-account.ts'
 
 await t.test('a refund leaves the balance and the provider once, whole or in parts', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
   const payment = await shop.pay(500)
   await shop.spend(100)
 
@@ -52,7 +18,7 @@ await t.test('a refund leaves the balance and the provider once, whole or in par
 })
 
 await t.test('what was paid first is spent first', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
   const first = await shop.pay(100)
   const second = await shop.pay(100)
   await shop.spend(60)
@@ -65,7 +31,7 @@ await t.test('what was paid first is spent first', async t => {
 })
 
 await t.test('a refund that the provider cancels comes back to the balance', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
   const payment = await shop.pay(500)
   shop.sandbox.shop.temper.refunds = 'pending'
   const refund = await shop.refund(payment, 200)
@@ -85,7 +51,7 @@ await t.test('a refund that the provider cancels comes back to the balance', asy
 
 await t.test('a refund whose answer is lost is made once', async t => {
   for (const fault of ['applied-500', 'applied-cut', '500', 'cut'] as const) {
-    const shop = await openShop(t)
+    const shop = await openShopAccount(t)
     const payment = await shop.pay(500)
     shop.sandbox.faults.push(fault)
     const refund = await shop.refund(payment, 200)
@@ -102,7 +68,7 @@ await t.test('a refund whose answer is lost is made once', async t => {
 })
 
 await t.test('refunds that race with each other and with spending never take more than there is', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
   const payment = await shop.pay(500)
 
   const [spending] = await Promise.allSettled([
@@ -117,7 +83,7 @@ await t.test('refunds that race with each other and with spending never take mor
 })
 
 await t.test('an old payment is not refunded by its provider, and the message says what to do', async t => {
-  const shop = await openShop(t)
+  const shop = await openShopAccount(t)
   const payment = await shop.pay(500)
   shop.clock.aheadMs += 3 * 366 * 86_400_000
 

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Balance } from '../../../ledger/ledger.ts'
 import type { Movement } from '../../../payments/movements.ts'
-import type { Receipt } from '../../../payments/payment-rows.ts'
+import type { Receipt } from '../../../payments/payment-reader.ts'
 import { money, time } from '../../format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { formProblems, notice } from '../../view/form.ts'

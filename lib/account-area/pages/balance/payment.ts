@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { isId } from '../../../new-id.ts'
-import type { Payment } from '../../../payments/payment-rows.ts'
+import type { Payment } from '../../../payments/payment-reader.ts'
 import { money } from '../../format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { layout } from '../../view/layout.ts'

@@ -1,0 +1,280 @@
+import type { Micros } from '../money/amount.ts'
+import type { AutoTopUpRow, NoticeRow, SavedCardRow } from '../stores/records/auto-top-up-tables.ts'
+import type { RecordStep, Records } from '../stores/records/records.ts'
+import { failureMeaning, failuresMax, retryMs } from './auto-top-up-rules.ts'
+import type { Payment } from './payment-reader.ts'
+
+export type SavedCard = SavedCardRow
+export type AutoTopUp = AutoTopUpRow
+
+/** Why an attempt was given up whose card was unlinked before it was sent. */
+export const unlinked = 'merchant/unlinked'
+
+/** What a notice tells of. */
+export type NoticeKind = 'auto-paid' | 'auto-failed' | 'auto-limit' | 'auto-on' | 'auto-off' | 'card-unlinked'
+
+/** Saved cards and automatic top-ups as they are stored. */
+export class AutoTopUpRows {
+  readonly #records: Records
+
+  constructor(records: Records) {
+    this.#records = records
+  }
+
+  async setting(accountId: string): Promise<AutoTopUp | undefined> {
+    const query = this.#records.build
+      .selectFrom('auto_top_ups')
+      .selectAll()
+      .where('account_id', '=', accountId)
+    return (await this.#records.all(query))[0]
+  }
+
+  /** Cards that can be charged, the newest first. */
+  cards(accountId: string): Promise<readonly SavedCard[]> {
+    return this.#records.all(
+      this.#records.build
+        .selectFrom('saved_cards')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .where('forgotten_at', 'is', null)
+        .orderBy('saved_at', 'desc'),
+    )
+  }
+
+  async card(id: string): Promise<SavedCard | undefined> {
+    const query = this.#records.build.selectFrom('saved_cards').selectAll().where('id', '=', id)
+    return (await this.#records.all(query))[0]
+  }
+
+  /** Settings whose account has less available than their bound, and may be charged for now. */
+  due(now: number, limit: number): Promise<readonly AutoTopUp[]> {
+    const { build } = this.#records
+    return this.#records.all(
+      build
+        .selectFrom('auto_top_ups')
+        .innerJoin('accounts', 'accounts.id', 'auto_top_ups.account_id')
+        .selectAll('auto_top_ups')
+        .where('auto_top_ups.state', '=', 'on')
+        .where('next_at', '<=', now)
+        .where(row =>
+          row(
+            row(
+              row('balance_micros', '-', row.ref('debt_micros')),
+              '-',
+              row.fn.coalesce(
+                row
+                  .selectFrom('holds')
+                  .select(hold => hold.fn.sum<number>('amount_micros').as('held'))
+                  .whereRef('holds.account_id', '=', 'accounts.id')
+                  .where('holds.state', '=', 'open'),
+                row.lit(0),
+              ),
+            ),
+            '<',
+            row.ref('below_micros'),
+          ),
+        )
+        .where(row =>
+          row.not(
+            row.exists(
+              row
+                .selectFrom('payments')
+                .select('payments.id')
+                .whereRef('payments.account_id', '=', 'accounts.id')
+                .where('origin', '=', 'automatic')
+                .where('payments.state', 'in', ['created', 'pending']),
+            ),
+          ),
+        )
+        .orderBy('next_at')
+        .limit(limit),
+    )
+  }
+
+  /** What automatic top-ups have taken since a time, or are about to. */
+  async takenSince(accountId: string, since: number): Promise<Micros> {
+    const [sum] = await this.#records.all(
+      this.#records.build
+        .selectFrom('payments')
+        .select(row => row.fn.sum<number>('amount_micros').as('micros'))
+        .where('account_id', '=', accountId)
+        .where('origin', '=', 'automatic')
+        .where('state', '<>', 'canceled')
+        .where('created_at', '>=', since),
+    )
+    return Number(sum?.micros ?? 0)
+  }
+
+  /** Begins an attempt, or puts it off: of several nodes one does, and only by the setting that it has read. */
+  take({ account_id, revision }: AutoTopUp, nextAt: number): RecordStep {
+    const write = this.#records.build
+      .updateTable('auto_top_ups')
+      .set({ revision: revision + 1, next_at: nextAt })
+      .where('account_id', '=', account_id)
+      .where('revision', '=', revision)
+      .where('state', '=', 'on')
+    return { write, rows: 1 }
+  }
+
+  /** What an automatic top-up that ended changes beside its payment; `failure` is why it was canceled. */
+  ended(payment: Payment, now: number, failure?: string): readonly RecordStep[] {
+    if (payment.origin !== 'automatic') return []
+    const { account_id: accountId, id, saved_method_id: cardId } = payment
+    const kind = failure === undefined ? 'auto-paid' : 'auto-failed'
+    const notice = this.addNotice({ id: `${kind}:${id}`, accountId, kind, subject: id, now })
+    if (failure === undefined) {
+      const write = this.#records.build
+        .updateTable('auto_top_ups')
+        .set({ failures: 0 })
+        .where('account_id', '=', accountId)
+      return [{ write }, notice]
+    }
+    const { isFinal, forgetsCard } = failureMeaning(failure)
+    const forgotten =
+      forgetsCard && cardId !== null
+        ? [this.#forget(cardId, 'provider', now), this.#offWith(cardId, now)]
+        : []
+    const isUnlinked = failure === unlinked
+    return [
+      this.#failed(payment, now + retryMs, isFinal ? 1 : failuresMax),
+      ...forgotten,
+      ...(isUnlinked ? [] : [notice]),
+    ]
+  }
+
+  saveCard(card: Omit<SavedCard, 'forgotten_at' | 'forgotten_by'>): RecordStep {
+    const write = this.#records.build
+      .insertInto('saved_cards')
+      .values({ ...card, forgotten_at: null, forgotten_by: null })
+    return { write, rows: 1 }
+  }
+
+  /** Forgets a card at once: what was to be charged by it is off. */
+  unlink({ id, account_id: accountId, title }: SavedCard, now: number): readonly RecordStep[] {
+    return [
+      { ...this.#forget(id, 'owner', now), rows: 1 },
+      this.#offWith(id, now),
+      this.addNotice({ id: `card-unlinked:${id}`, accountId, kind: 'card-unlinked', subject: title, now }),
+    ]
+  }
+
+  /** Switches it on with these settings, whatever it was before. */
+  switchOn(setting: {
+    readonly accountId: string
+    readonly cardId: string
+    readonly belowMicros: Micros
+    readonly amountMicros: Micros
+    readonly monthMaxMicros: Micros
+    readonly now: number
+  }): RecordStep {
+    const { accountId, cardId, belowMicros, amountMicros, monthMaxMicros, now } = setting
+    const said = {
+      card_id: cardId,
+      state: 'on',
+      off_reason: null,
+      below_micros: belowMicros,
+      amount_micros: amountMicros,
+      month_max_micros: monthMaxMicros,
+      failures: 0,
+      next_at: now,
+      changed_at: now,
+    } as const
+    const write = this.#records.build
+      .insertInto('auto_top_ups')
+      .values({ account_id: accountId, revision: 0, ...said })
+      .onConflict(conflict =>
+        conflict
+          .column('account_id')
+          .doUpdateSet(row => ({ ...said, revision: row('auto_top_ups.revision', '+', 1) })),
+      )
+    return { write, rows: 1 }
+  }
+
+  /** Switches it off; finds no row when it was off. */
+  switchOff(accountId: string, now: number): RecordStep {
+    const write = this.#records.build
+      .updateTable('auto_top_ups')
+      .set(row => ({
+        state: 'off' as const,
+        off_reason: 'owner' as const,
+        revision: row('revision', '+', 1),
+        changed_at: now,
+      }))
+      .where('account_id', '=', accountId)
+      .where('state', '=', 'on')
+    return { write, rows: 1 }
+  }
+
+  addNotice(notice: {
+    readonly id: string
+    readonly accountId: string
+    readonly kind: NoticeKind
+    readonly subject: string
+    readonly now: number
+  }): RecordStep {
+    const { id, accountId, kind, subject, now } = notice
+    const row: NoticeRow = { id, account_id: accountId, kind, subject, created_at: now, next_at: now }
+    return {
+      write: this.#records.build
+        .insertInto('notices')
+        .values(row)
+        .onConflict(one => one.doNothing()),
+    }
+  }
+
+  async write(steps: readonly RecordStep[]): Promise<void> {
+    await this.#records.write(steps)
+  }
+
+  /** One more failure; so many switch it off. */
+  #failed(
+    { account_id: accountId, saved_method_id: cardId }: Payment,
+    nextAt: number,
+    max: number,
+  ): RecordStep {
+    const write = this.#records.build
+      .updateTable('auto_top_ups')
+      .set(row => ({
+        failures: row('failures', '+', 1),
+        next_at: nextAt,
+        state: row
+          .case()
+          .when('failures', '>=', max - 1)
+          .then('off' as const)
+          .else(row.ref('state'))
+          .end(),
+        off_reason: row
+          .case()
+          .when(row.and([row('failures', '>=', max - 1), row('state', '=', 'on')]))
+          .then('failures' as const)
+          .else(row.ref('off_reason'))
+          .end(),
+      }))
+      .where('account_id', '=', accountId)
+      // Another card, chosen meanwhile, has not failed.
+      .where('card_id', '=', cardId ?? '')
+    return { write }
+  }
+
+  #forget(cardId: string, by: 'owner' | 'provider', now: number): RecordStep {
+    const write = this.#records.build
+      .updateTable('saved_cards')
+      .set({ method_id: null, forgotten_at: now, forgotten_by: by })
+      .where('id', '=', cardId)
+      .where('forgotten_at', 'is', null)
+    return { write }
+  }
+
+  #offWith(cardId: string, now: number): RecordStep {
+    const write = this.#records.build
+      .updateTable('auto_top_ups')
+      .set(row => ({
+        state: 'off' as const,
+        off_reason: 'card' as const,
+        revision: row('revision', '+', 1),
+        changed_at: now,
+      }))
+      .where('card_id', '=', cardId)
+    return { write }
+  }
+}

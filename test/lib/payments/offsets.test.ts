@@ -1,0 +1,175 @@
+import t from 'tap'
+import { roubles } from '../../contracts/store-under-test.ts'
+import { openService } from '../../fixtures/payment-shop.ts'
+import { startPostgres } from '../../fixtures/postgres-server.ts'
+import { openShopAccount } from '../../fixtures/shop-account.ts'
+import type { ShopAccount } from '../../fixtures/shop-account.ts'
+import { openNode } from '../stores/open-postgres.ts'
+
+/** Receipts of use as the shop has them: amounts in roubles, in the order in which they were made. */
+function usesAtShop({ sandbox }: ShopAccount): string[] {
+  return [...sandbox.shop.receipts.values()]
+    .flatMap(({ body }) => body.settlements)
+    .filter(({ type }) => type === 'prepayment')
+    .map(({ amount }) => amount.value)
+}
+
+async function closeMonth(shop: ShopAccount): Promise<number> {
+  const made = await shop.service.closeLastMonth()
+  await shop.service.pollDue()
+  return made
+}
+
+/** The next month has begun some hours ago. */
+function nextMonth(shop: ShopAccount): void {
+  const now = new Date(shop.clock.now() + 3 * 3_600_000)
+  const first = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1, 4) - 3 * 3_600_000
+  shop.until(new Date(first).toISOString())
+}
+
+await t.test('what was paid before and is used now has a receipt a month and payment', async t => {
+  const shop = await openShopAccount(t)
+  nextMonth(shop)
+  const first = await shop.pay(100)
+  const second = await shop.pay(100)
+  await shop.spend(130)
+  t.equal(await closeMonth(shop), 0, 'the month is not over')
+  nextMonth(shop)
+
+  t.equal(await closeMonth(shop), 2)
+  t.equal(await closeMonth(shop), 0, 'once')
+
+  t.strictSame(usesAtShop(shop), ['100.00', '30.00'])
+  t.match(await shop.read(first), { offset_micros: roubles(100) })
+  t.match(await shop.read(second), { offset_micros: roubles(30) })
+  const receipts = await shop.service.rows.receipts(shop.accountId, 9)
+  t.equal(receipts.filter(({ kind, state }) => kind === 'offset' && state === 'succeeded').length, 2)
+  await shop.spend(70)
+  nextMonth(shop)
+  t.equal(await closeMonth(shop), 1)
+  t.strictSame(usesAtShop(shop), ['100.00', '30.00', '70.00'])
+  t.strictSame(shop.alarms, [])
+})
+
+await t.test('on PostgreSQL nodes that close a month at once make one receipt', async t => {
+  const server = await startPostgres(t)
+  const url = await server.createDatabase()
+  const shop = await openShopAccount(t, (t, options) => openNode(t, url, options))
+  const second = await openNode(t, url, { clock: shop.clock })
+  const other = await openService(t, second, shop.sandbox, shop.clock)
+  await shop.pay(100)
+  await shop.spend(40)
+  nextMonth(shop)
+
+  const made = await Promise.all([shop.service.closeLastMonth(), other.closeLastMonth()])
+  await Promise.all([shop.service.pollDue(), other.pollDue()])
+
+  t.equal(made[0] + made[1], 1)
+  t.strictSame(usesAtShop(shop), ['40.00'])
+})
+
+await t.test('a part of a kopeck waits for the next month, so that sums do not drift', async t => {
+  const shop = await openShopAccount(t)
+  await shop.pay(100)
+  for (const [spent, expected] of [
+    [0.004, []],
+    [0.004, []],
+    [0.004, ['0.01']],
+  ] as const) {
+    await shop.spend(0)
+    await shop.store.accounts.credit({ accountId: shop.accountId, amountMicros: 1, reason: 'x' })
+    await shop.spend(spent)
+    nextMonth(shop)
+    await closeMonth(shop)
+    t.strictSame(usesAtShop(shop), expected)
+  }
+})
+
+await t.test('what a receipt says is used is not returned, and the other way round', async t => {
+  const shop = await openShopAccount(t)
+  const payment = await shop.pay(100)
+  await shop.spend(40)
+  nextMonth(shop)
+
+  const [closing] = await Promise.allSettled([
+    shop.service.closeLastMonth(),
+    shop.refund(payment, 60),
+    shop.service.closeLastMonth(),
+  ])
+  t.equal(closing.status, 'fulfilled')
+  const { refunded_micros: refunded, offset_micros: offset, amount_micros: amount } = await shop.read(payment)
+
+  t.ok(refunded + offset <= amount)
+  await t.rejects(shop.refund(payment, 61), { code: 'refund_amount' })
+  await shop.service.pollDue()
+  t.ok(usesAtShop(shop).length <= 1)
+  t.strictSame(await shop.store.verify(), [])
+})
+
+await t.test('a receipt of use whose answer is lost is made once', async t => {
+  for (const fault of ['applied-500', 'applied-cut', '500', 'cut'] as const) {
+    const shop = await openShopAccount(t)
+    await shop.pay(100)
+    await shop.service.pollDue()
+    await shop.spend(40)
+    nextMonth(shop)
+    shop.sandbox.faults.push(fault)
+    await closeMonth(shop)
+    for (let poll = 0; poll < 3; poll += 1) {
+      shop.clock.aheadMs += 3_600_000
+      await shop.service.pollDue()
+    }
+    t.strictSame(usesAtShop(shop), ['40.00'], fault)
+    const receipts = await shop.service.rows.receipts(shop.accountId, 9)
+    t.strictSame(
+      receipts.map(({ state }) => state),
+      ['succeeded', 'succeeded'],
+      fault,
+    )
+  }
+})
+
+await t.test('one that was never answered is looked for after its key is forgotten', async t => {
+  for (const [fault, made] of [
+    ['applied-cut', 1],
+    ['cut', 1],
+  ] as const) {
+    const shop = await openShopAccount(t)
+    await shop.pay(100)
+    await shop.service.pollDue()
+    await shop.spend(40)
+    nextMonth(shop)
+    shop.sandbox.faults.push(fault)
+    await closeMonth(shop)
+    shop.clock.aheadMs += 25 * 3_600_000
+    await shop.service.pollDue()
+    shop.clock.aheadMs += 3_600_000
+    await shop.service.pollDue()
+    t.equal(usesAtShop(shop).length, made, fault)
+  }
+})
+
+await t.test('one that fails is alarmed and made again, at first soon and then every day', async t => {
+  const shop = await openShopAccount(t)
+  await shop.pay(100)
+  await shop.service.pollDue()
+  await shop.spend(40)
+  nextMonth(shop)
+  shop.sandbox.shop.temper.receipts = 'canceled'
+  await closeMonth(shop)
+  const failed = async () =>
+    (await shop.service.rows.receipts(shop.accountId, 9)).find(({ kind }) => kind === 'offset')
+  t.match(await failed(), { state: 'canceled', attempts: 1 })
+  t.strictSame(shop.alarms, ['receipt_failed'])
+  for (let day = 0; day < 20; day += 1) {
+    shop.clock.aheadMs += 25 * 3_600_000
+    await shop.service.pollDue()
+  }
+  t.match(await failed(), { state: 'canceled', attempts: 21 })
+
+  shop.sandbox.shop.temper.receipts = 'succeeded'
+  shop.clock.aheadMs += 25 * 3_600_000
+  await shop.service.pollDue()
+
+  t.match(await failed(), { state: 'succeeded', next_poll_at: null })
+})
