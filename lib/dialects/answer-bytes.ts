@@ -1,12 +1,14 @@
 import { JsonScanError, JsonScanner, scanJson } from '../http/json-scan.ts'
 import type { Finding, Interest } from '../http/json-scan.ts'
 import { SseParser } from '../http/sse.ts'
+import { EventShapes } from './event-shapes.ts'
+import type { ShapeSink } from './event-shape.ts'
 import { visitInterest } from './visit-interest.ts'
 
 /** What the bytes of an answer turn out to be. */
 type Framing = 'unknown' | 'events' | 'document' | 'opaque'
 
-interface AnswerSink {
+interface AnswerSink extends ShapeSink {
   /**
    * A value of interest. Texts that were not kept are told by their type alone, with their length in the
    * document; where the value itself is here, `textBytes` is -1. `source` is the value's text or the event
@@ -14,7 +16,8 @@ interface AnswerSink {
    * several chunks.
    */
   onFound(name: string, value: unknown, textBytes: number, source: string | Buffer): void
-  onEvent(event: string, data: Buffer): void
+  /** @returns whether its name and its data are of no more interest than those of others like it */
+  onEvent(event: string, data: Buffer): boolean
   /** Everything in the event has been handed over. */
   onEventEnd(): void
   onUnreadable(): void
@@ -48,6 +51,7 @@ export class AnswerBytes {
   /** First bytes that do not tell yet what they begin. */
   #beginning: Buffer = noBytes
   #events: SseParser | undefined
+  readonly #shapes: EventShapes
   #scanner: JsonScanner | undefined
   #findingsTaken = 0
   /** Where the chunk under way begins in the document. */
@@ -57,6 +61,7 @@ export class AnswerBytes {
     this.#contentType = contentType
     this.#interest = interest
     this.#sink = sink
+    this.#shapes = new EventShapes(interest)
   }
 
   get framing(): Framing {
@@ -93,10 +98,17 @@ export class AnswerBytes {
   }
 
   #read(chunk: Buffer): void {
-    if (this.#events !== undefined) this.#events.push(chunk)
+    if (this.#events !== undefined) this.#readEvents(this.#events, chunk)
     else if (this.#framing === 'document' && this.#scanner !== undefined) {
       this.#readDocument(this.#scanner, chunk)
     }
+  }
+
+  #readEvents(events: SseParser, chunk: Buffer): void {
+    const start = events.isAtBoundary ? this.#shapes.read(chunk, this.#sink) : 0
+    if (start === chunk.length) return
+    this.#shapes.begin(chunk, events.isAtBoundary ? start : -1)
+    events.push(start === 0 ? chunk : chunk.subarray(start))
   }
 
   #readDocument(scanner: JsonScanner, chunk: Buffer): void {
@@ -124,7 +136,7 @@ export class AnswerBytes {
   }
 
   #readEvent(event: string, data: Buffer): void {
-    this.#sink.onEvent(event, data)
+    const isUsual = this.#sink.onEvent(event, data)
     if (data[0] !== openBrace) return
     try {
       if (data.length > parsedEventBytesMax) {
@@ -132,6 +144,7 @@ export class AnswerBytes {
       } else {
         this.#event = data
         visitInterest(JSON.parse(data.toString('utf8')), this.#interest, this.#visit)
+        if (isUsual) this.#shapes.learn(data)
       }
     } catch (error) {
       if (!(error instanceof JsonScanError || error instanceof SyntaxError)) throw error

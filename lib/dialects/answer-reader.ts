@@ -53,6 +53,7 @@ export abstract class AnswerReader implements UsageReader {
     this.#usages = new KeptUsages(interest)
     this.#bytes = new AnswerBytes(head.contentType, interest, {
       onFound: (name, value, textBytes, source) => this.#take(name, value, textBytes, source),
+      onText: (event, start, end) => this.#takeText(event, start, end),
       onEvent: (event, data) => this.#takeEvent(event, data),
       onEventEnd: () => this.#endEvent(),
       onUnreadable: () => this.flags.add('answer_unreadable'),
@@ -187,9 +188,18 @@ export abstract class AnswerReader implements UsageReader {
     this.#hasToldUsage = false
   }
 
-  #takeEvent(event: string, data: Buffer): void {
+  #takeEvent(event: string, data: Buffer): boolean {
+    const isLast = this.isLastEvent(event, data)
     if (event === 'error') this.hasError = true
-    if (this.isLastEvent(event, data)) this.#isTerminal = true
+    if (isLast) this.#isTerminal = true
+    return !isLast && event !== 'error'
+  }
+
+  #takeText(event: Buffer, start: number, end: number): void {
+    if (end === start) return
+    this.#sample.addBytes(event, start, end)
+    this.#outputTextBytes += end - start
+    this.hasOutput = true
   }
 
   #take(name: string, value: unknown, textBytes: number, source: string | Buffer): void {

@@ -34,6 +34,14 @@ export class TextSample {
     return byteCount
   }
 
+  /** Text in UTF-8. */
+  addBytes(bytes: Buffer, start: number, end: number): void {
+    if (this.#isFull || !this.#makeRoom(end - start, false)) return
+    const written = bytes.copy(this.#buffer as Buffer, this.#length, start, end)
+    this.#length += written
+    this.#isFull = written < end - start
+  }
+
   /** Text as it stands in JSON. */
   addEscaped(bytes: Buffer): void {
     if (this.#isFull || !this.#makeRoom(bytes.length, true)) return

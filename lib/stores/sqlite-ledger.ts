@@ -127,7 +127,8 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     const raised = this.#book.grow(accountId, { likelyMicros, worstMicros })
     open.raise(raised)
     spending.hold(keyId, raised)
-    this.#queue.add(['grow', exchangeId, sequence, open.likelyMicros, open.worstMicros], kept)
+    // Decided in memory, and recovery releases the hold whatever its sums are: no disk has to be waited for.
+    this.#queue.addUnhurried(['grow', exchangeId, sequence, open.likelyMicros, open.worstMicros], kept)
   }
 
   async charge(hold: Hold, request: ChargeRequest): Promise<ChargeResult> {

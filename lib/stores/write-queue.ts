@@ -27,6 +27,9 @@ export interface Ticket {
   readonly index: number
 }
 
+/** How long an operation that nobody waits for may wait for others to be written with it. */
+const unhurriedMs = 250
+
 type BatchEnd = (error: LedgerUnavailableError | undefined) => void
 
 class GatheringBatch<Operation> implements Batch {
@@ -112,6 +115,9 @@ export class WriteQueue<Operation = StoreOperation> {
   #kept: KeptOperation<Operation>[] = []
   #sentKept = 0
   #isScheduled = false
+  /** There is something in the batch that is gathered that somebody waits for. */
+  #isHurried = false
+  #unhurriedTimer: NodeJS.Timeout | undefined
   #retryTimer: NodeJS.Timeout | undefined
   #failure: LedgerUnavailableError | undefined
   #isEnded = false
@@ -140,11 +146,31 @@ export class WriteQueue<Operation = StoreOperation> {
   }
 
   add(operation: Operation, owner: OperationOwner): Ticket {
+    this.#isHurried = true
+    const ticket = this.#gather(operation, owner)
+    if (this.#isFree && !this.#isScheduled) this.#schedule()
+    return ticket
+  }
+
+  /** For an operation that nobody waits for: it is written with the next that is added, or a quarter of a second later. */
+  addUnhurried(operation: Operation, owner: OperationOwner): void {
+    this.#gather(operation, owner)
+    this.#unhurriedTimer ??= setTimeout(() => this.#hurry(), unhurriedMs)
+  }
+
+  #gather(operation: Operation, owner: OperationOwner): Ticket {
     const batch = this.#gathering
     const index = batch.operations.push(operation) - 1
     batch.owners.push(owner)
-    if (this.#isFree && !this.#isScheduled) this.#schedule()
     return { batch, index }
+  }
+
+  /** What was gathered waits no longer for more. */
+  #hurry(): void {
+    clearTimeout(this.#unhurriedTimer)
+    this.#unhurriedTimer = undefined
+    this.#isHurried = true
+    if (this.#isFree && !this.#isScheduled) this.#schedule()
   }
 
   /** The writer's answer to what was sent last. */
@@ -171,7 +197,7 @@ export class WriteQueue<Operation = StoreOperation> {
     this.#sent = undefined
     for (const { batch } of this.#kept) batch.fail(error, true)
     this.#setFailure(error)
-    if (this.#gathering.operations.length > 0) this.#schedule()
+    if (this.#gathering.operations.length > 0) this.#hurry()
     this.#onIdle?.()
   }
 
@@ -184,6 +210,7 @@ export class WriteQueue<Operation = StoreOperation> {
       clearTimeout(this.#retryTimer)
       this.#retry()
     }
+    this.#hurry()
     while (!this.#isEnded && (this.#sent !== undefined || this.waiting > 0)) {
       await new Promise<void>(resolve => {
         this.#onIdle = resolve
@@ -219,6 +246,9 @@ export class WriteQueue<Operation = StoreOperation> {
   #send(): void {
     const batch = this.#gathering
     this.#gathering = new GatheringBatch<Operation>()
+    this.#isHurried = false
+    clearTimeout(this.#unhurriedTimer)
+    this.#unhurriedTimer = undefined
     if (this.#isEnded) {
       this.#failed(batch, this.#failure ?? new LedgerUnavailableError('the store is closed'))
       return
@@ -249,7 +279,7 @@ export class WriteQueue<Operation = StoreOperation> {
     batch.commit()
     this.#setFailure(undefined)
     if (this.#gathering.operations.length === 0) this.#onIdle?.()
-    else if (!this.#isScheduled) this.#schedule()
+    else if (this.#isHurried && !this.#isScheduled) this.#schedule()
   }
 
   #failed(batch: GatheringBatch<Operation>, error: LedgerUnavailableError): void {

@@ -148,3 +148,30 @@ await t.test('when the writer is gone, everything that waits and everything that
   await t.rejects(queue.flush(), { message: 'the writer is gone' })
   t.strictSame(sent, ['a'])
 })
+
+await t.test('what nobody waits for goes with the next that somebody does, or after a while', async t => {
+  const { queue, sent } = openQueue()
+  queue.addUnhurried(named('a'), kept)
+  await turn()
+  t.strictSame(sent, [])
+  queue.add(named('b'), kept)
+  await turn()
+  t.strictSame(sent, ['a,b'])
+  queue.addUnhurried(named('c'), kept)
+  queue.onReport(committed)
+  await turn()
+  t.strictSame(sent, ['a,b'], 'the end of a batch sends nothing that may wait')
+
+  const beganMs = performance.now()
+  while (sent.length === 1) await delay(5)
+
+  t.strictSame(sent, ['a,b', 'c'])
+  t.ok(performance.now() - beganMs > 100)
+  queue.addUnhurried(named('d'), kept)
+  const flushed = queue.flush()
+  queue.onReport(committed)
+  await turn()
+  t.strictSame(sent, ['a,b', 'c', 'd'], 'a flush waits for nothing')
+  queue.onReport(committed)
+  await flushed
+})

@@ -1,0 +1,240 @@
+import { scanJson, type Finding, type Interest } from '../http/json-scan.ts'
+import { numberEnd, objectEnd, scalarsIn, stringEnd } from '../http/json-values.ts'
+import { visitInterest } from './visit-interest.ts'
+
+/** What an event of a known shape holds, in the order of its document. */
+export interface ShapeSink {
+  /** A value of interest; `source` is the text of a usage object, and empty for all else. */
+  onFound(name: string, value: unknown, textBytes: number, source: string): void
+  /** A generated text without escapes: where its bytes are, without the quotes. */
+  onText(bytes: Buffer, start: number, end: number): void
+}
+
+/** Where an event and its JSON are in the bytes that it came in, its blank line included. */
+export interface EventPlace {
+  readonly start: number
+  readonly dataStart: number
+  readonly dataEnd: number
+  readonly end: number
+}
+
+/** How a place is read in which events of one shape differ. */
+type HoleKind = 'text' | 'usage' | 'string' | 'number' | 'blanks'
+
+interface Hole {
+  readonly kind: HoleKind
+  /** Where the value is in the document that the shape was made of. */
+  readonly start: number
+  readonly end: number
+}
+
+/** A value that all events of the shape have, or the hole in which each has its own. */
+interface Told {
+  readonly name: string
+  readonly value: unknown
+  /** -1 for none. */
+  readonly hole: number
+}
+
+const scanOptions = { rejectDuplicates: false }
+const backslash = 0x5c
+const blank = 0x20
+const closeBrace = 0x7d
+/** From so many bytes on a native search is quicker than a loop. */
+const searchedBytes = 64
+
+/**
+ * The shape of a stream's events that differ in their text alone: the bytes that all of them have, framing included,
+ * and holes for generated text, for usage, for strings and numbers of no interest, and for the blanks behind a document,
+ * which Anthropic pads its events with. An event that fits is neither
+ * split into lines nor parsed, and what it holds is told as `visitInterest` would tell it.
+ */
+export class EventShape {
+  /** What all events have, with the holes left out. */
+  readonly #bytes: Buffer
+  /** How much of it is before each hole. */
+  readonly #before: readonly number[]
+  readonly #kinds: readonly HoleKind[]
+  readonly #told: readonly Told[]
+  /** Of the event under way: where its holes begin and end, and what is in those that have to be parsed. */
+  readonly #starts: number[]
+  readonly #ends: number[]
+  readonly #values: unknown[]
+  readonly #sources: string[]
+
+  private constructor(
+    bytes: Buffer,
+    before: readonly number[],
+    holes: readonly Hole[],
+    told: readonly Told[],
+  ) {
+    this.#bytes = bytes
+    this.#before = before
+    this.#kinds = holes.map(({ kind }) => kind)
+    this.#told = told
+    this.#starts = holes.map(() => 0)
+    this.#ends = holes.map(() => 0)
+    this.#values = holes.map(() => undefined)
+    this.#sources = holes.map(() => '')
+  }
+
+  /** The shape of an event whose JSON is known to be whole; undefined where it is of no use. */
+  static of(bytes: Buffer, place: EventPlace, interest: Interest): EventShape | undefined {
+    const document = bytes.subarray(place.dataStart, place.dataEnd)
+    const { findings } = scanJson(document, interest, scanOptions)
+    const values = visitedValues(document, interest, findings)
+    if (values === undefined) return undefined
+    const holes = holesIn(document, findings)
+    if (holes?.some(({ kind }) => kind === 'text') !== true) return undefined
+    const told = findings.map(({ name, start }, index) => {
+      const hole = holes.findIndex(each => each.start === start && isTold(each.kind))
+      return { name, value: values[index], hole }
+    })
+    return new EventShape(...literalsOf(bytes, place, holes), holes, told)
+  }
+
+  /**
+   * Tells what the event holds that begins here.
+   * @returns where it ends, or -1 for one of another shape, of which nothing is told
+   */
+  read(bytes: Buffer, start: number, sink: ShapeSink): number {
+    const end = this.#fit(bytes, start)
+    if (end === -1 || !this.#parseHoles(bytes)) return -1
+    for (const { name, value, hole } of this.#told) {
+      if (hole === -1) sink.onFound(name, value, -1, '')
+      else if (this.#values[hole] !== undefined)
+        sink.onFound(name, this.#values[hole], -1, this.#sources[hole] as string)
+      else sink.onText(bytes, (this.#starts[hole] as number) + 1, (this.#ends[hole] as number) - 1)
+    }
+    return end
+  }
+
+  #fit(bytes: Buffer, start: number): number {
+    const literals = this.#bytes
+    let from = 0
+    let at = start
+    for (let index = 0; index < this.#kinds.length; index += 1) {
+      const to = this.#before[index] as number
+      for (; from < to; from += 1, at += 1) {
+        if (literals[from] !== bytes[at]) return -1
+      }
+      this.#starts[index] = at
+      at = holeEnd(this.#kinds[index] as HoleKind, bytes, at)
+      if (at === -1) return -1
+      this.#ends[index] = at
+    }
+    for (; from < literals.length; from += 1, at += 1) {
+      if (literals[from] !== bytes[at]) return -1
+    }
+    return at
+  }
+
+  /** Texts with escapes and usage; false where one of them is no JSON. */
+  #parseHoles(bytes: Buffer): boolean {
+    for (let index = 0; index < this.#kinds.length; index += 1) {
+      const kind = this.#kinds[index] as HoleKind
+      if (!isTold(kind)) continue
+      const [start, end] = [this.#starts[index] as number, this.#ends[index] as number]
+      this.#values[index] = undefined
+      if (kind === 'text' && !hasEscape(bytes, start, end)) continue
+      const source = bytes.toString('utf8', start, end)
+      this.#sources[index] = source
+      try {
+        this.#values[index] = JSON.parse(source)
+      } catch {
+        // The whole event is parsed then, which reports it.
+        return false
+      }
+    }
+    return true
+  }
+}
+
+/** The bytes outside the holes, in a buffer of their own: a view would keep the whole chunk that they came in. */
+function literalsOf(
+  bytes: Buffer,
+  { start, dataStart, end }: EventPlace,
+  holes: readonly Hole[],
+): [Buffer, readonly number[]] {
+  const pieces: Buffer[] = []
+  const before: number[] = []
+  let [from, length] = [start, 0]
+  for (const hole of [...holes, { start: end - dataStart, end: end - dataStart }]) {
+    const piece = bytes.subarray(from, dataStart + hole.start)
+    pieces.push(piece)
+    length += piece.length
+    before.push(length)
+    from = dataStart + hole.end
+  }
+  const literals = Buffer.allocUnsafeSlow(length)
+  let at = 0
+  for (const piece of pieces) at += piece.copy(literals, at)
+  return [literals, before.slice(0, -1)]
+}
+
+function isTold(kind: HoleKind): boolean {
+  return kind === 'text' || kind === 'usage'
+}
+
+function holeEnd(kind: HoleKind, bytes: Buffer, start: number): number {
+  if (kind === 'number') return numberEnd(bytes, start)
+  if (kind === 'blanks') return blanksEnd(bytes, start)
+  return kind === 'usage' ? objectEnd(bytes, start) : stringEnd(bytes, start)
+}
+
+function blanksEnd(bytes: Buffer, start: number): number {
+  let at = start
+  while (bytes[at] === blank) at += 1
+  return at
+}
+
+function hasEscape(bytes: Buffer, start: number, end: number): boolean {
+  if (end - start > searchedBytes) return bytes.subarray(start, end).includes(backslash)
+  for (let at = start; at < end; at += 1) {
+    if (bytes[at] === backslash) return true
+  }
+  return false
+}
+
+/** The values of the findings, as a visit tells them; undefined where the two differ, as with a name that is there twice. */
+function visitedValues(
+  document: Buffer,
+  interest: Interest,
+  findings: readonly Finding[],
+): readonly unknown[] | undefined {
+  const names: string[] = []
+  const values: unknown[] = []
+  visitInterest(JSON.parse(document.toString('utf8')), interest, (name, value) => {
+    names.push(name)
+    values.push(value)
+  })
+  const isSame =
+    names.length === findings.length &&
+    findings.every(({ name, start, end }, index) => {
+      const source: unknown = JSON.parse(document.toString('utf8', start, end))
+      return name === names[index] && JSON.stringify(source) === JSON.stringify(values[index])
+    })
+  return isSame ? values : undefined
+}
+
+/** In the order of the document; undefined where a value of interest would have a hole in it. */
+function holesIn(document: Buffer, findings: readonly Finding[]): readonly Hole[] | undefined {
+  const holes: Hole[] = []
+  const fixed: Finding[] = []
+  for (const finding of findings) {
+    const { name, type, start, end } = finding
+    if (name === 'text' && type === 'string') holes.push({ kind: 'text', start, end })
+    else if (name.startsWith('usage') && type === 'object') holes.push({ kind: 'usage', start, end })
+    // Of other output it matters that it is there, and not what it is.
+    else if (name !== 'output') fixed.push(finding)
+  }
+  const isFixed = (place: { readonly start: number; readonly end: number }): boolean =>
+    fixed.some(({ start, end }) => start < place.end && place.start < end)
+  if (holes.some(isFixed)) return undefined
+  for (const scalar of scalarsIn(document)) {
+    const isHole = holes.some(({ start, end }) => start <= scalar.start && scalar.end <= end)
+    if (!isHole && !isFixed(scalar)) holes.push({ kind: scalar.type, start: scalar.start, end: scalar.end })
+  }
+  holes.push({ kind: 'blanks', start: document.lastIndexOf(closeBrace) + 1, end: document.length })
+  return holes.toSorted((one, other) => one.start - other.start)
+}
