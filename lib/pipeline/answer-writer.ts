@@ -1,4 +1,7 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { writeAnswerHead } from './answer-head.ts'
+import { chunkSocket, writeChunk } from './chunk-writer.ts'
 import { cutOff } from './cut-off.ts'
 import { endAfterBody, isBodyComing } from './end-after-body.ts'
 import type { Exchange } from './exchange.ts'
@@ -39,6 +42,13 @@ export class AnswerWriter {
   #withheld: Buffer | undefined
   /** What follows the last chunk; flat. */
   trailers: readonly string[] | undefined
+  /** Where chunks are written behind the head; undefined as long as node:http writes them. */
+  #socket: Socket | undefined
+  /** The head left with a first chunk, in one write. */
+  #hasWritten = false
+  /** What this turn of the event loop has brought: it leaves in one write. */
+  #turn: Buffer[] = []
+  readonly #endTurn = (): void => this.#writeTurn()
   /** The last bytes written, as many as the end of an event takes. */
   #tail: Buffer = noBytes
 
@@ -80,7 +90,19 @@ export class AnswerWriter {
     }
     this.#writeHead()
     this.#tail = (bytes.length < 4 ? Buffer.concat([this.#tail, bytes]) : bytes).subarray(-4)
-    if (!this.#exchange.response.write(bytes) && !this.#isClientFull) this.#waitForClient()
+    const { response } = this.#exchange
+    if (this.#hasWritten) this.#socket ??= chunkSocket(response)
+    if (this.#socket === undefined) {
+      this.#hasWritten = true
+      if (!response.write(bytes)) this.#waitForClient(response)
+    } else if (this.#turn.push(bytes) === 1) process.nextTick(this.#endTurn)
+  }
+
+  #writeTurn(): void {
+    const turn = this.#turn
+    if (turn.length === 0 || this.#socket === undefined) return
+    this.#turn = []
+    if (!this.#socket.destroyed && !writeChunk(this.#socket, turn)) this.#waitForClient(this.#socket)
   }
 
   /** True when nothing waits; otherwise `caughtUp` is called when nothing does any more. */
@@ -96,11 +118,13 @@ export class AnswerWriter {
     clearTimeout(this.#stallTimer)
     this.#isClientFull = false
     this.#queue = []
+    this.#turn = []
   }
 
   /** The exchange is settled: the last byte may leave. */
   end(): void {
     this.#writeHead()
+    this.#writeTurn()
     if (this.trailers !== undefined) addTrailers(this.#exchange, this.trailers)
     const { request, response } = this.#exchange
     if (isBodyComing(request)) endAfterBody(response, this.#withheld)
@@ -111,17 +135,19 @@ export class AnswerWriter {
   /** Ends an answer that is not whole, such that it cannot pass for a whole one. */
   cut(reason: Error | undefined): void {
     this.#writeHead()
+    this.#writeTurn()
     cutOff(this.#exchange.response, this.isAtEventBoundary ? this.#exchange.cutNotice?.(reason) : undefined)
   }
 
-  #waitForClient(): void {
+  #waitForClient(written: ServerResponse | Socket): void {
+    if (this.#isClientFull) return
     this.#isClientFull = true
     this.#flow.pause()
     const { response } = this.#exchange
     // Its connection is reset, and the exchange ends as with any client that leaves.
     this.#stallTimer = setTimeout(() => cutOff(response, undefined), this.#stallMs)
     this.#stallTimer.unref()
-    response.once('drain', () => {
+    written.once('drain', () => {
       clearTimeout(this.#stallTimer)
       this.#isClientFull = false
       if (!this.#isHeldBack) this.#flow.resume()
