@@ -51,6 +51,7 @@ export class AnswerBytes {
   /** First bytes that do not tell yet what they begin. */
   #beginning: Buffer = noBytes
   #events: SseParser | undefined
+  #isBetweenEvents = true
   readonly #shapes: EventShapes
   #scanner: JsonScanner | undefined
   #findingsTaken = 0
@@ -105,10 +106,11 @@ export class AnswerBytes {
   }
 
   #readEvents(events: SseParser, chunk: Buffer): void {
-    const start = events.isAtBoundary ? this.#shapes.read(chunk, this.#sink) : 0
+    const start = this.#isBetweenEvents ? this.#shapes.read(chunk, this.#sink) : 0
     if (start === chunk.length) return
-    this.#shapes.begin(chunk, events.isAtBoundary ? start : -1)
+    this.#shapes.begin(chunk, this.#isBetweenEvents ? start : -1)
     events.push(start === 0 ? chunk : chunk.subarray(start))
+    this.#isBetweenEvents = events.isAtBoundary
   }
 
   #readDocument(scanner: JsonScanner, chunk: Buffer): void {

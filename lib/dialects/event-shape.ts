@@ -18,8 +18,9 @@ export interface EventPlace {
   readonly end: number
 }
 
-/** How a place is read in which events of one shape differ. */
-type HoleKind = 'text' | 'usage' | 'string' | 'number' | 'blanks'
+/** How a place is read in which events of one shape differ; numbers, as a stream's memory is cold when an event comes. */
+const kinds = { text: 0, usage: 1, string: 2, number: 3, blanks: 4 } as const
+type HoleKind = (typeof kinds)[keyof typeof kinds]
 
 interface Hole {
   readonly kind: HoleKind
@@ -36,6 +37,13 @@ interface Told {
   readonly hole: number
 }
 
+/** What is known of a hole in the event under way, which is one at a time for all shapes. */
+const holesMax = 32
+const starts = new Int32Array(holesMax)
+const ends = new Int32Array(holesMax)
+const sources = Array.from({ length: holesMax }, () => '')
+const values: unknown[] = Array.from({ length: holesMax }, () => undefined)
+
 const scanOptions = { rejectDuplicates: false }
 const backslash = 0x5c
 const blank = 0x20
@@ -46,51 +54,36 @@ const searchedBytes = 64
 /**
  * The shape of a stream's events that differ in their text alone: the bytes that all of them have, framing included,
  * and holes for generated text, for usage, for strings and numbers of no interest, and for the blanks behind a document,
- * which Anthropic pads its events with. An event that fits is neither
- * split into lines nor parsed, and what it holds is told as `visitInterest` would tell it.
+ * which Anthropic pads its events with. An event that fits is neither split into lines nor parsed, and what it holds is
+ * told as `visitInterest` would tell it, but for nulls, which say as much as nothing.
  */
 export class EventShape {
   /** What all events have, with the holes left out. */
-  readonly #bytes: Buffer
-  /** How much of it is before each hole. */
-  readonly #before: readonly number[]
-  readonly #kinds: readonly HoleKind[]
+  readonly #literals: Buffer
+  /** Two numbers a hole: how much of the literals is before it, and its kind. */
+  readonly #holes: Int32Array
   readonly #told: readonly Told[]
-  /** Of the event under way: where its holes begin and end, and what is in those that have to be parsed. */
-  readonly #starts: number[]
-  readonly #ends: number[]
-  readonly #values: unknown[]
-  readonly #sources: string[]
 
-  private constructor(
-    bytes: Buffer,
-    before: readonly number[],
-    holes: readonly Hole[],
-    told: readonly Told[],
-  ) {
-    this.#bytes = bytes
-    this.#before = before
-    this.#kinds = holes.map(({ kind }) => kind)
+  private constructor(literals: Buffer, holes: Int32Array, told: readonly Told[]) {
+    this.#literals = literals
+    this.#holes = holes
     this.#told = told
-    this.#starts = holes.map(() => 0)
-    this.#ends = holes.map(() => 0)
-    this.#values = holes.map(() => undefined)
-    this.#sources = holes.map(() => '')
   }
 
   /** The shape of an event whose JSON is known to be whole; undefined where it is of no use. */
   static of(bytes: Buffer, place: EventPlace, interest: Interest): EventShape | undefined {
     const document = bytes.subarray(place.dataStart, place.dataEnd)
     const { findings } = scanJson(document, interest, scanOptions)
-    const values = visitedValues(document, interest, findings)
-    if (values === undefined) return undefined
-    const holes = holesIn(document, findings)
-    if (holes?.some(({ kind }) => kind === 'text') !== true) return undefined
-    const told = findings.map(({ name, start }, index) => {
+    const visited = visitedValues(document, interest, findings)
+    const holes = visited && holesIn(document, findings)
+    if (holes === undefined || holes.length > holesMax) return undefined
+    if (!holes.some(({ kind }) => kind === kinds.text)) return undefined
+    const told: Told[] = []
+    for (const [index, { name, start, type }] of findings.entries()) {
       const hole = holes.findIndex(each => each.start === start && isTold(each.kind))
-      return { name, value: values[index], hole }
-    })
-    return new EventShape(...literalsOf(bytes, place, holes), holes, told)
+      if (type !== 'null') told.push({ name, value: visited?.[index], hole })
+    }
+    return new EventShape(...laidOut(bytes, place, holes), told)
   }
 
   /**
@@ -99,29 +92,29 @@ export class EventShape {
    */
   read(bytes: Buffer, start: number, sink: ShapeSink): number {
     const end = this.#fit(bytes, start)
-    if (end === -1 || !this.#parseHoles(bytes)) return -1
+    if (end === -1 || !this.#parse(bytes)) return -1
     for (const { name, value, hole } of this.#told) {
       if (hole === -1) sink.onFound(name, value, -1, '')
-      else if (this.#values[hole] !== undefined)
-        sink.onFound(name, this.#values[hole], -1, this.#sources[hole] as string)
-      else sink.onText(bytes, (this.#starts[hole] as number) + 1, (this.#ends[hole] as number) - 1)
+      else if (values[hole] !== undefined) sink.onFound(name, values[hole], -1, sources[hole] as string)
+      else sink.onText(bytes, (starts[hole] as number) + 1, (ends[hole] as number) - 1)
     }
     return end
   }
 
   #fit(bytes: Buffer, start: number): number {
-    const literals = this.#bytes
+    const literals = this.#literals
+    const holes = this.#holes
     let from = 0
     let at = start
-    for (let index = 0; index < this.#kinds.length; index += 1) {
-      const to = this.#before[index] as number
+    for (let index = 0; index < holes.length; index += 2) {
+      const to = holes[index] as number
       for (; from < to; from += 1, at += 1) {
         if (literals[from] !== bytes[at]) return -1
       }
-      this.#starts[index] = at
-      at = holeEnd(this.#kinds[index] as HoleKind, bytes, at)
+      starts[index >> 1] = at
+      at = holeEnd(holes[index + 1] as HoleKind, bytes, at)
       if (at === -1) return -1
-      this.#ends[index] = at
+      ends[index >> 1] = at
     }
     for (; from < literals.length; from += 1, at += 1) {
       if (literals[from] !== bytes[at]) return -1
@@ -129,18 +122,20 @@ export class EventShape {
     return at
   }
 
-  /** Texts with escapes and usage; false where one of them is no JSON. */
-  #parseHoles(bytes: Buffer): boolean {
-    for (let index = 0; index < this.#kinds.length; index += 1) {
-      const kind = this.#kinds[index] as HoleKind
+  /** Texts with escapes, and usage; false where one of them is no JSON. */
+  #parse(bytes: Buffer): boolean {
+    const holes = this.#holes
+    for (let index = 0; index < holes.length; index += 2) {
+      const kind = holes[index + 1] as HoleKind
       if (!isTold(kind)) continue
-      const [start, end] = [this.#starts[index] as number, this.#ends[index] as number]
-      this.#values[index] = undefined
-      if (kind === 'text' && !hasEscape(bytes, start, end)) continue
+      const hole = index >> 1
+      const [start, end] = [starts[hole] as number, ends[hole] as number]
+      values[hole] = undefined
+      if (kind === kinds.text && !hasEscape(bytes, start, end)) continue
       const source = bytes.toString('utf8', start, end)
-      this.#sources[index] = source
+      sources[hole] = source
       try {
-        this.#values[index] = JSON.parse(source)
+        values[hole] = JSON.parse(source)
       } catch {
         // The whole event is parsed then, which reports it.
         return false
@@ -151,35 +146,37 @@ export class EventShape {
 }
 
 /** The bytes outside the holes, in a buffer of their own: a view would keep the whole chunk that they came in. */
-function literalsOf(
+function laidOut(
   bytes: Buffer,
   { start, dataStart, end }: EventPlace,
   holes: readonly Hole[],
-): [Buffer, readonly number[]] {
+): [Buffer, Int32Array] {
+  const layout: number[] = []
   const pieces: Buffer[] = []
-  const before: number[] = []
-  let [from, length] = [start, 0]
-  for (const hole of [...holes, { start: end - dataStart, end: end - dataStart }]) {
-    const piece = bytes.subarray(from, dataStart + hole.start)
+  let from = start
+  let length = 0
+  for (const { kind, start: holeStart, end: holeEnd } of holes) {
+    const piece = bytes.subarray(from, dataStart + holeStart)
     pieces.push(piece)
     length += piece.length
-    before.push(length)
-    from = dataStart + hole.end
+    layout.push(length, kind)
+    from = dataStart + holeEnd
   }
-  const literals = Buffer.allocUnsafeSlow(length)
+  pieces.push(bytes.subarray(from, end))
+  const literals = Buffer.allocUnsafeSlow(length + end - from)
   let at = 0
   for (const piece of pieces) at += piece.copy(literals, at)
-  return [literals, before.slice(0, -1)]
+  return [literals, Int32Array.from(layout)]
 }
 
 function isTold(kind: HoleKind): boolean {
-  return kind === 'text' || kind === 'usage'
+  return kind === kinds.text || kind === kinds.usage
 }
 
 function holeEnd(kind: HoleKind, bytes: Buffer, start: number): number {
-  if (kind === 'number') return numberEnd(bytes, start)
-  if (kind === 'blanks') return blanksEnd(bytes, start)
-  return kind === 'usage' ? objectEnd(bytes, start) : stringEnd(bytes, start)
+  if (kind === kinds.number) return numberEnd(bytes, start)
+  if (kind === kinds.blanks) return blanksEnd(bytes, start)
+  return kind === kinds.usage ? objectEnd(bytes, start) : stringEnd(bytes, start)
 }
 
 function blanksEnd(bytes: Buffer, start: number): number {
@@ -223,8 +220,8 @@ function holesIn(document: Buffer, findings: readonly Finding[]): readonly Hole[
   const fixed: Finding[] = []
   for (const finding of findings) {
     const { name, type, start, end } = finding
-    if (name === 'text' && type === 'string') holes.push({ kind: 'text', start, end })
-    else if (name.startsWith('usage') && type === 'object') holes.push({ kind: 'usage', start, end })
+    if (name === 'text' && type === 'string') holes.push({ kind: kinds.text, start, end })
+    else if (name.startsWith('usage') && type === 'object') holes.push({ kind: kinds.usage, start, end })
     // Of other output it matters that it is there, and not what it is.
     else if (name !== 'output') fixed.push(finding)
   }
@@ -233,8 +230,9 @@ function holesIn(document: Buffer, findings: readonly Finding[]): readonly Hole[
   if (holes.some(isFixed)) return undefined
   for (const scalar of scalarsIn(document)) {
     const isHole = holes.some(({ start, end }) => start <= scalar.start && scalar.end <= end)
-    if (!isHole && !isFixed(scalar)) holes.push({ kind: scalar.type, start: scalar.start, end: scalar.end })
+    if (!isHole && !isFixed(scalar))
+      holes.push({ kind: kinds[scalar.type], start: scalar.start, end: scalar.end })
   }
-  holes.push({ kind: 'blanks', start: document.lastIndexOf(closeBrace) + 1, end: document.length })
+  holes.push({ kind: kinds.blanks, start: document.lastIndexOf(closeBrace) + 1, end: document.length })
   return holes.toSorted((one, other) => one.start - other.start)
 }

@@ -76,7 +76,8 @@ export class AnswerWriter {
     else setImmediate(() => this.#flushHead())
   }
 
-  write(bytes: Buffer): void {
+  /** @param isLast nothing more comes in this turn of the event loop */
+  write(bytes: Buffer, isLast = false): void {
     if (this.#isStopped) return
     if (this.#isHeldBack || this.#exchange.barrier !== undefined) {
       this.#queue.push(bytes)
@@ -95,14 +96,19 @@ export class AnswerWriter {
     if (this.#socket === undefined) {
       this.#hasWritten = true
       if (!response.write(bytes)) this.#waitForClient(response)
-    } else if (this.#turn.push(bytes) === 1) process.nextTick(this.#endTurn)
+    } else if (isLast && this.#turn.length === 0) this.#writeChunk(this.#socket, bytes)
+    else if (this.#turn.push(bytes) === 1) process.nextTick(this.#endTurn)
+  }
+
+  #writeChunk(socket: Socket, ...bytes: readonly Buffer[]): void {
+    if (!socket.destroyed && !writeChunk(socket, bytes)) this.#waitForClient(socket)
   }
 
   #writeTurn(): void {
     const turn = this.#turn
     if (turn.length === 0 || this.#socket === undefined) return
     this.#turn = []
-    if (!this.#socket.destroyed && !writeChunk(this.#socket, turn)) this.#waitForClient(this.#socket)
+    this.#writeChunk(this.#socket, ...turn)
   }
 
   /** True when nothing waits; otherwise `caughtUp` is called when nothing does any more. */

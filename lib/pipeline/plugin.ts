@@ -27,7 +27,8 @@ export interface UpstreamControls {
 /** Where `forward` pushes the answer: head once, data as it comes, then exactly one of end and error. */
 export interface AnswerSink {
   onHead(head: ResponseHead, controls: UpstreamControls): void
-  onData(chunk: Buffer): void
+  /** @param isLast whether nothing more has come with it; false where that is not known */
+  onData(chunk: Buffer, isLast?: boolean): void
   /** @param trailers what came behind the body, fit to be passed on; flat */
   onEnd(trailers?: readonly string[]): void
   onError(error: Error): void

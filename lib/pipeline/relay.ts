@@ -85,7 +85,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.#writer.begin(head)
   }
 
-  onData(chunk: Buffer): void {
+  onData(chunk: Buffer, isLast = false): void {
     if (this.#phase !== 'relaying') return
     this.#isFeeding = true
     for (const tap of this.#taps) this.#feed(tap, chunk)
@@ -96,7 +96,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     if (this.#phase !== 'relaying') return
     if (this.exchange.hasClientLeft) return
     const bytes = this.exchange.rewriter === undefined ? chunk : this.exchange.rewriter.push(chunk)
-    if (bytes.length > 0) this.#writer.write(bytes)
+    if (bytes.length > 0) this.#writer.write(bytes, isLast)
     if (this.#partingReason !== undefined && this.#writer.isAtEventBoundary) this.cut(this.#partingReason)
   }
 

@@ -9,7 +9,8 @@ import { postgresCharge } from './postgres-charge.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import { storable } from './storable-text.ts'
 import type { StoreQueries } from './store-queries.ts'
-import type { OperationOwner, Ticket, WriteQueue } from './write-queue.ts'
+import type { WriteQueue } from './write-queue.ts'
+import type { OperationOwner, Ticket } from './write-batch.ts'
 
 const kept: OperationOwner = { isKept: true }
 

@@ -32,8 +32,9 @@ import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import { storable } from './storable-text.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { storedPricesOf } from './stored-prices.ts'
-import { writtenWithin } from './write-queue.ts'
-import type { OperationOwner, Ticket, WriteQueue } from './write-queue.ts'
+import { writtenWithin } from './write-batch.ts'
+import type { WriteQueue } from './write-queue.ts'
+import type { OperationOwner, Ticket } from './write-batch.ts'
 
 /** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
 const holdMs = 24 * 60 * 60 * 1000

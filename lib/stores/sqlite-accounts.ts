@@ -9,8 +9,9 @@ import { accountEmail, checkMovement, newKeyRow } from './account-rules.ts'
 import { bookDebits } from './book-debits.ts'
 import { keyRecord } from './key-record.ts'
 import type { StoreQueries } from './store-queries.ts'
-import { written } from './write-queue.ts'
-import type { OperationOwner, WriteQueue } from './write-queue.ts'
+import { written } from './write-batch.ts'
+import type { WriteQueue } from './write-queue.ts'
+import type { OperationOwner } from './write-batch.ts'
 
 // Whoever asked is told that it failed, and must not find later that it was done after all.
 const dropped: OperationOwner = { isKept: false }

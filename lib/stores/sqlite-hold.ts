@@ -1,7 +1,7 @@
 import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { HeldSums, Hold, HoldRequest, Micros } from '../ledger/ledger.ts'
-import { writtenWithin } from './write-queue.ts'
-import type { Batch, OperationOwner, Ticket } from './write-queue.ts'
+import { writtenWithin } from './write-batch.ts'
+import type { Batch, OperationOwner, Ticket } from './write-batch.ts'
 
 /** What may have become of a hold. */
 export type HoldState = 'open' | 'charged' | 'released' | 'expired' | 'failed' | 'job'

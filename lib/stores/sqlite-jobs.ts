@@ -9,8 +9,9 @@ import { jobRecord, selectJob } from './job-record.ts'
 import type { JobRow } from './job-record.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import type { JobHold } from './store-operation.ts'
-import { written } from './write-queue.ts'
-import type { OperationOwner, Ticket, WriteQueue } from './write-queue.ts'
+import { written } from './write-batch.ts'
+import type { WriteQueue } from './write-queue.ts'
+import type { OperationOwner, Ticket } from './write-batch.ts'
 
 const kept: OperationOwner = { isKept: true }
 const dropped: OperationOwner = { isKept: false }

@@ -31,8 +31,9 @@ import { SqliteJobs } from './sqlite-jobs.ts'
 import type { JobHold } from './store-operation.ts'
 import type { QueryValue } from './store-queries.ts'
 import { storedPricesOf } from './stored-prices.ts'
-import { written, writtenWithin } from './write-queue.ts'
-import type { OperationOwner, Ticket, WriteQueue } from './write-queue.ts'
+import { written, writtenWithin } from './write-batch.ts'
+import type { WriteQueue } from './write-queue.ts'
+import type { OperationOwner, Ticket } from './write-batch.ts'
 
 /** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
 const holdMs = 24 * 60 * 60 * 1000

@@ -5,7 +5,7 @@ import { StoreAccountSettings } from './store-account-settings.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { StoreUserRows } from './store-user-rows.ts'
 import type { SqlStatement } from './user-tables.ts'
-import { written } from './write-queue.ts'
+import { written } from './write-batch.ts'
 import type { WriteQueue } from './write-queue.ts'
 
 interface SqliteUsersOptions {

@@ -1,9 +1,12 @@
-import type { Dispatcher } from 'undici'
+import type { Socket } from 'node:net'
+import { errors, type Dispatcher } from 'undici'
 import { answerHeaders, headerValue } from '../http/headers.ts'
 import { nodeHttp } from '../node-http.ts'
 import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
 import type { EgressRoute } from './egress-route.ts'
 import type { Stop } from './itinerary.ts'
+import { takeNextSocket, type SocketTaker } from './next-socket.ts'
+import { StraightBody, type BodySink } from './straight-body.ts'
 
 /** Whoever makes the attempts, and decides what becomes of each. */
 export interface AttemptOwner {
@@ -22,11 +25,13 @@ export interface AttemptOwner {
 /** How much of an error's body is read before it is passed on, and for how long. */
 const collectedBytesMax = 65_536
 const collectMs = 2_000
+/** A silence is looked for so often while it lasts: a frame that comes sets no timer. */
+const looksInSilence = 8
 /** undici reads them as UTF-8, node:http writes latin1. */
 const plainWords = /^[\t\x20-\x7e]+$/
 
 /** One request on its way to one provider: undici's handler for it. It can be stopped at any time. */
-export class Attempt implements Dispatcher.DispatchHandler {
+export class Attempt implements Dispatcher.DispatchHandler, SocketTaker, BodySink {
   readonly #owner: AttemptOwner
   readonly #sink: AnswerSink
   #controller: Dispatcher.DispatchController | undefined
@@ -41,6 +46,14 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #trailers: readonly Buffer[] | undefined
   /** A byte of the request may have reached the provider. */
   wasStarted = false
+  /** Who reads the body of a stream; undefined for all else, which undici reads. */
+  #straight: StraightBody | undefined
+  /** How long a stream may say nothing; undefined for all else, of which undici takes the time. */
+  readonly #silenceMs: number | undefined
+  #silenceTimer: NodeJS.Timeout | undefined
+  /** How often nothing had come since the look before. */
+  #silentLooks = 0
+  #isPaused = false
 
   readonly stop: Stop
   readonly route: EgressRoute
@@ -50,13 +63,26 @@ export class Attempt implements Dispatcher.DispatchHandler {
   constructor(
     owner: AttemptOwner,
     sink: AnswerSink,
-    way: { readonly stop: Stop; readonly route: EgressRoute; readonly startedAt: number },
+    way: {
+      readonly stop: Stop
+      readonly route: EgressRoute
+      readonly startedAt: number
+      readonly isStreaming: boolean
+    },
   ) {
     this.#owner = owner
     this.#sink = sink
     this.stop = way.stop
     this.route = way.route
     this.startedAt = way.startedAt
+    if (!way.isStreaming) return
+    const { credential, target } = way.stop
+    this.#silenceMs = (credential.credential.timeouts ?? target.provider.timeouts).silenceMs
+  }
+
+  /** Of a stream undici is to time no silence: it does not hear what comes past it. */
+  dispatch(pool: Dispatcher, request: Dispatcher.DispatchOptions): void {
+    pool.dispatch(this.#silenceMs === undefined ? request : { ...request, bodyTimeout: 0 }, this)
   }
 
   /** What came behind the body, as it came. */
@@ -89,7 +115,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
       return
     }
     this.wasStarted = true
+    takeNextSocket(this.#silenceMs === undefined ? undefined : this)
     this.#owner.onStarted()
+  }
+
+  onSocket(socket: Socket): void {
+    this.#straight = new StraightBody(socket, this)
   }
 
   onRequestSent(): void {
@@ -103,7 +134,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
     reason?: string,
   ): void {
     // undici calls this for 103 and the like too, and once more for the final head.
-    if (status < 200) return
+    if (status < 200) {
+      this.#straight?.awaitNextHead()
+      return
+    }
     this.#reason = reason
     const raw = controller.rawHeaders as readonly Buffer[]
     const headers = raw.map(part => part.toString('latin1'))
@@ -115,15 +149,26 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (contentLength !== undefined) this.#remaining = contentLength
     const head = { status, headers: answerHeaders(headers), contentLength }
     this.#head = head
-    if (this.#owner.onHead(this, head) === 'relay') return
+    this.#watchSilence()
+    if (this.#owner.onHead(this, head) === 'relay') {
+      if (isChunkedAlone(headers)) this.#straight?.read()
+      else this.#straight?.leave()
+      return
+    }
+    this.#straight?.leave()
     this.#collected = []
     this.#timer = setTimeout(() => this.#owner.onCollected(this, false), collectMs)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.onBody(chunk, false)
+  }
+
+  onBody(chunk: Buffer, isLast: boolean): void {
+    this.#silentLooks = 0
     this.#remaining -= chunk.length
     if (this.#collected === undefined) {
-      this.#sink.onData(chunk)
+      this.#sink.onData(chunk, isLast)
       return
     }
     this.#collected.push(chunk)
@@ -134,6 +179,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
+    clearInterval(this.#silenceTimer)
     this.#trailers = (controller.rawTrailers as readonly Buffer[] | null) ?? undefined
     clearTimeout(this.#timer)
     if (this.#collected === undefined) this.#owner.onEnd(this)
@@ -142,6 +188,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     clearTimeout(this.#timer)
+    clearInterval(this.#silenceTimer)
     this.#owner.onError(this, error)
   }
 
@@ -161,15 +208,39 @@ export class Attempt implements Dispatcher.DispatchHandler {
    * for a cut while its parser rests between that byte and the end of the message.
    */
   pause(): void {
-    if (this.#remaining > 0) this.#controller?.pause()
+    this.#isPaused = true
+    if (this.#straight?.isReading === true) this.#straight.pause()
+    else if (this.#remaining > 0) this.#controller?.pause()
   }
 
   resume(): void {
+    this.#isPaused = false
+    this.#silentLooks = 0
+    this.#straight?.resume()
     this.#controller?.resume()
   }
 
+  /** As undici's own timer, which does not hear what comes past it. A client that is waited for is no silence. */
+  #watchSilence(): void {
+    if (this.#silenceMs === undefined) return
+    const look = (): void => {
+      if (!this.#isPaused) this.#silentLooks += 1
+      if (this.#silentLooks > looksInSilence) this.#controller?.abort(new errors.BodyTimeoutError())
+    }
+    this.#silenceTimer = setInterval(look, Math.ceil(this.#silenceMs / looksInSilence)).unref()
+  }
+
   abort(reason: Error): void {
+    clearInterval(this.#silenceTimer)
     this.#abortReason = reason
     this.#controller?.abort(reason)
   }
+}
+
+/** Framed by chunks, and by nothing else that a parser has to decide on. */
+function isChunkedAlone(headers: readonly string[]): boolean {
+  return (
+    headerValue(headers, 'transfer-encoding')?.toLowerCase() === 'chunked' &&
+    headerValue(headers, 'content-length') === undefined
+  )
 }

@@ -84,11 +84,11 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
     this.#exchange.wasSent = false
     this.attemptCount += 1
     const route = this.#itinerary.route(stop)
-    const attempt = new Attempt(this, this.#sink, { stop, route, startedAt: this.#upstreams.now() })
-    this.#attempt = attempt
-    provider
-      .pool(credential, route, target.baseUrl.origin)
-      .dispatch(this.#requestFor(this.#exchange, target), attempt)
+    const { isStreaming } = this.#exchange.get('request')
+    const way = { stop, route, startedAt: this.#upstreams.now(), isStreaming }
+    this.#attempt = new Attempt(this, this.#sink, way)
+    const pool = provider.pool(credential, route, target.baseUrl.origin)
+    this.#attempt.dispatch(pool, this.#requestFor(this.#exchange, target))
   }
 
   onStarted(): void {

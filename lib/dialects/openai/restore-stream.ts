@@ -2,6 +2,7 @@ import { JsonScanError, scanJson } from '../../http/json-scan.ts'
 import type { Finding } from '../../http/json-scan.ts'
 import { PieceList } from '../../http/piece-list.ts'
 import { list, object, span } from '../interest.ts'
+import { withoutNulls } from './null-usage.ts'
 
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
@@ -30,6 +31,10 @@ export class StreamRestorer {
 
   push(chunk: Buffer): Buffer {
     if (this.#isPassing || chunk.length === 0) return chunk
+    if (this.#isLineEmpty && !this.#isFeedDue && this.#heldBytes === 0) {
+      const restored = withoutNulls(chunk)
+      if (restored !== undefined) return restored
+    }
     const out: Buffer[] = []
     let eventStart = 0
     let lineStart = 0

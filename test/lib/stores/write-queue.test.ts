@@ -2,7 +2,8 @@ import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { LedgerUnavailableError } from '../../../lib/ledger/ledger.ts'
 import type { BatchReport, StoreOperation } from '../../../lib/stores/store-operation.ts'
-import { WriteQueue, writtenWithin } from '../../../lib/stores/write-queue.ts'
+import { WriteQueue } from '../../../lib/stores/write-queue.ts'
+import { writtenWithin } from '../../../lib/stores/write-batch.ts'
 
 const committed: BatchReport = { answers: [], refusals: [] }
 const full: BatchReport = { ...committed, error: { code: 'SQLITE_FULL', message: 'disk is full' } }

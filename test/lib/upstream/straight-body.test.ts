@@ -1,0 +1,229 @@
+import type { Socket } from 'node:net'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { Pool, type Dispatcher } from 'undici'
+import { takeNextSocket } from '../../../lib/upstream/next-socket.ts'
+import { StraightBody } from '../../../lib/upstream/straight-body.ts'
+import { startRawUpstream, type RawAnswer, type RawUpstream } from '../../fixtures/raw-upstream.ts'
+import { until } from '../../fixtures/until.ts'
+
+/** What a client makes of a response, however it was read. */
+interface Seen {
+  readonly body: string
+  readonly trailers: string
+  readonly error: string
+}
+
+interface Server {
+  readonly upstream: RawUpstream
+  readonly pool: Pool
+  /** What it answers with, a write each. */
+  answer: RawAnswer
+}
+
+async function startServer(t: Test): Promise<Server> {
+  const upstream = await startRawUpstream(t, () => server.answer)
+  const pool = new Pool(upstream.origin, { connections: 1, allowH2: false })
+  t.teardown(() => pool.destroy())
+  const server: Server = { upstream, pool, answer: { pieces: [] } }
+  return server
+}
+
+/** Sends one request; its body comes straight from the socket or from undici. */
+function ask({ pool }: Server, isStraight: boolean, onBody?: (reader: Reader) => void): Promise<Seen> {
+  return new Promise(resolve => {
+    const reader = new Reader(isStraight, resolve, onBody)
+    pool.dispatch({ method: 'GET', path: '/', headersTimeout: 2000, bodyTimeout: 2000 }, reader)
+  })
+}
+
+class Reader implements Dispatcher.DispatchHandler {
+  readonly #isStraight: boolean
+  readonly #resolve: (seen: Seen) => void
+  readonly #onBody: ((reader: Reader) => void) | undefined
+  readonly #body: Buffer[] = []
+  straight: StraightBody | undefined
+  controller: Dispatcher.DispatchController | undefined
+
+  constructor(isStraight: boolean, resolve: (seen: Seen) => void, onBody: Reader['onTold']) {
+    this.#isStraight = isStraight
+    this.#resolve = resolve
+    this.#onBody = onBody
+  }
+
+  get onTold(): ((reader: Reader) => void) | undefined {
+    return this.#onBody
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller
+    takeNextSocket(this.#isStraight ? this : undefined)
+  }
+
+  onSocket(socket: Socket): void {
+    this.straight = new StraightBody(socket, this)
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    if (status < 200) this.straight?.awaitNextHead()
+    else this.straight?.read()
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    this.onBody(bytes)
+  }
+
+  onBody(bytes: Buffer): void {
+    this.#body.push(Buffer.from(bytes))
+    this.#onBody?.(this)
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    this.#end('', controller)
+  }
+
+  onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
+    this.#end((error as NodeJS.ErrnoException).code ?? error.message, controller)
+  }
+
+  #end(error: string, controller: Dispatcher.DispatchController): void {
+    const trailers = String((controller.rawTrailers as readonly Buffer[] | null) ?? [])
+    this.#resolve({ body: Buffer.concat(this.#body).toString('latin1'), trailers, error })
+  }
+}
+
+const head = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
+
+function chunk(bytes: Buffer, extension = '', isUpper = false): Buffer {
+  const length = bytes.length.toString(16)
+  return Buffer.concat([
+    Buffer.from(`${isUpper ? length.toUpperCase() : length}${extension}\r\n`),
+    bytes,
+    Buffer.from('\r\n'),
+  ])
+}
+
+const piece = fc.record({
+  bytes: fc.uint8Array({ minLength: 1, maxLength: 300 }).map(bytes => Buffer.from(bytes)),
+  extension: fc.constantFrom('', '', '', '', '', ';name=value', ' '),
+  isUpper: fc.boolean(),
+})
+const ending = fc.constantFrom(
+  '0\r\n\r\n',
+  '0\r\nx-sum: 7\r\n\r\n',
+  '00\r\n\r\n',
+  'z\r\n',
+  '\r\n',
+  '5\r\nabcdefg\r\n0\r\n\r\n',
+  '5\r\nabc',
+  '',
+)
+
+await t.test('a body is read straight from its socket as undici would read it', async t => {
+  const server = await startServer(t)
+  const response = fc.record({
+    interim: fc.constantFrom('', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'),
+    pieces: fc.array(piece, { maxLength: 6 }),
+    end: ending,
+    cuts: fc.array(fc.integer({ min: 1, max: 120 }), { minLength: 1, maxLength: 40 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(response, async ({ interim, pieces, end, cuts }) => {
+      const bytes = Buffer.concat([
+        Buffer.from(interim + head),
+        ...pieces.map(({ bytes: content, extension, isUpper }) => chunk(content, extension, isUpper)),
+        Buffer.from(end),
+      ])
+      const isWhole = /^0+\r\n.*\r\n$/s.test(end)
+      server.answer = { pieces: cutUp(bytes, cuts), then: isWhole ? 'keep' : 'end' }
+      const [plain, straight] = [await ask(server, false), await ask(server, true)]
+      t.same(told(straight), told(plain))
+    }),
+    { numRuns: 120 },
+  )
+})
+
+/** Which rule of the framing was broken is told in other words. */
+function told({ error, ...seen }: Seen): Seen {
+  return { ...seen, error: error.replace(/ \(.*\)$/, '') }
+}
+
+function cutUp(bytes: Buffer, cuts: readonly number[]): readonly Buffer[] {
+  const pieces: Buffer[] = []
+  let at = 0
+  for (const length of cuts) {
+    if (at >= bytes.length) break
+    pieces.push(bytes.subarray(at, at + length))
+    at += length
+  }
+  return at < bytes.length ? [...pieces, bytes.subarray(at)] : pieces
+}
+
+await t.test('a connection whose body was read straight serves the next request', async t => {
+  const server = await startServer(t)
+  server.answer = {
+    pieces: [
+      Buffer.from(head),
+      chunk(Buffer.from('one')),
+      chunk(Buffer.from('two')),
+      Buffer.from('0\r\n\r\n'),
+    ],
+  }
+
+  const seen = [await ask(server, true), await ask(server, false), await ask(server, true)]
+
+  t.same(new Set(seen.map(({ body, error }) => `${body} ${error}`)), new Set(['onetwo ']))
+  t.equal(server.upstream.openSockets.size, 1)
+})
+
+await t.test('a response that is not chunked is left to undici', async t => {
+  const server = await startServer(t)
+  server.answer = { pieces: [Buffer.from('HTTP/1.1 200 OK\ncontent-length: 4\n\nbody')] }
+
+  t.same(await ask(server, true), await ask(server, false))
+})
+
+await t.test('a body that is paused is read no further until it is resumed', async t => {
+  const server = await startServer(t)
+  const whole = Buffer.alloc(4 * 1_048_576, 'x')
+  server.answer = { pieces: [Buffer.from(head), chunk(whole), Buffer.from('0\r\n\r\n')] }
+  let readBytes = 0
+  let pauses = 0
+  const seen = await ask(server, true, reader => {
+    readBytes += 1
+    if (readBytes % 8 !== 0) return
+    pauses += 1
+    reader.straight?.pause()
+    const before = readBytes
+    setTimeout(() => {
+      t.equal(readBytes, before, 'nothing came while it was paused')
+      reader.straight?.resume()
+    }, 15)
+  })
+
+  t.equal(seen.body.length, whole.length)
+  t.ok(pauses > 3)
+})
+
+await t.test('a body that is aborted closes its connection', async t => {
+  const server = await startServer(t)
+  server.answer = { pieces: [Buffer.from(head), chunk(Buffer.from('one')), chunk(Buffer.from('two'))] }
+
+  const seen = await ask(server, true, reader => reader.controller?.abort(new Error('enough')))
+
+  t.equal(seen.error, 'enough')
+  await until(() => server.upstream.openSockets.size === 0)
+})
+
+await t.test('a sink that throws fails its own response', async t => {
+  const server = await startServer(t)
+  server.answer = { pieces: [Buffer.from(head), chunk(Buffer.from('one')), Buffer.from('0\r\n\r\n')] }
+  let times = 0
+
+  const seen = await ask(server, true, () => {
+    times += 1
+    if (times === 1) throw new Error('no room')
+  })
+
+  t.equal(seen.error, 'no room')
+})
