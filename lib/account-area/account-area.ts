@@ -11,7 +11,9 @@ import type { PaymentService } from '../payments/payment-service.ts'
 import type { Store } from '../stores/store.ts'
 import { readLegalTexts } from './documents/legal-texts.ts'
 import { Listener } from './listener.ts'
+import { Members } from '../accounts/members.ts'
 import { BalanceAlerts } from './mail/balance-alerts.ts'
+import { invitationEmails } from './mail/invitation-email.ts'
 import { openMailer } from './mail/mailer.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { SettingsLetters } from './mail/settings-letters.ts'
@@ -125,9 +127,12 @@ async function openSite(
       secret,
     }),
     settingsLetters,
+    emailAttempts: attempts,
+    sendInvitation: invitationEmails({ mailer, publicUrl, name }),
     newKeyAttempts: new Attempts({ clock, limits: limits.newKeys }),
     newKeyForms: new Attempts({ clock, limits: limits.newKeyForms }),
     users,
+    members: new Members({ records, clock }),
     settings: store.settings,
     accounts,
     reports,

@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import type { html } from 'hono/html'
 import type { AccountSettings } from '../accounts/account-settings.ts'
 import type { Accounts } from '../accounts/accounts.ts'
+import type { Members } from '../accounts/members.ts'
 import type { Membership, UserRows } from '../accounts/user-rows.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
@@ -13,6 +14,7 @@ import type { PaymentService } from '../payments/payment-service.ts'
 import type { LegalTexts } from './documents/legal-texts.ts'
 import type { SettingsLetters } from './mail/settings-letters.ts'
 import type { Attempts } from './sign-in/attempts.ts'
+import type { Recipient } from './sign-in/auth.ts'
 import type { Caller } from './sign-in/caller.ts'
 import type { EmailChange } from './sign-in/email-change.ts'
 import type { Identity } from './sign-in/identity.ts'
@@ -46,11 +48,15 @@ export interface Site {
   readonly passwordAttempts: Attempts
   readonly emailChange: EmailChange
   readonly settingsLetters: SettingsLetters
+  /** Emails that a user has sent to others, by the user's network and by the address. */
+  readonly emailAttempts: { readonly lettersFrom: Attempts; readonly lettersTo: Attempts }
+  readonly sendInvitation: (to: Recipient, inviter: string) => void
   /** New keys, by account. */
   readonly newKeyAttempts: Attempts
   /** Forms for new keys that were taken: sent once more, they make no second key. */
   readonly newKeyForms: Attempts
   readonly users: UserRows
+  readonly members: Members
   readonly settings: AccountSettings
   readonly accounts: Accounts
   readonly reports: Reports
@@ -76,12 +82,20 @@ export interface Page {
   /** The page's own path with its query, for coming back. */
   readonly path: string
   readonly session: OpenSession | undefined
+  /** The account that the user acts for now; its forms are good for no other. */
+  readonly account: CurrentAccount | undefined
 }
 
-/** A page of somebody who is signed in, and the account they act for. Look things up by `account.accountId`. */
+/** An account and the user's role in it. */
+export interface CurrentAccount extends Membership {
+  /** What it is called, for a user who has several. */
+  readonly name?: string
+}
+
+/** A page of a user who is signed in. Look things up by `account.accountId`. */
 export interface OwnPage extends Page {
   readonly session: OpenSession
-  readonly account: Membership
+  readonly account: CurrentAccount
 }
 
 /** What hono carries for us. */

@@ -3,6 +3,7 @@ import { Hono } from 'hono'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import { StoreError } from '../stores/store-error.ts'
 import {
+  everyMember,
   formMiddleware,
   open,
   own,
@@ -33,6 +34,19 @@ import { showKeys } from './pages/keys/keys.ts'
 import { showNewKey, submitNewKey } from './pages/keys/new-key.ts'
 import { showRevokeKey, submitRevokeKey } from './pages/keys/revoke-key.ts'
 import { showModels } from './pages/models/models.ts'
+import {
+  showAccounts,
+  submitAcceptInvitation,
+  submitDeclineInvitation,
+  submitLeaveAccount,
+  submitUseAccount,
+} from './pages/members/accounts.ts'
+import {
+  showMembers,
+  submitInvitation,
+  submitRemoveMember,
+  submitWithdrawal,
+} from './pages/members/members.ts'
 import { showOverview } from './pages/overview/overview.ts'
 import {
   showForgotPassword,
@@ -93,7 +107,7 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.get('/documents/offer', open(showOffer))
   router.get('/documents/personal-data', open(showPersonalData))
 
-  // Who is signed in
+  // Users who are signed in: owners, and every member where it says so
   router.get('/consents', ownUnasked(showConsents)).post(ownUnasked(submitConsents))
   router.get('/', own(showOverview))
   routeBalance(router)
@@ -103,22 +117,10 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.get('/charges', own(showCharges))
   router.get('/charges.csv', own(downloadCharges))
   router.get('/charges/:requestId', own(showCharge))
-  router.get('/models', own(showModels))
+  router.get('/models', everyMember(showModels))
   router.get('/quick-start', own(showQuickStart))
-  router.get('/settings', own(showSettings))
-  router.post('/settings/profile', own(submitProfile))
-  router.get('/settings/email', own(showConfirmEmail)).post(own(submitEmail))
-  router.post('/settings/email/confirm', own(submitConfirmEmail))
-  router.post('/settings/alert', own(submitAlert))
-  router.get('/settings/delete', own(showDeleteAccount)).post(own(submitDeleteAccount))
-  router.get('/security', own(showSecurity))
-  router.post('/security/password', own(submitPassword))
-  router.post('/security/sessions/end', own(submitEndSession))
-  router.post('/security/sessions/end-others', own(submitEndOtherSessions))
-  router.post('/security/two-factor', own(submitTwoFactor))
-  router.post('/security/two-factor/confirm', own(submitTwoFactorCode))
-  router.post('/security/two-factor/remove', own(submitRemoveTwoFactor))
-  router.post('/security/two-factor/backup-codes', own(submitBackupCodes))
+  routeSettings(router)
+  routeMembers(router)
 
   router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
   router.onError(failPage(site))
@@ -127,11 +129,41 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
 
 /** Money that comes in. */
 function routeBalance(router: Hono<PageEnv>): void {
-  router.get('/balance', own(showBalance))
-  router.get('/balance.csv', own(downloadBalance))
-  router.post('/balance/top-up', own(submitTopUp))
-  router.get('/balance/payments/:id', own(showPayment))
-  router.get('/balance/receipts/:id', own(showReceipt))
+  router.get('/balance', everyMember(showBalance))
+  router.get('/balance.csv', everyMember(downloadBalance))
+  router.post('/balance/top-up', everyMember(submitTopUp))
+  router.get('/balance/payments/:id', everyMember(showPayment))
+  router.get('/balance/receipts/:id', everyMember(showReceipt))
+}
+
+/** What users set for themselves, and owners for their account. */
+function routeSettings(router: Hono<PageEnv>): void {
+  router.get('/settings', everyMember(showSettings))
+  router.post('/settings/profile', everyMember(submitProfile))
+  router.get('/settings/email', everyMember(showConfirmEmail)).post(everyMember(submitEmail))
+  router.post('/settings/email/confirm', everyMember(submitConfirmEmail))
+  router.post('/settings/alert', own(submitAlert))
+  router.get('/settings/delete', own(showDeleteAccount)).post(own(submitDeleteAccount))
+  router.get('/security', everyMember(showSecurity))
+  router.post('/security/password', everyMember(submitPassword))
+  router.post('/security/sessions/end', everyMember(submitEndSession))
+  router.post('/security/sessions/end-others', everyMember(submitEndOtherSessions))
+  router.post('/security/two-factor', everyMember(submitTwoFactor))
+  router.post('/security/two-factor/confirm', everyMember(submitTwoFactorCode))
+  router.post('/security/two-factor/remove', everyMember(submitRemoveTwoFactor))
+  router.post('/security/two-factor/backup-codes', everyMember(submitBackupCodes))
+}
+
+/** Who may act for an account, and for which accounts a user may. */
+function routeMembers(router: Hono<PageEnv>): void {
+  router.get('/settings/members', own(showMembers)).post(own(submitInvitation))
+  router.post('/settings/members/withdraw', own(submitWithdrawal))
+  router.post('/settings/members/remove', own(submitRemoveMember))
+  router.get('/accounts', everyMember(showAccounts))
+  router.post('/accounts/use', everyMember(submitUseAccount))
+  router.post('/accounts/leave', everyMember(submitLeaveAccount))
+  router.post('/accounts/accept', everyMember(submitAcceptInvitation))
+  router.post('/accounts/decline', everyMember(submitDeclineInvitation))
 }
 
 /** Says that a page failed, on a page. */

@@ -43,10 +43,13 @@ export interface Consent {
   readonly at: number
 }
 
-/** An account that a user may act for. */
+/**
+ * An account that a user may act for: as its owner, or as an accountant, who sees money and documents and neither
+ * keys nor requests.
+ */
 export interface Membership {
   readonly accountId: string
-  readonly role: 'owner' | 'member'
+  readonly role: 'owner' | 'accountant'
 }
 
 /**

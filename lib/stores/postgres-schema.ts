@@ -3,6 +3,7 @@ import { applyOperations } from './postgres-apply.ts'
 import { movementIndex } from './records/ledger-tables.ts'
 import { postgresAutoTopUps } from './records/auto-top-up-tables.ts'
 import { postgresDocuments } from './records/document-tables.ts'
+import { postgresMembers } from './records/member-tables.ts'
 import { postgresPayments } from './records/payment-tables.ts'
 import { postgresStartingCredits } from './records/starting-credit-table.ts'
 import { postgresSettings } from './settings-schema.ts'
@@ -236,4 +237,5 @@ export const postgresMigrations: readonly string[] = [
   postgresStartingCredits,
   postgresDebts + applyOperations,
   postgresAutoTopUps,
+  postgresMembers,
 ]

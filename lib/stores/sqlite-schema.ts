@@ -2,6 +2,7 @@ import { sqliteDebts } from './debt-schema.ts'
 import { movementIndex } from './records/ledger-tables.ts'
 import { sqliteAutoTopUps } from './records/auto-top-up-tables.ts'
 import { sqliteDocuments } from './records/document-tables.ts'
+import { sqliteMembers } from './records/member-tables.ts'
 import { sqlitePayments } from './records/payment-tables.ts'
 import { sqliteStartingCredits } from './records/starting-credit-table.ts'
 import { sqliteSettings } from './settings-schema.ts'
@@ -204,4 +205,5 @@ export const migrations: readonly string[] = [
   sqliteStartingCredits,
   sqliteDebts,
   sqliteAutoTopUps,
+  sqliteMembers,
 ]

@@ -132,7 +132,14 @@ export class StoreAccountSettings implements AccountSettings {
         },
         { sql: 'DELETE FROM balance_alerts WHERE account_id = ?', values: [id] },
         { sql: `UPDATE keys SET name = '', ip_addresses = NULL WHERE account_id = ?`, values: [id] },
+        { sql: 'DELETE FROM invitations WHERE account_id = ?', values: [id] },
+        { sql: `DELETE FROM memberships WHERE account_id = ? AND role <> 'owner'`, values: [id] },
       ]),
+      {
+        sql: 'DELETE FROM invitations WHERE email = (SELECT email FROM users WHERE id = ?)',
+        values: [userId],
+      },
+      { sql: `DELETE FROM memberships WHERE user_id = ? AND role <> 'owner'`, values: [userId] },
       ...['user_sessions', 'user_passwords', 'user_two_factors'].map(table => ({
         sql: `DELETE FROM ${table} WHERE user_id = ?`,
         values: [userId],

@@ -20,10 +20,22 @@ export function visitorMark(context: PageContext, site: Site): string {
   return mark
 }
 
-/** The token that forms of a browser and session carry. Another session's is worth nothing. */
-export function formToken(secret: string, mark: string, sessionToken: string | undefined): string {
+/** To whom a form is shown. */
+interface FormReader {
+  /** The mark of the browser. */
+  readonly mark: string
+  readonly sessionToken: string | undefined
+  /** The account that it is for. */
+  readonly accountId: string | undefined
+}
+
+/**
+ * The token that forms carry. Another session's is refused, and so is the form of another account of the same user: a
+ * page that was open before they changed accounts in another tab.
+ */
+export function formToken(secret: string, { mark, sessionToken, accountId }: FormReader): string {
   return createHmac('sha256', secret)
-    .update(`form\0${mark}\0${sessionToken ?? ''}`)
+    .update(`form\0${mark}\0${sessionToken ?? ''}\0${accountId ?? ''}`)
     .digest('base64url')
 }
 

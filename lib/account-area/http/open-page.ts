@@ -8,6 +8,7 @@ import type { PageContext, PageEnv, ShowOwnPage, ShowPage, Site, Theme } from '.
 import { chooseLanguage, textsOf } from '../texts/texts.ts'
 import { hasConsented } from '../pages/consents.ts'
 import { showFailure } from '../pages/failure.ts'
+import { currentAccount } from './current-account.ts'
 import { formToken, isOwnOrigin, isSameToken, visitorMark } from './form-token.ts'
 import { lookCookies } from './look-cookies.ts'
 import { ownPath, seeOther, toSignIn } from './redirect.ts'
@@ -58,6 +59,7 @@ export function pageMiddleware(site: Site, trusted: BlockList) {
       caller,
       path: shownPath(context, site),
       session: undefined,
+      account: undefined,
     })
     await next()
   })
@@ -85,7 +87,7 @@ export const formMiddleware = createMiddleware<PageEnv>(async (context, next) =>
   return next()
 })
 
-/** The session of a request. */
+/** The session of a request, and the account that it is for. */
 export const sessionMiddleware = createMiddleware<PageEnv>(async (context, next) => {
   const { req } = context
   const page = context.get('page')
@@ -97,8 +99,13 @@ export const sessionMiddleware = createMiddleware<PageEnv>(async (context, next)
     getCookie(context, lookCookies.language),
     req.header('accept-language'),
   )
-  const csrf = formToken(site.secret, visitorMark(context, site), session?.token)
-  context.set('page', { ...page, language, texts: textsOf(language), csrf, session })
+  const account = session && (await currentAccount(context, site, session.user.id))
+  const csrf = formToken(site.secret, {
+    mark: visitorMark(context, site),
+    sessionToken: session?.token,
+    accountId: account?.accountId,
+  })
+  context.set('page', { ...page, language, texts: textsOf(language), csrf, session, account })
   await next()
 })
 
@@ -129,21 +136,33 @@ export function open(show: ShowPage) {
   return (context: PageContext) => show(context, context.get('page'))
 }
 
-/** A page for who is signed in; others are sent to sign in first. */
+/** A page for any user that is signed in; others are sent to sign in first. */
 export function ownUnasked(show: ShowOwnPage) {
   return async (context: PageContext) => {
     const page = context.get('page')
-    const { session } = page
+    const { session, account } = page
     if (session === undefined) return toSignIn(context, page)
-    const [account] = await page.site.users.memberships(session.user.id)
     if (account === undefined) return showFailure(context, page, 'notFound')
     return show(context, { ...page, session, account })
   }
 }
 
-/** A page for who is signed in and has agreed to what must be agreed to; others are sent to do so. */
-export function own(show: ShowOwnPage) {
+/**
+ * A page for every member of an account, accountants too, once they have agreed to what must be agreed to. Neither keys
+ * nor requests may be on it.
+ */
+export function everyMember(show: ShowOwnPage) {
   return ownUnasked(async (context, page) =>
     (await hasConsented(page)) ? show(context, page) : seeOther(context, '/consents'),
   )
+}
+
+/** A page for the owner of an account. */
+export function own(show: ShowOwnPage) {
+  return everyMember((context, page) => {
+    if (page.account.role === 'owner') return show(context, page)
+    // Whoever has just signed in is led to what they may see.
+    if (context.req.path === '/') return seeOther(context, '/balance')
+    return showFailure(context, page, 'ownersOnly')
+  })
 }

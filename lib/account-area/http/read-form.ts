@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isId } from '../../new-id.ts'
 import type { Page, PageContext } from '../page.ts'
 import { passwordLength } from '../sign-in/auth.ts'
 import type { Language, Texts } from '../texts/texts.ts'
@@ -66,6 +67,9 @@ export const fieldSchemas = {
 export function hiddenField(lengthMax: number) {
   return z.string().max(lengthMax).catch('')
 }
+
+/** The id of a row that a form names; what can be no id is as if it were empty. */
+export const idField = z.string().refine(isId).catch('')
 
 /** A form that was sent: its values, or what to show again. */
 export type SentForm<T> =

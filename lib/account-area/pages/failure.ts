@@ -6,6 +6,7 @@ import { layout } from '../view/layout.ts'
 const statuses = {
   notFound: 404,
   forbidden: 403,
+  ownersOnly: 403,
   tooLarge: 413,
   unavailable: 503,
   internal: 500,

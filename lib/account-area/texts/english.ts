@@ -2,6 +2,7 @@ import { keys, newKey, revokeKey } from './en/keys.ts'
 import { charge, charges, chargesTable, meters } from './en/charges.ts'
 import { balance, payment, receipt } from './en/balance.ts'
 import { letters } from './en/letters.ts'
+import { accounts, invitationEmail, members } from './en/members.ts'
 import { models, quickStart } from './en/models.ts'
 import { overview } from './en/overview.ts'
 import { security } from './en/own-pages.ts'
@@ -54,4 +55,7 @@ export const english: typeof russian = {
   chargesTable,
   models,
   quickStart,
+  members,
+  accounts,
+  invitationEmail,
 }

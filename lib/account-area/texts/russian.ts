@@ -2,6 +2,7 @@ import { keys, newKey, revokeKey } from './ru/keys.ts'
 import { charge, charges, chargesTable, meters } from './ru/charges.ts'
 import { balance, payment, receipt } from './ru/balance.ts'
 import { letters } from './ru/letters.ts'
+import { accounts, invitationEmail, members } from './ru/members.ts'
 import { models, quickStart } from './ru/models.ts'
 import { overview } from './ru/overview.ts'
 import { security } from './ru/own-pages.ts'
@@ -53,4 +54,7 @@ export const russian = {
   chargesTable,
   models,
   quickStart,
+  members,
+  accounts,
+  invitationEmail,
 }

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { Html, Page } from '../page.ts'
 import { languages } from '../texts/texts.ts'
 import { form, pathWithoutNotice } from './form.ts'
-import { sections } from './sections.ts'
+import { sectionsOf } from './sections.ts'
 
 interface LayoutOptions {
   /** In the browser's title, before the site's name. */
@@ -26,7 +26,7 @@ function navigation(page: Page): Html {
     own === '/' ? path === '/' : path === own || path.startsWith(`${own}/`)
   return html`<nav aria-label="${shell.navigation}">
       <ul>
-        ${sections.map(
+        ${sectionsOf(page.account?.role).map(
           section =>
             html`<li>
               <a
@@ -39,6 +39,7 @@ function navigation(page: Page): Html {
       </ul>
     </nav>
     <div class="who">
+      ${page.account?.name === undefined ? '' : html`<a class="account" href="/accounts" title="${shell.accounts}">${page.account.name}</a>`}
       <span class="email" title="${page.session.user.email}">${page.session.user.email}</span>
       ${form(page, '/sign-out', html`<button class="link">${shell.signOut}</button>`, { className: '' })}
     </div>`

@@ -1,3 +1,4 @@
+import type { Membership } from '../../accounts/user-rows.ts'
 import type { Texts } from '../texts/texts.ts'
 
 interface Section {
@@ -5,18 +6,22 @@ interface Section {
   readonly label: (texts: Texts) => string
   /** Pages elsewhere that belong to it. */
   readonly also?: readonly string[]
+  /** Keys and requests are not for accountants. */
+  readonly isOwners?: boolean
 }
 
-/**
- * The navigation, in its order. After the quick start there is room for documents and the organisation; a section
- * stands here when its page does.
- */
-export const sections: readonly Section[] = [
-  { path: '/', label: texts => texts.shell.overview },
+/** The navigation, in its order. */
+const sections: readonly Section[] = [
+  { path: '/', label: texts => texts.shell.overview, isOwners: true },
   { path: '/balance', label: texts => texts.shell.balance },
-  { path: '/keys', label: texts => texts.shell.keys },
-  { path: '/charges', label: texts => texts.shell.charges },
+  { path: '/keys', label: texts => texts.shell.keys, isOwners: true },
+  { path: '/charges', label: texts => texts.shell.charges, isOwners: true },
   { path: '/models', label: texts => texts.shell.models },
-  { path: '/quick-start', label: texts => texts.shell.quickStart },
+  { path: '/quick-start', label: texts => texts.shell.quickStart, isOwners: true },
   { path: '/settings', label: texts => texts.shell.settings, also: ['/security'] },
 ]
+
+/** The sections that a role may see. */
+export function sectionsOf(role: Membership['role'] | undefined): readonly Section[] {
+  return role === 'owner' ? sections : sections.filter(section => section.isOwners !== true)
+}

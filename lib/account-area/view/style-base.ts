@@ -175,7 +175,8 @@ export const baseStyle = css`
     font-size: 0.9rem;
     min-width: 0;
   }
-  .who .email {
+  .who .email,
+  .who .account {
     max-width: 14rem;
     overflow: hidden;
     text-overflow: ellipsis;

@@ -38,6 +38,16 @@ export const settingsStyle = css`
       padding: 1.5rem;
     }
   }
+  .row-list {
+    list-style: none;
+    padding: 0;
+  }
+  .row-list > li {
+    padding: 0.6rem 0;
+  }
+  .row-list > li + li {
+    border-top: 1px solid var(--line);
+  }
   .points {
     padding-left: 1.2rem;
     display: grid;

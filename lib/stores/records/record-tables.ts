@@ -1,9 +1,10 @@
 import type { AutoTopUpTables } from './auto-top-up-tables.ts'
 import type { DocumentTables } from './document-tables.ts'
 import type { LedgerTables } from './ledger-tables.ts'
+import type { MemberTables } from './member-tables.ts'
 import type { PaymentTables } from './payment-tables.ts'
 import type { StartingCreditTables } from './starting-credit-table.ts'
 
 /** All tables of business rows, by name. A domain declares its own in a file of this folder. */
 export interface RecordTables
-  extends PaymentTables, AutoTopUpTables, LedgerTables, DocumentTables, StartingCreditTables {}
+  extends PaymentTables, AutoTopUpTables, LedgerTables, DocumentTables, MemberTables, StartingCreditTables {}

@@ -74,17 +74,22 @@ async function keyNames(
   )
 }
 
+function invitationNotice({ texts: { accounts } }: OwnPage): Html {
+  return html`<p class="notice">${accounts.waiting} <a href="/accounts">${accounts.look}</a></p>`
+}
+
 /** What the account has, what it spent and on what, and what to do when it is new. */
 export async function showOverview(context: PageContext, page: OwnPage): Promise<Response> {
-  const { site, account, texts } = page
+  const { site, session, account, texts } = page
   const { reports } = site
   const { accountId } = account
   const today = budgetDay(site.clock.now())
-  const [balance = nothing, rows, charges, activeKeys] = await Promise.all([
+  const [balance = nothing, rows, charges, activeKeys, invitations] = await Promise.all([
     reports.balance(accountId),
     reports.modelSpending(accountId, today - daysShown + 1),
     reports.latestCharges(accountId, chargesShown),
     reports.keyUses(accountId, { isRevoked: false, limit: 1 }),
+    site.members.invitations({ email: session.user.email }),
   ])
   const hasKey = activeKeys.length > 0
   return context.html(
@@ -92,7 +97,7 @@ export async function showOverview(context: PageContext, page: OwnPage): Promise
       page,
       { title: texts.overview.title },
       html`<h1>${texts.overview.title}</h1>
-        ${notice(page)}${balanceCard(page, balance)}
+        ${notice(page)}${invitations.length > 0 ? invitationNotice(page) : ''}${balanceCard(page, balance)}
         ${
           charges.length === 0
             ? firstSteps(page, { hasKey, hasMoney: balance.balanceMicros > 0 })

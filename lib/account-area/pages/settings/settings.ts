@@ -101,7 +101,8 @@ export async function settingsView(page: OwnPage, forms: SettingsForms = {}): Pr
     { title: settings.title },
     html`<h1>${settings.title}</h1>
       ${settingsTabs(page)} ${notice(page)} ${[profile, email, alert].map(state => formProblems(page, state))}
-      ${profileForm(page, profile)} ${emailForm(page, email)} ${alertForm(page, alert)} ${deletion(page)}`,
+      ${profileForm(page, profile)} ${emailForm(page, email)}
+      ${page.account.role === 'owner' ? html`${alertForm(page, alert)} ${deletion(page)}` : ''}`,
   )
 }
 

@@ -10,6 +10,7 @@ export const shell = {
   quickStart: 'Быстрый старт',
   security: 'Безопасность',
   settings: 'Настройки',
+  accounts: 'Лицевые счета',
   signIn: 'Войти',
   signUp: 'Регистрация',
   signOut: 'Выйти',
@@ -53,6 +54,9 @@ export const fieldErrors = {
   amountLarge: 'Сумма больше, чем принимает этот способ оплаты.',
   amountKopecks: 'Введите сумму с точностью до копейки.',
   emailSame: 'Это и есть ваша почта.',
+  emailsTooMany: 'Слишком много писем. Повторите через час.',
+  memberAlready: 'У этого человека уже есть доступ.',
+  membersFull: 'Больше 20 человек пригласить нельзя.',
   understoodMissing: 'Отметьте, что вы это поняли.',
   listLong: 'Слишком много строк: не больше 100.',
   dayInvalid: 'Введите день так: 2027-01-31',
@@ -70,6 +74,10 @@ export const failures = {
   forbidden: {
     title: 'Форма устарела',
     text: 'Страница была открыта слишком давно или в другом окне. Откройте её снова и повторите.',
+  },
+  ownersOnly: {
+    title: 'Нет доступа',
+    text: 'Эта страница — для владельца лицевого счёта.',
   },
   tooLarge: { title: 'Слишком много данных', text: 'Форма больше, чем мы принимаем.' },
   unavailable: {
@@ -98,6 +106,11 @@ export const notices = {
   'email-changed': 'Почта изменена.',
   'alert-on': 'Письмо о низком балансе включено.',
   'alert-off': 'Письмо о низком балансе выключено.',
+  'invitation-sent': 'Приглашение отправлено.',
+  'invitation-withdrawn': 'Приглашение отозвано.',
+  'invitation-declined': 'Приглашение отклонено.',
+  'member-removed': 'Доступ закрыт.',
+  'account-left': 'Вы отказались от доступа.',
   'key-revoked': 'Ключ отозван и больше не работает.',
   'account-deleted': 'Учётная запись удалена.',
 }

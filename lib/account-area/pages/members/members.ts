@@ -1,0 +1,154 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import type { Invitation, Member } from '../../../accounts/members.ts'
+import { longDay } from '../../format.ts'
+import { fieldSchemas, idField, readForm, withError } from '../../http/read-form.ts'
+import { seeOther } from '../../http/redirect.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import { networkOf } from '../../sign-in/caller.ts'
+import { buttonForm } from '../../view/button-form.ts'
+import { emptyForm, field, form, formProblems, notice } from '../../view/form.ts'
+import type { FormState } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { settingCard } from '../../view/setting-card.ts'
+import { settingsTabs } from '../settings/settings-tabs.ts'
+
+const invitationSchema = z.object({ email: fieldSchemas.email })
+const memberSchema = z.object({ user: idField })
+
+function memberRow(page: OwnPage, { userId, email, role, since }: Member): Html {
+  const { members } = page.texts
+  const remove = buttonForm(page, {
+    action: '/settings/members/remove',
+    fields: { user: userId },
+    label: members.remove,
+    spoken: members.removeOf(email),
+    className: 'link',
+  })
+  return html`<tr>
+    <td>
+      ${email} ${userId === page.session.user.id ? html`<span class="badge good">${members.you}</span>` : ''}
+    </td>
+    <td>${members[role]}</td>
+    <td>${longDay(since, page.language)}</td>
+    <td>${role === 'owner' ? '' : remove}</td>
+  </tr>`
+}
+
+function memberTable(page: OwnPage, list: readonly Member[]): Html {
+  const { members } = page.texts
+  return html`<section class="card">
+    <h2>${members.people}</h2>
+    <div class="table" tabindex="0" role="region" aria-label="${members.people}">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${members.person}</th>
+            <th scope="col">${members.role}</th>
+            <th scope="col">${members.since}</th>
+            <td></td>
+          </tr>
+        </thead>
+        <tbody>
+          ${list.map(member => memberRow(page, member))}
+        </tbody>
+      </table>
+    </div>
+  </section>`
+}
+
+function openInvitations(page: OwnPage, invitations: readonly Invitation[]): Html {
+  const { members } = page.texts
+  if (invitations.length === 0) return html``
+  return html`<section class="card">
+    <h2>${members.invitations}</h2>
+    <ul class="row-list">
+      ${invitations.map(
+        ({ email, expiresAt }) =>
+          html`<li class="row">
+            <span
+              >${email}
+              <span class="quiet small">${members.openUntil(longDay(expiresAt, page.language))}</span></span
+            >
+            ${buttonForm(page, {
+              action: '/settings/members/withdraw',
+              fields: { email },
+              label: members.withdraw,
+              spoken: members.withdrawOf(email),
+              className: 'link',
+            })}
+          </li>`,
+      )}
+    </ul>
+  </section>`
+}
+
+async function view(page: OwnPage, state: FormState): Promise<Html> {
+  const { members } = page.texts
+  const { accountId } = page.account
+  const [list, invitations] = await Promise.all([
+    page.site.members.list(accountId),
+    page.site.members.invitations({ accountId }),
+  ])
+  return layout(
+    page,
+    { title: members.title },
+    html`<h1>${members.title}</h1>
+      ${settingsTabs(page)} ${notice(page)} ${formProblems(page, state)} ${memberTable(page, list)}
+      ${openInvitations(page, invitations)}
+      ${settingCard(
+        members.invite,
+        members.inviteText,
+        form(
+          page,
+          '/settings/members',
+          html`${field(state, {
+              name: 'email',
+              label: members.email,
+              type: 'email',
+              hint: members.emailHint,
+            })}
+            <div><button>${members.send}</button></div>`,
+        ),
+      )}`,
+  )
+}
+
+/** Who has access to the account, and a form to invite an accountant. */
+export async function showMembers(context: PageContext, page: OwnPage): Promise<Response> {
+  return context.html(await view(page, emptyForm))
+}
+
+/** Invites an accountant by email. */
+export async function submitInvitation(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account, session, caller, language } = page
+  const sent = await readForm(context, page, invitationSchema)
+  if (!sent.isValid) return context.html(await view(page, sent.state), 422)
+  const { email } = sent.value
+  const mayByAddress = await site.emailAttempts.lettersFrom.begin(networkOf(caller))
+  const isAllowed = mayByAddress && (await site.emailAttempts.lettersTo.begin(email))
+  const result = isAllowed
+    ? await site.members.invite({ accountId: account.accountId, email, invitedBy: session.user.id })
+    : 'tooMany'
+  if (result !== 'invited') {
+    const key = { member: 'memberAlready', full: 'membersFull', tooMany: 'emailsTooMany' } as const
+    return context.html(await view(page, withError(page, sent.state, 'email', key[result])), 422)
+  }
+  // The name of a company could say anything to a stranger; an address was confirmed.
+  site.sendInvitation({ email, language }, session.user.email)
+  return seeOther(context, '/settings/members?notice=invitation-sent')
+}
+
+/** Takes an invitation back. */
+export async function submitWithdrawal(context: PageContext, page: OwnPage): Promise<Response> {
+  const sent = await readForm(context, page, invitationSchema)
+  if (sent.isValid) await page.site.members.endInvitation(page.account.accountId, sent.value.email)
+  return seeOther(context, '/settings/members?notice=invitation-withdrawn')
+}
+
+/** Ends the access of a member. */
+export async function submitRemoveMember(context: PageContext, page: OwnPage): Promise<Response> {
+  const sent = await readForm(context, page, memberSchema)
+  if (sent.isValid) await page.site.members.remove(page.account.accountId, sent.value.user)
+  return seeOther(context, '/settings/members?notice=member-removed')
+}

@@ -1,0 +1,15 @@
+import t from 'tap'
+import { membersContract } from '../../contracts/members.ts'
+import { startPostgres } from '../../fixtures/postgres-server.ts'
+import { openNode } from '../stores/open-postgres.ts'
+import { openNew } from '../stores/open-store.ts'
+
+await t.test('on SQLite', async t => {
+  await membersContract(t, openNew)
+})
+
+await t.test('on PostgreSQL', async t => {
+  const server = await startPostgres(t)
+
+  await membersContract(t, async (t, options) => openNode(t, await server.createDatabase(), options))
+})
