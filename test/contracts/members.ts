@@ -42,7 +42,7 @@ export async function membersContract(t: Test, open: OpenStore): Promise<void> {
     t.equal(await members.accept(stranger, accountId), false)
 
     const accepted = await Promise.all([1, 2, 3].map(() => members.accept(accountant, accountId)))
-    t.strictSame(accepted.toSorted(), [false, false, true])
+    t.equal(accepted.filter(Boolean).length, 1)
     t.strictSame(await members.invitations({ email }), [])
     t.match(await members.list(accountId), [
       { userId: owner.id, role: 'owner' },

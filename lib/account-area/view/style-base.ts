@@ -239,6 +239,9 @@ export const baseStyle = css`
     .who .email {
       display: none;
     }
+    .who .account {
+      max-width: 9rem;
+    }
     .top nav {
       order: 3;
       flex-basis: 100%;

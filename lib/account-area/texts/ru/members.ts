@@ -29,7 +29,7 @@ export const accounts = {
   current: 'выбран',
   use: 'Выбрать',
   useOf: (name: string) => `Выбрать: ${name}`,
-  leave: 'Выйти',
+  leave: 'Отказаться',
   leaveOf: (name: string) => `Отказаться от доступа: ${name}`,
   invitations: 'Приглашения',
   invited: (name: string) => `Вас приглашают вести бухгалтерию: ${name}`,
