@@ -52,19 +52,11 @@ interface UserRow {
   readonly language: string | null
 }
 
-/** Whose accounts are, to be read. */
-interface MembershipRow {
-  readonly user_id: string
-  readonly account_id: string
-  readonly role: string
-}
-
 /** Tables of the ledger that business rows are read beside. */
 export interface LedgerTables {
   readonly accounts: AccountRow
   readonly holds: HoldRow
   readonly users: UserRow
-  readonly memberships: MembershipRow
   readonly entries: EntryRow
   readonly charge_sums: ChargeSumRow
   readonly charges: ChargeRow

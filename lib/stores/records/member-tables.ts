@@ -17,27 +17,10 @@ interface InvitationRow {
   readonly expires_at: number
 }
 
-/** A user, to be read. */
-interface UserRow {
-  readonly id: string
-  readonly email: string
-  readonly email_verified: number
-  readonly language: string | null
-}
-
-/** An account, to be read. */
-interface AccountRow {
-  readonly id: string
-  readonly email: string | null
-  readonly created_at: number
-}
-
-/** Tables of accounts and the users that act for them. */
+/** Tables of the users that act for accounts. */
 export interface MemberTables {
   readonly memberships: MembershipRow
   readonly invitations: InvitationRow
-  readonly users: UserRow
-  readonly accounts: AccountRow
 }
 
 function invitationTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
