@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
+import { writeInformation } from '../pipeline/write-information.ts'
 import { BodyBudget } from './body-budget.ts'
 import { BodyFailedError } from './body-failed-error.ts'
 import { endInTurns, pushInTurns, type BodyScan } from './body-scan.ts'
@@ -81,7 +82,7 @@ export class Bodies {
     const { headers } = request
     const announced = Number(headers['content-length'] ?? Number.NaN)
     if (announced > options.bytesMax) throw tooLarge(announced, options.bytesMax)
-    if (headers.expect !== undefined) response.writeContinue()
+    if (headers.expect !== undefined) writeInformation(response, 100)
     const encoding = headers['content-encoding'] ?? ''
     const isEncoded = encoding !== '' && encoding.toLowerCase() !== 'identity'
     const raw = new BodyStore(this.#keeping(options))

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { UploadWatcher } from '../http/upload-watcher.ts'
+import { writeInformation } from '../pipeline/write-information.ts'
 import { ClientStream } from './client-stream.ts'
 
 /**
@@ -44,7 +45,7 @@ export class StreamedBody {
       onBegin: () => {
         this.#isTaken = true
         // All gates have let it pass, and a connection to the provider stands.
-        if (this.#request.headers.expect !== undefined) this.#response.writeContinue()
+        if (this.#request.headers.expect !== undefined) writeInformation(this.#response, 100)
       },
     })
   }

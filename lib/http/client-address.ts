@@ -31,6 +31,11 @@ export function clientAddress(
   return address
 }
 
+/** Whether a connection comes from a trusted proxy. */
+export function isFromProxy(remoteAddress: string, trusted: BlockList): boolean {
+  return isListed(trusted, plainAddress(remoteAddress))
+}
+
 /** Whether an address is in a list; what is no address never is. */
 export function isListed(list: BlockList, address: string): boolean {
   return isIP(address) !== 0 && list.check(address, familyOf(address))

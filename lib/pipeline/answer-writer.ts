@@ -6,6 +6,7 @@ import { cutOff } from './cut-off.ts'
 import { endAfterBody, isBodyComing } from './end-after-body.ts'
 import type { Exchange } from './exchange.ts'
 import type { ResponseHead } from './plugin.ts'
+import { writeInformation } from './write-information.ts'
 
 /** What the writer tells the relay. */
 export interface AnswerFlow {
@@ -66,6 +67,19 @@ export class AnswerWriter {
   /** An error event may only follow a whole event, or the client would read both as one. */
   get isAtEventBoundary(): boolean {
     return this.#tail.length === 0 || this.#tail.subarray(-2).equals(lineFeeds) || this.#tail.equals(crlfs)
+  }
+
+  /** Passes on what comes before the head. */
+  inform(status: number, headers: readonly string[]): void {
+    const { response, barrier } = this.#exchange
+    if (this.#isStopped) return
+    if (barrier === undefined) writeInformation(response, status, headers)
+    else {
+      barrier.then(
+        () => this.inform(status, headers),
+        () => undefined, // Whoever holds back reports it.
+      )
+    }
   }
 
   begin(head: ResponseHead): void {

@@ -26,6 +26,8 @@ export interface UpstreamControls {
 
 /** Where `forward` pushes the answer: head once, data as it comes, then exactly one of end and error. */
 export interface AnswerSink {
+  /** An informational response (RFC 9110 section 15.2), of which there may be some before the head; headers flat. */
+  onInformation(status: number, headers: readonly string[]): void
   onHead(head: ResponseHead, controls: UpstreamControls): void
   /** @param isLast whether nothing more has come with it; false where that is not known */
   onData(chunk: Buffer, isLast?: boolean): void

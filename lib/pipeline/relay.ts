@@ -73,6 +73,10 @@ export class Relay implements AnswerSink, AnswerFlow {
     }
   }
 
+  onInformation(status: number, headers: readonly string[]): void {
+    if (this.#phase === 'forwarding') this.#writer.inform(status, headers)
+  }
+
   onHead(head: ResponseHead, controls: UpstreamControls): void {
     if (this.#phase !== 'forwarding') return
     this.#phase = 'relaying'

@@ -14,6 +14,8 @@ export interface AttemptOwner {
   onStarted(): void
   /** Every byte of the request is on its way: the provider may do all of the work. */
   onSent(): void
+  /** An informational response; headers flat. */
+  onInformation(status: number, headers: readonly string[]): void
   /** Whether the answer is passed on as it comes, or its body looked at first. */
   onHead(attempt: Attempt, head: ResponseHead): 'relay' | 'collect'
   /** The body that was to be looked at: whole, or as much of it as may be waited for. */
@@ -27,6 +29,8 @@ const collectedBytesMax = 65_536
 const collectMs = 2_000
 /** A silence is looked for so often while it lasts: a frame that comes sets no timer. */
 const looksInSilence = 8
+/** Each is a sign that the response is worked on, so undici waits anew: one a minute could go on for ever. */
+const informationsMax = 100
 /** undici reads them as UTF-8, node:http writes latin1. */
 const plainWords = /^[\t\x20-\x7e]+$/
 
@@ -36,6 +40,7 @@ export class Attempt implements Dispatcher.DispatchHandler, SocketTaker, BodySin
   readonly #sink: AnswerSink
   #controller: Dispatcher.DispatchController | undefined
   #abortReason: Error | undefined
+  #informations = 0
   #head: ResponseHead | undefined
   #reason: string | undefined
   #collected: Buffer[] | undefined
@@ -133,9 +138,9 @@ export class Attempt implements Dispatcher.DispatchHandler, SocketTaker, BodySin
     _headers: unknown,
     reason?: string,
   ): void {
-    // undici calls this for 103 and the like too, and once more for the final head.
     if (status < 200) {
       this.#straight?.awaitNextHead()
+      this.#inform(controller, status)
       return
     }
     this.#reason = reason
@@ -158,6 +163,14 @@ export class Attempt implements Dispatcher.DispatchHandler, SocketTaker, BodySin
     this.#straight?.leave()
     this.#collected = []
     this.#timer = setTimeout(() => this.#owner.onCollected(this, false), collectMs)
+  }
+
+  /** 102, 103 and the like; undici fails a 100 that nobody asked for. */
+  #inform(controller: Dispatcher.DispatchController, status: number): void {
+    this.#informations += 1
+    if (this.#informations > informationsMax)
+      controller.abort(new Error(`More than ${informationsMax} informational responses came.`))
+    else this.#owner.onInformation(status, answerHeaders(controller.rawHeaders as readonly Buffer[]))
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -3,6 +3,7 @@ import { BodyFailedError } from '../bodies/body-failed-error.ts'
 import { isSpent } from '../bodies/outgoing-body.ts'
 import { GatewayError } from '../errors.ts'
 import type { Target } from '../exchange-facts.ts'
+import { isFromProxy } from '../http/client-address.ts'
 import { answerTrailers } from '../http/trailers.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
@@ -97,6 +98,12 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
 
   onSent(): void {
     this.#exchange.wasSent = true
+  }
+
+  onInformation(status: number, headers: readonly string[]): void {
+    const { remoteAddress = '' } = this.#exchange.request.socket
+    // nginx before 1.29 takes the first of them for the response, and drops what follows.
+    if (!isFromProxy(remoteAddress, this.#upstreams.trustedProxies)) this.#sink.onInformation(status, headers)
   }
 
   onHead(attempt: Attempt, { status }: ResponseHead): 'relay' | 'collect' {

@@ -1,5 +1,6 @@
 import { steadyClock } from '../clock.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
+import { addressList } from '../http/client-address.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import { ProviderState, type ProviderStateOptions } from './provider-state.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
@@ -17,6 +18,7 @@ export class Upstreams {
   readonly bus: PipelineBus
   /** Where clients reach the gateway; Host is not trusted. */
   readonly publicUrl: URL
+  readonly trustedProxies: ReturnType<typeof addressList>
   readonly #options: ProviderStateOptions
   readonly #states = new Map<string, ProviderState>()
   #users = 0
@@ -34,6 +36,7 @@ export class Upstreams {
   constructor(config: Config, { pools, bus }: UpstreamsContext) {
     this.bus = bus
     this.publicUrl = config.publicUrl
+    this.trustedProxies = addressList(config.trustedProxies)
     this.#options = {
       pools,
       clock: steadyClock,

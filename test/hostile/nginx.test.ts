@@ -89,6 +89,15 @@ await t.test(
       )
     })
 
+    await t.test('a response that comes behind informational ones is whole', async t => {
+      const early = [headLines(102, []), headLines(103, ['link', '</a>; rel=preload'])]
+      upstream.answer = () => ({ pieces: [...early, ...plain().pieces] })
+      const { status, body } = await ask()
+      t.equal(status, 200)
+      t.equal(body.toString(), call.document)
+      upstream.answer = () => plain()
+    })
+
     await t.test('a provider has nginx serve none of its files', async t => {
       for (const order of ['x-accel-redirect', 'X-Accel-Redirect', 'x-sendfile']) {
         upstream.answer = () => plain([order, '/internal/file'])

@@ -133,3 +133,39 @@ await t.test('what a tap finds holds back the bytes that told it', async t => {
   await until(() => parseAnswers(client.received())[0]?.isWhole === true)
   t.equal(parseAnswers(client.received())[0]?.body.toString(), 'first id-1 last')
 })
+
+await t.test('an informational response waits for the hold as the others do', async t => {
+  const [hold, charge] = [controlled(), controlled()]
+  const { upstream, client } = await servePipeline(t, [gate(hold, charge)])
+  await forwardedTo(upstream)
+
+  upstream.sink?.onInformation(103, ['Link', '</a>'])
+  upstream.sink?.onInformation(102, [])
+  upstream.answer(undefined, 'hello')
+  await moment()
+  t.equal(client.received().length, 0)
+
+  hold.resolve()
+  await client.waitFor('hello')
+  t.same(
+    parseAnswers(client.received()).map(({ status }) => status),
+    [103, 102, 200],
+  )
+})
+
+await t.test('one whose exchange is refused meanwhile is not sent', async t => {
+  const [hold, charge] = [controlled(), controlled()]
+  charge.resolve()
+  const { upstream, client } = await servePipeline(t, [gate(hold, charge)])
+  await forwardedTo(upstream)
+
+  upstream.sink?.onInformation(103, ['Link', '</a>'])
+  upstream.sink?.onError(new Error('it broke'))
+  await client.waitFor('it broke')
+  hold.resolve()
+  await moment()
+  t.same(
+    parseAnswers(client.received()).map(({ status }) => status),
+    [502],
+  )
+})
