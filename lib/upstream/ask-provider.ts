@@ -92,9 +92,8 @@ function learn(upstreams: Upstreams, { chosen }: Question, status: number, body:
   const { provider, credential } = chosen
   const verdict = judgeRefusal(provider.kind, { status, headers: [], contentLength: undefined }, body)
   if (verdict.about !== 'credential') return
-  upstreams.of(provider).named(credential.name)?.suspend(upstreams.now())
-  const details = { provider: provider.name, credentialName: credential.name, reason: verdict.code }
-  upstreams.bus.emit('alarm', 'credential_suspended', details)
+  const state = upstreams.of(provider).named(credential.name)
+  if (state !== undefined) upstreams.suspend(provider, state, { reason: verdict.code })
 }
 
 function get(upstreams: Upstreams, { chosen, dialectName, signal }: Question, path: string) {

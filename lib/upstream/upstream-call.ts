@@ -3,7 +3,6 @@ import { BodyFailedError } from '../bodies/body-failed-error.ts'
 import { isSpent } from '../bodies/outgoing-body.ts'
 import { GatewayError } from '../errors.ts'
 import type { Target } from '../exchange-facts.ts'
-import { isFromProxy } from '../http/client-address.ts'
 import { answerTrailers } from '../http/trailers.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
@@ -101,9 +100,7 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
   }
 
   onInformation(status: number, headers: readonly string[]): void {
-    const { remoteAddress = '' } = this.#exchange.request.socket
-    // nginx before 1.29 takes the first of them for the response, and drops what follows.
-    if (!isFromProxy(remoteAddress, this.#upstreams.trustedProxies)) this.#sink.onInformation(status, headers)
+    if (this.#upstreams.mayInform(this.#exchange.request.socket)) this.#sink.onInformation(status, headers)
   }
 
   onHead(attempt: Attempt, { status }: ResponseHead): 'relay' | 'collect' {
@@ -138,13 +135,8 @@ export class UpstreamCall implements UpstreamControls, AttemptOwner, Waiting, Up
     const { credential, provider, target } = stop
     const now = this.#upstreams.now()
     if (verdict.about === 'credential') {
-      credential.suspend(now)
-      this.#upstreams.bus.emit('alarm', 'credential_suspended', {
-        provider: target.provider.name,
-        credentialName: credential.credential.name,
-        reason: verdict.code,
-        requestId: this.#exchange.id,
-      })
+      const details = { reason: verdict.code, requestId: this.#exchange.id }
+      this.#upstreams.suspend(target.provider, credential, details)
     } else if (verdict.about === 'country') {
       route.bar(`${target.provider.name} does not serve its country`)
     } else if (verdict.about === 'rate' && provider.hasOther(credential, target.upstreamModelName, now)) {

@@ -1,8 +1,10 @@
+import type { Socket } from 'node:net'
 import { steadyClock } from '../clock.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
-import { addressList } from '../http/client-address.ts'
+import { addressList, isFromProxy } from '../http/client-address.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import { ProviderState, type ProviderStateOptions } from './provider-state.ts'
+import type { CredentialState } from './credential-state.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
 
 interface UpstreamsContext {
@@ -18,7 +20,7 @@ export class Upstreams {
   readonly bus: PipelineBus
   /** Where clients reach the gateway; Host is not trusted. */
   readonly publicUrl: URL
-  readonly trustedProxies: ReturnType<typeof addressList>
+  readonly #trustedProxies: ReturnType<typeof addressList>
   readonly #options: ProviderStateOptions
   readonly #states = new Map<string, ProviderState>()
   #users = 0
@@ -36,7 +38,7 @@ export class Upstreams {
   constructor(config: Config, { pools, bus }: UpstreamsContext) {
     this.bus = bus
     this.publicUrl = config.publicUrl
-    this.trustedProxies = addressList(config.trustedProxies)
+    this.#trustedProxies = addressList(config.trustedProxies)
     this.#options = {
       pools,
       clock: steadyClock,
@@ -53,6 +55,22 @@ export class Upstreams {
   /** Milliseconds that run evenly. */
   now(): number {
     return this.#options.clock.now()
+  }
+
+  /** nginx before 1.29 takes the first informational response for the response, and drops what follows. */
+  mayInform({ remoteAddress = '' }: Socket): boolean {
+    return !isFromProxy(remoteAddress, this.#trustedProxies)
+  }
+
+  /** Has a credential left alone for a while, since its provider says that it is of no use; tells of it. */
+  suspend(
+    { name: provider }: ProviderConfig,
+    credential: CredentialState,
+    details: { readonly reason: string; readonly requestId?: string },
+  ): void {
+    credential.suspend(this.now())
+    const credentialName = credential.credential.name
+    this.bus.emit('alarm', 'credential_suspended', { provider, credentialName, ...details })
   }
 
   of(provider: ProviderConfig): ProviderState {
