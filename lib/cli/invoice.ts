@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { systemClock } from '../clock.ts'
-import { cancelInvoice, createInvoice, listInvoices } from '../documents/invoices.ts'
+import { createInvoice } from '../documents/create-invoice.ts'
+import { cancelInvoice, listInvoices } from '../documents/invoices.ts'
 import { moscowDay } from '../documents/moscow-days.ts'
 import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import { formatKopecks, parseKopecks } from '../money/kopecks.ts'
@@ -15,6 +16,7 @@ interface CreateOptions extends SharedOptions {
   readonly account: string
   readonly rub: string
   readonly out?: string
+  readonly email: boolean
 }
 
 /** `invoice`: makes invoices for companies, lists and cancels them. */
@@ -24,12 +26,18 @@ export function addInvoiceCommands(program: Command, { stdout }: CliContext): vo
     .requiredOption('--account <account>', 'whose balance it is for')
     .requiredOption('--rub <amount>', 'roubles and kopecks, such as 10000.00')
     .option('--out <file>', 'where to write it as PDF')
+    .option('--no-email', 'do not email it to the company')
     .action(async (options: CreateOptions) => {
       const amount = parseKopecks(options.rub)
       if (amount === undefined) throw new UsageError(`--rub: "${options.rub}" is no amount such as 10000.00`)
       const seller = requiredSeller(options)
       const { id, document } = await withRecords(options, (records, at) =>
-        createInvoice(records, seller, { accountId: options.account, amount, at }),
+        createInvoice(records, seller, {
+          accountId: options.account,
+          amount,
+          at,
+          isEmailed: options.email,
+        }),
       )
       if (options.out !== undefined) {
         const printer = new DocumentPrinter()
@@ -51,7 +59,9 @@ export function addInvoiceCommands(program: Command, { stdout }: CliContext): vo
     .option('--account <account>', 'of one account')
     .action(async (options: SharedOptions & { readonly account?: string }) => {
       const today = moscowDay(systemClock.now())
-      const all = await withRecords(options, records => listInvoices(records, today, options.account))
+      const { account } = options
+      const filter = account === undefined ? {} : { accountId: account }
+      const all = await withRecords(options, records => listInvoices(records, today, filter))
       for (const { id, accountId, document, paid, state } of all) {
         const { number, date, payUntil, amount } = document
         const line = {

@@ -1,25 +1,37 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
-import {
-  assignTransfer,
-  importStatement,
-  listTransfers,
-  returnTransfer,
-  undoTransfer,
-} from '../documents/transfers.ts'
-import type { ImportResult, ImportedTransfer } from '../documents/transfers.ts'
+import { assignTransfer, returnTransfer, undoTransfer } from '../documents/decide-transfer.ts'
+import { importStatement } from '../documents/import-statement.ts'
+import type { ImportResult, ImportedTransfer } from '../documents/import-statement.ts'
+import { listTransfers } from '../documents/transfers.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import { statementBytesMax } from '../statements/decode-statement.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { oneOf } from './arguments.ts'
-import { CommandError } from './context.ts'
+import { CommandError, UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { requiredSeller, withRecords } from './with-records.ts'
 
 interface ImportOptions extends SharedOptions {
   readonly dryRun?: boolean
+}
+
+interface AssignOptions extends SharedOptions {
+  readonly account?: string
+  readonly invoice?: string
+  readonly note: string
+}
+
+/** @throws UsageError unless just one of both is named */
+function target({
+  account,
+  invoice,
+}: AssignOptions): { readonly accountId: string } | { readonly invoiceId: string } {
+  if (account !== undefined && invoice === undefined) return { accountId: account }
+  if (invoice !== undefined && account === undefined) return { invoiceId: invoice }
+  throw new UsageError('name either --account or --invoice')
 }
 
 /** `statement`: takes in bank statements, and what of them needs a person. */
@@ -57,17 +69,17 @@ function addDecisions(statement: Command, { stdout }: CliContext): void {
     stdout.write(options.json === true ? `${JSON.stringify(view(row))}\n` : `${line(row)}\n`)
   }
   addCommand(statement, 'assign <transfer>', 'credit a queued payment to an account')
-    .requiredOption('--account <account>', 'whose it is')
+    .option('--account <account>', 'whose it is')
+    .option('--invoice <invoice>', 'which invoice it pays: its id')
     .option('--note <text>', 'why, such as a letter of a third party', '')
-    .action(
-      async (id: string, options: SharedOptions & { readonly account: string; readonly note: string }) => {
-        const { account: accountId, note } = options
-        show(
-          options,
-          await withRecords(options, (records, at) => assignTransfer(records, { id, accountId, note, at })),
-        )
-      },
-    )
+    .action(async (id: string, options: AssignOptions) => {
+      const { note } = options
+      const to = target(options)
+      show(
+        options,
+        await withRecords(options, (records, at) => assignTransfer(records, { id, to, note, at })),
+      )
+    })
   addCommand(statement, 'return <transfer>', 'note that a queued payment was sent back to its payer')
     .option('--note <text>', 'why', '')
     .action(async (id: string, options: SharedOptions & { readonly note: string }) => {

@@ -11,6 +11,8 @@ export interface CompanyVersion {
   readonly version: number
   readonly details: CompanyDetails
   readonly createdAt: number
+  /** When the account became a company's: the time of its first version. */
+  readonly since: number
 }
 
 const attemptsMax = 20
@@ -25,23 +27,12 @@ export class CompanyBook {
 
   /** The newest details of an account, or undefined when it is no company's. */
   async current(accountId: string): Promise<CompanyVersion | undefined> {
-    const [row] = await this.#records.all(
-      this.#records.build
-        .selectFrom('companies')
-        .selectAll()
-        .where('account_id', '=', accountId)
-        .orderBy('version', 'desc')
-        .limit(1),
-    )
-    return row && versionOf(row)
+    return (await this.#versions(accountId)).at(-1)
   }
 
   /** All that are or were, by account and version. */
-  async all(): Promise<readonly CompanyVersion[]> {
-    const rows = await this.#records.all(
-      this.#records.build.selectFrom('companies').selectAll().orderBy('account_id').orderBy('version'),
-    )
-    return rows.map(versionOf)
+  all(): Promise<readonly CompanyVersion[]> {
+    return this.#versions()
   }
 
   /** Accounts whose company has an INN now. */
@@ -51,6 +42,25 @@ export class CompanyBook {
     )
     const current = await Promise.all(rows.map(row => this.current(row.account_id)))
     return current.flatMap(one => (one?.details.inn === inn ? [one.accountId] : []))
+  }
+
+  async #versions(accountId?: string): Promise<readonly CompanyVersion[]> {
+    const all = this.#records.build
+      .selectFrom('companies')
+      .selectAll()
+      .orderBy('account_id')
+      .orderBy('version')
+    const rows = await this.#records.all(
+      accountId === undefined ? all : all.where('account_id', '=', accountId),
+    )
+    const since = new Map(rows.filter(row => row.version === 1).map(row => [row.account_id, row.created_at]))
+    return rows.map(row => ({
+      accountId: row.account_id,
+      version: row.version,
+      details: JSON.parse(row.details) as CompanyDetails,
+      createdAt: row.created_at,
+      since: since.get(row.account_id) ?? row.created_at,
+    }))
   }
 }
 
@@ -83,23 +93,9 @@ export async function setCompany(
     }
     try {
       await records.write([{ write: records.build.insertInto('companies').values(row) }])
-      return { accountId, version, details, createdAt: at }
+      return { accountId, version, details, createdAt: at, since: current?.since ?? at }
     } catch (error) {
       if (!(error instanceof RecordConflictError) || attempt === attemptsMax) throw error
     }
-  }
-}
-
-function versionOf(row: {
-  readonly account_id: string
-  readonly version: number
-  readonly details: string
-  readonly created_at: number
-}): CompanyVersion {
-  return {
-    accountId: row.account_id,
-    version: row.version,
-    details: JSON.parse(row.details) as CompanyDetails,
-    createdAt: row.created_at,
   }
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatKopecks } from '../money/kopecks.ts'
-import type { StoredClosing } from './month-close.ts'
+import type { StoredClosing } from './closing-rows.ts'
 import { DocumentPrinter } from './print/document-printer.ts'
 import { shortDay } from './print/printed-text.ts'
 import { writeUpd } from './upd-xml.ts'

@@ -1,18 +1,24 @@
 import type { Seller } from '../companies/seller.ts'
 import { roundToKopecks } from '../money/kopecks.ts'
 import type { Kopecks } from '../money/kopecks.ts'
+import { chargedUntil } from '../stores/records/charged-until.ts'
 import type { RecordReader } from '../stores/records/records.ts'
+import { readMoney } from './account-money.ts'
 import { listClosing } from './closing-documents.ts'
 import { CompanyBook } from './company-book.ts'
+import type { ClosingDocument, ReconciliationRow, ReconciliationStatement } from './document.ts'
 import { DocumentError } from './document-error.ts'
-import type { ReconciliationRow, ReconciliationStatement } from './document.ts'
-import { contractOf } from './invoices.ts'
-import { dayEnd, moscowDay } from './moscow-days.ts'
+import { dayEnd, dayNumber, lastDay } from './moscow-days.ts'
+import { monthBefore } from './owed-documents.ts'
 import { shortDay } from './print/printed-text.ts'
+import { lotsOf, spentBetween } from './spent-money.ts'
+import type { Lot } from './spent-money.ts'
+import { contractOf } from './terms-of-sale.ts'
 
 /**
  * What passed between the seller and an account's company over some days: closing documents against money that came
- * in and went back. A starting credit is a gift, and no money.
+ * in and went back. What is left of the time before the account was a company's is the first balance. A starting
+ * credit is no money: what of it is used stands beside the document as a discount.
  *
  * @throws DocumentError when the account has no company, or the days are the wrong way round
  */
@@ -24,9 +30,29 @@ export async function reconcile(
   if (to < from) throw new DocumentError(`the last day, ${to}, is before the first, ${from}`)
   const company = await new CompanyBook(records).current(accountId)
   if (company === undefined) throw new DocumentError(`the account ${accountId} has no company details`)
-  const sales = await documentRows(records, seller, accountId)
-  const payments = await paymentRows(records, accountId, to)
-  const rows = [...sales, ...payments]
+  const issued = (await listClosing(records, { accountId })).filter(
+    ({ document }) => document.correction === undefined,
+  )
+  const isOwn = (document: ClosingDocument): boolean => document.seller.inn === seller.inn
+  // Whoever sold before settled that with the company.
+  const others = issued.filter(({ document }) => !isOwn(document)).map(({ month }) => month)
+  const begun = [monthBefore(company), ...others].toSorted().at(-1) ?? ''
+  const end = lastDay(begun)
+  const charged = await chargedUntil(records, { day: dayNumber(end), end: dayEnd(end) })
+  const before = roundToKopecks(charged.get(accountId) ?? 0)
+  const moved = (await readMoney(records, accountId)).filter(one => one.day <= to)
+  const lots = lotsOf(moved)
+  const rows = [
+    ...documentRows(issued.map(one => one.document).filter(isOwn), lots, before),
+    ...moved
+      .filter(one => !one.isGift && one.day > end)
+      .map(({ day, name, amount }) => ({
+        date: day,
+        name,
+        debit: Math.max(0, -amount),
+        credit: Math.max(0, amount),
+      })),
+  ]
     .filter(row => row.date <= to)
     .toSorted((a, b) => a.date.localeCompare(b.date))
   const earlier = rows.filter(row => row.date < from)
@@ -38,7 +64,12 @@ export async function reconcile(
     seller,
     buyer: company.details,
     contract: contractOf(company),
-    opening: balance(earlier),
+    opening:
+      balance(earlier) -
+      paidAhead(
+        moved.filter(one => one.day <= end),
+        before,
+      ),
     rows: rows.slice(earlier.length),
   }
 }
@@ -52,53 +83,30 @@ function balance(rows: readonly ReconciliationRow[]): Kopecks {
   return rows.reduce((sum, row) => sum + row.debit - row.credit, 0)
 }
 
-/** A correction changes no sum. */
-async function documentRows(
-  records: RecordReader,
-  seller: Seller,
-  accountId: string,
-): Promise<readonly ReconciliationRow[]> {
-  const all = await listClosing(records, { accountId })
-  return all
-    .map(one => one.document)
-    .filter(document => document.correction === undefined && document.seller.inn === seller.inn)
-    .map(({ kind, number, date, amount }) => ({
-      date,
-      name: `${kind === 'act' ? 'Акт' : 'УПД'} № ${number} от ${shortDay(date)}`,
-      debit: amount,
-      credit: 0,
-    }))
-}
-
-async function paymentRows(
-  records: RecordReader,
-  accountId: string,
-  to: string,
-): Promise<readonly ReconciliationRow[]> {
-  const entries = await records.all(
-    records.build
-      .selectFrom('entries')
-      .select(['exchange_id', 'kind', 'amount_micros', 'at', 'source'])
-      .where('account_id', '=', accountId)
-      .where('kind', 'in', ['credit', 'debit'])
-      .where('at', '<', dayEnd(to)),
+/** What was paid and not spent when an account became a company's. */
+function paidAhead(moved: Parameters<typeof lotsOf>[0], spent: Kopecks): Kopecks {
+  const lots = lotsOf(moved)
+  const paid = lots.reduce((sum, lot) => sum + (lot.isGift ? 0 : lot.net), 0)
+  return (
+    paid - spentBetween(lots, 0, spent).reduce((sum, { lot, amount }) => sum + (lot.isGift ? 0 : amount), 0)
   )
-  return entries
-    .filter(entry => entry.source !== 'starting')
-    .map(entry => {
-      const { amount_micros: micros, source, exchange_id: id } = entry
-      const amount = roundToKopecks(Math.abs(micros))
-      return {
-        date: moscowDay(entry.at),
-        name: nameOf(id, micros > 0, source),
-        debit: micros < 0 ? amount : 0,
-        credit: micros > 0 ? amount : 0,
-      }
-    })
 }
 
-function nameOf(id: string, isIncoming: boolean, source: string | null): string {
-  if (source !== 'payment') return 'Корректировка'
-  if (!isIncoming) return 'Возврат оплаты'
-  return id.startsWith('transfer:') ? 'Оплата по счёту' : 'Оплата'
+/** Each document, and beside it what of it was paid by a gift. */
+function documentRows(
+  documents: readonly ClosingDocument[],
+  lots: readonly Lot[],
+  before: Kopecks,
+): readonly ReconciliationRow[] {
+  let spent = before
+  return documents.flatMap(({ kind, number, date, amount }) => {
+    const name = `${kind === 'act' ? 'Акт' : 'УПД'} № ${number} от ${shortDay(date)}`
+    const parts = spentBetween(lots, spent, spent + amount)
+    spent += amount
+    const given = parts.reduce((sum, { lot, amount: part }) => sum + (lot.isGift ? part : 0), 0)
+    return [
+      { date, name, debit: amount, credit: 0 },
+      ...(given === 0 ? [] : [{ date, name: `Скидка (${name})`, debit: 0, credit: given }]),
+    ]
+  })
 }

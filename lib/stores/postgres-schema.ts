@@ -2,6 +2,7 @@ import { postgresDebts } from './debt-schema.ts'
 import { applyOperations } from './postgres-apply.ts'
 import { movementIndex } from './records/ledger-tables.ts'
 import { postgresAutoTopUps } from './records/auto-top-up-tables.ts'
+import { postgresDocumentEmails } from './records/document-email-tables.ts'
 import { postgresDocuments } from './records/document-tables.ts'
 import { postgresMembers } from './records/member-tables.ts'
 import { postgresPayments } from './records/payment-tables.ts'
@@ -238,4 +239,5 @@ export const postgresMigrations: readonly string[] = [
   postgresDebts + applyOperations,
   postgresAutoTopUps,
   postgresMembers,
+  postgresDocumentEmails,
 ]

@@ -1,6 +1,7 @@
 import { sqliteDebts } from './debt-schema.ts'
 import { movementIndex } from './records/ledger-tables.ts'
 import { sqliteAutoTopUps } from './records/auto-top-up-tables.ts'
+import { sqliteDocumentEmails } from './records/document-email-tables.ts'
 import { sqliteDocuments } from './records/document-tables.ts'
 import { sqliteMembers } from './records/member-tables.ts'
 import { sqlitePayments } from './records/payment-tables.ts'
@@ -206,4 +207,5 @@ export const migrations: readonly string[] = [
   sqliteDebts,
   sqliteAutoTopUps,
   sqliteMembers,
+  sqliteDocumentEmails,
 ]

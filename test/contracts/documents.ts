@@ -1,31 +1,24 @@
 import type { Test } from 'tap'
-import { correctClosing, listClosing } from '../../lib/documents/closing-documents.ts'
 import { CompanyBook, setCompany } from '../../lib/documents/company-book.ts'
-import { cancelInvoice, createInvoice, listInvoices } from '../../lib/documents/invoices.ts'
-import { closeMonth } from '../../lib/documents/month-close.ts'
-import { closingBalance, reconcile } from '../../lib/documents/reconcile-account.ts'
-import {
-  assignTransfer,
-  importStatement,
-  listTransfers,
-  returnTransfer,
-  undoTransfer,
-} from '../../lib/documents/transfers.ts'
-import { writeUpd } from '../../lib/documents/upd-xml.ts'
+import { createInvoice } from '../../lib/documents/create-invoice.ts'
+import { cancelInvoice, listInvoices } from '../../lib/documents/invoices.ts'
+import { assignTransfer, returnTransfer, undoTransfer } from '../../lib/documents/decide-transfer.ts'
+import { importStatement } from '../../lib/documents/import-statement.ts'
+import { listTransfers } from '../../lib/documents/transfers.ts'
 import { microsPerKopeck } from '../../lib/money/kopecks.ts'
+import { newId } from '../../lib/new-id.ts'
 import type { Records } from '../../lib/stores/records/records.ts'
 import { encodeStatement, statementLines } from '../fixtures/bank-statement.ts'
 import type { MadePayment } from '../fixtures/bank-statement.ts'
-import { updProblems } from '../fixtures/check-upd.ts'
 import { company, seller, soleProprietor } from '../fixtures/companies.ts'
 import { accountWith, chargeOf, holdOf } from './store-under-test.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 
 /** Noon of a day in Moscow. */
-const noon = (day: string): number => Date.parse(`${day}T12:00:00+03:00`)
+export const noon = (day: string): number => Date.parse(`${day}T12:00:00+03:00`)
 
 /** An account with a company since a day, and money that no document speaks of. */
-async function companyAccount(
+export async function companyAccount(
   store: StoreUnderTest,
   details = company,
   since = '2026-01-01',
@@ -36,9 +29,10 @@ async function companyAccount(
   return id
 }
 
-function statementOf(payments: readonly MadePayment[]): Uint8Array {
+export function statementOf(payments: readonly MadePayment[], day?: string): Uint8Array {
+  const period = day === undefined ? {} : { from: day, to: day }
   return encodeStatement(
-    statementLines({ account: seller.bank.account, payments }).join('\r\n'),
+    statementLines({ account: seller.bank.account, payments, ...period }).join('\r\n'),
     'windows-1251',
   )
 }
@@ -110,7 +104,10 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
       )
       await cancelInvoice(records, next.id, 1)
       await t.rejects(cancelInvoice(records, next.id, 1), /no invoice .* could be cancelled/)
-      t.match((await listInvoices(records, '2026-12-01', accountId))[0], { id: next.id, state: 'cancelled' })
+      t.match((await listInvoices(records, '2026-12-01', { accountId }))[0], {
+        id: next.id,
+        state: 'cancelled',
+      })
       await t.rejects(
         createInvoice(records, seller, { accountId: 'x', amount: 1, at: 1 }),
         /has no company details/,
@@ -119,6 +116,51 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
       await t.rejects(make('2025-11-20'), /seller\.tax says nothing of 2025-11-20/)
     },
   )
+
+  await t.test('the same form again makes no second invoice, and each is emailed once', async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const accountId = await companyAccount(store)
+    const other = await companyAccount(store, soleProprietor)
+    const id = newId()
+    const make = (account = accountId) =>
+      createInvoice(records, seller, { accountId: account, amount: 100, at: noon('2026-11-20'), id })
+
+    const made = await Promise.all([make(), make(), make()])
+    const quiet = await createInvoice(records, seller, {
+      accountId,
+      amount: 100,
+      at: noon('2026-11-20'),
+      isEmailed: false,
+    })
+
+    t.same(new Set(made.map(one => `${one.id} ${one.token} ${one.document.number}`)).size, 1)
+    t.equal(quiet.document.number, '2', 'and no number is lost')
+    t.match(made[0]?.token, /^[\w-]{43}$/)
+    t.not(made[0]?.token, quiet.token)
+    t.match(await listInvoices(records, '2026-11-20', { token: quiet.token }), [{ id: quiet.id }])
+    await t.rejects(make(other), /another's/)
+    const emails = await records.all(records.build.selectFrom('document_emails').selectAll())
+    t.match(emails, [{ document_id: id, kind: 'invoice-made', account_id: accountId, state: 'waiting' }])
+    t.equal(emails.length, 1)
+  })
+
+  await t.test('what was issued is not changed and not deleted, whoever asks for it', async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const accountId = await companyAccount(store)
+    await createInvoice(records, seller, { accountId, amount: 100, at: noon('2026-11-20') })
+    const { build } = records
+
+    for (const write of [
+      build.updateTable('invoices').set({ amount_kopecks: 1 }),
+      build.updateTable('invoices').set({ document: '{}' }),
+      build.deleteFrom('invoices'),
+      build.updateTable('companies').set({ details: '{}' }),
+      build.deleteFrom('companies'),
+    ])
+      await t.rejects(records.write([{ write }]), /what was issued is not changed/)
+  })
 
   await t.test(
     'a statement credits its payments once, however often and in whatever overlap it comes',
@@ -171,7 +213,7 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
       { number: '2', amount: 200 },
     ])
     const [first, second] = await listTransfers(records, 'queued')
-    const assign = (id = '') => assignTransfer(records, { id, accountId, note: 'письмо', at: 1 })
+    const assign = (id = '') => assignTransfer(records, { id, to: { accountId }, note: 'письмо', at: 1 })
 
     const endings = await Promise.allSettled([assign(first?.id), assign(first?.id), assign(first?.id)])
     await returnTransfer(records, { id: second?.id.slice(0, 12) ?? '', note: 'чужое', at: 1 })
@@ -194,7 +236,7 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
       await take(records, [{ number: '1', amount: 10_000 }])
       const [{ id } = { id: '' }] = await listTransfers(records)
       const undo = () => undoTransfer(records, { id, note: 'ошибка', at: 2 })
-      const assign = (to: string) => assignTransfer(records, { id, accountId: to, note: '', at: 1 })
+      const assign = (to: string) => assignTransfer(records, { id, to: { accountId: to }, note: '', at: 1 })
       await assign(wrong)
 
       const endings = await Promise.allSettled([undo(), undo(), undo()])
@@ -210,6 +252,29 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
     },
   )
 
+  await t.test("a third party's payment is assigned to the invoice that it pays", async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const accountId = await companyAccount(store)
+    const invoice = await createInvoice(records, seller, { accountId, amount: 100, at: noon('2026-11-20') })
+    await take(records, [{ number: '1', amount: 100, inn: soleProprietor.inn, purpose: 'за ООО «Ромашка»' }])
+    const [{ id } = { id: '' }] = await listTransfers(records, 'queued')
+    const state = async () => (await listInvoices(records, '2026-11-21'))[0]?.state
+
+    await t.rejects(
+      assignTransfer(records, { id, to: { invoiceId: newId() }, note: '', at: 1 }),
+      /there is no invoice/,
+    )
+    await assignTransfer(records, { id, to: { invoiceId: invoice.id }, note: 'письмо', at: 1 })
+
+    t.equal(await state(), 'paid')
+    t.equal(await balanceOf(store, accountId), 100)
+    await undoTransfer(records, { id, note: 'ошибка', at: 2 })
+    t.equal(await state(), 'open')
+    t.equal(await balanceOf(store, accountId), 0)
+    t.same(await store.verify(), [])
+  })
+
   await t.test('a statement that does not add up changes nothing', async t => {
     const store = await open(t)
     const records = await store.records()
@@ -222,144 +287,4 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
 
     t.same(await listTransfers(records), [])
   })
-
-  await closingContract(t, open)
-}
-
-async function closingContract(t: Test, open: OpenStore): Promise<void> {
-  await t.test('a reconciliation has documents against money, and no gift', async t => {
-    const now = noon('2026-06-05')
-    const store = await open(t, { clock: { now: () => now } })
-    const records = await store.records()
-    const id = await companyAccount(store, company, '2026-06-01')
-    const credit = (amountMicros: number, source: 'payment' | 'operator' | 'starting') =>
-      store.accounts.credit({ accountId: id, amountMicros, reason: source, source })
-    await credit(500_000_000, 'payment')
-    await credit(70_000_000, 'starting')
-    await credit(30_000_000, 'operator')
-    await chargeRoubles(store, id, 105)
-    await closeMonth(records, seller, { month: '2026-06', at: noon('2026-07-01') })
-    const of = (from: string, to: string) => reconcile(records, seller, { accountId: id, from, to })
-
-    const june = await of('2026-06-01', '2026-06-30')
-    t.same(
-      new Set(june.rows.map(({ date, name, debit, credit }) => `${date} ${name} ${debit} ${credit}`)),
-      new Set([
-        '2026-06-05 Корректировка 0 3000',
-        '2026-06-05 Оплата 0 50000',
-        '2026-06-30 Акт № 1 от 30.06.2026 10500 0',
-      ]),
-    )
-    t.equal(closingBalance(june), -42_500)
-    t.match(await of('2026-07-01', '2026-07-31'), { opening: -42_500, rows: [] })
-    t.equal((await of('2026-06-06', '2026-06-30')).opening, -53_000)
-    await t.rejects(of('2026-07-01', '2026-06-30'), /is before the first/)
-    await t.rejects(
-      reconcile(records, seller, { accountId: 'x', from: '2026-06-01', to: '2026-06-30' }),
-      /no company/,
-    )
-  })
-
-  await t.test(
-    'a month has one document for each company with charges, once, and late charges are in the next',
-    async t => {
-      let now = noon('2026-10-05')
-      const store = await open(t, { clock: { now: () => now } })
-      const records = await store.records()
-      const first = await companyAccount(store, company, '2026-10-01', 1000)
-      const second = await companyAccount(store, soleProprietor, '2026-11-03', 1000)
-      await companyAccount(store, company, '2026-10-01', 1000)
-      const close = (month: string) => closeMonth(records, seller, { month, at: noon('2026-12-02') })
-      await chargeRoubles(store, first, 10)
-      await chargeRoubles(store, second, 100)
-      now = noon('2026-11-05')
-      await chargeRoubles(store, first, 20)
-      await chargeRoubles(store, second, 7)
-
-      const results = await Promise.all([close('2026-11'), close('2026-11'), close('2026-11')])
-      t.equal(results.flatMap(result => result.made).length, 3)
-      now = noon('2026-11-30')
-      await chargeRoubles(store, first, 3)
-      t.match(await close('2026-11'), { months: [], made: [] })
-      now = noon('2026-12-02')
-      const { made } = await close('2026-12')
-
-      const all = await listClosing(records)
-      t.same(
-        new Set(all.map(one => `${one.month} ${one.accountId} ${one.document.amount}`)),
-        new Set([
-          `2026-10 ${first} 1000`,
-          `2026-11 ${first} 2000`,
-          `2026-11 ${second} 700`,
-          `2026-12 ${first} 300`,
-        ]),
-      )
-      t.same(new Set(all.map(one => one.document.number)), new Set(['1', '2', '3', '4']))
-      t.equal(made[0]?.document.date, '2026-12-31')
-      t.match(all.find(one => one.accountId === second)?.document, {
-        kind: 'act',
-        buyer: { name: soleProprietor.name },
-      })
-      await t.rejects(close('2027-01'), /has not begun/)
-      await t.rejects(close('2026-13'), /is no month/)
-    },
-  )
-
-  await t.test(
-    'tax follows its periods, old documents their old details, a correction says what it corrects',
-    async t => {
-      let now = noon('2026-06-05')
-      const store = await open(t, { clock: { now: () => now } })
-      const records = await store.records()
-      const taxed = { ...seller, tax: [...seller.tax, { from: '2026-07-01', rate: 5 as const }] }
-      const id = await companyAccount(store, company, '2026-06-01', 1000)
-      await chargeRoubles(store, id, 105)
-      now = noon('2026-07-05')
-      await chargeRoubles(store, id, 105)
-      await setCompany(records, id, { ...company, name: 'ООО «Лютик»' }, noon('2026-07-20'))
-      await closeMonth(records, taxed, { month: '2026-07', at: noon('2026-08-01') })
-      const [june, july] = await listClosing(records)
-
-      t.match(june?.document, { kind: 'act', vat: 0, buyer: { name: company.name }, tax: { rate: 'none' } })
-      t.match(july?.document, {
-        kind: 'upd',
-        amount: 10_500,
-        vat: 500,
-        buyer: { name: 'ООО «Лютик»' },
-        tax: { rate: 5 },
-      })
-
-      await setCompany(
-        records,
-        id,
-        { ...company, name: 'ООО «Лютик»', address: 'г. Тверь' },
-        noon('2026-08-02'),
-      )
-      const corrected = await correctClosing(records, taxed, {
-        id: july?.id ?? '',
-        reason: 'Адрес',
-        at: noon('2026-08-03'),
-      })
-
-      t.match(corrected.document, {
-        number: july?.document.number,
-        amount: 10_500,
-        buyer: { address: 'г. Тверь' },
-        correction: { number: 1, date: '2026-08-03', reason: 'Адрес' },
-      })
-      t.match(
-        (await listClosing(records, { month: '2026-07' })).map(one => one.document.buyer.address),
-        [company.address, 'г. Тверь'],
-      )
-      t.same(await updProblems((await listClosing(records)).map(one => writeUpd(one.document))), [])
-      await t.rejects(
-        correctClosing(records, taxed, { id: 'x', reason: 'Адрес', at: 1 }),
-        /there is no document x/,
-      )
-      t.match(await closeMonth(records, taxed, { month: '2026-08', at: noon('2026-09-01') }), {
-        months: ['2026-08'],
-        made: [],
-      })
-    },
-  )
 }

@@ -23,6 +23,8 @@ export interface InvoiceRow {
   readonly document: string
   readonly created_at: number
   readonly cancelled_at: number | null
+  /** In the address of its public page: 32 random bytes. */
+  readonly token: string
 }
 
 /** Money that came to the seller's bank. */

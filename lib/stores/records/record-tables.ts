@@ -1,4 +1,5 @@
 import type { AutoTopUpTables } from './auto-top-up-tables.ts'
+import type { DocumentEmailTables } from './document-email-tables.ts'
 import type { DocumentTables } from './document-tables.ts'
 import type { LedgerTables } from './ledger-tables.ts'
 import type { MemberTables } from './member-tables.ts'
@@ -7,4 +8,11 @@ import type { StartingCreditTables } from './starting-credit-table.ts'
 
 /** All tables of business rows, by name. A domain declares its own in a file of this folder. */
 export interface RecordTables
-  extends PaymentTables, AutoTopUpTables, LedgerTables, DocumentTables, MemberTables, StartingCreditTables {}
+  extends
+    PaymentTables,
+    AutoTopUpTables,
+    LedgerTables,
+    DocumentTables,
+    DocumentEmailTables,
+    MemberTables,
+    StartingCreditTables {}

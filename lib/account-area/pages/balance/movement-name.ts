@@ -2,7 +2,7 @@ import type { Movement } from '../../../payments/movements.ts'
 import type { Texts } from '../../texts/texts.ts'
 
 /** Movements whose reason is of the books and tells its reader nothing more. */
-const ownReason = /^(?:payment|starting|refund-canceled):/
+const ownReason = /^(?:payment|starting|refund-canceled|transfer):/
 
 /** Why it was booked, where a person has said so. */
 export function movementReason({
@@ -20,6 +20,7 @@ export function movementName({ balance }: Texts, { id, kind }: Pick<Movement, 'i
   if (id.startsWith('refund:')) return kinds.refund
   if (id.startsWith('refund-canceled:')) return kinds.refundCanceled
   if (id.startsWith('starting:')) return kinds.starting
+  if (id.startsWith('transfer:')) return kind === 'debit' ? kinds.transferUndone : kinds.transfer
   if (kind === 'repayment') return kinds.repayment
   return kind === 'debit' ? kinds.debit : kinds.credit
 }

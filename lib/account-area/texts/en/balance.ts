@@ -27,6 +27,8 @@ export const balance: typeof russian.balance = {
     payment: 'Top-up',
     refund: 'Refund',
     refundCanceled: 'Refund canceled',
+    transfer: 'Bank transfer',
+    transferUndone: 'Credit of a bank transfer undone',
     starting: 'Starting credit',
     credit: 'Credited by the operator',
     debit: 'Debited by the operator',

@@ -25,6 +25,8 @@ export const balance = {
     payment: 'Пополнение',
     refund: 'Возврат',
     refundCanceled: 'Возврат отменён',
+    transfer: 'Банковский перевод',
+    transferUndone: 'Зачисление перевода отменено',
     starting: 'Стартовый кредит',
     credit: 'Зачислено оператором',
     debit: 'Списано оператором',

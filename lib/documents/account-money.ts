@@ -1,0 +1,129 @@
+import { microsPerKopeck } from '../money/kopecks.ts'
+import type { RecordReader } from '../stores/records/records.ts'
+import { moscowDay } from './moscow-days.ts'
+import { shortDay } from './print/printed-text.ts'
+import type { MoneyMoved } from './spent-money.ts'
+
+/** Money that came to an account or went back, as documents name it. */
+export interface NamedMoney extends MoneyMoved {
+  /** «Оплата (п/п № 42 от 11.11.2026)». */
+  readonly name: string
+  /** The day in Moscow by the bank's books, where a bank brought it; else the day of the entry. */
+  readonly day: string
+  /** The payment order, where it was one. */
+  readonly order?: { readonly number: string; readonly date: string }
+}
+
+/** The most parameters of one query. */
+const batchSize = 500
+
+/** All that moved an account's balance before a moment and was no charge, the oldest first. */
+export async function readMoney(
+  records: RecordReader,
+  accountId: string,
+  before = Number.MAX_SAFE_INTEGER,
+): Promise<readonly NamedMoney[]> {
+  const entries = await records.all(
+    records.build
+      .selectFrom('entries')
+      .select(['exchange_id', 'amount_micros', 'at', 'source'])
+      .where('account_id', '=', accountId)
+      .where('kind', 'in', ['credit', 'debit'])
+      .where('at', '<', before)
+      .orderBy('at')
+      .orderBy('exchange_id'),
+  )
+  const ids = entries.map(entry => entry.exchange_id)
+  const orders = await readOrders(records, ids)
+  const methods = await readMethods(records, ids)
+  return entries.map(({ exchange_id: id, amount_micros: micros, at, source }) => {
+    const order = orders.get(transferOf(id))
+    const amount = Math.sign(micros) * Math.round(Math.abs(micros) / microsPerKopeck)
+    return {
+      id,
+      at,
+      amount,
+      isGift: source === 'starting',
+      day: order !== undefined && amount > 0 ? order.receivedOn : moscowDay(at),
+      name: nameOf(id, {
+        isIncoming: amount > 0,
+        source,
+        order,
+        method: methods.get(partOf(id, 'payment:')),
+      }),
+      ...(order !== undefined && { order: { number: order.number, date: order.date } }),
+    }
+  })
+}
+
+function partOf(id: string, prefix: string): string {
+  return id.startsWith(prefix) ? id.slice(prefix.length) : ''
+}
+
+/** Of `transfer:<id>:<revision>`. */
+function transferOf(id: string): string {
+  return partOf(id, 'transfer:').split(':')[0] ?? ''
+}
+
+interface Naming {
+  readonly isIncoming: boolean
+  readonly source: string | null
+  readonly order: NamedMoney['order']
+  readonly method: 'bank_card' | 'sbp' | null | undefined
+}
+
+function nameOf(id: string, { isIncoming, source, order, method }: Naming): string {
+  if (source === 'starting') return 'Стартовый кредит'
+  if (source !== 'payment') return 'Корректировка'
+  if (order !== undefined) {
+    const shown = `п/п № ${order.number || 'б/н'} от ${shortDay(order.date)}`
+    return isIncoming ? `Оплата (${shown})` : `Отмена зачисления (${shown})`
+  }
+  if (!isIncoming) return 'Возврат оплаты'
+  if (method === 'bank_card') return 'Оплата банковской картой'
+  if (method === 'sbp') return 'Оплата через СБП'
+  return id.startsWith('refund-canceled:') ? 'Возврат оплаты отменён' : 'Оплата'
+}
+
+interface Order {
+  readonly number: string
+  readonly date: string
+  readonly receivedOn: string
+}
+
+async function readOrders(
+  records: RecordReader,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Order>> {
+  const transfers = [...new Set(ids.map(transferOf))].filter(id => id !== '')
+  const orders = new Map<string, Order>()
+  for (let begin = 0; begin < transfers.length; begin += batchSize) {
+    const rows = await records.all(
+      records.build
+        .selectFrom('transfers')
+        .select(['id', 'number', 'date', 'received_on'])
+        .where('id', 'in', transfers.slice(begin, begin + batchSize)),
+    )
+    for (const { id, number, date, received_on: receivedOn } of rows)
+      orders.set(id, { number, date, receivedOn })
+  }
+  return orders
+}
+
+async function readMethods(
+  records: RecordReader,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, 'bank_card' | 'sbp' | null>> {
+  const payments = ids.map(id => partOf(id, 'payment:')).filter(id => id !== '')
+  const methods = new Map<string, 'bank_card' | 'sbp' | null>()
+  for (let begin = 0; begin < payments.length; begin += batchSize) {
+    const rows = await records.all(
+      records.build
+        .selectFrom('payments')
+        .select(['id', 'method'])
+        .where('id', 'in', payments.slice(begin, begin + batchSize)),
+    )
+    for (const { id, method } of rows) methods.set(id, method)
+  }
+  return methods
+}

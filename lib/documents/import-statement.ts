@@ -1,0 +1,149 @@
+import type { Seller } from '../companies/seller.ts'
+import { formatKopecks } from '../money/kopecks.ts'
+import type { TransferRow } from '../stores/records/document-tables.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
+import { decodeStatement } from '../statements/decode-statement.ts'
+import { incomingPayments } from '../statements/incoming-payments.ts'
+import type { IncomingPayment } from '../statements/incoming-payments.ts'
+import { matchPayment } from '../statements/match-payment.ts'
+import type { Match } from '../statements/match-payment.ts'
+import { parseStatement } from '../statements/parse-statement.ts'
+import { readPayable } from './payable-invoices.ts'
+import { changeStep, creditStep } from './transfer-steps.ts'
+
+/** What a statement did, or would do. */
+export interface ImportResult {
+  readonly documents: number
+  readonly credited: readonly ImportedTransfer[]
+  readonly queued: readonly ImportedTransfer[]
+  /** Payments that an earlier file held already. */
+  readonly repeated: number
+}
+
+/** A payment of a statement and where it went. */
+export interface ImportedTransfer {
+  readonly id: string
+  readonly line: number
+  readonly amount: string
+  readonly payerInn: string
+  readonly payerName: string
+  readonly purpose: string
+  readonly reason: string
+  readonly account?: string
+  readonly invoice?: string
+}
+
+/** Payments that one transaction takes in: charges wait behind it. */
+const batchSize = 200
+
+/**
+ * Takes a bank statement in: what names its own invoice is credited, all else waits for a person. The same payment is
+ * taken in once, in however many files it comes; a run that is cut off goes on with the next.
+ *
+ * @throws StatementError with the line, and nothing is taken in
+ */
+export async function importStatement(
+  records: Records,
+  seller: Seller,
+  { bytes, at, isDryRun }: { readonly bytes: Uint8Array; readonly at: number; readonly isDryRun: boolean },
+): Promise<ImportResult> {
+  const statement = parseStatement(decodeStatement(bytes))
+  const payments = incomingPayments(statement, seller.bank.account)
+  const known = await knownIds(records, payments)
+  const fresh = payments.filter(payment => !known.has(payment.key))
+  const payable = await readPayable(records, fresh)
+  const taken = fresh.map(payment => {
+    const { amount, purpose, payer } = payment
+    return { payment, match: matchPayment({ amount, purpose, payerInn: payer.inn }, payable) }
+  })
+  let late = 0
+  if (!isDryRun) {
+    for (let begin = 0; begin < taken.length; begin += batchSize) {
+      late += await takeIn(records, taken.slice(begin, begin + batchSize), at)
+    }
+  }
+  const described = taken.map(({ payment, match }) => ({ match, transfer: describe(payment, match) }))
+  return {
+    documents: statement.documents.length,
+    credited: described.flatMap(({ match, transfer }) => (match.kind === 'credit' ? [transfer] : [])),
+    queued: described.flatMap(({ match, transfer }) => (match.kind === 'queue' ? [transfer] : [])),
+    repeated: payments.length - fresh.length + late,
+  }
+}
+
+interface Taken {
+  readonly payment: IncomingPayment
+  readonly match: Match
+}
+
+/** Another import of the same payments may have been faster; then each is tried by itself. Answers how many it had. */
+async function takeIn(records: Records, taken: readonly Taken[], at: number): Promise<number> {
+  try {
+    await records.write(taken.flatMap(one => stepsOf(records, one, at)))
+    return 0
+  } catch (error) {
+    if (!(error instanceof RecordConflictError)) throw error
+    if (taken.length === 1) return 1
+  }
+  let late = 0
+  for (const one of taken) late += await takeIn(records, [one], at)
+  return late
+}
+
+async function knownIds(records: RecordReader, payments: readonly IncomingPayment[]): Promise<Set<string>> {
+  const known = new Set<string>()
+  for (let begin = 0; begin < payments.length; begin += batchSize) {
+    const ids = payments.slice(begin, begin + batchSize).map(payment => payment.key)
+    const rows = await records.all(records.build.selectFrom('transfers').select('id').where('id', 'in', ids))
+    for (const { id } of rows) known.add(id)
+  }
+  return known
+}
+
+function stepsOf(records: Records, { payment, match }: Taken, at: number): RecordStep[] {
+  const credited = match.kind === 'credit' ? match.invoice : undefined
+  const row: TransferRow = {
+    id: payment.key,
+    received_on: payment.receivedOn,
+    number: payment.number,
+    date: payment.date,
+    amount_kopecks: payment.amount,
+    payer_inn: payment.payer.inn,
+    payer_name: payment.payer.name,
+    payer_account: payment.payer.account,
+    purpose: payment.purpose,
+    state: credited === undefined ? 'queued' : 'credited',
+    reason: reasonOf(match),
+    suggestions: JSON.stringify(match.kind === 'queue' ? match.accountIds : []),
+    account_id: credited?.accountId ?? null,
+    invoice_id: credited?.id ?? null,
+    revision: credited === undefined ? 0 : 1,
+    imported_at: at,
+  }
+  const insert: RecordStep = { write: records.build.insertInto('transfers').values(row) }
+  if (credited === undefined) return [insert]
+  return [
+    insert,
+    changeStep(records, row, { action: 'credit', accountId: credited.accountId, note: row.reason, at }),
+    creditStep(row, credited.accountId, at),
+  ]
+}
+
+function reasonOf(match: Match): string {
+  return match.kind === 'credit' ? `rule-${match.rule}` : match.reason
+}
+
+function describe(payment: IncomingPayment, match: Match): ImportedTransfer {
+  const { key, line, amount, payer, purpose } = payment
+  return {
+    id: key,
+    line,
+    amount: formatKopecks(amount),
+    payerInn: payer.inn,
+    payerName: payer.name,
+    purpose,
+    reason: reasonOf(match),
+    ...(match.kind === 'credit' && { account: match.invoice.accountId, invoice: match.invoice.number }),
+  }
+}
