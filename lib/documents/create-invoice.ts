@@ -35,7 +35,7 @@ export interface CreatedInvoice {
 }
 
 /** A hundred million roubles: what one payment order can be, and a slip of the finger is more. */
-export const invoiceAmountMax: Kopecks = 10_000_000_000
+const invoiceAmountMax: Kopecks = 10_000_000_000
 const tokenBytes = 32
 
 /**
