@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { matchesPattern } from '../lib/config/matches-pattern.ts'
 import { listPrices } from './list-price.ts'
 import type { ListPrice } from './list-price.ts'
@@ -5,21 +6,21 @@ import type { FamilyFacts, OwnData, OwnProvider } from './own-data.ts'
 import { isMatch, sourceModels } from './source-models.ts'
 import type { SourceModel } from './source-models.ts'
 
-/** An entry of `models` as `config/models.yaml` writes it. */
-export interface WrittenModel {
-  readonly provider?: string | readonly string[]
-  readonly alias?: string
+/** An entry of the catalogue, as it is written: a model, or the name of the model that it is like. */
+type CatalogueEntry = WholeEntry | LikeEntry
+
+interface LikeEntry {
+  readonly like: string
+  readonly names?: readonly string[]
 }
 
-/** An entry of the catalogue, as it is written. */
-export interface CatalogueEntry extends ListPrice {
+interface WholeEntry extends ListPrice {
   readonly provider: string
   names?: string[]
   readonly contextTokensMax: number
   readonly outputTokensMax?: number
   readonly modalities: { readonly input: readonly string[]; readonly output: readonly string[] }
   readonly capabilities: readonly string[]
-  readonly factors?: Readonly<Record<string, string>>
   readonly prices?: readonly ListPrice[]
 }
 
@@ -27,59 +28,86 @@ export interface CatalogueEntry extends ListPrice {
 export type Catalogue = ReadonlyMap<string, ReadonlyMap<string, CatalogueEntry>>
 
 /**
- * Every model of the shipped providers: those that have a price in roubles, with what they are, and the
- * source's others with their list prices.
+ * Every model of the shipped providers, with what it is and its list price.
  * @throws Error for a model without a context window
  */
-export function buildCatalogue(own: OwnData, written: Readonly<Record<string, WrittenModel>>): Catalogue {
+export function buildCatalogue(own: OwnData): Catalogue {
   return new Map(
     Object.entries(own.providers).map(([provider, how]) => [
       provider,
-      new ProviderCatalogue(provider, how, own, written).build(),
+      new ProviderCatalogue(provider, how, own).build(),
     ]),
   )
 }
+
+const dateOrStar = /\*|-(?:20\d\d-?\d\d-?\d\d|\d{4})$/
 
 class ProviderCatalogue {
   readonly #provider: string
   readonly #how: OwnProvider
   readonly #own: OwnData
-  readonly #written: Readonly<Record<string, WrittenModel>>
   readonly #source: readonly SourceModel[]
-  readonly #entries = new Map<string, CatalogueEntry>()
+  readonly #entries = new Map<string, WholeEntry>()
+  /** Which entries say by whom they are priced. */
+  readonly #likes = new Map<string, string>()
 
-  constructor(
-    provider: string,
-    how: OwnProvider,
-    own: OwnData,
-    written: Readonly<Record<string, WrittenModel>>,
-  ) {
+  constructor(provider: string, how: OwnProvider, own: OwnData) {
     this.#provider = provider
     this.#how = how
     this.#own = own
-    this.#written = written
     this.#source = how.source === undefined ? [] : sourceModels(how.source)
   }
 
   build(): ReadonlyMap<string, CatalogueEntry> {
-    for (const [name, { provider }] of Object.entries(this.#written)) {
-      if ([provider].flat()[0] === this.#provider) this.#addPriced(name)
-    }
+    for (const name of this.#own.names[this.#provider] ?? []) this.#addNamed(name)
     for (const model of this.#source) this.#addFromSource(model)
     for (const { name, like, ...price } of this.#own.models[this.#provider] ?? []) {
-      const source = like === undefined ? undefined : this.#find(like)
-      this.#addWithDates(name, source, source === undefined ? [price] : listPrices(source.info.prices))
+      if (like === undefined) this.#addWithDates(name, undefined, [price])
+      else this.#addLike(name, like)
     }
     const inOrder = [...this.#entries].toSorted(([one], [other]) => (one < other ? -1 : 1))
-    return new Map(inOrder)
+    return new Map(inOrder.map(([name, entry]) => [name, this.#written(name, entry)]))
   }
 
-  /** What has a price in roubles gets its facts, and its list price beside. */
-  #addPriced(name: string): void {
+  /** A dated name says no more than which model it dates, so that whatever is set for that holds for it too. */
+  #written(name: string, { names, ...entry }: WholeEntry): CatalogueEntry {
+    const base = this.#likes.get(name) ?? this.#datedFrom(name)
+    const { names: _names, ...other } = this.#entries.get(base ?? '') ?? {}
+    if (base === undefined || !isDeepStrictEqual(entry, other))
+      return { ...entry, ...(names !== undefined && { names }) }
+    return { like: base, ...(names !== undefined && { names }) }
+  }
+
+  /** The model that a pattern or a dated name begins with. */
+  #datedFrom(name: string): string | undefined {
+    const [beginning] = name.split(dateOrStar)
+    if (beginning === undefined || beginning === name) return undefined
+    const bases = [...this.#entries.keys()].filter(
+      one => !one.includes('*') && (beginning === one || beginning.startsWith(`${one}-`)),
+    )
+    return bases.toSorted((one, other) => other.length - one.length)[0]
+  }
+
+  #addLike(name: string, like: string): void {
+    const full = this.#fullName(like)
+    const base = this.#entries.has(full) ? full : this.#coveringPattern(full)
+    const other = base === undefined ? undefined : this.#entries.get(base)
+    if (base === undefined || other === undefined) {
+      throw new Error(`${this.#provider} ${name}: there is no ${like} to be like`)
+    }
+    const { names: _names, ...entry } = other
+    for (const one of [name, ...(this.#how.dated ?? []).map(ending => name + ending)]) {
+      this.#likes.set(this.#fullName(one), base)
+      this.#entries.set(this.#fullName(one), entry)
+    }
+  }
+
+  /** A name that is there whatever the source calls it. */
+  #addNamed(name: string): void {
     const bare = name.startsWith(`${this.#provider}/`) ? name.slice(this.#provider.length + 1) : name
     const source = this.#find(bare)
-    const { from: _from, above: _above, ...price } = latest(source)
-    this.#entries.set(name, { ...this.#facts(bare, source), ...price })
+    const versions = source === undefined ? [{}] : listPrices(source.info.prices)
+    this.#add(bare, source, versions)
   }
 
   #addFromSource(model: SourceModel): void {
@@ -89,12 +117,12 @@ class ProviderCatalogue {
     if (deprecated === true || !isPriced) return
     if (this.#how.needsContext === true && window === undefined) return
     const names = model.names.filter(name => !this.#isLeftOut(name))
-    const isDated = (name: string): boolean => /-(?:20\d\d-?\d\d-?\d\d|\d{4})$/.test(name)
+    const isDated = (name: string): boolean => dateOrStar.test(name) && !name.includes('*')
     for (const name of names) {
-      if (!this.#isCovered(name) && !isDated(name)) this.#addWithDates(name, model, versions)
+      if (!isDated(name) && !this.#isCovered(name, model, versions)) this.#addWithDates(name, model, versions)
     }
     for (const name of names) {
-      if (!this.#isCovered(name)) this.#add(name, model, versions)
+      if (!this.#isCovered(name, model, versions)) this.#add(name, model, versions)
     }
   }
 
@@ -103,38 +131,56 @@ class ProviderCatalogue {
     this.#add(name, model, versions)
     for (const ending of this.#how.dated ?? []) {
       const isFixed = /-(?:latest|preview.*)$/.test(name)
-      if (!isFixed && this.#entries.get(name + ending) === undefined)
-        this.#add(name + ending, model, versions)
+      const dated = this.#fullName(name + ending)
+      if (!isFixed && !this.#entries.has(dated))
+        this.#entries.set(dated, this.#entryOf(name, model, versions))
     }
   }
 
   #add(name: string, model: SourceModel | undefined, versions: readonly ListPrice[]): void {
-    const { factors, usdPerMillion, usdPerUnit } = this.#family(name)
+    this.#entries.set(this.#fullName(name), this.#entryOf(name, model, versions))
+  }
+
+  #entryOf(name: string, model: SourceModel | undefined, versions: readonly ListPrice[]): WholeEntry {
+    const { factors, usdPerMillion, usdPerUnit, above } = this.#family(name)
+    const hasFactors = factors && Object.keys(factors).length > 0
     const priced = versions.map(price => ({
+      ...(above && { above }),
       ...price,
+      ...(hasFactors && { factors }),
       ...(usdPerMillion && { usdPerMillion: { ...price.usdPerMillion, ...usdPerMillion } }),
       ...(usdPerUnit && { usdPerUnit: { ...price.usdPerUnit, ...usdPerUnit } }),
     }))
     const [first, ...later] = priced
     const isDatedFromStart = first?.from !== undefined
-    this.#entries.set(this.#how.isPrefixed === true ? `${this.#provider}/${name}` : name, {
+    return {
       ...this.#facts(name, model),
       ...(!isDatedFromStart && first),
-      ...(factors && Object.keys(factors).length > 0 && { factors }),
       ...((isDatedFromStart || later.length > 0) && { prices: isDatedFromStart ? priced : later }),
-    })
+    }
   }
 
-  /** A name that an entry of `models.yaml` or of the catalogue covers is listed with it. */
-  #isCovered(name: string): boolean {
-    const full = this.#how.isPrefixed === true ? `${this.#provider}/${name}` : name
-    if (this.#entries.has(full) || Object.hasOwn(this.#written, full)) return true
-    const patterns = [...this.#entries.keys()].filter(one => one.includes('*') && matchesPattern(one, full))
-    const [pattern] = patterns.toSorted((one, other) => other.length - one.length)
+  /** A name of which a pattern says all that there is to say is listed with it. */
+  #isCovered(name: string, model: SourceModel, versions: readonly ListPrice[]): boolean {
+    const full = this.#fullName(name)
+    if (this.#entries.has(full)) return true
+    const pattern = this.#coveringPattern(full)
     const entry = pattern === undefined ? undefined : this.#entries.get(pattern)
     if (entry === undefined) return false
+    const { names: _names, ...covering } = entry
+    if (!isDeepStrictEqual(covering, this.#entryOf(name, model, versions))) return false
     entry.names = [...new Set([...(entry.names ?? []), full])].toSorted()
     return true
+  }
+
+  /** The most specific one. */
+  #coveringPattern(name: string): string | undefined {
+    const patterns = [...this.#entries.keys()].filter(one => one.includes('*') && matchesPattern(one, name))
+    return patterns.toSorted((one, other) => other.length - one.length)[0]
+  }
+
+  #fullName(name: string): string {
+    return this.#how.isPrefixed === true ? `${this.#provider}/${name}` : name
   }
 
   #isLeftOut(name: string): boolean {
@@ -144,11 +190,11 @@ class ProviderCatalogue {
   /** The source's model of a name, or of what a pattern begins with. */
   #find(name: string): SourceModel | undefined {
     const beginning = name.replace(/(?:-?(?:preview-)?(?:20|0)?)\*.*$/, '')
-    for (const one of [name, beginning, `${beginning}-latest`]) {
-      const found = this.#source.find(model => model.names.includes(one) || isMatch(model.info.match, one))
-      if (found !== undefined) return found
-    }
-    return undefined
+    const exact = (one: string) => this.#source.find(model => model.names.includes(one))
+    const matching = (one: string) => this.#source.find(model => isMatch(model.info.match, one))
+    return (
+      exact(name) ?? exact(beginning) ?? matching(name) ?? exact(`${beginning}-latest`) ?? matching(beginning)
+    )
   }
 
   #family(name: string): FamilyFacts {
@@ -168,7 +214,7 @@ class ProviderCatalogue {
     return facts
   }
 
-  #facts(name: string, model: SourceModel | undefined): CatalogueEntry {
+  #facts(name: string, model: SourceModel | undefined): WholeEntry {
     const { contextTokensMax, outputTokensMax, input, output, capabilities } = this.#family(name)
     const window = this.#window(name.replaceAll('*', '')) ?? model?.info.context_window ?? contextTokensMax
     if (window === undefined || input === undefined || output === undefined) {
@@ -189,9 +235,4 @@ class ProviderCatalogue {
     const rules = Object.entries(this.#own.windows[this.#provider] ?? {})
     return rules.findLast(([pattern]) => matchesPattern(pattern, name))?.[1]
   }
-}
-
-/** The price from the last date on. */
-function latest(source: SourceModel | undefined): ListPrice {
-  return source === undefined ? {} : (listPrices(source.info.prices).at(-1) ?? {})
 }

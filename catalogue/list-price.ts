@@ -12,6 +12,7 @@ export interface ListPrice {
     readonly mode: 'whole'
     readonly usdPerMillion: Decimals
   }[]
+  readonly factors?: Readonly<Record<string, string>>
 }
 
 /** The source's names of what is priced by the million, and our meters. */

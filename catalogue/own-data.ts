@@ -14,6 +14,8 @@ export interface FamilyFacts {
   readonly usdPerMillion?: Decimals | null
   readonly usdPerUnit?: Decimals | null
   readonly factors?: Decimals | null
+  /** Where the source knows none. */
+  readonly above?: ListPrice['above']
 }
 
 /** A model that the source lacks: with prices of its own, or those of another. */
@@ -39,6 +41,7 @@ export interface OwnData {
   readonly families: Readonly<
     Record<string, readonly (FamilyFacts & { readonly names: readonly string[] })[]>
   >
+  readonly names: Readonly<Record<string, readonly string[]>>
   readonly windows: Readonly<Record<string, Readonly<Record<string, number>>>>
   readonly models: Readonly<Record<string, readonly OwnModel[]>>
 }

@@ -24,15 +24,12 @@ export function addCheckCommand(program: Command, context: CliContext): void {
       const file = findConfig(options.config)
       try {
         const plugins = await context.loadPlugins()
-        const { config, notices, overridden } = loadConfig(file, { plugins })
+        const read = loadConfig(file, { plugins })
+        const { config, notices } = read
         await checkPlugins(config, plugins)
         readCertificate(config)
-        const paymentNotices = await checkPayments(config)
-        const loaded = {
-          config,
-          notices: [...notices, ...priceNotices(config, systemClock.now()), ...paymentNotices],
-          overridden,
-        }
+        const found = [...notices, ...priceNotices(read, systemClock.now()), ...(await checkPayments(config))]
+        const loaded = { ...read, notices: found }
         stdout.write(options.json === true ? summaryJson(loaded) : summary(loaded))
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error

@@ -42,10 +42,11 @@ store: sqlite:data/gateway.db
 # providers:
 #   local: { credentials: [], dialects: { openai: { baseUrl: http://127.0.0.1:8000/v1 } } }
 
-# Roubles for a dollar of list price; prices of your own for single models; null takes one off sale.
-# prices: { usdRub: "100" }
+# What models cost: their list prices in dollars, times the Central Bank's rate of the day with a margin (or a rate of
+# your own: "92.50"), times a coefficient: "1.30" adds 30 percent. A model may have others; null takes one off sale.
+# prices: { usdRub: { from: cbr, marginPercent: 2 }, coefficient: "1.30" }
 # models:
-#   gpt-5: { rubPerMillion: { input: "140", cachedInput: "14", output: "1120" } }
+#   gpt-5: { coefficient: "1.35" }
 #   gpt-4: null
 `
 }

@@ -1,10 +1,13 @@
 import { matchesPattern } from './matches-pattern.ts'
 import { buildPrices } from './build-prices.ts'
-import type { ModelConfig } from './config.ts'
+import type { ModelConfig, ProviderConfig } from './config.ts'
 import { isMapping } from './layers.ts'
 import type { Problems } from './problems.ts'
 import { modelSchema } from './model-schema.ts'
 import type { ModelInput } from './model-schema.ts'
+import { resolveLikes } from './resolve-likes.ts'
+import { pricingOf } from '../money/pricing.ts'
+import type { Pricing } from '../money/pricing.ts'
 
 interface Models {
   readonly models: Map<string, ModelConfig>
@@ -19,8 +22,10 @@ interface Models {
 /** What the models of a config are built with. */
 interface ModelContext {
   readonly providerNames: readonly string[]
-  /** Roubles for a dollar, where a price is in dollars only. */
-  readonly usdRub: string
+  /** Those whose own settings have been read. */
+  readonly providers: ReadonlyMap<string, Pick<ProviderConfig, 'pricing'>>
+  /** How list prices become prices, where neither model nor provider says otherwise. */
+  readonly pricing: Pricing
   readonly problems: Problems
 }
 
@@ -32,6 +37,7 @@ export function buildModels(section: unknown, context: ModelContext): Models {
   const modelPatterns: ModelConfig[] = []
   const offSale: string[] = []
   if (!isMapping(section)) return { models, aliases, modelPatterns, offSale }
+  const inputs = new Map<string, ModelInput>()
   for (const [name, value] of Object.entries(section)) {
     if (value === null) {
       offSale.push(name)
@@ -41,10 +47,10 @@ export function buildModels(section: unknown, context: ModelContext): Models {
     checkProviders(name, value, providerNames, problems)
     const input = problems.parse(modelSchema, value, ['models', name])
     if (input === undefined) continue
-    if (input.alias !== undefined) {
-      if (checkAlias(name, input, problems)) aliases.set(name, input.alias)
-      continue
-    }
+    if (input.alias === undefined) inputs.set(name, input)
+    else if (checkAlias(name, input, problems)) aliases.set(name, input.alias)
+  }
+  for (const [name, input] of resolveLikes(inputs, { section, offSale, problems })) {
     const model = buildModel(name, input, context)
     if (name.includes('*')) modelPatterns.push(model)
     else models.set(name, model)
@@ -80,7 +86,11 @@ function checkProviders(name: string, value: unknown, known: readonly string[], 
   }
 }
 
-function buildModel(name: string, input: ModelInput, { usdRub, problems }: ModelContext): ModelConfig {
+function buildModel(
+  name: string,
+  input: ModelInput,
+  { providers: settings, pricing, problems }: ModelContext,
+): ModelConfig {
   const { provider, upstreamModel, names, contextTokensMax, outputTokensMax, modalities, capabilities } = input
   const providers = typeof provider === 'string' ? [provider] : (provider ?? [])
   if (providers.length === 0)
@@ -98,7 +108,7 @@ function buildModel(name: string, input: ModelInput, { usdRub, problems }: Model
     ...(outputTokensMax !== undefined && { outputTokensMax }),
     ...(modalities !== undefined && { modalities }),
     ...(capabilities !== undefined && { capabilities }),
-    prices: buildPrices(name, input, usdRub, problems),
+    ...buildPrices(name, input, pricingOf(pricing, input, settings.get(providers[0] ?? '')?.pricing), problems),
   }
 }
 

@@ -1,20 +1,37 @@
 import { buildPrice } from '../money/build-price.ts'
-import { inRoubles } from '../money/in-roubles.ts'
 import type { Price } from '../money/price.ts'
+import { priceVersions } from '../money/pricing.ts'
+import type { ListPricing, Pricing } from '../money/pricing.ts'
 import { meters } from '../money/usage.ts'
 import type { Path } from './config-error.ts'
 import type { Problems } from './problems.ts'
 import type { ModelInput, PriceInput } from './model-schema.ts'
 
+interface ModelPrices {
+  /** Oldest first; empty where there is none yet, for want of a rate. */
+  readonly prices: readonly Price[]
+  /** What a price in dollars is made of. */
+  readonly list?: ListPricing
+}
+
 /**
  * The versions of a model's price, oldest first. The short form (`rubPerMillion` beside `provider`) is the
  * version without a date; entries of `prices` follow by their dates. Where any is in roubles, those are the
- * price; else the list price in dollars is, times the rate.
+ * price; else the list price in dollars is, times the rate and the coefficient.
  */
-export function buildPrices(model: string, input: ModelInput, usdRub: string, problems: Problems): Price[] {
+export function buildPrices(
+  model: string,
+  input: ModelInput,
+  pricing: Pricing,
+  problems: Problems,
+): ModelPrices {
   const path: Path = ['models', model]
   const countBefore = problems.count
-  const versions = pricesInOneCurrency(writtenPrices(input, path), usdRub)
+  const written = writtenPrices(input, path)
+  const inDollars = written.filter(version => isInDollars(version.input))
+  const others = written.filter(version => !inDollars.includes(version))
+  const isListed = inDollars.length > 0 && others.length === 0
+  const versions = isListed ? inDollars : others
   const starts = new Set<string>()
   for (const version of versions) {
     const from = version.input.from ?? ''
@@ -23,12 +40,23 @@ export function buildPrices(model: string, input: ModelInput, usdRub: string, pr
       problems.add(version.path, `there are two prices ${which}; each needs a date of its own`)
     }
     starts.add(from)
-    checkPrice(version.input, version.path, problems)
+    checkPrice(version.input, version.path, isListed ? 'usd' : 'rub', problems)
   }
-  if (problems.count > countBefore) return []
-  return versions
-    .map(version => buildPrice({ model, ...version.input }))
-    .sort((left, right) => ((left.from ?? '') < (right.from ?? '') ? -1 : 1))
+  if (problems.count > countBefore || versions.length === 0) return { prices: [] }
+  const inputs = versions.map(version => version.input)
+  if (isListed) return listedPrices(model, { versions: inputs, ...pricing }, problems)
+  const prices = inputs.map(version => buildPrice({ model, round: pricing.round, ...version }))
+  return { prices: prices.sort((left, right) => ((left.from ?? '') < (right.from ?? '') ? -1 : 1)) }
+}
+
+function listedPrices(model: string, list: ListPricing, problems: Problems): ModelPrices {
+  try {
+    return { prices: priceVersions(model, list, []), list }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    problems.add(['models', model], 'its list price times rate and coefficient has more digits than a price may')
+    return { prices: [] }
+  }
 }
 
 interface Version {
@@ -46,14 +74,6 @@ function writtenPrices(input: ModelInput, path: Path): readonly Version[] {
   return Object.values(short).some(part => part !== undefined) ? [{ input: short, path }, ...dated] : dated
 }
 
-function pricesInOneCurrency(versions: readonly Version[], usdRub: string): readonly Version[] {
-  const inDollars = versions.filter(({ input }) => isInDollars(input))
-  if (inDollars.length === 0) return versions
-  const others = versions.filter(version => !inDollars.includes(version))
-  if (others.length > 0) return others
-  return inDollars.map(({ input, path }) => ({ input: inRoubles(input, usdRub), path }))
-}
-
 function isInDollars({ rubPerMillion, rubPerUnit, usdPerMillion, usdPerUnit }: PriceInput): boolean {
   const isInRoubles = rubPerMillion !== undefined || rubPerUnit !== undefined
   return !isInRoubles && (usdPerMillion !== undefined || usdPerUnit !== undefined)
@@ -68,14 +88,16 @@ const metersWithFallback: ReadonlySet<string> = new Set([
   'imageOutput',
 ])
 
-function checkPrice(price: PriceInput, path: Path, problems: Problems): void {
-  for (const unit of Object.keys(price.rubPerUnit ?? {})) {
+function checkPrice(price: PriceInput, path: Path, currency: 'rub' | 'usd', problems: Problems): void {
+  const perMillion = `${currency}PerMillion` as const
+  const perUnit = `${currency}PerUnit` as const
+  for (const unit of Object.keys(price[perUnit] ?? {})) {
     const [meter = '', ...variant] = unit.split('/')
-    const unitPath = [...path, 'rubPerUnit', unit]
+    const unitPath = [...path, perUnit, unit]
     if (!(meters as readonly string[]).includes(meter)) {
       problems.addUnknown(unitPath, 'meter', meter, meters)
-    } else if (price.rubPerMillion !== undefined && Object.hasOwn(price.rubPerMillion, meter)) {
-      problems.add(unitPath, `"${meter}" is priced twice: per unit here and in rubPerMillion`)
+    } else if (Object.hasOwn(price[perMillion] ?? {}, meter)) {
+      problems.add(unitPath, `"${meter}" is priced twice: per unit here and in ${perMillion}`)
     } else if (variant.some(part => part === '')) {
       problems.add(unitPath, 'a variant has no empty parts: images/1024x1024/high')
     }
@@ -87,10 +109,10 @@ function checkPrice(price: PriceInput, path: Path, problems: Problems): void {
       problems.add([...tierPath, 'inputTokens'], `two rates above ${tier.inputTokens} tokens overlap`)
     }
     thresholds.add(tier.inputTokens)
-    for (const meter of Object.keys(tier.rubPerMillion ?? {})) {
-      const isPriced = Object.hasOwn(price.rubPerMillion ?? {}, meter)
+    for (const meter of Object.keys(tier[perMillion] ?? {})) {
+      const isPriced = Object.hasOwn(price[perMillion] ?? {}, meter)
       if (!isPriced && !metersWithFallback.has(meter)) {
-        problems.add([...tierPath, 'rubPerMillion', meter], `"${meter}" has no base price in rubPerMillion`)
+        problems.add([...tierPath, perMillion, meter], `"${meter}" has no base price in ${perMillion}`)
       }
     }
   }

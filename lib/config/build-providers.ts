@@ -83,6 +83,7 @@ function buildProvider(
     timeouts,
     failover: laidOver(defaultFailover, input.failover),
     limits: laidOver(defaultLimits, input.limits),
+    pricing: { usdRub: input.usdRub, coefficient: input.coefficient, round: input.round },
   }
 }
 

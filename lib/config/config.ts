@@ -3,6 +3,7 @@ import type { DialectName } from '../dialects/dialect.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
+import type { ListPricing, OwnPricing } from '../money/pricing.ts'
 
 /** An address and port to listen on; port 0 is any that is free. */
 export interface Listen {
@@ -71,6 +72,8 @@ export interface ProviderConfig {
   readonly timeouts: ProviderTimeouts
   readonly failover: Failover
   readonly limits: ProviderLimits
+  /** What its models' list prices are multiplied by, where it differs from the section `prices`. */
+  readonly pricing: OwnPricing
 }
 
 /** A model or a pattern of names, who has it, and what it costs. */
@@ -91,6 +94,8 @@ export interface ModelConfig {
   readonly capabilities?: readonly string[]
   /** Versions, oldest first; empty: unpriced, so refused. */
   readonly prices: readonly Price[]
+  /** What a price in dollars is made of. */
+  readonly list?: ListPricing
 }
 
 /** An enabled plugin with its options, which have passed its schema. */

@@ -8,23 +8,23 @@ import { buildPlugins } from './build-plugins.ts'
 import type { KnownPlugins } from './build-plugins.ts'
 import { buildProviders } from './build-providers.ts'
 import { buildSeller } from './build-seller.ts'
-import type { Config, Listen, ModelNames } from './config.ts'
-import type { Path } from './config-error.ts'
+import type { Config, Listen } from './config.ts'
 import { deepFreeze } from './deep-freeze.ts'
-import { substitute } from './environment.ts'
 import type { Environment } from './environment.ts'
-import { isMapping, locate, mergeLayers, readLayers } from './layers.ts'
+import { isMapping, mergeLayers, readLayers } from './layers.ts'
+import { anyPricing, resolveStore, riskRule } from './load-section.ts'
 import { nearest } from './nearest.ts'
+import { mixedPrices, ownModels } from './mixed-prices.ts'
+import type { MixedPrice } from './mixed-prices.ts'
 import { overriddenSettings } from './overridden.ts'
 import type { Overridden } from './overridden.ts'
 import { Problems } from './problems.ts'
 import { checkListens } from './check-listens.ts'
 import { checkUnmetered } from './check-unmetered.ts'
 import { checkWorkers } from './check-workers.ts'
+import { resolveVariables } from './resolve-variables.ts'
 import { configSchema } from './schema.ts'
 import type { ConfigKey, Settings } from './schema.ts'
-import type { RiskRule } from '../ledger/risk.ts'
-import { parseRoubles } from '../money/amount.ts'
 
 /** What a config is read with; as the process has it unless said. */
 export interface LoadConfigOptions {
@@ -40,6 +40,10 @@ export interface LoadedConfig {
   readonly notices: readonly string[]
   /** What the main file replaces of those that it includes. */
   readonly overridden: readonly Overridden[]
+  /** Prices that are put together from several files. */
+  readonly mixedPrices: readonly MixedPrice[]
+  /** Models of which other files than lists of prices say something. */
+  readonly ownModels: ReadonlySet<string>
 }
 
 /** Sections of many entries are parsed entry by entry, so that one bad entry does not hide the others. */
@@ -64,28 +68,28 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   const context = { problems, off, egressNames, missingVariables }
   const providers = buildProviders(value['providers'], context)
   const providerNames = Object.keys(isMapping(value['providers']) ? value['providers'] : {})
-  const usdRub = settings.prices?.usdRub ?? '1'
-  const models = buildModels(value['models'], { providerNames, usdRub, problems })
-  const plugins = buildPlugins(value['plugins'], options.plugins, fileOf(problems, 'plugins'), problems)
+  const pricing = settings.prices ?? anyPricing
+  const models = buildModels(value['models'], { providerNames, providers, pricing, problems })
+  const plugins = buildPlugins(value['plugins'], options.plugins, problems.fileOf('plugins'), problems)
   checkDefaultProviders(settings, providers, providerNames, problems)
   const tls =
     settings.tls === null
       ? undefined
-      : settings.tls && resolveTls(settings.tls, fileOf(problems, 'tls'), problems)
+      : settings.tls && resolveTls(settings.tls, problems.fileOf('tls'), problems)
   problems.throwIfAny()
 
   const whole = settings as Settings
   const { listen } = whole
-  const sold = whole.seller && buildSeller(whole.seller, fileOf(problems, 'seller'), problems)
+  const sold = whole.seller && buildSeller(whole.seller, problems.fileOf('seller'), problems)
   const config: Config = {
     file: main,
     listen,
     publicUrl: whole.publicUrl ?? ownUrl(listen, tls !== undefined),
     ...(whole.accountArea === undefined
       ? {}
-      : { accountArea: buildAccountArea(whole.accountArea, fileOf(problems, 'accountArea'), problems) }),
+      : { accountArea: buildAccountArea(whole.accountArea, problems.fileOf('accountArea'), problems) }),
     ...(whole.admin === undefined ? {} : { admin: whole.admin }),
-    store: resolveStore(whole.store, fileOf(problems, 'store')),
+    store: resolveStore(whole.store, problems.fileOf('store')),
     durability: whole.durability,
     workers: whole.workers === 'auto' ? availableParallelism() : whole.workers,
     plugins,
@@ -96,7 +100,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     limits: whole.limits,
     ...paidBy(whole, providers, problems),
     ...(sold !== undefined && { seller: sold.seller }),
-    hold: buildHold(whole.hold),
+    hold: { mediaRub: whole.hold.mediaRub, likelyOutputTokens: whole.hold.likelyOutputTokens },
     risk: riskRule(whole.hold),
     isolation: whole.isolation,
     dns: whole.dns ?? undefined,
@@ -106,103 +110,23 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     log: whole.log,
     unmetered: whole.unmetered,
   }
-  for (const { path, message } of [
-    ...checkListens(config),
-    ...checkWorkers(config),
-    ...checkUnmetered(config),
-  ]) {
-    problems.add(path, message)
-  }
-  problems.throwIfAny()
+  checkWhole(config, problems)
   const notices = off.length === 0 ? [] : [`providers without a key are off: ${off.join(', ')}`]
   notices.push(...(sold?.notices ?? []), ...passingStore(config.store))
-  return deepFreeze({ config, notices, overridden: overriddenSettings(problems.layers) })
+  return deepFreeze({
+    config,
+    notices,
+    overridden: overriddenSettings(problems.layers),
+    mixedPrices: mixedPrices(problems.layers),
+    ownModels: ownModels(problems.layers),
+  })
 }
 
-function buildHold({ mediaRub, likelyOutputTokens }: Settings['hold']) {
-  return { mediaRub, likelyOutputTokens }
-}
-
-function riskRule({ riskRub, riskOfPaid, riskRubMax }: Settings['hold']): RiskRule {
-  return {
-    baseMicros: parseRoubles(riskRub),
-    perRoubleMicros: parseRoubles(riskOfPaid),
-    maxMicros: parseRoubles(riskRubMax),
-  }
-}
-
-/**
- * How far worst cases may go beyond an account's money, by a config that may be wrong in any other place.
- *
- * @throws ConfigError when the file cannot be read or `hold` is wrong
- */
-export function loadRiskRule(file: string, env: Environment = process.env): RiskRule {
-  const { problems, written } = readWritten(file)
-  const { value } = resolveVariables({ hold: written['hold'] }, env, problems)
-  const hold = problems.parse(configSchema.shape.hold, value['hold'], ['hold'])
+/** @throws ConfigError where settings that are right by themselves do not fit each other */
+function checkWhole(config: Config, problems: Problems): void {
+  const found = [...checkListens(config), ...checkWorkers(config), ...checkUnmetered(config)]
+  for (const { path, message } of found) problems.add(path, message)
   problems.throwIfAny()
-  return riskRule(hold as Settings['hold'])
-}
-
-/**
- * Where the store is, by a config that may be wrong in any other place: revoking a leaked key must not wait
- * until a typo among the models is found.
- *
- * @throws ConfigError when the file cannot be read or the store is not named rightly
- */
-export function loadStoreSetting(file: string, env: Environment = process.env): Config['store'] {
-  const { problems, written } = readWritten(file)
-  const { value } = resolveVariables({ store: written['store'] }, env, problems)
-  const store = problems.parse(configSchema.shape.store, value['store'], ['store'])
-  problems.throwIfAny()
-  return resolveStore(store as Settings['store'], fileOf(problems, 'store'))
-}
-
-/**
- * The names that models go by, by a config that may be wrong in any other place.
- *
- * @throws ConfigError when the file cannot be read or a model is wrong
- */
-export function loadModelNames(file: string, env: Environment = process.env): ModelNames {
-  const { problems, written } = readWritten(file)
-  const { value } = resolveVariables({ models: written['models'] }, env, problems)
-  const { providers } = written
-  const providerNames = Object.keys(isMapping(providers) ? providers : {})
-  // Names have no prices: any rate will do.
-  const models = buildModels(value['models'], { providerNames, usdRub: '1', problems })
-  problems.throwIfAny()
-  return models
-}
-
-/** What a config says, unchecked. */
-function readWritten(file: string): { problems: Problems; written: Readonly<Record<string, unknown>> } {
-  const problems = new Problems(resolve(file))
-  problems.layers = readLayers(problems.file, problems)
-  const written = mergeLayers(problems.layers)
-  return { problems, written: isMapping(written) ? written : {} }
-}
-
-function resolveVariables(merged: unknown, env: Environment, problems: Problems) {
-  const { value, missing, malformed } = substitute(merged, env)
-  const missingVariables = new Map<string, string[]>()
-  for (const { path, text } of malformed) problems.add(path, `"${text}" names no variable; write \${NAME}`)
-  for (const { path, name } of missing) {
-    const provider = credentialOwner(path)
-    if (provider === undefined) {
-      problems.add(path, `the environment variable ${name} is not set`)
-      problems.silence(path)
-    } else {
-      missingVariables.set(provider, [...(missingVariables.get(provider) ?? []), name])
-    }
-  }
-  return { value: isMapping(value) ? value : {}, missingVariables }
-}
-
-/** The provider whose credential a path is: `providers.NAME.credentials[0]`. */
-function credentialOwner([section, provider, key, index]: Path): string | undefined {
-  return section === 'providers' && key === 'credentials' && index !== undefined
-    ? String(provider)
-    : undefined
 }
 
 function parseSettings(value: Readonly<Record<string, unknown>>, problems: Problems): Partial<Settings> {
@@ -241,11 +165,6 @@ function checkDefaultProviders(
   }
 }
 
-/** The file that says a setting: its relative paths start there. */
-function fileOf(problems: Problems, key: ConfigKey): string {
-  return locate(problems.layers, [key]).file ?? problems.file
-}
-
 function resolveTls(tls: NonNullable<Settings['tls']>, file: string, problems: Problems): Config['tls'] {
   const resolved = { cert: resolve(dirname(file), tls.cert), key: resolve(dirname(file), tls.key) }
   for (const part of ['cert', 'key'] as const) {
@@ -282,11 +201,6 @@ function passingStore(store: Config['store']): string[] {
     `the store is ${store.file}, which the next install deletes: copy the folder of the configuration to a ` +
       'place of your own and name it by --config or GATEWAY_CONFIG',
   ]
-}
-
-function resolveStore(store: string, file: string): Config['store'] {
-  if (!store.startsWith('sqlite:')) return { kind: 'postgres', url: store }
-  return { kind: 'sqlite', file: resolve(dirname(file), store.slice('sqlite:'.length)) }
 }
 
 function ownUrl({ host, port }: Listen, isTls: boolean): URL {

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { meters } from '../money/usage.ts'
+import { ownPricing } from './pricing-schema.ts'
 import { decimal, integer } from './scalars.ts'
 
 const perMillion = z.partialRecord(z.enum(meters), decimal).optional()
 const perUnit = z.record(z.string(), decimal).optional()
-const inDollars = "where there is no price in roubles it is the provider's list price times prices.usdRub"
+const inDollars = 'the list price, charged times the rate and the coefficient where there is no price in roubles'
 
 const priceShape = {
   rubPerMillion: perMillion.meta({ description: 'Roubles per million units of a meter.' }),
@@ -44,7 +45,7 @@ const modalities = ['text', 'image', 'audio', 'video', 'document', 'embedding', 
 /** What a model can do. */
 const capabilities = ['tools', 'reasoning', 'structuredOutput', 'promptCaching', 'webSearch'] as const
 
-/** One entry of `models`: an alias, or providers and prices. */
+/** One entry of `models`: an alias, or providers and prices, or another model's. */
 export const modelSchema = z.strictObject({
   alias: z.string().min(1).optional(),
   provider: z
@@ -65,7 +66,11 @@ export const modelSchema = z.strictObject({
     .optional()
     .meta({ description: 'What the model reads and what it makes.' }),
   capabilities: z.array(z.enum(capabilities)).optional().meta({ description: 'What it can do beyond that.' }),
+  like: z.string().min(1).optional().meta({
+    description: 'Another model, by its name here: what is not said of this one is as it is there, its price too.',
+  }),
   ...priceShape,
+  ...ownPricing,
   prices: z.array(priceSchema).optional().meta({
     description: 'Versions of the price, each from its date on (UTC); without a date from the beginning.',
   }),

@@ -41,6 +41,11 @@ export class Problems {
     this.#found.push({ file, path: pathText, message, ...hint, ...place })
   }
 
+  /** The file that says a top-level setting: its relative paths start there. */
+  fileOf(key: string): string {
+    return locate(this.layers, [key]).file ?? this.file
+  }
+
   /** Says no more about a path: what is wrong with it has been said. */
   silence(path: Path): void {
     this.#silenced.add(formatPath(path))
@@ -66,7 +71,10 @@ export class Problems {
     const inner = issue.path.filter(part => typeof part !== 'symbol')
     const path = [...base, ...inner]
     const isDefaultMessage = issue.message.startsWith('Invalid input')
-    if (issue.code === 'unrecognized_keys') {
+    const branch = issue.code === 'invalid_union' ? branchMeant(issue.errors) : undefined
+    if (branch !== undefined) {
+      for (const one of branch) this.#addIssue(schema, { ...one, path: [...issue.path, ...one.path] }, base, value)
+    } else if (issue.code === 'unrecognized_keys') {
       const valid = validNamesAt(schema, inner)
       for (const key of issue.keys) this.add([...path, key], 'unknown key', nearest(key, valid))
     } else if (issue.code === 'invalid_value') {
@@ -87,6 +95,14 @@ export class Problems {
   throwIfAny(): void {
     if (this.#found.length > 0) throw new ConfigError(this.#found)
   }
+}
+
+/** Of several forms that a value may have, the one that it has but for what is wrong inside. */
+function branchMeant(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
+  const meant = branches.filter(issues =>
+    issues.every(({ path, code }) => path.length > 0 || code !== 'invalid_type'),
+  )
+  return meant.length === 1 ? meant[0] : undefined
 }
 
 function valueAt(value: unknown, path: Path): unknown {

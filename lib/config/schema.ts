@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { accountAreaSchema } from './account-area-schema.ts'
 import { isControlPlane } from './control-plane.ts'
 import { modelSchema } from './model-schema.ts'
+import { ownPricing, pricesSchema } from './pricing-schema.ts'
 import {
   addressRange,
   baseUrl,
   bytes,
-  decimal,
   dnsServer,
   egressUrl,
   integer,
@@ -111,6 +111,7 @@ export const providerSchema = z.strictObject({
     })
     .optional()
     .meta({ description: 'What is sent at once, for each credential.' }),
+  ...ownPricing,
 })
 
 /** A provider as it is written. */
@@ -152,13 +153,7 @@ export const configSchema = z.strictObject({
     .record(z.string(), modelSchema.nullable())
     .default({})
     .meta({ description: 'By name; null takes a model of an included file off sale.' }),
-  prices: z
-    .strictObject({
-      usdRub: decimal.default('100').meta({
-        description: 'Roubles for a dollar of list price, where a model has no price in roubles.',
-      }),
-    })
-    .prefault({}),
+  prices: pricesSchema,
   defaultProvider: z
     .strictObject({
       openai: z.string().optional(),

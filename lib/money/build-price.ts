@@ -18,6 +18,7 @@ export interface PriceInput {
       }[]
     | undefined
   readonly factors?: Readonly<Record<string, Decimal | undefined>> | undefined
+  readonly round?: 'half-up' | 'up' | undefined
 }
 
 const knownMeters: ReadonlySet<string> = new Set(meters)
@@ -78,8 +79,8 @@ function checkedFrom(from: string): string {
 
 /** The text that is hashed and stored: everything of a price but its hash, in a fixed order. */
 export function canonicalPrice(price: Omit<Price, 'hash'>): string {
-  const { model, from, rubPerMillion, rubPerUnit, above, factors } = price
-  return JSON.stringify({ model, from, rubPerMillion, rubPerUnit, above, factors })
+  const { model, from, rubPerMillion, rubPerUnit, above, factors, round } = price
+  return JSON.stringify({ model, from, rubPerMillion, rubPerUnit, above, factors, round })
 }
 
 /** The version of a price: the hash of its canonical text. */
@@ -99,6 +100,7 @@ export function buildPrice(input: PriceInput): Price {
     rubPerUnit: decimals(input.rubPerUnit, 'rubPerUnit', beforeSlash),
     above: tiers(input.above),
     factors: decimals(input.factors, 'factors', noMeter),
+    ...(input.round === 'up' && { round: 'up' as const }),
   }
   return Object.freeze({ hash: priceHash(canonicalPrice(price)), ...price })
 }

@@ -1,28 +1,52 @@
 import type { Decimal } from './price.ts'
 
-/** Decimals behind the point that a price may have, and so the scale of every rate. */
-const rateScale = 12
+/**
+ * Decimals behind the point that a price may have, and so the scale of every rate: a list price has nine, an exchange
+ * rate and a coefficient add what they have, and nothing is rounded before the amount of a charge is.
+ */
+export const decimalScale = 30
 
-const pattern = /^(\d{1,12})(?:\.(\d{1,12}))?$/
+/** What `parseDecimal` makes of `"1"`. */
+export const decimalUnit = 10n ** BigInt(decimalScale)
+
+const pattern = /^(\d{1,12})(?:\.(\d{1,30}))?$/
 
 /**
- * Reads a decimal as an integer of 10^-12 units, exactly.
+ * Reads a decimal as an integer of 10^-30 units, exactly.
  * @throws RangeError when the text is no plain decimal: no sign, exponent or space
  */
 export function parseDecimal(text: Decimal): bigint {
   const match = pattern.exec(text)
   if (match === null) throw new RangeError(`"${text}" is not a decimal, such as "0.15"`)
-  return BigInt((match[1] ?? '') + (match[2] ?? '').padEnd(rateScale, '0'))
+  return BigInt((match[1] ?? '') + (match[2] ?? '').padEnd(decimalScale, '0'))
 }
 
 /** The same number in its shortest form, so that `"0.150"` and `"0.15"` are one price. */
 export function canonicalDecimal(text: Decimal): Decimal {
-  return writeDecimal(parseDecimal(text), rateScale)
+  return writeDecimal(parseDecimal(text), decimalScale)
 }
 
 /** An integer of 10^-`scale` units as a decimal in its shortest form. */
 export function writeDecimal(value: bigint, scale: number): Decimal {
+  if (scale === 0) return String(value)
   const digits = String(value).padStart(scale + 1, '0')
   const fraction = digits.slice(-scale).replace(/0+$/, '')
   return digits.slice(0, -scale) + (fraction === '' ? '' : `.${fraction}`)
+}
+
+/** The exact product of decimals; it may have more digits than a price may. */
+export function productOf(...factors: readonly Decimal[]): Decimal {
+  let value = 1n
+  let scale = 0
+  for (const factor of factors) {
+    const [whole = '', fraction = ''] = canonicalDecimal(factor).split('.')
+    value *= BigInt(whole + fraction)
+    scale += fraction.length
+  }
+  return writeDecimal(value, scale)
+}
+
+/** The exact sum of decimals. */
+export function sumOf(left: Decimal, right: Decimal): Decimal {
+  return writeDecimal(parseDecimal(left) + parseDecimal(right), decimalScale)
 }

@@ -1,13 +1,12 @@
 import { costParts, isCount, scaledUnits } from './cost-parts.ts'
 import type { CostPart } from './cost-parts.ts'
-import { writeDecimal } from './decimal.ts'
+import { decimalScale, writeDecimal } from './decimal.ts'
 import type { Decimal, Price } from './price.ts'
 import { ratesOf } from './rates.ts'
 import type { Meter, UsageLine } from './usage.ts'
 
-/** Rates are micro-roubles a unit times 10^12, units have six decimals. */
-const rateScale = 12
-const costScale = rateScale + 6 + 6
+/** Rates are micro-roubles a unit, units have six decimals. */
+const costScale = decimalScale + 6 + 6
 
 /** One step of the sum that a line is. */
 interface ExplainedPart {
@@ -26,13 +25,13 @@ export interface ExplainedLine {
   readonly parts: readonly ExplainedPart[]
   /** What the sum is multiplied by, for the tier that was served. */
   readonly factor?: Decimal
-  /** Roubles, exact: what is rounded to the micro-rouble, half up, once. */
+  /** Roubles, exact: what is rounded to the micro-rouble, once. */
   readonly cost: Decimal
 }
 
 function explainPart({ meter, units, rate, isPerUnit, above }: CostPart): ExplainedPart {
   const cost = rate === undefined || !isCount(units) ? 0n : scaledUnits(units) * rate
-  const scale = isPerUnit ? rateScale + 6 : rateScale
+  const scale = isPerUnit ? decimalScale + 6 : decimalScale
   return {
     meter,
     units,
@@ -50,7 +49,7 @@ export function explainLine(price: Price, line: UsageLine): ExplainedLine {
   for (const { units, rate } of parts) if (rate !== undefined) sum += scaledUnits(units) * rate
   const factors = (line.tier?.split('+') ?? []).flatMap(name => rates.factors.get(name) ?? [])
   const factor = factors.reduce((product, one) => product * one, 1n)
-  const scale = factors.length * rateScale
+  const scale = factors.length * decimalScale
   return {
     parts: parts.map(explainPart),
     ...(factors.length > 0 && { factor: writeDecimal(factor, scale) }),

@@ -1,9 +1,11 @@
-import { parseDecimal, writeDecimal } from './decimal.ts'
+import { productOf } from './decimal.ts'
 import type { Decimal } from './price.ts'
 
 type Decimals = Readonly<Record<string, Decimal | undefined>>
 
-interface DollarPrice {
+/** A price in dollars, as a provider's price list has it. */
+export interface DollarPrice {
+  readonly from?: string | undefined
   readonly usdPerMillion?: Decimals | undefined
   readonly usdPerUnit?: Decimals | undefined
   readonly above?:
@@ -13,39 +15,33 @@ interface DollarPrice {
         readonly usdPerMillion?: Decimals | undefined
       }[]
     | undefined
+  readonly factors?: Decimals | undefined
 }
 
 /**
- * A price in dollars as one in roubles, rounded half up behind the twelfth decimal. What else a price says,
- * such as its date and factors, stays.
+ * A price in dollars as one in roubles, exactly. What else it says, such as its date and factors, stays.
+ * @param rubPerDollar the exchange rate times the coefficient
  */
-export function inRoubles<P extends DollarPrice>(price: P, usdRub: Decimal) {
+export function inRoubles<P extends DollarPrice>(price: P, rubPerDollar: Decimal) {
   const { usdPerMillion, usdPerUnit, above, ...others } = price
   return {
     ...others,
-    rubPerMillion: times(usdPerMillion, usdRub),
-    rubPerUnit: times(usdPerUnit, usdRub),
+    rubPerMillion: times(usdPerMillion, rubPerDollar),
+    rubPerUnit: times(usdPerUnit, rubPerDollar),
     above: above
       ?.filter(tier => tier.usdPerMillion !== undefined)
       .map(({ inputTokens, mode, usdPerMillion: dollars }) => ({
         inputTokens,
         mode,
-        rubPerMillion: times(dollars, usdRub),
+        rubPerMillion: times(dollars, rubPerDollar),
       })),
   }
 }
 
-/** Both factors have twelve decimals. */
-const scale = 12
-const unit = 10n ** 12n
-
-function times(table: Decimals | undefined, usdRub: Decimal): Record<string, Decimal> {
-  const rate = parseDecimal(usdRub)
+function times(table: Decimals | undefined, rubPerDollar: Decimal): Record<string, Decimal> {
   return Object.fromEntries(
     Object.entries(table ?? {}).flatMap(([name, dollars]) =>
-      dollars === undefined
-        ? []
-        : [[name, writeDecimal((parseDecimal(dollars) * rate + unit / 2n) / unit, scale)]],
+      dollars === undefined ? [] : [[name, productOf(dollars, rubPerDollar)]],
     ),
   )
 }

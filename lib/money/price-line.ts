@@ -24,8 +24,8 @@ interface Found {
   isInvalid: boolean
 }
 
-function roundHalfUp(value: bigint, scale: bigint): bigint {
-  return (value + scale / 2n) / scale
+function rounded(value: bigint, scale: bigint, round: Price['round']): bigint {
+  return (value + (round === 'up' ? scale - 1n : scale / 2n)) / scale
 }
 
 /**
@@ -44,7 +44,7 @@ function exactCost(rates: Rates, line: UsageLine, found: Found): bigint {
 
 /**
  * What a line costs: the exact sum of units times prices, times the factor of the tier that was served,
- * rounded half up once. Never negative, never NaN.
+ * rounded once, as the price says. Never negative, never NaN.
  */
 export function priceLine(price: Price, line: UsageLine): LineAmount {
   const rates = ratesOf(price)
@@ -61,7 +61,7 @@ export function priceLine(price: Price, line: UsageLine): LineAmount {
       } else if (!standardTiers.has(name)) unpricedTier = line.tier
     }
   }
-  const amount = roundHalfUp(cost, scale)
+  const amount = rounded(cost, scale, price.round)
   // No request costs a thousand million roubles: a provider that says so is not believed.
   const isAbsurd = amount > amountMicrosMax
   return {

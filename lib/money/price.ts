@@ -25,6 +25,8 @@ export interface Price {
   readonly above: readonly PriceTier[]
   /** Multipliers by the tier served: `batch`, `flex`, `priority`. */
   readonly factors: Readonly<Record<string, Decimal>>
+  /** The amount of a line is rounded up to the micro-rouble; half up where it is absent. */
+  readonly round?: 'up'
 }
 
 /** Whether sound is paid for by its length. */

@@ -1,10 +1,10 @@
-import { parseDecimal } from './decimal.ts'
+import { decimalUnit, parseDecimal } from './decimal.ts'
 import type { Price } from './price.ts'
 import { meters } from './usage.ts'
 import type { Meter } from './usage.ts'
 
 /** Rates are micro-roubles a unit, times this. */
-export const rateUnit = 10n ** 12n
+export const rateUnit = decimalUnit
 
 type RateTable = { [M in Meter]?: bigint }
 

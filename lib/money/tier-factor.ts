@@ -1,9 +1,7 @@
 import { amountMicrosMax } from './amount.ts'
 import type { Micros } from './amount.ts'
-import { parseDecimal } from './decimal.ts'
+import { decimalUnit, parseDecimal } from './decimal.ts'
 import type { Decimal, Price } from './price.ts'
-
-const factorScale = parseDecimal('1')
 
 /** Tiers that nobody asks more for than the usual price, and the provider's own choice. */
 const plainTiers: ReadonlySet<string> = new Set([
@@ -29,7 +27,7 @@ function factorAtMost({ factors }: Price, tier: string): Decimal | undefined {
   if (factors[name] === undefined && plainTiers.has(name)) return undefined
   const known = factors[name] === undefined ? Object.values(factors) : [factors[name]]
   let dearest: Decimal | undefined
-  let most = factorScale
+  let most = decimalUnit
   for (const factor of known) {
     const exact = parseDecimal(factor)
     if (exact > most) [dearest, most] = [factor, exact]
@@ -48,6 +46,6 @@ export function timesFactorsAtMost(amount: Micros, price: Price, tier: string | 
 export function timesFactor(amount: Micros, factor: Decimal | undefined): Micros {
   if (factor === undefined) return amount
   const exact = BigInt(amount) * parseDecimal(factor)
-  const micros = (exact + factorScale - 1n) / factorScale
+  const micros = (exact + decimalUnit - 1n) / decimalUnit
   return micros > BigInt(amountMicrosMax) ? amountMicrosMax : Number(micros)
 }

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parse } from 'yaml'
 import { buildCatalogue } from '../../catalogue/build-catalogue.ts'
-import type { WrittenModel } from '../../catalogue/build-catalogue.ts'
 import { formatCatalogue } from '../../catalogue/format-catalogue.ts'
 import { readOwnData } from '../../catalogue/own-data.ts'
 import { loadConfig } from '../../lib/config/load-config.ts'
+import { cheaperNames } from '../../lib/models/cheaper-names.ts'
 import { ModelDirectory } from '../../lib/models/model-directory.ts'
 
 const folder = join(import.meta.dirname, '../../config')
@@ -14,11 +13,7 @@ const { config } = loadConfig(join(folder, 'gateway.yaml'), { env: {} })
 const directory = new ModelDirectory(config)
 
 await t.test('the shipped catalogue is what npm run catalogue makes', async t => {
-  const { models } = parse(readFileSync(join(folder, 'models.yaml'), 'utf8')) as {
-    models: Record<string, WrittenModel>
-  }
-
-  const made = formatCatalogue(buildCatalogue(readOwnData(), models))
+  const made = formatCatalogue(buildCatalogue(readOwnData()))
 
   t.ok(made === readFileSync(join(folder, 'catalogue.json'), 'utf8'), 'run npm run catalogue')
 })
@@ -39,20 +34,40 @@ await t.test(
   },
 )
 
-await t.test(
-  'a price in roubles stays what it was; a model without one costs its list price at the rate',
-  async t => {
-    const gpt5 = directory.resolve('gpt-5', undefined)?.entry.prices
-    const sol = directory.resolve('gpt-6-sol', undefined)?.entry.prices
+await t.test('a model costs its list price at the rate, with its levels, searches and tiers', async t => {
+  const gpt5 = directory.resolve('gpt-5', undefined)?.entry.prices
+  const sol = directory.resolve('gpt-6-sol', undefined)?.entry.prices
 
-    t.same(gpt5?.[0]?.rubPerMillion, { input: '125', cachedInput: '12.5', output: '1000' })
-    t.match(sol?.[0], {
-      rubPerMillion: { input: '200', cachedInput: '20', cacheWrite5m: '250', output: '1000' },
-      above: [{ inputTokens: 272_000, mode: 'whole', rubPerMillion: { input: '400', output: '1500' } }],
-      factors: { batch: '0.5' },
-    })
-  },
-)
+  t.match(gpt5?.[0], {
+    rubPerMillion: { input: '125', cachedInput: '12.5', output: '1000' },
+    rubPerUnit: { searches: '1' },
+    factors: { batch: '0.5', flex: '0.5', priority: '2' },
+  })
+  t.match(sol?.[0], {
+    rubPerMillion: { input: '200', cachedInput: '20', cacheWrite5m: '250', output: '1000' },
+    above: [{ inputTokens: 272_000, mode: 'whole', rubPerMillion: { input: '400', output: '1500' } }],
+    factors: { batch: '0.5' },
+  })
+})
+
+await t.test('every version of a price that has tiers of service has them', async t => {
+  const versions = [...config.models.values(), ...config.modelPatterns].flatMap(({ name, prices }) =>
+    prices.map(({ factors }) => ({ name, factors, first: prices[0]?.factors })),
+  )
+
+  for (const { name, factors, first } of versions) t.same(factors, first, name)
+})
+
+await t.test('no dated name is sold for less than its model, unless the list says so', async t => {
+  const served = [...config.models.values(), ...config.modelPatterns]
+
+  const cheaper = cheaperNames(config, served, Date.parse('2026-11-23'))
+
+  t.same(
+    cheaper.map(({ name }) => name),
+    ['openrouter/mistralai/mistral-large-2512', 'openrouter/qwen/qwen-plus-2025-07-28'],
+  )
+})
 
 await t.test('dated names have the window and the price of their model', async t => {
   for (const [dated, name] of [

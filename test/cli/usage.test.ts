@@ -114,6 +114,57 @@ models:
   },
 )
 
+await t.test(
+  'check names prices that nobody chose, and names that are sold for less than their model',
+  async t => {
+    const folder = t.testdir({
+      'list.json': JSON.stringify({
+        models: {
+          m: { provider: 'sandbox', usdPerMillion: { input: '1', cachedInput: '0.1', output: '2' } },
+          'm-20*': { provider: 'sandbox', usdPerMillion: { input: '1', cachedInput: '0.1', output: '2' } },
+          'm-mini': { provider: 'sandbox', usdPerMillion: { input: '0.1', output: '0.2' } },
+          n: { provider: 'sandbox', usdPerMillion: { input: '5', output: '6' } },
+          'n-2026-01-31': { provider: 'sandbox', usdPerMillion: { input: '1', output: '6' } },
+          o: {
+            provider: 'sandbox',
+            usdPerMillion: { input: '1', cachedInput: '0.1', audioInput: '2', output: '2' },
+          },
+        },
+      }),
+      'own.yaml': `models:
+  m: { coefficient: "1.35" }
+  n: { rubPerMillion: { output: "700" } }
+  o: { usdPerMillion: { input: "3" } }
+`,
+    })
+    const check = async (prices: string): Promise<readonly string[]> => {
+      const { config } = writeConfig(folder, `include: [list.json, own.yaml]\nprices: { ${prices} }\n`)
+      const { stdout } = await runHere(['check', '--config', config, '--json'])
+      return (JSON.parse(stdout) as { notices: string[] }).notices
+    }
+    const example =
+      'models priced by the example rate of 100 roubles for a dollar; set prices.usdRub: m, m-mini, n-2026-01-31, o, m-20*'
+    const others = [
+      'models with a price for output tokens and none for input, which is free then: n',
+      '"m-20*" is sold for less than its model "m" (cachedInput 10 instead of 13.5, input 100 instead of 135, ' +
+        'output 200 instead of 270): write like: m to sell it at the same price',
+      '"n-2026-01-31" is sold for less than its model "n" (output 600 instead of 700): write like: n to sell it at the same price',
+      `the price of "o" has meters that ${join(folder, 'list.json')} says, and your file does not: cachedInput, audioInput, output`,
+      'the price of "n" in roubles lacks meters of its list price, for which nothing is charged then: input',
+    ]
+
+    t.same(new Set(await check('coefficient: "1"')), new Set([example, ...others]))
+    t.notMatch((await check('usdRub: "92.50"')).join(), 'example rate')
+    const byFeed = await check('usdRub: { from: cbr }')
+    t.notMatch(
+      byFeed.join(),
+      /example rate|without a price/,
+      'neither store nor network are asked for a rate',
+    )
+    t.match(byFeed.join(), others[1])
+  },
+)
+
 await t.test('check prints every bad value with its place and the nearest name, and exits 1', async t => {
   const { config } = writeConfig(t.testdir(), 'litsen: 1\nlimits: { bodyMs: none }\n')
   const text = await runGateway(['check', '--config', config])

@@ -1,4 +1,4 @@
-import { parseDecimal, writeDecimal } from '../../../money/decimal.ts'
+import { productOf } from '../../../money/decimal.ts'
 import type { Price } from '../../../money/price.ts'
 import { meters as allMeters } from '../../../money/usage.ts'
 import type { Meter } from '../../../money/usage.ts'
@@ -11,11 +11,6 @@ type Words = Pick<Page, 'texts' | 'language'>
 
 /** What has a column of its own. */
 export const mainMeters = ['input', 'cachedInput', 'output'] as const satisfies readonly Meter[]
-
-/** Decimals have twelve places behind the point. */
-function times(left: string, right: string): string {
-  return writeDecimal(parseDecimal(left) * parseDecimal(right), 24)
-}
 
 function perMillion(
   { texts, language }: Words,
@@ -67,7 +62,7 @@ function tiers(words: Words, { factors, rubPerMillion }: Price): string[] {
     const rates: { [M in Meter]?: string } = {}
     for (const meter of mainMeters) {
       const rub = rubPerMillion[meter]
-      if (rub !== undefined) rates[meter] = times(rub, factor)
+      if (rub !== undefined) rates[meter] = productOf(rub, factor)
     }
     const prices = short(words, rates)
     return `${label}, ×${decimal(factor, words.language)}${prices === '' ? '' : `: ${prices}`}`

@@ -1,0 +1,85 @@
+import { dirname, resolve } from 'node:path'
+import type { RiskRule } from '../ledger/risk.ts'
+import { parseRoubles } from '../money/amount.ts'
+import type { Pricing } from '../money/pricing.ts'
+import { buildModels } from './build-models.ts'
+import type { Config, ModelNames } from './config.ts'
+import type { Environment } from './environment.ts'
+import { isMapping, mergeLayers, readLayers } from './layers.ts'
+import { Problems } from './problems.ts'
+import { resolveVariables } from './resolve-variables.ts'
+import { configSchema } from './schema.ts'
+import type { Settings } from './schema.ts'
+
+/** For models whose prices do not matter. */
+export const anyPricing: Pricing = { usdRub: '1', coefficient: '1', round: 'half-up' }
+
+/**
+ * How far worst cases may go beyond an account's money, by a config that may be wrong in any other place.
+ *
+ * @throws ConfigError when the file cannot be read or `hold` is wrong
+ */
+export function loadRiskRule(file: string, env: Environment = process.env): RiskRule {
+  const { problems, written } = readWritten(file)
+  const { value } = resolveVariables({ hold: written['hold'] }, env, problems)
+  const hold = problems.parse(configSchema.shape.hold, value['hold'], ['hold'])
+  problems.throwIfAny()
+  return riskRule(hold as Settings['hold'])
+}
+
+/**
+ * Where the store is, by a config that may be wrong in any other place: revoking a leaked key must not wait
+ * until a typo among the models is found.
+ *
+ * @throws ConfigError when the file cannot be read or the store is not named rightly
+ */
+export function loadStoreSetting(file: string, env: Environment = process.env): Config['store'] {
+  const { problems, written } = readWritten(file)
+  const { value } = resolveVariables({ store: written['store'] }, env, problems)
+  const store = problems.parse(configSchema.shape.store, value['store'], ['store'])
+  problems.throwIfAny()
+  return resolveStore(store as Settings['store'], problems.fileOf('store'))
+}
+
+/**
+ * The names that models go by, by a config that may be wrong in any other place.
+ *
+ * @throws ConfigError when the file cannot be read or a model is wrong
+ */
+export function loadModelNames(file: string, env: Environment = process.env): ModelNames {
+  const { problems, written } = readWritten(file)
+  const { value } = resolveVariables({ models: written['models'] }, env, problems)
+  const { providers } = written
+  const providerNames = Object.keys(isMapping(providers) ? providers : {})
+  const models = buildModels(value['models'], {
+    providerNames,
+    providers: new Map(),
+    pricing: anyPricing,
+    problems,
+  })
+  problems.throwIfAny()
+  return models
+}
+
+/** What a config says, unchecked. */
+function readWritten(file: string): { problems: Problems; written: Readonly<Record<string, unknown>> } {
+  const problems = new Problems(resolve(file))
+  problems.layers = readLayers(problems.file, problems)
+  const written = mergeLayers(problems.layers)
+  return { problems, written: isMapping(written) ? written : {} }
+}
+
+/** The bounds of `hold` in micro-roubles. */
+export function riskRule({ riskRub, riskOfPaid, riskRubMax }: Settings['hold']): RiskRule {
+  return {
+    baseMicros: parseRoubles(riskRub),
+    perRoubleMicros: parseRoubles(riskOfPaid),
+    maxMicros: parseRoubles(riskRubMax),
+  }
+}
+
+/** A file of SQLite is named from the folder of the file that names it. */
+export function resolveStore(store: string, file: string): Config['store'] {
+  if (!store.startsWith('sqlite:')) return { kind: 'postgres', url: store }
+  return { kind: 'sqlite', file: resolve(dirname(file), store.slice('sqlite:'.length)) }
+}

@@ -1,0 +1,95 @@
+import { isMapping } from './layers.ts'
+import type { Layer } from './layers.ts'
+
+/** A price that is not all of one piece: what an operator wrote, over what an included file says. */
+export interface MixedPrice {
+  readonly model: string
+  /** Meters of a price of one's own that an included file prices, with that file. */
+  readonly inherited: readonly { readonly meter: string; readonly file: string }[]
+  /** Meters of the list price that a price in roubles lacks: nothing is charged for them. */
+  readonly lacking: readonly string[]
+}
+
+const tables = ['rubPerMillion', 'rubPerUnit', 'usdPerMillion', 'usdPerUnit'] as const
+/** Without a price of their own these cost what text does. */
+const fallbacks: ReadonlySet<string> = new Set([
+  'audioInput',
+  'cachedAudioInput',
+  'imageInput',
+  'audioOutput',
+  'imageOutput',
+])
+
+/** The models whose price is said in more than one file, or in roubles for a part of what the list prices. */
+export function mixedPrices(layers: readonly Layer[]): readonly MixedPrice[] {
+  const found: MixedPrice[] = []
+  const names = new Set(layers.slice(1).flatMap(layer => Object.keys(modelsOf(layer))))
+  for (const model of names) {
+    const entries = layers.flatMap(layer => {
+      const entry = modelsOf(layer)[model]
+      return isMapping(entry) && tables.some(table => isMapping(entry[table]))
+        ? [{ file: layer.file, entry }]
+        : []
+    })
+    if (entries.length < 2) continue
+    const mixed = { model, inherited: inheritedMeters(entries), lacking: lackingMeters(entries) }
+    if (mixed.inherited.length > 0 || mixed.lacking.length > 0) found.push(mixed)
+  }
+  return found
+}
+
+/** The models that an operator's files say something of: lists of prices are JSON. */
+export function ownModels(layers: readonly Layer[]): ReadonlySet<string> {
+  return new Set(
+    layers.filter(({ file }) => !file.endsWith('.json')).flatMap(layer => Object.keys(modelsOf(layer))),
+  )
+}
+
+type Entry = Readonly<Record<string, unknown>>
+
+interface WrittenEntry {
+  readonly file: string
+  readonly entry: Entry
+}
+
+function modelsOf({ value }: Layer): Entry {
+  const { models } = value
+  return isMapping(models) ? models : {}
+}
+
+function metersOf(entry: Entry, table: string): readonly string[] {
+  const meters = entry[table]
+  return isMapping(meters) ? Object.keys(meters) : []
+}
+
+/** Of tables that the strongest file has a part of. */
+function inheritedMeters(entries: readonly WrittenEntry[]): MixedPrice['inherited'] {
+  const own = entries.at(-1)?.entry ?? {}
+  const below = entries.slice(0, -1).toReversed()
+  const isInRoubles = entries.some(({ entry }) => isMapping(entry['rubPerMillion']) || isMapping(entry['rubPerUnit']))
+  return tables.flatMap(table => {
+    const written = metersOf(own, table)
+    if (written.length === 0 || (isInRoubles && table.startsWith('usd'))) return []
+    const known = new Set(written)
+    return below.flatMap(({ file, entry }) =>
+      metersOf(entry, table).flatMap(meter => {
+        if (known.has(meter)) return []
+        known.add(meter)
+        return [{ meter, file }]
+      }),
+    )
+  })
+}
+
+function lackingMeters(entries: readonly WrittenEntry[]): readonly string[] {
+  const meters = (currency: 'rub' | 'usd'): ReadonlySet<string> =>
+    new Set(
+      entries.flatMap(({ entry }) => [
+        ...metersOf(entry, `${currency}PerMillion`),
+        ...metersOf(entry, `${currency}PerUnit`).map(unit => unit.split('/', 1)[0] ?? ''),
+      ]),
+    )
+  const inRoubles = meters('rub')
+  if (inRoubles.size === 0) return []
+  return [...meters('usd').difference(inRoubles)].filter(meter => !fallbacks.has(meter))
+}

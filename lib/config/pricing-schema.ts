@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { parseDecimal } from '../money/decimal.ts'
+import { baseUrl, decimal } from './scalars.ts'
+
+const cbrUrl = 'https://www.cbr.ru/scripts/XML_daily.asp'
+
+function isPositive(text: string): boolean {
+  return parseDecimal(text) > 0n
+}
+
+/** Percent: a number, or a decimal in quotes. A YAML number is written again as it was, up to its sixth decimal. */
+const percent = z
+  .union([z.number(), z.string()], { error: 'must be percent, such as 2 or "2.5"' })
+  .transform(String)
+  .refine(text => /^\d{1,3}(?:\.\d{1,6})?$/.test(text), 'must be percent from 0 to 999, such as 2 or "2.5"')
+
+const fixedRate = decimal.pipe(
+  z
+    .string()
+    .refine(
+      text => /^\d{1,6}(?:\.|$)/.test(text) && isPositive(text),
+      'must be more than 0 and less than 1000000: roubles for a dollar',
+    ),
+)
+
+const coefficient = decimal.pipe(
+  z
+    .string()
+    .refine(text => isPositive(text), 'must be more than 0; to give a model away, set its price to "0" in roubles')
+    .refine(
+      text => parseDecimal(text) < parseDecimal('100'),
+      'must be a factor below 100: "1.30" adds 30 percent to the list price',
+    ),
+)
+
+const round = z.enum(['half-up', 'up'])
+
+const byFeed = {
+  from: z.literal('cbr'),
+  marginPercent: percent.default('0').meta({ description: 'Added to the rate.' }),
+}
+
+const rateError = 'must be roubles for a dollar in quotes, such as "92.50", or { from: cbr }'
+
+/** The rate of a provider or a model. */
+const ownRate = z
+  .union([fixedRate, z.strictObject(byFeed)], { error: rateError })
+  .optional()
+  .meta({ description: 'In place of prices.usdRub.' })
+
+/** What a provider or a model may set in place of the section `prices`. */
+export const ownPricing = {
+  usdRub: ownRate,
+  coefficient: coefficient.optional().meta({ description: 'In place of prices.coefficient.' }),
+  round: round.optional().meta({ description: 'In place of prices.round.' }),
+}
+
+/** The section `prices`: how list prices in dollars become prices in roubles. */
+export const pricesSchema = z
+  .strictObject({
+    usdRub: z
+      .union(
+        [
+          fixedRate,
+          z.strictObject({
+            ...byFeed,
+            changePercentMax: percent.default('5').meta({
+              description: 'A rate that differs by more from the one before is not used until it is accepted.',
+            }),
+            url: baseUrl.default(new URL(cbrUrl)),
+            egress: z.string().optional().meta({
+              description: 'direct, or the name of an egress; needed where any egress is configured.',
+            }),
+          }),
+        ],
+        { error: rateError },
+      )
+      .default('100')
+      .meta({
+        description:
+          "Roubles for a dollar of list price: a rate of yours, or { from: cbr }, the Central Bank's of the day.",
+      }),
+    coefficient: coefficient.default('1').meta({
+      description: 'What list prices in dollars are multiplied by: "1.30" adds 30 percent.',
+    }),
+    round: round.default('half-up').meta({
+      description: 'How the amount of each line of a charge is rounded to the micro-rouble, once: half-up, or up.',
+    }),
+  })
+  .prefault({})

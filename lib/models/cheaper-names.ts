@@ -1,0 +1,54 @@
+import type { Config, ModelConfig } from '../config/config.ts'
+import { parseDecimal } from '../money/decimal.ts'
+import { priceInForce, type Decimal, type Price } from '../money/price.ts'
+import type { Meter } from '../money/usage.ts'
+
+/** A dated name or a pattern that costs less than the model that it names. */
+interface CheaperName {
+  readonly name: string
+  readonly model: string
+  /** Roubles for a million units; `rub` is undefined where nothing is charged. */
+  readonly meters: readonly {
+    readonly meter: string
+    readonly rub: Decimal | undefined
+    readonly modelRub: Decimal
+  }[]
+}
+
+/** What follows the name of a model in names of the same one: a date, a version, or anything. */
+const sameModel = /^(?:\*|-(?:20\d\d[\d-]*\*?|\d{4}|20\*|0?\*|latest|preview(?:-[\d*-]*)?\*?))$/
+
+/**
+ * The names by which a model can be had for less than by its own. Whoever sets the price of `gpt-5` means
+ * `gpt-5-2025-08-07` too.
+ */
+export function cheaperNames(
+  { models }: Pick<Config, 'models'>,
+  served: readonly ModelConfig[],
+  now: number,
+): readonly CheaperName[] {
+  return served.flatMap(({ name, prices }) => {
+    const model = modelOf(name, models)
+    const price = priceInForce(prices, now)
+    const modelPrice = model && priceInForce(model.prices, now)
+    if (model === undefined || price === undefined || modelPrice === undefined) return []
+    const meters = cheaperMeters(price, modelPrice)
+    return meters.length === 0 ? [] : [{ name, model: model.name, meters }]
+  })
+}
+
+function modelOf(name: string, models: Config['models']): ModelConfig | undefined {
+  for (let length = name.length - 1; length > 0; length -= 1) {
+    const model = models.get(name.slice(0, length))
+    if (model !== undefined) return sameModel.test(name.slice(length)) ? model : undefined
+  }
+  return undefined
+}
+
+function cheaperMeters(price: Price, model: Price): CheaperName['meters'] {
+  return Object.entries(model.rubPerMillion).flatMap(([meter, modelRub]) => {
+    const rub = price.rubPerMillion[meter as Meter]
+    const isCheaper = parseDecimal(rub ?? '0') < parseDecimal(modelRub)
+    return isCheaper ? [{ meter, rub, modelRub }] : []
+  })
+}

@@ -1,0 +1,81 @@
+import { buildPrice } from './build-price.ts'
+import { productOf, sumOf } from './decimal.ts'
+import { inRoubles } from './in-roubles.ts'
+import type { DollarPrice } from './in-roubles.ts'
+import type { Decimal, Price } from './price.ts'
+
+/** How roubles for a dollar are found: fixed, or the Central Bank's rate of the day with a margin. */
+export type UsdRub = Decimal | { readonly from: 'cbr'; readonly marginPercent: Decimal }
+
+/** How the list price of a model becomes its price. */
+export interface Pricing {
+  readonly usdRub: UsdRub
+  readonly coefficient: Decimal
+  readonly round: 'half-up' | 'up'
+}
+
+/** The same where only what differs is said. */
+export type OwnPricing = { readonly [K in keyof Pricing]?: Pricing[K] | undefined }
+
+/** A model's list price, in versions by date, and how it becomes the price. */
+export interface ListPricing extends Pricing {
+  readonly versions: readonly DollarPrice[]
+}
+
+/** A rate of the Central Bank. */
+export interface DatedRate {
+  /** ISO time from which it holds; absent: always. */
+  readonly from?: string
+  /** Roubles for a dollar. */
+  readonly usdRub: Decimal
+}
+
+/** What is said nearest to the model counts: by itself, by its first provider, by the section `prices`. */
+export function pricingOf(general: Pricing, ...nearestFirst: readonly (OwnPricing | undefined)[]): Pricing {
+  const find = <K extends keyof Pricing>(name: K): Pricing[K] => {
+    const nearest = nearestFirst.find(one => one?.[name] !== undefined)
+    return nearest?.[name] ?? general[name]
+  }
+  return { usdRub: find('usdRub'), coefficient: find('coefficient'), round: find('round') }
+}
+
+/**
+ * The versions of a model's price in roubles, oldest first. A version begins where its list price or its rate does.
+ * @param rates the Central Bank's, for pricing by them; with none there is no price
+ * @throws RangeError when a price has more digits than a price may have
+ */
+export function priceVersions(model: string, list: ListPricing, rates: readonly DatedRate[]): Price[] {
+  const { versions, coefficient, round } = list
+  const dated = ratesOf(list.usdRub, rates)
+  const starts = new Map([...versions, ...dated].map(({ from }) => [startOf(from), from]))
+  return [...starts]
+    .toSorted(([left], [right]) => left - right)
+    .flatMap(([start, from]) => {
+      const version = inForce(versions, start)
+      const rate = inForce(dated, start)
+      if (version === undefined || rate === undefined) return []
+      return [buildPrice({ model, ...inRoubles(version, productOf(rate.usdRub, coefficient)), round, from })]
+    })
+}
+
+function ratesOf(usdRub: UsdRub, rates: readonly DatedRate[]): readonly DatedRate[] {
+  if (typeof usdRub === 'string') return [{ usdRub }]
+  const factor = productOf('0.01', sumOf('100', usdRub.marginPercent))
+  return rates.map(rate => ({ ...rate, usdRub: productOf(rate.usdRub, factor) }))
+}
+
+function startOf(from: string | undefined): number {
+  return from === undefined ? -Infinity : Date.parse(from)
+}
+
+function inForce<T extends { readonly from?: string | undefined }>(
+  versions: readonly T[],
+  at: number,
+): T | undefined {
+  let best: T | undefined
+  for (const version of versions) {
+    const isReached = startOf(version.from) <= at
+    if (isReached && (best === undefined || startOf(version.from) >= startOf(best.from))) best = version
+  }
+  return best
+}
