@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 
@@ -45,5 +45,23 @@ t.test(
     }
 
     t.equal(lock.packages['node_modules/better-sqlite3']?.gypfile, false, 'run node .ci/keep-gypfile.mjs')
+  },
+)
+
+t.test(
+  'the lockfile says of what has a binding.gyp and brings its binaries that nothing is compiled',
+  async t => {
+    const lockfile = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { gypfile?: boolean; hasInstallScript?: boolean } | undefined>
+    }
+    const withSources = Object.keys(lockfile.packages).filter(
+      path => path !== '' && existsSync(join(root, path, 'binding.gyp')),
+    )
+
+    t.ok(withSources.includes('node_modules/better-sqlite3'))
+    for (const path of withSources) {
+      // npm 10 of Node 20 and 22 would look for Python and a compiler.
+      t.equal(lockfile.packages[path]?.gypfile, false, path)
+    }
   },
 )
