@@ -9,10 +9,16 @@ import { startTestGateway, type TestGateway } from '../fixtures/test-gateway.ts'
 export const words = { text: 'The quick brown fox.', afterTool: 'The tool said what it had to.' }
 
 const credential = 'provider-credential'
+const refuseWords = join(import.meta.dirname, 'refuse-words.ts')
+const isTry = /"operation":"(?:chat|messages|responses|generate-content)"/
 const config = join(import.meta.dirname, '../../config')
 
 export interface ClientGateway extends TestGateway {
   readonly mock: LLMock
+  /** Of an account without money. */
+  readonly poorKey: string
+  /** How often something was generated, or refused to be. */
+  tries(): number
   /** Requests that were answered with usage since the last call. */
   answered(): number
 }
@@ -21,6 +27,8 @@ export interface ClientGateway extends TestGateway {
 export async function startClientGateway(t: Test, tool: CalledTool): Promise<ClientGateway> {
   const mock = new LLMock({ port: 0, logLevel: 'silent', chunkSize: 7, auth: { apiKeys: [credential] } })
   mock.on({ hasToolResult: true }, { content: words.afterTool, usage })
+  // The provider breaks off in the middle of its response.
+  mock.on({ userMessage: /Be cut off/ }, { content: words.text, usage }, { truncateAfterChunks: 2 })
   mock.on(
     { userMessage: /use the tool/ },
     {
@@ -45,12 +53,18 @@ export async function startClientGateway(t: Test, tool: CalledTool): Promise<Cli
         google: { credentials, dialects: { google: { baseUrl: `${mock.url}/v1beta` }, openai } },
       },
       defaultProvider: { openai: 'openai', anthropic: 'anthropic', google: 'google' },
+      plugins: ['auth', 'model-router', refuseWords, 'size-limit', 'upstream-proxy', 'usage-tap'],
     },
   })
+  const poor = await gateway.accounts.createAccount({ email: 'poor@example.org' })
+  const { key: poorKey } = await gateway.accounts.createKey({ accountId: poor.id })
   let seen = 0
   return {
     ...gateway,
     mock,
+    poorKey,
+    tries: () =>
+      gateway.logLines.filter(line => line.includes('"msg":"exchange"') && isTry.test(line)).length,
     answered() {
       const all = mock.getRequests().filter(({ response }) => response.status === 200).length
       const since = all - seen

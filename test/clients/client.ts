@@ -18,7 +18,16 @@ export interface Client {
   /** Where it is installed; its name unless several share one. */
   readonly folder?: string
   readonly packages: readonly string[]
+  /** They are pip's, where that is at hand. */
+  readonly isPython?: boolean
   readonly afterInstall?: readonly string[]
+  /** Where its own source names the models that it knows, below node_modules. */
+  readonly models?: {
+    readonly files: string
+    /** Its first group is a name. */
+    readonly name: RegExp
+    readonly isNewestOnly?: boolean
+  }
   /** A tool that harms nobody, as the model calls it. */
   readonly tool: CalledTool
   /** A module that asks what its last argument says; or a command below. */

@@ -8,6 +8,10 @@ import { startClientGateway, words } from './client-gateway.ts'
 import type { Client } from './client.ts'
 import { commandLineClients } from './command-line-clients.ts'
 import { libraryClients } from './library-clients.ts'
+import { faultsTable, triedTable, withTable, type Seen } from './client-tables.ts'
+import { isShipped, ownModels } from './own-models.ts'
+import { seeFaults, type Ask } from './see-faults.ts'
+import { sdkClients } from './sdk-clients.ts'
 
 // Real clients of pinned versions, each in a folder of its own, driven through the gateway to an emulator that
 // nobody here wrote. CLIENTS_FOLDER keeps what was installed; a name after the command runs that client alone.
@@ -21,10 +25,15 @@ interface Finished {
 
 async function run(
   command: readonly string[],
-  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+  options: {
+    readonly cwd: string
+    readonly env: Readonly<Record<string, string>>
+    readonly timeoutMs?: number
+  },
 ): Promise<Finished> {
   const [file = '', ...rest] = command
-  const child = spawn(file, rest, { ...options, stdio: ['ignore', 'pipe', 'pipe'], timeout: 180_000 })
+  const { cwd, env, timeoutMs: timeout = 180_000 } = options
+  const child = spawn(file, rest, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], timeout })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
@@ -32,51 +41,76 @@ async function run(
   return { code, output }
 }
 
-async function install({ name, folder: own = name, packages, afterInstall }: Client): Promise<string> {
+async function install({
+  name,
+  folder: own = name,
+  packages,
+  isPython,
+  afterInstall,
+}: Client): Promise<string> {
   const home = join(folder, own)
-  if (existsSync(join(home, 'node_modules'))) return home
+  const isThere = existsSync(join(home, isPython === true ? 'bin/python' : 'node_modules'))
+  if (isThere) return home
   mkdirSync(home, { recursive: true })
-  writeFileSync(join(home, 'package.json'), '{ "private": true }')
-  const env = process.env as Record<string, string>
-  const installed = await run(['npm', 'install', '--save-exact', '--no-audit', '--no-fund', ...packages], {
-    cwd: home,
-    env,
-  })
-  if (installed.code !== 0) throw new Error(`npm install for ${name}: ${installed.output}`)
-  if (afterInstall !== undefined) await run(afterInstall, { cwd: home, env })
+  if (isPython !== true) writeFileSync(join(home, 'package.json'), '{ "private": true }')
+  const commands =
+    isPython === true
+      ? [
+          ['python3', '-m', 'venv', home],
+          [join(home, 'bin/python'), '-m', 'pip', 'install', '--quiet', ...packages],
+        ]
+      : [['npm', 'install', '--save-exact', '--no-audit', '--no-fund', ...packages]]
+  for (const command of [...commands, ...(afterInstall === undefined ? [] : [afterInstall])]) {
+    const { code, output } = await run(command, { cwd: home, env: process.env as Record<string, string> })
+    if (code !== 0) throw new Error(`${command.join(' ')}, for ${name}: ${output}`)
+  }
   return home
 }
 
-/** What was seen of each client, for the table of docs/clients.md. */
-const seen: { readonly client: Client; readonly models: readonly string[] }[] = []
+/** What was seen of each client, for the tables of docs/clients.md. */
+const seen: Seen[] = []
+
+interface Place {
+  readonly installed: string
+  readonly url: string
+}
+
+/** Sets the client up as docs/clients.md says, in a home that holds nothing else, and asks it one thing. */
+function asking(t: Test, client: Client, { installed, url }: Place): Ask {
+  const home = mkdtempSync(join(tmpdir(), 'client-home-'))
+  t.teardown(() => rmSync(home, { recursive: true, force: true }))
+  const isPython = client.isPython === true
+  const script = join(installed, `${client.name}.${isPython ? 'py' : 'mjs'}`)
+  if (client.script !== undefined) writeFileSync(script, client.script)
+  const interpreter = isPython ? join(installed, 'bin/python') : 'node'
+  return async (prompt, key, timeoutMs) => {
+    for (const [file, text] of Object.entries(client.files?.({ url, key }) ?? {})) {
+      mkdirSync(dirname(join(home, file)), { recursive: true })
+      writeFileSync(join(home, file), text)
+    }
+    const env = {
+      PATH: `${join(installed, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
+      HOME: home,
+      GATEWAY_URL: url,
+      GATEWAY_KEY: key,
+      ...client.env?.({ url, key }),
+    }
+    return run(client.command?.(prompt) ?? [interpreter, script, prompt], { cwd: home, env, timeoutMs })
+  }
+}
 
 async function drive(t: Test, client: Client): Promise<void> {
   const installed = await install(client)
+  const known = ownModels(client, installed)
+  t.equal(known.length > 0, client.models !== undefined, `its source names ${known.join(', ') || 'no model'}`)
+  for (const name of known) t.ok(isShipped(name), `${name} is in the catalogue`)
   const gateway = await startClientGateway(t, client.tool)
-  const { url, key } = gateway
-  const home = mkdtempSync(join(tmpdir(), 'client-home-'))
-  t.teardown(() => rmSync(home, { recursive: true, force: true }))
-  for (const [file, text] of Object.entries(client.files?.({ url, key }) ?? {})) {
-    mkdirSync(dirname(join(home, file)), { recursive: true })
-    writeFileSync(join(home, file), text)
-  }
-  const env = {
-    PATH: `${join(installed, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
-    HOME: home,
-    GATEWAY_URL: url,
-    GATEWAY_KEY: key,
-    ...client.env?.({ url, key }),
-  }
-  const script = join(installed, `${client.name}.mjs`)
-  if (client.script !== undefined) writeFileSync(script, client.script)
+  const ask = asking(t, client, { installed, url: gateway.url })
   for (const [prompt, expected] of [
     ['Say hello.', words.text],
     ['Please use the tool.', words.afterTool],
   ] as const) {
-    const { code, output } = await run(client.command?.(prompt) ?? ['node', script, prompt], {
-      cwd: home,
-      env,
-    })
+    const { code, output } = await ask(prompt, gateway.key, 180_000)
     t.equal(code, 0, `${prompt} ends well`)
     if (!t.ok(output.includes(expected), `${prompt} is answered`)) t.comment(output.slice(-3000))
   }
@@ -86,32 +120,40 @@ async function drive(t: Test, client: Client): Promise<void> {
   for (const { usage, flags, amount, model } of charges) {
     t.same({ usage, flags }, { usage: { input: 1200, output: 34 }, flags: [] }, `${model} ${amount}`)
   }
-  seen.push({ client, models: [...new Set(charges.map(({ model }) => model))] })
+  const isStreamed = gateway.mock.getRequests().some(({ method, path, body }) => {
+    const { stream } = body as { stream?: boolean }
+    return method === 'WS' || path.includes('stream') || stream === true
+  })
+  t.ok(isStreamed, 'it streams')
+  t.same(
+    gateway.logLines.filter(line => line.includes('"alarm":')),
+    [],
+    'nothing alarms',
+  )
+  const models = [...new Set(charges.map(({ model }) => model))]
+  const faults =
+    process.env['CLIENTS_FAULTS'] === 'no'
+      ? []
+      : await seeFaults(t, async () => {
+          const other = await startClientGateway(t, client.tool)
+          return { gateway: other, ask: asking(t, client, { installed, url: other.url }) }
+        })
+  seen.push({ client, models, faults })
   t.same(await gateway.breaches(), [], 'the ledger is in order')
 }
 
 t.setTimeout(0)
-for (const client of [...commandLineClients, ...libraryClients]) {
+for (const client of [...commandLineClients, ...sdkClients, ...libraryClients]) {
   if (only.length > 0 && !only.includes(client.name)) continue
   await t.test(client.name, { timeout: 600_000 }, t => drive(t, client))
 }
 
 if (only.length === 0 && t.passing()) writeTable()
 
-/** Puts what was tried between two marks of the page. */
+/** Puts what was tried, and how refusals look, between the marks of the page. */
 function writeTable(): void {
   const page = join(import.meta.dirname, '../../docs/clients.md')
-  const rows = seen.map(
-    ({ client, models }) =>
-      `| ${client.title} | ${client.packages.map(name => `\`${name}\``).join(', ')} | ${models.map(name => `\`${name}\``).join(', ')} | text, stream, tool |`,
-  )
-  const table = [
-    '| client | what was run | models it asked for | tried |',
-    '| --- | --- | --- | --- |',
-    ...rows,
-  ].join('\n')
   const text = readFileSync(page, 'utf8')
-  const [before, after] = [text.indexOf('<!-- tried -->'), text.indexOf('<!-- /tried -->')]
-  if (before === -1 || after === -1) throw new Error(`${page} has no place for the table`)
-  writeFileSync(page, `${text.slice(0, before)}<!-- tried -->\n\n${table}\n\n${text.slice(after)}`)
+  const tried = withTable(text, 'tried', triedTable(seen))
+  writeFileSync(page, withTable(tried, 'refused', faultsTable(seen)))
 }

@@ -4,6 +4,7 @@ const shell = 'echo said-by-the-tool'
 const codex = {
   folder: 'codex',
   packages: ['@openai/codex@0.169.0'],
+  models: { files: '@openai/codex-*/vendor/*/bin/codex', name: /"slug": ?"((?:gpt-\d|codex-)[a-z0-9.-]*)"/g },
   tool: { name: 'exec_command', arguments: { cmd: shell } },
   command: (prompt: string) => [
     'codex',
@@ -19,6 +20,11 @@ export const commandLineClients: readonly Client[] = [
     name: 'claude-code',
     title: 'Claude Code',
     packages: ['@anthropic-ai/claude-code@2.1.330'],
+    models: {
+      files: '@anthropic-ai/claude-code/bin/claude*',
+      name: /(claude-(?:opus|sonnet|haiku|fable)-\d{1,2}(?:-\d{1,2})?)(?![\w-])/g,
+      isNewestOnly: true,
+    },
     afterInstall: ['node', 'node_modules/@anthropic-ai/claude-code/install.cjs'],
     tool: { name: 'Bash', arguments: { command: shell, description: 'Says something' } },
     env: ({ url, key }) => ({
@@ -55,6 +61,10 @@ wire_api = "responses"
     name: 'gemini-cli',
     title: 'Gemini CLI',
     packages: ['@google/gemini-cli@0.61.0'],
+    models: {
+      files: '@google/gemini-cli/bundle/*.js',
+      name: /(?:DEFAULT|PREVIEW)_GEMINI\w*MODEL\w* ?= ?"(gemini-[a-z0-9.-]+)"/g,
+    },
     tool: { name: 'run_shell_command', arguments: { command: shell } },
     files: () => ({
       '.gemini/settings.json': JSON.stringify({ security: { auth: { selectedType: 'gemini-api-key' } } }),
@@ -95,5 +105,26 @@ wire_api = "responses"
       }),
     }),
     command: prompt => ['opencode', 'run', prompt],
+  },
+  {
+    name: 'continue',
+    title: 'Continue (cn)',
+    packages: ['@continuedev/cli@1.5.47'],
+    tool: { name: 'Bash', arguments: { command: shell } },
+    files: ({ url, key }) => ({
+      '.continue/config.yaml': `name: gateway
+version: 1.0.0
+schema: v1
+models:
+  - name: gpt-5-mini
+    provider: openai
+    model: gpt-5-mini
+    apiBase: ${url}/v1
+    apiKey: ${key}
+    roles: [chat]
+    capabilities: [tool_use]
+`,
+    }),
+    command: prompt => ['cn', '-p', '--auto', '--config', '.continue/config.yaml', prompt],
   },
 ]

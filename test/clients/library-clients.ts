@@ -57,6 +57,7 @@ export const libraryClients: readonly Client[] = [
     name: 'openai-agents',
     title: 'OpenAI Agents SDK',
     packages: ['@openai/agents@0.20.0', 'zod@4.6.7'],
+    models: { files: '@openai/agents-core/dist/defaultModel.mjs', name: /['"](gpt-[a-z0-9.-]+)['"]/g },
     tool: { name: 'say', arguments: { what: 'hello' } },
     script: `${opening}import OpenAI from 'openai'
 import { Agent, run, setDefaultOpenAIClient, setTracingDisabled, tool } from '@openai/agents'
@@ -79,8 +80,58 @@ import { createAgent, tool } from 'langchain'
 import { z } from 'zod'
 const say = tool(said, { name: 'say', description: 'Says something', schema: z.object({ what: z.string() }) })
 const model = new ChatOpenAI({ model: 'gpt-5-mini', apiKey, configuration: { baseURL: \`\${url}/v1\` } })
-const { messages } = await createAgent({ model, tools: [say] }).invoke({ messages: [{ role: 'user', content: prompt }] })
-console.log(messages.at(-1).text)
+const agent = createAgent({ model, tools: [say] })
+const stream = await agent.stream({ messages: [{ role: 'user', content: prompt }] }, { streamMode: 'messages' })
+for await (const [message] of stream) if (message.type === 'ai') process.stdout.write(message.text)
+`,
+  },
+  {
+    name: 'llamaindex',
+    title: 'LlamaIndex',
+    packages: ['llamaindex@0.12.1', '@llamaindex/openai@0.4.23', '@llamaindex/workflow@1.1.25', 'zod@4.6.7'],
+    tool: { name: 'say', arguments: { what: 'hello' } },
+    script: `${opening}import { openai } from '@llamaindex/openai'
+import { agent, agentStreamEvent } from '@llamaindex/workflow'
+import { tool } from 'llamaindex'
+import { z } from 'zod'
+const say = tool({ name: 'say', description: 'Says something', parameters: z.object({ what: z.string() }), execute: said })
+const llm = openai({ model: 'gpt-4.1-mini', apiKey, baseURL: \`\${url}/v1\` })
+for await (const event of agent({ llm, tools: [say] }).runStream(prompt))
+  if (agentStreamEvent.include(event)) process.stdout.write(event.data.delta)
+`,
+  },
+  {
+    name: 'mastra',
+    title: 'Mastra',
+    packages: ['@mastra/core@1.71.0', 'zod@4.6.7'],
+    tool: { name: 'say', arguments: { what: 'hello' } },
+    script: `${opening}import { Agent } from '@mastra/core/agent'
+import { createTool } from '@mastra/core/tools'
+import { z } from 'zod'
+const say = createTool({ id: 'say', description: 'Says something', inputSchema: z.object({ what: z.string() }), execute: async () => ({ said: said() }) })
+const model = { id: 'gateway/gpt-5-mini', url: \`\${url}/v1\`, apiKey }
+const agent = new Agent({ id: 'test', name: 'Test', instructions: 'Help.', model, tools: { say } })
+const { textStream } = await agent.stream(prompt)
+for await (const part of textStream) process.stdout.write(part)
+`,
+  },
+  {
+    name: 'claude-agent-sdk',
+    title: 'Claude Agent SDK',
+    packages: ['@anthropic-ai/claude-agent-sdk@0.3.330', 'zod@4.6.7'],
+    tool: { name: 'Bash', arguments: { command: 'echo said-by-the-tool', description: 'Says something' } },
+    env: ({ url, key }) => ({
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_AUTH_TOKEN: key,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    }),
+    script: `import { query } from '@anthropic-ai/claude-agent-sdk'
+for await (const message of query({ prompt: process.argv.at(-1), options: { allowedTools: ['Bash'] } })) {
+  if (message.type === 'result') {
+    console.log(message.result ?? message.errors)
+    if (message.is_error) process.exitCode = 1
+  }
+}
 `,
   },
 ]

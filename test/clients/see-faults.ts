@@ -1,0 +1,61 @@
+import type { Test } from 'tap'
+import type { ClientGateway } from './client-gateway.ts'
+import type { SeenFault } from './client-tables.ts'
+
+/** What is asked, and whether with a key of an account without money. */
+const faults = [
+  { fault: '402', prompt: 'Ask without money.', isPoor: true },
+  { fault: '429', prompt: 'Ask too fast.', isPoor: false },
+  { fault: '501', prompt: 'Ask for what is not there.', isPoor: false },
+  { fault: 'cut', prompt: 'Be cut off.', isPoor: false },
+]
+
+/** How long a client may try again before it is left. */
+const patienceMs = 60_000
+
+export type Ask = (
+  prompt: string,
+  key: string,
+  timeoutMs: number,
+) => Promise<{ readonly code: number | null; readonly output: string }>
+
+/** Has a client meet each way of going wrong; each in a gateway and a home of its own, at the same time. */
+export async function seeFaults(
+  t: Test,
+  start: () => Promise<{ readonly gateway: ClientGateway; readonly ask: Ask }>,
+): Promise<readonly SeenFault[]> {
+  return Promise.all(
+    faults.map(async ({ fault, prompt, isPoor }) => {
+      const { gateway, ask } = await start()
+      const { code, output } = await ask(prompt, isPoor ? gateway.poorKey : gateway.key, patienceMs)
+      const said = code === null ? `nothing yet after ${patienceMs / 1000} s` : sayingOf(output, gateway.url)
+      t.ok(gateway.tries() > 0, `${fault} is met`)
+      t.same(await gateway.breaches(), [], 'and the ledger is in order')
+      return { fault, tries: gateway.tries(), said }
+    }),
+  )
+}
+
+/** The line that says what was wrong, without what differs between two runs. */
+function sayingOf(output: string, url: string): string {
+  const lines = output
+    // oxlint-disable-next-line no-control-regex -- colours of a terminal
+    .replaceAll(/\u001b\[[\d;]*[A-Za-z]/g, '')
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '')
+  const telling = lines.filter(line =>
+    /402|429|501|rror|disconnect|clos|terminated|incomplete|The quick/.test(line),
+  )
+  const line =
+    telling.find(one => /402|429|501|roubles|60 requests|not in this/.test(one)) ??
+    telling.at(-1) ??
+    lines.at(-1)
+  const plain = (line ?? 'nothing')
+    .replaceAll(url, 'https://gateway.example')
+    .replaceAll(/[0-9a-z]{26}|[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID')
+    .replaceAll(/\d+\.\d{4,}/g, 'N')
+    .replaceAll('|', '/')
+    .replaceAll('`', "'")
+  return plain.length > 120 ? `${plain.slice(0, 119)}…` : plain
+}
