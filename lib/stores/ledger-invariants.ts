@@ -1,5 +1,6 @@
 /**
- * What holds of every ledger, as queries that both stores understand.
+ * What holds of every ledger, as queries that both stores understand. PostgreSQL before 16 wants a name for each subquery in
+ * FROM.
  *
  * (1) The entries of a transaction add up to zero, and so do all of them. (2) A balance is the sum of its
  * account's entries, and what a key has spent is the sum of its charges. (3) A balance covers the open holds.
@@ -31,7 +32,7 @@ export const invariants: readonly (readonly [sentence: string, query: string])[]
   [
     'the balance of an account is not the sum of its entries',
     `SELECT id AS name FROM accounts WHERE kind = 'customer' AND balance_micros <>
-       coalesce((SELECT total FROM (SELECT account_id, sum(amount_micros) AS total FROM entries GROUP BY account_id)
+       coalesce((SELECT total FROM (SELECT account_id, sum(amount_micros) AS total FROM entries GROUP BY account_id) AS moved
                  WHERE account_id = accounts.id), 0)`,
   ],
   [
