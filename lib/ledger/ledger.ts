@@ -1,8 +1,9 @@
-import type { Meters, ObjectFacts, ObjectKind, UsageLine } from '../money/usage.ts'
+import type { Meters, UsageLine } from '../money/usage.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { KeyBudget } from './key-spending.ts'
+import type { ObjectLedger } from './object-ledger.ts'
 
 export type { Micros }
 
@@ -89,19 +90,6 @@ export interface Balance {
   readonly availableMicros: Micros
 }
 
-/** Something that a provider keeps, and whose it is. */
-export interface ProviderObject {
-  readonly provider: string
-  readonly kind: ObjectKind
-  readonly id: string
-  readonly accountId: string
-  /** The credential's name in the config, never its value. */
-  readonly credential: string
-  readonly exchangeId: string
-  /** As they were when the object was recorded first. */
-  readonly facts?: ObjectFacts
-}
-
 /** A hold, or its growth, was refused: the account's money does not cover what is likely, or with its risk the worst. */
 export class BalanceInsufficientError extends Error {
   readonly likelyMicros: Micros
@@ -169,7 +157,7 @@ export class HoldResolvedError extends Error {
  * The one interface through which exchanges move money. Calls made in the same moment share one
  * transaction of the store.
  */
-export interface Ledger extends JobLedger {
+export interface Ledger extends JobLedger, ObjectLedger {
   /**
    * At once where the ledger decides in memory, and with a promise where it has to ask. Admitted is what fits
    * twice: its likely cost into what is available, and its worst into the money and risk of the account beside the
@@ -194,9 +182,6 @@ export interface Ledger extends JobLedger {
   charge(hold: Hold, charge: ChargeRequest): Promise<ChargeResult>
   /** Resolves at once: a release that is lost is made up for by the recovery of the next start. */
   release(hold: Hold): Promise<void>
-  /** Resolves when the object is on disk. The same object again is no error and changes nothing. */
-  recordObject(object: ProviderObject): Promise<void>
-  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined>
   /** What the first turn of an exchange was charged for; empty where nothing was, or not yet. */
   findUsage(exchangeId: string): Promise<Meters>
   balance(accountId: string): Promise<Balance>

@@ -32,6 +32,7 @@ export function objectRecorder(
       accountId: key.accountId,
       credential: credential.name,
       exchangeId: exchange.id,
+      dialect: target.dialectName,
       ...(Object.keys(facts).length > 0 && { facts }),
     })
   }

@@ -157,13 +157,14 @@ export class SessionMoney {
   }
 
   async #recordObject(object: NamedObject): Promise<void> {
-    const { provider, credential } = this.#target
+    const { provider, credential, dialectName } = this.#target
     await this.#context.ledger.recordObject({
       ...object,
       provider: provider.name,
       accountId: this.#exchange.get('key').accountId,
       credential: credential.name,
       exchangeId: this.#exchange.id,
+      dialect: dialectName,
     })
   }
 

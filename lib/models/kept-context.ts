@@ -1,4 +1,5 @@
-import type { Ledger, ProviderObject } from '../ledger/ledger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { ProviderObject } from '../ledger/object-ledger.ts'
 import {
   addMeters,
   contextKinds,

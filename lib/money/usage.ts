@@ -171,6 +171,16 @@ export const contextKinds = [
   'cachedContent',
 ] as const satisfies readonly ObjectKind[]
 
+/** Kinds that accounts can list. */
+export const listedKinds = [
+  'file',
+  'batch',
+  'video',
+  'cachedContent',
+  'vectorStore',
+  'fileSearchStore',
+] as const satisfies readonly ObjectKind[]
+
 /** What a usage reader learned from an answer's bytes. */
 export interface UsageReading {
   /** Empty when the provider reported no usage; an explicit zero is a line of zeros. */

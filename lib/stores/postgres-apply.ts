@@ -82,8 +82,9 @@ BEGIN
       ending := 'done';
 
     ELSIF o.kind = 'object' THEN
-      INSERT INTO objects (provider, kind, id, account_id, credential, exchange_id, facts, created_at)
-        VALUES (o.provider, o.operation, o.lines, account, o.owner, o.exchange, o.details, o.at)
+      INSERT INTO objects (provider, kind, id, account_id, credential, exchange_id, dialect, facts, created_at,
+          listed_at)
+        VALUES (o.provider, o.operation, o.lines, account, o.owner, o.exchange, o.dialect, o.details, o.at, o.due)
         ON CONFLICT DO NOTHING;
       ending := 'done';
 

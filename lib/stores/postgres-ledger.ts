@@ -12,8 +12,13 @@ import type {
   Hold,
   HoldRequest,
   Ledger,
-  ProviderObject,
 } from '../ledger/ledger.ts'
+import type {
+  ListedObject,
+  ObjectQuery,
+  ProviderObject,
+  ProviderObjectName,
+} from '../ledger/object-ledger.ts'
 import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import { canonicalPrice } from '../money/build-price.ts'
@@ -21,15 +26,13 @@ import type { Price } from '../money/price.ts'
 import type { Meters, ObjectKind } from '../money/usage.ts'
 import { chargedUsage, selectCharged } from './charged-usage.ts'
 import type { ChargedRow } from './charged-usage.ts'
-import { objectRecord, selectObject } from './object-record.ts'
-import type { ObjectRow } from './object-record.ts'
 import { postgresCharge } from './postgres-charge.ts'
 import { holdMembers, holdRefusal, refusal } from './postgres-hold-operation.ts'
 import { PostgresHold } from './postgres-hold.ts'
 import { PostgresJobs } from './postgres-jobs.ts'
+import { PostgresObjects } from './postgres-objects.ts'
 import { accountMoney } from './postgres-operation.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
-import { storable } from './storable-text.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { storedPricesOf } from './stored-prices.ts'
 import { writtenWithin } from './write-batch.ts'
@@ -60,12 +63,15 @@ export class PostgresLedger implements Ledger {
   readonly #options: PostgresLedgerOptions
   readonly #queue: WriteQueue<PostgresOperation>
   readonly #jobs: PostgresJobs
+  readonly #objects: PostgresObjects
   readonly #knownPrices = new Set<string>()
 
   constructor(options: PostgresLedgerOptions) {
     this.#options = options
     this.#queue = options.queue
-    this.#jobs = new PostgresJobs({ ...options, durable: ticket => this.#durable(ticket) })
+    const durable = (ticket: Ticket): Promise<PostgresAnswer> => this.#durable(ticket)
+    this.#jobs = new PostgresJobs({ ...options, durable })
+    this.#objects = new PostgresObjects({ ...options, durable })
   }
 
   async placeHold(request: HoldRequest): Promise<Hold> {
@@ -159,31 +165,20 @@ export class PostgresLedger implements Ledger {
     return storedPricesOf(this.#options.queries, hashes)
   }
 
-  async recordObject(object: ProviderObject): Promise<void> {
-    const { provider, kind, id, accountId, credential, exchangeId, facts } = object
-    // Whoever polls a job names the same object again and again; that needs no write.
-    if ((await this.findObject(provider, kind, id)) !== undefined) return
-    const ticket = this.#queue.add(
-      {
-        kind: 'object',
-        account: accountId,
-        exchange: exchangeId,
-        at: this.#options.clock.now(),
-        provider,
-        operation: kind,
-        lines: storable(id),
-        owner: credential,
-        details: facts === undefined ? null : JSON.stringify(facts),
-      },
-      kept,
-    )
-    const { ending } = await this.#durable(ticket)
-    if (ending !== 'done') throw new AccountError(ending, `there is no account ${accountId}`)
+  recordObject(object: ProviderObject): Promise<void> {
+    return this.#objects.recordObject(object)
   }
 
-  async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
-    const [row] = await this.#options.queries.all<ObjectRow>(selectObject, [provider, kind, storable(id)])
-    return objectRecord(row)
+  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
+    return this.#objects.findObject(provider, kind, id)
+  }
+
+  listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
+    return this.#objects.listObjects(query)
+  }
+
+  unlistObject(name: ProviderObjectName): Promise<void> {
+    return this.#objects.unlistObject(name)
   }
 
   async findUsage(exchangeId: string): Promise<Meters> {

@@ -42,7 +42,7 @@ export interface PostgresOperation {
   readonly job?: string
   /** Of the end of a job: a name of its own, by which it is known when it is sent again. */
   readonly ended_by?: string
-  /** When a job is asked after first. */
+  /** When a job is asked after first; of an object its place in lists. */
   readonly due?: number
   readonly budget?: number
   readonly from_day?: number

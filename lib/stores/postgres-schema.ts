@@ -1,4 +1,5 @@
 import { postgresDebts } from './debt-schema.ts'
+import { postgresListedObjects } from './object-record.ts'
 import { applyOperations } from './postgres-apply.ts'
 import { movementIndex } from './records/ledger-tables.ts'
 import { postgresAutoTopUps } from './records/auto-top-up-tables.ts'
@@ -240,4 +241,5 @@ export const postgresMigrations: readonly string[] = [
   postgresAutoTopUps,
   postgresMembers,
   postgresDocumentEmails,
+  postgresListedObjects + applyOperations,
 ]

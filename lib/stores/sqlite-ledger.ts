@@ -11,8 +11,13 @@ import type {
   Hold,
   HoldRequest,
   Ledger,
-  ProviderObject,
 } from '../ledger/ledger.ts'
+import type {
+  ListedObject,
+  ObjectQuery,
+  ProviderObject,
+  ProviderObjectName,
+} from '../ledger/object-ledger.ts'
 import { checkSums, countedWorst } from '../ledger/hold-sums.ts'
 import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
 import { canonicalPrice } from '../money/build-price.ts'
@@ -22,12 +27,11 @@ import { OpenList } from '../pipeline/open-list.ts'
 import { chargeOperation } from './charge-operation.ts'
 import { chargedUsage, selectCharged } from './charged-usage.ts'
 import type { ChargedRow } from './charged-usage.ts'
-import { objectRecord, selectObject } from './object-record.ts'
-import type { ObjectRow } from './object-record.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import { SqliteHold, openHold, unavailable } from './sqlite-hold.ts'
 import type { HoldKeeper, HoldState } from './sqlite-hold.ts'
 import { SqliteJobs } from './sqlite-jobs.ts'
+import { SqliteObjects } from './sqlite-objects.ts'
 import type { JobHold } from './store-operation.ts'
 import type { QueryValue } from './store-queries.ts'
 import { storedPricesOf } from './stored-prices.ts'
@@ -68,9 +72,9 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   readonly #book: BalanceBook
   readonly #knownPrices: Set<string>
   readonly #openHolds = new OpenList<SqliteHold>()
-  readonly #findObject: SqliteStatement
   readonly #findCharged: SqliteStatement
   readonly #jobs: SqliteJobs
+  readonly #objects: SqliteObjects
 
   constructor(options: SqliteLedgerOptions) {
     this.isStrict = options.isStrict
@@ -79,13 +83,10 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     this.#queue = options.queue
     this.#book = options.book
     this.#knownPrices = new Set(options.priceHashes)
-    this.#findObject = options.reader.prepare(selectObject)
     this.#findCharged = options.reader.prepare(selectCharged)
-    this.#jobs = new SqliteJobs({
-      ...options,
-      holds: options.jobHolds,
-      durable: ticket => this.#durable(ticket),
-    })
+    const durable = (ticket: Ticket): Promise<void> => this.#durable(ticket)
+    this.#jobs = new SqliteJobs({ ...options, holds: options.jobHolds, durable })
+    this.#objects = new SqliteObjects({ ...options, durable })
   }
 
   placeHold(request: HoldRequest): Hold {
@@ -194,19 +195,20 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     return storedPricesOf({ all }, hashes)
   }
 
-  async recordObject(object: ProviderObject): Promise<void> {
-    const { provider, kind, id, accountId, credential, exchangeId } = object
-    const facts = object.facts === undefined ? null : JSON.stringify(object.facts)
-    // Whoever polls a job names the same object again and again; that needs no write.
-    if (this.#findObject.get(provider, kind, id) !== undefined) return
-    const at = this.#options.clock.now()
-    await this.#durable(
-      this.#queue.add(['object', provider, kind, id, accountId, credential, exchangeId, facts, at], kept),
-    )
+  recordObject(object: ProviderObject): Promise<void> {
+    return this.#objects.recordObject(object)
   }
 
-  async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
-    return objectRecord(this.#findObject.get(provider, kind, id) as ObjectRow | undefined)
+  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
+    return this.#objects.findObject(provider, kind, id)
+  }
+
+  listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
+    return this.#objects.listObjects(query)
+  }
+
+  unlistObject(name: ProviderObjectName): Promise<void> {
+    return this.#objects.unlistObject(name)
   }
 
   async findUsage(exchangeId: string): Promise<Meters> {

@@ -1,4 +1,5 @@
 import { sqliteDebts } from './debt-schema.ts'
+import { sqliteListedObjects } from './object-record.ts'
 import { movementIndex } from './records/ledger-tables.ts'
 import { sqliteAutoTopUps } from './records/auto-top-up-tables.ts'
 import { sqliteDocumentEmails } from './records/document-email-tables.ts'
@@ -208,4 +209,5 @@ export const migrations: readonly string[] = [
   sqliteAutoTopUps,
   sqliteMembers,
   sqliteDocumentEmails,
+  sqliteListedObjects,
 ]

@@ -46,8 +46,9 @@ export function prepareStatements(database: SqliteDatabase) {
       'INSERT INTO prices (hash, model, body, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
     ),
     object: database.prepare(
-      `INSERT INTO objects (provider, kind, id, account_id, credential, exchange_id, facts, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      `INSERT INTO objects (provider, kind, id, account_id, credential, exchange_id, dialect, facts, created_at,
+         listed_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     ),
     account: database.prepare(
       `INSERT INTO accounts (id, kind, name, email, created_at) VALUES (?, 'customer', ?, ?, ?)`,

@@ -89,8 +89,10 @@ type ObjectOperation = readonly [
   accountId: string,
   credential: string,
   exchangeId: string,
+  dialect: string | null,
   facts: string | null,
   at: number,
+  listedAt: number | null,
 ]
 
 /** A job and its exchange's hold, which becomes its own; answers false when the job is known already. */

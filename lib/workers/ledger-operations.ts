@@ -1,13 +1,11 @@
 import type { Job, JobName, NewJob } from '../jobs/job.ts'
+import type { Balance, ChargeRequest, ChargeResult, HeldSums, HoldRequest, Micros } from '../ledger/ledger.ts'
 import type {
-  Balance,
-  ChargeRequest,
-  ChargeResult,
-  HeldSums,
-  HoldRequest,
-  Micros,
+  ListedObject,
+  ObjectQuery,
   ProviderObject,
-} from '../ledger/ledger.ts'
+  ProviderObjectName,
+} from '../ledger/object-ledger.ts'
 import type { Price } from '../money/price.ts'
 import type { Meters, ObjectKind, UsageLine } from '../money/usage.ts'
 import type { ErrorMessage } from './error-message.ts'
@@ -37,6 +35,8 @@ export type LedgerOperations = {
   recordPrices(prices: readonly Price[]): Promise<void>
   recordObject(object: ProviderObject): Promise<void>
   findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined>
+  listObjects(query: ObjectQuery): Promise<readonly ListedObject[]>
+  unlistObject(name: ProviderObjectName): Promise<void>
   findUsage(exchangeId: string): Promise<Meters>
   balance(accountId: string): Promise<Balance>
   findJob(name: JobName): Promise<Job | undefined>

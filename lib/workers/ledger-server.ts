@@ -33,6 +33,8 @@ export class LedgerServer {
     },
     recordObject: object => this.#ledger.recordObject(object),
     findObject: (provider, kind, id) => this.#ledger.findObject(provider, kind, id),
+    listObjects: query => this.#ledger.listObjects(query),
+    unlistObject: name => this.#ledger.unlistObject(name),
     findUsage: exchangeId => this.#ledger.findUsage(exchangeId),
     balance: accountId => this.#ledger.balance(accountId),
     findJob: name => this.#ledger.findJob(name),

@@ -8,8 +8,13 @@ import type {
   Hold,
   HoldRequest,
   Ledger,
-  ProviderObject,
 } from '../ledger/ledger.ts'
+import type {
+  ListedObject,
+  ObjectQuery,
+  ProviderObject,
+  ProviderObjectName,
+} from '../ledger/object-ledger.ts'
 import type { Price } from '../money/price.ts'
 import type { Meters, ObjectKind } from '../money/usage.ts'
 import { errorOf } from './error-message.ts'
@@ -114,6 +119,14 @@ export class RemoteLedger implements Ledger {
 
   findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
     return this.#peer.ask('findObject', provider, kind, id)
+  }
+
+  listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
+    return this.#peer.ask('listObjects', query)
+  }
+
+  unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {
+    return this.#peer.ask('unlistObject', { provider, kind, id })
   }
 
   findUsage(exchangeId: string): Promise<Meters> {

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { ProviderObject } from '../../lib/ledger/ledger.ts'
+import type { ProviderObject } from '../../lib/ledger/object-ledger.ts'
 import { newId } from '../../lib/new-id.ts'
 import { accountWith, testPrice } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
@@ -41,6 +41,90 @@ export async function objectsContract(t: Test, open: OpenStore): Promise<void> {
       await store.ledger.recordObject({ ...places, id, accountId })
       t.match(await store.ledger.findObject('openai', 'file', id), { accountId })
     }
+  })
+
+  await t.test("a list has an account's objects of a kind in their order, page by page", async t => {
+    let now = 1_000
+    const store = await open(t, { clock: { now: () => now } })
+    const mine = await accountWith(store, 0)
+    const other = await accountWith(store, 0)
+    const made = {
+      provider: 'openai',
+      credential: 'openai#1',
+      exchangeId: newId(),
+      dialect: 'openai',
+    } as const
+    // Others' objects are in between, and some were made in the same millisecond.
+    for (let index = 0; index < 25; index += 1) {
+      now = 1_000 + Math.floor(index / 3)
+      await store.ledger.recordObject({ ...made, kind: 'file', id: `file-${index}`, accountId: mine })
+      await store.ledger.recordObject({ ...made, kind: 'file', id: `theirs-${index}`, accountId: other })
+      await store.ledger.recordObject({ ...made, kind: 'batch', id: `batch-${index}`, accountId: mine })
+      await store.ledger.recordObject({ ...made, kind: 'item', id: `item-${index}`, accountId: mine })
+    }
+    const all = async (order: 'newest-first' | 'oldest-first', limit: number): Promise<readonly string[]> => {
+      const ids: string[] = []
+      for (;;) {
+        const last = ids.at(-1)
+        const page = await store.ledger.listObjects({
+          accountId: mine,
+          kind: 'file',
+          order,
+          limit,
+          ...(last !== undefined && { after: { provider: 'openai', id: last } }),
+        })
+        if (page.length === 0) return ids
+        ids.push(...page.map(({ id }) => id))
+      }
+    }
+
+    const newest = await all('newest-first', 4)
+    t.equal(newest.length, 25)
+    t.equal(new Set(newest).size, 25, 'each once')
+    t.match(newest[0], /^file-24$/)
+    t.match(newest.at(-1), /^file-[0-2]$/)
+    t.strictSame(await all('oldest-first', 7), newest.toReversed())
+    const [first] = await store.ledger.listObjects({
+      accountId: mine,
+      kind: 'file',
+      order: 'newest-first',
+      limit: 1,
+    })
+    t.strictSame(first, { ...made, kind: 'file', id: 'file-24', accountId: mine, createdAt: 1_008 })
+    const query = { accountId: mine, kind: 'item', order: 'newest-first', limit: 9 } as const
+    t.strictSame(await store.ledger.listObjects(query), [], 'a kind that is in no lists')
+  })
+
+  await t.test("what was unlisted is in no list, stays its account's, and keeps its place", async t => {
+    let now = 0
+    const store = await open(t, { clock: { now: () => (now += 1) } })
+    const accountId = await accountWith(store, 0)
+    const made = {
+      provider: 'openai',
+      kind: 'file',
+      accountId,
+      credential: 'openai#1',
+      exchangeId: newId(),
+    } as const
+    for (const id of ['a', 'b', 'c']) await store.ledger.recordObject({ ...made, id })
+
+    await store.ledger.unlistObject({ provider: 'openai', kind: 'file', id: 'b' })
+    await store.ledger.unlistObject({ provider: 'openai', kind: 'file', id: 'nobody' })
+    await store.ledger.recordObject({ ...made, id: 'b' })
+    const again = await store.restart()
+
+    const query = { accountId, kind: 'file', order: 'newest-first', limit: 9 } as const
+    const listed = await again.ledger.listObjects(query)
+    t.strictSame(
+      listed.map(({ id }) => id),
+      ['c', 'a'],
+    )
+    const behind = await again.ledger.listObjects({ ...query, after: { provider: 'openai', id: 'b' } })
+    t.strictSame(
+      behind.map(({ id }) => id),
+      ['a'],
+    )
+    t.match(await again.ledger.findObject('openai', 'file', 'b'), { accountId })
   })
 
   await t.test('prices may be recorded any number of times', async t => {
