@@ -8,7 +8,8 @@ import { startClientGateway, words } from './client-gateway.ts'
 import type { Client } from './client.ts'
 import { commandLineClients } from './command-line-clients.ts'
 import { libraryClients } from './library-clients.ts'
-import { faultsTable, triedTable, withTable, type Seen } from './client-tables.ts'
+import { faultsTable, triedTable, withTable } from './client-tables.ts'
+import { keepSeen, seenBefore } from './seen-before.ts'
 import { isShipped, ownModels } from './own-models.ts'
 import { seeFaults, type Ask } from './see-faults.ts'
 import { sdkClients } from './sdk-clients.ts'
@@ -69,9 +70,6 @@ async function install({
   }
   return home
 }
-
-/** What was seen of each client, for the tables of docs/clients.md. */
-const seen: Seen[] = []
 
 interface Place {
   readonly installed: string
@@ -141,20 +139,23 @@ async function drive(t: Test, client: Client): Promise<void> {
           const other = await startClientGateway(t, client.tool)
           return { gateway: other, ask: asking(t, client, { installed, url: other.url }) }
         })
-  seen.push({ client, models, faults })
+  if (t.passing()) keepSeen(folder, { client, models, faults })
   t.same(await gateway.breaches(), [], 'the ledger is in order')
 }
 
 t.setTimeout(0)
-for (const client of [...commandLineClients, ...sdkClients, ...libraryClients]) {
+const all = [...commandLineClients, ...sdkClients, ...libraryClients]
+for (const client of all) {
   if (only.length > 0 && !only.includes(client.name)) continue
   await t.test(client.name, { timeout: 900_000 }, t => drive(t, client))
 }
 
-if (only.length === 0 && t.passing()) writeTable()
+writeTables()
 
-/** Puts what was tried, and how refusals look, between the marks of the page. */
-function writeTable(): void {
+/** Puts what was tried, and how refusals look, between the marks of the page, when all of them were seen. */
+function writeTables(): void {
+  const seen = all.map(client => seenBefore(folder, client)).filter(one => one !== undefined)
+  if (seen.length < all.length) return
   const page = join(import.meta.dirname, '../../docs/clients.md')
   const text = readFileSync(page, 'utf8')
   const tried = withTable(text, 'tried', triedTable(seen))

@@ -11,7 +11,7 @@ const faults = [
 ]
 
 /** How long a client may try again before it is left. */
-const patienceMs = 30_000
+const patienceMs = 45_000
 
 export type Ask = (
   prompt: string,
