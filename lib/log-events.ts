@@ -5,6 +5,7 @@ import { formatRoubles } from './money/amount.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import type { Exchange } from './pipeline/exchange.ts'
 import type { Outcome } from './pipeline/outcome.ts'
+import { versionlessBases } from './upstream/versionless-bases.ts'
 
 /** One line for each exchange, and one for whatever an operator should look at. No bodies, no keys. */
 export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
@@ -30,6 +31,16 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
   })
   bus.on('plugin-error', (plugin, hook, error, exchange) => {
     log.error({ plugin, hook, error, requestId: exchange.id }, 'a plugin failed')
+  })
+  const hinted = new Set<string>()
+  bus.on('response-start', (exchange, { status }) => {
+    const provider = status === 404 ? exchange.find('target')?.provider : undefined
+    if (provider === undefined || hinted.has(provider.name)) return
+    hinted.add(provider.name)
+    for (const [, { href }] of versionlessBases(provider)) {
+      const facts = { requestId: exchange.id, provider: provider.name, baseUrl: href }
+      log.warn(facts, 'the provider answered 404 below a base URL without a version such as /v1')
+    }
   })
   bus.on('alarm', (code, details) => log.warn({ alarm: code, ...details }, 'alarm'))
 }

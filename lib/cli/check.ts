@@ -11,6 +11,7 @@ import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
+import { versionlessNotices } from '../upstream/versionless-bases.ts'
 import { priceNotices } from './price-notices.ts'
 
 /**
@@ -28,7 +29,12 @@ export function addCheckCommand(program: Command, context: CliContext): void {
         const { config, notices } = read
         await checkPlugins(config, plugins)
         readCertificate(config)
-        const found = [...notices, ...priceNotices(read, systemClock.now()), ...(await checkPayments(config))]
+        const found = [
+          ...notices,
+          ...versionlessNotices(config),
+          ...priceNotices(read, systemClock.now()),
+          ...(await checkPayments(config)),
+        ]
         const loaded = { ...read, notices: found }
         stdout.write(options.json === true ? summaryJson(loaded) : summary(loaded))
       } catch (error) {
