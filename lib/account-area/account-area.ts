@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { getRequestListener } from '@hono/node-server'
 import { readCertificate, type Certificate } from '../certificate.ts'
+import { Notices } from '../accounts/notices.ts'
 import type { Clock } from '../clock.ts'
 import type { AccountAreaConfig, Config } from '../config/config.ts'
 import { addressList } from '../http/client-address.ts'
 import type { Log } from '../log.ts'
+import { AutoTopUpRows } from '../payments/auto-top-up-rows.ts'
 import { Movements } from '../payments/movements.ts'
+import { PaymentReader } from '../payments/payment-reader.ts'
 import { StartingCredits } from '../payments/starting-credit.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
 import type { Store } from '../stores/store.ts'
@@ -16,6 +19,8 @@ import { BalanceAlerts } from './mail/balance-alerts.ts'
 import { invitationEmails } from './mail/invitation-email.ts'
 import { openMailer } from './mail/mailer.ts'
 import type { Mailer } from './mail/mailer.ts'
+import { NoticeTeller } from './mail/notice-teller.ts'
+import { PaymentEmails } from './mail/payment-emails.ts'
 import { SettingsLetters } from './mail/settings-letters.ts'
 import { signInLetters } from './mail/sign-in-letters.ts'
 import type { Site } from './page.ts'
@@ -59,6 +64,7 @@ const limits = {
   byEmailAnywhere: { slowFrom: 20, lockFrom: 1000, forgetMs: 15 * minute },
   byAddress: { slowFrom: 20, lockFrom: 50, forgetMs: 15 * minute },
   newKeys: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
+  topUps: { slowFrom: Infinity, lockFrom: 30, forgetMs: 60 * minute },
   newKeyForms: { slowFrom: Infinity, lockFrom: 1, forgetMs: 24 * 60 * minute },
   lettersTo: { slowFrom: Infinity, lockFrom: 6, forgetMs: 60 * minute },
   lettersFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
@@ -130,6 +136,7 @@ async function openSite(
     emailAttempts: attempts,
     sendInvitation: invitationEmails({ mailer, publicUrl, name }),
     newKeyAttempts: new Attempts({ clock, limits: limits.newKeys }),
+    topUpAttempts: new Attempts({ clock, limits: limits.topUps }),
     newKeyForms: new Attempts({ clock, limits: limits.newKeyForms }),
     users,
     members: new Members({ records, clock }),
@@ -138,11 +145,35 @@ async function openSite(
     reports,
     payments: options.payments,
     movements: new Movements(records),
+    autoTopUps: new AutoTopUpRows(records),
     legal: await readLegalTexts(settings),
     assets,
     clock,
     log,
   }
+}
+
+/** Sends the emails that payments owe, also those of before payments were switched off. */
+async function openTeller(
+  { store, clock, log }: AccountAreaOptions,
+  { publicUrl, name }: Pick<Site, 'publicUrl' | 'name'>,
+  mailer: Mailer,
+): Promise<NoticeTeller> {
+  const records = await store.records()
+  const emails = new PaymentEmails({
+    payments: new PaymentReader(records),
+    auto: new AutoTopUpRows(records),
+    reports: store.reports,
+    publicUrl,
+    name,
+  })
+  return new NoticeTeller({
+    notices: new Notices(records),
+    write: (notice, owners) => emails.write(notice, owners),
+    mailer,
+    clock,
+    log,
+  })
 }
 
 /** Deletes what is not to be kept any longer. */
@@ -173,10 +204,12 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
   // A server that is started anew every night must forget, too.
   sweep()
   let alerts: BalanceAlerts | undefined
+  let teller: NoticeTeller | undefined
   const close = async (waitMs = 0): Promise<void> => {
     clearInterval(timer)
     await listener.close(waitMs)
-    await Promise.all([alerts?.close(), mailer.close()])
+    await Promise.all([alerts?.close(), teller?.close()])
+    await mailer.close()
   }
   try {
     const site = await openSite(options, settings.publicUrl ?? url, mailer, current)
@@ -187,6 +220,7 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
       mailer,
       log,
     })
+    teller = await openTeller(options, site, mailer)
     running.listener = getRequestListener(router.fetch, { overrideGlobalObjects: false })
     return {
       url: url.origin,

@@ -9,6 +9,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { Log } from '../log.ts'
+import type { AutoTopUpRows } from '../payments/auto-top-up-rows.ts'
 import type { Movements } from '../payments/movements.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
 import type { LegalTexts } from './documents/legal-texts.ts'
@@ -53,6 +54,8 @@ export interface Site {
   readonly sendInvitation: (to: Recipient, inviter: string) => void
   /** New keys, by account. */
   readonly newKeyAttempts: Attempts
+  /** Payments that customers begin, by account. */
+  readonly topUpAttempts: Attempts
   /** Forms for new keys that were taken: sent once more, they make no second key. */
   readonly newKeyForms: Attempts
   readonly users: UserRows
@@ -63,6 +66,7 @@ export interface Site {
   /** Absent: nobody can pay here, and the operator books money in. */
   readonly payments: PaymentService | undefined
   readonly movements: Movements
+  readonly autoTopUps: AutoTopUpRows
   readonly legal: LegalTexts
   readonly assets: { readonly style: Asset; readonly script: Asset }
   readonly clock: Clock

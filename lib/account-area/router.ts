@@ -19,6 +19,13 @@ import type { Page, PageContext, PageEnv, Site } from './page.ts'
 import { downloadBalance } from './pages/balance/balance-csv.ts'
 import { showBalance } from './pages/balance/balance.ts'
 import { showPayment } from './pages/balance/payment.ts'
+import {
+  showAutoTopUp,
+  submitAutoTopUp,
+  submitAutoTopUpOff,
+  submitUnlinkCard,
+} from './pages/balance/auto-top-up.ts'
+import { showReceipts } from './pages/balance/receipts.ts'
 import { showReceipt } from './pages/balance/receipt.ts'
 import { submitTopUp } from './pages/balance/top-up.ts'
 import { submitAppearance } from './pages/appearance.ts'
@@ -133,7 +140,11 @@ function routeBalance(router: Hono<PageEnv>): void {
   router.get('/balance.csv', everyMember(downloadBalance))
   router.post('/balance/top-up', everyMember(submitTopUp))
   router.get('/balance/payments/:id', everyMember(showPayment))
+  router.get('/balance/receipts', everyMember(showReceipts))
   router.get('/balance/receipts/:id', everyMember(showReceipt))
+  router.get('/balance/auto', own(showAutoTopUp)).post(own(submitAutoTopUp))
+  router.post('/balance/auto/off', own(submitAutoTopUpOff))
+  router.post('/balance/auto/unlink', own(submitUnlinkCard))
 }
 
 /** What users set for themselves, and owners for their account. */

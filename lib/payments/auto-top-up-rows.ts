@@ -158,6 +158,16 @@ export class AutoTopUpRows {
     ]
   }
 
+  /** Forgets all cards of an account that is given up; there may be none. */
+  unlinkAll(accountId: string, now: number): readonly RecordStep[] {
+    const forget = this.#records.build
+      .updateTable('saved_cards')
+      .set({ method_id: null, forgotten_at: now, forgotten_by: 'owner' })
+      .where('account_id', '=', accountId)
+      .where('forgotten_at', 'is', null)
+    return [{ write: forget }, { write: this.#off(accountId, now) }]
+  }
+
   /** Switches it on with these settings, whatever it was before. */
   switchOn(setting: {
     readonly accountId: string
@@ -192,17 +202,7 @@ export class AutoTopUpRows {
 
   /** Switches it off; finds no row when it was off. */
   switchOff(accountId: string, now: number): RecordStep {
-    const write = this.#records.build
-      .updateTable('auto_top_ups')
-      .set(row => ({
-        state: 'off' as const,
-        off_reason: 'owner' as const,
-        revision: row('revision', '+', 1),
-        changed_at: now,
-      }))
-      .where('account_id', '=', accountId)
-      .where('state', '=', 'on')
-    return { write, rows: 1 }
+    return { write: this.#off(accountId, now), rows: 1 }
   }
 
   addNotice(notice: {
@@ -263,6 +263,19 @@ export class AutoTopUpRows {
       .where('id', '=', cardId)
       .where('forgotten_at', 'is', null)
     return { write }
+  }
+
+  #off(accountId: string, now: number) {
+    return this.#records.build
+      .updateTable('auto_top_ups')
+      .set(row => ({
+        state: 'off' as const,
+        off_reason: 'owner' as const,
+        revision: row('revision', '+', 1),
+        changed_at: now,
+      }))
+      .where('account_id', '=', accountId)
+      .where('state', '=', 'on')
   }
 
   #offWith(cardId: string, now: number): RecordStep {

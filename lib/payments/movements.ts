@@ -15,6 +15,12 @@ export interface Movement {
   readonly balanceMicros: Micros
 }
 
+/** The place of a movement: several may be of one moment. */
+export type MovementPlace = Pick<Movement, 'at' | 'id'>
+
+/** How many sums one query asks for; databases bound the columns of an answer. */
+const timesMax = 100
+
 /** Reads what moved balances, without reading charges one by one. */
 export class Movements {
   readonly #records: RecordReader
@@ -23,93 +29,98 @@ export class Movements {
     this.#records = records
   }
 
-  /** The newest first. */
+  /** The newest first, those before a place. */
   async page(
     accountId: string,
-    {
-      before = Number.MAX_SAFE_INTEGER,
-      limit,
-    }: { readonly before?: number | undefined; readonly limit: number },
+    { before, limit }: { readonly before?: MovementPlace | undefined; readonly limit: number },
   ): Promise<readonly Movement[]> {
-    const rows = await this.#records.all(
-      this.#entries(accountId)
-        .select(['exchange_id', 'kind', 'at', 'amount_micros', 'reason'])
-        .where('at', '<', before)
-        .orderBy('at', 'desc')
-        .orderBy('exchange_id', 'desc')
-        .limit(limit),
-    )
-    const movements: Movement[] = []
-    let later = 0
-    for (const [
-      index,
-      { exchange_id: id, kind, at, amount_micros: amountMicros, reason },
-    ] of rows.entries()) {
-      // Of several at one moment the balance after the last is known, and those before it follow.
-      const isSameMoment = rows[index - 1]?.at === at
-      const last = movements.at(-1)
-      const balanceMicros =
-        isSameMoment && last !== undefined ? last.balanceMicros - later : await this.#balanceAt(accountId, at)
-      later = amountMicros
-      movements.push({ id, kind, at, amountMicros, reason, balanceMicros })
-    }
-    return movements
-  }
-
-  /** What came in after a moment, less what went out again, one payment and its refunds apart. */
-  async netSince(accountId: string, since: number, exceptIds: readonly string[]): Promise<Micros> {
     let query = this.#entries(accountId)
-      .select(row => row.fn.sum<number>('amount_micros').as('micros'))
-      .where('at', '>=', since)
-    if (exceptIds.length > 0) query = query.where('exchange_id', 'not in', exceptIds)
-    const [sum] = await this.#records.all(query)
-    return Number(sum?.micros ?? 0)
+      .select(['exchange_id', 'kind', 'at', 'amount_micros', 'reason'])
+      .orderBy('at', 'desc')
+      .orderBy('exchange_id', 'desc')
+      .limit(limit)
+    if (before !== undefined) {
+      const { at, id } = before
+      query = query
+        .where('at', '<=', at)
+        .where(row => row.or([row('at', '<', at), row('exchange_id', '<', id)]))
+    }
+    const rows = await this.#records.all(query)
+    const [newest] = rows
+    if (newest === undefined) return []
+    let moved = await this.#movedUntil(accountId, { at: newest.at, id: newest.exchange_id })
+    const charged = await this.#chargedUntil(accountId, [...new Set(rows.map(({ at }) => at))])
+    return rows.map(({ exchange_id: id, kind, at, amount_micros: amountMicros, reason }) => {
+      const balanceMicros = moved - (charged.get(at) ?? 0)
+      moved -= amountMicros
+      return { id, kind, at, amountMicros, reason, balanceMicros }
+    })
   }
 
   #entries(accountId: string) {
     return this.#records.build.selectFrom('entries').where('account_id', '=', accountId).where(isMovement)
   }
 
-  async #balanceAt(accountId: string, at: number): Promise<Micros> {
-    const { build } = this.#records
-    const [moved] = await this.#records.all(
+  /** All that moved the balance up to a place, that included. */
+  async #movedUntil(accountId: string, { at, id }: MovementPlace): Promise<Micros> {
+    const [sum] = await this.#records.all(
       this.#entries(accountId)
         .select(row => row.fn.sum<number>('amount_micros').as('micros'))
-        .where('at', '<=', at),
-    )
-    const day = budgetDay(at)
-    const [spent] = await this.#records.all(
-      build
-        .selectFrom('charge_sums')
-        .select(row => row.fn.sum<number>('spent_micros').as('micros'))
-        .where('account_id', '=', accountId)
-        .where('day', '<', day),
-    )
-    const [ids] = await this.#records.all(
-      build
-        .selectFrom('charge_sums')
-        .select(row => [row.fn.min('first_id').as('first'), row.fn.max('last_id').as('last')])
-        .where('account_id', '=', accountId)
-        .where('day', '=', day),
-    )
-    const today =
-      ids === undefined || ids.first === null
-        ? 0
-        : await this.#spentOn(accountId, { first: ids.first, last: ids.last }, at)
-    return Number(moved?.micros ?? 0) - Number(spent?.micros ?? 0) - today
-  }
-
-  async #spentOn(accountId: string, ids: { first: number; last: number }, until: number): Promise<Micros> {
-    const [sum] = await this.#records.all(
-      this.#records.build
-        .selectFrom('charges')
-        .select(row => row.fn.sum<number>('amount_micros').as('micros'))
-        .where('account_id', '=', accountId)
-        .where('id', '>=', ids.first)
-        .where('id', '<=', ids.last)
-        .where('revision', '=', 0)
-        .where('at', '<=', until),
+        .where('at', '<=', at)
+        .where(row => row.or([row('at', '<', at), row('exchange_id', '<=', id)])),
     )
     return Number(sum?.micros ?? 0)
+  }
+
+  /** What charges came to by each of some times: whole days by their sums, the begun ones by one look at each. */
+  async #chargedUntil(accountId: string, times: readonly number[]): Promise<ReadonlyMap<number, Micros>> {
+    const days = await this.#records.all(
+      this.#records.build
+        .selectFrom('charge_sums')
+        .select(row => [
+          'day',
+          row.fn.sum<number>('spent_micros').as('spent'),
+          row.fn.min('first_id').as('first'),
+          row.fn.max('last_id').as('last'),
+        ])
+        .where('account_id', '=', accountId)
+        .groupBy('day')
+        .orderBy('day'),
+    )
+    const charged = new Map<number, Micros>()
+    for (const [day, ofDay] of Map.groupBy(times, budgetDay)) {
+      const before = days.reduce((sum, one) => (one.day < day ? sum + Number(one.spent) : sum), 0)
+      const begun = days.find(one => one.day === day)
+      for (let from = 0; from < ofDay.length; from += timesMax) {
+        const some = ofDay.slice(from, from + timesMax)
+        const spent = begun === undefined ? [] : await this.#spentOn(accountId, begun, some)
+        for (const [index, at] of some.entries()) charged.set(at, before + (spent[index] ?? 0))
+      }
+    }
+    return charged
+  }
+
+  /** What charges of a day, which lie between two ids, came to by each of some times. */
+  async #spentOn(
+    accountId: string,
+    { first, last }: { readonly first: number; readonly last: number },
+    times: readonly number[],
+  ): Promise<readonly Micros[]> {
+    const [sums] = await this.#records.all(
+      this.#records.build
+        .selectFrom('charges')
+        .select(row =>
+          times.map((at, index) =>
+            row.fn
+              .sum<number>(row.case().when('at', '<=', at).then(row.ref('amount_micros')).else(0).end())
+              .as(`s${index}`),
+          ),
+        )
+        .where('account_id', '=', accountId)
+        .where('id', '>=', first)
+        .where('id', '<=', last)
+        .where('revision', '=', 0),
+    )
+    return times.map((_, index) => Number(sums?.[`s${index}`] ?? 0))
   }
 }

@@ -54,6 +54,17 @@ export class PaymentReader {
     return this.#records.all(limit === undefined ? query : query.limit(limit))
   }
 
+  /** Which of some payments were made by a saved card, with nobody to ask. */
+  async automaticAmong(ids: readonly string[]): Promise<readonly string[]> {
+    if (ids.length === 0) return []
+    const query = this.#records.build
+      .selectFrom('payments')
+      .select('id')
+      .where('id', 'in', ids)
+      .where('origin', '=', 'automatic')
+    return (await this.#records.all(query)).map(({ id }) => id)
+  }
+
   /** Payments whose provider is to be asked by now. */
   duePayments(now: number, limit: number): Promise<readonly Payment[]> {
     return this.#records.all(
@@ -119,16 +130,15 @@ export class PaymentReader {
     )
   }
 
-  /** The newest first. */
-  receipts(accountId: string, limit: number): Promise<readonly Receipt[]> {
-    return this.#records.all(
-      this.#records.build
-        .selectFrom('receipts')
-        .selectAll()
-        .where('account_id', '=', accountId)
-        .orderBy('id', 'desc')
-        .limit(limit),
-    )
+  /** The newest first, those before one where one is named. */
+  receipts(accountId: string, limit: number, before?: string): Promise<readonly Receipt[]> {
+    const query = this.#records.build
+      .selectFrom('receipts')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('id', 'desc')
+      .limit(limit)
+    return this.#records.all(before === undefined ? query : query.where('id', '<', before))
   }
 
   async receipt(id: string): Promise<Receipt | undefined> {

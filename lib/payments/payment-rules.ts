@@ -1,6 +1,7 @@
 import type { Micros } from '../money/amount.ts'
 import { formatWholeKopecks } from '../money/kopecks.ts'
 import type { ProviderPayment, ProviderRefund } from './payment-provider.ts'
+import type { Payment } from './payment-reader.ts'
 
 /** What our row says of a payment, as far as the rules need it. */
 export interface KnownPayment {
@@ -10,6 +11,18 @@ export interface KnownPayment {
   readonly state: 'created' | 'pending' | 'succeeded' | 'canceled'
   readonly amountMicros: Micros
   readonly isTest: boolean
+}
+
+/** Of a row what the rules need. */
+export function knownPayment(payment: Payment): KnownPayment {
+  return {
+    id: payment.id,
+    accountId: payment.account_id,
+    providerId: payment.provider_id,
+    state: payment.state,
+    amountMicros: payment.amount_micros,
+    isTest: payment.is_test === 1,
+  }
 }
 
 /** What is to become of a row after its provider was asked. */

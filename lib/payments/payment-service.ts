@@ -124,7 +124,7 @@ export class PaymentService {
     if (payment.next_poll_at === null || now - (this.#looks.get(payment.id) ?? 0) < lookMs) return payment
     if (this.#looks.size >= looksMax) this.#looks.clear()
     this.#looks.set(payment.id, now)
-    await this.payments.check(payment)
+    await this.payments.checkSoon(payment)
     return (await this.rows.payment(payment.id)) ?? payment
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { AccountError } from '../accounts/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { PaymentsConfig } from '../config/config.ts'
@@ -18,7 +19,7 @@ import type { Payment } from './payment-reader.ts'
 import type { PaymentRows } from './payment-rows.ts'
 import { receiptSettings } from './receipt-bodies.ts'
 import { settlementSteps } from './settlement-steps.ts'
-import { decidePayment, idempotenceMs, nextPollAt } from './payment-rules.ts'
+import { decidePayment, idempotenceMs, knownPayment, nextPollAt } from './payment-rules.ts'
 
 /** What payments, refunds and receipts work with. */
 export interface PaymentContext {
@@ -66,6 +67,8 @@ type SavedPayment = Pick<NewPayment, 'accountId' | 'amountMicros' | 'email'> &
   }
 
 const minute = 60_000
+/** How long a customer waits for the provider's answer before a page says that it is waited for. */
+const patienceMs = 6000
 
 /** Payments: made, asked after, and credited once when their provider says that they are paid. */
 export class Payments {
@@ -119,6 +122,15 @@ export class Payments {
         'how a payment stands could not be found out; it is asked again',
       )
     }
+  }
+
+  /** As `check`, for somebody who waits: a provider that is slow to answer is waited for behind them. */
+  async checkSoon(payment: Payment): Promise<void> {
+    const checked = this.check(payment)
+    checked.catch((error: unknown) => {
+      this.#context.log.error({ error, payment: payment.id }, 'a payment could not be asked after')
+    })
+    await Promise.race([checked, delay(patienceMs, undefined, { ref: false })])
   }
 
   /**
@@ -195,7 +207,7 @@ export class Payments {
       }),
       ...steps,
     ])
-    await this.check(await this.#read(id))
+    await this.checkSoon(await this.#read(id))
     return this.#read(id)
   }
 
@@ -275,16 +287,5 @@ export class Payments {
     const payment = await this.#context.rows.payment(id)
     if (payment === undefined) throw new AccountError('payment_not_found', `there is no payment ${id}`)
     return payment
-  }
-}
-
-function knownPayment(payment: Payment) {
-  return {
-    id: payment.id,
-    accountId: payment.account_id,
-    providerId: payment.provider_id,
-    state: payment.state,
-    amountMicros: payment.amount_micros,
-    isTest: payment.is_test === 1,
   }
 }

@@ -47,9 +47,9 @@ for (const [language, screen] of [
 
     await page.goto(`${area.url}/balance`)
     await page.fill('#amount', language === 'ru' ? '250,50' : '250.50')
-    await page.selectOption('#method', 'sbp')
+    await page.check('input[value="sbp"]')
     await page.click('form[action="/balance/top-up"] button')
-    const link = await page.getAttribute('.payment a.button', 'href')
+    const link = await page.getAttribute('.payment a[href*="/pay/"]', 'href')
     await shoot(page, `${language}-4-sbp`)
     const phone = await context.newPage()
     await phone.goto(link ?? '')

@@ -1,7 +1,15 @@
 import t from 'tap'
 import { newId } from '../../lib/new-id.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
-import { atShop, makePayment, pageThatSays, sandboxPayments, topUp } from '../fixtures/account-payment.ts'
+import { runHere } from '../cli/run-gateway.ts'
+import {
+  atShop,
+  makePayment,
+  pageThatSays,
+  payByCard,
+  sandboxPayments,
+  topUp,
+} from '../fixtures/account-payment.ts'
 
 const area = await startAccountArea(t, {
   payments: sandboxPayments,
@@ -70,6 +78,68 @@ await t.test('amounts that cannot be paid are marked at their field, and what wa
     t.match(text, said)
     t.match(text, `value="${amount}"`)
   }
+})
+
+await t.test(
+  'amounts pasted with spaces and a currency are understood, in each language in its way',
+  async t => {
+    for (const [language, amount, shown] of [
+      ['ru', '1\u00a0500,50\u00a0₽', '1\u202f500,50'],
+      ['ru', ' 1 500,5 руб. ', '1\u202f500,50'],
+      ['en', '1,500.50 ₽', '1,500.50'],
+      ['en', '1,500', '1,500.00'],
+    ] as const) {
+      const { browser } = await area.signUp()
+      await browser.post('/appearance', { language, theme: 'system', next: '/' }, { from: '/' })
+      const { path } = await makePayment(browser, { ...topUp, amount })
+      t.match((await browser.get(path)).text, `: ${shown}\u00a0₽</h1>`)
+    }
+  },
+)
+
+await t.test('what the operator books stands there with its reason, and a debt is told', async t => {
+  const { browser, email } = await area.signUp()
+  const accountId = await area.accountOf(email)
+  const { accounts } = area.test
+  await accounts.credit({ accountId, amountMicros: 300_000_000, reason: 'за простой <b>' })
+  await accounts.debit({ accountId, amountMicros: 100_000_000, reason: 'исправление' })
+
+  const { text } = await browser.get('/balance')
+
+  t.match(text, /Зачислено оператором[^]*за простой &lt;b&gt;/)
+  t.match(text, /Списано оператором[^]*исправление/)
+  t.match(text, '\u2212100,00')
+  t.match(text, 'Доступно')
+  t.match(
+    (await browser.get('/balance.csv')).text,
+    /Списано оператором: исправление;[^;]*;-100,000000;200,000000/,
+  )
+})
+
+await t.test('a refund is shown with its payment and in the history, with a receipt of its own', async t => {
+  const { browser } = await area.signUp()
+  const { payment } = await payByCard(browser)
+  const id = payment.split('/').at(-1) ?? ''
+  const words = ['payment', 'refund', id, '--rub', '500.50', '--reason', 'по заявлению']
+  t.equal((await runHere([...words, '--config', area.test.configFile])).code, 0)
+
+  const text = await pageThatSays(browser, payment, 'Чек возврата')
+  t.match(text, /Возвращено[^]*по заявлению/)
+  const { text: balance } = await browser.get('/balance')
+  t.match(balance, /Возврат[^]*\u2212500,50[^]*1\u202f000,00/)
+  t.match((await browser.get('/balance/receipts')).text, 'Чек возврата')
+  t.strictSame(await area.test.breaches(), [])
+})
+
+await t.test('an unfinished payment can be gone on with', async t => {
+  const { browser } = await area.signUp()
+  const { path, shopUrl } = await makePayment(browser)
+  t.match((await browser.get('/balance')).text, `href="${path}"`)
+
+  await atShop(shopUrl, { pay: 'sbp' })
+  await pageThatSays(browser, path, 'Оплачено')
+
+  t.notMatch((await browser.get('/balance')).text, 'Незавершённые')
 })
 
 await t.test("nobody sees another's payment or receipt", async t => {

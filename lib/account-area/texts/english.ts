@@ -1,5 +1,6 @@
 import { keys, newKey, revokeKey } from './en/keys.ts'
 import { charge, charges, chargesTable, meters } from './en/charges.ts'
+import { autoTopUp, autoTopUpEmails } from './en/auto-top-up.ts'
 import { balance, payment, receipt } from './en/balance.ts'
 import { letters } from './en/letters.ts'
 import { accounts, invitationEmail, members } from './en/members.ts'
@@ -41,6 +42,8 @@ export const english: typeof russian = {
   balance,
   payment,
   receipt,
+  autoTopUp,
+  autoTopUpEmails,
   security,
   keys,
   newKey,

@@ -1,5 +1,6 @@
 import { keys, newKey, revokeKey } from './ru/keys.ts'
 import { charge, charges, chargesTable, meters } from './ru/charges.ts'
+import { autoTopUp, autoTopUpEmails } from './ru/auto-top-up.ts'
 import { balance, payment, receipt } from './ru/balance.ts'
 import { letters } from './ru/letters.ts'
 import { accounts, invitationEmail, members } from './ru/members.ts'
@@ -40,6 +41,8 @@ export const russian = {
   balance,
   payment,
   receipt,
+  autoTopUp,
+  autoTopUpEmails,
   security,
   keys,
   newKey,

@@ -71,3 +71,34 @@ export function choice(
     </select>`,
   )
 }
+
+/** One of two or three options, all of them in sight; the first is chosen unless another was. */
+export function radios(
+  state: FormState,
+  { name, label, options }: ControlOptions & { readonly options: Readonly<Record<string, string>> },
+): Html {
+  const error = state.errors[name]
+  const entries = Object.entries(options)
+  const [first] = entries
+  return html`<fieldset
+    class="field radios"
+    id="${name}"
+    ${error === undefined ? '' : html`aria-describedby="${name}-error"`}
+  >
+    <legend>${label}</legend>
+    ${entries.map(
+      ([value, text]) =>
+        html`<label class="radio">
+          <input
+            type="radio"
+            name="${name}"
+            value="${value}"
+            ${(state.typed[name] ?? first?.[0]) === value ? html`checked` : ''}
+            ${error === undefined ? '' : html`aria-invalid="true"`}
+          />
+          <span>${text}</span>
+        </label>`,
+    )}
+    ${problem(name, error)}
+  </fieldset>`
+}

@@ -10,7 +10,16 @@ for (const button of document.querySelectorAll('[data-copy]')) {
     setTimeout(() => { button.textContent = label }, 2000)
   })
 }
+for (const link of document.querySelectorAll('[data-fill]')) {
+  link.addEventListener('click', event => {
+    event.preventDefault()
+    const field = document.getElementById(link.dataset.fill)
+    field.value = link.dataset.value
+    field.focus()
+  })
+}
 for (const part of document.querySelectorAll('[data-refresh]')) {
+  let wait = 2500
   const look = async () => {
     try {
       const response = await fetch(part.dataset.refresh, { redirect: 'error' })
@@ -24,8 +33,9 @@ for (const part of document.querySelectorAll('[data-refresh]')) {
     } catch {
       // The line is out; it is tried again.
     }
-    setTimeout(look, 2500)
+    wait = Math.min(wait * 1.1, 15000)
+    setTimeout(look, wait)
   }
-  setTimeout(look, 2500)
+  setTimeout(look, wait)
 }
 `

@@ -174,10 +174,11 @@ export const baseStyle = css`
     color: var(--quiet);
     font-size: 0.9rem;
     min-width: 0;
+    margin-inline-start: auto;
   }
   .who .email,
   .who .account {
-    max-width: 14rem;
+    max-width: 12rem;
     overflow: hidden;
     text-overflow: ellipsis;
     white-space: nowrap;

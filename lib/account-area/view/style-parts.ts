@@ -84,6 +84,31 @@ export const partsStyle = css`
     flex: none;
     accent-color: var(--accent);
   }
+  input[type='radio'] {
+    width: 1.2rem;
+    height: 1.2rem;
+    min-height: 0;
+    margin: 0;
+    flex: none;
+    accent-color: var(--accent);
+  }
+  .radios {
+    gap: 0.5rem;
+  }
+  .radio {
+    display: flex;
+    gap: 0.6rem;
+    align-items: center;
+    padding: 0.6rem 0.75rem;
+    border: 1px solid var(--control-line);
+    border-radius: 8px;
+    font-weight: 400;
+    cursor: pointer;
+  }
+  .radio:has(:checked) {
+    border-color: var(--accent);
+    background: var(--accent-ground);
+  }
   .check {
     display: flex;
     gap: 0.6rem;

@@ -2,7 +2,8 @@ import { formatRoubles } from '../../../money/amount.ts'
 import { isoDay, isoTime } from '../../format.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
 import { csvCell } from '../charges/charges-csv.ts'
-import { movementName, movementReason } from './movement-name.ts'
+import { automaticAmong } from './history.ts'
+import { movementName, movementReason, paymentIdOf } from './movement-name.ts'
 
 /** Excel reads the file as UTF-8 only with it. */
 const byteOrderMark = '\uFEFF'
@@ -19,11 +20,14 @@ export async function downloadBalance(context: PageContext, page: OwnPage): Prom
   const { balance } = texts
   const movements = await site.movements.page(account.accountId, { limit: rowsMax })
   const head = [balance.time, balance.what, 'ID', balance.change, balance.after]
+  const automatic = await automaticAmong(page, movements)
   const rows = movements.map(movement => {
     const reason = movementReason(movement)
     return [
       isoTime(movement.at),
-      csvCell(`${movementName(texts, movement)}${reason === undefined ? '' : `: ${reason}`}`),
+      csvCell(
+        `${movementName(texts, movement, automatic.has(paymentIdOf(movement) ?? ''))}${reason === undefined ? '' : `: ${reason}`}`,
+      ),
       csvCell(movement.id),
       decimal(movement.amountMicros),
       decimal(movement.balanceMicros),

@@ -1,54 +1,96 @@
 import { html } from 'hono/html'
 import { isId } from '../../../new-id.ts'
-import type { Payment } from '../../../payments/payment-reader.ts'
-import { money } from '../../format.ts'
+import type { Payment, Receipt } from '../../../payments/payment-reader.ts'
+import type { PaymentService } from '../../../payments/payment-service.ts'
+import { money, time } from '../../format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { layout } from '../../view/layout.ts'
 import { qrCode } from '../../view/qr-code.ts'
 import { showFailure } from '../failure.ts'
+import { failureText } from './failure-text.ts'
+import { methodLabel } from './method-label.ts'
+import { receiptList } from './receipt-list.ts'
 
-function failureText({ texts }: OwnPage, failure: string | null): string {
-  const { reasons } = texts.payment
-  const [party, reason = 'other'] = (failure ?? '').split('/')
-  if (party === 'merchant') return reasons.refused
-  return Object.hasOwn(reasons, reason) ? reasons[reason as keyof typeof reasons] : reasons.other
-}
-
-function waitingPart({ texts }: OwnPage, { state, method, confirmation_url: link }: Payment): Html {
-  const { payment } = texts
+function waitingPart({ texts }: OwnPage, payment: Payment, isProviderDown: boolean): Html {
+  const words = texts.payment
+  const { state, method, confirmation_url: link, origin } = payment
+  if (origin === 'automatic') {
+    return html`<div role="status"><h2>${words.charging}</h2></div>
+      <p class="quiet">${words.chargingText}</p>`
+  }
   if (state === 'created' || link === null) {
-    return html`<div role="status"><h2>${payment.created}</h2></div>
-      <p class="quiet">${payment.createdText}</p>`
+    return html`<div role="status"><h2>${isProviderDown ? words.down : words.created}</h2></div>
+      <p class="quiet">${isProviderDown ? words.downText : words.createdText}</p>`
   }
   const isSbp = method === 'sbp'
-  return html`<div role="status"><h2>${payment.pending}</h2></div>
-    ${
-      isSbp
-        ? html`<p class="on-desktop">${payment.scan}</p>
-            <div class="on-desktop">${qrCode(link, payment.scan)}</div>`
-        : ''
-    }
-    <p><a class="button" href="${link}">${isSbp ? payment.openBank : payment.toPayment}</a></p>
-    <p class="quiet">${payment.pendingText}</p>`
+  const code = html`<p class="on-desktop">${words.scan}</p>
+    <div class="on-desktop">${qrCode(link, words.scan)}</div>
+    <p class="on-desktop"><a href="${link}">${words.openHere}</a></p>
+    <p class="on-phone"><a class="button" href="${link}">${words.openBank}</a></p>`
+  return html`<div role="status"><h2>${words.pending}</h2></div>
+    ${isSbp ? code : html`<p><a class="button" href="${link}">${words.toPayment}</a></p>`}
+    <p class="quiet">${words.pendingText}</p>`
+}
+
+/** What was returned of it, and the receipts that there are. */
+async function afterwards(
+  page: OwnPage,
+  { rows }: PaymentService,
+  { id }: Payment,
+  receipts: readonly Receipt[],
+): Promise<Html> {
+  const { texts, language } = page
+  const refunds = await rows.refundsOf(id)
+  return html`${
+    refunds.length === 0
+      ? ''
+      : html`<h3>${texts.payment.refunds}</h3>
+          <ul class="plain-list receipts">
+            ${refunds.map(
+              ({ created_at: at, state, reason, amount_micros: amount }) =>
+                html`<li>
+                  <span>
+                    ${texts.payment.refundStates[state]}
+                    <span class="quiet small">${time(at, language)}, ${reason}</span>
+                  </span>
+                  <span class="number">${money(amount, language)}</span>
+                </li>`,
+            )}
+          </ul>`
+  }
+  ${
+    receipts.length === 0
+      ? ''
+      : html`<h3>${texts.balance.receipts}</h3>
+          ${receiptList(page, receipts)}`
+  }`
 }
 
 /** What became of a payment so far: the part of its page that changes by itself. */
-function paymentPart(page: OwnPage, payment: Payment): Html {
+async function paymentPart(
+  page: OwnPage,
+  payments: PaymentService,
+  payment: Payment,
+  receipts: readonly Receipt[],
+): Promise<Html> {
+  const { language } = page
   const texts = page.texts.payment
   if (payment.state === 'succeeded') {
+    const method = methodLabel(page.texts, payment)
     return html`<div role="status"><h2>${texts.succeeded}</h2></div>
-      <p>${texts.succeededText(money(payment.amount_micros, page.language))}</p>
-      ${payment.method_title === null ? '' : html`<p class="quiet">${texts.method}: ${payment.method_title}</p>`}
-      <p><a class="button" href="/balance">${texts.toBalance}</a></p>`
+      <p>${texts.succeededText(money(payment.amount_micros, language))}</p>
+      ${method === undefined ? '' : html`<p class="quiet">${texts.method}: ${method}</p>`}
+      <p><a class="button" href="/balance">${texts.toBalance}</a></p>
+      ${await afterwards(page, payments, payment, receipts)}`
   }
   if (payment.state === 'canceled') {
     const amount = payment.amount_micros / 1_000_000
     return html`<div role="status"><h2>${texts.canceled}</h2></div>
-      <p>${failureText(page, payment.failure)}</p>
+      <p>${failureText(page.texts, payment.failure)}</p>
       <p class="quiet">${texts.notCharged}</p>
       <p><a class="button" href="/balance?rub=${amount}#amount">${texts.again}</a></p>`
   }
-  return waitingPart(page, payment)
+  return waitingPart(page, payment, payments.isProviderDown)
 }
 
 function headOf(payment: Payment, isGoing: boolean): Html {
@@ -59,31 +101,41 @@ function headOf(payment: Payment, isGoing: boolean): Html {
   return isOpen ? html`<noscript><meta http-equiv="refresh" content="4" /></noscript>` : html``
 }
 
+/** By which the page knows that something has changed; `succeeded` and `canceled` are the end. */
+function stateOf({ state }: Payment, receipts: readonly Receipt[], isProviderDown: boolean): string {
+  if (state === 'succeeded' && receipts.some(one => one.state === 'pending')) return 'registering'
+  return state === 'created' && isProviderDown ? 'down' : state
+}
+
 /** A payment of one's own: how to pay it, and what became of it. It changes by itself, with script and without. */
 export async function showPayment(context: PageContext, page: OwnPage): Promise<Response> {
   const { site, account, texts } = page
+  const { payments } = site
   const id = context.req.param('id') ?? ''
-  const found = isId(id) ? await site.payments?.rows.payment(id) : undefined
+  const found = isId(id) ? await payments?.rows.payment(id) : undefined
   // Another's payment is as unknown as none.
-  if (site.payments === undefined || found?.account_id !== account.accountId)
+  if (payments === undefined || found?.account_id !== account.accountId)
     return showFailure(context, page, 'notFound')
-  const payment = await site.payments.look(found)
-  const part = paymentPart(page, payment)
+  const payment = await payments.look(found)
+  const receipts = await payments.rows.receiptsOf(id)
+  const state = stateOf(payment, receipts, payments.isProviderDown)
+  const part = await paymentPart(page, payments, payment, receipts)
   if (context.req.query('part') === '1') {
-    context.header('x-state', payment.state)
+    context.header('x-state', state)
     return context.html(part)
   }
   const isGoing = context.req.query('go') === '1'
+  const title = payment.origin === 'automatic' ? texts.autoTopUp.title : texts.payment.title
   return context.html(
     layout(
       page,
-      { title: texts.payment.title, isNarrow: true, head: headOf(payment, isGoing) },
-      html`<h1>${texts.payment.title}: ${money(payment.amount_micros, page.language)}</h1>
+      { title, isNarrow: true, head: headOf(payment, isGoing) },
+      html`<h1>${title}: ${money(payment.amount_micros, page.language)}</h1>
         <section
           class="card payment"
           aria-live="polite"
           data-refresh="/balance/payments/${id}?part=1"
-          data-state="${payment.state}"
+          data-state="${state}"
         >
           ${part}
         </section>

@@ -4,6 +4,7 @@ import { money, time } from '../../format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { layout } from '../../view/layout.ts'
 import { showFailure } from '../failure.ts'
+import { receiptState } from './receipt-list.ts'
 
 /** A fiscal receipt of one's own. */
 export async function showReceipt(context: PageContext, page: OwnPage): Promise<Response> {
@@ -28,7 +29,7 @@ export async function showReceipt(context: PageContext, page: OwnPage): Promise<
         <section class="card">
           <dl class="facts payment-facts">
             ${line(receipt.amount, money(found.amount_micros, language))}
-            ${line(receipt.state, balance.receiptStates[found.state])}
+            ${line(receipt.state, receiptState(page, found))}
             ${line(receipt.time, time(found.registered_at ?? found.created_at, language))}
             ${line(receipt.documentNumber, found.document_number)}
             ${line(receipt.storageNumber, found.storage_number)} ${line(receipt.attribute, found.attribute)}

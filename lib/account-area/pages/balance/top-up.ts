@@ -10,9 +10,10 @@ import { balanceView } from './balance.ts'
 
 function topUpSchema(language: Language) {
   return z.object({
-    amount: fieldSchemas.roubles(language),
-    method: z.enum(['bank_card', 'sbp'], says('invalid')),
+    amount: fieldSchemas.roubles(language).refine(micros => micros !== undefined, says('required')),
+    method: z.enum(['bank_card', 'sbp'], says('methodMissing')),
     email: fieldSchemas.email,
+    saveCard: z.literal('yes').optional().catch(undefined),
   })
 }
 
@@ -22,17 +23,17 @@ export async function submitTopUp(context: PageContext, page: OwnPage): Promise<
   const { payments } = site
   if (payments === undefined) return showFailure(context, page, 'notFound')
   const sent = await readForm(context, page, topUpSchema(language))
-  if (!sent.isValid) return context.html(await balanceView(page, sent.state), 422)
-  const { amount, method, email } = sent.value
-  const { topUp } = payments.settings()
+  if (!sent.isValid) return context.html(await balanceView(page, { form: sent.state }), 422)
+  const { amount, method, email, saveCard } = sent.value
+  const { topUp, autoTopUp } = payments.settings()
   const offered = topUp.methods.find(({ name }) => name === method)
   const refuse = async (name: string, key: FieldErrorKey): Promise<Response> =>
-    context.html(await balanceView(page, withError(page, sent.state, name, key)), 422)
-  if (offered === undefined) return refuse('method', 'invalid')
-  if (amount === undefined) return refuse('amount', 'required')
+    context.html(await balanceView(page, { form: withError(page, sent.state, name, key) }), 422)
+  if (offered === undefined) return refuse('method', 'methodMissing')
   if (amount % microsPerKopeck !== 0) return refuse('amount', 'amountKopecks')
   if (amount < topUp.minMicros) return refuse('amount', 'amountSmall')
   if (amount > offered.maxMicros) return refuse('amount', 'amountLarge')
+  if (!(await site.topUpAttempts.begin(account.accountId))) return refuse('amount', 'tooOften')
   const payment = await payments.payments.create({
     accountId: account.accountId,
     amountMicros: amount,
@@ -40,6 +41,7 @@ export async function submitTopUp(context: PageContext, page: OwnPage): Promise<
     email,
     language,
     origin: 'customer',
+    savesCard: saveCard === 'yes' && autoTopUp && method === 'bank_card' && account.role === 'owner',
     address: caller.address,
   })
   const goes = payment.state === 'pending' && method === 'bank_card' ? '?go=1' : ''

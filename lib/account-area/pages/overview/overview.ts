@@ -20,23 +20,25 @@ type ShownBalance = Pick<Balance, keyof typeof nothing>
 function balanceCard({ texts, language }: OwnPage, shown: ShownBalance): Html {
   const { balanceMicros, debtMicros, heldMicros, availableMicros } = shown
   const { overview } = texts
+  // What is the same as the rest, or nothing, tells nothing.
+  const held = html`<div class="figure">
+      <dt>${overview.balance}</dt>
+      <dd>${money(balanceMicros, language)}</dd>
+    </div>
+    <div class="figure">
+      <dt>${overview.held}</dt>
+      <dd>${money(heldMicros, language)}</dd>
+    </div>`
   return html`<section class="card">
     <dl class="figures">
       <div class="figure main">
         <dt>${overview.available}</dt>
-        <dd>${money(availableMicros, language)}</dd>
+        <dd>${money(Math.max(0, availableMicros), language)}</dd>
       </div>
-      <div class="figure">
-        <dt>${overview.balance}</dt>
-        <dd>${money(balanceMicros, language)}</dd>
-      </div>
-      <div class="figure">
-        <dt>${overview.held}</dt>
-        <dd>${money(heldMicros, language)}</dd>
-      </div>
+      ${heldMicros === 0 ? '' : held}
     </dl>
     ${debtMicros === 0 ? '' : html`<p class="notice"><strong>${overview.debt(debtMoney(debtMicros, language))}</strong></p>`}
-    <p class="quiet small">${overview.heldHint}</p>
+    ${heldMicros === 0 ? '' : html`<p class="quiet small">${overview.heldHint}</p>`}
     <p><a class="button plain" href="/balance">${overview.topUp}</a></p>
   </section>`
 }

@@ -88,6 +88,8 @@ export async function submitDeleteAccount(context: PageContext, page: OwnPage): 
     )
   }
   await revokeKeys(page)
+  // Nothing is charged for an account that is gone.
+  await site.autoTopUps.write(site.autoTopUps.unlinkAll(account.accountId, site.clock.now()))
   const isDeletedHere = await site.settings.deleteUser(session.user.id)
   // Another window may have made one meanwhile; from now on there is no session to make one in.
   await revokeKeys(page)

@@ -1,0 +1,189 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { microsPerKopeck } from '../../../money/kopecks.ts'
+import type { PaymentService } from '../../../payments/payment-service.ts'
+import { RecordConflictError } from '../../../stores/records/records.ts'
+import { money, time } from '../../format.ts'
+import { fieldSchemas, hiddenField, readForm, says, withError } from '../../http/read-form.ts'
+import type { FieldErrorKey } from '../../http/read-form.ts'
+import { seeOther } from '../../http/redirect.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Language } from '../../texts/texts.ts'
+import { choice } from '../../view/form-controls.ts'
+import { field, form, formProblems, notice } from '../../view/form.ts'
+import type { FormState } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { roublesTyped } from '../settings/roubles-typed.ts'
+import { showFailure } from '../failure.ts'
+import { autoTopUpState, readAutoTopUp } from './auto-top-up-card.ts'
+import type { AutoTopUpState } from './auto-top-up-card.ts'
+import { cardLabel } from './method-label.ts'
+
+/** What is proposed to whoever has set nothing yet, in micro-roubles. */
+const proposed = { below: 200_000_000, amount: 1_000_000_000, monthMax: 10_000_000_000 }
+
+function schema(language: Language) {
+  const roubles = fieldSchemas.roubles(language).refine(micros => micros !== undefined, says('required'))
+  return z.object({
+    card: z.string(says('required')).max(26, says('invalid')),
+    below: roubles,
+    amount: roubles,
+    monthMax: roubles,
+  })
+}
+
+function untouched({ language }: OwnPage, { setting, cards }: AutoTopUpState): FormState {
+  const typed = {
+    card: setting?.card_id ?? cards[0]?.id ?? '',
+    below: roublesTyped(setting?.below_micros ?? proposed.below, language),
+    amount: roublesTyped(setting?.amount_micros ?? proposed.amount, language),
+    monthMax: roublesTyped(setting?.month_max_micros ?? proposed.monthMax, language),
+  }
+  return { typed, errors: {} }
+}
+
+function settingsForm(page: OwnPage, state: AutoTopUpState, typed: FormState): Html {
+  const { autoTopUp } = page.texts
+  const isOn = state.setting?.state === 'on'
+  const options = Object.fromEntries(state.cards.map(({ id, title }) => [id, cardLabel(page.texts, title)]))
+  const amount = (name: 'below' | 'amount' | 'monthMax'): Html =>
+    field(typed, { name, label: autoTopUp.fields[name], hint: autoTopUp.hints[name], inputmode: 'decimal' })
+  return html`<section class="card">
+    <h2>${autoTopUp.when}</h2>
+    ${form(
+      page,
+      '/balance/auto',
+      html`${amount('below')} ${amount('amount')} ${amount('monthMax')}
+        ${choice(typed, { name: 'card', label: autoTopUp.fields.card, options })}
+        <p class="quiet small">${autoTopUp.consent}</p>
+        <div><button>${isOn ? autoTopUp.save : autoTopUp.switchOn}</button></div>`,
+    )}
+    ${isOn ? form(page, '/balance/auto/off', html`<button class="plain">${autoTopUp.switchOff}</button>`) : ''}
+  </section>`
+}
+
+function cardList(page: OwnPage, { cards }: AutoTopUpState): Html {
+  const { autoTopUp } = page.texts
+  return html`<section class="card">
+    <h2>${autoTopUp.cards}</h2>
+    <ul class="plain-list receipts">
+      ${cards.map(({ id, title, saved_at: at }) => {
+        const label = cardLabel(page.texts, title)
+        return html`<li>
+          <span> ${label} <span class="quiet small">${autoTopUp.saved(time(at, page.language))}</span> </span>
+          ${form(
+            page,
+            '/balance/auto/unlink',
+            html`<input type="hidden" name="card" value="${id}" />
+              <button class="link" aria-label="${autoTopUp.unlinkCard(label)}">${autoTopUp.unlink}</button>`,
+            { className: '' },
+          )}
+        </li>`
+      })}
+    </ul>
+    <p class="quiet small">${autoTopUp.unlinkHint}</p>
+  </section>`
+}
+
+async function view(page: OwnPage, payments: PaymentService, sent?: FormState): Promise<Html> {
+  const { autoTopUp, payment } = page.texts
+  const state = await readAutoTopUp(page, payments)
+  const typed = sent ?? untouched(page, state)
+  const isOffered = payments.settings().autoTopUp
+  const noCard = html`<section class="card">
+    <p>${autoTopUp.noCard}</p>
+    <p><a class="button" href="/balance?save=1#amount">${autoTopUp.toTopUp}</a></p>
+  </section>`
+  return layout(
+    page,
+    { title: autoTopUp.title },
+    html`<p><a href="/balance">← ${payment.toBalance}</a></p>
+      <h1>${autoTopUp.title}</h1>
+      ${notice(page)} ${formProblems(page, typed)}
+      <section class="card">${autoTopUpState(page, state)}</section>
+      ${!isOffered ? html`<p class="quiet">${autoTopUp.notOffered}</p>` : state.cards.length === 0 ? noCard : settingsForm(page, state, typed)}
+      ${state.cards.length === 0 ? '' : cardList(page, state)}`,
+  )
+}
+
+/** When and by how much the account is topped up by itself, and the cards that may be charged. */
+export async function showAutoTopUp(context: PageContext, page: OwnPage): Promise<Response> {
+  const { payments } = page.site
+  if (payments === undefined) return showFailure(context, page, 'notFound')
+  return context.html(await view(page, payments))
+}
+
+/** Switches it on, or sets it otherwise. */
+export async function submitAutoTopUp(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account, language } = page
+  const { payments } = site
+  if (payments?.settings().autoTopUp !== true) return showFailure(context, page, 'notFound')
+  const sent = await readForm(context, page, schema(language))
+  const show = async (state: FormState): Promise<Response> =>
+    context.html(await view(page, payments, state), 422)
+  if (!sent.isValid) return show(sent.state)
+  const { card: cardId, below, amount, monthMax } = sent.value
+  const refuse = (name: string, key: FieldErrorKey): Promise<Response> =>
+    show(withError(page, sent.state, name, key))
+  const card = (await payments.auto.cards(account.accountId)).find(({ id }) => id === cardId)
+  if (card === undefined || card.provider !== payments.providerName) return refuse('card', 'cardUnknown')
+  const { topUp } = payments.settings()
+  const most = topUp.methods.find(({ name }) => name === 'bank_card')?.maxMicros ?? 0
+  if (amount % microsPerKopeck !== 0) return refuse('amount', 'amountKopecks')
+  if (amount < topUp.minMicros) return refuse('amount', 'amountSmall')
+  if (amount > most) return refuse('amount', 'amountLarge')
+  if (monthMax < amount) return refuse('monthMax', 'monthSmall')
+  const now = site.clock.now()
+  const { accountId } = account
+  await payments.auto.write([
+    payments.auto.switchOn({
+      accountId,
+      cardId,
+      belowMicros: below,
+      amountMicros: amount,
+      monthMaxMicros: monthMax,
+      now,
+    }),
+    payments.auto.addNotice({
+      id: `auto-on:${page.requestId}`,
+      accountId,
+      kind: 'auto-on',
+      subject: money(amount, language),
+      now,
+    }),
+  ])
+  return seeOther(context, '/balance/auto?notice=auto-on')
+}
+
+/** Does what may have been done in another window already; then there is nothing to do. */
+async function once(write: Promise<void>): Promise<void> {
+  try {
+    await write
+  } catch (error) {
+    if (!(error instanceof RecordConflictError)) throw error
+  }
+}
+
+/** Switches it off. */
+export async function submitAutoTopUpOff(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account } = page
+  const { payments } = site
+  if (payments === undefined) return showFailure(context, page, 'notFound')
+  const now = site.clock.now()
+  const { accountId } = account
+  const notice = { id: `auto-off:${page.requestId}`, accountId, kind: 'auto-off', subject: '', now } as const
+  await once(payments.auto.write([payments.auto.switchOff(accountId, now), payments.auto.addNotice(notice)]))
+  return seeOther(context, '/balance/auto?notice=auto-off')
+}
+
+/** Forgets a card of one's own; from then on it is not charged. */
+export async function submitUnlinkCard(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account } = page
+  const { payments } = site
+  if (payments === undefined) return showFailure(context, page, 'notFound')
+  const sent = await readForm(context, page, z.object({ card: hiddenField(26) }))
+  const id = sent.isValid ? sent.value.card : ''
+  const card = (await payments.auto.cards(account.accountId)).find(one => one.id === id)
+  if (card !== undefined) await once(payments.auto.write(payments.auto.unlink(card, site.clock.now())))
+  return seeOther(context, '/balance/auto?notice=card-unlinked')
+}

@@ -1,0 +1,86 @@
+import { html } from 'hono/html'
+import type { Movement, MovementPlace } from '../../../payments/movements.ts'
+import { money, time } from '../../format.ts'
+import type { Html, OwnPage } from '../../page.ts'
+import { movementName, movementReason, paymentIdOf } from './movement-name.ts'
+
+/** How many movements a page shows. */
+export const movementsShown = 20
+
+/** Which of the payments among movements were made by a saved card. */
+export async function automaticAmong(
+  { site }: OwnPage,
+  movements: readonly Movement[],
+): Promise<ReadonlySet<string>> {
+  const ids = movements.flatMap(movement => paymentIdOf(movement) ?? [])
+  return new Set(await site.payments?.rows.automaticAmong(ids))
+}
+
+/** The place that `?before=` names; the newest where it names none. */
+export function placeOf(text: string | undefined): MovementPlace | undefined {
+  const match = /^(\d{1,15})\.([^\p{Cc}\p{Cs}]{1,300})$/u.exec(text ?? '')
+  return match === null ? undefined : { at: Number(match[1]), id: match[2] ?? '' }
+}
+
+function row(page: OwnPage, movement: Movement, automatic: ReadonlySet<string>): Html {
+  const { amountMicros, balanceMicros, at } = movement
+  const payment = paymentIdOf(movement)
+  const name = movementName(page.texts, movement, automatic.has(payment ?? ''))
+  const reason = movementReason(movement)
+  return html`<tr role="row">
+    <td role="cell" class="charge-time">${time(at, page.language)}</td>
+    <td role="cell" class="movement-name">
+      ${payment === undefined ? name : html`<a href="/balance/payments/${payment}">${name}</a>`}
+      ${reason === undefined ? '' : html`<span class="quiet small">${reason}</span>`}
+    </td>
+    <td role="cell" class="charge-amount number">
+      ${amountMicros > 0 ? '+' : ''}${money(amountMicros, page.language)}
+    </td>
+    <td role="cell" class="movement-after number quiet">
+      <span class="in-card">${page.texts.balance.after}: </span>${money(balanceMicros, page.language)}
+    </td>
+  </tr>`
+}
+
+function table(page: OwnPage, movements: readonly Movement[], automatic: ReadonlySet<string>): Html {
+  const { balance } = page.texts
+  return html`<div class="table" tabindex="0" role="region" aria-label="${balance.history}">
+    <table class="charges movements" role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          <th scope="col" role="columnheader">${balance.time}</th>
+          <th scope="col" role="columnheader">${balance.what}</th>
+          <th scope="col" role="columnheader" class="number">${balance.change}</th>
+          <th scope="col" role="columnheader" class="number">${balance.after}</th>
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${movements.map(movement => row(page, movement, automatic))}
+      </tbody>
+    </table>
+  </div>`
+}
+
+/** All that moved the balance but charges, the newest first; one more than is shown says that there are older ones. */
+export async function history(
+  page: OwnPage,
+  movements: readonly Movement[],
+  isOlder: boolean,
+): Promise<Html> {
+  const { balance } = page.texts
+  const shown = movements.slice(0, movementsShown)
+  const last = movements.length > movementsShown ? shown.at(-1) : undefined
+  const next = last === undefined ? undefined : encodeURIComponent(`${last.at}.${last.id}`)
+  const links = [
+    ...(isOlder ? [html`<a href="/balance">${balance.newest}</a>`] : []),
+    ...(next === undefined ? [] : [html`<a rel="next" href="/balance?before=${next}">${balance.older}</a>`]),
+  ]
+  return html`<section class="card">
+    <div class="row between">
+      <h2>${balance.history}</h2>
+      ${movements.length === 0 ? '' : html`<a href="/balance.csv" download>${balance.csv}</a>`}
+    </div>
+    ${movements.length === 0 ? html`<p class="quiet">${balance.empty}</p>` : table(page, shown, await automaticAmong(page, shown))}
+    ${links.length === 0 ? '' : html`<p class="row">${links}</p>`}
+  </section>`
+}
