@@ -80,6 +80,19 @@ function signInAttempts(clock: Clock) {
   }
 }
 
+/** What follows a new password that was set by an email's link. */
+function onReset(
+  { byEmail, byEmailAnywhere }: ReturnType<typeof signInAttempts>,
+  welcome: (email: string) => Promise<void>,
+) {
+  return async (email: string, isFirst: boolean): Promise<void> => {
+    // Who has shown that the mailbox is theirs need not wait out what others did.
+    byEmail.forget(email)
+    byEmailAnywhere.forget(email)
+    if (isFirst) await welcome(email)
+  }
+}
+
 async function openSite(
   options: AccountAreaOptions,
   publicUrl: URL,
@@ -96,17 +109,13 @@ async function openSite(
     log,
     settings: () => current.config.startingCredit,
   })
+  const welcome = (email: string): Promise<void> => startingCredits.welcome(users, email)
   const secret =
     settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
   const letters = signInLetters({ mailer, publicUrl, name })
   const settingsLetters = new SettingsLetters({ mailer, publicUrl, name, contact: settings.support })
   const attempts = signInAttempts(clock)
-  // Who has shown that the mailbox is theirs need not wait out what others did.
-  const onPasswordReset = async (email: string, isFirst: boolean): Promise<void> => {
-    attempts.byEmail.forget(email)
-    attempts.byEmailAnywhere.forget(email)
-    if (isFirst) await startingCredits.welcome(users, email)
-  }
+  const onPasswordReset = onReset(attempts, welcome)
   const auth = createAuth({ users, publicUrl, secret, name, letters, onPasswordReset, log })
   return {
     get config() {
@@ -116,12 +125,7 @@ async function openSite(
     support: settings.support,
     publicUrl,
     secret,
-    identity: new Identity({
-      auth,
-      users,
-      onConfirmed: email => startingCredits.welcome(users, email),
-      attempts,
-    }),
+    identity: new Identity({ auth, users, onConfirmed: welcome, attempts }),
     sessions: new Sessions(auth),
     secondFactor: new SecondFactor(auth),
     passwordAttempts: new Attempts({ clock, limits: limits.byEmail }),
