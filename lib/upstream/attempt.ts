@@ -3,6 +3,7 @@ import { errors, type Dispatcher } from 'undici'
 import { answerHeaders, headerValue } from '../http/headers.ts'
 import { nodeHttp } from '../node-http.ts'
 import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
+import type { AttemptWay, TransportAttempt } from './attempt-loop.ts'
 import type { EgressRoute } from './egress-route.ts'
 import type { Stop } from './itinerary.ts'
 import { takeNextSocket, type SocketTaker } from './next-socket.ts'
@@ -35,7 +36,7 @@ const informationsMax = 100
 const plainWords = /^[\t\x20-\x7e]+$/
 
 /** One request on its way to one provider: undici's handler for it. It can be stopped at any time. */
-export class Attempt implements Dispatcher.DispatchHandler, SocketTaker, BodySink {
+export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, SocketTaker, BodySink {
   readonly #owner: AttemptOwner
   readonly #sink: AnswerSink
   #controller: Dispatcher.DispatchController | undefined
@@ -65,22 +66,13 @@ export class Attempt implements Dispatcher.DispatchHandler, SocketTaker, BodySin
   /** By the steady clock. */
   readonly startedAt: number
 
-  constructor(
-    owner: AttemptOwner,
-    sink: AnswerSink,
-    way: {
-      readonly stop: Stop
-      readonly route: EgressRoute
-      readonly startedAt: number
-      readonly isStreaming: boolean
-    },
-  ) {
+  constructor(owner: AttemptOwner, sink: AnswerSink, way: AttemptWay, isStreaming: boolean) {
     this.#owner = owner
     this.#sink = sink
     this.stop = way.stop
     this.route = way.route
     this.startedAt = way.startedAt
-    if (!way.isStreaming) return
+    if (!isStreaming) return
     const { credential, target } = way.stop
     this.#silenceMs = (credential.credential.timeouts ?? target.provider.timeouts).silenceMs
   }

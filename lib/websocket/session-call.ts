@@ -59,7 +59,7 @@ export class SessionCall implements SessionControls, UpstreamFacts {
 
   cut(reason: Error): void {
     this.#cutReason ??= reason
-    if (this.#session === undefined) this.#upstream.abort()
+    if (this.#session === undefined) this.#upstream.abort(reason)
     else this.#session.cut(reason)
   }
 

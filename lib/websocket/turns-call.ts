@@ -1,3 +1,4 @@
+import { ClientLeftError } from '../bodies/read-short-body.ts'
 import { GatewayError } from '../errors.ts'
 import type { TurnProtocol } from '../dialects/turns.ts'
 import { headerValue } from '../http/headers.ts'
@@ -76,7 +77,7 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
       return
     }
     this.#isCut = true
-    this.#opening?.abort()
+    this.#opening?.abort(reason)
     this.#exchange.get('client').refuse(reason, undefined)
   }
 
@@ -84,7 +85,7 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
   #abandon(): void {
     if (this.#opening === undefined) return
     this.#turns.onClientLeft()
-    this.#opening.abort()
+    this.#opening.abort(new ClientLeftError())
   }
 
   async #run(): Promise<void> {
