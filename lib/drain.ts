@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { Server as NetServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { steadyClock } from './clock.ts'
 
@@ -20,6 +21,8 @@ export interface DrainOptions {
 }
 
 const tickMs = 20
+/** For how long before the end of the wait no connection is accepted, and requests are served on those there are. */
+const arrivalMs = 500
 /** How long exchanges that were cut may take to be settled: longer than they wait for a store in trouble. */
 const settleMs = 65_000
 /** For the last bytes of answers, and for heads that are half received. */
@@ -59,9 +62,15 @@ export class Drain {
 
   async #run(): Promise<void> {
     this.#phase = 'waiting'
+    const graceMs = Math.min(arrivalMs, Math.max(0, this.#waitUntilMs - steadyClock.now()))
+    while (steadyClock.now() < this.#waitUntilMs - graceMs) await delay(tickMs)
+    // A proxy that has just connected is about to send, and does not repeat what it has sent: it is still served.
+    // Not the HTTP server's own close, which ends connections that have no request yet.
+    const closed = new Promise<void>(resolve => NetServer.prototype.close.call(this.#server, () => resolve()))
     while (steadyClock.now() < this.#waitUntilMs) await delay(tickMs)
     this.#phase = 'closing'
-    const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
+    // Ends connections without a request; that it listens no longer is what its callback would complain of.
+    this.#server.close(() => undefined)
     this.#exchanges.windUp()
     await this.#exchangesEnd(() => this.#deadlineMs)
     if (this.#exchanges.count() > 0) {

@@ -79,6 +79,31 @@ await t.test('a drain turns readiness red at once and serves on until its wait i
   await checkMoney(t, gateway)
 })
 
+await t.test(
+  'before its wait is over a drain takes no more connections, and serves those it has',
+  async t => {
+    const { gateway } = await start(t)
+    const connected = await connectRaw(t, gateway.url)
+    const closed = gateway.gateway.close(5000, 700)
+    await until(() =>
+      connectRaw(t, gateway.url).then(
+        () => false,
+        () => true,
+      ),
+    )
+
+    connected.socket.write(requestBytes(gateway, false))
+    await connected.ended
+    await closed
+
+    const [answer] = parseAnswers(connected.received())
+    t.match([answer?.status, answer?.headers.get('connection')], [200, 'close'])
+    t.equal(answer?.body.toString(), openai.document)
+    t.equal((await gateway.charges()).length, 1)
+    await checkMoney(t, gateway)
+  },
+)
+
 await t.test('a request that comes when the wait is over is told to ask again elsewhere', async t => {
   const { upstream, gateway, end } = await start(t)
   const stream = await openStream(t, gateway)

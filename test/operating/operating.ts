@@ -206,6 +206,7 @@ http { access_log off; ${places}\n${documented} }`,
   t.teardown(async () => {
     child.kill('SIGKILL')
     if (child.exitCode === null) await once(child, 'exit')
+    if (!t.passing()) t.comment(readFileSync(join(folder, 'error.log'), 'utf8').slice(-3000))
     rmSync(folder, { recursive: true, force: true })
   })
   const url = `http://127.0.0.1:${port}`
