@@ -1,13 +1,14 @@
 import { modelRouterOptions } from '../lib/config/model-router-options.ts'
 import { GatewayError } from '../lib/errors.ts'
 import { listModels } from '../lib/models/list-models.ts'
+import { ObjectLists } from '../lib/object-lists/object-lists.ts'
 import { ModelDirectory } from '../lib/models/model-directory.ts'
 import { admitConnection, routeTurn } from '../lib/models/route-turn.ts'
 import { routeRequest } from '../lib/models/route-request.ts'
 import { SessionNamesCheck } from '../lib/models/session-names-check.ts'
 import { answerOwn } from '../lib/own-endpoints/answer-own.ts'
 import { FreeRequests } from '../lib/overload/free-requests.ts'
-import type { Exchange } from '../lib/pipeline/exchange.ts'
+import type { Exchange, LocalAnswer } from '../lib/pipeline/exchange.ts'
 import type { Facts } from '../lib/pipeline/facts.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
@@ -20,6 +21,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
   const { mintedKeys } = modelRouterOptions.parse(options)
   const directory = new ModelDirectory(config)
   const freeRequests = new FreeRequests(config.limits.freeRequestsPerMinute)
+  const objectLists = new ObjectLists(context)
 
   function checkMinting(exchange: Exchange, reason: string): void {
     if (mintedKeys === 'refuse') throw new GatewayError('not_supported', reason)
@@ -39,8 +41,9 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
       if (operation.mintsKeys !== undefined) checkMinting(exchange, operation.mintsKeys)
       const accountId = exchange.find('key')?.accountId
       if (operation.isFree && accountId !== undefined) freeRequests.admit(accountId)
-      if (operation.isModelList === true) {
-        exchange.localAnswer = listModels(config, directory, route, exchange.find('key')?.models)
+      const list = listed({ config, directory, freeRequests, objectLists }, exchange)
+      if (list !== undefined) {
+        exchange.localAnswer = list instanceof Promise ? await list : list
         return
       }
       if (exchange.isConnection || operation.turns !== undefined) {
@@ -76,7 +79,32 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
     onEnd(exchange) {
       exchange.find('receivedBody')?.close()
     },
+
+    async stop() {
+      objectLists.close()
+    },
   }
+}
+
+interface ListsContext {
+  readonly config: PluginContext['config']
+  readonly directory: ModelDirectory
+  readonly freeRequests: FreeRequests
+  readonly objectLists: ObjectLists
+}
+
+/** A list that the gateway answers with by itself; undefined for requests for anything else. */
+function listed(
+  { config, directory, freeRequests, objectLists }: ListsContext,
+  exchange: Exchange,
+): LocalAnswer | Promise<LocalAnswer> | undefined {
+  const route = exchange.get('route')
+  const key = exchange.find('key')
+  const { list, isModelList } = route.match.operation
+  if (isModelList === true) return listModels(config, directory, route, key?.models)
+  // Where no account's objects are kept from others the provider's own list is the list.
+  if (list === undefined || config.isolation === 'off') return undefined
+  return freeRequests.inTurn(key?.accountId ?? '', () => objectLists.answer(exchange, list))
 }
 
 function goTo(

@@ -5,6 +5,7 @@ import { JobWatch } from '../lib/jobs/job-watch.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { chargeAlarms } from '../lib/ledger/charge-flags.ts'
 import type { ChargeRequest, Hold } from '../lib/ledger/ledger.ts'
+import type { ProviderObjectName } from '../lib/ledger/object-ledger.ts'
 import { objectRecorder } from '../lib/metering/object-recorder.ts'
 import { costBasisOf, placeHold } from '../lib/metering/place-hold.ts'
 import type { TypicalOutput } from '../lib/metering/typical-output.ts'
@@ -58,7 +59,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       const recordObject = async (object: NamedObject): Promise<void> => {
         await Promise.all([record(object), jobs.onObject(exchange, object)])
       }
-      for (const object of objectsInHead(exchange, head)) exchange.holdBack(recordObject(object))
+      holdBackObjects(exchange, head, recordObject, ledger)
       const requestId = providerRequestId(head.headers)
       if (requestId !== undefined) exchange.set('providerRequestId', requestId)
       const meter = meterFor(exchange, head, recordObject)
@@ -160,10 +161,28 @@ function growHold(exchange: Exchange, context: PluginContext): ((reading: UsageR
   return reading => grower.onProgress(reading)
 }
 
+/** Objects that a response names, or says are deleted, before its first byte are so before the client reads it. */
+function holdBackObjects(
+  exchange: Exchange,
+  head: ResponseHead,
+  recordObject: (object: NamedObject) => Promise<void>,
+  ledger: PluginContext['ledger'],
+): void {
+  for (const object of objectsInHead(exchange, head)) exchange.holdBack(recordObject(object))
+  const deleted = deletedObject(exchange, head)
+  if (deleted !== undefined) exchange.holdBack(ledger.unlistObject(deleted))
+}
+
 /** Objects that a success names before its first byte. */
 function objectsInHead(exchange: Exchange, { status, headers }: ResponseHead): readonly NamedObject[] {
   const { operation } = exchange.get('route').match
   return status < 400 ? (operation.objectsInHead?.(headers) ?? []) : []
+}
+
+/** The object that its provider has deleted, as the head of the response says. */
+function deletedObject(exchange: Exchange, { status }: ResponseHead): ProviderObjectName | undefined {
+  const isDeletion = exchange.get('route').match.operation.isDeletion === true
+  return isDeletion && status >= 200 && status < 300 ? exchange.find('target')?.object : undefined
 }
 
 /** The tap for a success that its operation can read; undefined for everything else. */

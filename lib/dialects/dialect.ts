@@ -8,6 +8,7 @@ import type { BatchFacts } from '../money/batch-facts.ts'
 import type { CacheTerm, Meter, Meters, NamedObject, ObjectKind, UsageReading } from '../money/usage.ts'
 import type { TextTokens } from '../http/text-density.ts'
 import type { AskedReasoning } from './asked-reasoning.ts'
+import type { ObjectList } from './object-list.ts'
 import type { ProviderTool } from './provider-tools.ts'
 import type { SessionProtocol } from './session.ts'
 import type { TurnProtocol } from './turns.ts'
@@ -196,6 +197,10 @@ export interface Operation {
   readonly turns?: TurnProtocol
   /** Answered by the gateway itself, from its own list of models. */
   readonly isModelList?: boolean
+  /** Answered by the gateway, from the account's own objects as their providers show them. */
+  readonly list?: ObjectList
+  /** It takes the object away that the path names, unless the provider refuses. */
+  readonly isDeletion?: true
   /** The meter a model must have a price for, or the request is refused. */
   readonly mainMeter: Meter
   /** JSON bodies: what the scan looks for, and how the findings become facts. */

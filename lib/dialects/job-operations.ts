@@ -20,6 +20,6 @@ export function jobOperations(of: string, readUsage: NonNullable<Operation['read
   return {
     stored,
     cancelled: { ...stored, body: 'opaque' },
-    deleted: { ...freeOperation(`deleted-${of}`, { body: 'opaque' }), job: 'ends' },
+    deleted: { ...freeOperation(`deleted-${of}`, { body: 'opaque' }), job: 'ends', isDeletion: true },
   }
 }

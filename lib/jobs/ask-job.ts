@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import type { UsageReader } from '../dialects/dialect.ts'
 import { dialects } from '../find-route.ts'
 import { withCredential } from '../models/choose-provider.ts'
-import type { UsageReading } from '../money/usage.ts'
+import type { NamedObject, UsageReading } from '../money/usage.ts'
 import { askProvider } from '../upstream/ask-provider.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { createDecoder, type Decoder } from '../http/decode.ts'
@@ -11,7 +11,13 @@ import type { Job } from './job.ts'
 import { findJobKind } from './submitted-job.ts'
 
 /** What a provider says of a job: `gone` when it knows nothing of it. */
-export type JobAnswer = { readonly reading: UsageReading } | 'gone' | 'unknown'
+export type JobAnswer = JobReading | 'gone' | 'unknown'
+
+interface JobReading {
+  readonly reading: UsageReading
+  /** What the answer names, the job itself too. */
+  readonly objects: readonly NamedObject[]
+}
 
 /** Results of batches are large. */
 const decodeCaps = { outputBytesMax: 4 * 1024 ** 3, ratioMax: 1000 }
@@ -61,6 +67,8 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
   await answer.decoder?.end()
   // A part of the results would be charged for all of them.
   if (answer.decoder?.isBroken === true) return 'unknown'
-  if (answer.reader !== undefined) return { reading: answer.reader.end() }
+  if (answer.reader !== undefined) {
+    return { objects: answer.reader.takeObjects(), reading: answer.reader.end() }
+  }
   return answer.isGone === true ? 'gone' : 'unknown'
 }

@@ -1,6 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { JobLedger } from '../ledger/job-ledger.ts'
+import type { ObjectLedger } from '../ledger/object-ledger.ts'
+import type { NamedObject } from '../money/usage.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { askJob } from './ask-job.ts'
 import type { JobAnswer } from './ask-job.ts'
@@ -17,7 +19,7 @@ export interface PollTimes {
 
 interface JobPollerOptions extends PollTimes {
   readonly config: Config
-  readonly ledger: JobLedger
+  readonly ledger: JobLedger & Pick<ObjectLedger, 'recordObject'>
   readonly upstreams: Upstreams
   readonly clock: Clock
   readonly onEnd: (end: JobEnd) => void
@@ -136,11 +138,21 @@ export class JobPoller {
     const seen = { ledger, onEnd, mayBeStreaming }
     const answer = await askJob(context, job)
     if (typeof answer === 'string') return answer
+    await this.#record(job, answer.objects)
     const state = await endJob(seen, job, answer.reading)
     if (typeof state === 'string') return state === 'ended' ? state : answer
     const results = await askJob(context, job, state.resultsPath)
     if (typeof results === 'string') return results
     return (await endJob(seen, job, results.reading)) === 'ended' ? 'ended' : results
+  }
+
+  /** What the job has made is its account's, and in its lists, also when no client asks after it. */
+  async #record(job: Job, objects: readonly NamedObject[]): Promise<void> {
+    const { provider, accountId, credential, exchangeId, dialect } = job
+    const made = { provider, accountId, credential, exchangeId, dialect }
+    for (const { kind, id, facts } of objects) {
+      await this.#options.ledger.recordObject({ ...made, kind, id, ...(facts !== undefined && { facts }) })
+    }
   }
 
   /** Gives up on a job that must have ended by now, or that its provider has forgotten; else asks again later. */

@@ -62,6 +62,29 @@ export async function ownerOfObjects(
   return { chosen, objects: found.filter(object => object !== undefined) }
 }
 
+/**
+ * An object of the account's own, wherever it is.
+ * @throws GatewayError object_not_found for another's object and for an unknown one alike
+ */
+export async function ownObject(
+  context: OwnerContext,
+  accountId: string | undefined,
+  {
+    dialectName,
+    providerName,
+  }: { readonly dialectName: DialectName; readonly providerName: string | undefined },
+  named: NamedObject,
+): Promise<ProviderObject> {
+  const known = await findEverywhere(
+    context.ledger,
+    named,
+    providersFor(context.config, dialectName, providerName),
+  )
+  const own = known.find(object => object.accountId === accountId)
+  if (own === undefined) throw objectNotFound(named)
+  return own
+}
+
 /** Each name once, where it stands first. */
 function distinct(named: readonly NamedObject[]): readonly NamedObject[] {
   if (named.length < 2) return named

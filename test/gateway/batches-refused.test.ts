@@ -179,13 +179,6 @@ await t.test('openai: what is wrong with the request itself', async t => {
     const { id: file } = JSON.parse(answer.body.toString()) as { id: string }
     await checkRefusal(t, started, await create(gateway, file), 400, /not known here/)
   })
-  await t.test('lists', async t => {
-    const answer = await send(`${gateway.url}/v1/batches`, {
-      method: 'GET',
-      headers: ['authorization', `Bearer ${gateway.key}`],
-    })
-    await checkRefusal(t, started, answer, 501, /Lists of batches/)
-  })
 })
 
 await t.test('a batch that the money does not cover is refused, and says what it may cost', async t => {

@@ -17,8 +17,6 @@ const models = { model: 'some-model', models: ['some-model', 'other-model'] } as
 
 /** What is not in this release, by the SDKs' own methods, and what the caller is told instead. */
 const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
-  ['openai: a list of files', /Lists of files/, async () => openai.files.list()],
-  ['openai: a list of batches', /Lists of batches/, async () => openai.batches.list()],
   ['openai: vector stores', /Vector stores/, () => openai.vectorStores.create({})],
   ['openai: conversations', /previous_response_id/, () => openai.conversations.create({})],
   ['openai: fine-tuning', /Fine-tuning/, async () => openai.fineTuning.jobs.list()],
@@ -38,11 +36,7 @@ const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
     /one model/,
     () => anthropic.messages.create({ ...models, max_tokens: 9, messages }),
   ],
-  ['anthropic: a list of batches', /Lists of batches/, async () => anthropic.messages.batches.list()],
-  ['anthropic: a list of files', /Lists of files/, async () => anthropic.beta.files.list()],
-  ['google: a list of files', /Lists of files/, () => google.files.list()],
-  ['google: a list of caches', /Lists of cached contents/, () => google.caches.list()],
-  ['google: a list of batches', /Lists of batches/, () => google.batches.list()],
+  ['google: file search stores', /File search stores/, () => google.fileSearchStores.list()],
 ]
 
 for (const [what, message, call] of calls) {

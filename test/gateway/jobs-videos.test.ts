@@ -91,9 +91,8 @@ await t.test('a video is priced as the provider says when the request leaves it 
   t.match(await gateway.charges(), [{ amount: '40.000000', model: 'sora-2', flags: [] }])
 })
 
-await t.test('lists of videos, and a length that is none, are refused with the reason', async t => {
+await t.test('a length that is none is refused with the reason', async t => {
   const { provider, gateway } = await start(t)
-  t.equal((await call(gateway, 'GET', '/v1/videos')).status, 501)
   for (const seconds of ['many', 0, -4, true]) {
     const answer = await call(gateway, 'POST', '/v1/videos', { model: 'sora-2', prompt: 'x', seconds })
     t.equal(answer.status, 400, JSON.stringify(seconds))

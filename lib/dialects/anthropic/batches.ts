@@ -1,13 +1,14 @@
 import { AnswerReader } from '../answer-reader.ts'
 import { batchedRequest, InlineBatchReader } from '../batch-requests.ts'
 import type { AnswerHead, JobKind, Operation, UsageReaderContext } from '../dialect.ts'
-import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { freeOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import type { RouteRow } from '../route-table.ts'
 import { BatchMessagesReader } from './batch-messages.ts'
 import { batchedMessage } from './message-request.ts'
+import { anthropicList } from './object-list.ts'
 
 const request = object({ requests: list(batchedRequest(object({ params: batchedMessage }))) })
 const requestsMax = 100_000
@@ -76,10 +77,7 @@ const batchResults: Operation = {
   job: 'reads',
 }
 
-const batchList = unsupportedOperation(
-  'batch-list',
-  'Lists of batches are not in this release; keep the ids of those that you make.',
-)
+const batchList = anthropicList('batch-list', { kind: 'batch', retrieval: batches.stored, path: pathOf })
 
 /** Batches, below `/v1`. */
 export const anthropicBatchRows: readonly RouteRow[] = [

@@ -3,13 +3,14 @@ import { GatewayError } from '../../errors.ts'
 import type { BatchFacts } from '../../money/batch-facts.ts'
 import { InlineBatchReader } from '../batch-requests.ts'
 import type { BatchedRequests, JobKind, Operation } from '../dialect.ts'
-import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { freeOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
 import { readString } from '../read-field.ts'
 import type { RouteRow } from '../route-table.ts'
 import { batchRequestsMax, googleBatchedRequest } from './batch-input.ts'
 import { GoogleBatchFileReader, GoogleBatchReader } from './batch-reader.ts'
+import { googleList } from './object-list.ts'
 
 const requests = object({ requests: list(googleBatchedRequest) })
 const request = object({
@@ -48,10 +49,13 @@ const batches = jobOperations('batch', readUsage)
 /** `POST /batches/{id}:cancel`, whose answer is empty. */
 const cancelledBatch: Operation = freeOperation('cancelled-batch', { body: 'opaque' })
 
-const batchList = unsupportedOperation(
-  'batch-list',
-  'Lists of batches are not in this release; keep the names of those that you make.',
-)
+const batchList = googleList('batch-list', {
+  kind: 'batch',
+  member: 'operations',
+  retrieval: batches.stored,
+  path: name => `/${name}`,
+  limit: { usual: 50, max: 1000 },
+})
 
 /** Batches, below `/v1beta`; they are made by a method of their model. */
 export const googleBatchRows: readonly RouteRow[] = [

@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts'
 import type { Finding, ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
-import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { freeOperation } from '../free-operation.ts'
 import { object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { searched } from '../naming-members.ts'
@@ -10,6 +10,7 @@ import { findField, textOf } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 import { content, contents, tools } from './content-request.ts'
+import { googleList } from './object-list.ts'
 
 const hourMs = 3_600_000
 /** Google's own, for requests that say nothing. */
@@ -124,19 +125,30 @@ const updateCache: Operation = {
 }
 
 const storedCache = freeOperation('stored-cached-content')
-const cacheList = unsupportedOperation(
-  'cached-content-list',
-  'Lists of cached contents are not in this release; keep the names of those that you make.',
-)
+const deletedCache = freeOperation('deleted-cached-content', { isDeletion: true })
+const cacheList = googleList('cached-content-list', {
+  kind: 'cachedContent',
+  member: 'cachedContents',
+  retrieval: storedCache,
+  path: name => `/${name}`,
+  limit: { usual: 50, max: 1000 },
+})
 
 /** Cached contents, below `/v1beta`. */
 export const googleCacheRows: readonly RouteRow[] = [
   { methods: ['POST'], path: '/cachedContents', operation: createCache },
   { methods: ['GET'], path: '/cachedContents', operation: cacheList },
   {
-    methods: ['GET', 'DELETE'],
+    methods: ['GET'],
     path: '/cachedContents/{id}',
     operation: storedCache,
+    object: 'cachedContent',
+    idFrom: 'cachedContents',
+  },
+  {
+    methods: ['DELETE'],
+    path: '/cachedContents/{id}',
+    operation: deletedCache,
     object: 'cachedContent',
     idFrom: 'cachedContents',
   },

@@ -6,6 +6,7 @@ import { object } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { objectOperation } from '../object-operation.ts'
 import type { RouteRow } from '../route-table.ts'
+import { googleList } from './object-list.ts'
 
 const uploadId = 'upload_id'
 const uploaded = object({ file: object({ name: names('file') }) })
@@ -25,14 +26,20 @@ const uploadChunk: Operation = {
   isOpenByObject: true,
   carriesFile: 'bytes',
 }
-/** What a file is, and its end. */
+/** What a file is. */
 const storedFile = freeOperation('stored-file')
+const deletedFile = freeOperation('deleted-file', { isDeletion: true })
 /** Its bytes: an answer that sends on to where they are, or the bytes. */
 const fileDownload = freeOperation('file-download')
-const fileList = unsupportedOperation(
-  'file-list',
-  'Lists of files are not in this release; keep the names of those that you upload.',
-)
+const fileList = googleList('file-list', {
+  kind: 'file',
+  member: 'files',
+  retrieval: storedFile,
+  path: name => `/${name}`,
+  limit: { usual: 10, max: 100 },
+  // https://ai.google.dev/gemini-api/docs/files: files are deleted after 48 hours.
+  keptMsMax: 3 * 86_400_000,
+})
 
 const storeUpload = unsupportedOperation('store-upload', 'File search stores are not in this release.')
 
@@ -68,7 +75,8 @@ export const googleFileRows: readonly RouteRow[] = [
     object: 'file',
     idFrom: 'files',
   },
-  { methods: ['GET', 'DELETE'], path: '/files/{id}', operation: storedFile, object: 'file', idFrom: 'files' },
+  { methods: ['GET'], path: '/files/{id}', operation: storedFile, object: 'file', idFrom: 'files' },
+  { methods: ['DELETE'], path: '/files/{id}', operation: deletedFile, object: 'file', idFrom: 'files' },
 ]
 
 const addressHeaders = ['x-goog-upload-url', 'x-goog-upload-control-url', 'location']

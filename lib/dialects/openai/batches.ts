@@ -1,7 +1,7 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../errors.ts'
 import type { AnswerHead, JobKind, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
-import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { freeOperation } from '../free-operation.ts'
 import { object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { jobOperations } from '../job-operations.ts'
@@ -11,6 +11,7 @@ import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 import { batchEndpoints } from './batch-input.ts'
 import { BatchOutputReader } from './batch-output.ts'
+import { openaiList } from './object-list.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { measureTokens } from './token-usage.ts'
 
@@ -94,10 +95,14 @@ const createBatch: Operation = {
 
 const batches = jobOperations('batch', readUsage)
 
-const batchList = unsupportedOperation(
-  'batch-list',
-  'Lists of batches are not in this release; keep the ids of those that you make.',
-)
+const pathOf = (id: string): string => `/batches/${encodeURIComponent(id)}`
+
+const batchList = openaiList('batch-list', {
+  kind: 'batch',
+  retrieval: batches.stored,
+  path: pathOf,
+  limit: { usual: 20, max: 100 },
+})
 
 /** Batches, below `/v1`. */
 export const openaiBatchRows: readonly RouteRow[] = [
@@ -115,7 +120,7 @@ export const batchJobs: JobKind = {
     ...freeOperation('batch-output'),
     readUsage: (_head, context) => new BatchOutputReader(context),
   },
-  path: id => `/batches/${encodeURIComponent(id)}`,
+  path: pathOf,
   durationMsMax: 3 * 86_400_000,
 }
 

@@ -1,8 +1,9 @@
 import type { Operation } from '../dialect.ts'
-import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { freeOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { objectOperation } from '../object-operation.ts'
+import { openaiList } from './object-list.ts'
 import { readString } from '../read-field.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
@@ -12,8 +13,9 @@ const file = object({ id: names('file') })
 
 /** `POST /files`, a form with the file in it. */
 const fileUpload = objectOperation('file-upload', file, { body: 'streamed', carriesFile: 'form' })
-/** What a file is, and its end. */
+/** What a file is. */
 const storedFile = freeOperation('stored-file')
+const deletedFile = freeOperation('deleted-file', { isDeletion: true })
 /** `GET /files/{id}/content` */
 const fileContent: Operation = { ...storedFile, readUsage: readBatchResponses, namesObjects: true }
 
@@ -38,16 +40,20 @@ const uploadComplete = objectOperation('upload-complete', object({ file }), {
 })
 const uploadCancel = freeOperation('upload-cancel', { body: 'opaque' })
 
-const fileList = unsupportedOperation(
-  'file-list',
-  'Lists of files are not in this release; keep the ids of those that you upload.',
-)
+const fileList = openaiList('file-list', {
+  kind: 'file',
+  retrieval: storedFile,
+  path: id => `/files/${encodeURIComponent(id)}`,
+  limit: { usual: 10_000, max: 10_000 },
+  filteredBy: 'purpose',
+})
 
 /** Files and uploads, below `/v1`. */
 export const openaiFileRows: readonly RouteRow[] = [
   { methods: ['POST'], path: '/files', operation: fileUpload },
   { methods: ['GET'], path: '/files', operation: fileList },
-  { methods: ['GET', 'DELETE'], path: '/files/{id}', operation: storedFile, object: 'file' },
+  { methods: ['GET'], path: '/files/{id}', operation: storedFile, object: 'file' },
+  { methods: ['DELETE'], path: '/files/{id}', operation: deletedFile, object: 'file' },
   { methods: ['GET'], path: '/files/{id}/content', operation: fileContent, object: 'file' },
   { methods: ['POST'], path: '/uploads', operation: uploadStart },
   { methods: ['POST'], path: '/uploads/{id}/parts', operation: uploadPart, object: 'upload' },

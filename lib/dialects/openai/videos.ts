@@ -10,7 +10,7 @@ import type {
   UsageReaderContext,
 } from '../dialect.ts'
 import { factsFromForm, readFormField } from '../form-facts.ts'
-import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, object, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
 import type { AnswerMeasure } from '../measure.ts'
@@ -19,6 +19,7 @@ import { searched } from '../naming-members.ts'
 import { findField, readCount, readString, textOf, wrongType } from '../read-field.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
+import { openaiList } from './object-list.ts'
 
 /** https://platform.openai.com/docs/api-reference/videos/create: what it is unless the request says. */
 const secondsUnlessSaid = 4
@@ -151,10 +152,14 @@ const videoContent: Operation = {
   job: 'reads',
 }
 
-const videoList = unsupportedOperation(
-  'video-list',
-  'Lists of videos are not in this release; keep the ids of those that you make.',
-)
+const pathOf = (id: string): string => `/videos/${encodeURIComponent(id)}`
+
+const videoList = openaiList('video-list', {
+  kind: 'video',
+  retrieval: videos.stored,
+  path: pathOf,
+  limit: { usual: 20, max: 100 },
+})
 
 /** Videos, below `/v1`. */
 export const openaiVideoRows: readonly RouteRow[] = [
@@ -170,7 +175,7 @@ export const openaiVideoRows: readonly RouteRow[] = [
 export const videoJobs: JobKind = {
   kind: 'video',
   retrieval: videos.stored,
-  path: id => `/videos/${encodeURIComponent(id)}`,
+  path: pathOf,
   durationMsMax: 86_400_000,
 }
 
