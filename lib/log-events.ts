@@ -16,8 +16,8 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
     else if (isShed(exchange, outcome) || isGreeting(exchange, outcome)) log.debug(facts, 'exchange')
     else log.info(facts, 'exchange')
   })
-  bus.on('upstream-attempt', (exchange, attempt) => {
-    log.info({ requestId: exchange.id, ...attempt }, 'attempt')
+  bus.on('upstream-attempt', (requestId, attempt) => {
+    log.info({ requestId, ...attempt }, 'attempt')
   })
   bus.on('session-charge', (exchange, sequence, { charge, result }) => {
     const { usageSource, flags } = charge

@@ -10,8 +10,8 @@ export interface PipelineEvents {
   'response-start': (exchange: Exchange, head: ResponseHead) => void
   'exchange-end': (exchange: Exchange, outcome: Outcome) => void
   'plugin-error': (plugin: string, hook: string, error: unknown, exchange: Pick<Exchange, 'id'>) => void
-  /** One of several attempts at an upstream, when it is known what became of it. */
-  'upstream-attempt': (exchange: Exchange, attempt: Readonly<Record<string, unknown>>) => void
+  /** One of several attempts at an upstream, when it is known what became of it; without id for the gateway's own. */
+  'upstream-attempt': (requestId: string | undefined, attempt: Readonly<Record<string, unknown>>) => void
   /** A turn of a session was charged. */
   'session-charge': (exchange: Exchange, sequence: number, charged: Facts['charged']) => void
   /** Something an operator should look at: a flag of a charge, an unpriced meter. */

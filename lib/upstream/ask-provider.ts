@@ -1,7 +1,12 @@
 import type { DialectName } from '../dialects/dialect.ts'
+import type { GatewayError } from '../errors.ts'
+import type { Target } from '../exchange-facts.ts'
+import { headerValue } from '../http/headers.ts'
 import type { ChosenProvider } from '../models/choose-provider.ts'
-import { chooseEgress } from './choose-egress.ts'
-import { isJudged, judgeRefusal } from './judge-refusal.ts'
+import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
+import { Attempt, type AttemptOwner } from './attempt.ts'
+import { AttemptLoop, type AttemptWay } from './attempt-loop.ts'
+import { upstreamError } from './upstream-error.ts'
 import { upstreamHeaders } from './upstream-headers.ts'
 import type { Upstreams } from './upstreams.ts'
 
@@ -23,98 +28,213 @@ interface QuestionedHead {
   readonly contentEncoding: string
 }
 
-/** What takes the answer to a question. */
-interface AnswerTaker {
-  /** Answers whether the body is wanted. */
+/** What takes the response to a question. */
+interface ResponseTaker {
+  /** Returns whether the body is wanted. */
   onHead(head: QuestionedHead): boolean
   onData(chunk: Buffer): void | Promise<void>
 }
 
 /** Results of batches are large; what is larger still is nobody's. */
-const answerBytesMax = 4 * 1024 ** 3
+const bodyBytesMax = 4 * 1024 ** 3
 const redirectsMax = 2
-const refusalBytesMax = 65_536
+/** A body that nobody wants is read to its end, so that the connection can be used again, up to this. */
+const unwantedBytesMax = 65_536
 
 /**
- * Asks a provider something over the same ways out and with the same credential as exchanges use. The answer
+ * Asks a provider something by the same attempts as exchanges make, with the one credential that is named. The response
  * is taken as it comes, and never kept.
- * @throws Error when there is no way there, or the answer is cut or too long
+ * @throws Error when there is no way there, or the response is cut or too long
  */
 export async function askProvider(
   upstreams: Upstreams,
-  question: Question,
-  taker: AnswerTaker,
+  { chosen, dialectName, path, signal }: Question,
+  taker: ResponseTaker,
 ): Promise<void> {
-  const { baseUrl } = question.chosen
-  let path = baseUrl.pathname.replace(/\/$/, '') + question.path
+  const { baseUrl } = chosen
+  let upstreamPath = baseUrl.pathname.replace(/\/$/, '') + path
   for (let redirects = 0; ; redirects += 1) {
-    const { statusCode, headers, body } = await get(upstreams, question, path)
-    const location = headers['location']
-    if (statusCode >= 300 && statusCode < 400 && typeof location === 'string' && redirects < redirectsMax) {
-      await body.dump()
-      const next = new URL(location, new URL(path, baseUrl))
-      // The credential goes to nobody but its provider.
-      if (next.origin !== baseUrl.origin) throw new Error(`redirected to another host: ${next.origin}`)
-      path = next.pathname + next.search
-      continue
+    const target = targetOf(chosen, dialectName, upstreamPath)
+    const sink = new TakenResponse(taker, redirects < redirectsMax)
+    const location = await new ProviderQuestion(upstreams, sink).ask(target, signal)
+    if (location === undefined) return
+    const next = new URL(location, new URL(upstreamPath, baseUrl))
+    // The credential goes to nobody but its provider.
+    if (next.origin !== baseUrl.origin) throw new Error(`redirected to another host: ${next.origin}`)
+    upstreamPath = next.pathname + next.search
+  }
+}
+
+function targetOf(chosen: ChosenProvider, dialectName: DialectName, upstreamPath: string): Target {
+  return {
+    ...chosen,
+    dialectName,
+    upstreamPath,
+    model: undefined,
+    modelName: '',
+    upstreamModelName: '',
+    price: undefined,
+    body: undefined,
+    isBodyDecoded: false,
+    isUsageInjected: false,
+    isPinned: true,
+  }
+}
+
+/** One GET. */
+class ProviderQuestion extends AttemptLoop<Attempt> implements AttemptOwner {
+  readonly #sink: TakenResponse
+  protected readonly isIdempotent = true
+
+  constructor(upstreams: Upstreams, sink: TakenResponse) {
+    super(undefined, upstreams)
+    this.#sink = sink
+  }
+
+  /** @returns where the provider says that the response is, when it is elsewhere */
+  async ask(target: Target, signal: AbortSignal): Promise<string | undefined> {
+    signal.throwIfAborted()
+    const onAbort = (): void => {
+      const reason = signal.reason as Error
+      this.#sink.onError(reason)
+      this.abort(reason)
     }
-    const contentType = textOf(headers['content-type']).split(';', 1)[0]?.trim().toLowerCase() ?? ''
-    const contentEncoding = textOf(headers['content-encoding'])
-    if (!taker.onHead({ status: statusCode, contentType, contentEncoding })) {
-      if (isJudged(statusCode)) learn(upstreams, question, statusCode, await beginning(body))
-      else await body.dump()
+    signal.addEventListener('abort', onAbort)
+    try {
+      this.begin(target)
+      return await this.#sink.location
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  protected attemptAt(way: AttemptWay): Attempt {
+    return new Attempt(this, this.#sink, way, false)
+  }
+
+  protected send(attempt: Attempt): void {
+    const { provider, credential, target } = attempt.stop
+    const headers = upstreamHeaders(['accept', '*/*', 'accept-encoding', 'identity'], target)
+    const pool = provider.pool(credential, attempt.route, target.baseUrl.origin)
+    attempt.dispatch(pool, { method: 'GET', path: target.upstreamPath, headers })
+  }
+
+  protected isRepeatable(): boolean {
+    return true
+  }
+
+  protected pass(attempt: Attempt, isWhole: boolean): void {
+    attempt.relay(attempt, ({ headers }) => headers)
+    if (isWhole) this.#sink.onEnd()
+  }
+
+  protected refuse(error: GatewayError): void {
+    this.#sink.onError(error)
+  }
+
+  onSent(): void {
+    // It can be asked again, whatever the provider has of it.
+  }
+
+  onInformation(): void {
+    // There is no client to be told.
+  }
+
+  onEnd(): void {
+    this.release()
+    this.#sink.onEnd()
+  }
+
+  onError(attempt: Attempt, error: Error): void {
+    if (attempt.head === undefined) {
+      this.failAttempt(attempt, error)
       return
     }
-    let bytes = 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length
-      if (bytes > answerBytesMax) throw new Error('the answer is too long')
-      await taker.onData(chunk)
+    this.passBroken(attempt)
+    this.#sink.onError(upstreamError(error, true, attempt.stop.target.provider.name))
+  }
+}
+
+/** Gives a response to its taker, no faster than that takes it. */
+class TakenResponse implements AnswerSink {
+  readonly #taker: ResponseTaker
+  readonly #mayRedirect: boolean
+  readonly #ended = Promise.withResolvers<string | undefined>()
+  #controls: UpstreamControls | undefined
+  #isWanted = false
+  #bytes = 0
+  /** The chunks that are being taken. */
+  #taken: Promise<void> | undefined
+
+  constructor(taker: ResponseTaker, mayRedirect: boolean) {
+    this.#taker = taker
+    this.#mayRedirect = mayRedirect
+  }
+
+  /** Where the response is, when it is elsewhere; rejects when it did not come whole. */
+  get location(): Promise<string | undefined> {
+    return this.#ended.promise
+  }
+
+  onInformation(): void {
+    // There is no client to be told.
+  }
+
+  onHead({ status, headers }: ResponseHead, controls: UpstreamControls): void {
+    this.#controls = controls
+    const location = headerValue(headers, 'location')
+    if (this.#mayRedirect && status >= 300 && status < 400 && location !== undefined) {
+      this.#ended.resolve(location)
+      return
     }
-    return
+    const contentType = headerValue(headers, 'content-type')?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+    const contentEncoding = headerValue(headers, 'content-encoding') ?? ''
+    this.#isWanted = this.#taker.onHead({ status, contentType, contentEncoding })
+    if (!this.#isWanted) this.#ended.resolve(undefined)
   }
-}
 
-/** As much of a refusal as is looked at. */
-async function beginning(body: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of body) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > refusalBytesMax) break
+  onData(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    if (this.#bytes > (this.#isWanted ? bodyBytesMax : unwantedBytesMax)) {
+      this.#stop(new Error('the answer is too long'))
+      return
+    }
+    // undici may give an empty one after each pause: to pause for that would go on for ever.
+    if (this.#isWanted && chunk.length > 0) this.#take(chunk)
   }
-  return Buffer.concat(chunks)
-}
 
-/** What a refusal says of the credential holds for everybody's requests. */
-function learn(upstreams: Upstreams, { chosen }: Question, status: number, body: Buffer): void {
-  const { provider, credential } = chosen
-  const verdict = judgeRefusal(provider.kind, { status, headers: [], contentLength: undefined }, body)
-  if (verdict.about !== 'credential') return
-  const state = upstreams.of(provider).named(credential.name)
-  if (state !== undefined) upstreams.suspend(provider, state, { reason: verdict.code })
-}
-
-function get(upstreams: Upstreams, { chosen, dialectName, signal }: Question, path: string) {
-  const { provider, credential, baseUrl } = chosen
-  const state = upstreams.of(provider)
-  const credentialState = state.named(credential.name)
-  const route = chooseEgress(state.routesTo(baseUrl), undefined, upstreams.now())
-  if (credentialState === undefined || route === undefined) {
-    throw new Error(`there is no way to ${provider.name} with the credential ${credential.name}`)
+  #take(chunk: Buffer): void {
+    try {
+      const taken =
+        this.#taken === undefined ? this.#taker.onData(chunk) : this.#takeAfter(this.#taken, chunk)
+      if (!(taken instanceof Promise)) return
+      this.#taken = taken
+    } catch (error) {
+      this.#stop(error as Error)
+      return
+    }
+    this.#controls?.pause()
+    this.#taken.then(
+      () => this.#controls?.resume(),
+      (error: Error) => this.#stop(error),
+    )
   }
-  const headers = upstreamHeaders(['accept', '*/*', 'accept-encoding', 'identity'], {
-    provider,
-    credential,
-    dialectName,
-    isUsageInjected: false,
-    isBodyDecoded: false,
-    body: undefined,
-  })
-  return state.pool(credentialState, route, baseUrl.origin).request({ method: 'GET', path, headers, signal })
-}
 
-function textOf(header: string | string[] | undefined): string {
-  return typeof header === 'string' ? header : (header?.[0] ?? '')
+  async #takeAfter(before: Promise<void>, chunk: Buffer): Promise<void> {
+    await before
+    await this.#taker.onData(chunk)
+  }
+
+  #stop(error: Error): void {
+    this.#ended.reject(error)
+    this.#controls?.abort(error)
+  }
+
+  onEnd(): void {
+    this.#ended.resolve(this.#taken?.then(() => undefined))
+  }
+
+  onError(error: Error): void {
+    this.#ended.reject(error)
+  }
 }

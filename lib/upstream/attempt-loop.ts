@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts'
+import type { Target } from '../exchange-facts.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ResponseHead } from '../pipeline/plugin.ts'
 import type { Waiting } from './admission.ts'
@@ -28,13 +29,13 @@ export interface TransportAttempt extends AttemptWay {
 }
 
 /**
- * Sees to it that a request of an exchange is answered: tries the next way out, credential or provider where the one
+ * Sees to it that a request is answered: tries the next way out, credential or provider where the one
  * before cannot have begun to work, and learns from each what holds for everybody's requests. How a request is sent and
  * what becomes of its response is the transport's, which calls `onHead`, and then one of the others.
  */
 export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting, UpstreamFacts {
-  protected readonly exchange: Exchange
   protected readonly upstreams: Upstreams
+  readonly #exchange: Exchange | undefined
   /** A response is passed on, or the last attempt has failed: nothing more is tried. */
   protected isOver = false
   protected attempt: A | undefined
@@ -45,8 +46,9 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   #kept: A | undefined
   attemptCount = 0
 
-  constructor(exchange: Exchange, upstreams: Upstreams) {
-    this.exchange = exchange
+  /** @param exchange undefined for a question of the gateway's own, whose target is pinned */
+  constructor(exchange: Exchange | undefined, upstreams: Upstreams) {
+    this.#exchange = exchange
     this.upstreams = upstreams
     this.#itinerary = new Itinerary(exchange, upstreams)
   }
@@ -68,8 +70,8 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   }
 
   /** @throws GatewayError when there is nobody to send the request to */
-  protected begin(): void {
-    const stop = this.#itinerary.first()
+  protected begin(target: Target): void {
+    const stop = this.#itinerary.first(target)
     if (stop instanceof GatewayError) throw stop
     this.#enter(stop)
   }
@@ -77,7 +79,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   #enter(stop: Stop): void {
     this.#stop = stop
     stop.credential.enter(this)
-    const place = stop.credential.admission.enter(this, this.exchange.find('key')?.accountId)
+    const place = stop.credential.admission.enter(this, this.#exchange?.find('key')?.accountId)
     if (place === 'now') this.onAdmitted()
     else if (place === 'no') this.onWaitedTooLong()
   }
@@ -94,7 +96,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   }
 
   #send(stop: Stop): void {
-    this.exchange.set('target', stop.target)
+    this.#exchange?.set('target', stop.target)
     this.attemptCount += 1
     const way = { stop, route: this.#itinerary.route(stop), startedAt: this.upstreams.now() }
     this.attempt = this.attemptAt(way)
@@ -102,7 +104,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   }
 
   onStarted(): void {
-    this.exchange.moments.connectedMs = performance.now()
+    if (this.#exchange !== undefined) this.#exchange.moments.connectedMs = performance.now()
   }
 
   onHead(attempt: A, { status }: ResponseHead): 'relay' | 'collect' {
@@ -135,7 +137,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     const { credential, provider, target } = stop
     const now = this.upstreams.now()
     if (verdict.about === 'credential') {
-      const details = { reason: verdict.code, requestId: this.exchange.id }
+      const details = { reason: verdict.code, requestId: this.#exchange?.id }
       this.upstreams.suspend(target.provider, credential, details)
     } else if (verdict.about === 'country') {
       route.bar(`${target.provider.name} does not serve its country`)
@@ -169,11 +171,11 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     const { credential, target } = attempt.stop
     const failure = upstreamError(error, attempt.wasStarted, target.provider.name)
     const isOurs = !(attempt.wasStarted || isConnectionFailure(error))
-    if (this.isOver || this.exchange.hasClientLeft || isOurs) {
+    if (this.isOver || this.#exchange?.hasClientLeft === true || isOurs) {
       credential.breaker.leave()
       this.fail(failure)
     } else if (attempt.wasStarted) {
-      credential.breaker.failAfterSending(this.upstreams.now(), this.exchange.find('key')?.accountId)
+      credential.breaker.failAfterSending(this.upstreams.now(), this.#exchange?.find('key')?.accountId)
       if (this.isIdempotent && this.#goOnUnreached(attempt, failure)) return
       // An earlier refusal would have the client repeat what may have been worked on here.
       if (!this.isIdempotent) this.#kept = undefined
@@ -217,7 +219,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   #mayGoOn(stop: Stop): boolean {
     return (
       !this.isOver &&
-      !this.exchange.hasClientLeft &&
+      this.#exchange?.hasClientLeft !== true &&
       this.attemptCount < stop.target.provider.failover.attemptsMax &&
       this.isRepeatable(stop)
     )
@@ -226,7 +228,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   /** From here on the client gets this response. */
   #pass(attempt: A, isWhole: boolean): void {
     this.isOver = true
-    this.exchange.set('target', attempt.stop.target)
+    this.#exchange?.set('target', attempt.stop.target)
     if (this.attemptCount > 1) this.#report(attempt, 'relayed')
     this.pass(attempt, isWhole)
   }
@@ -257,7 +259,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   }
 
   #report({ stop, route, head, startedAt }: A, result: string): void {
-    this.upstreams.bus.emit('upstream-attempt', this.exchange, {
+    this.upstreams.bus.emit('upstream-attempt', this.#exchange?.id, {
       provider: stop.target.provider.name,
       credentialName: stop.credential.credential.name,
       egress: route.name,

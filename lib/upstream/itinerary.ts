@@ -16,19 +16,19 @@ export interface Stop {
 
 /** The places where one request is tried, in order, none of them twice. */
 export class Itinerary {
-  readonly #exchange: Exchange
+  readonly #exchange: Exchange | undefined
   readonly #upstreams: Upstreams
   #triedCredentials: Set<CredentialState> | undefined
   #triedRoutes: Set<EgressRoute> | undefined
 
-  constructor(exchange: Exchange, upstreams: Upstreams) {
+  constructor(exchange: Exchange | undefined, upstreams: Upstreams) {
     this.#exchange = exchange
     this.#upstreams = upstreams
   }
 
   /** The first place, or why there is none. */
-  first(): Stop | GatewayError {
-    return this.#from(this.#exchange.get('target'))
+  first(target: Target): Stop | GatewayError {
+    return this.#from(target)
   }
 
   /** After a refusal: another credential of the provider, else the next provider. */
@@ -77,7 +77,7 @@ export class Itinerary {
 
   #credential(provider: ProviderState, target: Target): CredentialState | undefined {
     const now = this.#upstreams.now()
-    if (target.isPinned === true) {
+    if (this.#exchange === undefined || target.isPinned === true) {
       const pinned = provider.named(target.credential.name)
       if (pinned === undefined || this.#triedCredentials?.has(pinned) === true) return undefined
       return isServing(pinned, now) && !pinned.admission.isFull ? pinned : undefined

@@ -19,6 +19,7 @@ export type RequestFor = (exchange: Exchange, target: Target) => Dispatcher.Disp
 
 /** Sends an exchange's request over HTTP, and pushes the response into the sink. */
 export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamControls, AttemptOwner {
+  readonly #exchange: Exchange
   readonly #sink: AnswerSink
   readonly #requestFor: RequestFor
   /** A provider that has the request may do all of its work. */
@@ -26,22 +27,23 @@ export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamContro
 
   constructor(exchange: Exchange, sink: AnswerSink, upstreams: Upstreams, requestFor: RequestFor) {
     super(exchange, upstreams)
+    this.#exchange = exchange
     this.#sink = sink
     this.#requestFor = requestFor
   }
 
   /** @throws GatewayError when there is nobody to send the request to */
   start(): void {
-    this.begin()
+    this.begin(this.#exchange.get('target'))
   }
 
   protected attemptAt(way: AttemptWay): Attempt {
-    return new Attempt(this, this.#sink, way, this.exchange.get('request').isStreaming)
+    return new Attempt(this, this.#sink, way, this.#exchange.get('request').isStreaming)
   }
 
   protected send(attempt: Attempt): void {
     const { provider, credential, target } = attempt.stop
-    const exchange = this.exchange
+    const exchange = this.#exchange
     exchange.onClientLeft = clientLeftPolicy(exchange, target)
     exchange.wasSent = false
     const pool = provider.pool(credential, attempt.route, target.baseUrl.origin)
@@ -53,11 +55,11 @@ export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamContro
   }
 
   onSent(): void {
-    this.exchange.wasSent = true
+    this.#exchange.wasSent = true
   }
 
   onInformation(status: number, headers: readonly string[]): void {
-    if (this.upstreams.mayInform(this.exchange.request.socket)) this.#sink.onInformation(status, headers)
+    if (this.upstreams.mayInform(this.#exchange.request.socket)) this.#sink.onInformation(status, headers)
   }
 
   onEnd(attempt: Attempt): void {
@@ -79,15 +81,15 @@ export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamContro
 
   /** The head, what was looked at, and what still comes. */
   protected pass(attempt: Attempt, isWhole: boolean): void {
-    const route = this.exchange.get('route')
+    const route = this.#exchange.get('route')
     const { publicUrl } = this.upstreams
-    if (attempt.reason !== undefined) this.exchange.response.statusMessage = attempt.reason
+    if (attempt.reason !== undefined) this.#exchange.response.statusMessage = attempt.reason
     attempt.relay(this, ({ headers }) => ownAddresses(headers, attempt.stop.target, publicUrl, route))
     if (isWhole) this.#end(attempt)
   }
 
   #end({ trailers }: Attempt): void {
-    this.#sink.onEnd(answerTrailers(trailers, this.exchange.request.rawHeaders))
+    this.#sink.onEnd(answerTrailers(trailers, this.#exchange.request.rawHeaders))
   }
 
   protected refuse(error: GatewayError): void {

@@ -66,7 +66,7 @@ export class Upstreams {
   suspend(
     { name: provider }: ProviderConfig,
     credential: CredentialState,
-    details: { readonly reason: string; readonly requestId?: string },
+    details: { readonly reason: string; readonly requestId: string | undefined },
   ): void {
     credential.suspend(this.now())
     const credentialName = credential.credential.name

@@ -22,18 +22,20 @@ export type UpgradeFor = (exchange: Exchange, target: Target) => UpgradeRequest
 
 /** Finds a provider for a session. */
 export class OpenUpstream extends AttemptLoop<UpgradeAttempt> {
+  readonly #exchange: Exchange
   readonly #upgradeFor: UpgradeFor
   readonly #opened = Promise.withResolvers<UpstreamSession>()
   protected readonly isIdempotent = true
 
   constructor(exchange: Exchange, upstreams: Upstreams, upgradeFor: UpgradeFor) {
     super(exchange, upstreams)
+    this.#exchange = exchange
     this.#upgradeFor = upgradeFor
   }
 
   /** @throws GatewayError when no provider can be reached, or none has a credential that is good */
   async open(): Promise<UpstreamSession> {
-    this.begin()
+    this.begin(this.#exchange.get('target'))
     return await this.#opened.promise
   }
 
@@ -43,10 +45,10 @@ export class OpenUpstream extends AttemptLoop<UpgradeAttempt> {
 
   protected send(attempt: UpgradeAttempt): void {
     const { target } = attempt.stop
-    this.exchange.onClientLeft = target.provider.onClientLeft
+    this.#exchange.onClientLeft = target.provider.onClientLeft
     attempt
       .run(
-        () => this.#upgradeFor(this.exchange, target),
+        () => this.#upgradeFor(this.#exchange, target),
         () => this.onStarted(),
       )
       .then(
