@@ -5,7 +5,6 @@ import { readCertificate } from './certificate.ts'
 import type { Config } from './config/config.ts'
 import { createPipeline } from './create-pipeline.ts'
 import type { DrainOptions } from './drain.ts'
-import { logEvents } from './log-events.ts'
 import type { Log } from './log.ts'
 import { Metrics } from './metrics.ts'
 import { TypicalOutput } from './metering/typical-output.ts'
@@ -83,7 +82,6 @@ export class LocalFront implements Front {
   private constructor(options: FrontOptions) {
     const { config, log, clock, bus, ledger, keys, reports, spoolPath } = options
     this.#options = options
-    logEvents(bus, log, clock)
     const overload = watchLoad(options, () => this.#openExchanges())
     const pools = new UpstreamPools(config)
     const folder = new SpoolFolder(spoolPath)
@@ -154,11 +152,7 @@ export class LocalFront implements Front {
   }
 }
 
-/** Makes the pipeline of a config, with the prices recorded that it charges by. */
 async function startPipeline(config: Config, parts: Parts, plugins: PluginRegistry): Promise<Pipeline> {
-  await parts.ledger.recordPrices(
-    [...config.models.values(), ...config.modelPatterns].flatMap(model => model.prices),
-  )
   const pipeline = await createPipeline(config, { config, ...parts }, plugins)
   await pipeline.start()
   return pipeline

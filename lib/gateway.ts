@@ -5,6 +5,8 @@ import { checkPorts } from './check-ports.ts'
 import { systemClock, type Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import { openControlServer } from './control/control-server.ts'
+import { logEvents } from './log-events.ts'
+import { RatedPrices } from './prices/rated-prices.ts'
 import { createDemoAccount, isFirstTry } from './demo-account.ts'
 import type { Demo } from './demo-account.ts'
 import { LocalFront, spoolPath } from './front.ts'
@@ -69,21 +71,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await checkPorts(options.config)
     const sandbox = await startSandbox(options.config)
     closing.push(() => sandbox?.close())
-    const config = withSandbox(options.config, sandbox)
-    let { risk } = config
-    const store = await openWatchedStore(config, { ...options, clock, riskRule: () => risk })
+    const unpriced = withSandbox(options.config, sandbox)
+    let { risk } = unpriced
+    const store = await openWatchedStore(unpriced, { ...options, clock, riskRule: () => risk })
     closing.push(() => store.close())
-    const { front, accounts } = await openFront(config, store, { ...options, clock })
+    const bus = openBus(log, clock)
+    const prices = new RatedPrices({ records: () => store.records(), clock, log, bus })
+    closing.push(() => prices.close())
+    const config = await prices.priced(unpriced)
+    const { front, accounts } = await openFront(config, store, { ...options, clock, bus })
     closing.push(() => front.close())
     const shared = { ...store, accounts }
     const payments = await openShop(config, store, { log, clock })
     closing.push(() => payments?.close())
     closing.push(await openControl(config, shared, payments?.actions, log))
-    const admin =
-      config.admin === undefined
-        ? undefined
-        : new AdminServer(withPayments(front.openMetrics(), payments), () => front.isServing())
-    const adminUrl = config.admin === undefined ? undefined : await admin?.listen(config.admin.listen)
+    const { admin, adminUrl } = await openAdmin(config, front, payments)
     closing.push(() => admin?.close())
     const accountArea = await openAccountPages(config, shared, { log, clock, payments: payments?.service })
     closing.push(() => accountArea?.close())
@@ -96,6 +98,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       options.onDemo?.({ url, adminUrl, accountAreaUrl, ...made })
     }
 
+    const apply = async (own: Config): Promise<void> => {
+      // Before anything changes; workers read it for themselves.
+      const certificate = readCertificate(own)
+      await front.reload(own)
+      ;({ risk } = own)
+      accountArea?.reload(own, certificate)
+      payments?.reload(own)
+    }
+    prices.watch(unpriced, apply)
     let closed: Promise<void> | undefined
     return {
       url,
@@ -103,12 +114,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       accountAreaUrl,
       async reload(next) {
         const own = withSandbox(next, sandbox)
-        // Before anything changes; workers read it for themselves.
-        const certificate = readCertificate(own)
-        await front.reload(own)
-        ;({ risk } = own)
-        accountArea?.reload(own, certificate)
-        payments?.reload(own)
+        await apply(await prices.priced(own))
+        prices.watch(own, apply)
       },
       close(drainMs = drainMsDefault, waitMs = 0) {
         admin?.drain()
@@ -123,20 +130,37 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
+/** Metrics and readiness, where a listener is configured for them. */
+async function openAdmin(
+  { admin: listener }: Config,
+  front: Front,
+  payments: Parameters<typeof withPayments>[1],
+): Promise<{ readonly admin?: AdminServer; readonly adminUrl?: string }> {
+  if (listener === undefined) return {}
+  const admin = new AdminServer(withPayments(front.openMetrics(), payments), () => front.isServing())
+  return { admin, adminUrl: await admin.listen(listener.listen) }
+}
+
+/** The bus of events, whose events are logged from the first on. */
+function openBus(log: Log, clock: Clock): PipelineBus {
+  const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
+  logEvents(bus, log, clock)
+  return bus
+}
+
 /** What meets requests, and the accounts as they must be changed while it does. */
 async function openFront(
   config: Config,
   store: Store,
-  options: GatewayOptions & { readonly clock: Clock },
+  options: GatewayOptions & { readonly clock: Clock; readonly bus: PipelineBus },
 ): Promise<{ readonly front: Front; readonly accounts: Store['accounts'] }> {
-  const { log, clock, plugins, droppedLogLines = () => 0 } = options
+  const { log, clock, bus, plugins, droppedLogLines = () => 0 } = options
   if (config.workers > 1) {
     // Loaded only where they are used, as much of what follows.
     const { openWorkerFront } = await import('./workers/worker-front.ts')
     return openWorkerFront({ ...options, config, store, droppedLogLines })
   }
   const { ledger, keys, reports, accounts } = store
-  const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
   const front = await LocalFront.open({
     config,
     plugins,

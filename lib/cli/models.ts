@@ -5,7 +5,7 @@ import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import type { CliContext } from './context.ts'
 import { isServed } from './is-served.ts'
-import { openConfig } from './open-config.ts'
+import { openPricedConfig } from './open-priced-config.ts'
 import { formatTable } from './table.ts'
 import { priceInForce } from '../money/price.ts'
 
@@ -17,8 +17,8 @@ interface ModelsOptions extends SharedOptions {
 export function addModelsCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'models', 'list the models that can be asked for, with their prices')
     .option('--all', 'those of providers that are off, too')
-    .action((options: ModelsOptions) => {
-      const { config } = openConfig(options)
+    .action(async (options: ModelsOptions) => {
+      const { config } = await openPricedConfig(options)
       const models = [...config.models.values(), ...config.modelPatterns].filter(
         model => options.all === true || isServed(config, model),
       )
@@ -67,6 +67,12 @@ function marks(described: ReturnType<typeof describe>, now: number): string[] {
   ]
 }
 
+function noPrice({ list }: ModelConfig): string {
+  return list === undefined
+    ? 'no price: refused where it would cost'
+    : 'no rate yet: gateway serve asks for it'
+}
+
 function table(config: Config, models: readonly ModelConfig[]): string {
   const now = systemClock.now()
   const rows = models.map(model => {
@@ -85,7 +91,7 @@ function table(config: Config, models: readonly ModelConfig[]): string {
       input: rubPerMillion.input ?? '',
       cached: rubPerMillion.cachedInput ?? '',
       output: rubPerMillion.output ?? '',
-      'other prices': model.prices.length === 0 ? 'no price: refused where it would cost' : others.join(', '),
+      'other prices': model.prices.length === 0 ? noPrice(model) : others.join(', '),
     }
   })
   const columns = {

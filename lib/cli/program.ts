@@ -13,6 +13,7 @@ import { addInvoiceCommands } from './invoice.ts'
 import { addKeyCommands } from './key.ts'
 import { addModelsCommand } from './models.ts'
 import { addPaymentCommands } from './payment.ts'
+import { addPricesCommands } from './prices.ts'
 import { addServeCommand } from './serve.ts'
 import { addStatementCommands } from './statement.ts'
 import { addVerifyCommand } from './verify.ts'
@@ -52,6 +53,7 @@ function buildProgram(context: CliContext): Command {
   addBalanceCommand(program, context)
   addChargesCommand(program, context)
   addModelsCommand(program, context)
+  addPricesCommands(program, context)
   addPaymentCommands(program, context)
   addInvoiceCommands(program, context)
   addStatementCommands(program, context)

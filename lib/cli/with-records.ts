@@ -2,7 +2,7 @@ import { systemClock } from '../clock.ts'
 import type { Seller } from '../companies/seller.ts'
 import { DocumentError } from '../documents/document-error.ts'
 import { StatementError } from '../statements/statement-error.ts'
-import type { Records } from '../stores/records/records.ts'
+import type { RecordReader, Records } from '../stores/records/records.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
 import { openConfig, openStoreSetting } from './open-config.ts'
@@ -23,6 +23,20 @@ export async function withRecords<T>(
     throw new CommandError(error.message)
   } finally {
     await connection.close()
+  }
+}
+
+/** Reads business rows, beside a running server or without one. */
+export async function readRecords<T>(
+  options: SharedOptions,
+  read: (records: RecordReader) => Promise<T>,
+): Promise<T> {
+  const { openRecordReader } = await import('../stores/open-store.ts')
+  const records = await openRecordReader(openStoreSetting(options))
+  try {
+    return await read(records)
+  } finally {
+    await records.close()
   }
 }
 

@@ -4,6 +4,7 @@ import type { RiskRule } from '../ledger/risk.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
 import type { ListPricing, OwnPricing } from '../money/pricing.ts'
+import type { RateFeed } from './build-rates.ts'
 
 /** An address and port to listen on; port 0 is any that is free. */
 export interface Listen {
@@ -224,6 +225,8 @@ export interface Config {
   readonly seller?: Seller
   /** From `hold.riskRub`, `riskOfPaid` and `riskRubMax`. */
   readonly risk: RiskRule
+  /** Where rates are from that prices follow; absent: every price is known from the config. */
+  readonly rates?: RateFeed
   readonly isolation: 'strict' | 'off'
   /** Who is asked for the addresses of providers and proxies: `IP` or `IP:PORT`; absent: the system. */
   readonly dns: { readonly servers: readonly string[] } | undefined

@@ -7,6 +7,7 @@ import { buildPayments, buildStartingCredit, sellsNothingReal, trialPayments } f
 import { buildPlugins } from './build-plugins.ts'
 import type { KnownPlugins } from './build-plugins.ts'
 import { buildProviders } from './build-providers.ts'
+import { buildRates, checkRates } from './build-rates.ts'
 import { buildSeller } from './build-seller.ts'
 import type { Config, Listen } from './config.ts'
 import { deepFreeze } from './deep-freeze.ts'
@@ -102,6 +103,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     ...(sold !== undefined && { seller: sold.seller }),
     hold: { mediaRub: whole.hold.mediaRub, likelyOutputTokens: whole.hold.likelyOutputTokens },
     risk: riskRule(whole.hold),
+    ...buildRates(whole.prices, models),
     isolation: whole.isolation,
     dns: whole.dns ?? undefined,
     trustedProxies: whole.trustedProxies,
@@ -124,7 +126,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
 
 /** @throws ConfigError where settings that are right by themselves do not fit each other */
 function checkWhole(config: Config, problems: Problems): void {
-  const found = [...checkListens(config), ...checkWorkers(config), ...checkUnmetered(config)]
+  const found = [...checkListens(config), ...checkWorkers(config), ...checkUnmetered(config), ...checkRates(config)]
   for (const { path, message } of found) problems.add(path, message)
   problems.throwIfAny()
 }

@@ -55,24 +55,22 @@ export const ownPricing = {
   round: round.optional().meta({ description: 'In place of prices.round.' }),
 }
 
+const feed = {
+  changePercentMax: percent.default('5').meta({
+    description: 'A rate that differs by more from the one before is not used until it is accepted.',
+  }),
+  url: baseUrl.default(new URL(cbrUrl)),
+  egress: z.string().optional().meta({
+    description: 'direct, or the name of an egress; the first that is configured unless said.',
+  }),
+}
+
 /** The section `prices`: how list prices in dollars become prices in roubles. */
 export const pricesSchema = z
   .strictObject({
     usdRub: z
       .union(
-        [
-          fixedRate,
-          z.strictObject({
-            ...byFeed,
-            changePercentMax: percent.default('5').meta({
-              description: 'A rate that differs by more from the one before is not used until it is accepted.',
-            }),
-            url: baseUrl.default(new URL(cbrUrl)),
-            egress: z.string().optional().meta({
-              description: 'direct, or the name of an egress; needed where any egress is configured.',
-            }),
-          }),
-        ],
+        [fixedRate, z.strictObject({ ...byFeed, ...feed })],
         { error: rateError },
       )
       .default('100')
@@ -88,3 +86,6 @@ export const pricesSchema = z
     }),
   })
   .prefault({})
+
+/** Where rates that prices follow are from. */
+export const rateFeedSchema = z.strictObject(feed)

@@ -13,7 +13,7 @@ import type { Job, JobName } from './job.ts'
 import { JobPoller } from './job-poller.ts'
 import type { PollTimes } from './job-poller.ts'
 import { StreamedJob } from './streamed-job.ts'
-import { submittedJob } from './submitted-job.ts'
+import { jobPrices, submittedJob } from './submitted-job.ts'
 
 declare module '../pipeline/facts.ts' {
   interface Facts {
@@ -116,7 +116,9 @@ export class JobWatch {
     const { ledger, clock } = this.#context
     const job = submittedJob(exchange, { kind, id }, { now: clock.now(), pollMs: this.#times.pollMs })
     if (job === undefined) return
-    const options = { ledger, clock, loanMs: this.#times.pollMsMax, onFailure: this.#onFailure }
+    const loanMs = this.#times.pollMsMax
+    const prices = [...jobPrices(exchange).values()]
+    const options = { ledger, clock, loanMs, prices, onFailure: this.#onFailure }
     const streamed = new StreamedJob(options, hold, job)
     exchange.set('streamedJob', streamed)
     await streamed.opened()
@@ -183,6 +185,8 @@ export class JobWatch {
     }
     const job = submittedJob(exchange, sighting, { now: clock.now(), pollMs: this.#times.pollMs })
     if (job === undefined) return false
+    // It names its prices by their versions, which may be out of the config when it ends.
+    await ledger.recordPrices([...jobPrices(exchange).values()])
     await ledger.openJob(hold, job)
     return true
   }

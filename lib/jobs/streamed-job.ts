@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { ChargeRequest, ChargeResult, Hold, Ledger } from '../ledger/ledger.ts'
+import type { Price } from '../money/price.ts'
 import type { Job, NewJob } from './job.ts'
 
 declare module '../pipeline/facts.ts' {
@@ -14,6 +15,8 @@ interface StreamedJobOptions {
   readonly clock: Clock
   /** For how long nobody else asks after it; the loan is made longer for as long as the stream goes on. */
   readonly loanMs: number
+  /** Those that the job names by their versions. */
+  readonly prices: readonly Price[]
   readonly onFailure: (job: Job, error: unknown) => void
 }
 
@@ -56,7 +59,9 @@ export class StreamedJob {
   }
 
   async #open(hold: Hold, job: NewJob): Promise<Job | undefined> {
-    const { ledger, clock, loanMs } = this.#options
+    const { ledger, clock, loanMs, prices } = this.#options
+    // It names them by their versions, which may be out of the config when it ends.
+    await ledger.recordPrices(prices)
     const createdAt = clock.now()
     const facts = { ...job.facts, isStreamed: true }
     const lent = { ...job, facts, nextPollAt: createdAt + loanMs }

@@ -1,4 +1,5 @@
 import type { JobKind } from '../dialects/dialect.ts'
+import type { Price } from '../money/price.ts'
 import type { JobSighting } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { JobFacts, NewJob } from './job.ts'
@@ -35,20 +36,22 @@ export function findJobKind(kinds: readonly JobKind[], kind: string): JobKind | 
   return kinds.find(candidate => candidate.kind === kind)
 }
 
+/** The prices that the job of an exchange is charged at, by the names that its facts have them under. */
+export function jobPrices(exchange: Exchange): ReadonlyMap<string, Price> {
+  const { price, batch, named = [] } = exchange.get('target')
+  return new Map([
+    ...(batch?.prices ?? []),
+    ...named.flatMap(({ names, price: own }) => names.map(name => [name, own] as const)),
+    ...(price === undefined ? [] : [['', price] as const]),
+  ])
+}
+
 function factsOf(exchange: Exchange): JobFacts {
-  const { upstreamModelName, price, batch, named = [] } = exchange.get('target')
+  const { upstreamModelName } = exchange.get('target')
   const { units, unitsVariant, candidates, batch: requests } = exchange.get('request')
   return {
     upstreamModel: upstreamModelName,
-    priceVersions: {
-      ...Object.fromEntries(
-        [
-          ...(batch?.prices ?? []),
-          ...named.flatMap(({ names, price: own }) => names.map(name => [name, own] as const)),
-        ].map(([model, { hash }]) => [model, hash]),
-      ),
-      ...(price !== undefined && { '': price.hash }),
-    },
+    priceVersions: Object.fromEntries([...jobPrices(exchange)].map(([model, { hash }]) => [model, hash])),
     ...(units !== undefined && { units }),
     ...(unitsVariant !== undefined && { variant: unitsVariant }),
     ...(candidates > 1 && { candidates }),

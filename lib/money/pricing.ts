@@ -36,7 +36,12 @@ export function pricingOf(general: Pricing, ...nearestFirst: readonly (OwnPricin
     const nearest = nearestFirst.find(one => one?.[name] !== undefined)
     return nearest?.[name] ?? general[name]
   }
-  return { usdRub: find('usdRub'), coefficient: find('coefficient'), round: find('round') }
+  const usdRub = find('usdRub')
+  return {
+    usdRub: typeof usdRub === 'string' ? usdRub : { from: 'cbr', marginPercent: usdRub.marginPercent },
+    coefficient: find('coefficient'),
+    round: find('round'),
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { postgresRates } from './records/rate-table.ts'
 import { postgresDebts } from './debt-schema.ts'
 import { postgresListedObjects } from './object-record.ts'
 import { applyOperations } from './postgres-apply.ts'
@@ -242,4 +243,5 @@ export const postgresMigrations: readonly string[] = [
   postgresMembers,
   postgresDocumentEmails,
   postgresListedObjects + applyOperations,
+  postgresRates,
 ]

@@ -1,3 +1,4 @@
+import { sqliteRates } from './records/rate-table.ts'
 import { sqliteDebts } from './debt-schema.ts'
 import { sqliteListedObjects } from './object-record.ts'
 import { movementIndex } from './records/ledger-tables.ts'
@@ -210,4 +211,5 @@ export const migrations: readonly string[] = [
   sqliteMembers,
   sqliteDocumentEmails,
   sqliteListedObjects,
+  sqliteRates,
 ]

@@ -28,6 +28,7 @@ export class RemoteLedger implements Ledger {
   /** Those that are not known to be on the disk. */
   readonly #unwritten = new Map<number, RemoteHold>()
   readonly #sentPrices = new Set<string>()
+  readonly #recordedPrices = new Set<string>()
   #nextHoldId = 1
 
   constructor(peer: Peer<LedgerOperations, Operations>) {
@@ -138,8 +139,11 @@ export class RemoteLedger implements Ledger {
   }
 
   async recordPrices(prices: readonly Price[]): Promise<void> {
-    for (const { hash } of prices) this.#sentPrices.add(hash)
-    await this.#peer.ask('recordPrices', prices)
+    const recorded = prices.filter(({ hash }) => !this.#recordedPrices.has(hash))
+    if (recorded.length === 0) return
+    for (const { hash } of recorded) this.#sentPrices.add(hash)
+    await this.#peer.ask('recordPrices', recorded)
+    for (const { hash } of recorded) this.#recordedPrices.add(hash)
   }
 
   #takeUnwritten(id: number): RemoteHold | undefined {

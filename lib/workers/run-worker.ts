@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts'
 import { LocalFront, spoolPath } from '../front.ts'
 import type { FrontOptions } from '../front.ts'
 import { createLog } from '../log.ts'
+import { logEvents } from '../log-events.ts'
 import type { OwnedLog } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { PipelineBus } from '../pipeline/events.ts'
@@ -116,6 +117,7 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
   const log = createLog({ level: config.log.level, facts: { worker } })
   const store = await openWorkerStore(config, log, parts)
   const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
+  logEvents(bus, log, systemClock)
   lendRateLimits(bus, new RemoteRateLimits(peer))
   const { ledger, keys, reports, writesWaiting } = store
   const front = await LocalFront.open({

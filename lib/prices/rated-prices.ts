@@ -1,0 +1,167 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../clock.ts'
+import type { RateFeed } from '../config/build-rates.ts'
+import type { Config } from '../config/config.ts'
+import { withRates } from '../config/with-rates.ts'
+import { moscowDay } from '../documents/moscow-days.ts'
+import type { Log } from '../log.ts'
+import type { DatedRate } from '../money/pricing.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
+import type { Records } from '../stores/records/records.ts'
+import { download } from '../upstream/download.ts'
+import { readCbrRate } from './cbr-rate.ts'
+import type { DayRate } from './cbr-rate.ts'
+import { changePercent, noteRate, ratesInForce, readRates } from './rate-book.ts'
+
+interface RatedPricesOptions {
+  /** Loads what reads and writes rates. */
+  readonly records: () => Promise<Records>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info' | 'warn'>
+  readonly bus: Pick<PipelineBus, 'emit'>
+  /** How often the Central Bank is asked, and the store; in milliseconds. */
+  readonly askMs?: number
+  readonly lookMs?: number
+}
+
+/** The rate of the next day is known from the afternoon on. */
+const askMsDefault = 3_600_000
+/** An operator accepts a rate, or another node finds one. */
+const lookMsDefault = 60_000
+const timeoutMs = 15_000
+const bytesMax = 1024 * 1024
+
+/** Keeps the prices that follow the Central Bank's rate with it. What was found last is kept in the store. */
+export class RatedPrices {
+  readonly #options: RatedPricesOptions
+  #watched: { readonly config: Config; readonly apply: (config: Config) => Promise<void> } | undefined
+  #records: Promise<Records> | undefined
+  #rates: readonly DatedRate[] = []
+  /** Those that prices follow. */
+  #applied: readonly DatedRate[] = this.#rates
+  #lookTimer: NodeJS.Timeout | undefined
+  #askTimer: NodeJS.Timeout | undefined
+  #asking: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(options: RatedPricesOptions) {
+    this.#options = options
+  }
+
+  /** The config with its prices. Where no rate is known yet, the Central Bank is asked first. */
+  async priced(config: Config): Promise<Config> {
+    if (config.rates === undefined) return config
+    await this.#read()
+    if (this.#rates.length === 0) {
+      await this.#ask(config)
+      await this.#read()
+    }
+    if (this.#rates.length === 0) this.#options.bus.emit('alarm', 'rate_missing', {})
+    this.#applied = this.#rates
+    return withRates(config, this.#rates)
+  }
+
+  /**
+   * From now on the prices of this config, which is in force, are kept with the rate.
+   * @param apply takes the config again, with other prices
+   */
+  watch(config: Config, apply: (config: Config) => Promise<void>): void {
+    this.#watched = { config, apply }
+    this.#stop()
+    if (config.rates !== undefined && !this.#isClosed) this.#start(config)
+  }
+
+  /** Ends what is under way. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#stop()
+    await this.#asking
+  }
+
+  #start(config: Config): void {
+    const { askMs = askMsDefault, lookMs = lookMsDefault, log } = this.#options
+    const tell = (error: unknown): void => log.warn({ error }, 'rates could not be looked at')
+    this.#lookTimer = setInterval(() => void this.#look().catch(tell), lookMs)
+    const ask = (): void =>
+      void this.#ask(config)
+        .then(() => this.#look())
+        .catch(tell)
+    this.#askTimer = setInterval(ask, askMs)
+    this.#lookTimer.unref()
+    this.#askTimer.unref()
+    // What is kept may be of yesterday; nobody waits for news.
+    ask()
+  }
+
+  #stop(): void {
+    clearInterval(this.#lookTimer)
+    clearInterval(this.#askTimer)
+    this.#lookTimer = undefined
+    this.#askTimer = undefined
+  }
+
+  /** Reads the rates as they are kept; where they are as before, what was read before stays. */
+  async #read(): Promise<void> {
+    const { clock, records } = this.#options
+    this.#records ??= records()
+    const rates = ratesInForce(await readRates(await this.#records), clock.now())
+    if (!isDeepStrictEqual(rates, this.#rates)) this.#rates = rates
+  }
+
+  async #look(): Promise<void> {
+    const watched = this.#watched
+    if (this.#isClosed || watched?.config.rates === undefined) return
+    await this.#read()
+    if (this.#rates === this.#applied) return
+    await watched.apply(withRates(watched.config, this.#rates))
+    this.#applied = this.#rates
+    const { log } = this.#options
+    log.info({ rates: this.#rates }, 'prices follow other rates')
+  }
+
+  /** Asks for the rate of today, and for the next one. Who fails is told; what is kept stays. */
+  #ask(config: Config): Promise<void> {
+    this.#asking ??= this.#askOnce(config).finally(() => (this.#asking = undefined))
+    return this.#asking
+  }
+
+  async #askOnce(config: Config): Promise<void> {
+    const { rates } = config
+    if (rates === undefined || this.#isClosed) return
+    const { bus, clock } = this.#options
+    const find = (day?: string): Promise<DayRate> => findRate(config, rates, day)
+    try {
+      const today = moscowDay(clock.now())
+      this.#records ??= this.#options.records()
+      const rows = await readRates(await this.#records)
+      // Without a rate for today the latest may be tomorrow's.
+      if (!rows.some(({ day }) => day <= today)) await this.#note(await find(today), rates)
+      await this.#note(await find(), rates)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      bus.emit('alarm', 'rate_failed', { url: rates.url.href, reason })
+    }
+  }
+
+  async #note(rate: DayRate, { changePercentMax }: RateFeed): Promise<void> {
+    const { clock, bus, log } = this.#options
+    this.#records ??= this.#options.records()
+    const { became, before } = await noteRate(await this.#records, rate, changePercentMax, clock.now())
+    if (became === 'known') return
+    log.info({ ...rate, before, became }, 'the Central Bank has a new rate')
+    if (became === 'held' && before !== undefined) {
+      bus.emit('alarm', 'rate_jump', { ...rate, before, changePercent: changePercent(before, rate.usdRub) })
+    }
+  }
+}
+
+/** @param day of which the rate is wanted; the latest unless said */
+async function findRate(
+  config: Config,
+  { url, egress }: RateFeed,
+  day: string | undefined,
+): Promise<DayRate> {
+  const asked = new URL(url)
+  if (day !== undefined) asked.searchParams.set('date_req', day.split('-').toReversed().join('/'))
+  return readCbrRate(await download(asked, { config, egress, timeoutMs, bytesMax }))
+}
