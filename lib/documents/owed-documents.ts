@@ -29,7 +29,9 @@ export async function owedUntil(
   const sums = new Map<string, ReadonlyMap<string, number>>()
   const until = async (one: string): Promise<ReadonlyMap<string, number>> => {
     const day = lastDay(one)
-    const found = sums.get(one) ?? (await chargedUntil(records, { day: dayNumber(day), end: dayEnd(day) }))
+    const found =
+      sums.get(one) ??
+      (await chargedUntil(records, { accountsOf: 'companies', day: dayNumber(day), end: dayEnd(day) }))
     sums.set(one, found)
     return found
   }

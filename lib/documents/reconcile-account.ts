@@ -38,7 +38,11 @@ export async function reconcile(
   const others = issued.filter(({ document }) => !isOwn(document)).map(({ month }) => month)
   const begun = [monthBefore(company), ...others].toSorted().at(-1) ?? ''
   const end = lastDay(begun)
-  const charged = await chargedUntil(records, { day: dayNumber(end), end: dayEnd(end) })
+  const charged = await chargedUntil(records, {
+    accountsOf: 'companies',
+    day: dayNumber(end),
+    end: dayEnd(end),
+  })
   const before = roundToKopecks(charged.get(accountId) ?? 0)
   const moved = (await readMoney(records, accountId)).filter(one => one.day <= to)
   const lots = lotsOf(moved)

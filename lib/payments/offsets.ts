@@ -39,7 +39,11 @@ export class Offsets {
     const said = receiptSettings(settings(), end - 1)
     let made = 0
     if (said !== undefined && isPrepayment(said)) {
-      const charged = await chargedUntil(this.#options.records, { day: dayNumber(lastDay(month)), end })
+      const charged = await chargedUntil(this.#options.records, {
+        accountsOf: 'payments',
+        day: dayNumber(lastDay(month)),
+        end,
+      })
       for (const [accountId, chargedMicros] of charged) {
         made += await this.#closeAccount(accountId, { month, end, chargedMicros })
       }

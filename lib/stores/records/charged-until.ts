@@ -6,21 +6,26 @@ interface Sum {
 }
 
 /**
- * What accounts of companies have paid for usage up to the end of a day in Moscow: charges, and what was repaid of those
- * that went beyond the balance. By account; one that has paid nothing is absent.
+ * What the accounts that have rows in a table have paid for usage up to the end of a day in Moscow: charges, and what was
+ * repaid of those that went beyond the balance. By account; one that has paid nothing is absent.
  */
 export async function chargedUntil(
   records: RecordReader,
-  { day, end }: { readonly day: number; readonly end: number },
+  {
+    accountsOf,
+    day,
+    end,
+  }: { readonly accountsOf: 'companies' | 'payments'; readonly day: number; readonly end: number },
 ): Promise<ReadonlyMap<string, number>> {
   // Whoever has records has loaded it; the command line, which names this file, mostly has none.
   const { sql } = await import('kysely')
+  const accounts = sql`SELECT account_id FROM ${sql.table(accountsOf)}`
   const query = sql<Sum>`SELECT account_id, sum(micros) AS micros FROM (
       SELECT account_id, spent_micros AS micros FROM charge_sums
-        WHERE day <= ${day} AND account_id IN (SELECT account_id FROM companies)
+        WHERE day <= ${day} AND account_id IN (${accounts})
       UNION ALL
-      SELECT account_id, -amount_micros AS micros FROM entries 
-        WHERE kind = 'repayment' AND at < ${end} AND account_id IN (SELECT account_id FROM companies)
+      SELECT account_id, -amount_micros AS micros FROM entries
+        WHERE kind = 'repayment' AND at < ${end} AND account_id IN (${accounts})
     ) AS paid GROUP BY account_id`
   const rows = await records.all<Sum>({ compile: () => query.compile(records.build) })
   return new Map(rows.map(row => [row.account_id, Number(row.micros)]))
