@@ -9,6 +9,7 @@ import { answerPreflight, corsHeaders } from './cors.ts'
 import { Drain, type DrainOptions } from './drain.ts'
 import { GatewayError, ShutDownError } from './errors.ts'
 import { findRoute, guessDialect } from './find-route.ts'
+import { addressList, ownerOfConnection } from './http/client-address.ts'
 import { createHttpServer, listenOn, renewCertificate } from './listener/http-server.ts'
 import { newId } from './new-id.ts'
 import type { Overload } from './overload/overload.ts'
@@ -44,6 +45,7 @@ export interface GatewayServerOptions {
 /** The raw HTTP face: makes an exchange of every request. */
 export class GatewayServer {
   #serving: Serving
+  #trustedProxies: ReturnType<typeof addressList>
   /** Pipelines that a reload replaced and that still have exchanges open. */
   readonly #retired = new Set<Pipeline>()
   readonly #options: GatewayServerOptions
@@ -53,6 +55,7 @@ export class GatewayServer {
 
   constructor(serving: Serving, options: GatewayServerOptions) {
     this.#serving = serving
+    this.#trustedProxies = addressList(serving.config.trustedProxies)
     this.#options = options
     this.#server = this.#createServer(serving.config)
     this.#drain = new Drain(this.#server, {
@@ -85,6 +88,7 @@ export class GatewayServer {
   replace(serving: Serving, certificate: Certificate | undefined): void {
     const { pipeline } = this.#serving
     this.#serving = serving
+    this.#trustedProxies = addressList(serving.config.trustedProxies)
     renewCertificate(this.#server, certificate)
     this.#retired.add(pipeline)
     void pipeline.stop().finally(() => this.#retired.delete(pipeline))
@@ -184,6 +188,7 @@ export class GatewayServer {
       },
       isContinuing: true,
       handle: (request, response) => this.#accept(request, response),
+      ownerOf: socket => ownerOfConnection(socket, this.#trustedProxies),
       refuse: (request, response, error) =>
         this.#refuse(new Exchange(newId(), request, response, this.#options.clock.now()), error),
       writeError: writeRawError,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { KeyRecord } from '../lib/accounts/accounts.ts'
 import { GatewayError } from '../lib/errors.ts'
-import { addressList, clientAddress, isListed } from '../lib/http/client-address.ts'
+import { addressList, addressOf, isListed } from '../lib/http/client-address.ts'
 import { headerValues } from '../lib/http/headers.ts'
 import { keyOfUpload, objectNotFound } from '../lib/models/object-owner.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
@@ -109,10 +109,7 @@ function checkKey(key: KeyRecord | undefined, nowMs: number): asserts key is Key
 
 function checkAddress(key: KeyRecord, exchange: Exchange, trusted: ReturnType<typeof addressList>): void {
   if (key.ipAddresses === undefined) return
-  const { request } = exchange
-  // Proxies may append a header of their own instead of extending the client's: all of them count, in order.
-  const forwardedFor = headerValues(request.rawHeaders, 'x-forwarded-for').join(',')
-  const address = clientAddress(request.socket.remoteAddress ?? '', forwardedFor, trusted)
+  const address = addressOf(exchange.request, trusted)
   if (!isListed(addressList(key.ipAddresses), address)) {
     throw new GatewayError('ip_not_allowed', `The API key may not be used from ${address}.`)
   }

@@ -8,10 +8,12 @@ import { routeRequest } from '../lib/models/route-request.ts'
 import { SessionNamesCheck } from '../lib/models/session-names-check.ts'
 import { answerOwn } from '../lib/own-endpoints/answer-own.ts'
 import { FreeRequests } from '../lib/overload/free-requests.ts'
+import { turns } from '../lib/bodies/turns.ts'
 import type { Exchange, LocalAnswer } from '../lib/pipeline/exchange.ts'
 import type { Facts } from '../lib/pipeline/facts.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-context.ts'
+import type { ScannedRequest } from '../lib/scan-request.ts'
 import { receiveRequest } from '../lib/receive-request.ts'
 import { receiveSetup } from '../lib/websocket/receive-setup.ts'
 
@@ -41,6 +43,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
       if (operation.mintsKeys !== undefined) checkMinting(exchange, operation.mintsKeys)
       const accountId = exchange.find('key')?.accountId
       if (operation.isFree && accountId !== undefined) freeRequests.admit(accountId)
+      if (operation.isModelList === true) await turns.enter(ownerOf(exchange))
       const list = listed({ config, directory, freeRequests, objectLists }, exchange)
       if (list !== undefined) {
         exchange.localAnswer = list instanceof Promise ? await list : list
@@ -55,11 +58,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
         goTo(exchange, await routeTurn({ config, ledger, directory, bodies }, exchange, connection))
         return
       }
-      const received =
-        operation.session === undefined
-          ? receiveRequest(bodies, exchange, route, config.limits)
-          : receiveSetup(exchange, route, config.limits.headersMs)
-      const scanned = received instanceof Promise ? await received : received
+      const scanned = await receive({ bodies, config }, exchange)
       if (route.ownEndpoint !== undefined) {
         const own = route.ownEndpoint
         const answer = () => answerOwn(own, { ...context, directory, exchange })
@@ -84,6 +83,27 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
       objectLists.close()
     },
   }
+}
+
+/** Whose requests have their turn together. */
+function ownerOf(exchange: Exchange): string | undefined {
+  return exchange.find('key')?.accountId ?? exchange.request.socket.remoteAddress
+}
+
+/** The request's body, or the first messages of its session, when it is its owner's turn. */
+async function receive(
+  { bodies, config }: Pick<PluginContext, 'bodies' | 'config'>,
+  exchange: Exchange,
+): Promise<ScannedRequest> {
+  const route = exchange.get('route')
+  const received =
+    route.match.operation.session === undefined
+      ? receiveRequest(bodies, exchange, route, config.limits)
+      : receiveSetup(exchange, route, config.limits.headersMs)
+  const scanned = received instanceof Promise ? await received : received
+  // Bodies of many may have come to their end at once.
+  await turns.enter(ownerOf(exchange))
+  return scanned
 }
 
 interface ListsContext {

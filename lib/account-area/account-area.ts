@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { readCertificate, type Certificate } from '../certificate.ts'
 import { Notices } from '../accounts/notices.ts'
 import type { Clock } from '../clock.ts'
 import type { AccountAreaConfig, Config } from '../config/config.ts'
-import { addressList } from '../http/client-address.ts'
+import { addressList, ownerOfConnection } from '../http/client-address.ts'
 import type { Log } from '../log.ts'
 import { AutoTopUpRows } from '../payments/auto-top-up-rows.ts'
 import { Movements } from '../payments/movements.ts'
@@ -196,7 +197,9 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
   const mailer = openMailer(settings, log)
   const running: { listener?: ReturnType<typeof getRequestListener> } = {}
   const current = { config }
-  const listener = new Listener(readCertificate(config), (request, response) => {
+  const trusted = addressList(config.trustedProxies)
+  const ownerOf = (socket: Socket): unknown => ownerOfConnection(socket, trusted)
+  const listener = new Listener(readCertificate(config), ownerOf, (request, response) => {
     // Until there are pages, which is a moment, nobody knows of this port.
     if (running.listener === undefined) response.writeHead(503).end()
     else void running.listener(request, response)
@@ -217,7 +220,7 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
   }
   try {
     const site = await openSite(options, settings.publicUrl ?? url, mailer, current)
-    const router = createRouter(site, addressList(config.trustedProxies))
+    const router = createRouter(site, trusted)
     alerts = new BalanceAlerts({
       settings: options.store.settings,
       letters: site.settingsLetters,

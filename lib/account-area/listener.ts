@@ -1,4 +1,5 @@
 import type { RequestListener, Server } from 'node:http'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Certificate } from '../certificate.ts'
 import type { Listen } from '../config/config.ts'
@@ -24,8 +25,13 @@ export class Listener {
   readonly #server: Server
   #closed: Promise<void> | undefined
 
-  constructor(certificate: Certificate | undefined, handle: RequestListener) {
-    this.#server = createHttpServer({ bounds, certificate, handle })
+  /** @param ownerOf whose connections have their turn together */
+  constructor(
+    certificate: Certificate | undefined,
+    ownerOf: (socket: Socket) => unknown,
+    handle: RequestListener,
+  ) {
+    this.#server = createHttpServer({ bounds, certificate, ownerOf, handle })
   }
 
   /** Answers where it listens. */

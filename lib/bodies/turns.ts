@@ -1,25 +1,29 @@
-/** For how long in one turn of the event loop bodies, messages and media are read, from the first piece on. */
+/** For how long in one turn of the event loop what can wait is done, from the first piece on. */
 const turnMs = 0.5
 
+/** Does its work, or lets it go on. */
+type Waiting = () => void
+
 /**
- * Shares out the time of the event loop among all that takes long to read, so that nobody else waits long for
- * it. What finds no time left in this turn is done in a later one, in order.
+ * Shares out the time of the event loop among all that takes long or comes in floods, so that nobody waits long for
+ * others. What finds no time left in this turn is done in a later one: one piece of each owner after another, and each
+ * owner's pieces in order. What has no owner is one of its own.
  */
 export class Turns {
-  readonly #waiting: (() => 'is done' | 'goes on')[] = []
+  /** The owners that wait for their turn, in the order in which they have it. */
+  readonly #queues = new Map<unknown, Waiting[]>()
   #begunMs: number | undefined
 
   /** Does a short piece of work: at once where there is time, else in its turn. */
-  take<T>(work: () => T): T | Promise<Awaited<T>> {
-    if (this.#hasTime()) return work()
+  take<T>(work: () => T, owner?: unknown): T | Promise<Awaited<T>> {
+    if (this.mayGoOn()) return work()
     return new Promise((resolve, reject) => {
-      this.#waiting.push(() => {
+      this.#wait(owner, () => {
         try {
           resolve(work() as Awaited<T>)
         } catch (error) {
           reject(error)
         }
-        return 'is done'
       })
     })
   }
@@ -28,30 +32,68 @@ export class Turns {
    * Asked before each short piece of what goes on in promises: undefined when it may go on at once, else it
    * goes on in its turn.
    */
-  enter(): Promise<void> | undefined {
-    if (this.#hasTime()) return undefined
-    return new Promise(resolve => {
-      this.#waiting.push(() => {
-        resolve()
-        return 'goes on'
-      })
-    })
+  enter(owner?: unknown): Promise<void> | undefined {
+    return this.mayGoOn() ? undefined : this.wait(owner)
+  }
+
+  /** Whether nobody waits and there is time left: what takes long to find an owner for may ask this first. */
+  mayGoOn(): boolean {
+    return this.#queues.size === 0 && this.#hasTime()
+  }
+
+  /** Resolves when it is the owner's turn. */
+  wait(owner?: unknown): Promise<void> {
+    return new Promise(resolve => this.#wait(owner, resolve))
+  }
+
+  #wait(owner: unknown, waiting: Waiting): void {
+    this.#begin()
+    const key = owner ?? waiting
+    const queue = this.#queues.get(key)
+    if (queue === undefined) this.#queues.set(key, [waiting])
+    else queue.push(waiting)
   }
 
   #hasTime(): boolean {
-    if (this.#begunMs !== undefined) return performance.now() - this.#begunMs < turnMs
+    return this.#begin() || performance.now() - (this.#begunMs as number) < turnMs
+  }
+
+  /** @returns whether it had not begun */
+  #begin(): boolean {
+    if (this.#begunMs !== undefined) return false
     this.#begunMs = performance.now()
     // Immediates run once a turn, after the sockets were read.
-    setImmediate(() => this.#nextTurn())
+    setImmediate(this.#nextTurn)
     return true
   }
 
-  #nextTurn(): void {
+  readonly #nextTurn = (): void => {
     this.#begunMs = undefined
-    while (this.#waiting.length > 0 && this.#hasTime()) {
-      // What is left of this turn belongs to who goes on, in promises that are settled after this.
-      if (this.#waiting.shift()?.() === 'goes on') return
+    this.#goOn()
+  }
+
+  readonly #goOn = (): void => {
+    if (this.#queues.size === 0 || !this.#hasTime()) return
+    this.#nextWaiting()()
+    // What it does in promises and ticks counts. They come first: those that it set off, and those that these did.
+    queueMicrotask(this.#goOnAfterPromises)
+  }
+
+  readonly #goOnAfterPromises = (): void => process.nextTick(this.#goOnAfterTicks)
+
+  readonly #goOnAfterTicks = (): void => queueMicrotask(this.#goOnAtLast)
+
+  readonly #goOnAtLast = (): void => process.nextTick(this.#goOn)
+
+  /** @returns the first piece of the owner whose turn it is, who comes behind all others then */
+  #nextWaiting(): Waiting {
+    for (const [owner, queue] of this.#queues) {
+      this.#queues.delete(owner)
+      const waiting = queue.shift() as Waiting
+      if (queue.length > 0) this.#queues.set(owner, queue)
+      return waiting
     }
+    throw new Error('Nobody waits for a turn.')
   }
 }
 

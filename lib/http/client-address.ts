@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP, type Socket } from 'node:net'
 
 /** Builds a list of addresses and networks: `203.0.113.7`, `10.0.0.0/8`, `2001:db8::/32`. */
 export function addressList(entries: readonly string[]): BlockList {
@@ -16,11 +17,7 @@ export function addressList(entries: readonly string[]): BlockList {
  * The client's address: the connection's, or behind trusted proxies the last one in X-Forwarded-For that no
  * trusted proxy wrote. What a client puts there itself is never believed.
  */
-export function clientAddress(
-  remoteAddress: string,
-  forwardedFor: string | undefined,
-  trusted: BlockList,
-): string {
+function clientAddress(remoteAddress: string, forwardedFor: string | undefined, trusted: BlockList): string {
   let address = plainAddress(remoteAddress)
   const hops = forwardedFor?.split(',').map(hop => plainAddress(hop.trim())) ?? []
   while (isListed(trusted, address)) {
@@ -29,6 +26,19 @@ export function clientAddress(
     address = previous
   }
   return address
+}
+
+/** The client's address of a request that node:http has read. */
+export function addressOf({ socket, headers }: IncomingMessage, trusted: BlockList): string {
+  const forwardedFor = headers['x-forwarded-for']
+  const hops = Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor
+  return clientAddress(socket.remoteAddress ?? '', hops, trusted)
+}
+
+/** Whose a connection is: its network's, and nobody else's where a trusted proxy has many behind it. */
+export function ownerOfConnection(socket: Socket, trusted: BlockList): unknown {
+  const { remoteAddress = '' } = socket
+  return isFromProxy(remoteAddress, trusted) ? socket : networkOf(plainAddress(remoteAddress))
 }
 
 /** Whether a connection comes from a trusted proxy. */
@@ -43,6 +53,20 @@ export function isListed(list: BlockList, address: string): boolean {
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4'
+}
+
+/**
+ * Whose requests are counted together: of IPv6 addresses the first half, since a single line has all of the addresses
+ * behind it.
+ */
+export function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address
+  const [head = [], tail = []] = address
+    .split('::')
+    .map(part => part.split(':').filter(group => group !== ''))
+  const zeros = Math.max(0, 8 - head.length - tail.length)
+  const groups = [...head, ...Array<string>(zeros).fill('0'), ...tail].slice(0, 4)
+  return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }
 
 /** A dual-stack socket shows IPv4 clients as `::ffff:203.0.113.7`. */

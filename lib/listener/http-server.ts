@@ -8,8 +8,8 @@ import { servedMethods } from '../cors.ts'
 import { GatewayError } from '../errors.ts'
 import { nodeHttp } from '../node-http.ts'
 import { answerBrokenRequest, type WriteError } from './broken-request.ts'
+import { ConnectionReader } from './connection-reader.ts'
 import { framingProblem } from './framing-problem.ts'
-import { PipelinedRequests } from './pipelined-requests.ts'
 import { hasOddLine } from './request-line.ts'
 
 /** Bounds on who sends slowly or opens much; times in milliseconds. */
@@ -36,38 +36,37 @@ export interface HttpServerOptions {
     /** @param response for what is said in place of the upgrade */
     handle(request: IncomingMessage, socket: Duplex, head: Buffer, response: ServerResponse): void
   }
+  /**
+   * Whose connections have their turn together, one of each after another while there are more than can be read at
+   * once. Absent where nobody may wait.
+   */
+  readonly ownerOf?: (socket: Socket) => unknown
   /** `handle` says "100 Continue" itself, or does not. */
   readonly isContinuing?: boolean
 }
 
 /**
  * A server as each of our listeners is one. Refused before anything is done for them: requests that two servers could
- * read in two ways, behind which nothing of their connection is read; slow and broken ones; other protocols. Pipelined
- * requests have their turns.
+ * read in two ways, behind which nothing of their connection is read; slow and broken ones; other protocols. Connections
+ * are read by turns.
  */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { handle, refuse = refusePlainly, writeError = writePlainly, upgrades } = options
-  /** Connections of which no more is read: what follows may be the hidden half of what came before. */
-  const distrusted = new WeakSet<Socket>()
-  /** The response to the last request of each connection. */
-  const last = new WeakMap<Duplex, ServerResponse>()
-  /** Connections with something that is no request, behind which nothing can be read. */
-  const broken = new WeakSet<Duplex>()
-  const requests = new PipelinedRequests((request, response, problem) => {
-    if (problem === undefined) handle(request, response)
-    else refuse(request, response, new GatewayError('request_invalid', problem))
-  })
+  const { handle, refuse = refusePlainly, writeError = writePlainly, upgrades, ownerOf } = options
+  const readers = new WeakMap<Duplex, ConnectionReader>()
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    const { socket } = request
-    if (distrusted.has(socket)) return
-    const problem = problemOf(request)
+    const reader = readers.get(request.socket)
+    if (reader === undefined || reader.isDistrusted) return
+    const problem = problemOf(request, reader)
     // What follows an upgrade that is ignored may be meant for another protocol, and is no request.
     if (problem !== undefined || request.headers.upgrade !== undefined) {
-      distrusted.add(socket)
+      reader.isDistrusted = true
       response.shouldKeepAlive = false
+      // A response that says "connection: upgrade" would keep it open.
+      response.once('finish', () => request.socket.destroySoon())
     }
-    last.set(socket, response)
-    requests.take(request, response, problem)
+    reader.begin(response)
+    if (problem === undefined) handle(request, response)
+    else refuse(request, response, new GatewayError('request_invalid', problem))
   }
   const settings = {
     ...options.bounds,
@@ -75,8 +74,12 @@ export function createHttpServer(options: HttpServerOptions): Server {
     connectionsCheckingInterval: 1000,
     // Its own answer to a request without a Host has no body and leaves the connection open.
     requireHostHeader: false,
-    shouldUpgradeCallback: (request: IncomingMessage) =>
-      upgrades?.accepts(request) === true && problemOf(request) === undefined,
+    shouldUpgradeCallback(request: IncomingMessage): boolean {
+      const reader = readers.get(request.socket)
+      // Behind a response that has not ended there is no place for another protocol.
+      if (reader === undefined || reader.isPending) return false
+      return upgrades?.accepts(request) === true && problemOf(request, reader) === undefined
+    },
   }
   const { certificate } = options
   const server =
@@ -84,6 +87,9 @@ export function createHttpServer(options: HttpServerOptions): Server {
       ? nodeHttp.createServer(settings, onRequest)
       : createHttpsServer({ ...settings, ...certificate }, onRequest)
   server.maxConnections = options.bounds.connectionsMax
+  server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
+    readers.set(socket, new ConnectionReader(socket, ownerOf === undefined ? null : ownerOf(socket))),
+  )
   if (options.isContinuing === true) server.on('checkContinue', onRequest)
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     refuse(
@@ -93,22 +99,27 @@ export function createHttpServer(options: HttpServerOptions): Server {
     )
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    upgrades?.handle(request, socket, head, responseOn(request, socket as Socket))
+    const all = readers.get(socket)?.detach(head) ?? head
+    upgrades?.handle(request, socket, all, responseOn(request, socket as Socket))
   })
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    readers.get(socket)?.detach(noBytes)
     const error = new GatewayError('method_not_allowed', 'CONNECT is not possible here.', {
       details: { allow: servedMethods },
     })
     writeError(socket, error, error.status)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    const reader = readers.get(socket)
     // Each segment that follows is told of, too.
-    if (broken.has(socket)) return
-    broken.add(socket)
-    answerBrokenRequest(error, socket, last.get(socket), writeError)
+    if (reader?.isBroken === true) return
+    if (reader !== undefined) reader.isBroken = true
+    answerBrokenRequest(error, socket, reader?.last, writeError)
   })
   return server
 }
+
+const noBytes = Buffer.alloc(0)
 
 /** Starts to listen, and answers where. */
 export async function listenOn(server: Server, { host, port }: Listen): Promise<AddressInfo> {
@@ -134,10 +145,10 @@ export function renewCertificate(server: Server, certificate: Certificate | unde
   if (certificate !== undefined && server instanceof HttpsServer) server.setSecureContext(certificate)
 }
 
-function problemOf(request: IncomingMessage): string | undefined {
+function problemOf(request: IncomingMessage, reader: ConnectionReader | undefined): string | undefined {
   const problem = framingProblem(request)
-  if (problem !== undefined) return problem
-  return hasOddLine(request)
+  if (problem !== undefined || reader?.segment === undefined) return problem
+  return hasOddLine(request, reader.segment)
     ? 'The first line of a request is its method, its target and HTTP/1.1, with one blank between them.'
     : undefined
 }

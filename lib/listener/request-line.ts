@@ -1,22 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Segment } from './connection-reader.ts'
 
-/** What node:http keeps on a socket that it reads. */
-interface ReadSocket extends Socket {
-  /** Its parser; it hands out a copy of the bytes that it is at work on. */
-  parser?: { getCurrentBuffer?(): Buffer } | null
-}
-
-/** What node:http is at work on in this turn: a segment of a connection, in which there may be many requests. */
-interface Segment {
-  readonly socket: Socket
-  readonly bytes: Buffer
-  /** Behind the line of the request that was told of last. */
-  at: number
-}
-
-let current: Segment | undefined
-const forget = (): void => (current = undefined)
 /** As node:http takes it. */
 const version = /^(?:HTTP|RTSP|ICE)\/\d\.\d\r?\n/
 const versionBytesMax = 12
@@ -24,32 +8,21 @@ const [blank, carriageReturn, lineFeed] = [0x20, 0x0d, 0x0a]
 
 /**
  * Whether a request's first line is written otherwise than RFC 9112 section 3 has it, though node:http takes it: with
- * more than one blank between its parts, or as RTSP or ICE. A server in front may have read another target in it. Ask
- * while node:http tells of the request. A line that comes in two segments is not seen: whoever stands in front writes
- * each line at once.
+ * more than one blank between its parts, or as RTSP or ICE. A server in front may have read another target in it. A line
+ * that comes in two segments is not seen: whoever stands in front writes each line at once.
  */
-export function hasOddLine({ socket, method = '', url = '', httpVersion }: IncomingMessage): boolean {
-  const segment = segmentOf(socket)
-  if (segment === undefined) return false
+export function hasOddLine(
+  { method = '', url = '', httpVersion }: IncomingMessage,
+  segment: Segment,
+): boolean {
   const { bytes } = segment
   const line = `${method} ${url} HTTP/${httpVersion}\r\n`
   // Nearly always the request is all that there is.
   const begin = segment.at === 0 ? firstOfLine(bytes) : segment.at
   const plainAt = isAt(bytes, begin, line) ? begin : bytes.indexOf(line, begin, 'latin1')
   if (plainAt >= 0) segment.at = plainAt + line.length
-  return (
-    plainAt !== begin &&
-    hasSpreadLine(bytes.subarray(begin, plainAt < 0 ? bytes.length : plainAt), method, url)
-  )
-}
-
-function segmentOf(socket: ReadSocket): Segment | undefined {
-  if (current?.socket === socket) return current
-  if (typeof socket.parser?.getCurrentBuffer !== 'function') return undefined
-  current = { socket, bytes: socket.parser.getCurrentBuffer(), at: 0 }
-  // The segment is read to its end before any microtask runs.
-  queueMicrotask(forget)
-  return current
+  if (plainAt === begin) return false
+  return hasSpreadLine(bytes.subarray(begin, plainAt < 0 ? bytes.length : plainAt), method, url)
 }
 
 /** Empty lines may come before a request (RFC 9112 section 2.2). */

@@ -32,7 +32,12 @@ const requests: readonly (readonly [what: string, status: number, text: string])
   ['no HTTP at all', 400, 'HELLO\r\n\r\n'],
   ['a header with a space before its colon', 400, 'GET / HTTP/1.1\r\nhost : g\r\n\r\n'],
   ['a head that is too long', 431, `GET / HTTP/1.1\r\nhost: g\r\nx-long: ${'a'.repeat(20_000)}\r\n\r\n`],
-  ['Responses over a WebSocket', 426, upgrade('/v1/responses')],
+  [
+    'a WebSocket that is asked for as HTTP',
+    426,
+    `GET /v1/realtime?model=m HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${gateway.key}\r\n\r\n`,
+  ],
+  ['Responses over a WebSocket without a key', 401, upgrade('/v1/responses')],
   ['a realtime session without a key', 401, upgrade('/v1/realtime?model=m')],
   ['a tunnel', 405, 'CONNECT example.org:443 HTTP/1.1\r\nhost: example.org:443\r\n\r\n'],
 ]
@@ -48,7 +53,7 @@ for (const [what, status, text] of requests) {
     t.equal(headers.get('x-should-retry'), 'false')
     t.equal(headers.get('content-type'), 'application/json')
     t.type((JSON.parse(body.toString()) as { error: { message: string } }).error.message, 'string')
-    if (status === 426) t.equal(headers.get('upgrade'), 'HTTP/1.1', 'RFC 9110 section 15.5.22')
+    if (status === 426) t.equal(headers.get('upgrade'), 'websocket', 'RFC 9110 section 15.5.22')
     if (status === 405) t.match(headers.get('allow'), 'POST')
   })
 }

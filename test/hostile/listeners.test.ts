@@ -92,8 +92,10 @@ for (const { name, url, path, form } of listeners) {
   await t.test(`${name}: a doubtful line is seen behind good requests of the same segment`, async t => {
     for (const line of [`GET  ${path} HTTP/1.1`, `GET ${path} RTSP/1.0`]) {
       for (const count of [1, 2, 40]) {
-        const { bytes } = await sendRaw(t, url, `${good.repeat(count)}${line}\r\nhost: a\r\n\r\n${good}`)
-        const statuses = parseAnswers(bytes).map(({ status }) => status)
+        const client = await connectRaw(t, url)
+        client.socket.write(`${good.repeat(count)}${line}\r\nhost: a\r\n\r\n${good}`)
+        await client.ended
+        const statuses = parseAnswers(client.received()).map(({ status }) => status)
         t.same(statuses, [...Array.from({ length: count }, () => 200), 400], `${line} behind ${count}`)
       }
     }
@@ -150,6 +152,20 @@ for (const { name, url, path, form } of listeners) {
     )
   })
 }
+
+await t.test('a WebSocket behind a pending request is refused, and ends nobody else', async t => {
+  const { bytes, end } = await sendRaw(
+    t,
+    gateway.url,
+    `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${gateway.key}\r\n\r\n` +
+      `GET /v1/realtime?model=others HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${gateway.key}\r\nconnection: upgrade\r\n` +
+      `upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: ${'a'.repeat(22)}==\r\n\r\n`,
+  )
+  const statuses = parseAnswers(bytes).map(({ status }) => status)
+  t.equal(statuses.length, 2)
+  t.ok((statuses[1] ?? 0) >= 400, String(statuses[1]))
+  t.equal(end, 'end')
+})
 
 await t.test('a refused WebSocket tells what is wrong with its first line', async t => {
   const { bytes } = await sendRaw(

@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net'
 import { getCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
-import { clientAddress } from '../../http/client-address.ts'
+import { addressOf } from '../../http/client-address.ts'
 import { readBody } from '../../http/read-body.ts'
 import { newId } from '../../new-id.ts'
 import type { PageContext, PageEnv, ShowOwnPage, ShowPage, Site, Theme } from '../page.ts'
@@ -39,9 +39,8 @@ export function pageMiddleware(site: Site, trusted: BlockList) {
     const { req } = context
     const requestId = newId()
     context.header('x-request-id', requestId)
-    const remote = context.env.incoming.socket.remoteAddress ?? ''
     const caller = {
-      address: clientAddress(remote, req.header('x-forwarded-for'), trusted),
+      address: addressOf(context.env.incoming, trusted),
       cookie: req.header('cookie') ?? '',
       userAgent: (req.header('user-agent') ?? '').slice(0, 400),
     }

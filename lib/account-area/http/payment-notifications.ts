@@ -1,5 +1,5 @@
 import type { BlockList } from 'node:net'
-import { addressList, clientAddress, isListed } from '../../http/client-address.ts'
+import { addressList, addressOf, isListed } from '../../http/client-address.ts'
 import { readBody } from '../../http/read-body.ts'
 import { ProviderError } from '../../payments/payment-provider.ts'
 import type { PageContext, Site } from '../page.ts'
@@ -26,11 +26,7 @@ export function paymentNotifications(site: Site, trusted: BlockList) {
     if (payments === undefined) return context.text('', 404)
     const { incoming } = context.env
     const senders = payments.settings().yookassa?.notificationAddresses
-    const address = clientAddress(
-      incoming.socket.remoteAddress ?? '',
-      context.req.header('x-forwarded-for'),
-      trusted,
-    )
+    const address = addressOf(incoming, trusted)
     const isSaid = site.config.trustedProxies.length > 0
     if (isSaid && senders !== undefined && !isListed(addressList(senders), address)) {
       log.warn({ address }, 'a payment notification came from an address that is not the provider')

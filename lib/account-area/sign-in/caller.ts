@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { networkOf as networkOfAddress } from '../../http/client-address.ts'
 import { addressHeader } from './auth.ts'
 
 /** Who asks: what of a request signing in depends on. */
@@ -9,18 +9,9 @@ export interface Caller {
   readonly userAgent: string
 }
 
-/**
- * Whose attempts are counted together: of IPv6 addresses the first half, since a single line has all of the
- * addresses behind it.
- */
+/** Whose attempts are counted together. */
 export function networkOf({ address }: Pick<Caller, 'address'>): string {
-  if (isIP(address) !== 6) return address
-  const [head = [], tail = []] = address
-    .split('::')
-    .map(part => part.split(':').filter(group => group !== ''))
-  const zeros = Math.max(0, 8 - head.length - tail.length)
-  const groups = [...head, ...Array<string>(zeros).fill('0'), ...tail].slice(0, 4)
-  return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+  return networkOfAddress(address)
 }
 
 /** The caller for better-auth. Nothing else of the request reaches it. */

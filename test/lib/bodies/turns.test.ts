@@ -52,3 +52,44 @@ await t.test('what goes on in promises has a turn to itself, and then waits for 
   await Promise.all([walk('a'), walk('b'), turns.take(() => steps.push('work'))])
   t.same(steps, ['a0', 'a1', 'b0', 'work', 'a2', 'b1', 'b2'], 'in the order in which they asked')
 })
+
+await t.test('owners have their turn one after another, however much each of them has', async t => {
+  const turns = new Turns()
+  const done: string[] = []
+  turns.take(() => busy(2))
+  const waiting = [
+    ...Array.from({ length: 5 }, (_, index) => turns.wait('many').then(() => done.push(`many ${index}`))),
+    turns.wait('few').then(() => done.push('few')),
+    turns.wait().then(() => done.push('nobody')),
+  ]
+  await Promise.all(waiting)
+  t.same(done, ['many 0', 'few', 'nobody', 'many 1', 'many 2', 'many 3', 'many 4'])
+})
+
+await t.test('who waits without having asked for time has it, too', async t => {
+  const turns = new Turns()
+  await turns.wait('one')
+  await turns.wait('one')
+  t.pass('and nobody is forgotten')
+})
+
+await t.test('what is done in promises and ticks counts as time', async t => {
+  const turns = new Turns()
+  turns.take(() => busy(2))
+  const turnOf: number[] = []
+  let turn = 0
+  const count = (): void => {
+    turn += 1
+    if (turnOf.length < 4) setImmediate(count)
+  }
+  setImmediate(count)
+  const walk = async (): Promise<void> => {
+    await turns.wait()
+    await Promise.resolve()
+    await new Promise(resolve => process.nextTick(resolve))
+    busy(2)
+    turnOf.push(turn)
+  }
+  await Promise.all([walk(), walk(), walk(), walk()])
+  t.equal(new Set(turnOf).size, 4, 'each has a turn of the event loop to itself')
+})

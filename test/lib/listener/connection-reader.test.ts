@@ -1,0 +1,254 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Test } from 'tap'
+import t from 'tap'
+import { createHttpServer } from '../../../lib/listener/http-server.ts'
+import { loopWork } from '../../fixtures/loop-work.ts'
+
+const bounds = {
+  headersTimeout: 10_000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 5000,
+  connectionsMax: 1000,
+}
+
+interface Server {
+  readonly counts: { told: number; open: number; openMost: number }
+  readonly open: () => Socket
+}
+
+/** A server of ours, and what it was given. */
+async function start(
+  t: Test,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<Server> {
+  const counts = { told: 0, open: 0, openMost: 0 }
+  const server = createHttpServer({
+    bounds,
+    ownerOf: () => 'everybody',
+    handle(request, response) {
+      counts.told += 1
+      counts.open += 1
+      counts.openMost = Math.max(counts.openMost, counts.open)
+      response.once('close', () => (counts.open -= 1))
+      handle(request, response)
+    },
+    upgrades: {
+      accepts: request => request.url === '/upgrade',
+      handle: (_request, socket, head) =>
+        socket.end(`HTTP/1.1 101 Switching\r\n\r\n${head.toString('latin1')}`),
+    },
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    counts,
+    open() {
+      const socket = connect(port, '127.0.0.1')
+      t.teardown(() => socket.destroy())
+      socket.on('error', () => undefined) // What comes of it is looked at.
+      return socket.setEncoding('latin1')
+    },
+  }
+}
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: g\r\n\r\n`
+const post = (body: string): string =>
+  `POST / HTTP/1.1\r\nhost: g\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+
+/** All that comes until so many responses are there. */
+async function readResponses(socket: Socket, count: number): Promise<string> {
+  let received = ''
+  for await (const chunk of socket as AsyncIterable<string>) {
+    received += chunk
+    if (received.split('HTTP/1.1 200').length > count) break
+  }
+  return received
+}
+
+function echoBody(bodies: string[]) {
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    let body = ''
+    request.setEncoding('latin1').on('data', (text: string) => (body += text))
+    request.on('end', () => {
+      bodies.push(body)
+      setTimeout(() => response.end('ok'), 5)
+    })
+  }
+}
+
+await t.test('pipelined requests are answered in order, all of them, a few at once', async t => {
+  const { counts, open } = await start(t, (request, response) => {
+    // As long a body as keeps node:http counting what is to be written.
+    setTimeout(() => response.end(`<${request.url}>${'.'.repeat(20_000)}`), 1)
+  })
+  const paths = Array.from({ length: 100 }, (_, index) => `/${index}`)
+  const socket = open()
+  socket.write(paths.map(get).join(''))
+
+  const received = await readResponses(socket, 100)
+
+  t.strictSame(
+    [...received.matchAll(/<(\/\d+)>/g)].map(([, path]) => path),
+    paths,
+  )
+  t.ok(counts.openMost <= 8, `${counts.openMost} at once`)
+})
+
+await t.test('bodies are whole, wherever the segments are cut', async t => {
+  const bodies: string[] = []
+  const { open } = await start(t, echoBody(bodies))
+  const sent = ['', 'hello', '\r\n\r\n'.repeat(20_000), get('/inside').repeat(50), 'b'.repeat(300_000), 'end']
+  const bytes = sent.map(post).join('')
+
+  for (const pieceBytes of [bytes.length, 65_536, 1000, 7]) {
+    bodies.length = 0
+    const socket = open()
+    const piece = pieceBytes === 7 ? bytes.slice(0, 2000) : bytes
+    for (let at = 0; at < piece.length; at += pieceBytes) {
+      if (!socket.write(piece.slice(at, at + pieceBytes))) await once(socket, 'drain')
+      if (pieceBytes === 7) await delay(0)
+    }
+    if (pieceBytes === 7) {
+      await delay(100)
+      t.strictSame(bodies, sent.slice(0, 2), 'a body that is not whole is not over')
+    } else {
+      await readResponses(socket, sent.length)
+      t.strictSame(bodies, sent, `pieces of ${pieceBytes}`)
+    }
+    socket.destroy()
+  }
+})
+
+await t.test('a request with a body that comes later is met when it is its turn', async t => {
+  const bodies: string[] = []
+  const { open } = await start(t, echoBody(bodies))
+  const socket = open()
+  const long = 'b'.repeat(300_000)
+  const last = post(long)
+
+  socket.write(get('/') + post('hello') + last.slice(0, 70))
+  setTimeout(() => socket.write(last.slice(70) + get('/')), 10)
+  await readResponses(socket, 4)
+
+  t.strictSame(bodies, ['', 'hello', long, ''])
+})
+
+await t.test('what waits is bounded, however much is sent', async t => {
+  const { counts, open } = await start(t, (_, response) => {
+    setTimeout(() => {
+      response.write('a'.repeat(40_000))
+      response.end('b')
+    }, 2)
+  })
+  const socket = open()
+  const many = Buffer.from(get('/').repeat(1000))
+  let sentBytes = 0
+  const write = (): void => {
+    while (socket.writable && socket.write(many)) sentBytes += many.length
+  }
+  socket.on('drain', write)
+  socket.resume()
+  write()
+  const before = process.memoryUsage().rss
+  await delay(500)
+
+  t.ok(counts.told > 20, `${counts.told} were met`)
+  t.ok(counts.openMost <= 8, `${counts.openMost} at once`)
+  t.ok(sentBytes < 16_000_000, `${sentBytes} bytes were taken`)
+  t.ok(process.memoryUsage().rss - before < 100_000_000)
+})
+
+await t.test('one segment of thousands is no long turn of the event loop', async t => {
+  const { open } = await start(t, (_, response) => response.end())
+  const socket = open()
+  socket.resume()
+  await once(socket, 'connect')
+  const turnsMs: number[] = []
+  let before = process.threadCpuUsage()
+  const timer = setInterval(() => {
+    const { user, system } = process.threadCpuUsage(before)
+    turnsMs.push((user + system) / 1000)
+    before = process.threadCpuUsage()
+  }, 1)
+
+  // The machine has bad moments, but not in each round.
+  const leastMs: number[] = []
+  for (let round = 0; round < 3; round += 1) {
+    turnsMs.length = 0
+    await loopWork(async () => {
+      socket.write('GET / HTTP/1.1\r\nhost:\r\n\r\n'.repeat(2500))
+      await delay(100)
+    }, 1)
+    leastMs.push(Math.max(...turnsMs))
+  }
+  clearInterval(timer)
+  t.ok(Math.min(...leastMs) < 30, `${leastMs.map(ms => ms.toFixed(1)).join(', ')} ms`)
+})
+
+await t.test('others are met while one connection is full of requests', async t => {
+  const { open } = await start(t, (request, response) => {
+    const until = performance.now() + 0.2
+    while (performance.now() < until);
+    response.end(`<${request.url}>`)
+  })
+  const flood = open()
+  flood.resume()
+  flood.write(get('/flood').repeat(2000))
+  await delay(5)
+
+  const other = open()
+  other.write(get('/other'))
+  const [received] = (await once(other, 'data')) as [string]
+  t.match(received, '</other>')
+  t.ok(flood.bytesRead < 300_000, `${flood.bytesRead} bytes of the flood's answers came before`)
+})
+
+await t.test('a client that leaves takes what waits with it', async t => {
+  const { counts, open } = await start(t, (_, response) => {
+    setTimeout(() => response.end('a'), 20)
+  })
+  const socket = open()
+  socket.write(get('/').repeat(50))
+  await once(socket, 'data')
+  socket.resetAndDestroy()
+  await delay(200)
+  const { told } = counts
+  await delay(200)
+
+  t.ok(told < 50, `${told} were met`)
+  t.equal(counts.told, told)
+})
+
+await t.test('what follows an upgrade in its segment is the other protocol’s, all of it', async t => {
+  const { open } = await start(t, (_, response) => response.end('ok'))
+  const upgrade = 'GET /upgrade HTTP/1.1\r\nhost: g\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'
+  for (const behind of ['', 'abc', '\r\n\r\nabc', `a${'\r\n\r\n'.repeat(100)}b`]) {
+    const socket = open()
+    socket.write(`${upgrade}${behind}`)
+    let received = ''
+    for await (const chunk of socket as AsyncIterable<string>) received += chunk
+    t.ok(received.endsWith(`101 Switching\r\n\r\n${behind}`), JSON.stringify(behind.slice(0, 10)))
+  }
+})
+
+await t.test('an upgrade behind a pending request is a plain request, and the last one', async t => {
+  const { open, counts } = await start(t, (request, response) => {
+    setTimeout(() => response.end(`<${request.url}>`), 5)
+  })
+  const socket = open()
+  const upgrade = 'GET /upgrade HTTP/1.1\r\nhost: g\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'
+  socket.write(get('/1') + upgrade + get('/2'))
+  let received = ''
+  for await (const chunk of socket as AsyncIterable<string>) received += chunk
+
+  t.strictSame(received.match(/<[^>]*>/g), ['</1>', '</upgrade>'])
+  t.equal(counts.told, 2)
+})
