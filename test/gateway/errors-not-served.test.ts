@@ -18,7 +18,12 @@ const models = { model: 'some-model', models: ['some-model', 'other-model'] } as
 /** What is not in this release, by the SDKs' own methods, and what the caller is told instead. */
 const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
   ['openai: vector stores', /Vector stores/, () => openai.vectorStores.create({})],
-  ['openai: conversations', /previous_response_id/, () => openai.conversations.create({})],
+  [
+    'openai: assistants',
+    /shut .*responses/,
+    () => openai.post('/assistants', { body: { model: 'some-model' } }),
+  ],
+  ['openai: threads', /shut .*conversations/, () => openai.post('/threads', { body: {} })],
   ['openai: fine-tuning', /Fine-tuning/, async () => openai.fineTuning.jobs.list()],
   [
     'openai: models to fall back on',

@@ -38,8 +38,8 @@ export const tool = searched({
   input_image_mask: searched({ image_url: base64('image') }),
 })
 
-/** Outputs of tools hold pictures too, and so do earlier answers that the client sends back. */
-const inputItem = searched({
+/** Outputs of tools hold images too, and so do earlier responses that the client sends back. */
+export const inputItem = searched({
   ...cacheMembers,
   id: names('item'),
   type: value('itemType'),

@@ -5,6 +5,7 @@ import type { RouteRow } from '../route-table.ts'
 import { openaiBatchRows } from './batches.ts'
 import { chat } from './chat.ts'
 import { completions } from './completions.ts'
+import { openaiConversationRows } from './conversations.ts'
 import { embeddings } from './embeddings.ts'
 import { openaiFileRows } from './files.ts'
 import { imageEdits, imageGenerations, imageVariations } from './images.ts'
@@ -30,15 +31,17 @@ function post(path: string, operation: Operation): RouteRow {
   return { methods: ['POST'], path, operation }
 }
 
+const assistantsGone =
+  'OpenAI shut its Assistants API down on 2026-08-26. Use /v1/responses, with /v1/conversations in place of threads.'
+
 /** What lives on at the provider, is billed later, or goes around the gateway. */
 const unsupported: readonly (readonly [string, string])[] = [
   ['videos', 'This is not in this release; videos are made, remixed, read and deleted one by one.'],
   ['vector_stores', 'Vector stores are not in this release.'],
   ['containers', 'Containers are not in this release.'],
-  ['assistants', 'Assistants are not in this release; use /v1/responses.'],
-  ['threads', 'Threads are not in this release; use /v1/responses.'],
+  ['assistants', assistantsGone],
+  ['threads', assistantsGone],
   ['evals', 'Evals are not in this release.'],
-  ['conversations', 'Conversations are not in this release; use previous_response_id.'],
   // A model in the path wins over the one in the body, by which prices are found.
   ['engines', 'Engines are not in this release; name the model in the body.'],
   ['deployments', 'Deployments are not in this release; name the model in the body.'],
@@ -92,5 +95,6 @@ export const openaiRoutes = new RouteTable([
   ...openaiFileRows,
   ...openaiBatchRows,
   ...openaiVideoRows,
+  ...openaiConversationRows,
   ...unsupported.flatMap(unsupportedRows),
 ])

@@ -1,0 +1,55 @@
+import type { ScanResult } from '../../http/json-scan.ts'
+import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
+import { freeOperation } from '../free-operation.ts'
+import { list, object } from '../interest.ts'
+import { names } from '../named-objects.ts'
+import { searched } from '../naming-members.ts'
+import { objectOperation } from '../object-operation.ts'
+import { factsFrom } from '../request-facts.ts'
+import type { RouteRow } from '../route-table.ts'
+import { inputItem, withoutEchoes } from './responses.ts'
+
+const conversation = object({ id: names('conversation') })
+/** A request with items, which may name files, and items that the provider has kept. */
+const withItems = { body: 'json', interest: searched({ items: list(inputItem) }) } as const
+
+function itemsFacts(scan: ScanResult, body: BodyLength): RequestFacts {
+  return factsFrom({ ...scan, findings: withoutEchoes(scan.findings) }, body)
+}
+
+/** `POST /conversations` */
+const createConversation: Operation = {
+  ...objectOperation('conversation', conversation, withItems),
+  factsFromJson: itemsFacts,
+}
+/** `POST /conversations/{id}`: other metadata. */
+const updateConversation = objectOperation('conversation-update', conversation, {
+  body: 'json',
+  interest: object({}),
+})
+const storedConversation = freeOperation('stored-conversation')
+const deletedConversation = freeOperation('deleted-conversation', { isDeletion: true })
+/**
+ * `POST /conversations/{id}/items`. What is put in is not recorded item by item: nobody knows how many tokens one has, so a
+ * response that referred to one by its id could not be held for.
+ */
+const addItems = freeOperation('conversation-items', { ...withItems, factsFromJson: itemsFacts })
+const storedItems = freeOperation('stored-conversation-items')
+const deletedItem = freeOperation('deleted-conversation-item')
+
+const path = '/conversations/{id}'
+
+/**
+ * Conversations, below `/v1`. Nothing is paid for them by themselves: what a response reads of one is its input, and up
+ * to the model's whole window of it is reckoned with.
+ */
+export const openaiConversationRows: readonly RouteRow[] = [
+  { methods: ['POST'], path: '/conversations', operation: createConversation },
+  { methods: ['GET'], path, operation: storedConversation, object: 'conversation' },
+  { methods: ['POST'], path, operation: updateConversation, object: 'conversation' },
+  { methods: ['DELETE'], path, operation: deletedConversation, object: 'conversation' },
+  { methods: ['GET'], path: `${path}/items`, operation: storedItems, object: 'conversation' },
+  { methods: ['POST'], path: `${path}/items`, operation: addItems, object: 'conversation' },
+  { methods: ['GET'], path: `${path}/items/{item}`, operation: storedItems, object: 'conversation' },
+  { methods: ['DELETE'], path: `${path}/items/{item}`, operation: deletedItem, object: 'conversation' },
+]
