@@ -77,6 +77,13 @@ function checkAtSight(parts: readonly MediaPart[], limits: MediaLimits): void {
     if (part.isInvalid === true) {
       throw new GatewayError('media_invalid', `${part.path} is not valid base64.`, { param: part.path })
     }
+    if (part.isPrefixed === true) {
+      throw new GatewayError(
+        'media_invalid',
+        `${part.path} is a data URL, and base64 alone belongs there: leave "data:" and all up to the comma away.`,
+        { param: part.path },
+      )
+    }
   }
   checkImages(parts, limits)
 }

@@ -59,7 +59,11 @@ export function* mediaSteps(scan: ScanResult): Generator<undefined, readonly Med
     const measured = finding.name === 'mediaUri' ? { ...finding, base64: address } : finding
     // What has its type beside it is named as a whole.
     const part = mediaPartFromBase64(measured, beside?.mediaType, kinds.get(block ?? ''), parent)
-    media.push(finding.raw === undefined ? part : { ...part, ...objectOf(finding) })
+    media.push({
+      ...part,
+      ...(isPrefixed(finding) && { isPrefixed: true }),
+      ...(finding.raw !== undefined && objectOf(finding)),
+    })
   }
   return media
 }
@@ -67,6 +71,11 @@ export function* mediaSteps(scan: ScanResult): Generator<undefined, readonly Med
 function isMedia(finding: Finding): boolean {
   const isName = finding.name === 'mediaUri' || isFileId(finding)
   return finding.base64 !== undefined || (isName && finding.type === 'string')
+}
+
+/** Anthropic and Google take base64 alone where they have its type beside it. */
+function isPrefixed({ name, path, base64 }: Finding): boolean {
+  return name === 'media' && path.endsWith('data') && base64?.isDataUrl === true
 }
 
 /** An uploaded file that a message shows the model; tools name theirs in lists. */

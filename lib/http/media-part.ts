@@ -18,6 +18,8 @@ export interface MediaPart {
   readonly isInvalid?: boolean
   /** Base64 in a JSON string, bare or in a data URL; a form has the bytes themselves. */
   readonly encoding?: 'base64' | 'dataUrl'
+  /** A data URL where base64 alone belongs. */
+  readonly isPrefixed?: boolean
   /** What the field that holds it is for, where it is for one kind only. */
   readonly fieldKind?: MediaPart['kind']
   /** It was uploaded before, and is named here. */

@@ -164,6 +164,20 @@ await t.test('a file with a colon in its base64 is no address', async t => {
   t.equal(gateway.upstream.requests.length, before)
 })
 
+await t.test('a data URL where base64 alone belongs is refused, with what to leave away', async t => {
+  const before = gateway.upstream.requests.length
+  const data = `data:image/jpeg;base64,${jpegOfSides(9, 9).toString('base64')}`
+  const questions = {
+    anthropic: [{ type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data } }],
+    google: [{ role: 'user', parts: [{ inlineData: { data, mimeType: 'image/jpeg' } }] }],
+  }
+  for (const [dialect, content] of Object.entries(questions)) {
+    const answer = await ask(dialect as keyof typeof questions, gateway, { content })
+    t.match(String(answer), /is a data URL.*leave/, dialect)
+  }
+  t.equal(gateway.upstream.requests.length, before)
+})
+
 await t.test('an address passes, and the gateway does not go there', async t => {
   let visits = 0
   const site = createServer((_request, response) => {

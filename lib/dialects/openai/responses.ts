@@ -22,6 +22,7 @@ import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 const inputPart = object({
+  text: span('itemText'),
   image_url: anyOf(base64('image'), object({ url: base64('image') })),
   file_id: names('file'),
   file_data: base64('document'),
@@ -253,8 +254,9 @@ export function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts
 }
 
 /**
- * Most items that a client sends back are whole, and their ids are labels. Those of these types, and those
- * without a type or role, stand for what the provider has kept, unless they have their content with them.
+ * Most items that a client sends back are whole, and their ids are labels. Those of these types, and those without a
+ * type or role, stand for what the provider has kept, unless they have their content with them: open models send the
+ * text of their reasoning, others an encrypted one. A reference is one whatever stands beside it.
  */
 const referenceTypes: ReadonlySet<unknown> = new Set([
   null,
@@ -265,19 +267,30 @@ const referenceTypes: ReadonlySet<unknown> = new Set([
 
 /** The findings less the ids of items that stand there in full. */
 export function withoutEchoes(findings: ScanResult['findings']): ScanResult['findings'] {
+  const types = new Map<string, unknown>()
+  for (const finding of findings) {
+    if (finding.name === 'itemType') types.set(itemOf(finding), parsed(finding.raw))
+  }
   const whole = new Set<string>()
   for (const finding of findings) {
-    if (isSignOfWhole(finding)) whole.add(finding.path.slice(0, finding.path.lastIndexOf('.')))
+    const item = itemOf(finding)
+    if (isSignOfWhole(finding, types.get(item))) whole.add(item)
   }
   if (whole.size === 0) return findings
-  return findings.filter(
-    ({ name, path }) => name !== 'names:item' || !whole.has(path.slice(0, path.lastIndexOf('.'))),
-  )
+  return findings.filter(finding => finding.name !== 'names:item' || !whole.has(itemOf(finding)))
 }
 
-function isSignOfWhole({ name, path, type, raw }: Finding): boolean {
-  if (name === 'itemType') return !referenceTypes.has(parsed(raw))
+/** The item that a finding stands in; text stands in a part of its content. */
+function itemOf({ name, path }: Finding): string {
+  const parent = path.slice(0, path.lastIndexOf('.'))
+  return name === 'itemText' ? parent.slice(0, parent.lastIndexOf('.')) : parent
+}
+
+function isSignOfWhole({ name, path, type, start, end }: Finding, itemType: unknown): boolean {
+  if (itemType === 'item_reference') return false
+  if (name === 'itemType') return !referenceTypes.has(itemType)
   if (type !== 'string') return false
+  if (name === 'itemText') return itemType === 'reasoning' && end - start > 2
   return name === 'itemRole' || name === 'itemContent' || (name === 'image' && path.endsWith('.result'))
 }
 

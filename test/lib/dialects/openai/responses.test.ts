@@ -208,7 +208,14 @@ await t.test('an item that is sent back whole is no reference, one that stands f
     { type: null, id: 'i' },
     { id: 'i' },
     { type: 'reasoning', id: 'i', summary: [], encrypted_content: null },
+    { type: 'reasoning', id: 'i', summary: [{ type: 'summary_text', text: 'x' }] },
+    { type: 'reasoning', id: 'i', summary: [], content: [] },
+    { type: 'reasoning', id: 'i', summary: [], content: [{ type: 'reasoning_text', text: '' }] },
     { type: 'image_generation_call', id: 'i', result: null },
+    // What stands beside a reference does not make it less of one.
+    { type: 'item_reference', id: 'i', role: 'user' },
+    { type: 'item_reference', id: 'i', encrypted_content: 'x', result: 'AAAA', content: [{ text: 'x' }] },
+    { id: 'i', content: [{ text: 'x' }] },
   ]) {
     t.same(named(reference), ['item i'], JSON.stringify(reference))
   }
@@ -217,6 +224,7 @@ await t.test('an item that is sent back whole is no reference, one that stands f
     { id: 'i', role: 'user', content: 'x' },
     { type: 'function_call', id: 'i', call_id: 'c', name: 'f', arguments: '{}' },
     { type: 'reasoning', id: 'i', summary: [], encrypted_content: 'x' },
+    { type: 'reasoning', id: 'i', summary: [], content: [{ type: 'reasoning_text', text: 'x' }] },
     { type: 'image_generation_call', id: 'i', result: 'AAAA' },
   ]) {
     t.same(named(whole), [], JSON.stringify(whole))
