@@ -39,6 +39,8 @@ export const keysStyle = css`
   .plain-list {
     list-style: none;
     padding: 0;
+  }
+  dd > .plain-list {
     max-height: 7.5rem;
     overflow-y: auto;
   }

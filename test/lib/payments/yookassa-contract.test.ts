@@ -14,8 +14,14 @@ const settings = {
   subject: 'service',
 } as const
 
+interface PaymentChoice {
+  readonly rub?: number
+  readonly method?: 'bank_card' | 'sbp'
+  readonly withReceipt?: boolean
+}
+
 /** A body as payments are created with, of an account of its own. */
-function payment({ rub = 150.5, method = 'bank_card' as 'bank_card' | 'sbp', withReceipt = true } = {}): {
+function payment({ rub = 150.5, method = 'bank_card', withReceipt = true }: PaymentChoice = {}): {
   readonly id: string
   readonly request: CreateRequest
 } {
