@@ -54,7 +54,6 @@ export class AnswerBytes {
   #isBetweenEvents = true
   readonly #shapes: EventShapes
   #scanner: JsonScanner | undefined
-  #findingsTaken = 0
   /** Where the chunk under way begins in the document. */
   #chunkStart = 0
 
@@ -122,7 +121,7 @@ export class AnswerBytes {
       this.#sink.onUnreadable()
       this.#framing = 'opaque'
     }
-    this.#findingsTaken = this.#takeFindings(scanner.findings, this.#findingsTaken, chunk, this.#chunkStart)
+    this.#takeFindings(scanner.takeEnded(), chunk, this.#chunkStart)
     this.#chunkStart += chunk.length
   }
 
@@ -133,7 +132,7 @@ export class AnswerBytes {
       if (!(error instanceof JsonScanError)) throw error
       return false
     }
-    this.#takeFindings(scanner.findings, this.#findingsTaken, noBytes, this.#chunkStart)
+    this.#takeFindings(scanner.takeEnded(), noBytes, this.#chunkStart)
     return true
   }
 
@@ -142,7 +141,7 @@ export class AnswerBytes {
     if (data[0] !== openBrace) return
     try {
       if (data.length > parsedEventBytesMax) {
-        this.#takeFindings(scanJson(data, this.#interest, scanOptions).findings, 0, data, 0)
+        this.#takeFindings(scanJson(data, this.#interest, scanOptions).findings, data, 0)
       } else {
         this.#event = data
         visitInterest(JSON.parse(data.toString('utf8')), this.#interest, this.#visit)
@@ -155,12 +154,9 @@ export class AnswerBytes {
     this.#sink.onEventEnd()
   }
 
-  /** Hands over what is complete, in the order of the document, and tells how far it came. */
-  #takeFindings(findings: readonly Finding[], from: number, chunk: Buffer, chunkStart: number): number {
-    let index = from
-    for (; index < findings.length; index += 1) {
-      const finding = findings[index]
-      if (finding === undefined || finding.end === -1) break
+  /** Hands over values that are complete, in the order of the document. */
+  #takeFindings(findings: readonly Finding[], chunk: Buffer, chunkStart: number): void {
+    for (const finding of findings) {
       const { name, type, raw } = finding
       if (raw !== undefined) {
         const text = raw.toString('utf8')
@@ -169,7 +165,6 @@ export class AnswerBytes {
         this.#sink.onFound(name, type, textBytesIn(finding), bytesIn(finding, chunk, chunkStart))
       }
     }
-    return index
   }
 }
 

@@ -94,6 +94,13 @@ export class JsonFindings {
     return taken
   }
 
+  /** Hands over, and forgets, the findings before the first of a value that has not ended. */
+  takeEnded(): readonly Finding[] {
+    let count = 0
+    while (count < this.#all.length && this.#all[count]?.end !== -1) count += 1
+    return this.#all.splice(0, count)
+  }
+
   #bytes(start: number, end: number, chunk: Buffer, chunkStart: number): Buffer {
     if (start >= chunkStart) {
       const bytes = chunk.subarray(start - chunkStart, end - chunkStart)

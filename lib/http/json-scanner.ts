@@ -105,6 +105,11 @@ export class JsonScanner {
     return this.#findings.takeWhole(name)
   }
 
+  /** The findings before the first of a value that has not ended; they are forgotten here. */
+  takeEnded(): readonly Finding[] {
+    return this.#findings.takeEnded()
+  }
+
   /** @throws JsonScanError */
   end(): ScanResult {
     if (this.#failure !== undefined) throw this.#failure

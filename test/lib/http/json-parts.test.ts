@@ -42,3 +42,42 @@ await t.test('parts are handed over when they are whole, each once, and the rest
   )
   t.doesNotThrow(() => fc.assert(property))
 })
+
+await t.test(
+  'values that have ended are handed over in order, each once, however many there are',
+  async t => {
+    const values: Interest = { members: new Map([['usage', { name: 'usage', keep: 'value' }]]) }
+    const property = fc.property(
+      fc.array(fc.json(), { maxLength: 200 }),
+      fc.integer({ min: 1, max: 60 }),
+      (texts, size) => {
+        const bytes = Buffer.from(`{${texts.map(text => `"usage":${text}`).join()}}`)
+        // As many as may end in one piece, and one that has not ended.
+        const scanner = new JsonScanner(values, { rejectDuplicates: false, findingsMax: size + 1 })
+        const taken: Finding[] = []
+        for (let start = 0; start < bytes.length; start += size) {
+          scanner.push(bytes.subarray(start, start + size))
+          taken.push(...scanner.takeEnded())
+        }
+        t.same(scanner.end().findings, [])
+        return taken.map(({ raw }) => String(raw)).join('\n') === texts.join('\n')
+      },
+    )
+    t.doesNotThrow(() => fc.assert(property))
+  },
+)
+
+await t.test('a value behind one that has not ended waits for it', async t => {
+  const scanner = new JsonScanner(interest)
+  scanner.push(Buffer.from('{"before":1,"parts":[{"id":1},{"id":2'))
+  t.same(
+    scanner.takeEnded().map(({ name }) => name),
+    ['before', 'part', 'id'],
+  )
+  scanner.push(Buffer.from(',"more":1}]}'))
+  t.same(
+    scanner.takeEnded().map(({ name }) => name),
+    ['part', 'id'],
+  )
+  t.same(scanner.end().findings, [])
+})
