@@ -47,6 +47,7 @@ export const errorTable = {
     'FAILED_PRECONDITION',
   ),
   model_not_allowed: row(403, invalid, 'permission_denied', 'permission_error', 'PERMISSION_DENIED'),
+  account_blocked: row(403, invalid, 'permission_denied', 'permission_error', 'PERMISSION_DENIED'),
   ip_not_allowed: row(403, invalid, 'permission_denied', 'permission_error', 'PERMISSION_DENIED'),
   model_not_found: row(404, invalid, 'model_not_found', 'not_found_error', 'NOT_FOUND'),
   route_not_found: row(404, invalid, 'route_not_found', 'not_found_error', 'NOT_FOUND'),

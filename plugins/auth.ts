@@ -99,6 +99,12 @@ function checkKey(key: KeyRecord | undefined, nowMs: number): asserts key is Key
       `The API key ending in ${key.lastFour} was revoked. Use another one.`,
     )
   }
+  if (key.blockedAt !== undefined) {
+    throw new GatewayError(
+      'account_blocked',
+      'The account of this API key is blocked. Write to the operator of this gateway.',
+    )
+  }
   if (key.expiresAt !== undefined && key.expiresAt <= nowMs) {
     throw new GatewayError(
       'key_expired',

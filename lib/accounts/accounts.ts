@@ -15,6 +15,8 @@ export interface KeyRecord {
   readonly expiresAt?: number
   readonly ipAddresses?: readonly string[]
   readonly revokedAt?: number
+  /** Since when its account is blocked. */
+  readonly blockedAt?: number
   readonly createdAt: number
 }
 
@@ -42,6 +44,16 @@ export interface Movement {
   readonly source?: CreditSource
 }
 
+/** An account's block, or its end. */
+export interface AccountBlock {
+  readonly accountId: string
+  readonly isBlocked: boolean
+  /** For the operators' log. */
+  readonly reason: string
+  /** Who does it. */
+  readonly operator: string
+}
+
 /**
  * Changes to accounts and keys. Each resolves when it is on disk and this process acts by it.
  * Errors are AccountError: `account_not_found`, `key_not_found`, `key_limit`, `email_taken` ...
@@ -58,6 +70,11 @@ export interface Accounts {
   /** The key's value is in the answer and nowhere else, ever. */
   createKey(key: NewKey): Promise<{ id: string; key: string }>
   revokeKey(id: string): Promise<void>
+  /**
+   * Blocks an account or ends its block: its keys are refused from then on, and it gets no new ones. What runs goes on
+   * and is charged. Answers since when it is blocked, in milliseconds since the epoch; null: it is not.
+   */
+  setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }>
 }
 
 /** Finds keys in memory, by digest, at the same cost for hits and misses. */

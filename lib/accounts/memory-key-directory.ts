@@ -19,6 +19,15 @@ export class MemoryKeyDirectory implements KeyDirectory {
     this.#digestById.set(key.id, digest)
   }
 
+  /** @param blockedAt null ends the block */
+  block(accountId: string, blockedAt: number | null): void {
+    for (const [digest, key] of this.#byDigest) {
+      if (key.accountId !== accountId) continue
+      const { blockedAt: _, ...rest } = key
+      this.#byDigest.set(digest, Object.freeze(blockedAt === null ? rest : { ...rest, blockedAt }))
+    }
+  }
+
   revoke(id: string, revokedAt: number): void {
     const digest = this.#digestById.get(id)
     const key = digest === undefined ? undefined : this.#byDigest.get(digest)

@@ -49,8 +49,9 @@ function isoTime(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString()
 }
 
-function stateOf(key: KeyRecord): 'active' | 'expired' | 'revoked' {
+function stateOf(key: KeyRecord): 'active' | 'blocked' | 'expired' | 'revoked' {
   if (key.revokedAt !== undefined) return 'revoked'
+  if (key.blockedAt !== undefined) return 'blocked'
   return key.expiresAt !== undefined && key.expiresAt <= systemClock.now() ? 'expired' : 'active'
 }
 

@@ -1,5 +1,5 @@
 import { AccountError } from '../accounts/accounts.ts'
-import type { Accounts } from '../accounts/accounts.ts'
+import type { AccountBlock, Accounts } from '../accounts/accounts.ts'
 import { nodeHttp } from '../node-http.ts'
 import type { CreatedPayment, CreatedRefund, PaymentActions } from '../payments/payment-actions.ts'
 import type { Reconciliation } from '../payments/reconcile.ts'
@@ -61,6 +61,10 @@ export class ControlClient implements Accounts, PaymentActions {
 
   async revokeKey(id: string): Promise<void> {
     await this.#ask('key.revoke', { id })
+  }
+
+  setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
+    return this.#ask('account.block', block)
   }
 
   createPayment(payment: Parameters<PaymentActions['createPayment']>[0]): Promise<CreatedPayment> {

@@ -151,6 +151,7 @@ async function run(
     await accounts.revokeKey(taken(operations[name].safeParse(body)).id)
     return {}
   }
+  if (name === 'account.block') return accounts.setBlocked(taken(operations[name].safeParse(body)))
   if (name === 'records.write') {
     const { steps } = taken(operations[name].safeParse(body))
     const writer = await records()

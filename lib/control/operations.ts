@@ -55,6 +55,7 @@ export const operations = {
     ipAddresses: z.array(text).max(1000).optional(),
   }),
   'key.revoke': z.strictObject({ id: text }),
+  'account.block': z.strictObject({ accountId: text, isBlocked: z.boolean(), reason: text, operator: text }),
   'payment.create': z.strictObject({
     accountId: text,
     amountMicros: micros,
@@ -82,6 +83,7 @@ export interface OperationResults {
   'account.debit': { readonly entryId: string; readonly balanceMicros: number }
   'key.create': { readonly id: string; readonly key: string }
   'key.revoke': Readonly<Record<string, never>>
+  'account.block': { readonly blockedAt: number | null }
   'payment.create': CreatedPayment
   'payment.refund': CreatedRefund
   'payment.reconcile': Reconciliation
@@ -96,6 +98,7 @@ export const results: { readonly [N in OperationName]: z.ZodType<OperationResult
   'account.debit': z.object({ entryId: z.string(), balanceMicros: z.int() }),
   'key.create': z.object({ id: z.string(), key: z.string() }),
   'key.revoke': z.record(z.string(), z.never()),
+  'account.block': z.object({ blockedAt: z.int().nullable() }),
   'payment.create': z.object({
     id: z.string(),
     providerId: z.string().nullable(),

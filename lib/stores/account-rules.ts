@@ -28,6 +28,11 @@ export function checkMovement(amountMicros: Micros): void {
   }
 }
 
+/** Why a blocked account gets no key, for the operator. */
+export function blockedMessage(accountId: string): string {
+  return `the account ${accountId} is blocked: gateway account unblock ends that`
+}
+
 /**
  * A new key: what is stored, and the value that is shown once.
  * @throws AccountError amount_invalid, expiry_invalid
@@ -47,6 +52,7 @@ export function newKeyRow(key: NewKey, now: number): { readonly row: KeyRow; rea
     expires_at: key.expiresAt ?? null,
     ip_addresses: key.ipAddresses === undefined ? null : JSON.stringify(key.ipAddresses),
     revoked_at: null,
+    blocked_at: null,
     created_at: now,
   }
   return { row, value }

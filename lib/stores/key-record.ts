@@ -20,6 +20,7 @@ export function keyRecord(row: KeyRow): KeyRecord {
     ...(row.budget_period === null ? {} : { budgetPeriod: row.budget_period }),
     ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
     ...(ipAddresses === undefined ? {} : { ipAddresses }),
+    ...(row.blocked_at === null ? {} : { blockedAt: row.blocked_at }),
     ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
   }
 }

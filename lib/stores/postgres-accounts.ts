@@ -1,18 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AccountError } from '../accounts/accounts.ts'
-import type { Accounts, Movement, NewKey } from '../accounts/accounts.ts'
+import type { AccountBlock, Accounts, Movement, NewKey } from '../accounts/accounts.ts'
 import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import type { Clock } from '../clock.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import { newId } from '../new-id.ts'
-import { accountEmail, checkMovement, newKeyRow } from './account-rules.ts'
+import { blockedAnswer, blockStatements } from './account-blocks.ts'
+import type { BlockedRow } from './account-blocks.ts'
+import { accountEmail, blockedMessage, checkMovement, newKeyRow } from './account-rules.ts'
 import { keyRecord } from './key-record.ts'
 import { bookMovement } from './postgres-movement.ts'
 import type { KeyRow } from './store-operation.ts'
 import { isStoreFailure, transaction } from './postgres-connection.ts'
 import type { PostgresPool, PostgresQueries } from './postgres-connection.ts'
+import { numbered } from './postgres-queries.ts'
 
 interface PostgresAccountsOptions {
   readonly pool: PostgresPool
@@ -82,7 +85,7 @@ export class PostgresAccounts implements Accounts {
     const columns = Object.keys(row)
     const places = columns.map((_, index) => `$${index + 1}`)
     await this.#change(async queries => {
-      await lockCustomer(queries, row.account_id)
+      await lockUnblocked(queries, row.account_id)
       await checkKeyLimit(queries, row, key.activeKeysMax)
       await queries.query(
         `INSERT INTO keys (${columns.join(', ')}) VALUES (${places.join(', ')}) ON CONFLICT DO NOTHING`,
@@ -90,7 +93,7 @@ export class PostgresAccounts implements Accounts {
       )
     })
     this.#options.keys.put(row.digest, keyRecord(row))
-    await this.#heard(row.id)
+    await this.#heard([row.id])
     return { id: row.id, key: value }
   }
 
@@ -106,7 +109,25 @@ export class PostgresAccounts implements Accounts {
       return rows[0].revoked_at
     })
     this.#options.keys.revoke(id, revokedAt)
-    await this.#heard(id)
+    await this.#heard([id])
+  }
+
+  async setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
+    const { accountId } = block
+    const statements = blockStatements(block, newId(), this.#options.clock.now())
+    const { blockedAt, keyIds } = await this.#change(async queries => {
+      let rows: readonly BlockedRow[] = []
+      for (const { sql, values } of statements) {
+        rows = (await queries.query<{ blocked_at: number | null }>(numbered(sql), [...values])).rows
+      }
+      const found = await queries.query<{ id: string }>('SELECT id FROM keys WHERE account_id = $1', [
+        accountId,
+      ])
+      return { ...blockedAnswer(block, rows), keyIds: found.rows.map(({ id }) => id) }
+    })
+    this.#options.keys.block(accountId, blockedAt)
+    await this.#heard(keyIds)
+    return { blockedAt }
   }
 
   async #move(
@@ -122,22 +143,22 @@ export class PostgresAccounts implements Accounts {
     return { entryId, balanceMicros }
   }
 
-  /** Waits until the nodes that live know of a key what stands in the database. */
-  async #heard(keyId: string): Promise<void> {
+  /** Waits until the nodes that live know of keys what stands in the database. */
+  async #heard(keyIds: readonly string[]): Promise<void> {
     try {
-      await this.#waitUntilHeard(keyId)
+      await this.#waitUntilHeard(keyIds)
     } catch (error) {
       // The change itself is done, and a new key's value is known to nobody else.
       if (!isStoreFailure(error)) throw error
     }
   }
 
-  async #waitUntilHeard(keyId: string): Promise<void> {
+  async #waitUntilHeard(keyIds: readonly string[]): Promise<void> {
     for (let waitedMs = 0; waitedMs < heardMsMax; waitedMs += heardEveryMs) {
       const { rowCount } = await this.#options.pool.query(
         `SELECT 1 FROM nodes WHERE id <> $1 AND lease_until > now()
-           AND seen_version < (SELECT version FROM keys WHERE id = $2) LIMIT 1`,
-        [this.#options.owner, keyId],
+           AND seen_version < (SELECT max(version) FROM keys WHERE id = ANY($2)) LIMIT 1`,
+        [this.#options.owner, [...keyIds]],
       )
       if (rowCount === 0) return
       await delay(heardEveryMs)
@@ -160,13 +181,15 @@ export class PostgresAccounts implements Accounts {
   }
 }
 
-/** @throws AccountError account_not_found */
-async function lockCustomer(queries: PostgresQueries, accountId: string): Promise<void> {
-  const { rowCount } = await queries.query(
-    `SELECT 1 FROM accounts WHERE id = $1 AND kind = 'customer' FOR NO KEY UPDATE`,
+/** @throws AccountError account_not_found, account_blocked */
+async function lockUnblocked(queries: PostgresQueries, accountId: string): Promise<void> {
+  const { rows } = await queries.query<{ blocked_at: number | null }>(
+    `SELECT blocked_at FROM accounts WHERE id = $1 AND kind = 'customer' FOR NO KEY UPDATE`,
     [accountId],
   )
-  if (rowCount === 0) throw new AccountError('account_not_found', `there is no account ${accountId}`)
+  const [account] = rows
+  if (account === undefined) throw new AccountError('account_not_found', `there is no account ${accountId}`)
+  if (account.blocked_at !== null) throw new AccountError('account_blocked', blockedMessage(accountId))
 }
 
 /**

@@ -1,3 +1,4 @@
+import { postgresBlocks } from './account-blocks.ts'
 import { postgresRates } from './records/rate-table.ts'
 import { postgresDebts } from './debt-schema.ts'
 import { postgresListedObjects } from './object-record.ts'
@@ -244,4 +245,5 @@ export const postgresMigrations: readonly string[] = [
   postgresDocumentEmails,
   postgresListedObjects + applyOperations,
   postgresRates,
+  postgresBlocks,
 ]

@@ -1,10 +1,12 @@
-import type { Accounts, Movement, NewKey } from '../accounts/accounts.ts'
+import type { AccountBlock, Accounts, Movement, NewKey } from '../accounts/accounts.ts'
 import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import type { Clock } from '../clock.ts'
 import type { BalanceBook } from '../ledger/balance-book.ts'
 import type { KeySpending } from '../ledger/key-spending.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { newId } from '../new-id.ts'
+import { blockedAnswer, blockStatements } from './account-blocks.ts'
+import type { BlockedRow } from './account-blocks.ts'
 import { accountEmail, checkMovement, newKeyRow } from './account-rules.ts'
 import { bookDebits } from './book-debits.ts'
 import { keyRecord } from './key-record.ts'
@@ -99,5 +101,14 @@ export class SqliteAccounts implements Accounts {
     const at = clock.now()
     const isChanged = await written(queue.add(['revoke', id, at], dropped))
     if (isChanged === true) keys.revoke(id, at)
+  }
+
+  async setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
+    const { queue, keys, clock } = this.#options
+    const statements = blockStatements(block, newId(), clock.now())
+    const rows = (await written(queue.add(['statements', statements], dropped))) as readonly BlockedRow[]
+    const { blockedAt } = blockedAnswer(block, rows)
+    keys.block(block.accountId, blockedAt)
+    return { blockedAt }
   }
 }

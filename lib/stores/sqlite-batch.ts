@@ -1,3 +1,4 @@
+import { blockedMessage } from './account-rules.ts'
 import { OperationRefusedError } from './operation-refused-error.ts'
 import { sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
@@ -157,6 +158,9 @@ export class SqliteBatch {
     const [, , accountId] = key
     const activeKeysMax = key[12]
     this.#entries.requireCustomer(accountId)
+    if (this.#statements.accountIsBlocked.get(accountId) !== undefined) {
+      throw new OperationRefusedError('account_blocked', blockedMessage(accountId))
+    }
     if (activeKeysMax !== null && Number(this.#statements.activeKeys.get(accountId)) >= activeKeysMax) {
       throw new OperationRefusedError('key_limit', `the account has ${activeKeysMax} keys already`)
     }

@@ -1,3 +1,4 @@
+import { sqliteBlocks } from './account-blocks.ts'
 import { sqliteRates } from './records/rate-table.ts'
 import { sqliteDebts } from './debt-schema.ts'
 import { sqliteListedObjects } from './object-record.ts'
@@ -212,4 +213,5 @@ export const migrations: readonly string[] = [
   sqliteDocumentEmails,
   sqliteListedObjects,
   sqliteRates,
+  sqliteBlocks,
 ]

@@ -113,6 +113,9 @@ function prepareKeyStatements(database: SqliteDatabase) {
     activeKeys: database
       .prepare('SELECT count(*) FROM keys WHERE account_id = ? AND revoked_at IS NULL')
       .pluck(),
+    accountIsBlocked: database
+      .prepare('SELECT 1 FROM accounts WHERE id = ? AND blocked_at IS NOT NULL')
+      .pluck(),
     keyExists: database.prepare('SELECT 1 FROM keys WHERE id = ?').pluck(),
   }
 }

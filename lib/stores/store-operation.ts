@@ -235,6 +235,8 @@ export interface KeyRow {
   readonly expires_at: number | null
   readonly ip_addresses: string | null
   readonly revoked_at: number | null
+  /** Of its account. */
+  readonly blocked_at: number | null
   readonly created_at: number
 }
 

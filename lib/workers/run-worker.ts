@@ -69,6 +69,7 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
     holdFailed: (id, error) => ledger.news.holdFailed(id, error),
     putKey: (digest, key) => keys.put(digest, key),
     revokeKey: (id, at) => keys.revoke(id, at),
+    blockKeys: (accountId, at) => keys.block(accountId, at),
     async start(worker, message) {
       const config = configOf(message)
       ;({ risk } = config)

@@ -1,10 +1,11 @@
-import type { Accounts, KeyDirectory, KeyRecord, NewKey } from '../accounts/accounts.ts'
+import type { AccountBlock, Accounts, KeyDirectory, KeyRecord, NewKey } from '../accounts/accounts.ts'
 import { keyDigest } from '../accounts/key-value.ts'
 
 /** What a worker is told of keys; each is answered when the worker acts by it. */
 export type KeyNews = {
   putKey(digest: string, key: KeyRecord): void
   revokeKey(id: string, revokedAt: number): void
+  blockKeys(accountId: string, blockedAt: number | null): void
 }
 
 /** Asks all workers; resolves when each has answered or is gone. */
@@ -49,5 +50,11 @@ export class SharedAccounts implements Accounts {
     await this.#accounts.revokeKey(id)
     const revokedAt = this.#keys.findById(id)?.revokedAt
     if (revokedAt !== undefined) await this.#askAll('revokeKey', id, revokedAt)
+  }
+
+  async setBlocked(block: AccountBlock): ReturnType<Accounts['setBlocked']> {
+    const answer = await this.#accounts.setBlocked(block)
+    await this.#askAll('blockKeys', block.accountId, answer.blockedAt)
+    return answer
   }
 }

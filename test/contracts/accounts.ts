@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { findAccounts } from '../../lib/stores/records/find-accounts.ts'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
 import { newId } from '../../lib/new-id.ts'
 import { accountWith, chargeOf, holdOf, roubles } from './store-under-test.ts'
@@ -101,5 +102,106 @@ export async function keysContract(t: Test, open: OpenStore): Promise<void> {
     await t.rejects(again.accounts.revokeKey('nothing'), { code: 'key_not_found' })
     await t.rejects(again.accounts.createKey({ accountId: 'nobody' }), { code: 'account_not_found' })
     await t.rejects(again.accounts.createKey({ accountId, budgetMicros: -1 }), { code: 'amount_invalid' })
+  })
+
+  await t.test("a blocked account's keys are blocked, and it gets none until the block ends", async t => {
+    const store = await open(t)
+    const [accountId, other] = [await accountWith(store, 1), await accountWith(store, 1)]
+    const { key } = await store.accounts.createKey({ accountId })
+    const { key: otherKey } = await store.accounts.createKey({ accountId: other })
+    const block = { accountId, isBlocked: true, reason: 'stolen card', operator: 'olga' }
+    const blockedAt = (from: typeof store, value: string) =>
+      from.keys.findByDigest(keyDigest(value))?.blockedAt
+
+    const first = await store.accounts.setBlocked(block)
+    t.type(first.blockedAt, 'number')
+    t.strictSame(
+      await store.accounts.setBlocked({ ...block, reason: 'again' }),
+      first,
+      'the first time counts',
+    )
+    t.equal(blockedAt(store, key), first.blockedAt)
+    t.equal(blockedAt(store, otherKey), undefined)
+    await t.rejects(store.accounts.createKey({ accountId }), { code: 'account_blocked' })
+    for (const nobody of ['nobody', 'house:cash']) {
+      await t.rejects(store.accounts.setBlocked({ ...block, accountId: nobody }), {
+        code: 'account_not_found',
+      })
+    }
+
+    const again = await store.restart()
+    t.equal(blockedAt(again, key), first.blockedAt)
+    const ended = await again.accounts.setBlocked({ ...block, isBlocked: false, reason: 'his own card' })
+    t.strictSame(ended, { blockedAt: null })
+    t.equal(blockedAt(again, key), undefined)
+    t.match((await again.accounts.createKey({ accountId })).key, /^gw-/)
+    t.equal(blockedAt(await again.restart(), key), undefined)
+    t.strictSame(await store.verify(), [])
+  })
+
+  await t.test('what operators do is logged with the reason, and the log stays as it is', async t => {
+    const store = await open(t)
+    const accountId = await accountWith(store, 1)
+    const block = { accountId, isBlocked: true, reason: "O'Neil's card; 100 %", operator: 'olga' }
+    await store.accounts.setBlocked(block)
+    await store.accounts.setBlocked({ ...block, isBlocked: false, operator: 'ivan' })
+    const records = await store.records()
+
+    const logged = await records.all(records.build.selectFrom('operator_actions').selectAll().orderBy('at'))
+    t.match(
+      logged
+        .map(({ action, operator, account_id: account, reason }) => ({ action, operator, account, reason }))
+        .toSorted((one, two) => (one.action < two.action ? -1 : 1)),
+      [
+        { action: 'block', operator: 'olga', account: accountId, reason: block.reason },
+        { action: 'unblock', operator: 'ivan', account: accountId, reason: block.reason },
+      ],
+    )
+    for (const write of [
+      records.build.deleteFrom('operator_actions'),
+      records.build.updateTable('operator_actions').set({ reason: '' }),
+    ]) {
+      await t.rejects(records.write([{ write }]), /append-only/)
+    }
+    t.equal((await records.all(records.build.selectFrom('operator_actions').selectAll())).length, 2)
+  })
+
+  await t.test('accounts are found by what customers write to support with', async t => {
+    const store = await open(t)
+    const mail = newId()
+    const { id } = await store.accounts.createAccount({
+      email: `${mail}@example.org`,
+      name: 'ООО 100 % «Шлюз_1»',
+    })
+    const other = await accountWith(store, 1)
+    const { id: keyId, key } = await store.accounts.createKey({ accountId: id })
+    await store.accounts.credit({ accountId: id, amountMicros: roubles(1), reason: 'test' })
+    const hold = await holdOf(store, id, 1)
+    const records = await store.records()
+    const find = async (text: string) => (await findAccounts(records, text)).map(found => found.id)
+
+    for (const text of [
+      id,
+      mail,
+      ` ${mail.toUpperCase()}@EXAMPLE.org `,
+      keyId,
+      hold.exchangeId,
+      '100 %',
+      'Шлюз_',
+    ]) {
+      t.strictSame(await find(text), [id], text)
+    }
+    t.ok((await find(key.slice(-4))).includes(id))
+    t.ok((await find('@')).includes(other))
+    for (const text of ['0 %%', 'Шлюз1_', '\\', "' OR 1=1 --", 'house:cash', '%', '_x_']) {
+      t.strictSame(
+        (await find(text)).filter(found => found !== id || !'ООО 100 % «Шлюз_1»'.includes(text)),
+        [],
+        text,
+      )
+    }
+    for (const text of ['', '  ', 'x'.repeat(65_536)]) {
+      await t.rejects(findAccounts(records, text), { name: 'RangeError', message: /1 to 200 characters/ })
+    }
   })
 }

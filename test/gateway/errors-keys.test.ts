@@ -14,6 +14,9 @@ await accounts.revokeKey(revoked.id)
 const expired = await accounts.createKey({ accountId, expiresAt: Date.now() + 20 })
 await new Promise(resolve => setTimeout(resolve, 30))
 const elsewhere = await accounts.createKey({ accountId, ipAddresses: ['203.0.113.0/24'] })
+const suspended = await accounts.createAccount({ email: 'suspended@example.org' })
+const blocked = await accounts.createKey({ accountId: suspended.id })
+await accounts.setBlocked({ accountId: suspended.id, isBlocked: true, reason: 'spam', operator: 'olga' })
 const limited = await accounts.createKey({ accountId, models: ['other-*'] })
 
 const cases: readonly {
@@ -44,6 +47,12 @@ const cases: readonly {
     key: expired.key,
     code: 'key_expired',
     message: new RegExp(`ending in ${expired.key.slice(-4)} has expired`),
+  },
+  {
+    when: 'a key of a blocked account',
+    key: blocked.key,
+    code: 'account_blocked',
+    message: /^The account of this API key is blocked\. Write to the operator/,
   },
   {
     when: 'a key from the wrong address',

@@ -88,6 +88,18 @@ await t.test('a key that is revoked is revoked for all workers when the command 
   t.match(after[0]?.body.toString(), /revoked/)
 })
 
+await t.test('an account that is blocked is blocked for all workers when the command is done', async t => {
+  const { key, accountId } = await client('blocked', 1_000_000_000)
+  const block = { accountId, isBlocked: true, reason: 'spam', operator: 'olga' }
+  await control.setBlocked(block)
+  const blocked = await Promise.all(Array.from({ length: 9 }, () => ask(gateway, key)))
+  await control.setBlocked({ ...block, isBlocked: false })
+  const after = await Promise.all(Array.from({ length: 9 }, () => ask(gateway, key)))
+  t.ok(blocked.every(answer => answer.status === 403))
+  t.match(blocked[0]?.body.toString(), /is blocked/)
+  t.ok(after.every(answer => answer.status === 200))
+})
+
 await t.test('of 500 requests at once over all workers, money for 7 admits exactly 7', async t => {
   const { accountId, key } = await client('seven', 0)
   const refused = await ask(gateway, key)

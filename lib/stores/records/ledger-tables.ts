@@ -32,13 +32,36 @@ interface ChargeRow {
 /** Accounts and their money, to be read. */
 interface AccountRow {
   readonly id: string
+  readonly kind: 'customer' | 'house'
+  readonly name: string | null
   readonly email: string | null
+  readonly created_at: number
+  /** Since when its keys are refused. */
+  readonly blocked_at: number | null
   readonly balance_micros: number
   readonly debt_micros: number
 }
 
+/** Keys, to be read. */
+interface KeyOfAccountRow {
+  readonly id: string
+  readonly account_id: string
+  readonly last_four: string
+}
+
+/** What operators did, to be read. */
+interface OperatorActionRow {
+  readonly id: string
+  readonly at: number
+  readonly operator: string
+  readonly action: 'block' | 'unblock'
+  readonly account_id: string
+  readonly reason: string
+}
+
 /** Holds, to be read. */
 interface HoldRow {
+  readonly exchange_id: string
   readonly account_id: string
   readonly amount_micros: number
   readonly state: string
@@ -56,6 +79,8 @@ interface UserRow {
 export interface LedgerTables {
   readonly accounts: AccountRow
   readonly holds: HoldRow
+  readonly keys: KeyOfAccountRow
+  readonly operator_actions: OperatorActionRow
   readonly users: UserRow
   readonly entries: EntryRow
   readonly charge_sums: ChargeSumRow

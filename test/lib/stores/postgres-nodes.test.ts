@@ -103,6 +103,20 @@ await t.test('a new key, its revocation and money are known to other nodes withi
   t.type(here.keys.findByDigest(keyDigest(key))?.revokedAt, 'number')
 })
 
+await t.test('a block and its end are known to other nodes when they are done', async t => {
+  const [here, there] = await openNodes(t, await server.createDatabase())
+  const accountId = await accountWith(here, 0)
+  const keys = await Promise.all([1, 2, 3].map(() => here.accounts.createKey({ accountId })))
+  const block = { accountId, isBlocked: true, reason: 'spam', operator: 'olga' }
+  const known = () => keys.map(({ key }) => there.keys.findByDigest(keyDigest(key))?.blockedAt)
+
+  const { blockedAt } = await here.accounts.setBlocked(block)
+  t.strictSame(known(), [blockedAt, blockedAt, blockedAt])
+  await t.rejects(there.accounts.createKey({ accountId }), { code: 'account_blocked' })
+  await here.accounts.setBlocked({ ...block, isBlocked: false })
+  t.strictSame(known(), [undefined, undefined, undefined])
+})
+
 await t.test('a change that is never announced is noticed within a second', async t => {
   const url = await server.createDatabase()
   const [here, there] = await openNodes(t, url)

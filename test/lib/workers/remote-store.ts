@@ -33,6 +33,7 @@ function besides(t: Test, pair: Pair, store: OpenedStore): RemoteStore {
     holdDurable: id => ledger.news.holdDurable(id),
     holdFailed: (id, error) => ledger.news.holdFailed(id, error),
     putKey: (digest, key) => keys.put(digest, key),
+    blockKeys: (accountId, at) => keys.block(accountId, at),
     revokeKey: (id, at) => keys.revoke(id, at),
   })
   const ledger: RemoteLedger = new RemoteLedger(workerPeer)
