@@ -13,11 +13,12 @@ const bounds: ServerBounds = {
 /** Tells balancers and supervisors how the process is, on a listener of its own. */
 export class AdminServer {
   readonly #server: Server
-  readonly #isServing: () => boolean
+  readonly #problem: () => string | undefined
   #isReady = true
 
-  constructor(metrics: ServedMetrics, isServing: () => boolean) {
-    this.#isServing = isServing
+  /** @param problem why it should get no requests; undefined while all is well */
+  constructor(metrics: ServedMetrics, problem: () => string | undefined) {
+    this.#problem = problem
     this.#server = createHttpServer({
       bounds,
       handle: (request, response) => {
@@ -44,19 +45,17 @@ export class AdminServer {
   }
 
   #answerState(url: string, response: ServerResponse): void {
-    const status = this.#statusOf(url)
-    const body = JSON.stringify({
-      status:
-        status === 200 ? 'ok' : status === 404 ? 'not found' : this.#isReady ? 'not serving' : 'draining',
-    })
+    const { status, text } = this.#stateOf(url)
+    const body = JSON.stringify({ status: text })
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
     response.end(body)
   }
 
-  #statusOf(url: string): number {
-    if (url === '/healthz') return 200
-    if (url === '/readyz') return this.#isReady && this.#isServing() ? 200 : 503
-    return 404
+  #stateOf(url: string): { readonly status: number; readonly text: string } {
+    if (url === '/healthz') return { status: 200, text: 'ok' }
+    if (url !== '/readyz') return { status: 404, text: 'not found' }
+    const problem = this.#isReady ? this.#problem() : 'draining'
+    return problem === undefined ? { status: 200, text: 'ok' } : { status: 503, text: problem }
   }
 }
 

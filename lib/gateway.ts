@@ -15,6 +15,7 @@ import type { RiskRule } from './ledger/risk.ts'
 import type { Log } from './log.ts'
 import type { OpenPayments } from './payments/open-payments.ts'
 import type { PaymentService } from './payments/payment-service.ts'
+import { storeMetrics } from './metrics.ts'
 import { PipelineBus } from './pipeline/events.ts'
 import type { PluginRegistry } from './plugin-context.ts'
 import { startSandbox, withSandbox } from './sandbox/with-sandbox.ts'
@@ -73,9 +74,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     closing.push(() => sandbox?.close())
     const unpriced = withSandbox(options.config, sandbox)
     let { risk } = unpriced
-    const store = await openWatchedStore(unpriced, { ...options, clock, riskRule: () => risk })
-    closing.push(() => store.close())
     const bus = openBus(log, clock)
+    const store = await openWatchedStore(unpriced, { ...options, clock, bus, riskRule: () => risk })
+    closing.push(() => store.close())
     const prices = new RatedPrices({ records: () => store.records(), clock, log, bus })
     closing.push(() => prices.close())
     const config = await prices.priced(unpriced)
@@ -85,7 +86,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const payments = await openShop(config, store, { log, clock })
     closing.push(() => payments?.close())
     closing.push(await openControl(config, shared, payments?.actions, log))
-    const { admin, adminUrl } = await openAdmin(config, front, payments)
+    const { admin, adminUrl } = await openAdmin(config, store, front, payments)
     closing.push(() => admin?.close())
     const accountArea = await openAccountPages(config, shared, { log, clock, payments: payments?.service })
     closing.push(() => accountArea?.close())
@@ -133,11 +134,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 /** Metrics and readiness, where a listener is configured for them. */
 async function openAdmin(
   { admin: listener }: Config,
+  store: Store,
   front: Front,
-  payments: Parameters<typeof withPayments>[1],
+  payments: OpenPayments | undefined,
 ): Promise<{ readonly admin?: AdminServer; readonly adminUrl?: string }> {
   if (listener === undefined) return {}
-  const admin = new AdminServer(withPayments(front.openMetrics(), payments), () => front.isServing())
+  const problem = (): string | undefined => {
+    if (store.failure() !== undefined) return 'the store cannot be written'
+    return front.isServing() ? undefined : 'not serving'
+  }
+  const isUp = (): boolean => store.failure() === undefined
+  const registries = [storeMetrics(isUp), ...(payments === undefined ? [] : [payments.metrics])]
+  const admin = new AdminServer(withOthers(front.openMetrics(), registries), problem)
   return { admin, adminUrl: await admin.listen(listener.listen) }
 }
 
@@ -201,12 +209,16 @@ async function openWatchedStore(
   options: {
     readonly log: Log
     readonly clock: Clock
+    readonly bus: PipelineBus
     readonly riskRule: () => RiskRule
     readonly onLost?: (error: Error) => void
   },
 ): Promise<Store> {
-  const { log } = options
-  const store = await openStore(config, options)
+  const { log, bus } = options
+  const onAvailable = (error?: Error): void => {
+    if (error !== undefined) bus.emit('alarm', 'store_unavailable', { error: error.message })
+  }
+  const store = await openStore(config, { ...options, onAvailable })
   for (const hold of store.recovery.releasedHolds)
     log.warn({ hold }, 'released a hold that a crash left open')
   const timer = setInterval(() => {
@@ -240,12 +252,11 @@ async function openAccountPages(
 }
 
 /** What requests and payments say of themselves, one after the other. */
-function withPayments(metrics: ServedMetrics, payments: OpenPayments | undefined): ServedMetrics {
-  if (payments === undefined) return metrics
+function withOthers(metrics: ServedMetrics, others: readonly Pick<ServedMetrics, 'text'>[]): ServedMetrics {
   return {
     contentType: metrics.contentType,
     async text() {
-      return `${await metrics.text()}${await payments.metrics.text()}`
+      return (await Promise.all([metrics, ...others].map(one => one.text()))).join('')
     },
   }
 }

@@ -2,6 +2,7 @@ import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, R
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import { errorTable, GatewayError } from './errors.ts'
 import type { ShedClass } from './overload/overload.ts'
+import { alarmCodes } from './pipeline/alarm-codes.ts'
 import type { PipelineBus } from './pipeline/events.ts'
 import type { Exchange } from './pipeline/exchange.ts'
 import type { Facts } from './pipeline/facts.ts'
@@ -106,6 +107,7 @@ export class Metrics {
       if (result !== 'relayed')
         this.#attempts.inc({ provider: String(provider), result: resultName(status, result) })
     })
+    for (const code of alarmCodes) this.#alarms.inc({ code }, 0)
     bus.on('alarm', code => this.#alarms.inc({ code }))
     bus.on('job-end', ({ job, charged }, modelEntry = 'none') => {
       this.#onCharged(charged, job.provider, modelEntry)
@@ -222,4 +224,16 @@ function meterName(meter: string): string {
 export function sumMetrics(ofEach: readonly MetricValues[]): Pick<Metrics, 'text' | 'values'> {
   const registry = AggregatorRegistry.aggregate([...ofEach])
   return { text: () => registry.metrics(), values: () => registry.getMetricsAsJSON() }
+}
+
+/** Whether the process can write its store, in Prometheus' form. */
+export function storeMetrics(isUp: () => boolean): { readonly text: () => Promise<string> } {
+  const registry = new Registry()
+  const gauge: Gauge = new Gauge({
+    name: 'gateway_store_up',
+    help: '1: the store can be written. 0: nothing is admitted that has to be paid.',
+    registers: [registry],
+    collect: () => gauge.set(isUp() ? 1 : 0),
+  })
+  return { text: () => registry.metrics() }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
+import type { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import type { Log } from '../log.ts'
@@ -11,6 +12,8 @@ interface OpenOptions {
   /** How far worst cases may go beyond an account's money, as it is now. */
   readonly riskRule?: () => RiskRule
   readonly log?: Pick<Log, 'info' | 'error'>
+  /** The store stops to take writes, for this reason, or takes them again. */
+  readonly onAvailable?: (error: LedgerUnavailableError | undefined) => void
   /** The store can never be written again by this process. */
   readonly onLost?: (error: Error) => void
 }

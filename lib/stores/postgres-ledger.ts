@@ -45,6 +45,11 @@ const holdMs = 24 * 60 * 60 * 1000
 const kept: OperationOwner = { isKept: true }
 const dropped: OperationOwner = { isKept: false }
 
+/** Why a node that is not heard of takes nothing new. */
+export function lostTouch(): LedgerUnavailableError {
+  return new LedgerUnavailableError('this node has lost touch with its database')
+}
+
 interface PostgresLedgerOptions {
   readonly queue: WriteQueue<PostgresOperation>
   readonly queries: StoreQueries
@@ -80,7 +85,7 @@ export class PostgresLedger implements Ledger {
     if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
     if (this.#queue.isFull) throw new LedgerUnavailableError('too much waits to be written')
     const { clock, owner, isHeard, riskRule } = this.#options
-    if (!isHeard()) throw new LedgerUnavailableError('this node has lost touch with its database')
+    if (!isHeard()) throw lostTouch()
     const at = clock.now()
     const rule = riskRule()
     const place = { account, exchange, sequence, key, at, owner, expires: at + holdMs }

@@ -47,7 +47,8 @@ export class PostgresWriter {
     const answers: Answer[] = []
     const refusals: Refusal[] = []
     try {
-      for (let from = 0; from < operations.length; from += operationsMax) {
+      // Without operations it asks the database too: that is how a lost one is found again.
+      for (let from = 0; from === 0 || from < operations.length; from += operationsMax) {
         await this.#runSome(operations, from, answers, refusals)
       }
       return { answers, refusals }

@@ -10,7 +10,7 @@ import { newId } from '../new-id.ts'
 import { PostgresAccounts } from './postgres-accounts.ts'
 import { cannotConnect, endPostgres, postgresPool } from './postgres-connection.ts'
 import type { PostgresPool } from './postgres-connection.ts'
-import { PostgresLedger } from './postgres-ledger.ts'
+import { lostTouch, PostgresLedger } from './postgres-ledger.ts'
 import { migratePostgres } from './postgres-migrate.ts'
 import { PostgresNode } from './postgres-node.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
@@ -39,6 +39,8 @@ export interface PostgresStoreOptions {
   /** How far worst cases may go beyond an account's money, as it is now; not at all unless said. */
   readonly riskRule?: () => RiskRule
   readonly log?: Pick<Log, 'info' | 'error'>
+  /** Called when the store stops or starts to take writes. */
+  readonly onAvailable?: (error: LedgerUnavailableError | undefined) => void
 }
 
 /** Milliseconds between attempts to write while the database is away. */
@@ -123,6 +125,7 @@ async function assembleStore(
       },
       recovery: { releasedHolds: await openHolds.endAbandoned() },
       isNew,
+      failure: () => queue.failure ?? (isHeard() ? undefined : lostTouch()),
       writesWaiting: () => queue.waiting,
       expireHolds: () => openHolds.endExpired(clock.now()),
       close: () => (closing ??= close()),
@@ -134,7 +137,7 @@ async function assembleStore(
 }
 
 function openQueue(
-  { log, waitingMax = waitingMaxDefault }: PostgresStoreOptions,
+  { log, onAvailable, waitingMax = waitingMaxDefault }: PostgresStoreOptions,
   writer: PostgresWriter,
   isClosing: () => boolean,
 ): WriteQueue<PostgresOperation> {
@@ -146,6 +149,7 @@ function openQueue(
       if (isClosing()) return
       if (error === undefined) log?.info({}, 'the store can be written again')
       else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
+      onAvailable?.(error)
     },
     retryMs,
     waitingMax,

@@ -50,6 +50,7 @@ export class SqliteBatch {
   #runTogether(operations: readonly StoreOperation[]): BatchReport {
     const answers: [number, unknown][] = []
     this.#statements.begin.run()
+    if (operations.length === 0) this.#probe()
     for (let index = 0; index < operations.length; index += 1) {
       const operation = operations[index]
       if (operation === undefined) continue
@@ -82,6 +83,12 @@ export class SqliteBatch {
     }
     this.#statements.commit.run()
     return { answers, refusals }
+  }
+
+  /** Writes what is there already: an empty transaction would end well on a disk that is full. */
+  #probe(): void {
+    const version = Number(this.#database.pragma('user_version', { simple: true }))
+    this.#database.pragma(`user_version = ${version}`)
   }
 
   #abandon(): void {

@@ -42,6 +42,8 @@ export interface SqliteStoreOptions {
   /** How far worst cases may go beyond an account's money, as it is now; not at all unless said. */
   readonly riskRule?: () => RiskRule
   readonly log?: Pick<Log, 'info' | 'error'>
+  /** Called when the store stops or starts to take writes. */
+  readonly onAvailable?: (error: LedgerUnavailableError | undefined) => void
 }
 
 /** Milliseconds between attempts to write while the disk refuses. */
@@ -154,6 +156,7 @@ function assembleStore(
       if (closing !== undefined) return
       if (error === undefined) log?.info({}, 'the store can be written again')
       else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
+      options.onAvailable?.(error)
     },
     retryMs,
     waitingMax: options.waitingMax ?? waitingMaxDefault,
@@ -200,6 +203,7 @@ function assembleStore(
     },
     recovery: { releasedHolds: snapshot.releasedHolds },
     isNew: snapshot.isNew,
+    failure: () => queue.failure,
     writesWaiting: () => queue.waiting,
     expireHolds: async () => ledger.expireHolds(),
     close: () => (closing ??= close()),

@@ -1,7 +1,7 @@
 import type { AccountSettings } from '../accounts/account-settings.ts'
 import type { Accounts, KeyDirectory } from '../accounts/accounts.ts'
 import type { UserRows } from '../accounts/user-rows.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Ledger, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { Records } from './records/records.ts'
 
@@ -27,6 +27,8 @@ export interface Store {
   readonly recovery: { readonly releasedHolds: readonly ReleasedHold[] }
   /** Whether the store was made just now. */
   readonly isNew: boolean
+  /** Why it cannot be written at present, as far as is known; undefined when all is well. */
+  failure(): LedgerUnavailableError | undefined
   /** Operations that wait to be written. */
   writesWaiting(): number
   /** Ends holds past their expiry; answers how many. */

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts'
 import type { DrainOptions } from '../drain.ts'
 import type { Front, ServedMetrics } from '../front.ts'
 import type { Log } from '../log.ts'
-import { PipelineBus } from '../pipeline/events.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
 import { borrowRateLimits, returnRateLimits } from '../rate-limits/shared-rate-limits.ts'
 import type { RateLimiting } from '../rate-limits/rate-limits.ts'
 import type { Store } from '../stores/store.ts'
@@ -19,6 +19,8 @@ interface WorkerFrontOptions {
   readonly config: Config
   readonly store: Store
   readonly log: Log
+  /** Its events are logged. */
+  readonly bus: PipelineBus
   readonly clock: Clock
   readonly workerFile?: string
   readonly passLogLines?: (lines: string) => void
@@ -68,11 +70,12 @@ class WorkerFront implements Front {
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(options: WorkerFrontOptions) {
-    const { config, log, store, droppedLogLines } = options
+    const { config, bus, store, droppedLogLines } = options
     this.#options = options
     this.#config = config
-    this.#bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
+    this.#bus = bus
     this.#metrics = new WorkerMetrics({
+      bus,
       links: () => this.#links.values(),
       writesWaiting: () => store.writesWaiting(),
       droppedLogLines,

@@ -1,10 +1,12 @@
 import type { ServedMetrics } from '../front.ts'
 import { Metrics, sumMetrics } from '../metrics.ts'
 import type { MetricValues } from '../metrics.ts'
-import { PipelineBus } from '../pipeline/events.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
 import type { WorkerLink } from './worker-link.ts'
 
 interface WorkerMetricsOptions {
+  /** Of the process that started the workers: its alarms count too. */
+  readonly bus: PipelineBus
   readonly links: () => Iterable<WorkerLink>
   readonly writesWaiting: () => number
   readonly droppedLogLines: () => number
@@ -18,18 +20,15 @@ export class WorkerMetrics implements ServedMetrics {
   #past: Promise<MetricValues> = Promise.resolve([])
 
   constructor(options: WorkerMetricsOptions) {
-    const { writesWaiting, droppedLogLines } = options
+    const { bus, writesWaiting, droppedLogLines } = options
     this.#options = options
-    this.#own = new Metrics(
+    this.#own = new Metrics(bus, {
       // Exchanges are the workers'.
-      new PipelineBus(() => undefined),
-      {
-        openExchanges: () => 0,
-        overload: { level: 0, loopDelayMs: 0, shedCounts: { unknown: 0, new: 0 } },
-        writesWaiting,
-        droppedLogLines,
-      },
-    )
+      openExchanges: () => 0,
+      overload: { level: 0, loopDelayMs: 0, shedCounts: { unknown: 0, new: 0 } },
+      writesWaiting,
+      droppedLogLines,
+    })
   }
 
   get contentType(): string {

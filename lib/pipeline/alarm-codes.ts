@@ -1,0 +1,37 @@
+/**
+ * The codes of all alarms, so that each is counted from 0 on: a rule that looks for an increase sees none in a series that
+ * begins at 1. Those from `answer_unreadable` on are flags of charges.
+ */
+export const alarmCodes = [
+  'accept_failed',
+  'body_file_failed',
+  'credential_suspended',
+  'egress_down',
+  'egress_up',
+  'job_unanswered',
+  'rate_counts_lost',
+  'rate_failed',
+  'rate_jump',
+  'rate_missing',
+  'store_unavailable',
+  'token_counter_failed',
+  'unmetered_session',
+  'usage_repeated',
+  'usage_unmatched',
+  'answer_unreadable',
+  'balance_exhausted',
+  'estimate_rough',
+  'model_mismatch',
+  'model_unpriced',
+  'overrun',
+  'refusal_unbilled',
+  'usage_as_text',
+  'usage_decreased',
+  'usage_inconsistent',
+  'usage_invalid',
+  'usage_missing',
+  'usage_partial',
+  'usage_unpriced',
+  'usage_unreadable',
+  'usage_zero',
+] as const
