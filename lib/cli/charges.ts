@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { ChargeReport } from '../ledger/reports.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
+import { time } from './arguments.ts'
 import type { CliContext } from './context.ts'
 import { found, readStore } from './read-store.ts'
 import { addChargesRecomputeCommand } from './charges-recompute.ts'
@@ -16,6 +17,8 @@ interface ChargesOptions extends SharedOptions {
   readonly key?: string
   readonly request?: string
   readonly alarms?: boolean
+  readonly since?: string
+  readonly until?: string
 }
 
 /** `charges`: an account's charges, oldest first, and `charges recompute`. */
@@ -29,12 +32,16 @@ export function addChargesCommand(program: Command, context: CliContext): void {
     .option('--account <id>', 'only of this account')
     .option('--key <id>', 'only of this key')
     .option('--request <id>', 'only of this request: the id of x-gateway-request-id')
+    .option('--since <time>', 'only from this ISO date or time on; a date begins at midnight UTC')
+    .option('--until <time>', 'only before this ISO date or time')
     .option('--alarms', 'only what should be looked at: flagged charges, and estimated ones')
     .action((options: ChargesOptions) => {
-      const { account, key, request, alarms } = options
+      const { account, key, request, alarms, since, until } = options
       const filter = {
         ...(key === undefined ? {} : { keyId: key }),
         ...(request === undefined ? {} : { exchangeId: request }),
+        ...(since === undefined ? {} : { since: time('--since', since) }),
+        ...(until === undefined ? {} : { until: time('--until', until) }),
         ...(alarms === undefined ? {} : { alarmsOnly: alarms }),
       }
       return readStore(options, async reports => {

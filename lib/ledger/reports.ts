@@ -54,6 +54,8 @@ export interface ChargesFilter {
   readonly keyId?: string
   /** Milliseconds since the epoch; charges from then on. */
   readonly since?: number
+  /** Milliseconds since the epoch; charges before then. */
+  readonly until?: number
   /** Charges after this one, for paging: the `requestId` of the last one seen. */
   readonly after?: string
 }

@@ -221,6 +221,7 @@ function chargeConditions(accountId: string | undefined, filter: ChargesFilter) 
   require('exchange_id = ?', filter.exchangeId)
   require('key_id = ?', filter.keyId)
   require('at >= ?', filter.since)
+  require('at < ?', filter.until)
   if (filter.alarmsOnly === true) {
     conditions.push(
       `(flags NOT IN (${unremarkableFlags.map(() => '?').join()}) OR usage_source = 'estimated')`,

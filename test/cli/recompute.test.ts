@@ -54,6 +54,30 @@ await t.test('charges are worked out again beside an open store, and differences
   t.match(await recompute('--since', '2026-05-07'), { code: 0 })
 })
 
+await t.test('charges are listed from a time on and until another', async t => {
+  const { config, store: file } = writeConfig(t.testdir())
+  let now = day('2026-05-05')
+  const store = await openFile(t, file, { clock: { now: () => now } })
+  const account = await accountWith(store, 100)
+  for (const date of ['2026-05-05', '2026-05-06', '2026-05-07']) {
+    now = day(date)
+    await store.ledger.charge(await holdOf(store, account, 5), chargeOf({ input: 1 }))
+  }
+  const listed = async (...words: string[]) => {
+    const { stdout } = await runHere(['charges', '--json', '--config', config, ...words])
+    return stdout.match(/2026-05-0\d/g)
+  }
+
+  t.same(await listed('--since', '2026-05-06'), ['2026-05-06', '2026-05-07'])
+  t.same(await listed('--until', '2026-05-06'), ['2026-05-05'])
+  t.same(await listed('--since', '2026-05-06T12:00:00Z', '--until', '2026-05-07T12:00:00Z'), ['2026-05-06'])
+  t.same(await listed('--since', '2026-05-06T15:00:00.001+03:00', '--account', account), ['2026-05-07'])
+  t.match(await runHere(['charges', '--config', config, '--until', 'noon']), {
+    code: 2,
+    stderr: /not a date/,
+  })
+})
+
 await t.test('without a date, or with none, it is wrong usage', async t => {
   const { config } = writeConfig(t.testdir())
   t.match(await runGateway(['charges', 'recompute', '--config', config]), { code: 2, stderr: /--since/ })
