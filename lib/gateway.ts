@@ -13,6 +13,7 @@ import { LocalFront, spoolPath } from './front.ts'
 import type { Front, ServedMetrics } from './front.ts'
 import type { RiskRule } from './ledger/risk.ts'
 import type { Log } from './log.ts'
+import { startDocumentWork } from './documents/document-work.ts'
 import type { OpenPayments } from './payments/open-payments.ts'
 import type { PaymentService } from './payments/payment-service.ts'
 import { storeMetrics } from './metrics.ts'
@@ -85,6 +86,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const shared = { ...store, accounts }
     const payments = await openShop(config, store, { log, clock })
     closing.push(() => payments?.close())
+    const documents = await startDocumentWork(config.seller, store, { log, clock })
+    closing.push(() => documents.close())
     closing.push(await openControl(config, shared, payments?.actions, log))
     const { admin, adminUrl } = await openAdmin(config, store, front, payments)
     closing.push(() => admin?.close())
@@ -106,6 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       ;({ risk } = own)
       accountArea?.reload(own, certificate)
       payments?.reload(own)
+      await documents.reload(own.seller)
     }
     prices.watch(unpriced, apply)
     let closed: Promise<void> | undefined

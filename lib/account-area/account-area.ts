@@ -6,6 +6,7 @@ import { Notices } from '../accounts/notices.ts'
 import type { Clock } from '../clock.ts'
 import type { AccountAreaConfig, Config } from '../config/config.ts'
 import { addressList, ownerOfConnection } from '../http/client-address.ts'
+import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import type { Log } from '../log.ts'
 import { AutoTopUpRows } from '../payments/auto-top-up-rows.ts'
 import { Movements } from '../payments/movements.ts'
@@ -18,6 +19,7 @@ import { Listener } from './listener.ts'
 import { Members } from '../accounts/members.ts'
 import { BalanceAlerts } from './mail/balance-alerts.ts'
 import { invitationEmails } from './mail/invitation-email.ts'
+import { DocumentEmails } from './mail/document-emails.ts'
 import { openMailer } from './mail/mailer.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { NoticeTeller } from './mail/notice-teller.ts'
@@ -97,7 +99,7 @@ function onReset(
 async function openSite(
   options: AccountAreaOptions,
   publicUrl: URL,
-  mailer: Mailer,
+  { mailer, printer }: { readonly mailer: Mailer; readonly printer: DocumentPrinter },
   current: { readonly config: Config },
 ): Promise<Site> {
   const { settings, store, clock, log } = options
@@ -151,6 +153,8 @@ async function openSite(
     payments: options.payments,
     movements: new Movements(records),
     autoTopUps: new AutoTopUpRows(records),
+    records,
+    printer,
     legal: await readLegalTexts(settings),
     assets,
     clock,
@@ -210,16 +214,19 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
   timer.unref()
   // A server that is started anew every night must forget, too.
   sweep()
+  const printer = new DocumentPrinter()
   let alerts: BalanceAlerts | undefined
   let teller: NoticeTeller | undefined
+  let documentEmails: DocumentEmails | undefined
   const close = async (waitMs = 0): Promise<void> => {
     clearInterval(timer)
     await listener.close(waitMs)
-    await Promise.all([alerts?.close(), teller?.close()])
+    await Promise.all([alerts?.close(), teller?.close(), documentEmails?.close()])
     await mailer.close()
+    await printer.close()
   }
   try {
-    const site = await openSite(options, settings.publicUrl ?? url, mailer, current)
+    const site = await openSite(options, settings.publicUrl ?? url, { mailer, printer }, current)
     const router = createRouter(site, trusted)
     alerts = new BalanceAlerts({
       settings: options.store.settings,
@@ -228,6 +235,7 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
       log,
     })
     teller = await openTeller(options, site, mailer)
+    documentEmails = new DocumentEmails({ ...site, mailer })
     running.listener = getRequestListener(router.fetch, { overrideGlobalObjects: false })
     return {
       url: url.origin,

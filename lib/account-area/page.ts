@@ -7,11 +7,13 @@ import type { Members } from '../accounts/members.ts'
 import type { Membership, UserRows } from '../accounts/user-rows.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
+import type { DocumentPrinter } from '../documents/print/document-printer.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { Log } from '../log.ts'
 import type { AutoTopUpRows } from '../payments/auto-top-up-rows.ts'
 import type { Movements } from '../payments/movements.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
+import type { Records } from '../stores/records/records.ts'
 import type { LegalTexts } from './documents/legal-texts.ts'
 import type { SettingsLetters } from './mail/settings-letters.ts'
 import type { Attempts } from './sign-in/attempts.ts'
@@ -67,6 +69,9 @@ export interface Site {
   readonly payments: PaymentService | undefined
   readonly movements: Movements
   readonly autoTopUps: AutoTopUpRows
+  /** Companies, invoices and documents. */
+  readonly records: Records
+  readonly printer: DocumentPrinter
   readonly legal: LegalTexts
   readonly assets: { readonly style: Asset; readonly script: Asset }
   readonly clock: Clock

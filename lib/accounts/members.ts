@@ -149,6 +149,21 @@ export class Members {
     return account?.email ?? accountId
   }
 
+  /** The language that the owner of an account has chosen, if any. */
+  async ownerLanguage(accountId: string): Promise<string | undefined> {
+    const [row] = await this.#records.all(
+      this.#records.build
+        .selectFrom('memberships')
+        .innerJoin('users', 'users.id', 'memberships.user_id')
+        .select('language')
+        .where('account_id', '=', accountId)
+        .where('role', '=', 'owner')
+        .orderBy('memberships.created_at')
+        .limit(1),
+    )
+    return row?.language ?? undefined
+  }
+
   async #done(steps: readonly RecordStep[]): Promise<boolean> {
     try {
       await this.#records.write(steps)

@@ -1,10 +1,16 @@
 import { budgetDay, dayStart } from '../ledger/key-spending.ts'
 
 const msPerDay = 86_400_000
+const msPerHour = 3_600_000
 
 /** The day of a moment in Moscow: `2026-11-20`. */
 export function moscowDay(at: number): string {
   return new Date(budgetDay(at) * msPerDay).toISOString().slice(0, 10)
+}
+
+/** The hour of a moment in Moscow, 0 to 23. */
+export function moscowHour(at: number): number {
+  return Math.floor((at - dayStart(budgetDay(at))) / msPerHour)
 }
 
 /** Days since the epoch of an ISO day, as the ledger counts them. */

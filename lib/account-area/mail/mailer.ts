@@ -3,11 +3,14 @@ import { createTransport } from 'nodemailer'
 import type { AccountAreaConfig } from '../../config/config.ts'
 import type { Log } from '../../log.ts'
 
-/** A letter of plain text. */
+/** An email of plain text. */
 export interface Letter {
   readonly to: string
   readonly subject: string
   readonly text: string
+  /** With its angle brackets (RFC 5322, 3.6.4); one of its own unless said. */
+  readonly messageId?: string
+  readonly attachments?: readonly { readonly filename: string; readonly content: Buffer }[]
 }
 
 /** Sends letters behind the answers that caused them, so that nobody learns from the time they take. */
@@ -26,8 +29,11 @@ const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 
 /** Writes letters to the log: for trying things out on one's own machine. */
 function logMailer(log: Log): Mailer {
-  const send = ({ to, subject, text }: Letter): void =>
-    log.info({ to, subject, text }, 'a letter, not sent: no mail is configured')
+  const send = ({ to, subject, text, attachments = [] }: Letter): void =>
+    log.info(
+      { to, subject, text, attachments: attachments.map(one => one.filename) },
+      'a letter, not sent: no mail is configured',
+    )
   return {
     send,
     async deliver(letter) {
@@ -53,7 +59,8 @@ export function openMailer(
   const attempt = async (letter: Letter): Promise<boolean> => {
     for (let count = 1; ; count += 1) {
       try {
-        await transport.sendMail({ ...ways, ...letter })
+        const { attachments = [], ...rest } = letter
+        await transport.sendMail({ ...ways, ...rest, attachments: [...attachments] })
         return true
       } catch (error) {
         if (count === attemptsMax || closing.signal.aborted) {

@@ -2,6 +2,7 @@ import { keys, newKey, revokeKey } from './en/keys.ts'
 import { charge, charges, chargesTable, meters } from './en/charges.ts'
 import { autoTopUp, autoTopUpEmails } from './en/auto-top-up.ts'
 import { balance, payment, receipt } from './en/balance.ts'
+import { documentEmails } from './en/document-emails.ts'
 import { letters } from './en/letters.ts'
 import { accounts, invitationEmail, members } from './en/members.ts'
 import { models, quickStart } from './en/models.ts'
@@ -61,4 +62,5 @@ export const english: typeof russian = {
   members,
   accounts,
   invitationEmail,
+  documentEmails,
 }

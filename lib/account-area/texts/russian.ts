@@ -2,6 +2,7 @@ import { keys, newKey, revokeKey } from './ru/keys.ts'
 import { charge, charges, chargesTable, meters } from './ru/charges.ts'
 import { autoTopUp, autoTopUpEmails } from './ru/auto-top-up.ts'
 import { balance, payment, receipt } from './ru/balance.ts'
+import { documentEmails } from './ru/document-emails.ts'
 import { letters } from './ru/letters.ts'
 import { accounts, invitationEmail, members } from './ru/members.ts'
 import { models, quickStart } from './ru/models.ts'
@@ -60,4 +61,5 @@ export const russian = {
   members,
   accounts,
   invitationEmail,
+  documentEmails,
 }

@@ -1,0 +1,173 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import { listClosing } from '../../../lib/documents/closing-documents.ts'
+import { createInvoice } from '../../../lib/documents/create-invoice.ts'
+import { cancelInvoice } from '../../../lib/documents/invoices.ts'
+import { monthToClose, openDocuments } from '../../../lib/documents/open-documents.ts'
+import { dueReminder } from '../../../lib/documents/remind-invoices.ts'
+import type { Seller } from '../../../lib/companies/seller.ts'
+import type { Records } from '../../../lib/stores/records/records.ts'
+import { chargeRoubles, companyAccount, noon } from '../../contracts/documents.ts'
+import type { StoreUnderTest } from '../../contracts/store-under-test.ts'
+import { company, seller } from '../../fixtures/companies.ts'
+import { invoiceOf } from '../../fixtures/documents.ts'
+import { startPostgres } from '../../fixtures/postgres-server.ts'
+import { until } from '../../fixtures/until.ts'
+import { openNode } from '../stores/open-postgres.ts'
+import { openNew } from '../stores/open-store.ts'
+
+const quiet = { info: () => undefined, error: () => undefined }
+
+interface World {
+  readonly store: StoreUnderTest
+  readonly nodes: readonly Records[]
+  at(now: number): void
+  clock: { now(): number }
+}
+
+async function documentsOf(records: Records): Promise<string[]> {
+  return (await listClosing(records)).map(one => `${one.month} ${one.document.number} ${one.document.amount}`)
+}
+
+/** A company is charged in November; December comes while two servers run. */
+async function closesByItself(t: Test, { store, nodes, at, clock }: World): Promise<void> {
+  at(noon('2026-11-05'))
+  const accountId = await companyAccount(store, company, '2026-11-01', 1000)
+  await chargeRoubles(store, accountId, 12)
+  const logged: unknown[] = []
+  const log = {
+    info: (fields: unknown) => logged.push(fields),
+    error: (fields: unknown) => t.fail(String(fields)),
+  }
+  at(Date.parse('2026-12-01T00:09:59+03:00'))
+  const open = nodes.map(records =>
+    openDocuments({ records, seller: () => seller, clock, log: { ...quiet, ...log }, everyMs: 5 }),
+  )
+  t.teardown(() => Promise.all(open.map(one => one.close())))
+  await new Promise(resolve => setTimeout(resolve, 100))
+  const [records] = nodes as [Records]
+  t.strictSame(await documentsOf(records), [], 'what was charged last may be on its way still')
+
+  at(Date.parse('2026-12-01T00:10:00+03:00'))
+  await until(async () => (await documentsOf(records)).length > 0)
+  await until(() => logged.length >= nodes.length)
+  await new Promise(resolve => setTimeout(resolve, 100))
+
+  t.strictSame(await documentsOf(records), ['2026-11 1 1200'])
+  const made = logged
+    .map(one => Number((one as { documents?: number }).documents ?? 0))
+    .reduce((sum, one) => sum + one, 0)
+  t.equal(made, 1, 'one of them made it')
+  const emails = await records.all(records.build.selectFrom('document_emails').selectAll())
+  t.match(emails, [{ kind: 'closing-issued', account_id: accountId, state: 'waiting' }])
+  t.equal(emails.length, 1)
+}
+
+await t.test('a month is closed by the server in the first minutes of the next, on SQLite', async t => {
+  let now = 0
+  const clock = { now: () => now }
+  const store = await openNew(t, { clock })
+
+  await closesByItself(t, { store, nodes: [await store.records()], at: value => (now = value), clock })
+})
+
+await t.test('and by several nodes once, on PostgreSQL', async t => {
+  const server = await startPostgres(t)
+  const url = await server.createDatabase()
+  let now = 0
+  const clock = { now: () => now }
+  const store = await openNode(t, url, { clock })
+  const other = await openNode(t, url, { clock })
+  const nodes = [await store.records(), await other.records(), await other.records()]
+
+  await closesByItself(t, { store, nodes, at: value => (now = value), clock })
+})
+
+await t.test('what fails is logged, and tried again in ten minutes', async t => {
+  let now = noon('2026-12-02')
+  const clock = { now: () => now }
+  const store = await openNew(t, { clock })
+  const records = await store.records()
+  const accountId = await companyAccount(store, company, '2026-11-01', 1000)
+  now = noon('2026-11-05')
+  await chargeRoubles(store, accountId, 12)
+  now = noon('2026-12-02')
+  let current: Seller = { ...seller, tax: [{ from: '2027-01-01', rate: 5 }] }
+  const errors: unknown[] = []
+  const log = { ...quiet, error: (fields: unknown) => errors.push(fields) }
+  const open = openDocuments({ records, seller: () => current, clock, log, everyMs: 5 })
+  t.teardown(() => open.close())
+
+  await until(() => errors.length > 0)
+  await new Promise(resolve => setTimeout(resolve, 100))
+  t.equal(errors.length, 1)
+  t.match(errors[0], { error: { message: /seller\.tax says nothing of 2026-11-30/ } })
+  current = seller
+  now += 10 * 60_000
+  await until(async () => (await documentsOf(records)).length === 1)
+  t.strictSame(await documentsOf(records), ['2026-11 1 1200'])
+})
+
+await t.test('the month that is closed is the last one that is over in Moscow', async t => {
+  for (const [time, month] of [
+    ['2026-12-01T00:00:00+03:00', '2026-10'],
+    ['2026-12-01T00:09:59+03:00', '2026-10'],
+    ['2026-12-01T00:10:00+03:00', '2026-11'],
+    ['2026-12-31T23:59:59+03:00', '2026-11'],
+    ['2027-01-01T00:10:00+03:00', '2026-12'],
+    ['2026-11-30T21:10:00Z', '2026-11'],
+  ] as const)
+    t.equal(monthToClose(Date.parse(time)), month, time)
+})
+
+await t.test('an invoice is reminded of the working day before, and when it is late', async t => {
+  // Friday the 20th; to be paid until Friday the 27th.
+  const document = invoiceOf()
+  const due = (today: string, state: Parameters<typeof dueReminder>[0]['state'] = 'open', doc = document) =>
+    dueReminder({ state, document: doc }, today)
+
+  t.equal(due('2026-11-25'), undefined)
+  t.equal(due('2026-11-26'), 'invoice-reminder')
+  t.equal(due('2026-11-27', 'part-paid'), 'invoice-reminder')
+  t.equal(due('2026-11-28', 'overdue'), 'invoice-overdue')
+  t.equal(due('2026-12-04', 'overdue'), 'invoice-overdue')
+  t.equal(due('2026-12-05', 'overdue'), undefined, 'that is old news')
+  for (const state of ['paid', 'overpaid', 'cancelled'] as const) t.equal(due('2026-11-28', state), undefined)
+  const monday = { ...document, date: '2026-11-20', payUntil: '2026-11-23' }
+  t.equal(due('2026-11-20', 'open', monday), undefined, 'it was made today')
+  t.equal(due('2026-11-22', 'open', monday), 'invoice-reminder', 'the Monday after the weekend')
+})
+
+await t.test('reminders are written once a day, by day, for what is not paid', async t => {
+  let now = noon('2026-11-20')
+  const clock = { now: () => now }
+  const store = await openNew(t, { clock })
+  const records = await store.records()
+  const accountId = await companyAccount(store, company, '2026-11-01')
+  const make = () => createInvoice(records, seller, { accountId, amount: 100, at: now, isEmailed: false })
+  const first = await make()
+  const second = await make()
+  await cancelInvoice(records, second.id, now)
+  const emails = async () =>
+    (await records.all(records.build.selectFrom('document_emails').selectAll().orderBy('created_at'))).map(
+      one => [one.document_id, one.kind],
+    )
+  now = Date.parse('2026-11-26T08:59:59+03:00')
+  const open = [1, 2].map(() =>
+    openDocuments({ records, seller: () => seller, clock, log: quiet, everyMs: 5 }),
+  )
+  t.teardown(() => Promise.all(open.map(one => one.close())))
+  await new Promise(resolve => setTimeout(resolve, 100))
+  t.strictSame(await emails(), [])
+
+  now = Date.parse('2026-11-26T09:00:00+03:00')
+  await until(async () => (await emails()).length > 0)
+  await new Promise(resolve => setTimeout(resolve, 50))
+  t.strictSame(await emails(), [[first.id, 'invoice-reminder']])
+  now = Date.parse('2026-11-28T12:00:00+03:00')
+  await until(async () => (await emails()).length > 1)
+  t.strictSame(await emails(), [
+    [first.id, 'invoice-reminder'],
+    [first.id, 'invoice-overdue'],
+  ])
+})
