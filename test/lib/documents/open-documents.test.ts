@@ -21,8 +21,8 @@ const quiet = { info: () => undefined, error: () => undefined }
 interface World {
   readonly store: StoreUnderTest
   readonly nodes: readonly Records[]
-  at(now: number): void
-  clock: { now(): number }
+  readonly at: (now: number) => void
+  readonly clock: { now: () => number }
 }
 
 async function documentsOf(records: Records): Promise<string[]> {
