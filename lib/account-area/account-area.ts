@@ -69,6 +69,7 @@ const limits = {
   newKeys: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
   topUps: { slowFrom: Infinity, lockFrom: 30, forgetMs: 60 * minute },
   newKeyForms: { slowFrom: Infinity, lockFrom: 1, forgetMs: 24 * 60 * minute },
+  prints: { slowFrom: Infinity, lockFrom: 120, forgetMs: 10 * minute },
   lettersTo: { slowFrom: Infinity, lockFrom: 6, forgetMs: 60 * minute },
   lettersFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
 }
@@ -83,16 +84,31 @@ function signInAttempts(clock: Clock) {
   }
 }
 
-/** What follows a new password that was set by an email's link. */
-function onReset(
-  { byEmail, byEmailAnywhere }: ReturnType<typeof signInAttempts>,
-  welcome: (email: string) => Promise<void>,
-) {
-  return async (email: string, isFirst: boolean): Promise<void> => {
-    // Who has shown that the mailbox is theirs need not wait out what others did.
-    byEmail.forget(email)
-    byEmailAnywhere.forget(email)
-    if (isFirst) await welcome(email)
+/** Signing up and in, for a site that has its letters. */
+function openSignIn(
+  users: Store['users'],
+  site: { readonly publicUrl: URL; readonly secret: string; readonly name: string },
+  options: {
+    readonly mailer: Mailer
+    readonly attempts: ReturnType<typeof signInAttempts>
+    readonly startingCredits: StartingCredits
+    readonly log: Log
+  },
+): Pick<Site, 'identity' | 'sessions' | 'secondFactor'> {
+  const { mailer, attempts, startingCredits, log } = options
+  const letters = signInLetters({ mailer, ...site })
+  // Who has shown that the mailbox is theirs need not wait out what others did.
+  const onPasswordReset = async (email: string, isFirst: boolean): Promise<void> => {
+    attempts.byEmail.forget(email)
+    attempts.byEmailAnywhere.forget(email)
+    if (isFirst) await startingCredits.welcome(users, email)
+  }
+  const auth = createAuth({ users, ...site, letters, onPasswordReset, log })
+  const onConfirmed = (email: string): Promise<void> => startingCredits.welcome(users, email)
+  return {
+    identity: new Identity({ auth, users, onConfirmed, attempts }),
+    sessions: new Sessions(auth),
+    secondFactor: new SecondFactor(auth),
   }
 }
 
@@ -112,14 +128,10 @@ async function openSite(
     log,
     settings: () => current.config.startingCredit,
   })
-  const welcome = (email: string): Promise<void> => startingCredits.welcome(users, email)
   const secret =
     settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
-  const letters = signInLetters({ mailer, publicUrl, name })
   const settingsLetters = new SettingsLetters({ mailer, publicUrl, name, contact: settings.support })
   const attempts = signInAttempts(clock)
-  const onPasswordReset = onReset(attempts, welcome)
-  const auth = createAuth({ users, publicUrl, secret, name, letters, onPasswordReset, log })
   return {
     get config() {
       return current.config
@@ -128,9 +140,7 @@ async function openSite(
     support: settings.support,
     publicUrl,
     secret,
-    identity: new Identity({ auth, users, onConfirmed: welcome, attempts }),
-    sessions: new Sessions(auth),
-    secondFactor: new SecondFactor(auth),
+    ...openSignIn(users, { publicUrl, secret, name }, { mailer, attempts, startingCredits, log }),
     passwordAttempts: new Attempts({ clock, limits: limits.byEmail }),
     emailChange: new EmailChange({
       users,
@@ -155,6 +165,7 @@ async function openSite(
     autoTopUps: new AutoTopUpRows(records),
     records,
     printer,
+    printAttempts: new Attempts({ clock, limits: limits.prints }),
     legal: await readLegalTexts(settings),
     assets,
     clock,

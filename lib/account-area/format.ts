@@ -116,6 +116,11 @@ export function longDay(ms: number, language: Language): string {
   return new Intl.DateTimeFormat(locales[language], { timeZone: moscow, dateStyle: 'long' }).format(ms)
 }
 
+/** An ISO day in words: `20 ноября 2026 г.`, `20 November 2026`. */
+export function shownDay(iso: string, language: Language): string {
+  return longDay(Date.parse(`${iso}T12:00:00+03:00`), language)
+}
+
 /** A time for exports: ISO 8601 in Moscow, `2026-11-20T15:04:05+03:00`. */
 export function isoTime(ms: number): string {
   // Moscow has been three hours ahead, summer and winter, since 2014, before anything of ours.

@@ -72,6 +72,8 @@ export interface Site {
   /** Companies, invoices and documents. */
   readonly records: Records
   readonly printer: DocumentPrinter
+  /** Documents that were printed, by account. */
+  readonly printAttempts: Attempts
   readonly legal: LegalTexts
   readonly assets: { readonly style: Asset; readonly script: Asset }
   readonly clock: Clock

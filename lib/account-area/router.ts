@@ -35,6 +35,16 @@ import { showCharges } from './pages/charges/charges.ts'
 import { showCheckMail, submitCheckMail } from './pages/check-mail.ts'
 import { showConfirm, submitConfirm } from './pages/confirm.ts'
 import { showConsents, submitConsents } from './pages/consents.ts'
+import { checkCompany, showCompany, submitCompany } from './pages/documents/company.ts'
+import { downloadClosing, downloadReconciliation, showDocuments } from './pages/documents/documents.ts'
+import {
+  downloadInvoice,
+  downloadLinkedInvoice,
+  showInvoice,
+  showLinkedInvoice,
+  submitCancelInvoice,
+  submitInvoice,
+} from './pages/documents/invoices.ts'
 import { showFailure } from './pages/failure.ts'
 import { showOffer, showPersonalData } from './pages/legal-text.ts'
 import { showKeys } from './pages/keys/keys.ts'
@@ -113,6 +123,8 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.post('/appearance', open(submitAppearance))
   router.get('/documents/offer', open(showOffer))
   router.get('/documents/personal-data', open(showPersonalData))
+  router.get('/invoices/:token', open(showLinkedInvoice))
+  router.get('/invoices/:token/pdf', open(downloadLinkedInvoice))
 
   // Users who are signed in: owners, and every member where it says so
   router.get('/consents', ownUnasked(showConsents)).post(ownUnasked(submitConsents))
@@ -126,6 +138,7 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.get('/charges/:requestId', own(showCharge))
   router.get('/models', everyMember(showModels))
   router.get('/quick-start', own(showQuickStart))
+  routeDocuments(router)
   routeSettings(router)
   routeMembers(router)
 
@@ -145,6 +158,19 @@ function routeBalance(router: Hono<PageEnv>): void {
   router.get('/balance/auto', own(showAutoTopUp)).post(own(submitAutoTopUp))
   router.post('/balance/auto/off', own(submitAutoTopUpOff))
   router.post('/balance/auto/unlink', own(submitUnlinkCard))
+}
+
+/** Companies: their details, invoices and documents. */
+function routeDocuments(router: Hono<PageEnv>): void {
+  router.get('/settings/company', everyMember(showCompany)).post(everyMember(submitCompany))
+  router.post('/settings/company/check', everyMember(checkCompany))
+  router.post('/balance/invoices', everyMember(submitInvoice))
+  router.get('/balance/invoices/:id', everyMember(showInvoice))
+  router.get('/balance/invoices/:id/pdf', everyMember(downloadInvoice))
+  router.post('/balance/invoices/:id/cancel', everyMember(submitCancelInvoice))
+  router.get('/documents', everyMember(showDocuments))
+  router.get('/documents/closing/:id', everyMember(downloadClosing))
+  router.get('/documents/reconciliation', everyMember(downloadReconciliation))
 }
 
 /** What users set for themselves, and owners for their account. */

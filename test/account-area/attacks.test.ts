@@ -5,7 +5,9 @@ import t from 'tap'
 import { startAccountArea } from '../fixtures/account-area.ts'
 import { accountPaths } from '../fixtures/account-pages.ts'
 import type { AccountBrowser } from '../fixtures/account-browser.ts'
+import { companyFields, sellerSection } from '../fixtures/companies.ts'
 import { payByCard, sandboxPayments } from '../fixtures/account-payment.ts'
+import { newId } from '../../lib/new-id.ts'
 import { openWindow, startBrowser } from '../fixtures/browser.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -13,13 +15,19 @@ const markup = `"'><img/src=x/onerror=alert(1)><script>alert(1)</script>`
 const escaped = /&lt;img\/src=x\/onerror=alert\(1\)&gt;/
 const rubPerMillion = { input: '100', output: '400' }
 const chat = { provider: 'sandbox', upstreamModel: 'sandbox-chat', outputTokensMax: 1000, rubPerMillion }
-const area = await startAccountArea(t, { models: { chat, [markup]: chat }, payments: sandboxPayments })
+const area = await startAccountArea(t, {
+  models: { chat, [markup]: chat },
+  payments: sandboxPayments,
+  seller: sellerSection,
+})
 
 interface Ids {
   readonly keyId: string
   readonly requestId: string
   readonly paymentId: string
   readonly receiptId: string
+  readonly invoiceId: string
+  readonly token: string
 }
 
 const idAt = (path: string): string => path.split('/').at(-1) ?? ''
@@ -43,16 +51,26 @@ async function use(
   const requestId = answer.headers.get('x-gateway-request-id') ?? ''
   await area.test.chargeOf(requestId)
   const { payment, receipt } = await payByCard(browser)
-  return { keyId, requestId, paymentId: idAt(payment), receiptId: idAt(receipt) }
+  await browser.post('/settings/company', companyFields)
+  const fields = { amount: '100', form: newId() }
+  const { location } = await browser.post('/balance/invoices', fields, { from: '/balance' })
+  const token = /\/invoices\/([\w-]{43})"/.exec((await browser.get(location)).text)?.[1] ?? ''
+  const invoiceId = idAt(location)
+  return { keyId, requestId, paymentId: idAt(payment), receiptId: idAt(receipt), invoiceId, token }
 }
 
 /** What stands for an id in a path; a route whose id is not known here must be thought of first. */
-function filled(route: string, { keyId, requestId, paymentId, receiptId }: Ids): string {
+function filled(route: string, ids: Ids): string {
+  const { keyId, requestId, paymentId, receiptId, invoiceId, token } = ids
   const path = route
     .replace('/keys/:id', `/keys/${keyId}`)
     .replace(':requestId', requestId)
     .replace('/payments/:id', `/payments/${paymentId}`)
     .replace('/receipts/:id', `/receipts/${receiptId}`)
+    .replace('/balance/invoices/:id', `/balance/invoices/${invoiceId}`)
+    .replace('/invoices/:token', `/invoices/${token}`)
+    // A document is made by a month's close; test/account-area/documents.test.ts tries another's.
+    .replace('/closing/:id', '/closing/none')
   if (path.includes(':'))
     throw new Error(`test/account-area/attacks.test.ts does not know the id of ${route}`)
   return path
@@ -63,13 +81,22 @@ await t.test("another's ids are as unknown as none, on every page and form that 
   const ids = await use(victim, 'secret name', 'chat')
   const { browser } = await area.signUp()
   const none = 'no-such-id'
-  const nobodys = { keyId: none, requestId: none, paymentId: none, receiptId: none }
+  const nobodys = {
+    keyId: none,
+    requestId: none,
+    paymentId: none,
+    receiptId: none,
+    invoiceId: none,
+    token: none,
+  }
   const withoutOwn = (text: string, ids: Ids): string =>
     Object.values<string>({ ...ids }).reduce(
       (rest, id) => rest.replaceAll(id, ''),
       text.replaceAll(/<code>[^<]*<\/code>/g, ''),
     )
-  const withId = (method: 'GET' | 'POST') => accountPaths(method).filter(path => path.includes(':'))
+  // Whoever has the link of an invoice may see it.
+  const withId = (method: 'GET' | 'POST') =>
+    accountPaths(method).filter(path => path.includes(':') && !/:token|\/closing\//.test(path))
   t.ok(withId('GET').length >= 2 && withId('POST').length > 0)
 
   for (const route of withId('GET')) {

@@ -21,6 +21,12 @@ const mayAccountant: Readonly<Record<'GET' | 'POST', Readonly<Record<string, boo
     '/balance/receipts': true,
     '/balance/receipts/:id': true,
     '/balance/auto': false,
+    '/balance/invoices/:id': true,
+    '/balance/invoices/:id/pdf': true,
+    '/documents': true,
+    '/documents/closing/:id': true,
+    '/documents/reconciliation': true,
+    '/settings/company': true,
     '/keys': false,
     '/keys/new': false,
     '/keys/:id/revoke': false,
@@ -42,6 +48,10 @@ const mayAccountant: Readonly<Record<'GET' | 'POST', Readonly<Record<string, boo
     '/balance/auto': false,
     '/balance/auto/off': false,
     '/balance/auto/unlink': false,
+    '/balance/invoices': true,
+    '/balance/invoices/:id/cancel': true,
+    '/settings/company': true,
+    '/settings/company/check': true,
     '/keys/new': false,
     '/keys/:id/revoke': false,
     '/settings/profile': true,
@@ -80,6 +90,8 @@ const openPaths = {
     '/reset-password',
     '/documents/offer',
     '/documents/personal-data',
+    '/invoices/:token',
+    '/invoices/:token/pdf',
   ],
   POST: [
     '/sign-up',
@@ -167,7 +179,7 @@ await t.test('each page and form is refused to an accountant just where the map 
     const path = ids[route] ?? route.replaceAll(/:\w+/g, '0'.repeat(26))
     const { status, text } = await accountant.get(path)
     t.equal(status === 403 && text.includes(noAccess), !isAllowed, `GET ${route}`)
-    if (isAllowed) t.ok([200, 303, 410].includes(status), `GET ${route} is ${status}`)
+    if (isAllowed) t.ok([200, 303, 404, 410, 422].includes(status), `GET ${route} is ${status}`)
     t.not((await owner.get(path)).status, 403, `GET ${route} of the owner`)
     t.match((await area.browser().get(path)).location, /^\/sign-in/, `GET ${route} of a visitor`)
   }

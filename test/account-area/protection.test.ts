@@ -29,6 +29,10 @@ const forms: readonly (readonly [path: string, fields: Record<string, string>])[
   ['/settings/email', { newEmail: 'thief@example.org', currentPassword: goodPassword }],
   ['/settings/email/confirm', { token: 'x' }],
   ['/settings/alert', { below: '100' }],
+  ['/balance/invoices', { amount: '500', form: '0'.repeat(26) }],
+  ['/balance/invoices/x/cancel', {}],
+  ['/settings/company', { inn: '7736207543' }],
+  ['/settings/company/check', { inn: '7736207543' }],
   ['/settings/members', { email: 'thief@example.org' }],
   ['/settings/members/withdraw', { email: 'thief@example.org' }],
   ['/settings/members/remove', { user: 'x' }],
@@ -52,7 +56,7 @@ await t.test('every form there is is tried here', async t => {
     accountPaths('POST')
       .filter(path => path !== notificationsPath)
       .toSorted(),
-    forms.map(([path]) => path.replace('/keys/x/', '/keys/:id/')).toSorted(),
+    forms.map(([path]) => path.replace('/x/', '/:id/')).toSorted(),
   )
 })
 

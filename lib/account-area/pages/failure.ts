@@ -8,6 +8,7 @@ const statuses = {
   forbidden: 403,
   ownersOnly: 403,
   tooLarge: 413,
+  tooOften: 429,
   unavailable: 503,
   internal: 500,
 } satisfies Record<string, ContentfulStatusCode>

@@ -3,6 +3,7 @@ import { charge, charges, chargesTable, meters } from './en/charges.ts'
 import { autoTopUp, autoTopUpEmails } from './en/auto-top-up.ts'
 import { balance, payment, receipt } from './en/balance.ts'
 import { documentEmails } from './en/document-emails.ts'
+import { company, documents, invoices } from './en/documents.ts'
 import { letters } from './en/letters.ts'
 import { accounts, invitationEmail, members } from './en/members.ts'
 import { models, quickStart } from './en/models.ts'
@@ -63,4 +64,7 @@ export const english: typeof russian = {
   accounts,
   invitationEmail,
   documentEmails,
+  invoices,
+  documents,
+  company,
 }

@@ -3,6 +3,7 @@ import { charge, charges, chargesTable, meters } from './ru/charges.ts'
 import { autoTopUp, autoTopUpEmails } from './ru/auto-top-up.ts'
 import { balance, payment, receipt } from './ru/balance.ts'
 import { documentEmails } from './ru/document-emails.ts'
+import { company, documents, invoices } from './ru/documents.ts'
 import { letters } from './ru/letters.ts'
 import { accounts, invitationEmail, members } from './ru/members.ts'
 import { models, quickStart } from './ru/models.ts'
@@ -62,4 +63,7 @@ export const russian = {
   accounts,
   invitationEmail,
   documentEmails,
+  invoices,
+  documents,
+  company,
 }

@@ -26,7 +26,7 @@ function navigation(page: Page): Html {
     own === '/' ? path === '/' : path === own || path.startsWith(`${own}/`)
   return html`<nav aria-label="${shell.navigation}">
       <ul>
-        ${sectionsOf(page.account?.role).map(
+        ${sectionsOf(page).map(
           section =>
             html`<li>
               <a

@@ -38,4 +38,43 @@ for (const part of document.querySelectorAll('[data-refresh]')) {
   }
   setTimeout(look, wait)
 }
+for (const part of document.querySelectorAll('[data-check]')) {
+  const form = part.querySelector('form')
+  const typedInto = new Set()
+  let timer
+  let asked = 0
+  const show = errors => {
+    for (const name of typedInto) {
+      const input = document.getElementById(name)
+      const message = errors[name]
+      let problem = document.getElementById(name + '-error')
+      if (message !== undefined && problem === null) {
+        problem = document.createElement('span')
+        problem.id = name + '-error'
+        problem.className = 'problem'
+        problem.setAttribute('role', 'status')
+        input.closest('.field').append(problem)
+        input.setAttribute('aria-describedby', (input.getAttribute('aria-describedby') + ' ' + problem.id).trim())
+      }
+      if (problem !== null) problem.textContent = message ?? ''
+      if (message === undefined) input.removeAttribute('aria-invalid')
+      else input.setAttribute('aria-invalid', 'true')
+    }
+  }
+  const check = async () => {
+    const own = (asked += 1)
+    try {
+      const body = new URLSearchParams(new FormData(form))
+      const response = await fetch(part.dataset.check, { method: 'POST', body, redirect: 'error' })
+      if (response.ok && own === asked) show(await response.json())
+    } catch {
+      // The line is out; the server checks again when the form is sent.
+    }
+  }
+  form.addEventListener('input', event => {
+    typedInto.add(event.target.name)
+    clearTimeout(timer)
+    timer = setTimeout(check, 500)
+  })
+}
 `

@@ -1,4 +1,4 @@
-import type { Membership } from '../../accounts/user-rows.ts'
+import type { Page } from '../page.ts'
 import type { Texts } from '../texts/texts.ts'
 
 interface Section {
@@ -8,6 +8,8 @@ interface Section {
   readonly also?: readonly string[]
   /** Keys and requests are not for accountants. */
   readonly isOwners?: boolean
+  /** There only where companies are sold to. */
+  readonly isSellers?: boolean
 }
 
 /** The navigation, in its order. */
@@ -16,12 +18,16 @@ const sections: readonly Section[] = [
   { path: '/balance', label: texts => texts.shell.balance },
   { path: '/keys', label: texts => texts.shell.keys, isOwners: true },
   { path: '/charges', label: texts => texts.shell.charges, isOwners: true },
+  { path: '/documents', label: texts => texts.shell.documents, isSellers: true },
   { path: '/models', label: texts => texts.shell.models },
   { path: '/quick-start', label: texts => texts.shell.quickStart, isOwners: true },
   { path: '/settings', label: texts => texts.shell.settings, also: ['/security'] },
 ]
 
-/** The sections that a role may see. */
-export function sectionsOf(role: Membership['role'] | undefined): readonly Section[] {
-  return role === 'owner' ? sections : sections.filter(section => section.isOwners !== true)
+/** The sections of a page's reader. */
+export function sectionsOf({ account, site }: Page): readonly Section[] {
+  return sections.filter(
+    ({ isOwners = false, isSellers = false }) =>
+      (!isOwners || account?.role === 'owner') && (!isSellers || site.config.seller !== undefined),
+  )
 }

@@ -8,6 +8,7 @@ import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { formProblems, notice } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
+import { invoiceSection } from '../documents/invoice-section.ts'
 import { autoTopUpCard } from './auto-top-up-card.ts'
 import { history, movementsShown, placeOf } from './history.ts'
 import { receiptList } from './receipt-list.ts'
@@ -113,7 +114,7 @@ export async function balanceView(page: OwnPage, view: BalanceView = {}): Promis
     { title: texts.balance.title },
     html`<h1>${texts.balance.title}</h1>
       ${notice(page)} ${state === undefined ? '' : formProblems(page, state)}
-      ${found === undefined ? '' : figures(page, found)} ${topUp}
+      ${found === undefined ? '' : figures(page, found)} ${topUp} ${await invoiceSection(page)}
       ${await history(page, movements, before !== undefined)}
       ${site.payments === undefined ? '' : await receipts(page, site.payments)}`,
   )

@@ -11,6 +11,7 @@ export const shell = {
   security: 'Безопасность',
   settings: 'Настройки',
   accounts: 'Лицевые счета',
+  documents: 'Документы',
   signIn: 'Войти',
   signUp: 'Регистрация',
   signOut: 'Выйти',
@@ -57,6 +58,8 @@ export const fieldErrors = {
   cardUnknown: 'Эту карту использовать нельзя. Выберите другую.',
   monthSmall: 'Это меньше одного пополнения.',
   amountKopecks: 'Введите сумму с точностью до копейки.',
+  invoiceLarge: 'Счёт может быть не больше чем на 100 000 000 ₽.',
+  invoicesTooMany: 'Сегодня выставлено уже 20 счетов. Продолжите завтра.',
   emailSame: 'Это и есть ваша почта.',
   emailsTooMany: 'Слишком много писем. Повторите через час.',
   memberAlready: 'У этого человека уже есть доступ.',
@@ -82,6 +85,10 @@ export const failures = {
   ownersOnly: {
     title: 'Нет доступа',
     text: 'Эта страница — для владельца лицевого счёта.',
+  },
+  tooOften: {
+    title: 'Слишком много документов сразу',
+    text: 'Повторите через несколько минут.',
   },
   tooLarge: { title: 'Слишком много данных', text: 'Форма больше, чем мы принимаем.' },
   unavailable: {
@@ -115,6 +122,8 @@ export const notices = {
   'invitation-declined': 'Приглашение отклонено.',
   'member-removed': 'Доступ закрыт.',
   'account-left': 'Вы отказались от доступа.',
+  'company-saved': 'Реквизиты сохранены.',
+  'invoice-cancelled': 'Счёт отменён.',
   'key-revoked': 'Ключ отозван и больше не работает.',
   'auto-on': 'Автопополнение включено.',
   'auto-off': 'Автопополнение выключено.',

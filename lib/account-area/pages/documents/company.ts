@@ -1,0 +1,154 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { cleanCompanyDetails, companyProblems } from '../../../companies/company-details.ts'
+import type { CompanyDetails } from '../../../companies/company-details.ts'
+import { CompanyBook, setCompany } from '../../../documents/company-book.ts'
+import { readForm } from '../../http/read-form.ts'
+import { seeOther } from '../../http/redirect.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import { choice } from '../../view/form-controls.ts'
+import { field, form, formProblems, notice } from '../../view/form.ts'
+import type { FormState } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { settingCard } from '../../view/setting-card.ts'
+import { showFailure } from '../failure.ts'
+import { settingsTabs } from '../settings/settings-tabs.ts'
+import { companyProblem } from './company-problem.ts'
+
+const text = z.string().max(4000).default('')
+/** Fields are called by their path in the details, as problems are. */
+const schema = z.object({
+  kind: z.enum(['company', 'sole']).catch('company'),
+  name: text,
+  inn: text,
+  kpp: text,
+  ogrn: text,
+  address: text,
+  email: text,
+  'bank.name': text,
+  'bank.bic': text,
+  'bank.account': text,
+  'bank.correspondentAccount': text,
+  'signer.name': text,
+  'signer.position': text,
+  ediId: text,
+})
+
+type Typed = z.output<typeof schema>
+
+function detailsOf(typed: Typed): CompanyDetails {
+  const { kind, name, inn, kpp, ogrn, address, email, ediId } = typed
+  return cleanCompanyDetails({
+    kind,
+    name,
+    inn,
+    kpp,
+    ogrn,
+    address,
+    email,
+    bank: {
+      name: typed['bank.name'],
+      bic: typed['bank.bic'],
+      account: typed['bank.account'],
+      correspondentAccount: typed['bank.correspondentAccount'],
+    },
+    signer: { name: typed['signer.name'], position: typed['signer.position'] },
+    ediId,
+  })
+}
+
+function typedOf({ bank, signer, ...details }: CompanyDetails): Record<string, string> {
+  const parts = { bank, signer }
+  return {
+    ...details,
+    ...Object.fromEntries(
+      Object.entries(parts).flatMap(([part, values]) =>
+        Object.entries(values ?? {}).map(([key, value]) => [`${part}.${key}`, String(value)]),
+      ),
+    ),
+  }
+}
+
+function errorsOf(page: OwnPage, details: CompanyDetails): Record<string, string> {
+  return Object.fromEntries(
+    companyProblems(details).map(one => [one.field, companyProblem(page.texts, one.problem)]),
+  )
+}
+
+function fieldsOf(page: OwnPage, state: FormState): Html {
+  const { company } = page.texts
+  const number = (name: string, label: string, hint?: string, isOptional = false): Html =>
+    field(state, { name, label, inputmode: 'numeric', isOptional, ...(hint !== undefined && { hint }) })
+  const words = (name: string, label: string, hint?: string, isOptional = false): Html =>
+    field(state, { name, label, isOptional, ...(hint !== undefined && { hint }) })
+  const more = ['bank.name', 'bank.bic', 'signer.name', 'ediId']
+  const isOpen = Object.keys(state.errors).some(name => /^bank|^signer|^ediId/.test(name))
+  const hasMore = isOpen || more.some(name => (state.typed[name] ?? '') !== '')
+  return html`${choice(state, { name: 'kind', label: company.kind, options: company.kinds })}
+    ${words('name', company.name, company.nameHint)} ${number('inn', company.inn)}
+    ${words('kpp', company.kpp, company.kppHint, true)} ${number('ogrn', company.ogrn)}
+    ${words('address', company.address, company.addressHint)}
+    ${field(state, { name: 'email', label: company.email, type: 'email' })}
+    <details ${hasMore ? html`open` : ''}>
+      <summary>${company.more}</summary>
+      <div class="stack">
+        ${words('bank.name', company.bankName, undefined, true)}
+        ${number('bank.bic', company.bic, undefined, true)}
+        ${number('bank.account', company.account, undefined, true)}
+        ${number('bank.correspondentAccount', company.correspondentAccount, undefined, true)}
+        ${words('signer.name', company.signerName, undefined, true)}
+        ${words('signer.position', company.signerPosition, undefined, true)}
+        ${words('ediId', company.ediId, company.ediIdHint, true)}
+      </div>
+    </details>`
+}
+
+function view(page: OwnPage, state: FormState): Html {
+  const { company } = page.texts
+  return layout(
+    page,
+    { title: company.title },
+    html`<h1>${company.title}</h1>
+      ${settingsTabs(page)} ${notice(page)} ${formProblems(page, state)}
+      ${settingCard(
+        company.heading,
+        company.hint,
+        html`<div data-check="/settings/company/check">
+          ${form(
+            page,
+            '/settings/company',
+            html`${fieldsOf(page, state)}
+              <div><button>${company.save}</button></div>`,
+          )}
+        </div>`,
+      )}`,
+  )
+}
+
+/** The details of the account's company, to be filled in or changed. */
+export async function showCompany(context: PageContext, page: OwnPage): Promise<Response> {
+  if (page.site.config.seller === undefined) return showFailure(context, page, 'notFound')
+  const version = await new CompanyBook(page.site.records).current(page.account.accountId)
+  const typed = version === undefined ? { email: page.session.user.email } : typedOf(version.details)
+  return context.html(view(page, { typed, errors: {} }))
+}
+
+/** Keeps the details as a new version. */
+export async function submitCompany(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account } = page
+  if (site.config.seller === undefined) return showFailure(context, page, 'notFound')
+  const sent = await readForm(context, page, schema)
+  if (!sent.isValid) return context.html(view(page, sent.state), 422)
+  const details = detailsOf(sent.value)
+  const errors = errorsOf(page, details)
+  if (Object.keys(errors).length > 0)
+    return context.html(view(page, { typed: sent.state.typed, errors }), 422)
+  await setCompany(site.records, account.accountId, details, site.clock.now())
+  return seeOther(context, '/settings/company?notice=company-saved')
+}
+
+/** Says what is wrong with details while they are typed: `{"inn":"..."}`. Nothing is kept. */
+export async function checkCompany(context: PageContext, page: OwnPage): Promise<Response> {
+  const sent = await readForm(context, page, schema)
+  return context.json(sent.isValid ? errorsOf(page, detailsOf(sent.value)) : sent.state.errors)
+}

@@ -1,0 +1,209 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { DocumentError } from '../../../documents/document-error.ts'
+import { documentName } from '../../../documents/document-name.ts'
+import { listClosing } from '../../../documents/closing-documents.ts'
+import type { StoredClosing } from '../../../documents/closing-rows.ts'
+import { CompanyBook } from '../../../documents/company-book.ts'
+import { listInvoices } from '../../../documents/invoices.ts'
+import type { StoredInvoice } from '../../../documents/invoices.ts'
+import { isDay, moscowDay } from '../../../documents/moscow-days.ts'
+import { reconcile } from '../../../documents/reconcile-account.ts'
+import { microsPerKopeck } from '../../../money/kopecks.ts'
+import { isId } from '../../../new-id.ts'
+import { money } from '../../format.ts'
+import { readQuery, says } from '../../http/read-form.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import { emptyForm, field, formProblems, notice } from '../../view/form.ts'
+import type { FormState } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { showFailure } from '../failure.ts'
+import { sendDocument } from './send-document.ts'
+
+const yearMin = 2020
+
+function table(label: string, heads: readonly Html[], rows: readonly Html[]): Html {
+  return html`<div class="table" tabindex="0" role="region" aria-label="${label}">
+    <table>
+      <thead>
+        <tr>
+          ${heads}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+  </div>`
+}
+
+function head(text: string, isNumber = false): Html {
+  return html`<th scope="col" class="${isNumber ? 'number' : ''}">${text}</th>`
+}
+
+function closingRow(page: OwnPage, { id, document, state }: StoredClosing): Html {
+  const { documents } = page.texts
+  const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, page.language)
+  return html`<tr>
+    <td><a href="/documents/closing/${id}">${documentName(document)}</a></td>
+    <td class="number">${amount(document.amount)}</td>
+    <td class="number">${document.tax.rate === 'none' ? documents.noTax : amount(document.vat)}</td>
+    <td>${documents.states[state]}</td>
+  </tr>`
+}
+
+function invoiceRow(page: OwnPage, { id, document, paid, state }: StoredInvoice): Html {
+  const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, page.language)
+  return html`<tr>
+    <td><a href="/balance/invoices/${id}">${documentName(document)}</a></td>
+    <td class="number">${amount(document.amount)}</td>
+    <td class="number">${amount(paid)}</td>
+    <td>${page.texts.invoices.states[state]}</td>
+  </tr>`
+}
+
+function years(page: OwnPage, all: readonly number[], chosen: number): Html {
+  const { documents } = page.texts
+  return html`<nav class="tabs" aria-label="${documents.years}">
+    <ul>
+      ${all.map(
+        year =>
+          html`<li>
+            <a href="/documents?year=${year}" ${year === chosen ? html`aria-current="page"` : ''}>${year}</a>
+          </li>`,
+      )}
+    </ul>
+  </nav>`
+}
+
+function reconciliationForm({ texts: { documents } }: OwnPage, state: FormState): Html {
+  return html`<section class="card">
+    <h2>${documents.reconciliation}</h2>
+    <p class="quiet">${documents.reconciliationHint}</p>
+    <form method="get" action="/documents/reconciliation" class="stack" novalidate>
+      ${field(state, { name: 'from', label: documents.from, type: 'date' })}
+      ${field(state, { name: 'to', label: documents.to, type: 'date' })}
+      <div><button class="plain">${documents.make}</button></div>
+    </form>
+  </section>`
+}
+
+/** The page, also after days of a reconciliation were refused. */
+async function view(page: OwnPage, year: number, state: FormState): Promise<Html> {
+  const { site, account, texts } = page
+  const { documents, invoices } = texts
+  const { accountId } = account
+  const company = await new CompanyBook(site.records).current(accountId)
+  if (company === undefined) {
+    return layout(
+      page,
+      { title: documents.title },
+      html`<h1>${documents.title}</h1>
+        <section class="card">
+          <p>${documents.forCompanies}</p>
+          <p><a class="button" href="/settings/company">${invoices.setCompany}</a></p>
+        </section>`,
+    )
+  }
+  const today = moscowDay(site.clock.now())
+  const [closing, made] = await Promise.all([
+    listClosing(site.records, { accountId, year }),
+    listInvoices(site.records, today, { accountId, year }),
+  ])
+  const first = Number(moscowDay(company.since).slice(0, 4))
+  const last = Number(today.slice(0, 4))
+  const all = Array.from({ length: last - first + 1 }, (_, index) => last - index)
+  const typed = { from: `${year}-01-01`, to: year === last ? today : `${year}-12-31`, ...state.typed }
+  return layout(
+    page,
+    { title: documents.title },
+    html`<h1>${documents.title}</h1>
+      ${notice(page)} ${formProblems(page, state)} ${years(page, all, year)}
+      <section class="card">
+        <h2>${documents.closing}</h2>
+        ${
+          closing.length === 0
+            ? html`<p class="quiet">${documents.noClosing}</p>`
+            : table(
+                documents.closing,
+                [
+                  head(documents.document),
+                  head(invoices.amount, true),
+                  head(documents.tax, true),
+                  head(invoices.state),
+                ],
+                closing.toReversed().map(one => closingRow(page, one)),
+              )
+        }
+      </section>
+      <section class="card">
+        <h2>${invoices.plural}</h2>
+        ${
+          made.length === 0
+            ? html`<p class="quiet">
+                ${documents.noInvoices} <a href="/balance#invoice-amount">${invoices.make}</a>
+              </p>`
+            : table(
+                invoices.plural,
+                [
+                  head(documents.document),
+                  head(invoices.amount, true),
+                  head(invoices.paid, true),
+                  head(invoices.state),
+                ],
+                made.map(one => invoiceRow(page, one)),
+              )
+        }
+      </section>
+      ${reconciliationForm(page, { ...state, typed })}
+      <p><a href="/settings/company">${documents.company}</a></p>`,
+  )
+}
+
+function yearOf(context: PageContext, page: OwnPage): number {
+  const today = Number(moscowDay(page.site.clock.now()).slice(0, 4))
+  const year = Number(context.req.query('year') ?? today)
+  return Number.isInteger(year) && year >= yearMin && year <= today ? year : today
+}
+
+/** Invoices, closing documents and the reconciliation statement of a company, by year. */
+export async function showDocuments(context: PageContext, page: OwnPage): Promise<Response> {
+  if (page.site.config.seller === undefined) return showFailure(context, page, 'notFound')
+  return context.html(await view(page, yearOf(context, page), emptyForm))
+}
+
+/** An act or universal transfer document as PDF. */
+export async function downloadClosing(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account } = page
+  const id = context.req.param('id') ?? ''
+  const { accountId } = account
+  const found = isId(id)
+    ? (await listClosing(site.records, { accountId })).find(one => one.id === id)
+    : undefined
+  return found === undefined
+    ? showFailure(context, page, 'notFound')
+    : sendDocument(context, page, found.document, accountId)
+}
+
+const day = z.string(says('required')).refine(isDay, says('dayInvalid'))
+const period = z.object({ from: day, to: day }).refine(({ from, to }) => from <= to, {
+  path: ['to'],
+  ...says('daysSwapped'),
+})
+
+/** A reconciliation statement over any days, as PDF. */
+export async function downloadReconciliation(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account } = page
+  const { seller } = site.config
+  if (seller === undefined) return showFailure(context, page, 'notFound')
+  const sent = readQuery(context, page, period)
+  if (!sent.isValid) return context.html(await view(page, yearOf(context, page), sent.state), 422)
+  const { accountId } = account
+  try {
+    const statement = await reconcile(site.records, seller, { accountId, ...sent.value })
+    return await sendDocument(context, page, statement, accountId)
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error
+    return showFailure(context, page, 'notFound')
+  }
+}

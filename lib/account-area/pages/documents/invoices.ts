@@ -1,0 +1,194 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { createInvoice } from '../../../documents/create-invoice.ts'
+import { DocumentError } from '../../../documents/document-error.ts'
+import { cancelInvoice, listInvoices } from '../../../documents/invoices.ts'
+import type { StoredInvoice } from '../../../documents/invoices.ts'
+import { moscowDay } from '../../../documents/moscow-days.ts'
+import { CompanyBook } from '../../../documents/company-book.ts'
+import { microsPerKopeck } from '../../../money/kopecks.ts'
+import { isId } from '../../../new-id.ts'
+import { money, shownDay } from '../../format.ts'
+import { fieldSchemas, idField, readForm, withError } from '../../http/read-form.ts'
+import type { FieldErrorKey } from '../../http/read-form.ts'
+import { seeOther } from '../../http/redirect.ts'
+import type { Html, OwnPage, Page, PageContext } from '../../page.ts'
+import { buttonForm } from '../../view/button-form.ts'
+import { copyButton } from '../../view/copy-button.ts'
+import { formProblems, notice } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { showFailure } from '../failure.ts'
+import { invoiceSection } from './invoice-section.ts'
+import { sendDocument } from './send-document.ts'
+
+/** Numbers are not to be used up for fun. */
+const invoicesPerDayMax = 20
+const roublesMax = 100_000_000
+
+/** Makes an invoice, and shows it. The same form again shows the same invoice. */
+export async function submitInvoice(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account, language } = page
+  const { seller } = site.config
+  if (seller === undefined) return showFailure(context, page, 'notFound')
+  const schema = z.object({ amount: fieldSchemas.roubles(language), form: idField })
+  const sent = await readForm(context, page, schema)
+  const refuse = async (key: FieldErrorKey): Promise<Response> => {
+    const state = sent.isValid ? withError(page, sent.state, 'amount', key) : sent.state
+    const view = html`<h1>${page.texts.invoices.title}</h1>
+      ${formProblems(page, state, 'invoice-')} ${await invoiceSection(page, state)}
+      <p><a href="/balance">${page.texts.payment.toBalance}</a></p>`
+    return context.html(layout(page, { title: page.texts.invoices.title, isNarrow: true }, view), 422)
+  }
+  if (!sent.isValid) return refuse('amountInvalid')
+  const { amount, form: id } = sent.value
+  const { accountId } = account
+  const now = site.clock.now()
+  if (amount === undefined) return refuse('required')
+  if (amount % microsPerKopeck !== 0) return refuse('amountKopecks')
+  if (amount > roublesMax * 100 * microsPerKopeck) return refuse('invoiceLarge')
+  if (id === '') return showFailure(context, page, 'forbidden')
+  if ((await new CompanyBook(site.records).current(accountId)) === undefined)
+    return seeOther(context, '/settings/company')
+  const today = moscowDay(now)
+  const own = await listInvoices(site.records, today, { accountId, year: Number(today.slice(0, 4)) })
+  const isRepeated = own.some(one => one.id === id)
+  if (!isRepeated && own.filter(one => one.document.date === today).length >= invoicesPerDayMax)
+    return refuse('invoicesTooMany')
+  const made = await createInvoice(site.records, seller, {
+    accountId,
+    amount: amount / microsPerKopeck,
+    at: now,
+    id,
+  })
+  return seeOther(context, `/balance/invoices/${made.id}`)
+}
+
+async function ownInvoice(
+  context: PageContext,
+  { site, account }: OwnPage,
+): Promise<StoredInvoice | undefined> {
+  const id = context.req.param('id') ?? ''
+  if (!isId(id)) return undefined
+  const [found] = await listInvoices(site.records, moscowDay(site.clock.now()), {
+    id,
+    accountId: account.accountId,
+  })
+  return found
+}
+
+async function linkedInvoice(context: PageContext, { site }: Page): Promise<StoredInvoice | undefined> {
+  const token = context.req.param('token') ?? ''
+  if (!/^[\w-]{43,64}$/.test(token)) return undefined
+  const [found] = await listInvoices(site.records, moscowDay(site.clock.now()), { token })
+  return found
+}
+
+function facts(page: Page, { document, paid, state }: StoredInvoice): Html {
+  const { invoices } = page.texts
+  const line = (name: string, value: Html | string): Html =>
+    html`<div>
+      <dt>${name}</dt>
+      <dd>${value}</dd>
+    </div>`
+  const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, page.language)
+  return html`<dl class="facts payment-facts">
+    ${line(invoices.state, invoices.states[state])} ${line(invoices.amount, amount(document.amount))}
+    ${paid > 0 ? line(invoices.paid, amount(paid)) : ''}
+    ${line(invoices.payUntil, shownDay(document.payUntil, page.language))}
+    ${line(invoices.seller, `${document.seller.name}, ИНН ${document.seller.inn}`)}
+    ${line(invoices.payer, `${document.buyer.name}, ИНН ${document.buyer.inn}`)}
+    ${line(invoices.purpose, html`<span id="purpose">${document.purpose}</span> ${copyButton(page, 'purpose')}`)}
+  </dl>`
+}
+
+function title(page: Page, { document }: StoredInvoice): string {
+  return page.texts.invoices.numbered(document.number, shownDay(document.date, page.language))
+}
+
+/** An invoice of one's own: its state, its PDF and the link for whoever pays it. */
+export async function showInvoice(context: PageContext, page: OwnPage): Promise<Response> {
+  const invoice = await ownInvoice(context, page)
+  if (invoice === undefined) return showFailure(context, page, 'notFound')
+  const { invoices } = page.texts
+  const link = new URL(`/invoices/${invoice.token}`, page.site.publicUrl).href
+  const isOpen = invoice.paid === 0 && invoice.state !== 'cancelled'
+  return context.html(
+    layout(
+      page,
+      { title: title(page, invoice), isNarrow: true },
+      html`<h1>${title(page, invoice)}</h1>
+        ${notice(page)}
+        <section class="card">
+          ${facts(page, invoice)}
+          <p><a class="button" href="/balance/invoices/${invoice.id}/pdf">${invoices.download}</a></p>
+          <p class="quiet">${invoices.emailed(invoice.document.buyer.email ?? '')}</p>
+        </section>
+        <section class="card">
+          <h2>${invoices.link}</h2>
+          <p class="quiet">${invoices.linkHint}</p>
+          <p class="breaking">
+            <a id="invoice-link" href="${link}">${link}</a> ${copyButton(page, 'invoice-link')}
+          </p>
+        </section>
+        ${
+          isOpen
+            ? buttonForm(page, {
+                action: `/balance/invoices/${invoice.id}/cancel`,
+                label: invoices.cancel,
+                className: 'link',
+              })
+            : ''
+        }
+        <p>
+          <a href="/documents">${invoices.all}</a> · <a href="/balance">${page.texts.payment.toBalance}</a>
+        </p>`,
+    ),
+  )
+}
+
+/** Cancels an invoice that nothing was paid for. */
+export async function submitCancelInvoice(context: PageContext, page: OwnPage): Promise<Response> {
+  const invoice = await ownInvoice(context, page)
+  if (invoice === undefined || invoice.paid > 0) return showFailure(context, page, 'notFound')
+  try {
+    await cancelInvoice(page.site.records, invoice.id, page.site.clock.now(), page.account.accountId)
+  } catch (error) {
+    // It was cancelled in another window.
+    if (!(error instanceof DocumentError)) throw error
+  }
+  return seeOther(context, `/balance/invoices/${invoice.id}?notice=invoice-cancelled`)
+}
+
+/** An invoice of one's own as PDF. */
+export async function downloadInvoice(context: PageContext, page: OwnPage): Promise<Response> {
+  const invoice = await ownInvoice(context, page)
+  return invoice === undefined
+    ? showFailure(context, page, 'notFound')
+    : sendDocument(context, page, invoice.document, invoice.accountId)
+}
+
+/** An invoice for whoever was given its link. */
+export async function showLinkedInvoice(context: PageContext, page: Page): Promise<Response> {
+  const invoice = await linkedInvoice(context, page)
+  if (invoice === undefined) return showFailure(context, page, 'notFound')
+  context.header('x-robots-tag', 'noindex')
+  return context.html(
+    layout(
+      page,
+      { title: title(page, invoice), isNarrow: true },
+      html`<h1>${title(page, invoice)}</h1>
+        <section class="card">
+          ${facts(page, invoice)}
+          <p><a class="button" href="/invoices/${invoice.token}/pdf">${page.texts.invoices.download}</a></p>
+        </section>`,
+    ),
+  )
+}
+
+/** Its PDF. */
+export async function downloadLinkedInvoice(context: PageContext, page: Page): Promise<Response> {
+  const invoice = await linkedInvoice(context, page)
+  if (invoice === undefined) return showFailure(context, page, 'notFound')
+  context.header('x-robots-tag', 'noindex')
+  return sendDocument(context, page, invoice.document, invoice.accountId)
+}
