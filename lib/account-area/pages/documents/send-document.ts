@@ -5,7 +5,7 @@ import type { Page, PageContext } from '../../page.ts'
 import { showFailure } from '../failure.ts'
 
 /** RFC 6266, 4.3: the name as it is, and one of ASCII for whatever reads no other. */
-export function attachment(name: string, ending: string): string {
+function attachment(name: string, ending: string): string {
   const plain = `document.${ending}`
   const encoded = encodeURIComponent(`${name}.${ending}`).replaceAll(
     /['()*]/g,
