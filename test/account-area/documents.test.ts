@@ -184,7 +184,7 @@ await t.test(
     await browser.post('/settings/company', { ...details, email: 'month@romashka.example' })
     const invoice = await makeInvoice(browser, '5000')
     const number = /Счёт № (\d+)/.exec((await browser.get(invoice)).text)?.[1] ?? ''
-    const purpose = `Оплата по счету № ${number} от ${today.split('-').reverse().join('.')}`
+    const purpose = `Оплата по счету № ${number} от ${today.split('-').toReversed().join('.')}`
     const payment = { number: '7', date: today, amount: 500_000, inn: company.inn, purpose }
     const bytes = statementOf([payment], today)
     const result = await beside(records =>
