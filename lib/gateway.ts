@@ -65,34 +65,31 @@ const expireMs = 60_000
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { log, clock = systemClock } = options
   // What was opened is closed again in reverse order, also when a later step fails.
-  const closing: (() => Promise<void> | undefined)[] = []
-  const closeAll = async (): Promise<void> => {
-    for (const close of closing.splice(0).toReversed()) await close()
-  }
+  const opened = new AsyncDisposableStack()
   try {
     await checkPorts(options.config)
     const sandbox = await startSandbox(options.config)
-    closing.push(() => sandbox?.close())
+    opened.defer(() => sandbox?.close())
     const unpriced = withSandbox(options.config, sandbox)
     let { risk } = unpriced
     const bus = openBus(log, clock)
     const store = await openWatchedStore(unpriced, { ...options, clock, bus, riskRule: () => risk })
-    closing.push(() => store.close())
+    opened.defer(() => store.close())
     const prices = new RatedPrices({ records: () => store.records(), clock, log, bus })
-    closing.push(() => prices.close())
+    opened.defer(() => prices.close())
     const config = await prices.priced(unpriced)
     const { front, accounts } = await openFront(config, store, { ...options, clock, bus })
-    closing.push(() => front.close())
+    opened.defer(() => front.close())
     const shared = { ...store, accounts }
     const payments = await openShop(config, store, { log, clock })
-    closing.push(() => payments?.close())
+    opened.defer(() => payments?.close())
     const documents = await startDocumentWork(config.seller, store, { log, clock })
-    closing.push(() => documents.close())
-    closing.push(await openControl(config, shared, payments?.actions, log))
+    opened.defer(() => documents.close())
+    opened.defer(await openControl(config, shared, payments?.actions, log))
     const { admin, adminUrl } = await openAdmin(config, store, front, payments)
-    closing.push(() => admin?.close())
+    opened.defer(() => admin?.close())
     const accountArea = await openAccountPages(config, shared, { log, clock, payments: payments?.service })
-    closing.push(() => accountArea?.close())
+    opened.defer(() => accountArea?.close())
     if (accountArea !== undefined) payments?.setSite(accountArea.publicUrl)
     const url = await front.listen()
     log.info({ url, adminUrl, accountAreaUrl: accountArea?.url, store: storeName(config.store) }, 'listening')
@@ -126,11 +123,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         admin?.drain()
         void accountArea?.close(waitMs)
         const drained = front.drain({ drainMs, waitMs })
-        return (closed ??= drained.then(closeAll))
+        return (closed ??= drained.then(() => opened.disposeAsync()))
       },
     }
   } catch (error) {
-    await closeAll()
+    await opened.disposeAsync()
     throw error
   }
 }
