@@ -16,6 +16,9 @@ import type { AnswerMeasure } from './measure.ts'
 import { TextSample } from './text-sample.ts'
 import { UsageFields } from './usage-fields.ts'
 
+/** A use of a tool may cost more than any text: whoever holds for it should look at once. */
+const toolProgress = 65_536
+
 /**
  * Gathers what an operation's interest names in an answer. Subclasses know what the values mean. Names that
  * mean the same everywhere: `usage...` (objects), `model`, `tier`, `id`, `error`, `text` (generated),
@@ -68,6 +71,10 @@ export abstract class AnswerReader implements UsageReader {
 
   get isTerminal(): boolean {
     return this.#isTerminal
+  }
+
+  get progress(): number {
+    return this.#outputTextBytes + this.toolUses * toolProgress
   }
 
   push(chunk: Buffer): void {

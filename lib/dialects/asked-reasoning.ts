@@ -1,9 +1,12 @@
 import type { ScanResult } from '../http/json-scan.ts'
 import { value } from './interest.ts'
 import { searched } from './naming-members.ts'
+import { isSpelled } from './read-field.ts'
 
-/** What a request says about how long to think. */
+/** What one member of a request says about how long to think. */
 export interface AskedReasoning {
+  /** Its path: `reasoning.effort`. Which of them a provider reads is the provider's own matter. */
+  readonly field: string
   /** Tokens at most; 0 where it is not to think at all. */
   readonly budgetTokens?: number
   /** In the provider's words: `low`, `high`. */
@@ -36,19 +39,20 @@ export const googleReasoningMembers = {
 
 const isOff: ReadonlySet<unknown> = new Set(['disabled', 'none', 'off', false])
 
-/** How long a request asks to think; undefined where it says nothing. What contradicts itself may think longest. */
-export function reasoningIn({ findings }: ScanResult): AskedReasoning | undefined {
-  let asked: { budgetTokens?: number; effort?: string; isAsked?: true } | undefined
-  for (const { name, raw } of findings) {
+/** How long a request asks to think, member by member; undefined where it says nothing. */
+export function reasoningIn({ findings }: ScanResult): readonly AskedReasoning[] | undefined {
+  const asked: AskedReasoning[] = []
+  for (const finding of findings) {
+    const { name, raw, path: field } = finding
     if (name !== names.effort && name !== names.budget && name !== names.kind) continue
     const said: unknown = raw === undefined ? undefined : JSON.parse(raw.toString('utf8'))
-    if (isOff.has(said)) asked = { budgetTokens: 0, ...asked }
-    else if (name === names.effort && typeof said === 'string') {
-      asked = { ...asked, effort: said.toLowerCase() }
-    } else if (name === names.kind && said !== null) asked = { ...asked, isAsked: true }
-    else if (typeof said === 'number' && said >= 0) {
-      asked = { ...asked, budgetTokens: Math.max(said, asked?.budgetTokens ?? 0) }
-    }
+    if (said === null || said === undefined) continue
+    if (isOff.has(said)) {
+      if (isSpelled(finding)) asked.push({ field, budgetTokens: 0 })
+    } else if (name === names.effort && typeof said === 'string') {
+      asked.push({ field, effort: said.toLowerCase() })
+    } else if (name === names.kind) asked.push({ field, isAsked: true })
+    else if (typeof said === 'number' && said >= 0) asked.push({ field, budgetTokens: said })
   }
-  return asked
+  return asked.length === 0 ? undefined : asked
 }

@@ -8,9 +8,15 @@ import type { BatchedRequests, JsonPartsReader, RequestFacts } from './dialect.t
 import { span } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
 import { namedModelsIn } from './naming-members.ts'
-import { findField, readCount, readString } from './read-field.ts'
+import { findField, isSpelled, memberOf, readCount, readString } from './read-field.ts'
 import { readMedia } from './read-media.ts'
-import { cacheWriteIn, demandIn, modelsNamedAgain, requireSpelling } from './request-facts.ts'
+import {
+  cacheWriteIn,
+  demandIn,
+  modelsNamedAgain,
+  requireSpelling,
+  wantedBatchTier,
+} from './request-facts.ts'
 
 const requestName = 'request'
 /** Each is measured and checked, and told apart by its place. */
@@ -35,6 +41,8 @@ interface BatchedRequest {
   readonly model?: string
   /** Texts that are answered one by one; 1 unless said. */
   readonly prompts?: number
+  /** The members in which a cap on output is read; any unless said. */
+  readonly capMembers?: readonly string[]
 }
 
 /** Reads the requests in a batch's body as they come. */
@@ -109,7 +117,9 @@ export function addRequest(
   }
   if (findField(scan, 'fallbacks')?.type === 'string') tally.fail(at, 'fallbacks must name its models here.')
   const media = readMedia(scan)
-  const cap = largestCap(findings)
+  const cap = largestCap(findings, 'cap', batch.capMembers)
+  const completionCap = largestCap(findings, 'otherCap', batch.capMembers)
+  const wantedTier = wantedBatchTier(scan)
   const cacheWrite = cacheWriteIn(scan)
   const namedModels = namedModelsIn(scan)
   const { tools, searches, isCompacted, predictedBytes } = demandIn(scan)
@@ -131,6 +141,8 @@ export function addRequest(
     ...(batch.units !== undefined && { units: batch.units, unitsVariant: batch.unitsVariant }),
     textBytes: media.reduce((bytes, part) => bytes - part.bodyBytes, request.end - request.start),
     ...(cap > 0 && { outputTokensCap: cap }),
+    ...(completionCap > 0 && { completionTokensCap: completionCap }),
+    ...(wantedTier !== undefined && { wantedTier }),
     candidates: candidates * (batch.prompts ?? 1),
     media,
     objects: objectsIn(scan),
@@ -158,12 +170,17 @@ function modelOf(scan: ScanResult, unlessSaid: string | undefined): string | und
   return only
 }
 
-/** Every name of a cap counts: which of them is the endpoint's own may not be known yet. */
-function largestCap(findings: readonly Finding[]): number {
+/** A body is looked at for the caps of all endpoints, of which it has but one. */
+function largestCap(
+  findings: readonly Finding[],
+  name: 'cap' | 'otherCap',
+  members: readonly string[] | undefined,
+): number {
   let cap = 0
   for (const finding of findings) {
-    if (finding.name !== 'cap' && finding.name !== 'otherCap') continue
-    cap = Math.max(cap, readCount({ findings: [finding] }, finding.name) ?? 0)
+    if (finding.name !== name || !isSpelled(finding)) continue
+    if (members?.includes(memberOf(finding)) === false) continue
+    cap = Math.max(cap, readCount({ findings: [finding] }, name) ?? 0)
   }
   return cap
 }

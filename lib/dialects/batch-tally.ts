@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BatchedTool, BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import type { CountedText } from '../http/json-text-count.ts'
-import { addMeters, contextKinds, objectName } from '../money/usage.ts'
+import { addMeters, contextKinds, isUnread, objectName } from '../money/usage.ts'
 import type { Meter, Meters, NamedObject } from '../money/usage.ts'
 import type { NamedModel, RequestFacts } from './dialect.ts'
 import { withUnseen } from './request-facts.ts'
@@ -28,6 +28,8 @@ export interface BatchRequest {
   readonly unitsVariant?: string | undefined
   readonly textBytes: number
   readonly outputTokensCap?: number
+  readonly completionTokensCap?: number
+  readonly wantedTier?: string
   readonly candidates: number
   readonly media: readonly MediaPart[]
   readonly objects: readonly NamedObject[]
@@ -72,16 +74,18 @@ export class BatchTally {
     share.requests += 1
     share.textBytes += request.textBytes
     share.textBytesLongest = Math.max(share.textBytesLongest, request.textBytes)
-    if (request.outputTokensCap === undefined) share.candidatesUncapped += request.candidates
+    // Of two that are both read, the larger: which of them wins no document says.
+    const cap = Math.max(request.outputTokensCap ?? 0, request.completionTokensCap ?? 0)
+    if (cap === 0) share.candidatesUncapped += request.candidates
     else {
       share.candidatesCapped += request.candidates
-      share.outputTokensCapped += request.outputTokensCap * request.candidates
+      share.outputTokensCapped += cap * request.candidates
     }
     if (request.units !== undefined) share.units = addMeters(request.units, share.units)
     for (const { name } of request.namedModels ?? []) this.#name(name, request.at, share)
     for (const model of request.drawsWith ?? []) this.#draw(model, request.at, share)
     if (request.searches !== undefined) share.searches = (share.searches ?? 0) + request.searches
-    for (const tool of request.tools ?? []) this.#useTool(tool, request.at, share)
+    for (const tool of request.tools ?? []) this.#useTool(tool, request, share)
     if (request.isCompacted === true) share.compacted = (share.compacted ?? 0) + 1
     if (request.predictedBytes !== undefined)
       share.predictedBytes = (share.predictedBytes ?? 0) + request.predictedBytes
@@ -120,8 +124,10 @@ export class BatchTally {
   }
 
   #shareOf(request: BatchRequest): GatheredShare | undefined {
-    const { at, model, endpoint, mainMeter, isFree, mayRunTools, cacheWrite, unitsVariant } = request
-    const key = JSON.stringify([endpoint, model, unitsVariant, cacheWrite])
+    const { at, model, endpoint, mainMeter, isFree, mayRunTools, cacheWrite, unitsVariant, wantedTier } =
+      request
+    const isCompletionCapped = request.completionTokensCap !== undefined
+    const key = JSON.stringify([endpoint, model, unitsVariant, cacheWrite, wantedTier, isCompletionCapped])
     let share = this.#shares.get(key)
     if (share !== undefined) return share
     if (this.#shares.size === sharesMax) {
@@ -136,6 +142,8 @@ export class BatchTally {
       ...(mayRunTools === true && { mayRunTools }),
       ...(cacheWrite !== undefined && { cacheWrite }),
       ...(unitsVariant !== undefined && { unitsVariant }),
+      ...(wantedTier !== undefined && { wantedTier }),
+      ...(isCompletionCapped && { isCompletionCapped }),
       firstAt: at,
       requests: 0,
       textBytes: 0,
@@ -164,15 +172,15 @@ export class BatchTally {
     else share.drawsWith = Object.fromEntries(drawsWith)
   }
 
-  #useTool(tool: ProviderTool, at: string, share: GatheredShare): void {
+  #useTool(tool: ProviderTool, { at, candidates }: BatchRequest, share: GatheredShare): void {
     const isSame = (other: BatchedTool): boolean =>
       isDeepStrictEqual(other, { ...tool, requests: other.requests })
     const index = share.tools?.findIndex(isSame) ?? -1
     const known = share.tools?.[index]
     if (share.tools === undefined || known === undefined) {
       if (share.tools?.length === sharesMax) this.fail(at, `A batch may have at most ${sharesMax} tools.`)
-      else share.tools = [...(share.tools ?? []), { ...tool, requests: 1 }]
-    } else share.tools = share.tools.with(index, { ...known, requests: known.requests + 1 })
+      else share.tools = [...(share.tools ?? []), { ...tool, requests: candidates }]
+    } else share.tools = share.tools.with(index, { ...known, requests: known.requests + candidates })
   }
 
   #refer(object: NamedObject, at: string, share: GatheredShare): void {
@@ -184,6 +192,7 @@ export class BatchTally {
       }
       this.#objects.set(name, { ...object, at })
     }
+    if (isUnread.has(object.kind)) share.unread = (share.unread ?? 0) + 1
     if (!withContext.has(object.kind)) return
     share.goesOnFrom ??= {}
     share.goesOnFrom[name] = (share.goesOnFrom[name] ?? 0) + 1

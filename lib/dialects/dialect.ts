@@ -36,7 +36,7 @@ export interface RequestFacts {
   /** The same in `max_completion_tokens`, which not every provider reads. */
   readonly completionTokensCap?: number
   /** How long it is asked to think before it answers. */
-  readonly reasoning?: AskedReasoning
+  readonly reasoning?: readonly AskedReasoning[]
   /** Bytes of an answer that the request predicts: what of it is wrong is billed as output. */
   readonly predictedBytes?: number
   /** The tier of service, or the speed, that is asked for; undefined for the usual one. */
@@ -53,8 +53,10 @@ export interface RequestFacts {
   readonly tools?: readonly ProviderTool[]
   /** How often its provider writes instructions for tools around what it says. */
   readonly explainedTools?: number
-  /** How often they may be used, all together. */
-  readonly toolUsesMax?: number
+  /** How often they may be used, all together, by the member that says so. */
+  readonly toolUsesMax?: { readonly member: string; readonly uses: number }
+  /** The response may come in one piece although it is asked for as a stream. */
+  readonly mayComeWhole?: true
   /** A stream tells of each use of a tool while it is made. */
   readonly showsTools?: true
   /** The provider may sum the conversation up and go on from that: it is read once more. */
@@ -140,6 +142,8 @@ export interface UsageReader {
   takeObjects(): readonly NamedObject[]
   /** True once the dialect's last event has been seen: a client that leaves now has the whole answer. */
   readonly isTerminal: boolean
+  /** Grows by one for each byte of text, and by `toolProgress` for each use of a tool; absent where nothing is charged. */
+  readonly progress?: number
   /** What `end` would answer if the answer ended here; absent where an answer is no work of its own. */
   peek?(): UsageReading
   /** The reading so far. Called once, when the answer has ended or the client has left. */

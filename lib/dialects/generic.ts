@@ -174,6 +174,6 @@ export const genericOperation: Operation = {
   isFree: false,
   mainMeter: 'input',
   interest: request,
-  factsFromJson: (scan, body) => factsFrom(scan, body),
+  factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), mayComeWhole: true }),
   readUsage: (head, context) => new GenericReader(head, context),
 }

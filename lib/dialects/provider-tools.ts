@@ -149,6 +149,7 @@ const toolBounds: readonly ToolBound[] = [
     name: 'unknown',
     pattern: /(?:)/,
     tokensPerUse: 'window',
+    isSearch: true,
     source: 'what no row knows is bounded by the context window alone',
   },
 ]

@@ -1,5 +1,30 @@
 import type { Finding, JsonType, ScanResult } from '../http/json-scan.ts'
 import { GatewayError } from '../errors.ts'
+import { fold } from '../http/json-fold.ts'
+
+/** Google's names that bound what a request costs; its snake case is lower-case anyway. */
+const camelCase: ReadonlySet<string> = new Set([
+  'maxOutputTokens',
+  'thinkingConfig',
+  'thinkingBudget',
+  'thinkingLevel',
+  'generationConfig',
+  'inputConfig',
+])
+
+/** The last member of a path, without the place in a list. */
+export function memberOf({ path }: Pick<Finding, 'path'>): string {
+  return path.slice(path.lastIndexOf('.') + 1).replace(/\[\d+\]$/, '')
+}
+
+/**
+ * Whether a member, and those it is in, are spelled as providers document it. The scan takes `MAX_TOKENS` for
+ * `max_tokens`, as some servers do. Others ignore it, so it must not make a request cheaper.
+ */
+export function isSpelled({ path }: Pick<Finding, 'path'>): boolean {
+  if (path === fold(path, false)) return true
+  return path.split(/[.[]/).every(member => member === fold(member, false) || camelCase.has(member))
+}
 
 /** The first finding of a name that is not null: null means the same as absent to every provider. */
 export function findField(scan: ScanResult, name: string): Finding | undefined {

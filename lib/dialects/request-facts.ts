@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts'
-import type { Finding, ScanResult } from '../http/json-scan.ts'
+import { fold, type Finding, type ScanResult } from '../http/json-scan.ts'
 import type { CountedText } from '../http/json-text-count.ts'
 import type { TextTokens } from '../http/text-density.ts'
 import type { MediaPart } from '../http/media-part.ts'
@@ -7,7 +7,7 @@ import type { BodyLength, NamedModel, RequestFacts } from './dialect.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
 import { namedModelsIn, searched } from './naming-members.ts'
-import { findField, readBoolean, readCount, textOf, wrongType } from './read-field.ts'
+import { findField, isSpelled, memberOf, readBoolean, readCount, textOf, wrongType } from './read-field.ts'
 import { readMedia } from './read-media.ts'
 import { reasoningIn, reasoningMembers } from './asked-reasoning.ts'
 import { explainedTools, providerToolsIn, searchesOf } from './search-tools.ts'
@@ -80,7 +80,8 @@ export interface OwnFacts {
  */
 export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}): RequestFacts {
   const model = findField(scan, factNames.model)
-  if (model !== undefined) requireSpelling(model)
+  for (const found of [model, findField(scan, factNames.stream)])
+    if (found !== undefined) requireSpelling(found)
   const otherModels = otherModelsIn(scan)
   const cap = limitIn(scan, factNames.cap)
   const otherCap = limitIn(scan, factNames.otherCap)
@@ -116,22 +117,38 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
 
 /**
  * A provider that tells capitals apart finds no model under another spelling, and takes the one that it takes by itself.
+ * Nor does it stream.
  * @throws GatewayError body_invalid
  */
-export function requireSpelling({ path }: Finding): void {
-  if (path === 'model' || path.endsWith('.model')) return
-  throw new GatewayError('body_invalid', `${path} must be spelled "model".`, { param: path })
+export function requireSpelling(finding: Finding): void {
+  const { path } = finding
+  const member = memberOf(finding)
+  if (member === fold(member, false)) return
+  const spelling = JSON.stringify(fold(member, false))
+  throw new GatewayError('body_invalid', `${path} must be spelled ${spelling}.`, { param: path })
 }
 
 /** Speed is charged before any tier, and where it is made beside both; what is no text the provider refuses. */
 function wantedTierIn(scan: ScanResult): string | undefined {
-  const [speed, tier, place] = [factNames.speed, factNames.tier, factNames.place].map(name => {
-    const field = findField(scan, name)
-    return field?.type === 'string' ? textOf(field) : 'standard'
-  })
+  return joinTiers(scan, tierNamed(scan, factNames.tier))
+}
+
+/** What a request of a batch asks for beside the tier that batches have. */
+export function wantedBatchTier(scan: ScanResult): string | undefined {
+  return joinTiers(scan, 'standard')
+}
+
+function joinTiers(scan: ScanResult, tier: string): string | undefined {
+  const speed = tierNamed(scan, factNames.speed)
+  const place = tierNamed(scan, factNames.place)
   const names = [speed === 'standard' ? tier : speed, place === 'us' ? place : 'standard']
-  const wanted = names.filter(name => name !== undefined && name !== 'standard')
+  const wanted = names.filter(name => name !== 'standard')
   return wanted.length === 0 ? undefined : wanted.join('+')
+}
+
+function tierNamed(scan: ScanResult, name: string): string {
+  const field = findField(scan, name)
+  return field?.type === 'string' ? textOf(field) : 'standard'
 }
 
 /** Where a body names the model again that its path names. */
@@ -155,10 +172,14 @@ export function textBytesOf(body: BodyLength, media: readonly MediaPart[]): numb
   return Math.max(0, bytes)
 }
 
-/** A limit of zero is nonsense that some servers read as no limit, so it says nothing. */
+/**
+ * A limit of zero is nonsense that some servers read as no limit, so it says nothing, as one does that is spelled in a way
+ * of its own.
+ */
 function limitIn(scan: ScanResult, name: string): number | undefined {
   const limit = readCount(scan, name) ?? 0
-  return limit === 0 ? undefined : limit
+  const found = findField(scan, name)
+  return limit === 0 || found === undefined || !isSpelled(found) ? undefined : limit
 }
 
 type Demand = Pick<
@@ -178,7 +199,7 @@ export function demandIn(scan: ScanResult): Demand {
   const tools = providerToolsIn(scan)
   const searches = searchesOf(tools)
   const explained = explainedTools(scan)
-  const toolUsesMax = readCount(scan, factNames.toolUses)
+  const toolUsesMax = toolUsesMaxIn(scan)
   const reasoning = reasoningIn(scan)
   const predicted = findField(scan, factNames.prediction)
   const frames = framesIn(scan)
@@ -192,6 +213,14 @@ export function demandIn(scan: ScanResult): Demand {
     ...(isCompacted(scan) && { isCompacted: true }),
     ...(frames > 1 && { framesPerSecond: frames }),
   }
+}
+
+function toolUsesMaxIn(scan: ScanResult): RequestFacts['toolUsesMax'] {
+  const uses = readCount(scan, factNames.toolUses)
+  const found = findField(scan, factNames.toolUses)
+  return uses === undefined || found === undefined || !isSpelled(found)
+    ? undefined
+    : { member: memberOf(found), uses }
 }
 
 /** What only clears old parts away reads nothing. */

@@ -1,5 +1,6 @@
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import { list, span, value } from './interest.ts'
+import { isSpelled } from './read-field.ts'
 import { searched } from './naming-members.ts'
 import { boundOf, chunkTokensMax, isExplained, plainType, type ProviderTool } from './provider-tools.ts'
 
@@ -89,7 +90,7 @@ function saidByFolder(findings: readonly Finding[]): ReadonlyMap<string, Said> {
 function saidBy(finding: Finding): Said | undefined {
   const isModel = finding.path.endsWith('].model') && finding.raw !== undefined
   if (isModel && finding.type === 'string') return { model: String(parsed(finding)) }
-  const count = finding.type === 'number' ? countOf(finding) : undefined
+  const count = finding.type === 'number' && isSpelled(finding) ? countOf(finding) : undefined
   if (count === undefined) return undefined
   if (finding.name === names.uses) return { uses: count }
   if (finding.name === names.tokens) return { tokensPerUse: count }
@@ -114,8 +115,9 @@ function toolAsked(finding: Finding, findings: readonly Finding[]): ProviderTool
 
 function liveSearch({ path }: Finding, findings: readonly Finding[]): ProviderTool | undefined {
   const inside = findings.filter(finding => finding.path.startsWith(`${path}.`))
-  if (inside.some(finding => finding.name === names.mode && parsed(finding) === 'off')) return undefined
-  const results = inside.find(finding => finding.name === names.results)
+  if (inside.some(finding => finding.name === names.mode && isSpelled(finding) && parsed(finding) === 'off'))
+    return undefined
+  const results = inside.find(finding => finding.name === names.results && isSpelled(finding))
   return { type: 'searchparameters', uses: (results && countOf(results)) ?? sourcesUnlessSaid }
 }
 

@@ -1,4 +1,4 @@
-/** The first part of an answer's generated text, kept so that its tokens can be counted if need be. */
+/** A part of an answer's generated text, kept so that its tokens can be counted if need be. */
 interface SampledText {
   readonly bytes: Buffer
   /** The bytes stand as between the quotes of JSON, with its escapes. */
@@ -8,13 +8,17 @@ interface SampledText {
 /** An answer is seldom longer; of one that is, this much tells how many bytes its tokens have. */
 const sampleBytesMax = 16_384
 const sampleBytesFirst = 512
+/** Of a longer text so much of its beginning is kept, and behind it what came last. */
+const beginningBytes = sampleBytesMax / 2
 
-/** Counts the bytes of text as it is generated, and keeps the first of them. */
+/** Counts the bytes of text as it is generated, and keeps the first and the last of them. */
 export class TextSample {
   #buffer: Buffer | undefined
   #length = 0
   #isEscaped = false
   #isFull = false
+  /** Where the next of the last bytes is written, once the sample is full. */
+  #next = beginningBytes
 
   /** Answers the text's length in UTF-8. */
   add(text: string): number {
@@ -26,7 +30,11 @@ export class TextSample {
       return written
     }
     const byteCount = Buffer.byteLength(text)
-    if (this.#isFull || !this.#makeRoom(byteCount, false)) return byteCount
+    if (this.#isFull) {
+      if (!this.#isEscaped) this.#goOn((kept as Buffer).write(text, this.#next))
+      return byteCount
+    }
+    if (!this.#makeRoom(byteCount, false)) return byteCount
     const buffer = this.#buffer as Buffer
     const written = buffer.write(text, this.#length)
     this.#length += written
@@ -44,10 +52,20 @@ export class TextSample {
 
   /** Text as it stands in JSON. */
   addEscaped(bytes: Buffer): void {
-    if (this.#isFull || !this.#makeRoom(bytes.length, true)) return
+    if (this.#isFull) {
+      if (this.#isEscaped) this.#goOn(bytes.copy(this.#buffer as Buffer, this.#next))
+      return
+    }
+    if (!this.#makeRoom(bytes.length, true)) return
     const written = bytes.copy(this.#buffer as Buffer, this.#length)
     this.#length += written
     this.#isFull = written < bytes.length
+  }
+
+  /** The last bytes go round behind the beginning; a rest that does not fit before the end is left out. */
+  #goOn(written: number): void {
+    this.#next += written
+    if (this.#next >= sampleBytesMax - 3) this.#next = beginningBytes
   }
 
   get text(): SampledText | undefined {

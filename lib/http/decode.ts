@@ -18,6 +18,8 @@ interface DecodeCaps {
 export interface Decoder {
   /** The input was damaged, cut short or beyond the caps; what was decoded before has been delivered. */
   readonly isBroken: boolean
+  /** Bytes that were written and wait for their turn. */
+  readonly waitingBytes: number
   /** Resolves when what this chunk decodes to has been delivered; undefined when it already has been. */
   write(chunk: Buffer): void | Promise<void>
   /** Resolves when all output has been delivered. */
@@ -58,6 +60,7 @@ function createAnyInflate(first: Buffer): Transform {
 
 class IdentityDecoder implements Decoder {
   readonly isBroken = false
+  readonly waitingBytes = 0
   readonly #onData: (chunk: Buffer) => void
 
   constructor(onData: (chunk: Buffer) => void) {
@@ -73,6 +76,10 @@ class IdentityDecoder implements Decoder {
   }
 }
 
+/**
+ * Gives its stream one piece at a time, and gathers what comes meanwhile into the next: a response in pieces of a byte
+ * would take up a thousand times its size in the stream's queue.
+ */
 class StreamDecoder implements Decoder {
   readonly #create: (first: Buffer) => Transform
   readonly #onData: (chunk: Buffer) => void
@@ -81,7 +88,12 @@ class StreamDecoder implements Decoder {
   #inputBytes = 0
   #outputBytes = 0
   #isBroken = false
-  readonly #waiting = new Set<() => void>()
+  /** Called back when the piece that is decoded has been; undefined while there is none. */
+  #done: (() => void) | undefined
+  #gathered: Buffer[] = []
+  #waitingBytes = 0
+  /** Of what is gathered. */
+  #next: PromiseWithResolvers<void> | undefined
 
   constructor(create: (first: Buffer) => Transform, onData: (chunk: Buffer) => void, caps: DecodeCaps) {
     this.#create = create
@@ -93,27 +105,51 @@ class StreamDecoder implements Decoder {
     return this.#isBroken
   }
 
+  get waitingBytes(): number {
+    return this.#waitingBytes
+  }
+
   write(chunk: Buffer): void | Promise<void> {
     if (this.#isBroken || chunk.length === 0) return
     this.#inputBytes += chunk.length
     const stream = (this.#stream ??= this.#open(chunk))
-    return new Promise(resolve => {
-      const done = (): void => {
-        this.#waiting.delete(done)
-        resolve()
-      }
-      this.#waiting.add(done)
-      stream.write(chunk, done)
-    })
+    if (this.#done === undefined) return this.#send(stream, chunk)
+    this.#gathered.push(chunk)
+    this.#waitingBytes += chunk.length
+    this.#next ??= Promise.withResolvers()
+    return this.#next.promise
   }
 
-  end(): Promise<void> {
+  async end(): Promise<void> {
     const stream = this.#stream
-    if (stream === undefined || this.#isBroken) return Promise.resolve()
-    return new Promise(resolve => {
+    await this.#next?.promise
+    if (stream === undefined || this.#isBroken) return
+    await new Promise<void>(resolve => {
       stream.once('close', resolve)
       stream.end()
     })
+  }
+
+  #send(stream: Transform, bytes: Buffer): Promise<void> {
+    return new Promise(resolve => {
+      this.#done = () => {
+        this.#done = undefined
+        resolve()
+        this.#sendGathered(stream)
+      }
+      stream.write(bytes, this.#done)
+    })
+  }
+
+  #sendGathered(stream: Transform): void {
+    const gathered = this.#gathered
+    const next = this.#next
+    this.#gathered = []
+    this.#waitingBytes = 0
+    this.#next = undefined
+    if (next === undefined) return
+    if (this.#isBroken || stream.destroyed) next.resolve()
+    else next.resolve(this.#send(stream, Buffer.concat(gathered)))
   }
 
   #open(first: Buffer): Transform {
@@ -123,9 +159,7 @@ class StreamDecoder implements Decoder {
       this.#isBroken = true
     })
     // A stream that fails never calls back for the chunk it failed on.
-    stream.on('close', () => {
-      for (const done of this.#waiting) done()
-    })
+    stream.on('close', () => this.#done?.())
     return stream
   }
 

@@ -2,6 +2,7 @@ import type { UsageReader } from '../dialects/dialect.ts'
 import { createDecoder, type Decoder } from '../http/decode.ts'
 import type { NamedObject, UsageReading } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
+import { sliceTokens } from './exchange-cost.ts'
 import type { Tap } from '../pipeline/plugin.ts'
 
 /** Bounds on the tap's own decoded copy of a compressed answer. */
@@ -13,8 +14,13 @@ interface AnswerMeterOptions {
   readonly namesObjects: boolean
 }
 
-/** So seldom that it costs nothing, and often enough for money to be looked after. */
+/** A decoder that is so far behind has the response wait for it. */
+const waitingBytesMax = 1_048_576
+
+/** So seldom that it costs nothing, and often enough for money to be looked after: by bytes of the stream, whatever they are. */
 const progressBytes = 16_384
+/** By bytes of text, of which each may be a token: half of the slice that is held ahead. */
+const textProgress = sliceTokens / 2
 
 /** The tap on one answer: decodes its own copy where the answer is compressed, and feeds the usage reader. */
 export class AnswerMeter implements Tap {
@@ -24,6 +30,7 @@ export class AnswerMeter implements Tap {
   readonly #decoder: Decoder | undefined
   readonly #isReadable: boolean
   #bytesToProgress = progressBytes
+  #nextProgress = textProgress
   #reading: UsageReading | undefined
   /** Told what was read so far, as often as so much more of the answer has come. */
   onProgress: ((reading: UsageReading) => void) | undefined
@@ -58,8 +65,10 @@ export class AnswerMeter implements Tap {
       return
     }
     const pending = this.#decoder.write(chunk)
+    if (pending === undefined) return
     // Bytes that may name an object wait until the decoder has shown whether they do.
-    if (pending !== undefined && this.#options.namesObjects) this.#exchange.holdBack(pending)
+    const mustWait = this.#options.namesObjects || this.#decoder.waitingBytes > waitingBytesMax
+    if (mustWait) this.#exchange.holdBack(pending)
   }
 
   /**
@@ -80,7 +89,9 @@ export class AnswerMeter implements Tap {
     this.#reading = isUnreadable ? withFlag(reading, 'answer_unreadable') : reading
   }
 
-  #report(): void {
+  #report(progress: number): void {
+    this.#bytesToProgress = progressBytes
+    this.#nextProgress = progress + textProgress
     const reading = this.onProgress === undefined ? undefined : this.#reader.peek?.()
     if (reading !== undefined) this.onProgress?.(reading)
   }
@@ -88,10 +99,8 @@ export class AnswerMeter implements Tap {
   #push(chunk: Buffer): void {
     this.#reader.push(chunk)
     this.#bytesToProgress -= chunk.length
-    if (this.#bytesToProgress <= 0) {
-      this.#bytesToProgress = progressBytes
-      this.#report()
-    }
+    const { progress = 0 } = this.#reader
+    if (this.#bytesToProgress <= 0 || progress >= this.#nextProgress) this.#report(progress)
     if (!this.#options.namesObjects) return
     for (const object of this.#reader.takeObjects())
       this.#exchange.holdBack(this.#options.recordObject(object))

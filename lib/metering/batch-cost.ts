@@ -5,12 +5,13 @@ import type { Micros } from '../money/amount.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
 import { costAtMost, costUsually } from '../money/consumed-cost.ts'
 import type { Price } from '../money/price.ts'
-import { timesFactor } from '../money/tier-factor.ts'
+import { timesFactor, timesFactorsAtMost } from '../money/tier-factor.ts'
 import { addMeters, tokensOf } from '../money/usage.ts'
 import type { Meter, Meters } from '../money/usage.ts'
 import type { ExchangeCost } from './exchange-cost.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { mediaBound } from './media-bound.ts'
+import { readsCompletionTokens, thinksBeyondCap } from './output-cap.ts'
 import { toolRounds } from './tool-rounds.ts'
 
 /** The requests of a batch to one model, and what is known beside. */
@@ -55,9 +56,9 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   const tools = toolsAtMost(priced, longest)
   const longestRead = tools.tokens > 0 ? windowTokens : longest
   const read = addMeters(addMeters(addMeters({ input: text }, media.meters), context), {
-    input: tools.tokens + (share.compacted ?? 0) * longest,
+    input: tools.tokens + (share.compacted ?? 0) * longest + (share.unread ?? 0) * windowTokens,
   })
-  const written = outputTokens(share, share.outputTokensCapped, priced.outputTokensMax)
+  const written = outputTokens(priced)
   const consumed = {
     read: withinWindows(read, (share.requests + tools.readings) * windowTokens),
     outputTokens: (share.compacted === undefined ? written : 2 * written) + (share.predictedBytes ?? 0),
@@ -68,7 +69,9 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   const amount = costAtMost(reachable(price, longestRead), consumed) + media.mediaMicros
   // Searches and fees cost the same in a batch.
   const fees = { searches: tools.searches + (share.units?.searches ?? 0), requests: share.requests }
-  return inBatch(price, amount) + costAtMost(price, { read: {}, outputTokens: 0, units: fees })
+  return (
+    inTiers(price, amount, share.wantedTier) + costAtMost(price, { read: {}, outputTokens: 0, units: fees })
+  )
 }
 
 function usually(priced: PricedShare, hold: Config['hold']): Micros {
@@ -87,7 +90,7 @@ function usually(priced: PricedShare, hold: Config['hold']): Micros {
         read = addMeters(read, { [meter]: units * count })
     }
   }
-  const most = outputTokens(share, share.outputTokensCapped, priced.outputTokensMax)
+  const most = outputTokens(priced)
   const candidates = share.candidatesCapped + share.candidatesUncapped
   const { searches: _, ...units } = share.units ?? {}
   const amount = costUsually(reachable(price, 0), {
@@ -109,11 +112,20 @@ function inBatch(price: Price, amount: Micros): Micros {
   return timesFactor(Math.min(amountMicrosMax, amount), price.factors['batch'])
 }
 
+/** What is asked for beside the batch's tier has a factor of its own; a speed takes the place of the tier. */
+function inTiers(price: Price, amount: Micros, wantedTier: string | undefined): Micros {
+  const wanted = timesFactorsAtMost(Math.min(amountMicrosMax, amount), price, wantedTier)
+  return wantedTier === undefined || wantedTier === 'us' ? inBatch(price, wanted) : wanted
+}
+
 /** No request gets more than the model writes, whatever it asks for. */
-function outputTokens(share: BatchShare, capped: number, outputTokensMax: number): number {
-  return (
-    Math.min(capped, share.candidatesCapped * outputTokensMax) + share.candidatesUncapped * outputTokensMax
-  )
+function outputTokens({ share, providerKind, upstreamModelName, outputTokensMax }: PricedShare): number {
+  const { candidatesCapped, candidatesUncapped, outputTokensCapped, isCompletionCapped } = share
+  const uncapped = candidatesUncapped * outputTokensMax
+  if (isCompletionCapped === true && !readsCompletionTokens.has(providerKind))
+    return uncapped + candidatesCapped * outputTokensMax
+  const beyond = thinksBeyondCap(upstreamModelName, providerKind) ? candidatesCapped * outputTokensMax : 0
+  return Math.min(outputTokensCapped, candidatesCapped * outputTokensMax) + beyond + uncapped
 }
 
 interface MediaOfKind {
@@ -168,7 +180,7 @@ interface ToolsAtMost {
 function toolsAtMost({ share, windowTokens, ...model }: PricedShare, longest: number): ToolsAtMost {
   const sum = { tokens: 0, searches: 0, readings: share.compacted ?? 0 }
   for (const { requests, ...tool } of share.tools ?? []) {
-    const rounds = toolRounds({ tools: [tool] }, model, windowTokens)
+    const rounds = toolRounds({ tools: [tool], candidates: 1 }, model, windowTokens)
     sum.tokens += requests * rounds.tokensAfter(longest + model.outputTokensMax)
     sum.searches += requests * rounds.searches
     sum.readings += requests * rounds.count

@@ -5,7 +5,7 @@ import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
 import { costAtMost, costUsually, type Consumed } from '../money/consumed-cost.ts'
-import { addMeters, tokensOf, type Meters } from '../money/usage.ts'
+import { addMeters, isUnread, tokensOf, type Meters } from '../money/usage.ts'
 import { drawnAtMost, drawnTokens } from './drawn-cost.ts'
 import { hiddenReasoning } from './hidden-reasoning.ts'
 import { mediaAllowance } from './media-allowance.ts'
@@ -62,7 +62,7 @@ const ownInstructions: ReadonlyMap<string, number> = new Map([['venice', 2048]])
 const aroundToolsTokens = 1024
 /** Where nobody looked at the text. */
 const likelyBytesPerToken = 4
-const nothingSeen: SeenResponse = { outputTokens: 0, toolUses: 0 }
+const nothingSeen: SeenResponse = { outputTokens: 0, outputTokensMost: 0, toolUses: 0 }
 const nothing: ExchangeCost = { likelyMicros: 0, worstMicros: 0, strictMicros: 0 }
 
 /** The context window: what cannot be measured is taken to fill it. */
@@ -80,7 +80,9 @@ export function exchangeCost(basis: CostBasis): ExchangeCost {
   if (target.batch !== undefined) return target.batch.cost
   const rounds = roundsOf(basis)
   const strictMicros = Math.max(1, atMost(basis, target.price, { outputTokens: capOf(basis), rounds }))
-  const worstMicros = isSeen(facts) ? Math.min(strictMicros, seenCost(basis, nothingSeen)) : strictMicros
+  const worstMicros = isSeen(facts, target.price)
+    ? Math.min(strictMicros, seenCost(basis, nothingSeen))
+    : strictMicros
   return {
     likelyMicros: Math.max(1, Math.min(worstMicros, likely(basis, target.price))),
     worstMicros,
@@ -90,8 +92,9 @@ export function exchangeCost(basis: CostBasis): ExchangeCost {
 
 /** What was seen of a streamed response so far. */
 export interface SeenResponse {
-  /** Of its text, those that no usage has told of included. */
+  /** Of its text, those that no usage has told of included: as such texts usually have, and at most. */
   readonly outputTokens: number
+  readonly outputTokensMost: number
   /** Uses of tools that it has told of. */
   readonly toolUses: number
   /** What it has told that it read; what it may read is not known better before that. */
@@ -110,15 +113,21 @@ function seenCost(basis: CostBasis, seen: SeenResponse): Micros {
   const { target, facts } = basis
   const all = roundsOf(basis)
   const rounds = facts.showsTools === true && all.isSeen ? all.upTo(seen.toolUses + 1) : all
-  const hidden = hiddenReasoning(target.upstreamModelName, facts.reasoning)
-  const outputTokens = Math.min(capOf(basis), seen.outputTokens + sliceTokens + hidden)
+  const hidden = hiddenReasoning(target.upstreamModelName, target.provider.kind, facts.reasoning)
+  const outputTokens = Math.min(capOf(basis), seen.outputTokensMost + sliceTokens + hidden)
   const read = rounds.count === 0 ? seen.read : undefined
   return Math.max(1, atMost(basis, target.price as Price, { outputTokens, rounds, read }))
 }
 
 /** Its text comes as it is written, and nothing else of it has a price. */
-function isSeen({ isStreaming, startsJob, units }: RequestFacts): boolean {
-  return isStreaming && startsJob !== true && units?.images === undefined && units?.characters === undefined
+function isSeen({ isStreaming, startsJob, mayComeWhole, units }: RequestFacts, price: Price): boolean {
+  const isOfText = units?.images === undefined && units?.characters === undefined && !writesMore(price)
+  return isStreaming && startsJob !== true && mayComeWhole !== true && isOfText
+}
+
+/** Sound and images are seen when they are there: their tokens do not show before. */
+function writesMore({ rubPerMillion }: Price): boolean {
+  return rubPerMillion.audioOutput !== undefined || rubPerMillion.imageOutput !== undefined
 }
 
 function roundsOf({ target, facts }: CostBasis): ToolRounds {
@@ -207,9 +216,6 @@ function inputAtMost({ target, facts, hold }: CostBasis, price: Price, windowTok
   if (facts.objects.some(({ kind }) => isUnread.has(kind))) meters.input = windowTokens
   return { meters: withinWindow(meters, windowTokens), mediaMicros }
 }
-
-/** Objects of which nobody knows how much the model reads of them. */
-const isUnread: ReadonlySet<string> = new Set(['conversation', 'prompt', 'skill', 'vectorStore', 'container'])
 
 /** More than its window a model does not read: what is beyond that of a meter is refused by its provider. */
 function withinWindow(meters: Meters, windowTokens: number): Meters {

@@ -48,15 +48,41 @@ const families: readonly Family[] = [
 const neverAtAll =
   /^(?:chatgpt-|gpt-3|gpt-4|claude-2|claude-instant|claude-3-(?!7)|gemini-(?:1|2\.0)|davinci|babbage)/
 
-/** Tokens that may be thought unseen, however the answer comes; Infinity where only the cap bounds them. */
-export function hiddenReasoning(upstreamModelName: string, asked: AskedReasoning | undefined): number {
+/** Which members of a request tell a provider how long to think, by its kind. */
+const readBy: ReadonlyMap<string, RegExp> = new Map([
+  ['openai', /^(?:reasoning_effort|reasoning\.effort)$/],
+  ['anthropic', /^(?:thinking\.\w+|output_config\.effort)$/],
+  ['google', /thinking_?(?:budget|level)$|^reasoning_effort$/i],
+  ['xai', /^(?:reasoning_effort|reasoning\.effort)$/],
+  ['groq', /^(?:reasoning_effort|reasoning\.effort)$/],
+  ['openrouter', /^(?:reasoning_effort|reasoning\.\w+|thinking\.\w+)$/],
+  ['deepseek', /^thinking\.type$/],
+  ['moonshot', /^thinking\.type$/],
+  ['zai', /^thinking\.type$/],
+  ['qwen', /^(?:enable_thinking|thinking_budget)$/],
+  ['cerebras', /^reasoning_effort$/],
+])
+
+/**
+ * Tokens that may be thought unseen, however the answer comes; Infinity where only the cap bounds them. What a request
+ * says in a member that its provider does not read makes them no fewer.
+ */
+export function hiddenReasoning(
+  upstreamModelName: string,
+  providerKind: string,
+  asked: readonly AskedReasoning[] = [],
+): number {
   const name = upstreamModelName.slice(upstreamModelName.lastIndexOf('/') + 1).toLowerCase()
   if (neverAtAll.test(name)) return never
   const unasked = families.find(({ pattern }) => pattern.test(name))?.unasked ?? medium
-  if (asked === undefined) return unasked
-  const byEffort = asked.effort === undefined ? 0 : (tokensByEffort.get(asked.effort) ?? Infinity)
-  const byBudget = asked.budgetTokens ?? 0
-  const said = Math.max(byEffort, byBudget)
-  const isSaid = asked.effort !== undefined || asked.budgetTokens !== undefined
-  return isSaid ? said : Math.max(unasked, medium)
+  let isSaid = false
+  let most = 0
+  for (const { field, budgetTokens, effort, isAsked } of asked) {
+    if (readBy.get(providerKind)?.test(field) === true && isAsked !== true) isSaid = true
+    if (budgetTokens !== undefined) most = Math.max(most, budgetTokens)
+    if (effort !== undefined) most = Math.max(most, tokensByEffort.get(effort) ?? Infinity)
+    // However long it likes, unless another member says how long.
+    if (isAsked === true) most = Math.max(most, asked.length > 1 ? 0 : medium)
+  }
+  return isSaid ? most : Math.max(unasked, most)
 }

@@ -61,7 +61,7 @@ export class HoldGrower {
   /** A slice ahead of what was seen; a provider that goes on beyond the cap is followed. */
   #atMost(seen: SeenResponse): Micros {
     const { basis, price } = this.#options
-    const ahead = { output: seen.outputTokens + sliceTokens, ...seen.read }
+    const ahead = { output: seen.outputTokensMost + sliceTokens, ...seen.read }
     return Math.max(costSeen(basis, seen), priceLine(price, { meters: ahead }).amountMicros)
   }
 

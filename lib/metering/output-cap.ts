@@ -8,7 +8,7 @@ const outputTokensUnknown = 131_072
  * endpoints, xAI, Groq, Cerebras, Moonshot and OpenRouter with it. Others take a field that they do not know for
  * none, and write as much as they like.
  */
-const readsCompletionTokens: ReadonlySet<string> = new Set([
+export const readsCompletionTokens: ReadonlySet<string> = new Set([
   'openai',
   'anthropic',
   'google',
@@ -21,7 +21,16 @@ const readsCompletionTokens: ReadonlySet<string> = new Set([
 ])
 
 /** What xAI's chat and Perplexity's research think is not in what they cap. */
-const thinksBeyondCap = /^(?:grok-|sonar-(?:reasoning|deep))/
+const thinksBeyond = /^(?:grok-|sonar-(?:reasoning|deep))/
+/** Nor is it at Alibaba's own endpoint, to which OpenRouter may send as well. */
+const qwenThinksBeyond = /^(?:qw[eq]|qvq)/
+const qwenAt: ReadonlySet<string> = new Set(['qwen', 'openrouter'])
+
+/** Whether a model may think as much as it likes, whatever cap is set. */
+export function thinksBeyondCap(upstreamModelName: string, providerKind: string): boolean {
+  const name = upstreamModelName.slice(upstreamModelName.lastIndexOf('/') + 1)
+  return thinksBeyond.test(name) || (qwenAt.has(providerKind) && qwenThinksBeyond.test(name))
+}
 
 interface Capped {
   readonly outputTokensCap?: number | undefined
@@ -40,7 +49,6 @@ export function outputCap(
   const caps = [outputTokensCap, completionCap].filter(cap => cap !== undefined)
   if (caps.length === 0) return modelMax
   const cap = Math.max(...caps)
-  const name = upstreamModelName.slice(upstreamModelName.lastIndexOf('/') + 1)
-  if (cap > 0 && thinksBeyondCap.test(name)) return Math.min(modelMax, window) + cap
+  if (cap > 0 && thinksBeyondCap(upstreamModelName, provider.kind)) return Math.min(modelMax, window) + cap
   return Math.min(cap, modelMax)
 }

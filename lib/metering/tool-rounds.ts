@@ -24,24 +24,32 @@ interface Uses {
 /** What a fetched page is cut to is said to be approximate. */
 const contentMargin = 1.25
 
-/** Models that look things up without being asked to, and say nothing of it before their usage. */
-const searchesByItself = /(?:^|\/)(?:sonar-deep|compound|.*deep-research)/
+/**
+ * Models that look things up without being asked to, and say nothing of it before their usage. OpenRouter has any model
+ * search whose name ends so.
+ */
+const searchesByItself = /(?:^|\/)(?:sonar-deep|compound|.*deep-research)|:online$/
+
+/** Bounds that a request names count where its provider reads them: others pass over a member that they do not know. */
+const readsUses: ReadonlySet<string> = new Set(['anthropic'])
+const readsToolCalls: ReadonlySet<string> = new Set(['openai'])
+const readsTurns: ReadonlySet<string> = new Set(['xai'])
 
 /** The rounds that a request may take at most, by its provider's kind. */
 export function toolRounds(
-  facts: Pick<RequestFacts, 'tools' | 'toolUsesMax' | 'isCompacted'>,
+  facts: Pick<RequestFacts, 'tools' | 'toolUsesMax' | 'isCompacted' | 'candidates'>,
   { providerKind, upstreamModelName }: { readonly providerKind: string; readonly upstreamModelName: string },
   windowTokens: number,
 ): ToolRounds {
   const own: readonly ProviderTool[] = searchesByItself.test(upstreamModelName) ? [{ type: 'agent' }] : []
   const tools = [...(facts.tools ?? []), ...own]
-  const most = facts.toolUsesMax ?? Infinity
+  const { callsMax, turnsMax } = requestBounds(facts, providerKind)
   const sum = { uses: 0, searches: 0, tokensPerUse: 0, rounds: 0 }
   let isSeen = true
   for (const tool of tools) {
     const bound = boundOf(tool, providerKind)
-    const uses = Math.min(most, tool.uses ?? bound.usesMax ?? loopsMax)
-    const tokens = tool.tokensPerUse === undefined ? bound.tokensPerUse : tool.tokensPerUse * contentMargin
+    const uses = Math.min(callsMax, ownUses(tool, providerKind) ?? bound.usesMax ?? loopsMax)
+    const tokens = ownTokens(tool, providerKind) ?? bound.tokensPerUse
     sum.uses += uses
     sum.rounds += Math.min(uses, bound.usesMax ?? loopsMax)
     if (bound.isSearch === true) sum.searches += uses
@@ -49,8 +57,47 @@ export function toolRounds(
     if (bound.isSeen !== true) isSeen = false
   }
   const compactions = facts.isCompacted === true ? 1 : 0
-  const rounds = Math.min(sum.rounds, loopsMax, most)
-  return roundsOf({ ...sum, rounds: rounds + compactions }, isSeen, windowTokens)
+  const rounds = Math.min(sum.rounds, loopsMax, callsMax, turnsMax)
+  // Each of several answers may be looked up for by itself.
+  return roundsOf(
+    timesAnswers({ ...sum, rounds: rounds + compactions }, facts.candidates),
+    isSeen,
+    windowTokens,
+  )
+}
+
+/** How often all tools together may be used, and how often their results may be gone on from. */
+function requestBounds(
+  { toolUsesMax }: Pick<RequestFacts, 'toolUsesMax'>,
+  providerKind: string,
+): { readonly callsMax: number; readonly turnsMax: number } {
+  const { member = '', uses = 0 } = toolUsesMax ?? {}
+  return {
+    callsMax: member === 'max_tool_calls' && readsToolCalls.has(providerKind) ? uses : Infinity,
+    turnsMax: member === 'max_turns' && readsTurns.has(providerKind) ? uses : Infinity,
+  }
+}
+
+function ownUses({ type, uses }: ProviderTool, providerKind: string): number | undefined {
+  return readsUses.has(providerKind) || type === 'searchparameters' ? uses : undefined
+}
+
+function ownTokens({ type, tokensPerUse }: ProviderTool, providerKind: string): number | undefined {
+  const isRead =
+    (providerKind === 'anthropic' && type.startsWith('webfetch')) ||
+    (providerKind === 'openai' && type === 'filesearch')
+  return isRead && tokensPerUse !== undefined ? tokensPerUse * contentMargin : undefined
+}
+
+function timesAnswers(uses: Uses, answers: number): Uses {
+  return answers === 1
+    ? uses
+    : {
+        uses: uses.uses * answers,
+        rounds: uses.rounds * answers,
+        searches: uses.searches * answers,
+        tokensPerUse: uses.tokensPerUse,
+      }
 }
 
 function roundsOf(uses: Uses, isSeen: boolean, windowTokens: number): ToolRounds {

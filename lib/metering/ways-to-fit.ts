@@ -53,7 +53,11 @@ function otherWays({ facts }: CostBasis): readonly OtherWay[] {
   const { tools = [] } = facts
   if (tools.some(({ uses }) => uses === undefined || uses > 1)) {
     ways.push({
-      facts: { ...facts, tools: tools.map(tool => ({ ...tool, uses: 1 })) },
+      facts: {
+        ...facts,
+        tools: tools.map(tool => ({ ...tool, uses: 1 })),
+        toolUsesMax: { member: 'max_tool_calls', uses: 1 },
+      },
       way: `let its tools be used less often (max_uses, max_tool_calls)`,
     })
   }

@@ -6,7 +6,7 @@ export interface BatchedTool {
   readonly uses?: number
   readonly tokensPerUse?: number
   readonly model?: string
-  /** How many requests have it. */
+  /** How many requests have it, each counted as often as it is answered (`n`). */
   readonly requests: number
 }
 
@@ -44,6 +44,12 @@ export interface BatchShare {
   readonly predictedBytes?: number
   /** How many of them name sound of which nobody knows the size. */
   readonly unknownAudio?: number
+  /** How many of them name something of which nobody knows how much of it is read. */
+  readonly unread?: number
+  /** What all of them ask for beside a batch's own tier: `fast`, `us`. */
+  readonly wantedTier?: string
+  /** Their caps stand in `max_completion_tokens`, which not every provider reads. */
+  readonly isCompletionCapped?: true
   /** How long a cache is to keep what they bring; of none of them unless said. */
   readonly cacheWrite?: '5m' | '1h'
   /** The first of them: `line 3` of a file, `requests[2]` of a body. */

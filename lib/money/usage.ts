@@ -181,6 +181,15 @@ export const listedKinds = [
   'fileSearchStore',
 ] as const satisfies readonly ObjectKind[]
 
+/** Kinds of objects of which nobody knows how much the model reads. */
+export const isUnread: ReadonlySet<string> = new Set<ObjectKind>([
+  'conversation',
+  'prompt',
+  'skill',
+  'vectorStore',
+  'container',
+])
+
 /** What a usage reader learned from an answer's bytes. */
 export interface UsageReading {
   /** Empty when the provider reported no usage; an explicit zero is a line of zeros. */

@@ -33,7 +33,11 @@ async function start(t: Test, rub: number, stream?: Buffer) {
     config: {
       hold: { riskRub: '0', riskOfPaid: '0' },
       providers: {
-        somebody: { credentials: ['c'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } },
+        somebody: {
+          like: 'openai',
+          credentials: ['c'],
+          dialects: { openai: { baseUrl: `${upstream.origin}/v1` } },
+        },
       },
       models: {
         cheap: { provider: 'somebody', outputTokensMax: 100, rubPerMillion: { input: '1', output: '1' } },

@@ -38,10 +38,10 @@ function contentBlock(isTyped: boolean): Interest {
 /** A tool, which may be a model of its own. */
 const tool = searched({ ...cacheMembers, ...toolMembers })
 
-function messageInterest(content: Interest, own: Readonly<Record<string, Interest>>): Interest {
+function messageInterest(content: Interest): Interest {
   return searched({
     ...modelMembers,
-    ...own,
+    ...tierMembers,
     ...demandMembers,
     ...cacheMembers,
     stream: value('stream'),
@@ -59,10 +59,10 @@ function messageInterest(content: Interest, own: Readonly<Record<string, Interes
 }
 
 /** The body of `/messages` and of counting its tokens. */
-export const messageRequest = messageInterest(list(contentBlock(true)), tierMembers)
+export const messageRequest = messageInterest(list(contentBlock(true)))
 
 /** The same inside a batch. */
-export const batchedMessage = messageInterest(list(contentBlock(false)), {})
+export const batchedMessage = messageInterest(list(contentBlock(false)))
 
 /** @throws GatewayError body_invalid */
 export function messageFacts(scan: ScanResult, body: BodyLength): RequestFacts {

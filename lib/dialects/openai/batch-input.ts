@@ -12,7 +12,8 @@ import { embeddings } from './embeddings.ts'
 import { pictureVariant } from './image-usage.ts'
 import { imageGenerations } from './images.ts'
 import { moderations } from './moderations.ts'
-import { responses, withoutEchoes } from './responses.ts'
+import { withoutEchoes } from './item-echoes.ts'
+import { responses } from './responses.ts'
 
 /** The endpoints whose requests a batch may hold here, each with its operation. */
 export const batchEndpoints: ReadonlyMap<string, Operation> = new Map([
@@ -25,6 +26,13 @@ export const batchEndpoints: ReadonlyMap<string, Operation> = new Map([
 ])
 
 const requestsMax = 50_000
+
+/** The members in which endpoints read a cap on output. */
+const capMembers: ReadonlyMap<Operation, readonly string[]> = new Map([
+  [chat, ['max_tokens', 'max_completion_tokens']],
+  [responses, ['max_output_tokens']],
+  [completions, ['max_tokens']],
+])
 
 /**
  * The endpoint may stand behind the body, so the body is looked at for all of them at once. What is free needs
@@ -68,6 +76,7 @@ export class BatchInputReader extends BatchLinesReader {
       mayRunTools: operation === responses,
       drawsWith: operation === responses ? drawingModels(scan) : undefined,
       prompts: operation === completions ? countPrompts(scan) : 1,
+      capMembers: (operation && capMembers.get(operation)) ?? [],
     })
   }
 }

@@ -7,7 +7,8 @@ import { searched } from '../naming-members.ts'
 import { objectOperation } from '../object-operation.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
-import { inputItem, withoutEchoes } from './responses.ts'
+import { withoutEchoes } from './item-echoes.ts'
+import { inputItem } from './responses.ts'
 
 const conversation = object({ id: names('conversation') })
 /** A request with items, which may name files, and items that the provider has kept. */

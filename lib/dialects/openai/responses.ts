@@ -1,4 +1,4 @@
-import type { Finding, ScanResult } from '../../http/json-scan.ts'
+import type { ScanResult } from '../../http/json-scan.ts'
 import type { ObjectKind, UsageLine } from '../../money/usage.ts'
 import type {
   AnswerHead,
@@ -19,6 +19,7 @@ import { readBoolean } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { searchMembers, toolList, toolMembers } from '../search-tools.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
+import { withoutEchoes } from './item-echoes.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 const inputPart = object({
@@ -210,7 +211,12 @@ export const responses: Operation = {
 }
 
 /** `POST /responses/compact`: shortens a conversation; has a usage, but stores nothing. */
-export const responsesCompact: Operation = { ...responses, name: 'responses-compact' }
+export const responsesCompact: Operation = {
+  ...responses,
+  name: 'responses-compact',
+  // It is not streamed, whatever is asked for.
+  factsFromJson: (scan, body) => ({ ...responsesFacts(scan, body), mayComeWhole: true }),
+}
 
 /** `POST /responses/input_tokens` */
 export const responsesInputTokens = freeOperation('responses-input-tokens', {
@@ -251,49 +257,4 @@ export function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts
     ...(isForgotten && { isForgotten }),
     ...(drawsWith !== undefined && { drawsWith }),
   }
-}
-
-/**
- * Most items that a client sends back are whole, and their ids are labels. Those of these types, and those without a
- * type or role, stand for what the provider has kept, unless they have their content with them: open models send the
- * text of their reasoning, others an encrypted one. A reference is one whatever stands beside it.
- */
-const referenceTypes: ReadonlySet<unknown> = new Set([
-  null,
-  'item_reference',
-  'reasoning',
-  'image_generation_call',
-])
-
-/** The findings less the ids of items that stand there in full. */
-export function withoutEchoes(findings: ScanResult['findings']): ScanResult['findings'] {
-  const types = new Map<string, unknown>()
-  for (const finding of findings) {
-    if (finding.name === 'itemType') types.set(itemOf(finding), parsed(finding.raw))
-  }
-  const whole = new Set<string>()
-  for (const finding of findings) {
-    const item = itemOf(finding)
-    if (isSignOfWhole(finding, types.get(item))) whole.add(item)
-  }
-  if (whole.size === 0) return findings
-  return findings.filter(finding => finding.name !== 'names:item' || !whole.has(itemOf(finding)))
-}
-
-/** The item that a finding stands in; text stands in a part of its content. */
-function itemOf({ name, path }: Finding): string {
-  const parent = path.slice(0, path.lastIndexOf('.'))
-  return name === 'itemText' ? parent.slice(0, parent.lastIndexOf('.')) : parent
-}
-
-function isSignOfWhole({ name, path, type, start, end }: Finding, itemType: unknown): boolean {
-  if (itemType === 'item_reference') return false
-  if (name === 'itemType') return !referenceTypes.has(itemType)
-  if (type !== 'string') return false
-  if (name === 'itemText') return itemType === 'reasoning' && end - start > 2
-  return name === 'itemRole' || name === 'itemContent' || (name === 'image' && path.endsWith('.result'))
-}
-
-function parsed(raw: Buffer | undefined): unknown {
-  return raw === undefined ? undefined : JSON.parse(raw.toString('utf8'))
 }

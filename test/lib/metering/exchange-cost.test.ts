@@ -28,13 +28,14 @@ const facts: RequestFacts = {
   objects: [],
 }
 const input = (200 + 64) * 100
+const quietly = [{ field: 'thinking.budget_tokens', budgetTokens: 0 }]
 const nothingRead = { lines: [], isTerminal: false, hasError: false, hasOutput: false, flags: [] }
 const text = (bytes: number) => ({ outputTextBytes: bytes, unmeteredTextBytes: bytes })
 
 t.test('a stream counts a slice and what it may think unseen, a response in one piece its cap', async t => {
   const streamed = exchangeCost({ target, facts, hold })
   const whole = exchangeCost({ target, facts: { ...facts, isStreaming: false }, hold })
-  const quiet = exchangeCost({ target, facts: { ...facts, reasoning: { budgetTokens: 0 } }, hold })
+  const quiet = exchangeCost({ target, facts: { ...facts, reasoning: quietly }, hold })
 
   t.equal(streamed.worstMicros, input + (2048 + 16_384) * 500)
   t.equal(streamed.strictMicros, input + 50_000 * 500)
@@ -57,7 +58,7 @@ t.test('likely is what such calls usually write, and at most the cap', async t =
 })
 
 t.test('what was seen of a stream raises its cost ahead of it, up to its cap', async t => {
-  const quiet = { target, facts: { ...facts, reasoning: { budgetTokens: 0 } }, hold }
+  const quiet = { target, facts: { ...facts, reasoning: quietly }, hold }
   const seen = (bytes: number) => costSeen(quiet, seenResponse({ ...nothingRead, ...text(bytes) }))
 
   t.equal(seen(0), exchangeCost(quiet).worstMicros)
@@ -72,10 +73,7 @@ t.test('what a stream has told that it read counts in place of what it might hav
     lines: [{ meters: { input: 10, cachedInput: 90, output: 1 } }],
   }
 
-  const cost = costSeen(
-    { target, facts: { ...facts, reasoning: { budgetTokens: 0 } }, hold },
-    seenResponse(reading),
-  )
+  const cost = costSeen({ target, facts: { ...facts, reasoning: quietly }, hold }, seenResponse(reading))
 
   t.equal(cost, 10 * 100 + 90 * 10 + 2049 * 500)
 })
@@ -83,7 +81,7 @@ t.test('what a stream has told that it read counts in place of what it might hav
 t.test('a stream that shows its tools counts one use more than it told of', async t => {
   const searching = {
     ...facts,
-    reasoning: { budgetTokens: 0 },
+    reasoning: quietly,
     showsTools: true as const,
     tools: [{ type: 'websearch20250305' }],
   }

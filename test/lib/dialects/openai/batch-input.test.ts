@@ -19,7 +19,7 @@ const messages = [{ role: 'user', content: 'Hi' }]
 await t.test('requests are summed by model and endpoint', async t => {
   const facts = read(
     line({ model: 'a', max_tokens: 10, messages }),
-    line({ model: 'a', max_completion_tokens: 20, n: 3, messages }),
+    line({ model: 'a', max_tokens: 20, n: 3, messages }),
     line({ model: 'a', messages }),
     line({ model: 'b', input: 'x' }, { url: '/v1/embeddings' }),
   )
@@ -76,10 +76,24 @@ await t.test('the body may stand before the address it goes to', async t => {
   })
 })
 
-await t.test('the larger of two caps counts', async t => {
-  t.match(read(line({ model: 'a', max_tokens: 1, max_output_tokens: 900, messages })), {
-    shares: [{ outputTokensCapped: 900 }],
-  })
+await t.test('the larger of two caps counts, of those that the endpoint reads', async t => {
+  const capped = (caps: Fields) => read(line({ model: 'a', messages, ...caps })).shares
+
+  t.match(capped({ max_tokens: 1, max_completion_tokens: 900 }), [{ outputTokensCapped: 900 }])
+  t.match(capped({ max_tokens: 7, max_output_tokens: 900 }), [{ outputTokensCapped: 7 }])
+  t.match(capped({ max_output_tokens: 1 }), [{ candidatesCapped: 0, candidatesUncapped: 1 }])
+  t.match(capped({ MAX_TOKENS: 1 }), [{ candidatesCapped: 0, candidatesUncapped: 1 }])
+})
+
+await t.test('requests capped by a member that not every provider reads stand apart', async t => {
+  const facts = read(
+    line({ model: 'a', max_tokens: 10, messages }),
+    line({ model: 'a', max_completion_tokens: 20, messages }),
+  )
+  t.match(facts.shares, [
+    { outputTokensCapped: 10, isCompletionCapped: undefined },
+    { outputTokensCapped: 20, isCompletionCapped: true },
+  ])
 })
 
 await t.test('inline pictures are no text, and files are named with their line', async t => {
