@@ -133,12 +133,16 @@ await t.test('a plugin cuts a stream, and the client receives its reason', async
       [{ [example('block-words')]: { words: ['upon'] } }],
       call,
     )
-    upstream.answer = () => ({
-      pieces: [
-        headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
-        ...chunked(call.events.map(event => Buffer.from(event))),
-      ],
-    })
+    upstream.answer = async () => {
+      // What comes before the hold is on the disk waits for it, and is refused whole.
+      await until(async () => (await gateway.balance()).heldMicros > 0)
+      return {
+        pieces: [
+          headLines(200, ['content-type', 'text/event-stream', 'transfer-encoding', 'chunked']),
+          ...chunked(call.events.map(event => Buffer.from(event))),
+        ],
+      }
+    }
 
     const answer = await send(gateway.url + call.path(true), {
       headers: [...call.keyHeader(gateway.key), 'content-type', 'application/json'],
