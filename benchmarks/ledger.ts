@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../lib/clock.ts'
+import { systemClock } from '../lib/platform/clock.ts'
 import { openPostgresStore } from '../lib/stores/postgres.ts'
 import { openSqliteStore } from '../lib/stores/sqlite.ts'
 import type { Store } from '../lib/stores/store.ts'

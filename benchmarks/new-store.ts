@@ -1,4 +1,4 @@
-import { systemClock } from '../lib/clock.ts'
+import { systemClock } from '../lib/platform/clock.ts'
 import { newKeyRow } from '../lib/stores/account-rules.ts'
 import { openForWriting } from '../lib/stores/sqlite-database.ts'
 import { openSqliteStore } from '../lib/stores/sqlite.ts'

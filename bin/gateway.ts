@@ -25,7 +25,10 @@ process.exitCode = await runCli(process.argv.slice(2), {
   stderr: process.stderr,
   loadPlugins,
   async startGateway(options) {
-    const [{ startGateway }, plugins] = await Promise.all([import('../lib/gateway.ts'), loadPlugins()])
+    const [{ startGateway }, plugins] = await Promise.all([
+      import('../lib/gateway/gateway.ts'),
+      loadPlugins(),
+    ])
     return startGateway({ ...options, plugins, workerFile })
   },
 })

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import type { KeyRecord } from '../lib/accounts/accounts.ts'
-import { GatewayError } from '../lib/errors.ts'
+import { GatewayError } from '../lib/pipeline/errors.ts'
 import { addressList, addressOf, isListed } from '../lib/http/client-address.ts'
 import { headerValues } from '../lib/http/headers.ts'
 import { keyOfUpload, objectNotFound } from '../lib/models/object-owner.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import { protocolKeys } from '../lib/websocket/subprotocols.ts'
-import type { PluginContext } from '../lib/plugin-context.ts'
+import type { PluginContext } from '../lib/plugin-api/plugin-context.ts'
 
 /** Finds the key a request carries, in any of the forms that SDKs send, and refuses what may not pass. */
 export function auth(context: PluginContext): Plugin {

@@ -1,5 +1,5 @@
 import { limitsFor, sizeLimitOptions, type MediaLimits } from '../lib/config/size-limit-options.ts'
-import { GatewayError } from '../lib/errors.ts'
+import { GatewayError } from '../lib/pipeline/errors.ts'
 import type { MediaPart } from '../lib/http/media-part.ts'
 import { checkDocuments } from '../lib/media/check-documents.ts'
 import { checkImages, checkPixels } from '../lib/media/check-images.ts'
@@ -8,7 +8,7 @@ import { checkPlaytime } from '../lib/media/check-playtime.ts'
 import { measureParts, withTypeName, withUploaded, type MeasuredPart } from '../lib/media/measure-parts.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
-import type { PluginContext } from '../lib/plugin-context.ts'
+import type { PluginContext } from '../lib/plugin-api/plugin-context.ts'
 
 /**
  * Refuses what a provider would refuse or should not be sent: pictures, sound, films and documents by their

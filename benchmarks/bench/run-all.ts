@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../lib/clock.ts'
+import { systemClock } from '../../lib/platform/clock.ts'
 import { openSqliteStore } from '../../lib/stores/sqlite.ts'
 import { chargeRate, type ChargeRate } from '../ledger/charge-rate.ts'
 import { firstAnswerMs } from './first-answer.ts'

@@ -1,4 +1,4 @@
-import { systemClock } from '../../lib/clock.ts'
+import { systemClock } from '../../lib/platform/clock.ts'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
 import { openSqliteReports } from '../../lib/stores/sqlite-reports.ts'
 import { costMicros, type SoakGateway } from './soak-gateway.ts'

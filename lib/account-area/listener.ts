@@ -1,7 +1,7 @@
 import type { RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Certificate } from '../certificate.ts'
+import type { Certificate } from '../listener/certificate.ts'
 import type { Listen } from '../config/config.ts'
 import {
   createHttpServer,

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { CompanyDetails } from '../companies/company-details.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordStep, Records } from '../stores/records/records.ts'

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { writeInformation } from '../pipeline/write-information.ts'
 import { BodyBudget } from './body-budget.ts'
 import { BodyFailedError } from './body-failed-error.ts'

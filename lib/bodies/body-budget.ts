@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 
 interface BodyBudgetOptions {
   /** In memory and in files together. */

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { PieceList } from '../http/piece-list.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { RequestBody } from './request-body.ts'

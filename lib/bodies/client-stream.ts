@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { UploadWatcher } from '../http/upload-watcher.ts'
 import { BodyFailedError } from './body-failed-error.ts'
 import { countPassed } from './sweep.ts'

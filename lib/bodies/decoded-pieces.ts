@@ -6,7 +6,7 @@ import {
   createZstdDecompress,
   type Zlib,
 } from 'node:zlib'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { ClientLeftError } from './read-short-body.ts'
 
 /** What is decoded at once: short enough to be scanned without keeping others waiting. */

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { BodyBudget } from './body-budget.ts'
 import { countFound } from './sweep.ts'
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 
 /** The client closed its connection while its request was being read. Nobody is left to be told. */
 export class ClientLeftError extends Error {

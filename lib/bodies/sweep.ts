@@ -1,4 +1,4 @@
-import { sweepYoung } from '../collect-garbage.ts'
+import { sweepYoung } from '../platform/collect-garbage.ts'
 
 /**
  * Counts the bytes of chunks that went by, and has the young generation swept every 16 MB, which takes about a

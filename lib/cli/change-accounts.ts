@@ -1,5 +1,5 @@
 import type { Accounts } from '../accounts/accounts.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../platform/clock.ts'
 import type { SharedOptions } from './add-command.ts'
 import { openStoreSetting } from './open-config.ts'
 
@@ -9,7 +9,7 @@ export async function changeAccounts<T>(
   change: (accounts: Accounts) => Promise<T>,
 ): Promise<T> {
   const { connectAccounts } = await import('../control/connect-accounts.ts')
-  const { createLog } = await import('../log.ts')
+  const { createLog } = await import('../observability/log.ts')
   const log = createLog({ level: 'warn' })
   const connection = await connectAccounts(openStoreSetting(options), { clock: systemClock, log })
   try {

@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../platform/clock.ts'
 import { loadConfig } from '../config/load-config.ts'
 import { findConfig } from '../config/find-config.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
@@ -36,7 +36,7 @@ async function changeDirectly<T>(
   const [{ openStore }, { openPayments }, { createLog }] = await Promise.all([
     import('../stores/open-store.ts'),
     import('../payments/open-payments.ts'),
-    import('../log.ts'),
+    import('../observability/log.ts'),
   ])
   const log = createLog({ level: 'warn' })
   const store = await openStore(config, { clock: systemClock, log })

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
-import { readCertificate } from '../certificate.ts'
-import { systemClock } from '../clock.ts'
+import { readCertificate } from '../listener/certificate.ts'
+import { systemClock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
 import { loadConfig } from '../config/load-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
-import type { PluginRegistry } from '../plugin-context.ts'
+import type { PluginRegistry } from '../plugin-api/plugin-context.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
@@ -54,7 +54,7 @@ export function addCheckCommand(program: Command, context: CliContext): void {
 /** @throws ConfigError when a start would fail by the plugins' order */
 async function checkPlugins(config: Config, plugins: PluginRegistry): Promise<void> {
   const [{ checkPipeline }, { PipelineOrderError }] = await Promise.all([
-    import('../check-pipeline.ts'),
+    import('../gateway/check-pipeline.ts'),
     import('../pipeline/check-order.ts'),
   ])
   try {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../platform/clock.ts'
 import { createInvoice } from '../documents/create-invoice.ts'
 import { cancelInvoice, listInvoices } from '../documents/invoices.ts'
 import { moscowDay } from '../documents/moscow-days.ts'

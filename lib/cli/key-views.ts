@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { KeyRecord } from '../accounts/accounts.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../platform/clock.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'

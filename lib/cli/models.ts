@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Config, ModelConfig } from '../config/config.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../platform/clock.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import type { CliContext } from './context.ts'

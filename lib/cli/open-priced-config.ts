@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import { withRates } from '../config/with-rates.ts'

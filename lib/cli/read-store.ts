@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../platform/clock.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
-import { giveBackMemory } from '../collect-garbage.ts'
+import { giveBackMemory } from '../platform/collect-garbage.ts'
 import { ConfigError, formatProblem } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load-config.ts'
 import { needsRestart } from '../config/needs-restart.ts'
-import { demoScreen } from '../demo-account.ts'
-import type { Demo } from '../demo-account.ts'
-import type { OwnedLog } from '../log.ts'
-import type { PluginRegistry } from '../plugin-context.ts'
+import { demoScreen } from '../gateway/demo-account.ts'
+import type { Demo } from '../gateway/demo-account.ts'
+import type { OwnedLog } from '../observability/log.ts'
+import type { PluginRegistry } from '../plugin-api/plugin-context.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import type { CliContext, RunningGateway } from './context.ts'
@@ -34,7 +34,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
   ).action(async (options: SharedOptions) => {
     const plugins = await context.loadPlugins()
     const { config, notices } = openConfig(options, plugins)
-    const { createLog } = await import('../log.ts')
+    const { createLog } = await import('../observability/log.ts')
     const log = createLog({ level: config.log.level })
     for (const notice of notices) log.info(notice)
     if (config.file.includes('/node_modules/')) {

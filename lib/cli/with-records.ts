@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../platform/clock.ts'
 import type { Seller } from '../companies/seller.ts'
 import { DocumentError } from '../documents/document-error.ts'
 import { StatementError } from '../statements/statement-error.ts'
@@ -13,7 +13,7 @@ export async function withRecords<T>(
   work: (records: Records, now: number) => Promise<T>,
 ): Promise<T> {
   const { connectAccounts } = await import('../control/connect-accounts.ts')
-  const { createLog } = await import('../log.ts')
+  const { createLog } = await import('../observability/log.ts')
   const log = createLog({ level: 'warn' })
   const connection = await connectAccounts(openStoreSetting(options), { clock: systemClock, log })
   try {

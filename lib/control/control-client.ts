@@ -1,6 +1,6 @@
 import { AccountError } from '../accounts/accounts.ts'
 import type { AccountBlock, Accounts } from '../accounts/accounts.ts'
-import { nodeHttp } from '../node-http.ts'
+import { nodeHttp } from '../platform/node-http.ts'
 import type { CreatedPayment, CreatedRefund, PaymentActions } from '../payments/payment-actions.ts'
 import type { Reconciliation } from '../payments/reconcile.ts'
 import { recordValues } from '../stores/records/record-values.ts'

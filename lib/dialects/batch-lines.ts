@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { JsonLines } from '../http/json-lines.ts'
 import type { JsonLine } from '../http/json-lines.ts'
 import type { Finding, Interest } from '../http/json-scan.ts'

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../errors.ts'
+import type { GatewayError } from '../pipeline/errors.ts'
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { MultipartResult } from '../http/multipart-scan.ts'

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { JsonScanError, scanJson, type ScanResult } from '../http/json-scan.ts'
 import { mediaPartFromMultipart } from '../http/media-part.ts'
 import type { MediaPart } from '../http/media-part.ts'

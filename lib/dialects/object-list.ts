@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { ObjectKind } from '../money/usage.ts'
 import type { Operation } from './dialect.ts'
 import { freeOperation } from './free-operation.ts'

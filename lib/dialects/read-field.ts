@@ -1,5 +1,5 @@
 import type { Finding, JsonType, ScanResult } from '../http/json-scan.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { fold } from '../http/json-fold.ts'
 
 /** Google's names that bound what a request costs; its snake case is lower-case anyway. */

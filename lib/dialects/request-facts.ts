@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { fold, type Finding, type ScanResult } from '../http/json-scan.ts'
 import type { CountedText } from '../http/json-text-count.ts'
 import type { TextTokens } from '../http/text-density.ts'

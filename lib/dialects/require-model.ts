@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 
 /** @throws GatewayError model_not_found */
 export function requireModel(models: readonly string[], id: string): void {

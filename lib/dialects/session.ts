@@ -1,4 +1,4 @@
-import type { GatewayError } from '../errors.ts'
+import type { GatewayError } from '../pipeline/errors.ts'
 import type { NamedObject, UsageLine } from '../money/usage.ts'
 import type { NamedModel } from './dialect.ts'
 import type { Steps } from './session-message.ts'

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../errors.ts'
+import type { GatewayError } from '../pipeline/errors.ts'
 import type { Operation } from './dialect.ts'
 
 /** What a message from the provider is to the turns of a connection. */

@@ -1,7 +1,7 @@
 import { describeProblem } from '../companies/describe-problem.ts'
 import { checkText, cleanText } from '../companies/printable-text.ts'
 import type { Seller } from '../companies/seller.ts'
-import { newId } from '../new-id.ts'
+import { newId } from '../platform/new-id.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
 import { findClosing } from './closing-documents.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Seller } from '../companies/seller.ts'
 import type { Kopecks } from '../money/kopecks.ts'
-import { newId } from '../new-id.ts'
+import { newId } from '../platform/new-id.ts'
 import type { InvoiceRow } from '../stores/records/document-tables.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
 import { vatWithin } from './arithmetic.ts'

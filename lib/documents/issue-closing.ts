@@ -1,5 +1,5 @@
 import type { Seller } from '../companies/seller.ts'
-import { newId } from '../new-id.ts'
+import { newId } from '../platform/new-id.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
 import { readMoney } from './account-money.ts'
 import { vatWithin } from './arithmetic.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { UsageReader } from '../dialects/dialect.ts'
-import { dialects } from '../find-route.ts'
+import { dialects } from '../routes/find-route.ts'
 import { withCredential } from '../models/choose-provider.ts'
 import type { NamedObject, UsageReading } from '../money/usage.ts'
 import { askProvider } from '../upstream/ask-provider.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { JobLedger } from '../ledger/job-ledger.ts'
 import type { ObjectLedger } from '../ledger/object-ledger.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { ChargeRequest, ChargeResult, Hold, Ledger } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
 import type { Job, NewJob } from './job.ts'

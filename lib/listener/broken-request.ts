@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { GatewayError } from '../errors.ts'
-import { nodeHttp } from '../node-http.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import { nodeHttp } from '../platform/node-http.ts'
 
 /** Writes an error onto a socket that has no response object, and ends it. */
 export type WriteError = (socket: Duplex, error: GatewayError, status: number) => void

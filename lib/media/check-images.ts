@@ -1,5 +1,5 @@
 import type { MediaLimits } from '../config/size-limit-options.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { MediaPart } from '../http/media-part.ts'
 
 /**

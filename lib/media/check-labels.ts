@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import { mediaKind } from '../http/media-sniff.ts'
 

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
-import type { Target } from '../exchange-facts.ts'
+import type { Target } from '../routes/exchange-facts.ts'
 import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'

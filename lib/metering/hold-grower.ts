@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { BalanceInsufficientError, KeyBudgetExceededError } from '../ledger/ledger.ts'
 import type { Hold, Ledger, Micros } from '../ledger/ledger.ts'
 import { priceLine } from '../money/price-line.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { BalanceInsufficientError, KeyBudgetExceededError, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Balance, Hold, Ledger, Micros } from '../ledger/ledger.ts'
 import { formatRoubles } from '../money/amount.ts'

@@ -1,6 +1,6 @@
 import { runSteps } from '../bodies/run-steps.ts'
 import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../dialects/session.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { SessionTap } from '../pipeline/plugin.ts'
 import type { SessionModel } from './session-model.ts'

@@ -1,5 +1,5 @@
 import type { ClientEvent, SessionProtocol } from '../dialects/session.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceInForce } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { TurnUsage } from '../dialects/session.ts'
-import type { Target } from '../exchange-facts.ts'
+import type { Target } from '../routes/exchange-facts.ts'
 import { chargeAlarms } from '../ledger/charge-flags.ts'
 import type { ChargeRequest, Hold, Ledger } from '../ledger/ledger.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'

@@ -1,7 +1,7 @@
 import type { Config, Credential, ProviderConfig } from '../config/config.ts'
 import { keylessCredential } from '../config/keyless-credential.ts'
 import type { DialectName } from '../dialects/dialect.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { ResolvedModel } from './model-directory.ts'
 
 /** Where a client finds a model that does not speak the dialect it was asked in. */

@@ -1,6 +1,6 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
-import { GatewayError } from '../errors.ts'
-import type { Target } from '../exchange-facts.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import type { Target } from '../routes/exchange-facts.ts'
 import { addMeters, readAgain, type Meters } from '../money/usage.ts'
 
 declare module '../pipeline/facts.ts' {

@@ -1,6 +1,6 @@
 import type { Config, ProviderConfig } from '../config/config.ts'
 import type { DialectName } from '../dialects/dialect.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import { objectName, type NamedObject } from '../money/usage.ts'

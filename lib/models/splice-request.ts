@@ -1,9 +1,9 @@
 import { outgoingBody } from '../bodies/outgoing-body.ts'
 import { StreamedBody } from '../bodies/streamed-body.ts'
 import type { ProviderConfig } from '../config/config.ts'
-import type { Route, Target } from '../exchange-facts.ts'
+import type { Route, Target } from '../routes/exchange-facts.ts'
 import { jsonStringBytes, type Splice } from '../http/splice.ts'
-import type { ScannedRequest } from '../scan-request.ts'
+import type { ScannedRequest } from '../routes/scan-request.ts'
 
 type Sent = Pick<Target, 'body' | 'upstreamPath' | 'isBodyDecoded' | 'isUsageInjected'>
 

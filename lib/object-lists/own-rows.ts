@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import type { ObjectList, PageRequest } from '../dialects/object-list.ts'

@@ -1,5 +1,5 @@
-import { steadyClock } from '../clock.ts'
-import { GatewayError } from '../errors.ts'
+import { steadyClock } from '../platform/clock.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 
 /** An account's requests that cost nothing. */
 interface Use {

@@ -1,6 +1,6 @@
-import { steadyClock } from '../clock.ts'
-import { GatewayError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { steadyClock } from '../platform/clock.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import type { Log } from '../observability/log.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { Threshold, type Level } from './threshold.ts'
 

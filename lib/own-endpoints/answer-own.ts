@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { LocalAnswer } from '../pipeline/exchange.ts'
 import { showBalance } from './balance.ts'
 import { listCharges, showCharge } from './charges.ts'

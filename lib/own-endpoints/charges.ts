@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts'
-import { isId } from '../new-id.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import { isId } from '../platform/new-id.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 
 const pageMax = 1000

@@ -1,8 +1,8 @@
 import type { Operation } from '../dialects/dialect.ts'
 import { openai } from '../dialects/openai/openai.ts'
-import { GatewayError } from '../errors.ts'
-import type { Route } from '../exchange-facts.ts'
-import { shownPath } from '../shown-path.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import type { Route } from '../routes/exchange-facts.ts'
+import { shownPath } from '../routes/shown-path.ts'
 import type { OwnEndpoint } from './own-endpoint.ts'
 
 const prefix = '/gateway/v1/'

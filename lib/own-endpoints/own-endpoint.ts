@@ -1,6 +1,6 @@
 import type { KeyRecord } from '../accounts/accounts.ts'
 import type { Bodies } from '../bodies/bodies.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'

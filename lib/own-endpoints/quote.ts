@@ -1,12 +1,12 @@
-import { GatewayError } from '../errors.ts'
-import { findRoute } from '../find-route.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import { findRoute } from '../routes/find-route.ts'
 import { measureParts, withUploaded } from '../media/measure-parts.ts'
 import { exchangeCost } from '../metering/exchange-cost.ts'
 import { roomOf } from '../metering/place-hold.ts'
 import { fits, waysToFit } from '../metering/ways-to-fit.ts'
 import { routeRequest } from '../models/route-request.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { scanAgain } from '../receive-request.ts'
+import { scanAgain } from '../listener/receive-request.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 
 /** What is priced when the caller does not say which path the body is meant for. */

@@ -1,5 +1,5 @@
 import { AccountError } from '../accounts/accounts.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Reports } from '../ledger/reports.ts'
 import { formatRoubles } from '../money/amount.ts'
 import type { Micros } from '../money/amount.ts'

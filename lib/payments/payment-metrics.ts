@@ -1,5 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import { paymentAlarms } from './payment-alarm.ts'
 import type { PaymentAlarmCode } from './payment-alarm.ts'
 import type { PaymentReader } from './payment-reader.ts'

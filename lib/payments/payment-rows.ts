@@ -1,5 +1,5 @@
 import type { Insertable, PaymentRow, ReceiptRow, RefundRow } from '../stores/records/payment-tables.ts'
-import { newId } from '../new-id.ts'
+import { newId } from '../platform/new-id.ts'
 import type { RecordStep, Records } from '../stores/records/records.ts'
 import { PaymentReader } from './payment-reader.ts'
 import type { Payment, Receipt, Refund } from './payment-reader.ts'

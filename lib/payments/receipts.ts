@@ -1,4 +1,4 @@
-import { newId } from '../new-id.ts'
+import { newId } from '../platform/new-id.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import { ProviderError } from './payment-provider.ts'
 import type { ProviderReceipt } from './payment-provider.ts'

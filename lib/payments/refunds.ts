@@ -1,7 +1,7 @@
 import { AccountError } from '../accounts/accounts.ts'
 import type { Micros } from '../money/amount.ts'
 import { formatWholeKopecks, microsPerKopeck } from '../money/kopecks.ts'
-import { newId } from '../new-id.ts'
+import { newId } from '../platform/new-id.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordStep } from '../stores/records/records.ts'
 import { ProviderError } from './payment-provider.ts'

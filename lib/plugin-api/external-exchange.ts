@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { answerHeaders, headerValues, requestHeaders } from '../http/headers.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Fact, Facts } from '../pipeline/facts.ts'

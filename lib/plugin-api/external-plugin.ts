@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { headerValue } from '../http/headers.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Fact } from '../pipeline/facts.ts'

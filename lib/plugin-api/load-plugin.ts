@@ -3,7 +3,7 @@ import { createRequire, registerHooks } from 'node:module'
 import { dirname, extname, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { nearest } from '../config/nearest.ts'
-import { ownErrorStatuses } from '../errors.ts'
+import { ownErrorStatuses } from '../pipeline/errors.ts'
 import type { PluginDefinition } from './plugin-api.ts'
 
 /** A plugin's file or package cannot be used as one. */

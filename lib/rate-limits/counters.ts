@@ -1,5 +1,5 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import { MinuteCounter } from './minute-counter.ts'
 
 /** What is counted by the minute. */

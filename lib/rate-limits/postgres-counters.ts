@@ -1,5 +1,5 @@
 import { RateLimiterPostgres } from 'rate-limiter-flexible'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import { postgresPool } from '../stores/postgres-connection.ts'
 import type { Counters } from './counters.ts'
 import { MinuteCounter } from './minute-counter.ts'

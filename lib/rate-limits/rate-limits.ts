@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import { GatewayError } from '../errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { Counters } from './counters.ts'
 import type { Minute } from './minute-counter.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import { memoryCounters, type Counters } from './counters.ts'

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { headerValue } from '../http/headers.ts'
 import type { ChargeRequest } from '../ledger/ledger.ts'
 import type { CountsTokens, EstimatedRequest } from '../metering/estimate-usage.ts'

@@ -3,7 +3,7 @@ import type { NewKey } from '../accounts/accounts.ts'
 import { keyDigest, newKeyValue } from '../accounts/key-value.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { amountMicrosMax } from '../money/amount.ts'
-import { newId } from '../new-id.ts'
+import { newId } from '../platform/new-id.ts'
 import type { KeyRow } from './store-operation.ts'
 
 const emailPattern = /^[^\s@]+@[^\s@]+\.[^\s@]+$/

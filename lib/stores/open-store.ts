@@ -1,9 +1,9 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { RiskRule } from '../ledger/risk.ts'
-import type { Log } from '../log.ts'
+import type { Log } from '../observability/log.ts'
 import type { RecordReader } from './records/records.ts'
 import type { Store } from './store.ts'
 

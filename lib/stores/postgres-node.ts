@@ -1,5 +1,5 @@
 import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import { keyRecord } from './key-record.ts'
 import { connectPostgres, endPostgres } from './postgres-connection.ts'
 import type { PostgresClient } from './postgres-connection.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Reports } from '../ledger/reports.ts'
 import { noRisk } from '../ledger/risk.ts'
 import type { RiskRule } from '../ledger/risk.ts'

@@ -1,6 +1,6 @@
 import type { AccountSettings } from '../accounts/account-settings.ts'
 import type { UserRow, UserRows } from '../accounts/user-rows.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import { isStoreFailure, transaction } from './postgres-connection.ts'
 import type { PostgresPool } from './postgres-connection.ts'

@@ -1,4 +1,4 @@
-import { newId } from '../new-id.ts'
+import { newId } from '../platform/new-id.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
 /** Lets money that has become free pay what its account owes, within the writer's transaction. */

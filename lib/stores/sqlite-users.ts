@@ -1,6 +1,6 @@
 import type { AccountSettings } from '../accounts/account-settings.ts'
 import type { UserRow, UserRows } from '../accounts/user-rows.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import { StoreAccountSettings } from './store-account-settings.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { StoreUserRows } from './store-user-rows.ts'

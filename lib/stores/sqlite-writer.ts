@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { giveBackMemory } from '../collect-garbage.ts'
+import { giveBackMemory } from '../platform/collect-garbage.ts'
 import { SqliteBatch } from './sqlite-batch.ts'
 import { prepareStore } from './sqlite-prepare.ts'
 import { StoreError } from './store-error.ts'

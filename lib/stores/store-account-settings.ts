@@ -1,6 +1,6 @@
 import type { AccountSettings, LowBalance } from '../accounts/account-settings.ts'
 import type { UserRow } from '../accounts/user-rows.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import type { StoreQueries } from './store-queries.ts'
 import type { SqlStatement } from './user-tables.ts'

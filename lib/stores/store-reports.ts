@@ -1,5 +1,5 @@
 import type { KeyRecord } from '../accounts/accounts.ts'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import { budgetDays, keyBudget } from '../ledger/key-spending.ts'
 import type { KeyBudget } from '../ledger/key-spending.ts'
 import type { RiskRule } from '../ledger/risk.ts'

@@ -8,8 +8,8 @@ import type {
   UserRows,
   UserTable,
 } from '../accounts/user-rows.ts'
-import type { Clock } from '../clock.ts'
-import { newId } from '../new-id.ts'
+import type { Clock } from '../platform/clock.ts'
+import { newId } from '../platform/new-id.ts'
 import { accountEmail } from './account-rules.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { removeUnconfirmed, selectUnconfirmed } from './unconfirmed-users.ts'

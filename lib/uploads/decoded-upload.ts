@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { decodedPieces } from '../bodies/decoded-pieces.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { ObjectFacts } from '../money/usage.ts'
 import type { WatchedFile } from './watched-file.ts'
 

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { JsonScanError, JsonScanner } from '../http/json-scan.ts'
 import type { Interest } from '../http/json-scan.ts'
 import type { UploadWatcher } from '../http/upload-watcher.ts'

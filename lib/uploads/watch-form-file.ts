@@ -1,5 +1,5 @@
 import { BatchInputReader } from '../dialects/openai/batch-input.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { multipartBoundary, type MultipartPartHead } from '../http/multipart-scan.ts'
 import { measureUpload, type UploadMeter } from '../media/measure-upload.ts'
 import type { ObjectFacts } from '../money/usage.ts'

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { multipartBoundary } from '../http/multipart-scan.ts'
 import { GoogleFile } from './google-file.ts'
 import { PartsPassage } from './parts-passage.ts'

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { errors, type Dispatcher } from 'undici'
 import { answerHeaders, headerValue } from '../http/headers.ts'
-import { nodeHttp } from '../node-http.ts'
+import { nodeHttp } from '../platform/node-http.ts'
 import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
 import type { AttemptWay, TransportAttempt } from './attempt-loop.ts'
 import type { EgressRoute } from './egress-route.ts'

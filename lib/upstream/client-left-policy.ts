@@ -1,4 +1,4 @@
-import type { Target } from '../exchange-facts.ts'
+import type { Target } from '../routes/exchange-facts.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
 /**

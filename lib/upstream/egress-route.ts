@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { TunnelEnd } from './http-connect.ts'
 import { openTunnel, type Proxy } from './open-tunnel.ts'
 

@@ -1,4 +1,4 @@
-import type { Route, Target } from '../exchange-facts.ts'
+import type { Route, Target } from '../routes/exchange-facts.ts'
 
 /** Headers in which a provider says where to go next (wire.md 2.5, 3.4). */
 const addressHeaders: ReadonlySet<string> = new Set([

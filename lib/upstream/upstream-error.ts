@@ -1,6 +1,6 @@
 import type { BodyFailedError } from '../bodies/body-failed-error.ts'
 import { ClientLeftError } from '../bodies/read-short-body.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 
 /**
  * Says what an upstream's failure means to the caller. undici's and the system's error codes are known here

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { steadyClock } from '../clock.ts'
+import { steadyClock } from '../platform/clock.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
 import { addressList, isFromProxy } from '../http/client-address.ts'
 import type { PipelineBus } from '../pipeline/events.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import { headerValue, headerValues } from '../http/headers.ts'
 import { closeCodeOf, closeReasonOf } from './close-codes.ts'
 import type { Message, MessageLimits } from './message-reader.ts'

@@ -1,4 +1,4 @@
-import { ShutDownError, GatewayError } from '../errors.ts'
+import { ShutDownError, GatewayError } from '../pipeline/errors.ts'
 import { MessageRefusedError } from './message-refused-error.ts'
 import { SessionError } from './session-error.ts'
 

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { turns } from '../bodies/turns.ts'
-import { steadyClock } from '../clock.ts'
+import { steadyClock } from '../platform/clock.ts'
 import { FrameCutter } from './frame-cutter.ts'
 import { FrameChecker } from './web-socket-frames.ts'
 import { SessionError } from './session-error.ts'

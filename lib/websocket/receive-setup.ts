@@ -1,10 +1,10 @@
 import { memoryBody } from '../bodies/request-body.ts'
 import { runSteps } from '../bodies/run-steps.ts'
 import { scanMessage } from '../dialects/session-message.ts'
-import { GatewayError } from '../errors.ts'
-import type { Route } from '../exchange-facts.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import type { Route } from '../routes/exchange-facts.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import type { ScannedRequest } from '../scan-request.ts'
+import type { ScannedRequest } from '../routes/scan-request.ts'
 
 const nothing: ScannedRequest = {
   facts: { isStreaming: true, candidates: 1, textBytes: 0, media: [], objects: [] },

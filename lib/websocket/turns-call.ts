@@ -1,5 +1,5 @@
 import { ClientLeftError } from '../bodies/read-short-body.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { TurnProtocol } from '../dialects/turns.ts'
 import { headerValue } from '../http/headers.ts'
 import type { Exchange } from '../pipeline/exchange.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { duplexPair, type Duplex } from 'node:stream'
 import { createProxyServer } from 'http-proxy-3'
-import { nodeHttp } from '../node-http.ts'
+import { nodeHttp } from '../platform/node-http.ts'
 
 export interface UpgradeRequest {
   readonly path: string

@@ -1,6 +1,6 @@
 import { AccountError } from '../accounts/accounts.ts'
-import { GatewayError } from '../errors.ts'
-import type { ErrorRow, GatewayErrorOptions } from '../errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import type { ErrorRow, GatewayErrorOptions } from '../pipeline/errors.ts'
 import type { KeyBudget } from '../ledger/key-spending.ts'
 import type { Balance } from '../ledger/ledger.ts'
 import {

@@ -1,4 +1,4 @@
-import { steadyClock } from '../clock.ts'
+import { steadyClock } from '../platform/clock.ts'
 
 const firstMs = 100
 const lastMs = 10_000

@@ -1,6 +1,6 @@
-import type { ServedMetrics } from '../front.ts'
-import { Metrics, sumMetrics } from '../metrics.ts'
-import type { MetricValues } from '../metrics.ts'
+import type { ServedMetrics } from '../gateway/front.ts'
+import { Metrics, sumMetrics } from '../observability/metrics.ts'
+import type { MetricValues } from '../observability/metrics.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { WorkerLink } from './worker-link.ts'
 

@@ -1,4 +1,4 @@
-import type { MetricValues } from '../metrics.ts'
+import type { MetricValues } from '../observability/metrics.ts'
 import type { ConfigMessage } from './config-message.ts'
 import type { HoldNews, LedgerOperations } from './ledger-operations.ts'
 import type { LimitOperations } from './limit-server.ts'

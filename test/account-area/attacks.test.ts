@@ -7,7 +7,7 @@ import { accountPaths } from '../fixtures/account-pages.ts'
 import type { AccountBrowser } from '../fixtures/account-browser.ts'
 import { companyFields, sellerSection } from '../fixtures/companies.ts'
 import { payByCard, sandboxPayments } from '../fixtures/account-payment.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { openWindow, startBrowser } from '../fixtures/browser.ts'
 import { until } from '../fixtures/until.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
 import { runHere } from '../cli/run-gateway.ts'
 import {

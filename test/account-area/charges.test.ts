@@ -1,7 +1,7 @@
 import t from 'tap'
 import { count, exactRoubles, isDay, units } from '../../lib/account-area/format.ts'
 import { loadConfig } from '../../lib/config/load-config.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
 import { storeCharges } from '../fixtures/stored-charges.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isoDay } from '../../lib/account-area/format.ts'
 import type { KeyRecord } from '../../lib/accounts/accounts.ts'
-import { systemClock } from '../../lib/clock.ts'
+import { systemClock } from '../../lib/platform/clock.ts'
 import { openSqliteReports } from '../../lib/stores/sqlite-reports.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
 import type { AccountBrowser, FormFields, PageAnswer } from '../fixtures/account-browser.ts'

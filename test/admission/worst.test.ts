@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ModelDirectory } from '../../lib/models/model-directory.ts'
 import type { RequestFacts } from '../../lib/dialects/dialect.ts'
-import { dialects } from '../../lib/find-route.ts'
+import { dialects } from '../../lib/routes/find-route.ts'
 import { scanJson } from '../../lib/http/json-scan.ts'
 import { exchangeCost, type CostTarget } from '../../lib/metering/exchange-cost.ts'
 import { priceLine } from '../../lib/money/price-line.ts'

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { findAccounts } from '../../lib/stores/records/find-accounts.ts'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, chargeOf, holdOf, roubles } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 

@@ -3,7 +3,7 @@ import type { KeyRecord } from '../../lib/accounts/accounts.ts'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
 import { KeyBudgetExceededError } from '../../lib/ledger/ledger.ts'
 import type { Hold } from '../../lib/ledger/ledger.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, bothSums, chargeOf, roubles } from './store-under-test.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 

@@ -6,7 +6,7 @@ import { assignTransfer, returnTransfer, undoTransfer } from '../../lib/document
 import { importStatement } from '../../lib/documents/import-statement.ts'
 import { listTransfers } from '../../lib/documents/transfers.ts'
 import { microsPerKopeck } from '../../lib/money/kopecks.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import type { Records } from '../../lib/stores/records/records.ts'
 import { encodeStatement, statementLines } from '../fixtures/bank-statement.ts'
 import type { MadePayment } from '../fixtures/bank-statement.ts'

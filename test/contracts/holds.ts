@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { BalanceInsufficientError, HoldResolvedError } from '../../lib/ledger/ledger.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, bothSums, chargeOf, holdOf, roubles } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { Job, NewJob } from '../../lib/jobs/job.ts'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
 import { HoldResolvedError, KeyBudgetExceededError } from '../../lib/ledger/ledger.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, bothSums, chargeOf, holdOf, roubles, testPrice } from './store-under-test.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 

@@ -1,6 +1,6 @@
 import type { Job } from '../../lib/jobs/job.ts'
 import { HoldResolvedError } from '../../lib/ledger/ledger.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { command, failure, pay } from './ledger-model-state.ts'
 import type { Command, Model, Real } from './ledger-model-state.ts'
 import { chargeOf, roubles, testPrice } from './store-under-test.ts'

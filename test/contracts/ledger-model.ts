@@ -10,7 +10,7 @@ import {
 } from '../../lib/ledger/ledger.ts'
 import type { Hold } from '../../lib/ledger/ledger.ts'
 import { parseRoubles } from '../../lib/money/amount.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { endJob, openJob } from './ledger-model-jobs.ts'
 import {
   agree,

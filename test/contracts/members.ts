@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { Members } from '../../lib/accounts/members.ts'
 import { setCompany } from '../../lib/documents/company-book.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { company } from '../fixtures/companies.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 

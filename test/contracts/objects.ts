@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { ProviderObject } from '../../lib/ledger/object-ledger.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, testPrice } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import type { PaymentTables } from '../../lib/stores/records/payment-tables.ts'
 import type { RecordStep, Records } from '../../lib/stores/records/records.ts'
 import { accountWith, roubles } from './store-under-test.ts'

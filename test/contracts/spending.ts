@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { budgetDay } from '../../lib/ledger/key-spending.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, bothSums, chargeOf, roubles } from './store-under-test.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'
 

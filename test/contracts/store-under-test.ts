@@ -1,10 +1,10 @@
 import type { Test } from 'tap'
-import type { Clock } from '../../lib/clock.ts'
+import type { Clock } from '../../lib/platform/clock.ts'
 import type { ChargeRequest, HeldSums, Hold, Micros } from '../../lib/ledger/ledger.ts'
 import type { ChargeReport, Reports } from '../../lib/ledger/reports.ts'
 import { buildPrice } from '../../lib/money/build-price.ts'
 import type { Meters } from '../../lib/money/usage.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import type { Store } from '../../lib/stores/store.ts'
 
 /** A store under test. */

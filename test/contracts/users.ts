@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Consent, RowCondition, UserRow } from '../../lib/accounts/user-rows.ts'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 import { roubles } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { GatewayError } from '../../lib/errors.ts'
-import { createLog } from '../../lib/log.ts'
+import { GatewayError } from '../../lib/pipeline/errors.ts'
+import { createLog } from '../../lib/observability/log.ts'
 import { callConfig, dialectCalls } from '../fixtures/dialect-call.ts'
 import { connectRaw } from '../fixtures/raw-client.ts'
 import { headLines, plainAnswer, startRawUpstream, type RawAnswer } from '../fixtures/raw-upstream.ts'

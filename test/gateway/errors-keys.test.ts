@@ -1,7 +1,7 @@
 import t from 'tap'
 import { checkNoTrace, startCountingGateway } from '../fixtures/counting-gateway.ts'
 import { ask, checkError, dialectNames, type FailingRequest } from '../fixtures/sdk-errors.ts'
-import type { ErrorCode } from '../../lib/errors.ts'
+import type { ErrorCode } from '../../lib/pipeline/errors.ts'
 
 const gateway = await startCountingGateway(t)
 const { accounts, accountId, url } = gateway

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { DialectName } from '../../lib/dialects/dialect.ts'
-import type { ErrorCode } from '../../lib/errors.ts'
+import type { ErrorCode } from '../../lib/pipeline/errors.ts'
 import { checkNoTrace, startCountingGateway } from '../fixtures/counting-gateway.ts'
 import { ask, checkError, dialectNames } from '../fixtures/sdk-errors.ts'
 import { pixels, png, pngOfBytes, pngOfSides } from '../fixtures/small-images.ts'

@@ -2,7 +2,7 @@ import t from 'tap'
 import { checkNoTrace, startCountingGateway } from '../fixtures/counting-gateway.ts'
 import { ask, checkError, dialectNames, type FailingRequest } from '../fixtures/sdk-errors.ts'
 import type { DialectName } from '../../lib/dialects/dialect.ts'
-import type { ErrorCode } from '../../lib/errors.ts'
+import type { ErrorCode } from '../../lib/pipeline/errors.ts'
 
 const gateway = await startCountingGateway(t, { sections: { limits: { bodyBytesMax: '1MB' } } })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { isKnownOtherwise } from '../../lib/is-known-otherwise.ts'
-import { dialects } from '../../lib/find-route.ts'
+import { isKnownOtherwise } from '../../lib/routes/is-known-otherwise.ts'
+import { dialects } from '../../lib/routes/find-route.ts'
 import type { ProviderConfig } from '../../lib/config/config.ts'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { parseAnswers, sendRaw } from '../fixtures/raw-client.ts'

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { dialects } from '../../lib/find-route.ts'
+import { dialects } from '../../lib/routes/find-route.ts'
 import type { ObjectKind } from '../../lib/money/usage.ts'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { send } from '../fixtures/http-client.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { DialectName } from '../../lib/dialects/dialect.ts'
-import type { ErrorCode } from '../../lib/errors.ts'
+import type { ErrorCode } from '../../lib/pipeline/errors.ts'
 import { checkNoTrace, countingConfig, startCountingGateway } from '../fixtures/counting-gateway.ts'
 import { fragmentedMp4, mp4, webm } from '../fixtures/media/film-files.ts'
 import { mediaPlace, mediaQuestion, type MediaFile } from '../fixtures/media/media-question.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { dialects } from '../../lib/find-route.ts'
+import { dialects } from '../../lib/routes/find-route.ts'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { modelRequests, type ModelRequest } from '../fixtures/object-places.ts'

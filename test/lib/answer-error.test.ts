@@ -1,6 +1,6 @@
 import t from 'tap'
-import { asGatewayError } from '../../lib/answer-error.ts'
-import { GatewayError } from '../../lib/errors.ts'
+import { asGatewayError } from '../../lib/listener/answer-error.ts'
+import { GatewayError } from '../../lib/pipeline/errors.ts'
 import { LedgerUnavailableError } from '../../lib/ledger/ledger.ts'
 
 await t.test('an error for the caller stays what it is', t => {

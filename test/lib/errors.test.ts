@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { errorTable } from '../../lib/errors.ts'
+import { errorTable } from '../../lib/pipeline/errors.ts'
 
 await t.test('the page of errors has every row of the table, as it is', async t => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/errors.md'), 'utf8')

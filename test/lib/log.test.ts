@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createLog } from '../../lib/log.ts'
+import { createLog } from '../../lib/observability/log.ts'
 
 function memoryLog(level = 'info') {
   const lines: string[] = []

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { newId } from '../../lib/new-id.ts'
+import { newId } from '../../lib/platform/new-id.ts'
 
 await t.test('ids are different, and sort by the moment they were made', t => {
   const ids = Array.from({ length: 10_000 }, () => newId(1_700_000_000_000))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isId } from '../../new-id.ts'
+import { isId } from '../../platform/new-id.ts'
 import type { Page, PageContext } from '../page.ts'
 import { passwordLength } from '../sign-in/auth.ts'
 import type { Language, Texts } from '../texts/texts.ts'

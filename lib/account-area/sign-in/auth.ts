@@ -2,8 +2,8 @@
 import { betterAuth } from 'better-auth/minimal'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import type { UserRows } from '../../accounts/user-rows.ts'
-import type { Log } from '../../log.ts'
-import { newId } from '../../new-id.ts'
+import type { Log } from '../../observability/log.ts'
+import { newId } from '../../platform/new-id.ts'
 import { hashPassword, verifyPassword } from './password-hash.ts'
 import { userRowsAdapter } from './user-rows-adapter.ts'
 

@@ -1,6 +1,6 @@
 import type { UserRows } from '../../accounts/user-rows.ts'
-import type { Clock } from '../../clock.ts'
-import { newId } from '../../new-id.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { newId } from '../../platform/new-id.ts'
 import { hashPassword } from './password-hash.ts'
 
 /** Creates a user with an account that is confirmed without an email; returns the user's id. */

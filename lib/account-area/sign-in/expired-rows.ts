@@ -1,5 +1,5 @@
 import type { UserRows } from '../../accounts/user-rows.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../platform/clock.ts'
 
 const rowsAtOnce = 500
 

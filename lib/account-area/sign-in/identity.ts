@@ -1,5 +1,5 @@
 import { APIError } from 'better-auth/api'
-import { systemClock } from '../../clock.ts'
+import { systemClock } from '../../platform/clock.ts'
 import type { Consent, UserRows } from '../../accounts/user-rows.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { Attempts } from './attempts.ts'

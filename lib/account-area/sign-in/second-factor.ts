@@ -1,4 +1,4 @@
-import { systemClock } from '../../clock.ts'
+import { systemClock } from '../../platform/clock.ts'
 import { Attempts } from './attempts.ts'
 import type { Auth } from './auth.ts'
 import { callerHeaders } from './caller.ts'

@@ -1,5 +1,5 @@
 import type { UserRows } from '../../accounts/user-rows.ts'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../platform/clock.ts'
 
 /** How long somebody who has signed up may take to confirm the e-mail. */
 const confirmMs = 7 * 24 * 60 * 60_000

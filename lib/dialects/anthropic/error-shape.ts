@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../errors.ts'
+import type { GatewayError } from '../../pipeline/errors.ts'
 
 /** `{"type": "error", "error": {type, message}, "request_id"}`; facts of a refusal stand in the error. */
 export function anthropicErrorBody(error: GatewayError, exchangeId: string): string {

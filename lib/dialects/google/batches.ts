@@ -1,5 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
 import type { BatchFacts } from '../../money/batch-facts.ts'
 import { InlineBatchReader } from '../batch-requests.ts'
 import type { BatchedRequests, JobKind, Operation } from '../dialect.ts'

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../errors.ts'
+import type { GatewayError } from '../../pipeline/errors.ts'
 
 const errorInfoType = 'type.googleapis.com/google.rpc.ErrorInfo'
 const badRequestType = 'type.googleapis.com/google.rpc.BadRequest'

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
 import { list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import { findField, textOf } from '../read-field.ts'

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { Operation, RequestFacts } from '../dialect.ts'
 import { object, value } from '../interest.ts'

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
 import type { Operation, RouteMatch } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { pathOf, RouteTable } from '../route-table.ts'

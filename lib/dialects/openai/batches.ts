@@ -1,5 +1,5 @@
 import type { ScanResult } from '../../http/json-scan.ts'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
 import type { AnswerHead, JobKind, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { object, value } from '../interest.ts'

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../errors.ts'
+import type { GatewayError } from '../../pipeline/errors.ts'
 
 interface OpenaiError {
   readonly message: string

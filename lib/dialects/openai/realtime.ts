@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
 import { headerValue } from '../../http/headers.ts'
 import type { Operation, RouteMatch } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
 import { JsonScanError, scanJson, type ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
 import { object, span, value } from '../interest.ts'
 import { findField, readString } from '../read-field.ts'

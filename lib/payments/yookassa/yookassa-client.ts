@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { z } from 'zod'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../platform/clock.ts'
 import { ProviderError } from '../payment-provider.ts'
 import type { CreateRequest, PaymentProvider, ProviderFailure } from '../payment-provider.ts'
 import {

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../platform/clock.ts'
 import type { PaymentBody, ReceiptBody, RefundBody } from './shop-bodies.ts'
 import { kopecksOf } from './shop-objects.ts'
 import type { ShopPayment, ShopReceipt, ShopRefund } from './shop-objects.ts'

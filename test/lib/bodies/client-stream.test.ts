@@ -3,7 +3,7 @@ import { createServer, request as httpRequest, type ClientRequest, type Incoming
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { ClientStream } from '../../../lib/bodies/client-stream.ts'
-import { GatewayError } from '../../../lib/errors.ts'
+import { GatewayError } from '../../../lib/pipeline/errors.ts'
 import { until } from '../../fixtures/until.ts'
 
 interface Arrived {

@@ -5,7 +5,7 @@ import { Stream as OpenaiStream } from 'openai/streaming'
 import t from 'tap'
 import { anthropic } from '../../../lib/dialects/anthropic/anthropic.ts'
 import { openai } from '../../../lib/dialects/openai/openai.ts'
-import { GatewayError } from '../../../lib/errors.ts'
+import { GatewayError } from '../../../lib/pipeline/errors.ts'
 
 const brokeOff = new GatewayError('upstream_failed', 'It broke off.')
 

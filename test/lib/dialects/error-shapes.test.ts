@@ -2,8 +2,8 @@ import t from 'tap'
 import { anthropic } from '../../../lib/dialects/anthropic/anthropic.ts'
 import { google } from '../../../lib/dialects/google/google.ts'
 import { openai } from '../../../lib/dialects/openai/openai.ts'
-import { errorTable, GatewayError } from '../../../lib/errors.ts'
-import type { ErrorCode } from '../../../lib/errors.ts'
+import { errorTable, GatewayError } from '../../../lib/pipeline/errors.ts'
+import type { ErrorCode } from '../../../lib/pipeline/errors.ts'
 
 const codes = Object.keys(errorTable) as ErrorCode[]
 

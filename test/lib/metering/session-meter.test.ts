@@ -8,7 +8,7 @@ import { SessionMeter } from '../../../lib/metering/session-meter.ts'
 import { SessionModel } from '../../../lib/metering/session-model.ts'
 import { SessionMoney } from '../../../lib/metering/session-money.ts'
 import { PipelineBus } from '../../../lib/pipeline/events.ts'
-import { newId } from '../../../lib/new-id.ts'
+import { newId } from '../../../lib/platform/new-id.ts'
 import { accountWith, testPrice } from '../../contracts/store-under-test.ts'
 import { openNew } from '../stores/open-store.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { newId } from '../../../lib/new-id.ts'
+import { newId } from '../../../lib/platform/new-id.ts'
 import { roubles } from '../../contracts/store-under-test.ts'
 import { openShopAccount } from '../../fixtures/shop-account.ts'
 

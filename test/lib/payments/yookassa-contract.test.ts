@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../../lib/clock.ts'
+import { systemClock } from '../../../lib/platform/clock.ts'
 import type { CreateRequest, PaymentProvider, ProviderError } from '../../../lib/payments/payment-provider.ts'
 import { paymentBody, refundBody } from '../../../lib/payments/payment-request.ts'
 import { yookassaClient } from '../../../lib/payments/yookassa/yookassa-client.ts'

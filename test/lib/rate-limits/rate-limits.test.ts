@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { systemClock } from '../../../lib/clock.ts'
-import { GatewayError } from '../../../lib/errors.ts'
+import { systemClock } from '../../../lib/platform/clock.ts'
+import { GatewayError } from '../../../lib/pipeline/errors.ts'
 import { memoryCounters } from '../../../lib/rate-limits/counters.ts'
 import { RateLimits, type Admission, type Limits } from '../../../lib/rate-limits/rate-limits.ts'
 

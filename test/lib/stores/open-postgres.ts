@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { systemClock } from '../../../lib/clock.ts'
+import { systemClock } from '../../../lib/platform/clock.ts'
 import { openPostgresReports } from '../../../lib/stores/postgres-reports.ts'
 import { openPostgresStore } from '../../../lib/stores/postgres.ts'
 import type { PostgresStoreOptions } from '../../../lib/stores/postgres.ts'

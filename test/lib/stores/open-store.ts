@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { systemClock } from '../../../lib/clock.ts'
+import { systemClock } from '../../../lib/platform/clock.ts'
 import { openSqliteReports } from '../../../lib/stores/sqlite-reports.ts'
 import { openSqliteStore } from '../../../lib/stores/sqlite.ts'
 import type { SqliteStoreOptions } from '../../../lib/stores/sqlite.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { systemClock } from '../../../lib/clock.ts'
+import { systemClock } from '../../../lib/platform/clock.ts'
 import { postgresMigrations } from '../../../lib/stores/postgres-schema.ts'
 import { openPostgresReports } from '../../../lib/stores/postgres-reports.ts'
 import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/store-under-test.ts'

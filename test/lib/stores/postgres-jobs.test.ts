@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { NewJob } from '../../../lib/jobs/job.ts'
-import { newId } from '../../../lib/new-id.ts'
+import { newId } from '../../../lib/platform/new-id.ts'
 import type { PostgresOperation } from '../../../lib/stores/postgres-operation.ts'
 import { accountWith, chargeOf, holdOf, roubles, testPrice } from '../../contracts/store-under-test.ts'
 import { inDatabase } from '../../fixtures/in-database.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { systemClock } from '../../../lib/clock.ts'
+import { systemClock } from '../../../lib/platform/clock.ts'
 import { SqliteBatch } from '../../../lib/stores/sqlite-batch.ts'
 import { prepareStore } from '../../../lib/stores/sqlite-prepare.ts'
 import { openSqliteReports } from '../../../lib/stores/sqlite-reports.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { systemClock } from '../../../lib/clock.ts'
+import { systemClock } from '../../../lib/platform/clock.ts'
 import { openSqliteReports } from '../../../lib/stores/sqlite-reports.ts'
 import type { ChargesFilter } from '../../../lib/ledger/reports.ts'
 import { accountWith, chargeOf, holdOf, roubles, testPrice } from '../../contracts/store-under-test.ts'

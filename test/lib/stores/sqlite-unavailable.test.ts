@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { systemClock } from '../../../lib/clock.ts'
+import { systemClock } from '../../../lib/platform/clock.ts'
 import { LedgerUnavailableError } from '../../../lib/ledger/ledger.ts'
 import type { Hold } from '../../../lib/ledger/ledger.ts'
 import { openSqliteStore } from '../../../lib/stores/sqlite.ts'

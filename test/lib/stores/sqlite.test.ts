@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { basename, dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { systemClock } from '../../../lib/clock.ts'
+import { systemClock } from '../../../lib/platform/clock.ts'
 import { openForWriting } from '../../../lib/stores/sqlite-database.ts'
 import { openRecordReader } from '../../../lib/stores/open-store.ts'
 import { sqlitePayments } from '../../../lib/stores/records/payment-tables.ts'

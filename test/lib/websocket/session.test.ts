@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import { duplexPair } from 'node:stream'
 import t from 'tap'
-import { GatewayError } from '../../../lib/errors.ts'
+import { GatewayError } from '../../../lib/pipeline/errors.ts'
 import type { Outcome } from '../../../lib/pipeline/outcome.ts'
 import { Peer } from '../../../lib/websocket/peer.ts'
 import { Session } from '../../../lib/websocket/session.ts'

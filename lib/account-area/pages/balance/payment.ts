@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { isId } from '../../../new-id.ts'
+import { isId } from '../../../platform/new-id.ts'
 import type { Payment, Receipt } from '../../../payments/payment-reader.ts'
 import type { PaymentService } from '../../../payments/payment-service.ts'
 import { money, time } from '../../format.ts'

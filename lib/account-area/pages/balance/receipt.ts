@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { isId } from '../../../new-id.ts'
+import { isId } from '../../../platform/new-id.ts'
 import { money, time } from '../../format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { layout } from '../../view/layout.ts'

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { CompanyBook } from '../../../documents/company-book.ts'
-import { newId } from '../../../new-id.ts'
+import { newId } from '../../../platform/new-id.ts'
 import type { Html, OwnPage } from '../../page.ts'
 import { emptyForm, field, form } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'

@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { newId } from '../../../new-id.ts'
+import { newId } from '../../../platform/new-id.ts'
 import type { Html, OwnPage } from '../../page.ts'
 import { choice, textArea } from '../../view/form-controls.ts'
 import { field, form, formProblems, problem } from '../../view/form.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Log } from '../../../../lib/log.ts'
-import { createLog } from '../../../../lib/log.ts'
+import type { Log } from '../../../../lib/observability/log.ts'
+import { createLog } from '../../../../lib/observability/log.ts'
 import { openMailer } from '../../../../lib/account-area/mail/mailer.ts'
 import { startMailServer } from '../../../fixtures/mail-server.ts'
 import { until } from '../../../fixtures/until.ts'

@@ -6,7 +6,7 @@ import type { SignInLetters } from '../../../../lib/account-area/sign-in/auth.ts
 import { deleteExpired } from '../../../../lib/account-area/sign-in/expired-rows.ts'
 import { Identity } from '../../../../lib/account-area/sign-in/identity.ts'
 import { Sessions } from '../../../../lib/account-area/sign-in/sessions.ts'
-import { systemClock } from '../../../../lib/clock.ts'
+import { systemClock } from '../../../../lib/platform/clock.ts'
 import { openNew } from '../../stores/open-store.ts'
 
 const password = 'correct horse battery'

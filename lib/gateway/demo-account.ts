@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Accounts } from './accounts/accounts.ts'
-import type { UserRows } from './accounts/user-rows.ts'
-import type { Clock } from './clock.ts'
-import type { Config } from './config/config.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { UserRows } from '../accounts/user-rows.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../config/config.ts'
 
 /** The demo account's money: 100 roubles. */
 const balanceMicros = 100_000_000
@@ -50,7 +50,7 @@ async function createDemoUser(
   email: string,
   password: string,
 ): Promise<string> {
-  const { createConfirmedUser } = await import('./account-area/sign-in/create-confirmed-user.ts')
+  const { createConfirmedUser } = await import('../account-area/sign-in/create-confirmed-user.ts')
   const userId = await createConfirmedUser(users, clock, { email, password })
   const [membership] = await users.memberships(userId)
   if (membership === undefined) throw new Error(`the user ${userId} was made without an account`)

@@ -1,12 +1,12 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
-import { errorTable, GatewayError } from './errors.ts'
-import type { ShedClass } from './overload/overload.ts'
-import { alarmCodes } from './pipeline/alarm-codes.ts'
-import type { PipelineBus } from './pipeline/events.ts'
-import type { Exchange } from './pipeline/exchange.ts'
-import type { Facts } from './pipeline/facts.ts'
-import type { Outcome } from './pipeline/outcome.ts'
+import { errorTable, GatewayError } from '../pipeline/errors.ts'
+import type { ShedClass } from '../overload/overload.ts'
+import { alarmCodes } from '../pipeline/alarm-codes.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { Facts } from '../pipeline/facts.ts'
+import type { Outcome } from '../pipeline/outcome.ts'
 
 /** What is read when somebody asks. */
 export interface MetricSources {

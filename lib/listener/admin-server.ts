@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
-import type { Listen } from './config/config.ts'
-import type { ServedMetrics } from './front.ts'
-import { createHttpServer, listenOn, urlOf, type ServerBounds } from './listener/http-server.ts'
+import type { Listen } from '../config/config.ts'
+import type { ServedMetrics } from '../gateway/front.ts'
+import { createHttpServer, listenOn, urlOf, type ServerBounds } from './http-server.ts'
 
 const bounds: ServerBounds = {
   headersTimeout: 10_000,

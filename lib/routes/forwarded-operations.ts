@@ -1,5 +1,5 @@
-import type { ProviderConfig } from './config/config.ts'
-import { isControlPlane } from './config/control-plane.ts'
+import type { ProviderConfig } from '../config/config.ts'
+import { isControlPlane } from '../config/control-plane.ts'
 
 /**
  * Why a path that no dialect knows is not forwarded to a provider; undefined where the provider's `operations` list it.

@@ -1,13 +1,13 @@
-import { answerError, asGatewayError } from './answer-error.ts'
-import type { Config } from './config/config.ts'
-import { PipelineOrderError } from './pipeline/check-order.ts'
-import { DrainSlots } from './pipeline/drain-slots.ts'
-import type { Fact } from './pipeline/facts.ts'
-import { errorText } from './websocket/session-call.ts'
-import type { Plugin } from './pipeline/plugin.ts'
-import { Pipeline } from './pipeline/pipeline.ts'
-import { createExternal } from './plugin-api/external-entry.ts'
-import type { PluginContext, PluginRegistry } from './plugin-context.ts'
+import { answerError, asGatewayError } from '../listener/answer-error.ts'
+import type { Config } from '../config/config.ts'
+import { PipelineOrderError } from '../pipeline/check-order.ts'
+import { DrainSlots } from '../pipeline/drain-slots.ts'
+import type { Fact } from '../pipeline/facts.ts'
+import { errorText } from '../websocket/session-call.ts'
+import type { Plugin } from '../pipeline/plugin.ts'
+import { Pipeline } from '../pipeline/pipeline.ts'
+import { createExternal } from '../plugin-api/external-entry.ts'
+import type { PluginContext, PluginRegistry } from '../plugin-api/plugin-context.ts'
 
 /** What reading on without a client may cost: as long as most providers take to begin an answer, reasoning included. */
 const drainLimits = { timeMs: 600_000, bytesMax: 64 * 1_048_576 }

@@ -1,19 +1,19 @@
-import type { KeyRecord } from './accounts/accounts.ts'
-import type { OutgoingBody } from './bodies/outgoing-body.ts'
-import type { RequestBody } from './bodies/request-body.ts'
-import type { StreamedBody } from './bodies/streamed-body.ts'
-import type { ModelConfig, ProviderConfig, Credential } from './config/config.ts'
-import type { Dialect, DialectName, RequestFacts, RouteMatch } from './dialects/dialect.ts'
-import type { UploadWatcher } from './http/upload-watcher.ts'
-import type { AnswerMeter } from './metering/answer-meter.ts'
-import type { ExchangeCost } from './metering/exchange-cost.ts'
-import type { ChargeRequest, ChargeResult, Hold } from './ledger/ledger.ts'
-import type { ProviderObject } from './ledger/object-ledger.ts'
-import type { OwnEndpoint } from './own-endpoints/own-endpoint.ts'
-import type { MeasuredPart } from './media/measure-parts.ts'
-import type { NamedPrice } from './models/named-models.ts'
-import type { Price } from './money/price.ts'
-import type { UsageLine } from './money/usage.ts'
+import type { KeyRecord } from '../accounts/accounts.ts'
+import type { OutgoingBody } from '../bodies/outgoing-body.ts'
+import type { RequestBody } from '../bodies/request-body.ts'
+import type { StreamedBody } from '../bodies/streamed-body.ts'
+import type { ModelConfig, ProviderConfig, Credential } from '../config/config.ts'
+import type { Dialect, DialectName, RequestFacts, RouteMatch } from '../dialects/dialect.ts'
+import type { UploadWatcher } from '../http/upload-watcher.ts'
+import type { AnswerMeter } from '../metering/answer-meter.ts'
+import type { ExchangeCost } from '../metering/exchange-cost.ts'
+import type { ChargeRequest, ChargeResult, Hold } from '../ledger/ledger.ts'
+import type { ProviderObject } from '../ledger/object-ledger.ts'
+import type { OwnEndpoint } from '../own-endpoints/own-endpoint.ts'
+import type { MeasuredPart } from '../media/measure-parts.ts'
+import type { NamedPrice } from '../models/named-models.ts'
+import type { Price } from '../money/price.ts'
+import type { UsageLine } from '../money/usage.ts'
 
 /** Where a request goes by its method, path and headers alone; set before the first gate. */
 export interface Route {
@@ -63,7 +63,7 @@ export interface Target {
   readonly next?: (() => Target | undefined) | undefined
 }
 
-declare module './pipeline/facts.ts' {
+declare module '../pipeline/facts.ts' {
   interface Facts {
     route: Route
     key: KeyRecord

@@ -1,27 +1,27 @@
-import type { AccountArea } from './account-area/account-area.ts'
-import { AdminServer } from './admin-server.ts'
-import { readCertificate } from './certificate.ts'
+import type { AccountArea } from '../account-area/account-area.ts'
+import { AdminServer } from '../listener/admin-server.ts'
+import { readCertificate } from '../listener/certificate.ts'
 import { checkPorts } from './check-ports.ts'
-import { systemClock, type Clock } from './clock.ts'
-import type { Config } from './config/config.ts'
-import { openControlServer } from './control/control-server.ts'
-import { logEvents } from './log-events.ts'
-import { RatedPrices } from './prices/rated-prices.ts'
+import { systemClock, type Clock } from '../platform/clock.ts'
+import type { Config } from '../config/config.ts'
+import { openControlServer } from '../control/control-server.ts'
+import { logEvents } from '../observability/log-events.ts'
+import { RatedPrices } from '../prices/rated-prices.ts'
 import { createDemoAccount, isFirstTry } from './demo-account.ts'
 import type { Demo } from './demo-account.ts'
 import { LocalFront, spoolPath } from './front.ts'
 import type { Front, ServedMetrics } from './front.ts'
-import type { RiskRule } from './ledger/risk.ts'
-import type { Log } from './log.ts'
-import { startDocumentWork } from './documents/document-work.ts'
-import type { OpenPayments } from './payments/open-payments.ts'
-import type { PaymentService } from './payments/payment-service.ts'
-import { storeMetrics } from './metrics.ts'
-import { PipelineBus } from './pipeline/events.ts'
-import type { PluginRegistry } from './plugin-context.ts'
-import { startSandbox, withSandbox } from './sandbox/with-sandbox.ts'
-import { openStore, storeName } from './stores/open-store.ts'
-import type { Store } from './stores/store.ts'
+import type { RiskRule } from '../ledger/risk.ts'
+import type { Log } from '../observability/log.ts'
+import { startDocumentWork } from '../documents/document-work.ts'
+import type { OpenPayments } from '../payments/open-payments.ts'
+import type { PaymentService } from '../payments/payment-service.ts'
+import { storeMetrics } from '../observability/metrics.ts'
+import { PipelineBus } from '../pipeline/events.ts'
+import type { PluginRegistry } from '../plugin-api/plugin-context.ts'
+import { startSandbox, withSandbox } from '../sandbox/with-sandbox.ts'
+import { openStore, storeName } from '../stores/open-store.ts'
+import type { Store } from '../stores/store.ts'
 
 export interface GatewayOptions {
   readonly config: Config
@@ -166,7 +166,7 @@ async function openFront(
   const { log, clock, bus, plugins, droppedLogLines = () => 0 } = options
   if (config.workers > 1) {
     // Loaded only where they are used, as much of what follows.
-    const { openWorkerFront } = await import('./workers/worker-front.ts')
+    const { openWorkerFront } = await import('../workers/worker-front.ts')
     return openWorkerFront({ ...options, config, store, droppedLogLines })
   }
   const { ledger, keys, reports, accounts } = store
@@ -248,7 +248,7 @@ async function openAccountPages(
 ): Promise<AccountArea | undefined> {
   const { accountArea: settings } = config
   if (settings === undefined) return undefined
-  const { openAccountArea } = await import('./account-area/account-area.ts')
+  const { openAccountArea } = await import('../account-area/account-area.ts')
   return openAccountArea({ config, settings, store, ...options })
 }
 
@@ -269,6 +269,6 @@ async function openShop(
   options: { readonly log: Log; readonly clock: Clock },
 ): Promise<OpenPayments | undefined> {
   if (config.payments === undefined) return undefined
-  const { openPayments: open } = await import('./payments/open-payments.ts')
+  const { openPayments: open } = await import('../payments/open-payments.ts')
   return open({ config, store, ...options })
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { Config, Listen } from './config/config.ts'
+import type { Config, Listen } from '../config/config.ts'
 
 /** What an operator can do about an address that cannot be had, by the system's name of the reason. */
 const reasons: Readonly<Record<string, (setting: string) => string>> = {

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { steadyClock } from './clock.ts'
+import { steadyClock } from '../platform/clock.ts'
 
 /** The exchanges that a drain waits for. */
 interface OpenExchanges {

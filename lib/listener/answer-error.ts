@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import type { Dialect } from './dialects/dialect.ts'
-import { LedgerUnavailableError } from './ledger/ledger.ts'
-import { GatewayError } from './errors.ts'
-import { endAfterBody } from './pipeline/end-after-body.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import { endAfterBody } from '../pipeline/end-after-body.ts'
 
 /** How much of an unread request body is worth reading so that the connection can be used again. */
 const unreadBytesMax = 65_536

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { GatewayError } from './errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 
 /** A character has at most four bytes, so that at most three of one that goes on come before a chunk's end. */
 const restBytesMax = 3

@@ -1,12 +1,12 @@
-import { systemClock } from './clock.ts'
-import type { Config } from './config/config.ts'
+import { systemClock } from '../platform/clock.ts'
+import type { Config } from '../config/config.ts'
 import { createPlugins, givenFacts } from './create-pipeline.ts'
-import { checkOrder } from './pipeline/check-order.ts'
-import { PipelineBus } from './pipeline/events.ts'
-import type { Log } from './log.ts'
-import type { PluginContext, PluginRegistry } from './plugin-context.ts'
-import { PluginMetrics } from './plugin-metrics.ts'
-import { UpstreamPools } from './upstream/upstream-pools.ts'
+import { checkOrder } from '../pipeline/check-order.ts'
+import { PipelineBus } from '../pipeline/events.ts'
+import type { Log } from '../observability/log.ts'
+import type { PluginContext, PluginRegistry } from '../plugin-api/plugin-context.ts'
+import { PluginMetrics } from '../observability/plugin-metrics.ts'
+import { UpstreamPools } from '../upstream/upstream-pools.ts'
 
 /** Plugins are made before anything is asked of the store: whoever does so when it is made is told. */
 const absent = new Proxy(

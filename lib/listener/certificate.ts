@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import type { Config } from './config/config.ts'
-import { ConfigError } from './config/config-error.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
 
 /** What a listener shows to clients, in PEM. */
 export interface Certificate {

@@ -1,8 +1,8 @@
 import { errorHeaders } from './answer-error.ts'
-import { dialects } from './find-route.ts'
-import type { WriteError } from './listener/broken-request.ts'
-import { newId } from './new-id.ts'
-import { nodeHttp } from './node-http.ts'
+import { dialects } from '../routes/find-route.ts'
+import type { WriteError } from './broken-request.ts'
+import { newId } from '../platform/new-id.ts'
+import { nodeHttp } from '../platform/node-http.ts'
 
 /** Tells an error where there is no request whose dialect could be told: in the format that most clients read. */
 export const writeRawError: WriteError = (socket, error, status) => {

@@ -1,5 +1,5 @@
 import { Counter, Registry } from 'prom-client'
-import type { PluginCounter } from './plugin-api/plugin-api.ts'
+import type { PluginCounter } from '../plugin-api/plugin-api.ts'
 
 /**
  * The metrics of plugins from outside. They outlive the plugins: what a reload creates anew counts on.

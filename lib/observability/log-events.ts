@@ -1,11 +1,11 @@
-import type { Clock } from './clock.ts'
-import { GatewayError } from './errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 import type { Log } from './log.ts'
-import { formatRoubles } from './money/amount.ts'
-import type { PipelineBus } from './pipeline/events.ts'
-import type { Exchange } from './pipeline/exchange.ts'
-import type { Outcome } from './pipeline/outcome.ts'
-import { versionlessBases } from './upstream/versionless-bases.ts'
+import { formatRoubles } from '../money/amount.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
+import type { Exchange } from '../pipeline/exchange.ts'
+import type { Outcome } from '../pipeline/outcome.ts'
+import { versionlessBases } from '../upstream/versionless-bases.ts'
 
 /** One line for each exchange, and one for whatever an operator should look at. No bodies, no keys. */
 export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {

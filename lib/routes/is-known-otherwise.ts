@@ -1,6 +1,6 @@
-import type { ProviderConfig } from './config/config.ts'
-import type { Dialect, DialectName } from './dialects/dialect.ts'
-import { GatewayError } from './errors.ts'
+import type { ProviderConfig } from '../config/config.ts'
+import type { Dialect, DialectName } from '../dialects/dialect.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 
 type Dialects = Readonly<Record<DialectName, Dialect>>
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { GatewayError } from './errors.ts'
+import { GatewayError } from '../pipeline/errors.ts'
 
 /** What SDKs read of answers; the last are where an upload goes on, and whether it does. */
 const exposed =
