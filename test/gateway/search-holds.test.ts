@@ -20,7 +20,8 @@ async function start(t: Test, rub: number) {
     rub,
     config: {
       hold: { riskRub: '0', riskOfPaid: '0' },
-      providers: somebodyAt(upstream.origin),
+      // What `max_uses` bounds, it bounds where it is read.
+      providers: { somebody: { ...(somebodyAt(upstream.origin)['somebody'] as object), like: 'anthropic' } },
       models: {
         m: {
           provider: 'somebody',
