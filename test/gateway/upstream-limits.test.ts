@@ -80,7 +80,7 @@ await t.test(
       t,
       () => new Promise<RawAnswer>(resolve => waiting.push(() => resolve(served()))),
     )
-    const limits = { connectionsMax: 2, waitingMax: 3, waitMs: 2000 }
+    const limits = { connectionsMax: 2, waitingMax: 3, waitMs: 1000 }
     const gateway = await startTwo(t, first.origin, await deadOrigin(), {
       one: { limits },
       other: { dialects: { openai: null, anthropic: { baseUrl: 'http://127.0.0.1:9/v1' } } },
