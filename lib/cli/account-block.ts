@@ -1,16 +1,13 @@
-import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
+import { operatorName, reasonText } from './arguments.ts'
 import { changeAccounts } from './change-accounts.ts'
-import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 
 interface BlockOptions extends SharedOptions {
   readonly reason: string
 }
-
-const reasonLengthMax = 1000
 
 /** `account block` and `account unblock`. */
 export function addAccountBlocks(account: Command, context: CliContext): void {
@@ -27,12 +24,8 @@ function addBlock(account: Command, { stdout }: CliContext, name: 'block' | 'unb
   )
     .requiredOption('--reason <text>', 'for the log; the customer does not see it')
     .action(async (accountId: string, options: BlockOptions) => {
-      const reason = options.reason.trim()
-      if (reason === '' || reason.length > reasonLengthMax) {
-        throw new UsageError(`--reason: takes 1 to ${reasonLengthMax} characters`)
-      }
-      const operator = `${userInfo().username} (command line)`
-      const block = { accountId, isBlocked, reason, operator }
+      const reason = reasonText(options.reason)
+      const block = { accountId, isBlocked, reason, operator: operatorName() }
       const { blockedAt } = await changeAccounts(options, accounts => accounts.setBlocked(block))
       const since = blockedAt === null ? null : new Date(blockedAt).toISOString()
       stdout.write(

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { formatRoubles } from '../money/amount.ts'
 import { addAccountBlocks } from './account-block.ts'
+import { addAccountCorrection } from './account-correct.ts'
 import { addAccountSearch } from './account-search.ts'
 import { addAccountCompany } from './account-company.ts'
 import { addAccountViews } from './account-views.ts'
@@ -23,11 +24,14 @@ interface MovementOptions extends SharedOptions {
 
 /** `account`: makes accounts, adds money, and shows them. */
 export function addAccountCommands(program: Command, context: CliContext): void {
-  const account = program.command('account').description('who pays: create, find, show, credit, debit, block')
+  const account = program
+    .command('account')
+    .description('who pays: create, find, show, credit, debit, correct, block')
   addCreate(account, context)
   addAccountViews(account, context)
   addMovement(account, context, 'credit')
   addMovement(account, context, 'debit')
+  addAccountCorrection(account, context)
   addAccountBlocks(account, context)
   addAccountSearch(account, context)
   addAccountCompany(account, context)

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os'
 import { systemClock } from '../platform/clock.ts'
 import { isAddressRange } from '../config/scalars.ts'
 import type { Micros } from '../ledger/ledger.ts'
@@ -68,4 +69,24 @@ export function oneOf<T extends string>(option: string, text: string, options: r
   const found = options.find(one => one === text)
   if (found === undefined) throw new UsageError(`${option}: "${text}" is none of ${options.join(', ')}`)
   return found
+}
+
+/** @throws UsageError unless the text is a whole number from 0 on */
+export function wholeNumber(option: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new UsageError(`${option}: "${text}" is no whole number`)
+}
+
+const reasonLengthMax = 1000
+
+/** The value of `--reason`. @throws UsageError when it is empty or too long */
+export function reasonText(text: string): string {
+  const reason = text.trim()
+  if (reason !== '' && reason.length <= reasonLengthMax) return reason
+  throw new UsageError(`--reason: takes 1 to ${reasonLengthMax} characters`)
+}
+
+/** Whom the log of operators' actions names for what is done by a command. */
+export function operatorName(): string {
+  return `${userInfo().username} (command line)`
 }

@@ -5,7 +5,7 @@ import type { Reconciliation } from '../payments/reconcile.ts'
 const micros = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 const text = z.string().min(1).max(1000)
 
-const source = z.enum(['payment', 'operator', 'starting'])
+const source = z.enum(['payment', 'operator', 'starting', 'correction'])
 
 const recordMovement = z.strictObject({
   id: text,

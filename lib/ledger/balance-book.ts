@@ -33,7 +33,7 @@ export function balanceOf(money: Readonly<AccountMoney>, rule: RiskRule): Balanc
 
 /** What of an account's movements counts as paid. */
 export function paidOf(amountMicros: Micros, source: CreditSource): Micros {
-  return source === 'starting' ? 0 : amountMicros
+  return source === 'starting' || source === 'correction' ? 0 : amountMicros
 }
 
 /** An account cannot give back what it has set aside or owes. */

@@ -29,6 +29,8 @@ export interface ChargeRecord {
   readonly amountMicros: Micros
   /** What the usage cost beyond the money there was. */
   readonly overrunMicros: Micros
+  /** What corrections gave back of it. */
+  readonly returnedMicros: Micros
 }
 
 /** Which charges of an account are looked for; absent means all. */

@@ -69,8 +69,11 @@ export interface ChargeResult {
   readonly flags: readonly string[]
 }
 
-/** Where money comes from, or what it is taken from: starting credit is nothing that an account has paid. */
-export type CreditSource = 'payment' | 'operator' | 'starting'
+/**
+ * Where money comes from, or what it is taken from: starting credit is nothing that an account has paid, and what a
+ * charge gives back was paid before.
+ */
+export type CreditSource = 'payment' | 'operator' | 'starting' | 'correction'
 
 /** An account's money. */
 export interface Balance {

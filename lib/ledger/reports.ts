@@ -43,6 +43,8 @@ export interface ChargeReport {
   readonly amount: string
   /** What the usage cost beyond the money there was; absent when there was enough. */
   readonly overrun?: string
+  /** What corrections gave back of it; absent when there was none. */
+  readonly returned?: string
   readonly flags: readonly string[]
 }
 

@@ -16,9 +16,14 @@ export interface PaidLot {
 
 const paymentPrefix = 'payment:'
 
-/** A refund is a part of its payment; a repayment is usage that was paid late. */
+/** A repayment is usage that was paid late, a correction usage that was paid and is not to be. */
+export function isUsage({ kind }: Pick<MoneyMoved, 'kind'>): boolean {
+  return kind === 'repayment' || kind === 'correction'
+}
+
+/** A refund is a part of its payment. */
 function isNoLot({ id, kind }: MoneyMoved): boolean {
-  return kind === 'repayment' || id.startsWith('refund:') || id.startsWith('refund-canceled:')
+  return isUsage({ kind }) || id.startsWith('refund:') || id.startsWith('refund-canceled:')
 }
 
 /**

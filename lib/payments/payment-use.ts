@@ -2,7 +2,7 @@ import type { Reports } from '../ledger/reports.ts'
 import type { Micros } from '../money/amount.ts'
 import { isMovement } from '../stores/records/is-movement.ts'
 import type { RecordReader } from '../stores/records/records.ts'
-import { usedByPayment } from './lots.ts'
+import { isUsage, usedByPayment } from './lots.ts'
 import type { MoneyMoved } from './lots.ts'
 import type { Payment } from './payment-reader.ts'
 
@@ -23,10 +23,7 @@ export class PaymentUse {
     const balance = await this.#reports.balance(accountId)
     if (balance === undefined) return 0
     const moved = await this.#moved(accountId, Number.MAX_SAFE_INTEGER)
-    const came = moved.reduce(
-      (sum, { kind, amountMicros: micros }) => (kind === 'repayment' ? sum : sum + micros),
-      0,
-    )
+    const came = moved.reduce((sum, one) => (isUsage(one) ? sum : sum + one.amountMicros), 0)
     const used = await this.#used(accountId, moved, came - balance.balanceMicros)
     const netMicros = amountMicros - payment.refunded_micros
     const free = Math.min(netMicros - (used.get(id) ?? 0), netMicros - payment.offset_micros)

@@ -9,7 +9,8 @@ interface Debit {
   readonly source: CreditSource
 }
 
-const selectDebit = "SELECT 1 FROM entries WHERE exchange_id = ? AND sequence = 0 AND kind = 'debit'"
+const selectDebit =
+  "SELECT 1 FROM entries WHERE exchange_id = ? AND sequence = 0 AND kind IN ('debit', 'correction')"
 
 /**
  * Takes money out of the memory before it is taken out on the disk, so that nothing is admitted on it meanwhile;

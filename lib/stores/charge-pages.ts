@@ -1,6 +1,6 @@
 import { budgetDay } from '../ledger/key-spending.ts'
 import type { ChargeReport, ChargeReportsPage, ChargesAfter } from '../ledger/reports.ts'
-import { chargeReport } from './report-rows.ts'
+import { chargeColumns, chargeReport } from './report-rows.ts'
 import type { ChargeRow } from './report-rows.ts'
 import type { StoreQueries } from './store-queries.ts'
 
@@ -59,7 +59,7 @@ async function* scan(
       const end: Place | undefined = await lastOf(queries, accountId, from, last)
       if (end === undefined) break
       const rows = await queries.all<ChargeRow>(
-        `SELECT * FROM charges
+        `SELECT ${chargeColumns} FROM charges
          WHERE account_id = ? AND id >= ? AND id <= ? AND revision = 0 AND key_id = ? AND at >= ? ORDER BY id`,
         [accountId, from, end.id, keyId, since],
       )

@@ -6,7 +6,7 @@ import type {
   ExchangeCharges,
 } from '../ledger/charge-records.ts'
 import { dayStart } from '../ledger/key-spending.ts'
-import { chargeRecord } from './report-rows.ts'
+import { chargeColumns, chargeRecord } from './report-rows.ts'
 import type { ChargeRow } from './report-rows.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
 import { storedPricesOf } from './stored-prices.ts'
@@ -17,9 +17,6 @@ const scanRows = 2000
 const scanRowsMax = 30_000
 /** Rows that an export reads at a time. */
 const exportRows = 500
-
-const columns = `id, exchange_id, sequence, at, account_id, key_id, provider, model, dialect, operation, outcome,
-  usage_source, lines, details, flags, amount_micros, overrun_micros`
 
 interface Conditions {
   readonly sql: string
@@ -103,7 +100,7 @@ async function* scan(
 ): AsyncGenerator<Scanned, void, void> {
   const { sql, values } = rowConditions(search)
   const isSparse = [search.keyId, search.model, search.outcome].some(value => value !== undefined)
-  const select = `SELECT ${columns} FROM charges
+  const select = `SELECT ${chargeColumns} FROM charges
     WHERE account_id = ? AND revision = 0 AND id <= ? AND id >= ?${sql} ORDER BY id DESC LIMIT ?`
   for (const { first, last, charges } of await ranges(queries, accountId, search, before)) {
     let high = Math.min(last, before - 1)
@@ -206,7 +203,7 @@ export async function exchangeCharges(
   )
   if (total === undefined || total.charges === 0) return undefined
   const rows = await queries.all<ChargeRow>(
-    `SELECT ${columns} ${own} AND sequence >= ? ORDER BY sequence LIMIT ?`,
+    `SELECT ${chargeColumns} ${own} AND sequence >= ? ORDER BY sequence LIMIT ?`,
     [exchangeId, accountId, from, limit],
   )
   const charges = rows.map(chargeRecord)

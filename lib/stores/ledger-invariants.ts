@@ -10,7 +10,8 @@
  * (9) No hold is open beyond its expiry. (10) A job that is
  * open has the one open hold of its exchange, and no hold waits for a job that is not open; a job that was
  * charged has its charge. (11) A debt is what was overrun since there are debts, less what was repaid, and there is
- * none while money is free. (12) What was paid is the sum of the credits and debits that count as such.
+ * none while money is free. (12) What was paid is the sum of the credits and debits that count as such. (13) A
+ * correction is entered as it says, and gives back no more than its charge cost.
  *
  * Elsewhere: types, keys and references are the file's own (`integrity_check`, `foreign_key_check`); prices
  * and recomputed charges stand in `verify-ledger.ts`. Not checked, since it cannot be broken or does not
@@ -118,6 +119,28 @@ export const invariants: readonly (readonly [sentence: string, query: string])[]
         UNION ALL SELECT account_id, (at + 10800000) / 86400000, model, key_id, outcome, -1, -amount_micros
           FROM charges WHERE revision = 0) AS spending
      GROUP BY account_id, day, model, key_id, outcome HAVING sum(micros) <> 0 OR sum(charges) <> 0`,
+  ],
+  [
+    'a correction and its entry differ',
+    `SELECT exchange_id || '/' || sequence || '/' || revision AS name FROM charge_corrections WHERE amount_micros <>
+       coalesce((SELECT amount_micros FROM entries WHERE kind = 'correction' AND entries.sequence = 0
+         AND entries.account_id = charge_corrections.account_id AND entries.exchange_id = 'correction:' ||
+           charge_corrections.exchange_id || '/' || charge_corrections.sequence || '/' || charge_corrections.revision), 0)`,
+  ],
+  [
+    'an account has other entries of corrections than corrections',
+    `SELECT id AS name FROM accounts WHERE kind = 'customer' AND
+       (SELECT count(*) FROM entries WHERE entries.kind = 'correction' AND account_id = accounts.id) <>
+       (SELECT count(*) FROM charge_corrections WHERE account_id = accounts.id)`,
+  ],
+  [
+    'the corrections of a charge give back more than it cost, or less than nothing',
+    `SELECT exchange_id || '/' || sequence AS name FROM
+       (SELECT exchange_id, sequence, account_id, sum(amount_micros) AS micros FROM charge_corrections
+        GROUP BY exchange_id, sequence, account_id) AS given
+     WHERE micros < 0 OR micros > coalesce((SELECT amount_micros + overrun_micros FROM charges
+       WHERE charges.exchange_id = given.exchange_id AND charges.sequence = given.sequence AND revision = 0
+         AND charges.account_id = given.account_id), 0)`,
   ],
   [
     'a hold is neither open nor resolved',

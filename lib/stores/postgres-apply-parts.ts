@@ -92,17 +92,20 @@ export const applyHold = `ELSIF o.kind IN ('hold', 'grow') THEN
 export const applyMovement = `ELSIF o.kind IN ('credit', 'debit') THEN
       rest := CASE o.kind WHEN 'debit' THEN -o.amount ELSE o.amount END;
       -- Money that was paid counts towards the risk until it is returned; starting credit never does.
-      paid := CASE o.source WHEN 'starting' THEN 0 ELSE rest END;
+      paid := CASE WHEN o.source IN ('starting', 'correction') THEN 0 ELSE rest END;
       IF EXISTS (SELECT 1 FROM entries WHERE exchange_id = o.exchange AND entries.sequence = 0
-          AND kind = o.kind AND account_id = account AND amount_micros = rest) THEN
+          AND kind = CASE o.source WHEN 'correction' THEN o.source ELSE o.kind END
+          AND account_id = account AND amount_micros = rest) THEN
         ending := 'repeated';
       ELSIF o.kind = 'debit' AND (balance - debt + rest < held OR balance - debt + rest
           + risk_of(paid_in + paid, o.risk_base, o.risk_rate, o.risk_max) < worst) THEN
         ending := 'balance';
       ELSE
         INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason, source)
-          VALUES (o.exchange, 0, o.kind, account, rest, o.at, o.details, o.source),
-            (o.exchange, 0, 'cash', 'house:cash', -rest, o.at, o.details, NULL)
+          VALUES (o.exchange, 0, CASE o.source WHEN 'correction' THEN o.source ELSE o.kind END, account, rest, o.at,
+              o.details, nullif(o.source, 'correction')),
+            (o.exchange, 0, CASE o.source WHEN 'correction' THEN 'corrected' ELSE 'cash' END,
+              CASE o.source WHEN 'correction' THEN 'house:revenue' ELSE 'house:cash' END, -rest, o.at, o.details, NULL)
           ON CONFLICT DO NOTHING;
         IF FOUND THEN
           ending := 'booked';

@@ -1,4 +1,5 @@
 import { postgresBlocks } from './account-blocks.ts'
+import { postgresCorrections } from './records/correction-table.ts'
 import { postgresRates } from './records/rate-table.ts'
 import { postgresDebts } from './debt-schema.ts'
 import { postgresListedObjects } from './object-record.ts'
@@ -246,4 +247,5 @@ export const postgresMigrations: readonly string[] = [
   postgresListedObjects + applyOperations,
   postgresRates,
   postgresBlocks,
+  postgresCorrections,
 ]

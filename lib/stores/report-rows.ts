@@ -7,6 +7,7 @@ import type { RiskRule } from '../ledger/risk.ts'
 import { formatRoubles } from '../money/amount.ts'
 import type { Meters } from '../money/usage.ts'
 import { readDetails } from './charge-details.ts'
+import { returnedColumn } from './records/correction-table.ts'
 
 /** A charge as the table has it; lines, details and flags are JSON. */
 export interface ChargeRow {
@@ -27,7 +28,12 @@ export interface ChargeRow {
   readonly flags: string
   readonly amount_micros: Micros
   readonly overrun_micros: Micros
+  readonly returned_micros: Micros
 }
+
+/** The columns of a charge. */
+export const chargeColumns = `id, exchange_id, sequence, at, account_id, key_id, provider, model, dialect, operation, outcome,
+  usage_source, lines, details, flags, amount_micros, overrun_micros, ${returnedColumn}`
 
 /** An account as the reports ask for it. */
 export interface AccountRow {
@@ -71,6 +77,7 @@ export function chargeReport(row: ChargeRow): ChargeReport {
     ...readDetails(row.details),
     amount: formatRoubles(row.amount_micros),
     ...(row.overrun_micros === 0 ? {} : { overrun: formatRoubles(row.overrun_micros) }),
+    ...(row.returned_micros === 0 ? {} : { returned: formatRoubles(row.returned_micros) }),
     flags: JSON.parse(row.flags),
   }
 }
@@ -97,6 +104,7 @@ export function chargeRecord(row: ChargeRow): ChargeRecord {
     flags: JSON.parse(row.flags),
     amountMicros: row.amount_micros,
     overrunMicros: row.overrun_micros,
+    returnedMicros: row.returned_micros,
   }
 }
 

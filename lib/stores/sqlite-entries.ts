@@ -88,7 +88,8 @@ export class SqliteEntries {
    */
   move([kind, id, accountId, amountMicros, reason, at, source]: CreditOperation | DebitOperation): boolean {
     const signedMicros = kind === 'credit' ? amountMicros : -amountMicros
-    const earlier = this.#statements.movement.get(id, kind)
+    const isCorrection = source === 'correction'
+    const earlier = this.#statements.movement.get(id, isCorrection ? source : kind)
     if (earlier !== undefined) {
       if (earlier.account_id === accountId && earlier.amount_micros === signedMicros) return false
       throw new OperationRefusedError(
@@ -97,8 +98,13 @@ export class SqliteEntries {
       )
     }
     this.requireCustomer(accountId)
-    const entry = [id, kind, accountId, signedMicros, at, reason, source]
-    this.#statements.movementEntries.run(...entry, id, -signedMicros, at, reason)
+    const { correctionEntries, movementEntries } = this.#statements
+    if (isCorrection)
+      correctionEntries.run(id, accountId, signedMicros, at, reason, id, -signedMicros, at, reason)
+    else {
+      const entry = [id, kind, accountId, signedMicros, at, reason, source]
+      movementEntries.run(...entry, id, -signedMicros, at, reason)
+    }
     const change = this.#changeOf(accountId, at)
     change.balanceMicros += signedMicros
     change.paidMicros += paidOf(signedMicros, source)

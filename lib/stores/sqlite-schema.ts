@@ -1,4 +1,5 @@
 import { sqliteBlocks } from './account-blocks.ts'
+import { sqliteCorrections } from './records/correction-table.ts'
 import { sqliteRates } from './records/rate-table.ts'
 import { sqliteDebts } from './debt-schema.ts'
 import { sqliteListedObjects } from './object-record.ts'
@@ -214,4 +215,5 @@ export const migrations: readonly string[] = [
   sqliteListedObjects,
   sqliteRates,
   sqliteBlocks,
+  sqliteCorrections,
 ]

@@ -77,6 +77,10 @@ function prepareMovementStatements(database: SqliteDatabase) {
       `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason, source)
        VALUES (?, 0, ?, ?, ?, ?, ?, ?), (?, 0, 'cash', 'house:cash', ?, ?, ?, NULL)`,
     ),
+    correctionEntries: database.prepare(
+      `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason)
+       VALUES (?, 0, 'correction', ?, ?, ?, ?), (?, 0, 'corrected', 'house:revenue', ?, ?, ?)`,
+    ),
   }
 }
 

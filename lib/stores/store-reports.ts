@@ -27,7 +27,7 @@ import { chargesPage } from './charge-pages.ts'
 import { chargedModels, chargesTotal, exchangeCharges, exportCharges, findCharges } from './charge-search.ts'
 import { keyRecord } from './key-record.ts'
 import { recomputeCharges } from './recompute-charges.ts'
-import { accountReport, chargeReport } from './report-rows.ts'
+import { accountReport, chargeColumns, chargeReport } from './report-rows.ts'
 import type { AccountRow, ChargeRow } from './report-rows.ts'
 import { keyUses, modelSpending } from './spending-reports.ts'
 import type { KeyRow } from './store-operation.ts'
@@ -78,7 +78,7 @@ export class StoreReports implements Reports {
     const beganAfter = filter.after === undefined ? 0 : await this.#chargeId(filter.after)
     if (beganAfter === undefined) return
     let afterId: number = beganAfter
-    const select = `SELECT * FROM charges WHERE ${conditions.join(' AND ')} AND id > ? ORDER BY id LIMIT ?`
+    const select = `SELECT ${chargeColumns} FROM charges WHERE ${conditions.join(' AND ')} AND id > ? ORDER BY id LIMIT ?`
     for (;;) {
       const rows: readonly ChargeRow[] = await this.#queries.all(select, [...values, afterId, pageRows])
       for (const row of rows) yield chargeReport(row)
@@ -150,7 +150,7 @@ export class StoreReports implements Reports {
 
   async latestCharges(accountId: string, limit: number): Promise<readonly ChargeReport[]> {
     const rows = await this.#queries.all<ChargeRow>(
-      'SELECT * FROM charges WHERE account_id = ? AND revision = 0 ORDER BY id DESC LIMIT ?',
+      `SELECT ${chargeColumns} FROM charges WHERE account_id = ? AND revision = 0 ORDER BY id DESC LIMIT ?`,
       [accountId, limit],
     )
     return rows.map(chargeReport)

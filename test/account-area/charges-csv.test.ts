@@ -67,7 +67,7 @@ await t.test(
       ),
       oldest,
     )
-    t.ok(oldest.endsWith(';1,234567;0,000001;batch;overrun'), oldest)
+    t.ok(oldest.endsWith(';1,234567;0,000001;0,000000;batch;overrun'), oldest)
     t.match(oldest, ';1200;')
     t.match(oldest, ';1,5;')
     t.equal(newest.split(';').length, head.split(';').length)

@@ -3,6 +3,7 @@ import { count, exactRoubles, isDay, units } from '../../lib/account-area/format
 import { loadConfig } from '../../lib/config/load-config.ts'
 import { newId } from '../../lib/platform/new-id.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
+import { runHere } from '../cli/run-gateway.ts'
 import { storeCharges } from '../fixtures/stored-charges.ts'
 
 const area = await startAccountArea(t, {
@@ -60,6 +61,27 @@ await t.test('a request is seen with its amount, and opened up with its formula'
   t.match(text, amount)
   t.match(text, priceVersion)
   t.match(text, 'Посчитал провайдер')
+  t.notMatch(text, 'Возвращено')
+})
+
+await t.test('a correction is told beside the charge, and in the history of the balance', async t => {
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }] }),
+  })
+  await answer.text()
+  const requestId = answer.headers.get('x-gateway-request-id') ?? ''
+  const words = ['--request', requestId, '--rub', '0', '--reason', 'пустой <ответ>']
+  const done = await runHere(['account', 'correct', accountId, ...words, '--config', configFile])
+  t.match(done, { code: 0, stdout: /were given back/ })
+
+  const { text } = await browser.get(`/charges/${requestId}`)
+  t.match(text, 'Возвращено')
+  t.match(text, `Списание исправлено: запрос стоит ${exactRoubles('0', 'ru')}`)
+  const balance = await browser.get('/balance')
+  t.match(balance.text, 'Исправление списания')
+  t.match(balance.text, 'пустой &lt;ответ&gt;')
 })
 
 await t.test('a session shows all its parts, an estimate and its flags are said in words', async t => {

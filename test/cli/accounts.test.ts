@@ -6,6 +6,7 @@ import { systemClock } from '../../lib/platform/clock.ts'
 import { openControlServer } from '../../lib/control/control-server.ts'
 import { createLog } from '../../lib/observability/log.ts'
 import { openSqliteStore } from '../../lib/stores/sqlite.ts'
+import { chargeOf, holdOf } from '../contracts/store-under-test.ts'
 import { runGateway, runHere, writeConfig } from './run-gateway.ts'
 
 function member(json: string, name: string): string {
@@ -134,6 +135,10 @@ await t.test('what cannot be done exits 1 and says why', async t => {
     code: 1,
     stderr: /no account x/,
   })
+  const correct = ['account', 'correct', 'x', '--request', 'r', '--rub', '0']
+  t.match(await run(...correct, '--reason', 'r'), { code: 1, stderr: /x was charged for no request r/ })
+  t.match(await run(...correct, '--reason', ' '), { code: 2, stderr: /--reason: takes 1 to 1000/ })
+  t.match(await run(...correct, '--reason', 'r', '--turn', '-1'), { code: 2, stderr: /no whole number/ })
   t.match(await run('key', 'create', '--account', 'x'), { code: 1, stderr: /no account x/ })
   t.match(await run('key', 'revoke', 'x'), { code: 1, stderr: /no key x/ })
   for (const words of [
@@ -172,4 +177,26 @@ await t.test('beside an open store the change goes through its socket and is in 
   await run('key', 'revoke', member(made.stdout, 'id'))
   t.ok(store.keys.findByDigest(digest)?.revokedAt)
   t.match((await run('balance', '--account', id)).stdout, /"balance":"0\.000001"/)
+
+  await run('account', 'credit', id, '--rub', '10', '--reason', 'r')
+  const hold = await holdOf(store, id, 3)
+  await store.ledger.charge(hold, chargeOf({ input: 3 }))
+  const correct = (rub: string) =>
+    run('account', 'correct', id, '--request', hold.exchangeId, '--rub', rub, '--reason', 'an empty answer')
+  t.same(JSON.parse((await correct('0.5')).stdout), {
+    request: hold.exchangeId,
+    revision: 1,
+    before: '3.000000',
+    cost: '0.500000',
+    returned: '2.500000',
+  })
+  t.match(await correct('0.5'), { code: 1, stderr: /comes to 0\.500000 roubles already/ })
+  t.match(await correct('3.000001'), { code: 1, stderr: /gateway account debit takes more/ })
+  t.match(await store.ledger.balance(id), { balanceMicros: 9_500_001 })
+  t.match(JSON.parse((await run('charges', '--account', id)).stdout), {
+    amount: '3.000000',
+    returned: '2.500000',
+  })
+  t.match((await run('account', 'entries', id)).stdout, /"kind":"correction","amount":"2\.500000"/)
+  t.match(await run('verify'), { code: 0 })
 })

@@ -7,7 +7,8 @@ interface Sum {
 
 /**
  * What the accounts that have rows in a table have paid for usage up to the end of a day in Moscow: charges, and what was
- * repaid of those that went beyond the balance. By account; one that has paid nothing is absent.
+ * repaid of those that went beyond the balance, less what corrections gave back. By account; one that has paid nothing is
+ * absent.
  */
 export async function chargedUntil(
   records: RecordReader,
@@ -26,6 +27,9 @@ export async function chargedUntil(
       UNION ALL
       SELECT account_id, -amount_micros AS micros FROM entries
         WHERE kind = 'repayment' AND at < ${end} AND account_id IN (${accounts})
+      UNION ALL
+      SELECT account_id, -amount_micros AS micros FROM entries
+        WHERE kind = 'correction' AND at < ${end} AND account_id IN (${accounts})
     ) AS paid GROUP BY account_id`
   const rows = await records.all<Sum>({ compile: () => query.compile(records.build) })
   return new Map(rows.map(row => [row.account_id, Number(row.micros)]))

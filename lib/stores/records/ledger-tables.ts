@@ -24,9 +24,12 @@ interface ChargeSumRow {
 interface ChargeRow {
   readonly id: number
   readonly account_id: string
+  readonly exchange_id: string
+  readonly sequence: number
   readonly revision: number
   readonly at: number
   readonly amount_micros: number
+  readonly overrun_micros: number
 }
 
 /** Accounts and their money, to be read. */
@@ -54,7 +57,7 @@ interface OperatorActionRow {
   readonly id: string
   readonly at: number
   readonly operator: string
-  readonly action: 'block' | 'unblock'
+  readonly action: 'block' | 'unblock' | 'correct'
   readonly account_id: string
   readonly reason: string
 }

@@ -1,4 +1,5 @@
 import type { AutoTopUpTables } from './auto-top-up-tables.ts'
+import type { CorrectionTables } from './correction-table.ts'
 import type { DocumentEmailTables } from './document-email-tables.ts'
 import type { DocumentTables } from './document-tables.ts'
 import type { LedgerTables } from './ledger-tables.ts'
@@ -12,6 +13,7 @@ export interface RecordTables
   extends
     PaymentTables,
     AutoTopUpTables,
+    CorrectionTables,
     LedgerTables,
     DocumentTables,
     DocumentEmailTables,

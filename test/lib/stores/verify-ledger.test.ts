@@ -31,6 +31,9 @@ const openJob = (exchange: string, state: string, resolvedAt: string): string =>
    SELECT 'openai', 'batch', 'b', ${exchange}, 0, id, 'key', 'c', 'openai', 'batches', 'm', '{}', ${state}, 0, 0, 0,
      ${resolvedAt} FROM accounts WHERE kind = 'customer'`
 
+const correction = (micros: string): string =>
+  `INSERT INTO charge_corrections SELECT exchange_id, 0, 1, account_id, ${micros}, 0, 'o', 'r' FROM charges`
+
 const breaches: readonly (readonly [sql: string, expected: RegExp])[] = [
   ["UPDATE entries SET amount_micros = amount_micros - 1 WHERE kind = 'charge'", /do not add up to zero/],
   ["DELETE FROM entries WHERE kind = 'cash'", /do not add up to zero/],
@@ -88,6 +91,14 @@ const breaches: readonly (readonly [sql: string, expected: RegExp])[] = [
     `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at) VALUES
        ('y', 0, 'credit', 'house:revenue', 9007199254740992, 0), ('y', 0, 'cash', 'house:cash', -9007199254740992, 0)`,
     /larger than can be counted/,
+  ],
+  [correction('1'), /a correction and its entry differ/],
+  [correction('amount_micros + 1'), /give back more than it cost/],
+  [correction('-1'), /give back more than it cost, or less than nothing/],
+  [
+    `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
+       SELECT 'correction:x/0/1', 0, 'correction', id, 1, 0 FROM accounts WHERE kind = 'customer'`,
+    /other entries of corrections than corrections/,
   ],
   ["UPDATE charges SET account_id = 'nobody'", /refer to rows that do not exist/],
 ]

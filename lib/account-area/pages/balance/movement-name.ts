@@ -25,5 +25,6 @@ export function movementName({ balance }: Texts, { id, kind }: Named, isAutomati
   if (id.startsWith('starting:')) return kinds.starting
   if (id.startsWith('transfer:')) return kind === 'debit' ? kinds.transferUndone : kinds.transfer
   if (kind === 'repayment') return kinds.repayment
+  if (kind === 'correction') return kinds.correction
   return kind === 'debit' ? kinds.debit : kinds.credit
 }

@@ -52,6 +52,16 @@ function overrun({ texts, language }: OwnPage, { amountMicros, overrunMicros }: 
   </p>`
 }
 
+function returned({ texts, language }: OwnPage, charge: ChargeRecord): Html {
+  const { amountMicros, overrunMicros, returnedMicros } = charge
+  if (returnedMicros === 0) return html``
+  const cost = smallMoney(amountMicros + overrunMicros - returnedMicros, language)
+  return html`<p>
+    <strong>${texts.charge.returned}: ${smallMoney(returnedMicros, language)}</strong><br />
+    <span class="quiet">${texts.charge.returnedHint(cost)}</span>
+  </p>`
+}
+
 function part(
   page: OwnPage,
   keys: readonly KeyRecord[],
@@ -75,7 +85,7 @@ function part(
     </dl>
     ${one.lines.length === 0 ? html`<p class="quiet">${charge.noLines}</p>` : ''}
     ${one.lines.map(line => chargeFormula(page, line, prices.get(line.priceVersion)))} ${overrun(page, one)}
-    ${flags(page, one)}
+    ${returned(page, one)} ${flags(page, one)}
   </section>`
 }
 

@@ -46,6 +46,7 @@ function headRow({ texts }: OwnPage): string {
     ...meters.map(meter => meterNames[meter]),
     head.amount,
     head.overrun,
+    head.returned,
     head.tiers,
     head.flags,
   ]
@@ -70,6 +71,7 @@ function row(charge: ChargeRecord, keyNames: ReadonlyMap<string, string>): strin
     ...meters.map(meter => decimal(String(usage[meter] ?? ''))),
     decimal(formatRoubles(charge.amountMicros)),
     decimal(formatRoubles(charge.overrunMicros)),
+    decimal(formatRoubles(charge.returnedMicros)),
     csvCell([...tiers].join(' ')),
     csvCell(charge.flags.join(' ')),
   ]

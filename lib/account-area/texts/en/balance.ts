@@ -37,6 +37,7 @@ export const balance: typeof russian.balance = {
     credit: 'Credited by the operator',
     debit: 'Debited by the operator',
     repayment: 'Debt repaid',
+    correction: 'Correction of a charge',
   },
   open: 'Unfinished payments',
   goOn: 'Continue the payment',

@@ -110,6 +110,8 @@ export const charge: typeof russian.charge = {
   overrun: 'Beyond the balance',
   overrunHint: (cost, paid) =>
     `The usage cost ${cost}, ${paid} were available. The difference is a debt, which the next top-up pays first.`,
+  returned: 'Given back',
+  returnedHint: cost => `The charge was corrected: the request costs ${cost}.`,
   flags: 'Remarks',
   flagNames: {
     ambiguous: 'It is not known whether the provider did the work.',
@@ -177,6 +179,7 @@ export const chargesTable: typeof russian.chargesTable = {
   usageSource: 'Measured by',
   amount: 'Amount, ₽',
   overrun: 'Beyond the balance, ₽',
+  returned: 'Given back, ₽',
   tiers: 'Service tier',
   flags: 'Remarks',
 }

@@ -108,6 +108,8 @@ export const charge = {
   overrun: 'Сверх баланса',
   overrunHint: (cost: string, paid: string) =>
     `Расход стоил ${cost}, доступно было ${paid}. Разница стала долгом, его первым погасит пополнение.`,
+  returned: 'Возвращено',
+  returnedHint: (cost: string) => `Списание исправлено: запрос стоит ${cost}.`,
   flags: 'Пометки',
   flagNames: {
     ambiguous: 'Неизвестно, выполнил ли провайдер запрос.',
@@ -175,6 +177,7 @@ export const chargesTable = {
   usageSource: 'Измерено',
   amount: 'Сумма, ₽',
   overrun: 'Сверх баланса, ₽',
+  returned: 'Возвращено, ₽',
   tiers: 'Уровень обслуживания',
   flags: 'Пометки',
 }

@@ -1,0 +1,125 @@
+import type { Micros } from '../money/amount.ts'
+import { formatRoubles } from '../money/amount.ts'
+import { newId } from '../platform/new-id.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
+import { AccountError } from './accounts.ts'
+
+/** What an operator wants a charge to come to. */
+export interface ChargeCorrection {
+  readonly accountId: string
+  /** The exchange's id, as `x-gateway-request-id` said it. */
+  readonly requestId: string
+  /** Of a session the turn, from 0 on. */
+  readonly sequence: number
+  readonly costMicros: Micros
+  /** The account sees it. */
+  readonly reason: string
+  readonly operator: string
+}
+
+/** What has become of the charge. */
+export interface CorrectedCharge {
+  /** 1 for the first correction of the charge. */
+  readonly revision: number
+  /** What it came to before. */
+  readonly beforeMicros: Micros
+  /** What the account was given; negative: what was taken from it. */
+  readonly returnedMicros: Micros
+}
+
+/**
+ * Gives back what a charge took too much, or takes again what an earlier correction gave back. The charge and its
+ * entries stay as they are; the correction is an entry of its own, in the month in which it was made.
+ * @throws AccountError charge_not_found, correction_refused where nothing changes or more is wanted than the charge was,
+ * correction_conflict when somebody else was sooner, balance_insufficient when what is taken again is not available
+ */
+export async function correctCharge(
+  records: Records,
+  correction: ChargeCorrection,
+  now: number,
+): Promise<CorrectedCharge> {
+  const { accountId, requestId, sequence, costMicros, reason, operator } = correction
+  const { chargedMicros, beforeMicros, revision } = await readCharge(records, correction)
+  const returnedMicros = beforeMicros - costMicros
+  if (costMicros > chargedMicros) {
+    throw new AccountError(
+      'correction_refused',
+      `the request was charged ${formatRoubles(chargedMicros)} roubles, and a correction makes that no more: ` +
+        'gateway account debit takes more from an account',
+    )
+  }
+  if (returnedMicros === 0) {
+    throw new AccountError(
+      'correction_refused',
+      `the request comes to ${formatRoubles(costMicros)} roubles already`,
+    )
+  }
+  const row = {
+    exchange_id: requestId,
+    sequence,
+    revision,
+    account_id: accountId,
+    amount_micros: returnedMicros,
+    at: now,
+    operator,
+    reason,
+  }
+  const movement = {
+    id: `correction:${requestId}/${sequence}/${revision}`,
+    accountId,
+    amountMicros: Math.abs(returnedMicros),
+    reason,
+    at: now,
+    source: 'correction',
+  } as const
+  const action = { id: newId(), at: now, operator, action: 'correct', account_id: accountId, reason } as const
+  const steps: RecordStep[] = [
+    // Two operators at once are refused here, before any money moves.
+    { write: records.build.insertInto('charge_corrections').values(row) },
+    { write: records.build.insertInto('operator_actions').values(action) },
+    returnedMicros > 0 ? { credit: movement } : { debit: movement },
+  ]
+  try {
+    await records.write(steps)
+  } catch (error) {
+    if (!(error instanceof RecordConflictError)) throw error
+    throw new AccountError(
+      'correction_conflict',
+      'somebody else has just corrected this charge: look at it again',
+    )
+  }
+  return { revision, beforeMicros, returnedMicros }
+}
+
+async function readCharge(
+  records: RecordReader,
+  { accountId, requestId, sequence }: Pick<ChargeCorrection, 'accountId' | 'requestId' | 'sequence'>,
+): Promise<{ readonly chargedMicros: Micros; readonly beforeMicros: Micros; readonly revision: number }> {
+  const { build } = records
+  const [charge] = await records.all(
+    build
+      .selectFrom('charges')
+      .select(['account_id', 'amount_micros', 'overrun_micros'])
+      .where('exchange_id', '=', requestId)
+      .where('sequence', '=', sequence)
+      .where('revision', '=', 0),
+  )
+  if (charge?.account_id !== accountId) {
+    const turn = sequence === 0 ? '' : ` with a turn ${sequence}`
+    throw new AccountError(
+      'charge_not_found',
+      `the account ${accountId} was charged for no request ${requestId}${turn}`,
+    )
+  }
+  const earlier = await records.all(
+    build
+      .selectFrom('charge_corrections')
+      .select(['revision', 'amount_micros'])
+      .where('exchange_id', '=', requestId)
+      .where('sequence', '=', sequence),
+  )
+  const chargedMicros = charge.amount_micros + charge.overrun_micros
+  const returnedMicros = earlier.reduce((sum, one) => sum + one.amount_micros, 0)
+  return { chargedMicros, beforeMicros: chargedMicros - returnedMicros, revision: earlier.length + 1 }
+}

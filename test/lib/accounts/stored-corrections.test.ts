@@ -1,0 +1,17 @@
+import t from 'tap'
+import { correctionsContract } from '../../contracts/corrections.ts'
+import type { OpenStore } from '../../contracts/store-under-test.ts'
+import { startPostgres } from '../../fixtures/postgres-server.ts'
+import { openNode } from '../stores/open-postgres.ts'
+import { openNew } from '../stores/open-store.ts'
+
+await t.test('on SQLite', async t => {
+  await correctionsContract(t, openNew)
+})
+
+await t.test('on PostgreSQL', async t => {
+  const server = await startPostgres(t)
+
+  const open: OpenStore = async (t, options) => openNode(t, await server.createDatabase(), options)
+  await correctionsContract(t, open)
+})
