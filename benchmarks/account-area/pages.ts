@@ -1,4 +1,4 @@
-import { isoDay } from '../../lib/account-area/format.ts'
+import { isoDay } from '../../lib/web/format.ts'
 
 interface MeasuredPages {
   readonly keyIds: readonly [common: string, other: string, rare: string]

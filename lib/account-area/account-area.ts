@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { Socket } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
-import { readCertificate, type Certificate } from '../listener/certificate.ts'
 import { Notices } from '../accounts/notices.ts'
+import type { Certificate } from '../listener/certificate.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { AccountAreaConfig, Config } from '../config/config.ts'
-import { addressList, ownerOfConnection } from '../http/client-address.ts'
+import { addressList } from '../http/client-address.ts'
 import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import type { Log } from '../observability/log.ts'
 import { AutoTopUpRows } from '../payments/auto-top-up-rows.ts'
@@ -13,9 +11,9 @@ import { Movements } from '../payments/movements.ts'
 import { PaymentReader } from '../payments/payment-reader.ts'
 import { StartingCredits } from '../payments/starting-credit.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
+import type { Records } from '../stores/records/records.ts'
 import type { Store } from '../stores/store.ts'
 import { readLegalTexts } from './documents/legal-texts.ts'
-import { Listener } from './listener.ts'
 import { Members } from '../accounts/members.ts'
 import { BalanceAlerts } from './mail/balance-alerts.ts'
 import { invitationEmails } from './mail/invitation-email.ts'
@@ -27,16 +25,18 @@ import { PaymentEmails } from './mail/payment-emails.ts'
 import { SettingsLetters } from './mail/settings-letters.ts'
 import { signInLetters } from './mail/sign-in-letters.ts'
 import type { Site } from './page.ts'
+import { textsOf } from './texts/texts.ts'
 import { createRouter } from './router.ts'
-import { Attempts } from './sign-in/attempts.ts'
-import { createAuth } from './sign-in/auth.ts'
+import { Attempts } from '../web/sign-in/attempts.ts'
 import { EmailChange } from './sign-in/email-change.ts'
-import { deleteExpired } from './sign-in/expired-rows.ts'
-import { Identity } from './sign-in/identity.ts'
-import { SecondFactor } from './sign-in/second-factor.ts'
-import { Sessions } from './sign-in/sessions.ts'
+import { openArea } from '../web/open-area.ts'
+import { openSignIn } from '../web/sign-in/open-sign-in.ts'
+import { deleteExpired } from '../web/sign-in/expired-rows.ts'
 import { deleteUnconfirmed } from './sign-in/unconfirmed-users.ts'
-import { assets } from './view/assets.ts'
+import { customerTables } from '../web/sign-in/sign-in-tables.ts'
+import { areaAssets } from '../web/view/assets.ts'
+import { accountFrame } from './view/account-frame.ts'
+import { accountStyle } from './view/style.ts'
 
 interface AccountAreaOptions {
   readonly config: Config
@@ -60,55 +60,33 @@ export interface AccountArea {
   close(waitMs?: number): Promise<void>
 }
 
-const minute = 60_000
-/** Ten wrong passwords lock a user for a quarter of an hour; an address may belong to an office. */
+const hour = 60 * 60_000
 const limits = {
-  byEmail: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
-  byEmailAnywhere: { slowFrom: 20, lockFrom: 1000, forgetMs: 15 * minute },
-  byAddress: { slowFrom: 20, lockFrom: 50, forgetMs: 15 * minute },
-  newKeys: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
-  topUps: { slowFrom: Infinity, lockFrom: 30, forgetMs: 60 * minute },
-  newKeyForms: { slowFrom: Infinity, lockFrom: 1, forgetMs: 24 * 60 * minute },
-  prints: { slowFrom: Infinity, lockFrom: 120, forgetMs: 10 * minute },
-  lettersTo: { slowFrom: Infinity, lockFrom: 6, forgetMs: 60 * minute },
-  lettersFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
+  newKeys: { slowFrom: Infinity, lockFrom: 60, forgetMs: hour },
+  topUps: { slowFrom: Infinity, lockFrom: 30, forgetMs: hour },
+  newKeyForms: { slowFrom: Infinity, lockFrom: 1, forgetMs: 24 * hour },
+  prints: { slowFrom: Infinity, lockFrom: 120, forgetMs: hour / 6 },
 }
 
-function signInAttempts(clock: Clock) {
+/** Begins the names of the area's cookies. */
+const cookiePrefix = 'account'
+
+function ownAttempts(clock: Clock) {
   return {
-    byEmail: new Attempts({ clock, limits: limits.byEmail }),
-    byEmailAnywhere: new Attempts({ clock, limits: limits.byEmailAnywhere }),
-    byAddress: new Attempts({ clock, limits: limits.byAddress }),
-    lettersTo: new Attempts({ clock, limits: limits.lettersTo }),
-    lettersFrom: new Attempts({ clock, limits: limits.lettersFrom }),
+    newKeyAttempts: new Attempts({ clock, limits: limits.newKeys }),
+    topUpAttempts: new Attempts({ clock, limits: limits.topUps }),
+    newKeyForms: new Attempts({ clock, limits: limits.newKeyForms }),
+    printAttempts: new Attempts({ clock, limits: limits.prints }),
   }
 }
 
-/** Signing up and in, for a site that has its letters. */
-function openSignIn(
-  users: Store['users'],
-  site: { readonly publicUrl: URL; readonly secret: string; readonly name: string },
-  options: {
-    readonly mailer: Mailer
-    readonly attempts: ReturnType<typeof signInAttempts>
-    readonly startingCredits: StartingCredits
-    readonly log: Log
-  },
-): Pick<Site, 'identity' | 'sessions' | 'secondFactor'> {
-  const { mailer, attempts, startingCredits, log } = options
-  const letters = signInLetters({ mailer, ...site })
-  // Who has shown that the mailbox is theirs need not wait out what others did.
-  const onPasswordReset = async (email: string, isFirst: boolean): Promise<void> => {
-    attempts.byEmail.forget(email)
-    attempts.byEmailAnywhere.forget(email)
-    if (isFirst) await startingCredits.welcome(users, email)
-  }
-  const auth = createAuth({ users, ...site, letters, onPasswordReset, log })
-  const onConfirmed = (email: string): Promise<void> => startingCredits.welcome(users, email)
+/** Business rows, as pages ask for them. */
+function openRows(records: Records, clock: Clock) {
   return {
-    identity: new Identity({ auth, users, onConfirmed, attempts }),
-    sessions: new Sessions(auth),
-    secondFactor: new SecondFactor(auth),
+    records,
+    members: new Members({ records, clock }),
+    movements: new Movements(records),
+    autoTopUps: new AutoTopUpRows(records),
   }
 }
 
@@ -131,43 +109,52 @@ async function openSite(
   const secret =
     settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
   const settingsLetters = new SettingsLetters({ mailer, publicUrl, name, contact: settings.support })
-  const attempts = signInAttempts(clock)
+  const signIn = openSignIn({
+    cookiePrefix,
+    tables: customerTables,
+    users,
+    publicUrl,
+    secret,
+    name,
+    letters: signInLetters({ mailer, publicUrl, name }),
+    onConfirmed: email => startingCredits.welcome(users, email),
+    clock,
+    log,
+  })
   return {
     get config() {
       return current.config
     },
+    cookiePrefix,
     name,
     support: settings.support,
     publicUrl,
     secret,
-    ...openSignIn(users, { publicUrl, secret, name }, { mailer, attempts, startingCredits, log }),
-    passwordAttempts: new Attempts({ clock, limits: limits.byEmail }),
+    ...signIn,
     emailChange: new EmailChange({
       users,
       settings: store.settings,
       letters: settingsLetters,
-      attempts,
+      attempts: signIn.attempts,
       secret,
     }),
     settingsLetters,
-    emailAttempts: attempts,
+    securityEmails: settingsLetters,
+    emailAttempts: signIn.attempts,
     sendInvitation: invitationEmails({ mailer, publicUrl, name }),
-    newKeyAttempts: new Attempts({ clock, limits: limits.newKeys }),
-    topUpAttempts: new Attempts({ clock, limits: limits.topUps }),
-    newKeyForms: new Attempts({ clock, limits: limits.newKeyForms }),
+    ...ownAttempts(clock),
     users,
-    members: new Members({ records, clock }),
+    tables: customerTables,
     settings: store.settings,
     accounts,
     reports,
     payments: options.payments,
-    movements: new Movements(records),
-    autoTopUps: new AutoTopUpRows(records),
-    records,
+    ...openRows(records, clock),
     printer,
-    printAttempts: new Attempts({ clock, limits: limits.prints }),
     legal: await readLegalTexts(settings),
-    assets,
+    assets: areaAssets(accountStyle),
+    textsOf,
+    frame: accountFrame,
     clock,
     log,
   }
@@ -196,69 +183,51 @@ async function openTeller(
   })
 }
 
-/** Deletes what is not to be kept any longer. */
-async function forget({ store, clock, log }: AccountAreaOptions): Promise<void> {
-  try {
-    await deleteExpired(store.users, clock)
-    await deleteUnconfirmed(store.users, clock)
-  } catch (error) {
-    log.error({ error }, 'sessions that are over and unconfirmed users could not be deleted')
-  }
-}
-
 /** Opens the account area on a port of its own. */
 export async function openAccountArea(options: AccountAreaOptions): Promise<AccountArea> {
-  const { config, settings, log } = options
+  const { config, settings, store, log } = options
   const mailer = openMailer(settings, log)
-  const running: { listener?: ReturnType<typeof getRequestListener> } = {}
   const current = { config }
-  const trusted = addressList(config.trustedProxies)
-  const ownerOf = (socket: Socket): unknown => ownerOfConnection(socket, trusted)
-  const listener = new Listener(readCertificate(config), ownerOf, (request, response) => {
-    // Until there are pages, which is a moment, nobody knows of this port.
-    if (running.listener === undefined) response.writeHead(503).end()
-    else void running.listener(request, response)
-  })
-  const url = await listener.listen(settings.listen)
-  const sweep = (): void => void forget(options)
-  const timer = setInterval(sweep, 60 * minute)
-  timer.unref()
-  // A server that is started anew every night must forget, too.
-  sweep()
   const printer = new DocumentPrinter()
   let alerts: BalanceAlerts | undefined
   let teller: NoticeTeller | undefined
   let documentEmails: DocumentEmails | undefined
-  const close = async (waitMs = 0): Promise<void> => {
-    clearInterval(timer)
-    await listener.close(waitMs)
+  const end = async (): Promise<void> => {
     await Promise.all([alerts?.close(), teller?.close(), documentEmails?.close()])
     await mailer.close()
     await printer.close()
   }
   try {
-    const site = await openSite(options, settings.publicUrl ?? url, { mailer, printer }, current)
-    const router = createRouter(site, trusted)
-    alerts = new BalanceAlerts({
-      settings: options.store.settings,
-      letters: site.settingsLetters,
-      mailer,
+    const area = await openArea({
+      config,
+      settings,
       log,
+      async open(publicUrl) {
+        const site = await openSite(options, publicUrl, { mailer, printer }, current)
+        alerts = new BalanceAlerts({ settings: store.settings, letters: site.settingsLetters, mailer, log })
+        teller = await openTeller(options, site, mailer)
+        documentEmails = new DocumentEmails({ ...site, mailer })
+        return createRouter(site, addressList(config.trustedProxies))
+      },
+      async purge() {
+        await deleteExpired(store.users, customerTables, options.clock)
+        await deleteUnconfirmed(store.users, options.clock)
+      },
     })
-    teller = await openTeller(options, site, mailer)
-    documentEmails = new DocumentEmails({ ...site, mailer })
-    running.listener = getRequestListener(router.fetch, { overrideGlobalObjects: false })
     return {
-      url: url.origin,
-      publicUrl: site.publicUrl,
+      url: area.url,
+      publicUrl: area.publicUrl,
       reload(next, certificate) {
         current.config = next
-        listener.renew(certificate)
+        area.renew(certificate)
       },
-      close,
+      async close(waitMs) {
+        await area.close(waitMs)
+        await end()
+      },
     }
   } catch (error) {
-    await close()
+    await end()
     throw error
   }
 }

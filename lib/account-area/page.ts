@@ -1,54 +1,32 @@
-import type { HttpBindings } from '@hono/node-server'
-import type { Context } from 'hono'
-import type { html } from 'hono/html'
 import type { AccountSettings } from '../accounts/account-settings.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { Members } from '../accounts/members.ts'
-import type { Membership, UserRows } from '../accounts/user-rows.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Membership } from '../accounts/user-rows.ts'
 import type { Config } from '../config/config.ts'
 import type { DocumentPrinter } from '../documents/print/document-printer.ts'
 import type { Reports } from '../ledger/reports.ts'
-import type { Log } from '../observability/log.ts'
 import type { AutoTopUpRows } from '../payments/auto-top-up-rows.ts'
 import type { Movements } from '../payments/movements.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
 import type { Records } from '../stores/records/records.ts'
 import type { LegalTexts } from './documents/legal-texts.ts'
 import type { SettingsLetters } from './mail/settings-letters.ts'
-import type { Attempts } from './sign-in/attempts.ts'
-import type { Recipient } from './sign-in/auth.ts'
-import type { Caller } from './sign-in/caller.ts'
+import type { Attempts } from '../web/sign-in/attempts.ts'
+import type { Recipient } from '../web/sign-in/auth.ts'
 import type { EmailChange } from './sign-in/email-change.ts'
-import type { Identity } from './sign-in/identity.ts'
-import type { SecondFactor } from './sign-in/second-factor.ts'
-import type { OpenSession, Sessions } from './sign-in/sessions.ts'
-import type { Language, Texts } from './texts/texts.ts'
-import type { Asset } from './view/assets.ts'
+import type { OpenSession } from '../web/sign-in/sessions.ts'
+import type { Texts } from './texts/texts.ts'
+import type { Language } from '../web/texts/web-texts.ts'
+import type { PageContext, WebPage, WebSite } from '../web/web-page.ts'
 
-/** Markup whose values are escaped. */
-export type Html = ReturnType<typeof html>
-
-/** Light, dark, or as the system has it. */
-export type Theme = 'system' | 'light' | 'dark'
+export type { Html, PageContext } from '../web/web-page.ts'
 
 /** What all pages work with, made once at the start. */
-export interface Site {
+export interface Site extends WebSite {
   /** As it is now: a reload changes it. */
   readonly config: Config
-  /** The name that pages show. */
-  readonly name: string
   /** Where customers write; undefined where the operator has named no address. */
   readonly support: string | undefined
-  /** Where customers find it. */
-  readonly publicUrl: URL
-  /** Signs the tokens of forms. */
-  readonly secret: string
-  readonly identity: Identity
-  readonly sessions: Sessions
-  readonly secondFactor: SecondFactor
-  /** Passwords asked for again inside, by user. */
-  readonly passwordAttempts: Attempts
   readonly emailChange: EmailChange
   readonly settingsLetters: SettingsLetters
   /** Emails that a user has sent to others, by the user's network and by the address. */
@@ -60,7 +38,6 @@ export interface Site {
   readonly topUpAttempts: Attempts
   /** Forms for new keys that were taken: sent once more, they make no second key. */
   readonly newKeyForms: Attempts
-  readonly users: UserRows
   readonly members: Members
   readonly settings: AccountSettings
   readonly accounts: Accounts
@@ -75,24 +52,13 @@ export interface Site {
   /** Documents that were printed, by account. */
   readonly printAttempts: Attempts
   readonly legal: LegalTexts
-  readonly assets: { readonly style: Asset; readonly script: Asset }
-  readonly clock: Clock
-  readonly log: Log
+  textsOf(language: Language): Texts
 }
 
 /** A request as a page meets it. */
-export interface Page {
+export interface Page extends WebPage {
   readonly site: Site
   readonly texts: Texts
-  readonly language: Language
-  readonly theme: Theme
-  /** For the hidden field of every form; `form` puts it there. */
-  readonly csrf: string
-  readonly requestId: string
-  readonly caller: Caller
-  /** The page's own path with its query, for coming back. */
-  readonly path: string
-  readonly session: OpenSession | undefined
   /** The account that the user acts for now; its forms are good for no other. */
   readonly account: CurrentAccount | undefined
 }
@@ -108,15 +74,6 @@ export interface OwnPage extends Page {
   readonly session: OpenSession
   readonly account: CurrentAccount
 }
-
-/** What hono carries for us. */
-export interface PageEnv {
-  readonly Bindings: HttpBindings
-  readonly Variables: { page: Page }
-}
-
-/** A request and its answer, as hono has them. */
-export type PageContext = Context<PageEnv>
 
 /** Answers a request for a page that anybody may see. */
 export type ShowPage = (context: PageContext, page: Page) => Response | Promise<Response>

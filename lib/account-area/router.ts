@@ -2,20 +2,18 @@ import type { BlockList } from 'node:net'
 import { Hono } from 'hono'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import { StoreError } from '../stores/store-error.ts'
+import { accountOfSession, everyMember, open, own, ownUnasked } from './http/open-page.ts'
 import {
-  everyMember,
   formMiddleware,
-  open,
-  own,
   ownFormsOnly,
-  ownUnasked,
   pageMiddleware,
   sessionMiddleware,
-} from './http/open-page.ts'
+} from '../web/http/page-middleware.ts'
 import { notificationsPath } from '../payments/open-payments.ts'
 import { paymentNotifications } from './http/payment-notifications.ts'
-import { securityHeaders } from './http/security-headers.ts'
-import type { Page, PageContext, PageEnv, Site } from './page.ts'
+import { securityHeaders } from '../web/http/security-headers.ts'
+import type { PageContext, PageEnv, WebPage } from '../web/web-page.ts'
+import type { Site } from './page.ts'
 import { downloadBalance } from './pages/balance/balance-csv.ts'
 import { showBalance } from './pages/balance/balance.ts'
 import { showPayment } from './pages/balance/payment.ts'
@@ -28,7 +26,7 @@ import {
 import { showReceipts } from './pages/balance/receipts.ts'
 import { showReceipt } from './pages/balance/receipt.ts'
 import { submitTopUp } from './pages/balance/top-up.ts'
-import { submitAppearance } from './pages/appearance.ts'
+import { submitAppearance } from '../web/pages/appearance.ts'
 import { downloadCharges } from './pages/charges/charges-csv.ts'
 import { showCharge } from './pages/charges/charge.ts'
 import { showCharges } from './pages/charges/charges.ts'
@@ -45,7 +43,7 @@ import {
   submitCancelInvoice,
   submitInvoice,
 } from './pages/documents/invoices.ts'
-import { showFailure } from './pages/failure.ts'
+import { showFailure } from '../web/pages/failure.ts'
 import { showOffer, showPersonalData } from './pages/legal-text.ts'
 import { showKeys } from './pages/keys/keys.ts'
 import { showNewKey, submitNewKey } from './pages/keys/new-key.ts'
@@ -73,23 +71,26 @@ import {
   submitResetPassword,
 } from './pages/password-reset.ts'
 import { showQuickStart } from './pages/quick-start/quick-start.ts'
-import { showSecondStep, submitSecondStep } from './pages/second-step.ts'
-import { submitPassword } from './pages/security/password.ts'
-import { showSecurity } from './pages/security/security.ts'
-import { submitEndOtherSessions, submitEndSession } from './pages/security/sessions.ts'
+import { showSecondStep, submitSecondStep } from '../web/pages/second-step.ts'
+import { submitPassword } from '../web/pages/security/password.ts'
+import { showSecurity } from '../web/pages/security/security.ts'
+import { submitEndOtherSessions, submitEndSession } from '../web/pages/security/sessions.ts'
 import {
   submitBackupCodes,
   submitRemoveTwoFactor,
   submitTwoFactor,
   submitTwoFactorCode,
-} from './pages/security/two-factor.ts'
+} from '../web/pages/security/two-factor.ts'
 import { submitAlert } from './pages/settings/alert.ts'
 import { showDeleteAccount, submitDeleteAccount } from './pages/settings/delete-account.ts'
 import { showConfirmEmail, submitConfirmEmail, submitEmail } from './pages/settings/email.ts'
 import { submitProfile } from './pages/settings/profile.ts'
 import { showSettings } from './pages/settings/settings.ts'
-import { showSignIn, submitSignIn, submitSignOut } from './pages/sign-in.ts'
+import { showSignIn, submitSignIn, submitSignOut } from '../web/pages/sign-in.ts'
 import { showSignUp, submitSignUp } from './pages/sign-up.ts'
+
+/** No form of ours is longer. */
+const formBytesMax = 64 * 1024
 
 /** The map of the account area: every page and form there is. */
 export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
@@ -106,8 +107,8 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   // Not a form of ours: neither session nor token nor page.
   router.post(notificationsPath, paymentNotifications(site, trusted))
   router.use(pageMiddleware(site, trusted))
-  router.use(formMiddleware)
-  router.use(sessionMiddleware)
+  router.use(formMiddleware(() => formBytesMax))
+  router.use(sessionMiddleware(accountOfSession))
   router.use(ownFormsOnly)
 
   // Anybody
@@ -206,7 +207,7 @@ function routeMembers(router: Hono<PageEnv>): void {
 /** Says that a page failed, on a page. */
 function failPage(site: Site) {
   return (error: Error, context: PageContext): Response | Promise<Response> => {
-    const page = context.get('page') as Page | undefined
+    const page = context.get('page') as WebPage | undefined
     site.log.error({ error, requestId: page?.requestId }, 'a page failed')
     // A notification, which has no page: its sender tries again.
     if (page === undefined) return context.text('', 500)

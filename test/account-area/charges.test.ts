@@ -1,5 +1,5 @@
 import t from 'tap'
-import { count, exactRoubles, isDay, units } from '../../lib/account-area/format.ts'
+import { count, exactRoubles, isDay, units } from '../../lib/web/format.ts'
 import { loadConfig } from '../../lib/config/load-config.ts'
 import { newId } from '../../lib/platform/new-id.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isoDay } from '../../lib/account-area/format.ts'
+import { isoDay } from '../../lib/web/format.ts'
 import type { KeyRecord } from '../../lib/accounts/accounts.ts'
 import { systemClock } from '../../lib/platform/clock.ts'
 import { openSqliteReports } from '../../lib/stores/sqlite-reports.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { exactRoubles } from '../../lib/account-area/format.ts'
+import { exactRoubles } from '../../lib/web/format.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
 
 const provider = 'sandbox'

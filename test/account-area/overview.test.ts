@@ -1,5 +1,5 @@
 import t from 'tap'
-import { spentMoney, smallMoney } from '../../lib/account-area/format.ts'
+import { spentMoney, smallMoney } from '../../lib/web/format.ts'
 import { spendingByDay } from '../../lib/account-area/pages/overview/spending.ts'
 import { parseRoubles } from '../../lib/money/amount.ts'
 import { systemClock } from '../../lib/platform/clock.ts'

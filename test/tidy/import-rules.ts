@@ -23,16 +23,18 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'lib/account-area/',
     'lib/config/',
     'lib/control/',
+    'lib/operator-area/',
+    'lib/web/',
     'lib/payments/',
     'lib/plugin-api/plugin-context.ts',
     'lib/sandbox/payments/',
     'lib/companies/read-company.ts',
   ],
-  hono: ['lib/account-area/'],
-  '@hono/node-server': ['lib/account-area/'],
-  'better-auth': ['lib/account-area/sign-in/'],
+  hono: ['lib/account-area/', 'lib/operator-area/', 'lib/web/'],
+  '@hono/node-server': ['lib/account-area/', 'lib/operator-area/', 'lib/web/'],
+  'better-auth': ['lib/account-area/sign-in/', 'lib/web/sign-in/'],
   nodemailer: ['lib/account-area/mail/'],
-  uqr: ['lib/account-area/view/qr-code.ts', 'lib/documents/print/layout-invoice.ts'],
+  uqr: ['lib/web/view/qr-code.ts', 'lib/documents/print/layout-invoice.ts'],
   pdfmake: ['lib/documents/print/'],
   'number-to-words-ru': ['lib/documents/amount-in-words.ts'],
   xmldoc: ['lib/prices/cbr-rate.ts'],
@@ -83,6 +85,10 @@ const rules: readonly Rule[] = [
   (from, to, isTypeOnly) =>
     from.startsWith('lib/sandbox/') && !to.startsWith('lib/sandbox/') && !isTypeOnly
       ? 'the sandbox stands in for a provider, so it shares no code with the gateway'
+      : undefined,
+  (from, to) =>
+    from.startsWith('lib/web/') && /^lib\/(?:account|operator)-area\//.test(to)
+      ? 'lib/web knows nothing of the areas whose pages it serves'
       : undefined,
   (_from, to) =>
     to.startsWith('bin/') || to.startsWith('test/') ? `nothing imports ${to.split('/')[0]}` : undefined,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Consent } from '../../accounts/user-rows.ts'
 import type { AccountAreaConfig } from '../../config/config.ts'
-import type { Language } from '../texts/texts.ts'
+import type { Language } from '../../web/texts/web-texts.ts'
 import { drafts } from './drafts.ts'
 
 /** A text to agree to, as one version of it says. */

@@ -1,8 +1,10 @@
 import type { LowBalance } from '../../accounts/account-settings.ts'
-import { money } from '../format.ts'
-import type { Recipient } from '../sign-in/auth.ts'
-import { chooseLanguage, textsOf } from '../texts/texts.ts'
-import type { Language, Texts } from '../texts/texts.ts'
+import { money } from '../../web/format.ts'
+import type { Recipient } from '../../web/sign-in/auth.ts'
+import { textsOf } from '../texts/texts.ts'
+import { chooseLanguage } from '../../web/texts/web-texts.ts'
+import type { Texts } from '../texts/texts.ts'
+import type { Language } from '../../web/texts/web-texts.ts'
 import type { Letter, Mailer } from './mailer.ts'
 
 interface LettersOptions {

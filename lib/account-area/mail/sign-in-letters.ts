@@ -1,5 +1,6 @@
-import type { Recipient, SignInLetters } from '../sign-in/auth.ts'
-import { chooseLanguage, textsOf } from '../texts/texts.ts'
+import type { Recipient, SignInLetters } from '../../web/sign-in/auth.ts'
+import { textsOf } from '../texts/texts.ts'
+import { chooseLanguage } from '../../web/texts/web-texts.ts'
 import type { Texts } from '../texts/texts.ts'
 import type { Mailer } from './mailer.ts'
 

@@ -1,11 +1,11 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { fieldSchemas, readForm } from '../http/read-form.ts'
-import { seeOther } from '../http/redirect.ts'
+import { fieldSchemas, readForm } from '../../web/http/read-form.ts'
+import { seeOther } from '../../web/http/redirect.ts'
 import type { Html, Page, PageContext } from '../page.ts'
-import { field, form, formProblems, notice } from '../view/form.ts'
-import type { FormState } from '../view/form.ts'
-import { layout } from '../view/layout.ts'
+import { field, form, formProblems, notice } from '../../web/view/form.ts'
+import type { FormState } from '../../web/view/form.ts'
+import { layout } from '../../web/view/layout.ts'
 
 const schema = z.object({ email: fieldSchemas.email })
 

@@ -1,11 +1,11 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { fieldSchemas, hiddenField, readForm, withError } from '../http/read-form.ts'
-import { seeOther } from '../http/redirect.ts'
+import { fieldSchemas, hiddenField, readForm, withError } from '../../web/http/read-form.ts'
+import { seeOther } from '../../web/http/redirect.ts'
 import type { Html, Page, PageContext } from '../page.ts'
-import { emptyForm, field, form, formProblems } from '../view/form.ts'
-import type { FormState } from '../view/form.ts'
-import { layout } from '../view/layout.ts'
+import { emptyForm, field, form, formProblems } from '../../web/view/form.ts'
+import type { FormState } from '../../web/view/form.ts'
+import { layout } from '../../web/view/layout.ts'
 
 const schema = z.object({ token: hiddenField(2000), password: fieldSchemas.password })
 

@@ -1,11 +1,11 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { readForm } from '../http/read-form.ts'
-import { seeOther } from '../http/redirect.ts'
+import { readForm } from '../../web/http/read-form.ts'
+import { seeOther } from '../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../page.ts'
-import { emptyForm, form, formProblems } from '../view/form.ts'
-import type { FormState } from '../view/form.ts'
-import { layout } from '../view/layout.ts'
+import { emptyForm, form, formProblems } from '../../web/view/form.ts'
+import type { FormState } from '../../web/view/form.ts'
+import { layout } from '../../web/view/layout.ts'
 import { consentFields, consentSchema, givenConsents } from './sign-up.ts'
 
 const schema = z.object(consentSchema)

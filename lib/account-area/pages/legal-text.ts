@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { LegalText } from '../documents/legal-texts.ts'
 import type { Html, Page, PageContext } from '../page.ts'
-import { layout } from '../view/layout.ts'
+import { layout } from '../../web/view/layout.ts'
 
 /** Blank lines part paragraphs, `# ` begins a heading; the rest is text. */
 function paragraphs(text: string): readonly Html[] {

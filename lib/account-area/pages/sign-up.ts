@@ -1,12 +1,12 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import type { Consent } from '../../accounts/user-rows.ts'
-import { fieldSchemas, readForm, says } from '../http/read-form.ts'
-import { seeOther } from '../http/redirect.ts'
+import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
+import { seeOther } from '../../web/http/redirect.ts'
 import type { Html, Page, PageContext } from '../page.ts'
-import { checkbox, emptyForm, field, form, formProblems } from '../view/form.ts'
-import type { FormState } from '../view/form.ts'
-import { layout } from '../view/layout.ts'
+import { checkbox, emptyForm, field, form, formProblems } from '../../web/view/form.ts'
+import type { FormState } from '../../web/view/form.ts'
+import { layout } from '../../web/view/layout.ts'
 
 /** Two boxes to tick, each for one text: the law wants the consents apart from each other and from the offer. */
 export const consentSchema = {

@@ -1,7 +1,7 @@
 import type { UserRows } from '../../accounts/user-rows.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { newId } from '../../platform/new-id.ts'
-import { hashPassword } from './password-hash.ts'
+import { hashPassword } from '../../web/sign-in/password-hash.ts'
 
 /** Creates a user with an account that is confirmed without an email; returns the user's id. */
 export async function createConfirmedUser(

@@ -3,10 +3,10 @@ import { z } from 'zod'
 import type { AccountSettings } from '../../accounts/account-settings.ts'
 import type { UserRows } from '../../accounts/user-rows.ts'
 import type { SettingsLetters } from '../mail/settings-letters.ts'
-import type { Attempts } from './attempts.ts'
-import { networkOf } from './caller.ts'
-import type { Caller } from './caller.ts'
-import type { SignedInUser } from './sessions.ts'
+import type { Attempts } from '../../web/sign-in/attempts.ts'
+import { networkOf } from '../../web/sign-in/caller.ts'
+import type { Caller } from '../../web/sign-in/caller.ts'
+import type { SignedInUser } from '../../web/sign-in/sessions.ts'
 
 interface EmailChangeOptions {
   readonly users: Pick<UserRows, 'count'>

@@ -8,20 +8,11 @@ import { letters } from './en/letters.ts'
 import { accounts, invitationEmail, members } from './en/members.ts'
 import { models, quickStart } from './en/models.ts'
 import { overview } from './en/overview.ts'
-import { security } from './en/own-pages.ts'
 import { settingsLetters } from './en/settings-letters.ts'
 import { deletion, emailChange, settings } from './en/settings.ts'
-import { failures, fieldErrors, fields, notices, shell } from './en/shell.ts'
-import {
-  checkMail,
-  confirm,
-  consents,
-  forgotPassword,
-  resetPassword,
-  secondStep,
-  signIn,
-  signUp,
-} from './en/sign-in.ts'
+import { fieldErrors, fields, secondStep, security } from '../../web/texts/en.ts'
+import { failures, notices, shell } from './en/shell.ts'
+import { checkMail, confirm, consents, forgotPassword, resetPassword, signIn, signUp } from './en/sign-in.ts'
 import type { russian } from './russian.ts'
 
 /** Every text of the account area in English. */

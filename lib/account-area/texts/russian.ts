@@ -8,20 +8,11 @@ import { letters } from './ru/letters.ts'
 import { accounts, invitationEmail, members } from './ru/members.ts'
 import { models, quickStart } from './ru/models.ts'
 import { overview } from './ru/overview.ts'
-import { security } from './ru/own-pages.ts'
 import { settingsLetters } from './ru/settings-letters.ts'
 import { deletion, emailChange, settings } from './ru/settings.ts'
-import { failures, fieldErrors, fields, notices, shell } from './ru/shell.ts'
-import {
-  checkMail,
-  confirm,
-  consents,
-  forgotPassword,
-  resetPassword,
-  secondStep,
-  signIn,
-  signUp,
-} from './ru/sign-in.ts'
+import { fieldErrors, fields, secondStep, security } from '../../web/texts/ru.ts'
+import { failures, notices, shell } from './ru/shell.ts'
+import { checkMail, confirm, consents, forgotPassword, resetPassword, signIn, signUp } from './ru/sign-in.ts'
 
 /** Every text of the account area in Russian; its shape is the catalogue of all languages. */
 export const russian = {

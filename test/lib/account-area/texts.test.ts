@@ -1,5 +1,6 @@
 import t from 'tap'
-import { chooseLanguage, textsOf } from '../../../lib/account-area/texts/texts.ts'
+import { textsOf } from '../../../lib/account-area/texts/texts.ts'
+import { chooseLanguage } from '../../../lib/web/texts/web-texts.ts'
 
 await t.test('the language is that of the settings, else the cookie, else the browser, else Russian', t => {
   t.equal(chooseLanguage('en', 'ru', 'ru'), 'en')

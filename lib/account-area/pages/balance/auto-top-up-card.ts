@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { monthStart } from '../../../payments/auto-top-up-rules.ts'
 import type { AutoTopUp, SavedCard } from '../../../payments/auto-top-up-rows.ts'
 import type { PaymentService } from '../../../payments/payment-service.ts'
-import { money } from '../../format.ts'
+import { money } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 import { cardLabel } from './method-label.ts'
 

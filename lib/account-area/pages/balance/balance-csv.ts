@@ -1,5 +1,5 @@
 import { formatRoubles } from '../../../money/amount.ts'
-import { isoDay, isoTime } from '../../format.ts'
+import { isoDay, isoTime } from '../../../web/format.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
 import { csvCell } from '../charges/charges-csv.ts'
 import { automaticAmong } from './history.ts'

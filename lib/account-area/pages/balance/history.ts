@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { Movement, MovementPlace } from '../../../payments/movements.ts'
-import { money, time } from '../../format.ts'
+import { money, time } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 import { movementName, movementReason, paymentIdOf } from './movement-name.ts'
 

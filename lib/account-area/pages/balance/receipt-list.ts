@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { Receipt } from '../../../payments/payment-reader.ts'
-import { money, time } from '../../format.ts'
+import { money, time } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 
 /** What became of a receipt, in the user's words. */

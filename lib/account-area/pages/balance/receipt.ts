@@ -1,9 +1,9 @@
 import { html } from 'hono/html'
 import { isId } from '../../../platform/new-id.ts'
-import { money, time } from '../../format.ts'
+import { money, time } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { layout } from '../../view/layout.ts'
-import { showFailure } from '../failure.ts'
+import { layout } from '../../../web/view/layout.ts'
+import { showFailure } from '../../../web/pages/failure.ts'
 import { receiptState } from './receipt-list.ts'
 
 /** A fiscal receipt of one's own. */

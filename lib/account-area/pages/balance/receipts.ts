@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { isId } from '../../../platform/new-id.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
-import { layout } from '../../view/layout.ts'
+import { layout } from '../../../web/view/layout.ts'
 import { receiptList } from './receipt-list.ts'
 
 const receiptsShown = 50

@@ -1,12 +1,12 @@
 import { html } from 'hono/html'
 import type { PaymentsConfig } from '../../../config/config.ts'
 import { formatWholeKopecks } from '../../../money/kopecks.ts'
-import { money } from '../../format.ts'
-import { typedRoubles } from '../../http/typed-roubles.ts'
+import { money } from '../../../web/format.ts'
+import { typedRoubles } from '../../../web/http/typed-roubles.ts'
 import type { Html, OwnPage } from '../../page.ts'
-import { radios } from '../../view/form-controls.ts'
-import { checkbox, field, form } from '../../view/form.ts'
-import type { FormState } from '../../view/form.ts'
+import { radios } from '../../../web/view/form-controls.ts'
+import { checkbox, field, form } from '../../../web/view/form.ts'
+import type { FormState } from '../../../web/view/form.ts'
 import { roublesTyped } from '../settings/roubles-typed.ts'
 
 /** The form before anybody has typed: with the amount that the address names, and the way to pay of last time. */

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { microsPerKopeck } from '../../../money/kopecks.ts'
-import { fieldSchemas, readForm, says, withError } from '../../http/read-form.ts'
-import type { FieldErrorKey } from '../../http/read-form.ts'
-import { seeOther } from '../../http/redirect.ts'
+import { fieldSchemas, readForm, says, withError } from '../../../web/http/read-form.ts'
+import type { FieldErrorKey } from '../../../web/http/read-form.ts'
+import { seeOther } from '../../../web/http/redirect.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
-import type { Language } from '../../texts/texts.ts'
-import { showFailure } from '../failure.ts'
+import type { Language } from '../../../web/texts/web-texts.ts'
+import { showFailure } from '../../../web/pages/failure.ts'
 import { balanceView } from './balance.ts'
 
 function topUpSchema(language: Language) {

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import type { ChargeSearch } from '../../../ledger/charge-records.ts'
 import { budgetDay } from '../../../ledger/key-spending.ts'
-import { isDay } from '../../format.ts'
-import { readQuery, says, withError } from '../../http/read-form.ts'
+import { isDay } from '../../../web/format.ts'
+import { readQuery, says, withError } from '../../../web/http/read-form.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
-import type { FormState } from '../../view/form.ts'
+import type { FormState } from '../../../web/view/form.ts'
 
 /** How an exchange can end. */
 export const outcomes = ['completed', 'aborted', 'broken', 'refused'] as const

@@ -3,7 +3,7 @@ import type { ChargeLine } from '../../../ledger/price-charge.ts'
 import { explainLine } from '../../../money/explain-line.ts'
 import type { ExplainedLine } from '../../../money/explain-line.ts'
 import type { Price } from '../../../money/price.ts'
-import { count, decimal, exactRoubles, smallMoney, units } from '../../format.ts'
+import { count, decimal, exactRoubles, smallMoney, units } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 
 function partRow({ texts, language }: OwnPage, part: ExplainedLine['parts'][number]): Html {

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import type { ChargeRecord } from '../../../ledger/charge-records.ts'
-import { alignDecimals, smallMoney, time } from '../../format.ts'
+import { alignDecimals, smallMoney, time } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 import { keyName } from '../keys/key-name.ts'
 import { usageSummary } from './usage-summary.ts'

@@ -1,6 +1,6 @@
 import { meters as allMeters } from '../../../money/usage.ts'
 import type { Meter, Meters } from '../../../money/usage.ts'
-import { units } from '../../format.ts'
+import { units } from '../../../web/format.ts'
 import type { OwnPage } from '../../page.ts'
 
 const tokensIn: ReadonlySet<Meter> = new Set([

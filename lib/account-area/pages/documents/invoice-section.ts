@@ -2,8 +2,8 @@ import { html } from 'hono/html'
 import { CompanyBook } from '../../../documents/company-book.ts'
 import { newId } from '../../../platform/new-id.ts'
 import type { Html, OwnPage } from '../../page.ts'
-import { emptyForm, field, form } from '../../view/form.ts'
-import type { FormState } from '../../view/form.ts'
+import { emptyForm, field, form } from '../../../web/view/form.ts'
+import type { FormState } from '../../../web/view/form.ts'
 
 /** Where a company makes an invoice; where there is none yet, the way to its details. */
 export async function invoiceSection(page: OwnPage, state: FormState = emptyForm): Promise<Html> {

@@ -2,7 +2,7 @@ import { documentName } from '../../../documents/document-name.ts'
 import type { PrintedDocument } from '../../../documents/document.ts'
 import { PrintError } from '../../../documents/print/document-printer.ts'
 import type { Page, PageContext } from '../../page.ts'
-import { showFailure } from '../failure.ts'
+import { showFailure } from '../../../web/pages/failure.ts'
 
 /** RFC 6266, 4.3: the name as it is, and one of ASCII for whatever reads no other. */
 function attachment(name: string, ending: string): string {

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { KeyUse } from '../../../ledger/reports.ts'
-import { money, spentMoney, time } from '../../format.ts'
+import { money, spentMoney, time } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 
 function budgetFact({ texts, language }: OwnPage, { key, budget }: KeyUse): Html {

@@ -1,9 +1,9 @@
 import { html } from 'hono/html'
 import type { KeyUse } from '../../../ledger/reports.ts'
-import { time } from '../../format.ts'
+import { time } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { notice } from '../../view/form.ts'
-import { layout } from '../../view/layout.ts'
+import { notice } from '../../../web/view/form.ts'
+import { layout } from '../../../web/view/layout.ts'
 import { keyFacts } from './key-facts.ts'
 import { keyName } from './key-name.ts'
 

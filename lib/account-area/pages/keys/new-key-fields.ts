@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { isAddressRange } from '../../../config/scalars.ts'
-import { isDay } from '../../format.ts'
-import { fieldSchemas, hiddenField, says } from '../../http/read-form.ts'
-import type { Language } from '../../texts/texts.ts'
+import { isDay } from '../../../web/format.ts'
+import { fieldSchemas, hiddenField, says } from '../../../web/http/read-form.ts'
+import type { Language } from '../../../web/texts/web-texts.ts'
 
 const msPerDay = 86_400_000
 const listMax = 100

@@ -1,10 +1,10 @@
 import { html } from 'hono/html'
 import { newId } from '../../../platform/new-id.ts'
 import type { Html, OwnPage } from '../../page.ts'
-import { choice, textArea } from '../../view/form-controls.ts'
-import { field, form, formProblems, problem } from '../../view/form.ts'
-import type { FormState } from '../../view/form.ts'
-import { layout } from '../../view/layout.ts'
+import { choice, textArea } from '../../../web/view/form-controls.ts'
+import { field, form, formProblems, problem } from '../../../web/view/form.ts'
+import type { FormState } from '../../../web/view/form.ts'
+import { layout } from '../../../web/view/layout.ts'
 import { offeredModels } from './offered-models.ts'
 
 function modelList(page: OwnPage, state: FormState): Html {

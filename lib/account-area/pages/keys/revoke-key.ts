@@ -1,12 +1,12 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
-import { time } from '../../format.ts'
-import { seeOther } from '../../http/redirect.ts'
+import { time } from '../../../web/format.ts'
+import { seeOther } from '../../../web/http/redirect.ts'
 import { isId } from '../../../platform/new-id.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
-import { form } from '../../view/form.ts'
-import { layout } from '../../view/layout.ts'
-import { showFailure } from '../failure.ts'
+import { form } from '../../../web/view/form.ts'
+import { layout } from '../../../web/view/layout.ts'
+import { showFailure } from '../../../web/pages/failure.ts'
 import { keyName } from './key-name.ts'
 
 /** The key of the address, if it is the account's own. */

@@ -2,7 +2,7 @@ import { productOf } from '../../../money/decimal.ts'
 import type { Price } from '../../../money/price.ts'
 import { meters as allMeters } from '../../../money/usage.ts'
 import type { Meter } from '../../../money/usage.ts'
-import { count, decimal, exactRoubles, isoDay } from '../../format.ts'
+import { count, decimal, exactRoubles, isoDay } from '../../../web/format.ts'
 import type { Page } from '../../page.ts'
 import type { PricedModel } from './priced-models.ts'
 

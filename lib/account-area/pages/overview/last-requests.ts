@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { ChargeReport } from '../../../ledger/reports.ts'
 import { parseRoubles } from '../../../money/amount.ts'
-import { alignDecimals, smallMoney, time } from '../../format.ts'
+import { alignDecimals, smallMoney, time } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 
 /** The newest charges, each with a way to its details. */

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
-import { alignDecimals, day as dayText, smallMoney, spentMoney } from '../../format.ts'
+import { alignDecimals, day as dayText, smallMoney, spentMoney } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
-import type { Language } from '../../texts/texts.ts'
+import type { Language } from '../../../web/texts/web-texts.ts'
 import type { Series, Spending } from './spending.ts'
 import { sum } from './spending.ts'
 

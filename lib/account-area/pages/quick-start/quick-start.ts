@@ -1,8 +1,8 @@
 import { html } from 'hono/html'
 import type { Config } from '../../../config/config.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { copyButton } from '../../view/copy-button.ts'
-import { layout } from '../../view/layout.ts'
+import { copyButton } from '../../../web/view/copy-button.ts'
+import { layout } from '../../../web/view/layout.ts'
 import { exampleModel } from './example-models.ts'
 import {
   claudeCodeSnippet,

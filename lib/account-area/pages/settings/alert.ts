@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { fieldSchemas, readForm } from '../../http/read-form.ts'
-import { seeOther } from '../../http/redirect.ts'
+import { fieldSchemas, readForm } from '../../../web/http/read-form.ts'
+import { seeOther } from '../../../web/http/redirect.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
 import { settingsView } from './settings.ts'
 

@@ -1,12 +1,12 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { money } from '../../format.ts'
-import { fieldSchemas, readForm, withError } from '../../http/read-form.ts'
-import { seeOther } from '../../http/redirect.ts'
+import { money } from '../../../web/format.ts'
+import { fieldSchemas, readForm, withError } from '../../../web/http/read-form.ts'
+import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { checkbox, emptyForm, field, form, formProblems } from '../../view/form.ts'
-import type { FormState } from '../../view/form.ts'
-import { layout } from '../../view/layout.ts'
+import { checkbox, emptyForm, field, form, formProblems } from '../../../web/view/form.ts'
+import type { FormState } from '../../../web/view/form.ts'
+import { layout } from '../../../web/view/layout.ts'
 import { isOwnPassword } from './own-password.ts'
 
 const schema = z.object({ currentPassword: fieldSchemas.password, understood: z.string().optional() })

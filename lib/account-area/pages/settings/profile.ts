@@ -1,8 +1,8 @@
 import { setCookie } from 'hono/cookie'
 import { z } from 'zod'
-import { lookCookie, lookCookies } from '../../http/look-cookies.ts'
-import { fieldSchemas, readForm, says } from '../../http/read-form.ts'
-import { seeOther } from '../../http/redirect.ts'
+import { lookCookie, lookCookies } from '../../../web/http/look-cookies.ts'
+import { fieldSchemas, readForm, says } from '../../../web/http/read-form.ts'
+import { seeOther } from '../../../web/http/redirect.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
 import { settingsView } from './settings.ts'
 
@@ -19,6 +19,6 @@ export async function submitProfile(context: PageContext, page: OwnPage): Promis
   const { site, session } = page
   const own = { column: 'id', operator: '=', value: session.user.id } as const
   await site.users.update('users', [own], { set: { name, language } })
-  setCookie(context, lookCookies.language, language, lookCookie(site))
+  setCookie(context, lookCookies(page.site).language, language, lookCookie(site))
   return seeOther(context, '/settings?notice=profile-saved')
 }

@@ -1,4 +1,4 @@
-import type { Language } from '../../texts/texts.ts'
+import type { Language } from '../../../web/texts/web-texts.ts'
 import { formatRoubles } from '../../../money/amount.ts'
 
 /** An amount as it stands in a field: `1000,5`, in English `1000.5`; nothing for none. */

@@ -1,3 +1,4 @@
+import * as web from '../../../web/texts/en.ts'
 import type * as russian from '../ru/sign-in.ts'
 
 /** Signing up and in. */
@@ -29,19 +30,9 @@ export const confirm: typeof russian.confirm = {
 }
 
 export const signIn: typeof russian.signIn = {
-  title: 'Sign in',
-  submit: 'Sign in',
+  ...web.signIn,
   forgot: 'Forgot your password?',
   noAccount: 'No account yet?',
-  refused:
-    'The e-mail or the password is wrong, or there were too many attempts. Wait 15 minutes or set a new password.',
-}
-
-export const secondStep: typeof russian.secondStep = {
-  title: 'Confirmation code',
-  text: 'Enter the six digits that your app shows, or one of the backup codes.',
-  submit: 'Continue',
-  over: 'Time is up, there were too many attempts, or the code was used before. Sign in once more with a new one.',
 }
 
 export const forgotPassword: typeof russian.forgotPassword = {

@@ -1,3 +1,5 @@
+import * as web from '../../../web/texts/ru.ts'
+
 /** Signing up and in. */
 export const signUp = {
   title: 'Регистрация',
@@ -27,19 +29,9 @@ export const confirm = {
 }
 
 export const signIn = {
-  title: 'Вход',
-  submit: 'Войти',
+  ...web.signIn,
   forgot: 'Забыли пароль?',
   noAccount: 'Ещё нет учётной записи?',
-  refused:
-    'Почта или пароль неверны, либо попыток было слишком много. Подождите 15 минут или задайте новый пароль.',
-}
-
-export const secondStep = {
-  title: 'Код подтверждения',
-  text: 'Введите шесть цифр из приложения или один из резервных кодов.',
-  submit: 'Продолжить',
-  over: 'Время вышло, попыток было слишком много, или код уже использован. Войдите ещё раз с новым кодом.',
 }
 
 export const forgotPassword = {

@@ -1,0 +1,149 @@
+import type { Language } from './texts/web-texts.ts'
+
+/** A narrow space that no line breaks at. */
+const narrow = '\u202f'
+const noBreak = '\u00a0'
+const million = 1_000_000n
+
+/** How numbers are written. In English a comma would read as thousands where a Russian reads a decimal. */
+const marks = {
+  ru: { group: narrow, decimal: ',' },
+  en: { group: ',', decimal: '.' },
+} satisfies Record<Language, { readonly group: string; readonly decimal: string }>
+
+function grouped(digits: string, language: Language): string {
+  return digits.replaceAll(/\B(?=(\d{3})+$)/g, marks[language].group)
+}
+
+/** A decimal such as `1234.5` in the words of a language: `1 234,5`, `1,234.5`. */
+export function decimal(text: string, language: Language): string {
+  const [whole = '', fraction] = text.split('.')
+  return `${grouped(whole, language)}${fraction === undefined ? '' : `${marks[language].decimal}${fraction}`}`
+}
+
+interface Rounding {
+  readonly min: number
+  readonly max: number
+  /** Half up unless said. */
+  readonly to?: 'down' | 'up'
+}
+
+function roubles(micros: number, language: Language, { min, max, to }: Rounding): string {
+  const size = BigInt(Math.abs(micros))
+  const step = 10n ** BigInt(6 - max)
+  const more = to === undefined ? step / 2n : to === 'up' ? step - 1n : 0n
+  const rounded = ((size + more) / step) * step
+  const fraction = (rounded % million).toString().padStart(6, '0').slice(0, max)
+  const needed = fraction.replace(/0+$/, '').padEnd(min, '0')
+  const sign = micros < 0 && rounded !== 0n ? '\u2212' : ''
+  return `${sign}${decimal(`${rounded / million}${needed === '' ? '' : `.${needed}`}`, language)}${noBreak}₽`
+}
+
+/** A balance to the kopeck, rounded down, as what is shown must be there: `1 234 567,80 ₽`, `1,234,567.80 ₽`. */
+export function money(micros: number, language: Language): string {
+  return roubles(micros, language, { min: 2, max: 2, to: 'down' })
+}
+
+/** A debt to the kopeck, rounded up: who pays what is shown owes nothing. */
+export function debtMoney(micros: number, language: Language): string {
+  return roubles(micros, language, { min: 2, max: 2, to: 'up' })
+}
+
+/** What one request cost, to the micro-rouble where it is needed: `0,001234 ₽`, `12,50 ₽`. */
+export function smallMoney(micros: number, language: Language): string {
+  return roubles(micros, language, { min: 2, max: 6 })
+}
+
+/** A sum of small costs: to the kopeck, or exactly where that would be nothing. */
+export function spentMoney(micros: number, language: Language): string {
+  return roubles(micros, language, { min: 2, max: micros < 10_000 ? 6 : 2 })
+}
+
+const moscow = 'Europe/Moscow'
+const locales = { ru: 'ru-RU', en: 'en-GB' } satisfies Record<Language, string>
+const zone = { ru: 'МСК', en: 'MSK' } satisfies Record<Language, string>
+
+/** Making one takes longer than all its uses on a page. */
+const timeFormats = { ru: timeFormat('ru'), en: timeFormat('en') } satisfies Record<Language, unknown>
+
+function timeFormat(language: Language): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat(locales[language], {
+    timeZone: moscow,
+    day: '2-digit',
+    month: '2-digit',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+  })
+}
+
+/** As wide as a digit. */
+const figureSpace = '\u2007'
+
+function decimalsOf(amount: string): number {
+  return /[.,](\d+)\D*$/.exec(amount)?.[1]?.length ?? 0
+}
+
+/** Amounts that stand below each other at the right of a column, so filled up that their decimal marks do too. */
+export function alignDecimals(amounts: readonly string[]): readonly string[] {
+  const most = Math.max(0, ...amounts.map(decimalsOf))
+  return amounts.map(amount => amount + figureSpace.repeat(most - decimalsOf(amount)))
+}
+
+/** A whole number: `1 234 567`, `1,234,567`. */
+export function count(value: number, language: Language): string {
+  return grouped(String(value), language)
+}
+
+/** Units of usage, which may have a fraction: `1 234`, `12,5`. */
+export function units(value: number, language: Language): string {
+  return decimal(String(value), language)
+}
+
+/** Roubles that are a decimal already, as exact as they are: `1 234,50 ₽`, `0,0125 ₽`. */
+export function exactRoubles(text: string, language: Language): string {
+  const [whole = '', fraction = ''] = text.split('.')
+  return `${decimal(`${whole}.${fraction.padEnd(2, '0')}`, language)}${noBreak}₽`
+}
+
+/** A time in Moscow, with its zone: `20.11.2026, 15:04 МСК`. */
+export function time(ms: number, language: Language): string {
+  return `${timeFormats[language].format(ms)}${noBreak}${zone[language]}`
+}
+
+/** A day in Moscow in words: `20 ноября 2026 г.`, `20 November 2026`. */
+export function longDay(ms: number, language: Language): string {
+  return new Intl.DateTimeFormat(locales[language], { timeZone: moscow, dateStyle: 'long' }).format(ms)
+}
+
+/** An ISO day in words: `20 ноября 2026 г.`, `20 November 2026`. */
+export function shownDay(iso: string, language: Language): string {
+  return longDay(Date.parse(`${iso}T12:00:00+03:00`), language)
+}
+
+/** A time for exports: ISO 8601 in Moscow, `2026-11-20T15:04:05+03:00`. */
+export function isoTime(ms: number): string {
+  // Moscow has been three hours ahead, summer and winter, since 2014, before anything of ours.
+  return new Date(ms + 3 * 60 * 60 * 1000).toISOString().replace(/\.\d+Z$/, '+03:00')
+}
+
+/** Whether a text is a day that there is, as fields for days have it. */
+export function isDay(text: string): boolean {
+  const begin = Date.parse(`${text}T00:00:00+03:00`)
+  // The parser takes 31 February for a day of March.
+  return /^\d{4}-\d\d-\d\d$/.test(text) && Number.isFinite(begin) && isoDay(begin) === text
+}
+
+/** A day in Moscow for fields and exports: `2026-11-20`. */
+export function isoDay(ms: number): string {
+  return isoTime(ms).slice(0, 10)
+}
+
+/** A day, as `budgetDay` counts them, without its year: `20.11`, `20/11`. */
+export function day(daysSinceEpoch: number, language: Language): string {
+  return new Intl.DateTimeFormat(locales[language], {
+    timeZone: 'UTC',
+    day: '2-digit',
+    month: '2-digit',
+  }).format(daysSinceEpoch * 86_400_000)
+}

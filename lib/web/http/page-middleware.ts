@@ -1,0 +1,142 @@
+import type { BlockList } from 'node:net'
+import { getCookie } from 'hono/cookie'
+import { createMiddleware } from 'hono/factory'
+import { addressOf } from '../../http/client-address.ts'
+import { readBody } from '../../http/read-body.ts'
+import { newId } from '../../platform/new-id.ts'
+import { showFailure } from '../pages/failure.ts'
+import { chooseLanguage } from '../texts/web-texts.ts'
+import type { PageContext, PageEnv, SignedInPage, Theme, WebPage, WebSite } from '../web-page.ts'
+import { formToken, isOwnOrigin, isSameToken, visitorMark } from './form-token.ts'
+import { lookCookies } from './look-cookies.ts'
+import { ownPath } from './redirect.ts'
+
+function themeOf(text: string | undefined): Theme {
+  return text === 'light' || text === 'dark' ? text : 'system'
+}
+
+/** Whether a request may change something, and so must be a form. */
+function isForm({ req }: PageContext): boolean {
+  return req.method !== 'GET' && req.method !== 'HEAD'
+}
+
+/** The path of a page; of a form that was sent, the page that it stood on. */
+function shownPath({ req }: PageContext, site: WebSite): string {
+  const url = new URL(req.url)
+  const referer = req.header('referer')
+  const hasReferer = req.method === 'POST' && referer !== undefined && URL.canParse(referer)
+  const from = hasReferer ? new URL(referer) : url
+  return hasReferer && from.origin !== site.publicUrl.origin
+    ? url.pathname
+    : ownPath(`${from.pathname}${from.search}`)
+}
+
+/** The page of a request, before its session is known: who asks, and in which language. */
+export function pageMiddleware(site: WebSite, trusted: BlockList) {
+  return createMiddleware<PageEnv>(async (context, next) => {
+    const { req } = context
+    const requestId = newId()
+    context.header('x-request-id', requestId)
+    const caller = {
+      address: addressOf(context.env.incoming, trusted),
+      cookie: req.header('cookie') ?? '',
+      userAgent: (req.header('user-agent') ?? '').slice(0, 400),
+    }
+    const cookieLanguage = getCookie(context, lookCookies(site).language)
+    const acceptLanguage = req.header('accept-language')
+    const language = chooseLanguage(undefined, cookieLanguage, acceptLanguage)
+    // Should the store fail, or the form be too long, there is a page to say so on.
+    context.set('page', {
+      site,
+      texts: site.textsOf(language),
+      language,
+      theme: themeOf(getCookie(context, lookCookies(site).theme)),
+      csrf: '',
+      requestId,
+      caller,
+      path: shownPath(context, site),
+      session: undefined,
+    })
+    await next()
+  })
+}
+
+/**
+ * Reads a form whole before anything is decided about it: one that arrives slowly must not outlive the session that
+ * it began with. Forms may come in chunks, without a length.
+ * @param bytesMaxOf how long the form of a path may be
+ */
+export function formMiddleware(bytesMaxOf: (path: string) => number) {
+  return createMiddleware<PageEnv>(async (context, next) => {
+    if (!isForm(context)) return next()
+    const { req, env } = context
+    const formBytesMax = bytesMaxOf(req.path)
+    const isTooLong = Number(req.header('content-length') ?? 0) > formBytesMax
+    const body = isTooLong ? undefined : await readBody(env.incoming, formBytesMax)
+    if (body === undefined) {
+      // What is left of it is not read, so nothing else can follow on the connection.
+      context.header('connection', 'close')
+      return showFailure(context, context.get('page'), 'tooLarge')
+    }
+    const { method, headers } = req.raw
+    req.raw = new Request(req.url, { method, headers, body: new Uint8Array(body) })
+    return next()
+  })
+}
+
+/** What an area knows of a session. */
+export interface AreaSession {
+  /** Put on the page. */
+  readonly more: object
+  /** Forms are good for this, and for nothing else that the same session may change to. */
+  readonly boundTo?: string | undefined
+}
+
+/** The session of a request, and what the area knows of it. */
+export function sessionMiddleware(
+  areaOf: (context: PageContext, page: SignedInPage) => Promise<AreaSession> | AreaSession,
+) {
+  return createMiddleware<PageEnv>(async (context, next) => {
+    const { req } = context
+    const page = context.get('page')
+    const { site } = page
+    const session = await site.sessions.find(page.caller)
+    for (const cookie of session?.cookies ?? []) context.header('set-cookie', cookie, { append: true })
+    const language = chooseLanguage(
+      session?.user.language,
+      getCookie(context, lookCookies(site).language),
+      req.header('accept-language'),
+    )
+    const found: WebPage = { ...page, language, texts: site.textsOf(language), session }
+    const area = session === undefined ? undefined : await areaOf(context, { ...found, session })
+    const csrf = formToken(site.secret, {
+      mark: visitorMark(context, site),
+      sessionToken: session?.token,
+      boundTo: area?.boundTo,
+    })
+    context.set('page', { ...found, ...area?.more, csrf })
+    await next()
+  })
+}
+
+/** The fields of a form; nothing when it is none that can be read. */
+async function readFields({ req }: PageContext): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return await req.parseBody()
+  } catch (error) {
+    // What the parser says of a body that breaks off, or names no boundary of its parts.
+    if (error instanceof TypeError) return {}
+    throw error
+  }
+}
+
+/** Refuses what was not sent by a form of ours: both the browser and the form's token must say so. */
+export const ownFormsOnly = createMiddleware<PageEnv>(async (context, next) => {
+  const page = context.get('page')
+  if (!isForm(context)) return next()
+  const { csrf } = await readFields(context)
+  if (!isOwnOrigin(context, page.site) || typeof csrf !== 'string' || !isSameToken(csrf, page.csrf)) {
+    return showFailure(context, page, 'forbidden')
+  }
+  return next()
+})

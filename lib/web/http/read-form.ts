@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { isId } from '../../platform/new-id.ts'
+import type { WebPage, PageContext } from '../web-page.ts'
+import { passwordLength } from '../sign-in/auth.ts'
+import type { Language, WebTexts } from '../texts/web-texts.ts'
+import type { FormState } from '../view/form.ts'
+import { typedRoubles } from './typed-roubles.ts'
+
+/** What is said of a field that is wrong: a key of the texts. */
+export type FieldErrorKey = keyof WebTexts['fieldErrors']
+
+/** Names of fields whose values are never sent back. */
+const secretName = /password|code|secret|csrf/i
+
+function errorText(texts: WebTexts, key: string): string {
+  const { fieldErrors } = texts
+  return Object.hasOwn(fieldErrors, key) ? fieldErrors[key as FieldErrorKey] : fieldErrors.invalid
+}
+
+/** A message of a schema: its key in the texts. */
+export function says(key: FieldErrorKey): { readonly error: FieldErrorKey } {
+  return { error: key }
+}
+
+/** Control characters, and those that turn the direction of what stands around them. */
+const unseen = /[\p{Cc}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
+
+/** Schemas of fields that several forms have. */
+export const fieldSchemas = {
+  email: z
+    .string(says('required'))
+    .trim()
+    .toLowerCase()
+    .min(1, says('required'))
+    .max(254, says('tooLong'))
+    .pipe(z.email(says('emailInvalid'))),
+  /** A name that somebody gives. */
+  name: z
+    .string(says('required'))
+    .trim()
+    .refine(name => !unseen.test(name), says('invalid')),
+  password: z.string(says('required')).min(1, says('required')).max(passwordLength.max, says('passwordLong')),
+  newPassword: z
+    .string(says('required'))
+    .min(1, says('required'))
+    .min(passwordLength.min, says('passwordShort'))
+    .max(passwordLength.max, says('passwordLong')),
+  /** An amount as people of a language write it, in micro-roubles. Nothing typed is undefined, 0 is refused. */
+  roubles: (language: Language) =>
+    z
+      .string()
+      .default('')
+      .transform((text, { issues }) => {
+        const micros = typedRoubles(text, language)
+        if (micros === 'empty') return undefined
+        if (micros !== undefined) return micros
+        issues.push({ code: 'custom', message: says('amountInvalid').error, input: text })
+        return z.NEVER
+      }),
+  code: z
+    .string(says('required'))
+    .transform(text => text.replaceAll(/\s/g, ''))
+    .pipe(z.string().min(1, says('required')).max(40, says('codeWrong'))),
+}
+
+/** A field that nobody types into: what cannot have come from our form is as if it were empty. */
+export function hiddenField(lengthMax: number) {
+  return z.string().max(lengthMax).catch('')
+}
+
+/** The id of a row that a form names; what can be no id is as if it were empty. */
+export const idField = z.string().refine(isId).catch('')
+
+/** A form that was sent: its values, or what to show again. */
+export type SentForm<T> =
+  | { readonly isValid: true; readonly value: T; readonly state: FormState }
+  | { readonly isValid: false; readonly state: FormState }
+
+/**
+ * Reads the fields that a schema names and nothing else of the request. Of a field that was sent twice the last
+ * value counts, unless the schema has an array for it, whose values are kept line by line.
+ */
+export async function readForm<Schema extends z.ZodObject>(
+  context: PageContext,
+  page: WebPage,
+  schema: Schema,
+): Promise<SentForm<z.output<Schema>>> {
+  return readFields(page, schema, await context.req.parseBody({ all: true }))
+}
+
+/** Reads the fields of a form that is sent with the address, as filters are. */
+export function readQuery<Schema extends z.ZodObject>(
+  context: PageContext,
+  page: WebPage,
+  schema: Schema,
+): SentForm<z.output<Schema>> {
+  return readFields(page, schema, context.req.queries())
+}
+
+function readFields<Schema extends z.ZodObject>(
+  page: WebPage,
+  schema: Schema,
+  body: Readonly<Record<string, unknown>>,
+): SentForm<z.output<Schema>> {
+  const sent: Record<string, string | string[]> = {}
+  for (const [name, type] of Object.entries(schema.shape)) {
+    const values = [body[name]].flat().filter(value => typeof value === 'string')
+    const last = values.at(-1)
+    if (type instanceof z.ZodArray) sent[name] = values
+    else if (last !== undefined) sent[name] = last
+  }
+  const typed = Object.fromEntries(
+    Object.entries(sent)
+      .filter(([name, value]) => !secretName.test(name) && value.length > 0)
+      .map(([name, value]) => [name, typeof value === 'string' ? value : value.join('\n')]),
+  )
+  const result = schema.safeParse(sent)
+  if (result.success) return { isValid: true, value: result.data, state: { typed, errors: {} } }
+  const errors: Record<string, string> = {}
+  for (const { path, message } of result.error.issues) {
+    const name = String(path[0] ?? '')
+    errors[name] ??= errorText(page.texts, message)
+  }
+  return { isValid: false, state: { typed, errors } }
+}
+
+/** A form that was in order by itself and is refused after all. */
+export function withError(page: WebPage, state: FormState, name: string, key: FieldErrorKey): FormState {
+  return { ...state, errors: { ...state.errors, [name]: errorText(page.texts, key) } }
+}

@@ -1,0 +1,67 @@
+import type { Socket } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import type { Hono } from 'hono'
+import { addressList, ownerOfConnection } from '../http/client-address.ts'
+import { readCertificate } from '../listener/certificate.ts'
+import type { Certificate } from '../listener/certificate.ts'
+import type { Config, Listen } from '../config/config.ts'
+import type { Log } from '../observability/log.ts'
+import { Listener } from './listener.ts'
+import type { PageEnv } from './web-page.ts'
+
+/** Pages on a port of their own, as they run. */
+export interface OpenArea {
+  /** Where it listens. */
+  readonly url: string
+  /** Where its users find it. */
+  readonly publicUrl: URL
+  /** Shows this certificate from the next connection on. */
+  renew(certificate: Certificate | undefined): void
+  /** Serves on for `waitMs`, then ends. May be called again. */
+  close(waitMs?: number): Promise<void>
+}
+
+interface AreaOptions {
+  readonly config: Config
+  readonly settings: { readonly listen: Listen; readonly publicUrl?: URL }
+  readonly log: Log
+  /** Makes the pages, given where users find them. */
+  readonly open: (publicUrl: URL) => Promise<Hono<PageEnv>>
+  /** Deletes what is not to be kept any longer: at the start, and every hour. */
+  readonly purge: () => Promise<void>
+}
+
+const hour = 60 * 60_000
+
+/** Opens an area on a port of its own. */
+export async function openArea({ config, settings, log, open, purge }: AreaOptions): Promise<OpenArea> {
+  const running: { listener?: ReturnType<typeof getRequestListener> } = {}
+  const trusted = addressList(config.trustedProxies)
+  const ownerOf = (socket: Socket): unknown => ownerOfConnection(socket, trusted)
+  const listener = new Listener(readCertificate(config), ownerOf, (request, response) => {
+    // Until there are pages, which is a moment, nobody knows of this port.
+    if (running.listener === undefined) response.writeHead(503).end()
+    else void running.listener(request, response)
+  })
+  const url = await listener.listen(settings.listen)
+  const publicUrl = settings.publicUrl ?? url
+  const purgeNow = (): void => {
+    purge().catch((error: unknown) => log.error({ error }, 'expired sessions and links could not be deleted'))
+  }
+  const timer = setInterval(purgeNow, hour)
+  timer.unref()
+  // A server that is started anew every night must forget, too.
+  purgeNow()
+  const close = async (waitMs = 0): Promise<void> => {
+    clearInterval(timer)
+    await listener.close(waitMs)
+  }
+  try {
+    const router = await open(publicUrl)
+    running.listener = getRequestListener(router.fetch, { overrideGlobalObjects: false })
+    return { url: url.origin, publicUrl, renew: certificate => listener.renew(certificate), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,28 @@
+import { setCookie } from 'hono/cookie'
+import { z } from 'zod'
+import { lookCookie, lookCookies } from '../http/look-cookies.ts'
+import { readForm } from '../http/read-form.ts'
+import { ownPath, seeOther } from '../http/redirect.ts'
+import type { WebPage, PageContext } from '../web-page.ts'
+
+const schema = z.object({
+  language: z.enum(['ru', 'en']),
+  theme: z.enum(['system', 'light', 'dark']),
+  next: z.string().max(2000),
+})
+
+/** Keeps language and theme in cookies; for who is signed in the language is a setting as well. */
+export async function submitAppearance(context: PageContext, page: WebPage): Promise<Response> {
+  const sent = await readForm(context, page, schema)
+  if (!sent.isValid) return seeOther(context, '/')
+  const { language, theme, next } = sent.value
+  const { site } = page
+  const options = lookCookie(site)
+  setCookie(context, lookCookies(site).language, language, options)
+  setCookie(context, lookCookies(site).theme, theme, options)
+  if (page.session !== undefined && page.session.user.language !== language) {
+    const own = { column: 'id', operator: '=', value: page.session.user.id } as const
+    await site.users.update(site.tables.users, [own], { set: { language } })
+  }
+  return seeOther(context, ownPath(next))
+}

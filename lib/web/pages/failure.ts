@@ -1,0 +1,35 @@
+import { html } from 'hono/html'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { WebPage, PageContext } from '../web-page.ts'
+import { layout } from '../view/layout.ts'
+
+const statuses = {
+  notFound: 404,
+  forbidden: 403,
+  denied: 403,
+  tooLarge: 413,
+  tooOften: 429,
+  unavailable: 503,
+  internal: 500,
+} satisfies Record<string, ContentfulStatusCode>
+
+/** A page that cannot be shown, in style, with the request's id. */
+export async function showFailure(
+  context: PageContext,
+  page: WebPage,
+  kind: keyof typeof statuses,
+): Promise<Response> {
+  const { failures, shell } = page.texts
+  const { title, text } = failures[kind]
+  return context.html(
+    layout(
+      page,
+      { title, isNarrow: true },
+      html`<h1>${title}</h1>
+        <p>${text}</p>
+        <p class="quiet small">${shell.request}: <code>${page.requestId}</code></p>
+        <p><a class="button" href="/">${failures.home}</a></p>`,
+    ),
+    statuses[kind],
+  )
+}

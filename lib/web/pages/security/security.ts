@@ -1,0 +1,157 @@
+import { html } from 'hono/html'
+import { time } from '../../format.ts'
+import type { Html, SignedInPage, PageContext } from '../../web-page.ts'
+import type { ListedSession } from '../../sign-in/sessions.ts'
+import { emptyForm, field, form, formProblems, notice } from '../../view/form.ts'
+import type { FormState } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { settingCard } from '../../view/setting-card.ts'
+import { deviceName } from './device-name.ts'
+
+/** The forms of the page, each with what was typed into it. */
+export interface SecurityForms {
+  readonly password?: FormState
+  readonly twoFactor?: FormState
+  readonly backupCodes?: FormState
+}
+
+function passwordForm(page: SignedInPage, state: FormState): Html {
+  const { fields, security } = page.texts
+  return settingCard(
+    security.password,
+    security.passwordHint,
+    html`${form(
+      page,
+      '/security/password',
+      html`<input type="hidden" name="username" autocomplete="username" value="${page.session.user.email}" />
+        ${field(state, {
+          name: 'currentPassword',
+          label: fields.currentPassword,
+          type: 'password',
+          autocomplete: 'current-password',
+        })}
+        ${field(state, {
+          name: 'newPassword',
+          label: fields.newPassword,
+          type: 'password',
+          hint: fields.passwordHint,
+          autocomplete: 'new-password',
+        })}
+        <div><button>${security.changePassword}</button></div>`,
+    )}`,
+  )
+}
+
+function twoFactorForm(page: SignedInPage, state: FormState): Html {
+  const { fields, security } = page.texts
+  const { hasTwoFactor } = page.session.user
+  return settingCard(
+    html`${security.twoFactor} ${hasTwoFactor ? html`<span class="badge good">${security.on}</span>` : ''}`,
+    hasTwoFactor ? security.twoFactorOn : security.twoFactorOff,
+    html`${form(
+      page,
+      hasTwoFactor ? '/security/two-factor/remove' : '/security/two-factor',
+      html`${field(state, {
+          name: 'password',
+          label: fields.currentPassword,
+          type: 'password',
+          autocomplete: 'current-password',
+        })}
+        <div>
+          ${
+            hasTwoFactor
+              ? html`<button class="danger">${security.remove}</button>`
+              : html`<button>${security.setUp}</button>`
+          }
+        </div>`,
+    )}`,
+  )
+}
+
+/** Where codes that were lost or used are replaced. */
+function backupCodesForm(page: SignedInPage, state: FormState): Html {
+  const { fields, security } = page.texts
+  if (!page.session.user.hasTwoFactor) return html``
+  return settingCard(
+    security.backupCodes,
+    security.backupAgain,
+    html`${form(
+      page,
+      '/security/two-factor/backup-codes',
+      html`${field(state, {
+          id: 'backup-password',
+          name: 'password',
+          label: fields.currentPassword,
+          type: 'password',
+          autocomplete: 'current-password',
+        })}
+        <div><button class="plain">${security.makeBackupCodes}</button></div>`,
+    )}`,
+  )
+}
+
+function sessionRow(page: SignedInPage, session: ListedSession): Html {
+  const { security } = page.texts
+  const device = deviceName(session.userAgent, security.unknownDevice)
+  const isThis = session.id === page.session.id
+  const end = html`<input type="hidden" name="id" value="${session.id}" />
+    <button class="link" aria-label="${security.endSessionOf(device)}">${security.endSession}</button>`
+  return html`<tr>
+    <td>${device} ${isThis ? html`<span class="badge good">${security.thisSession}</span>` : ''}</td>
+    <td class="mono">${session.address}</td>
+    <td>${time(session.signedInAt, page.language)}</td>
+    <td>${isThis ? '' : form(page, '/security/sessions/end', end, { className: '' })}</td>
+  </tr>`
+}
+
+function sessionTable(page: SignedInPage, sessions: readonly ListedSession[]): Html {
+  const { security } = page.texts
+  return html`<section class="card">
+    <h2>${security.sessions}</h2>
+    <div class="table" tabindex="0" role="region" aria-label="${security.sessions}">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${security.device}</th>
+            <th scope="col">${security.address}</th>
+            <th scope="col">${security.signedIn}</th>
+            <td></td>
+          </tr>
+        </thead>
+        <tbody>
+          ${sessions.map(session => sessionRow(page, session))}
+        </tbody>
+      </table>
+    </div>
+    ${
+      sessions.length > 1
+        ? form(
+            page,
+            '/security/sessions/end-others',
+            html`<button class="plain">${security.endOthers}</button>`,
+          )
+        : ''
+    }
+  </section>`
+}
+
+/** The page with its forms, also after one was sent and refused. */
+export async function securityView(page: SignedInPage, forms: SecurityForms = {}): Promise<Html> {
+  const { security } = page.texts
+  const { password = emptyForm, twoFactor = emptyForm, backupCodes = emptyForm } = forms
+  const sessions = await page.site.sessions.list(page.caller)
+  const view = await layout(
+    page,
+    { title: security.title },
+    html`<h1>${security.title}</h1>
+      ${page.site.frame(page).settingsTabs ?? ''}
+      ${notice(page)}${formProblems(page, password)}${formProblems(page, twoFactor)}${formProblems(page, backupCodes, 'backup-')}
+      ${passwordForm(page, password)}${twoFactorForm(page, twoFactor)}${backupCodesForm(page, backupCodes)}${sessionTable(page, sessions)}`,
+  )
+  return view
+}
+
+/** Password, code and sessions. */
+export async function showSecurity(context: PageContext, page: SignedInPage): Promise<Response> {
+  return context.html(await securityView(page))
+}

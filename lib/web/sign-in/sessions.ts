@@ -1,0 +1,154 @@
+import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import type { UserRows } from '../../accounts/user-rows.ts'
+import type { Auth } from './auth.ts'
+import { callerHeaders } from './caller.ts'
+import type { Caller } from './caller.ts'
+import { refusalCode } from './identity.ts'
+import type { SignInTables } from './sign-in-tables.ts'
+
+/** A user who is signed in. */
+export interface SignedInUser {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+  readonly isEmailConfirmed: boolean
+  readonly hasTwoFactor: boolean
+  /** The language of their settings, when they chose one. */
+  readonly language: string | undefined
+}
+
+/** The session of a request. */
+export interface OpenSession {
+  readonly id: string
+  /** Known to the user's browser and to nobody else; never shown. */
+  readonly token: string
+  readonly user: SignedInUser
+  /** To be set by the answer, when the session was prolonged. */
+  readonly cookies: readonly string[]
+}
+
+/** A session as its user sees it in a list. Times in milliseconds since the epoch. */
+export interface ListedSession {
+  readonly id: string
+  readonly address: string
+  readonly userAgent: string
+  readonly signedInAt: number
+}
+
+interface SessionsOptions {
+  readonly auth: Auth
+  readonly users: Pick<UserRows, 'delete'>
+  readonly tables: SignInTables
+}
+
+/** Sessions of users, and the password that opens them. */
+export class Sessions {
+  readonly #auth: Auth
+  readonly #users: SessionsOptions['users']
+  readonly #tables: SignInTables
+
+  constructor({ auth, users, tables }: SessionsOptions) {
+    this.#auth = auth
+    this.#users = users
+    this.#tables = tables
+  }
+
+  async find(caller: Caller): Promise<OpenSession | undefined> {
+    if (caller.cookie === '') return undefined
+    const { response, headers } = await this.#read(caller)
+    if (response === null) return undefined
+    const { session, user } = response
+    return {
+      id: session.id,
+      token: session.token,
+      user: {
+        id: user.id,
+        email: user.email,
+        name: user.name ?? '',
+        isEmailConfirmed: user.emailVerified,
+        hasTwoFactor: user.twoFactorEnabled === true,
+        language: user.language ?? undefined,
+      },
+      cookies: headers.getSetCookie(),
+    }
+  }
+
+  async #read(caller: Caller) {
+    try {
+      return await this.#auth.api.getSession({ headers: callerHeaders(caller), returnHeaders: true })
+    } catch (cause) {
+      // Better-auth keeps to itself what the store said.
+      if (refusalCode(cause) !== 'FAILED_TO_GET_SESSION') throw cause
+      throw new LedgerUnavailableError('sessions cannot be read', { cause })
+    }
+  }
+
+  /** Ends the caller's session; answers the cookies that forget it. */
+  async end(caller: Caller): Promise<readonly string[]> {
+    const { headers } = await this.#auth.api.signOut({ headers: callerHeaders(caller), returnHeaders: true })
+    return headers.getSetCookie()
+  }
+
+  /** The newest first. */
+  async list(caller: Caller): Promise<readonly ListedSession[]> {
+    const sessions = await this.#auth.api.listSessions({ headers: callerHeaders(caller) })
+    return sessions
+      .map(({ id, ipAddress, userAgent, createdAt }) => ({
+        id,
+        address: ipAddress ?? '',
+        userAgent: userAgent ?? '',
+        signedInAt: createdAt.getTime(),
+      }))
+      .toSorted((one, other) => other.signedInAt - one.signedInAt)
+  }
+
+  /** Ends one session of the caller's user; another user's id does nothing. */
+  async endOne(caller: Caller, id: string): Promise<void> {
+    const headers = callerHeaders(caller)
+    const sessions = await this.#auth.api.listSessions({ headers })
+    const found = sessions.find(session => session.id === id)
+    if (found !== undefined) await this.#auth.api.revokeSession({ body: { token: found.token }, headers })
+  }
+
+  async endOthers(caller: Caller): Promise<void> {
+    await this.#auth.api.revokeOtherSessions({ headers: callerHeaders(caller) })
+  }
+
+  /** Ends sessions of a user by their ids, or all of them. */
+  async endOf(userId: string, ids?: readonly string[]): Promise<void> {
+    await this.#users.delete(this.#tables.sessions, [
+      { column: 'user_id', operator: '=', value: userId },
+      ...(ids === undefined ? [] : [{ column: 'id', operator: 'in', value: ids } as const]),
+    ])
+  }
+
+  /** Whether a password is the one of the caller's user. */
+  async isPassword(caller: Caller, password: string): Promise<boolean> {
+    try {
+      await this.#auth.api.verifyPassword({ body: { password }, headers: callerHeaders(caller) })
+      return true
+    } catch (error) {
+      if (refusalCode(error) !== 'INVALID_PASSWORD') throw error
+      return false
+    }
+  }
+
+  /** Changes the password and ends every session but a new one; undefined when the current one is wrong. */
+  async changePassword(
+    caller: Caller,
+    currentPassword: string,
+    newPassword: string,
+  ): Promise<readonly string[] | undefined> {
+    try {
+      const { headers } = await this.#auth.api.changePassword({
+        body: { currentPassword, newPassword, revokeOtherSessions: true },
+        headers: callerHeaders(caller),
+        returnHeaders: true,
+      })
+      return headers.getSetCookie()
+    } catch (error) {
+      if (refusalCode(error) !== 'INVALID_PASSWORD') throw error
+      return undefined
+    }
+  }
+}

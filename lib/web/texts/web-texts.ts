@@ -1,0 +1,48 @@
+import type { fieldErrors, failures, fields, notices, secondStep, security, shell, signIn } from './ru.ts'
+
+/** What every area says in each language. An area's own catalogue has it, and more. */
+export interface WebTexts {
+  readonly shell: typeof shell
+  readonly fields: typeof fields
+  readonly fieldErrors: typeof fieldErrors
+  readonly failures: typeof failures & { readonly denied: typeof failures.notFound }
+  /** What was done, said once on the next page, by its word in `?notice=`. */
+  readonly notices: typeof notices
+  readonly signIn: typeof signIn
+  readonly secondStep: typeof secondStep
+  readonly security: typeof security
+}
+
+/** Languages by their own names. */
+export const languages = { ru: 'Русский', en: 'English' }
+
+/** A language that pages are written in. */
+export type Language = keyof typeof languages
+
+/** Whether a text names a language that pages are written in. */
+function isLanguage(text: string | undefined): text is Language {
+  return text !== undefined && Object.hasOwn(languages, text)
+}
+
+/** The first wish that can be met: of the settings, the cookie, the browser; else Russian. */
+export function chooseLanguage(
+  setting: string | undefined,
+  cookie: string | undefined,
+  acceptLanguage: string | undefined,
+): Language {
+  for (const wish of [setting, cookie]) if (isLanguage(wish)) return wish
+  const accepted = (acceptLanguage ?? '')
+    .split(',')
+    .map(part => {
+      const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')
+      const weight = parameters.find(parameter => parameter.trim().startsWith('q='))
+      return {
+        language: tag.split('-')[0],
+        weight: weight === undefined ? 1 : Number(weight.trim().slice(2)),
+      }
+    })
+    .filter(({ weight }) => weight > 0)
+    .toSorted((one, other) => other.weight - one.weight)
+  for (const { language } of accepted) if (isLanguage(language)) return language
+  return 'ru'
+}

@@ -1,0 +1,124 @@
+import { html } from 'hono/html'
+import type { Html, WebPage } from '../web-page.ts'
+import { languages } from '../texts/web-texts.ts'
+import { form, pathWithoutNotice } from './form.ts'
+
+interface LayoutOptions {
+  /** In the browser's title, before the site's name. */
+  readonly title: string
+  /** A page of one form and nothing around it. */
+  readonly isNarrow?: boolean
+  /** More for the head of the page. */
+  readonly head?: Html
+}
+
+/** A section of the navigation. */
+export interface Section {
+  readonly path: string
+  readonly label: string
+  /** Pages elsewhere that belong to it. */
+  readonly also?: readonly string[]
+}
+
+/** What stands around the content of an area's page. */
+export interface Frame {
+  /** The navigation, in its order. */
+  readonly sections: readonly Section[]
+  /** Beside the user's email. */
+  readonly who?: Html
+  /** What a visitor who is not signed in is led to, beside signing in. */
+  readonly visitors?: Html
+  /** Items of the list at the foot. */
+  readonly foot?: Html
+  /** Below the form to sign in. */
+  readonly signInHelp?: Html
+  /** Leads from the page of security to the other settings. */
+  readonly settingsTabs?: Html
+}
+
+const themes = ['system', 'light', 'dark'] as const
+
+function navigation(page: WebPage, { sections, who, visitors }: Frame): Html {
+  const { shell } = page.texts
+  if (page.session === undefined) {
+    return html`<div class="gap"></div>
+      <div class="who"><a href="/sign-in">${shell.signIn}</a>${visitors ?? ''}</div>`
+  }
+  const path = page.path.split('?')[0] ?? ''
+  const isCurrent = (own: string): boolean =>
+    own === '/' ? path === '/' : path === own || path.startsWith(`${own}/`)
+  return html`<nav aria-label="${shell.navigation}">
+      <ul>
+        ${sections.map(
+          section =>
+            html`<li>
+              <a
+                href="${section.path}"
+                ${[section.path, ...(section.also ?? [])].some(isCurrent) ? html`aria-current="page"` : ''}
+                >${section.label}</a
+              >
+            </li>`,
+        )}
+      </ul>
+    </nav>
+    <div class="who">
+      ${who ?? ''}
+      <span class="email" title="${page.session.user.email}">${page.session.user.email}</span>
+      ${form(page, '/sign-out', html`<button class="link">${shell.signOut}</button>`, { className: '' })}
+    </div>`
+}
+
+function appearance(page: WebPage): Html {
+  const { shell } = page.texts
+  const option = (value: string, label: string, chosen: string): Html =>
+    html`<option value="${value}" ${value === chosen ? html`selected` : ''}>${label}</option>`
+  return form(
+    page,
+    '/appearance',
+    html`<input type="hidden" name="next" value="${pathWithoutNotice(page.path)}" />
+      <label class="unseen" for="look-language">${shell.language}</label>
+      <select id="look-language" name="language">
+        ${Object.entries(languages).map(([value, label]) => option(value, label, page.language))}
+      </select>
+      <label class="unseen" for="look-theme">${shell.theme}</label>
+      <select id="look-theme" name="theme">
+        ${themes.map(value => option(value, shell.themes[value], page.theme))}
+      </select>
+      <button class="plain">${shell.apply}</button>`,
+    { className: 'appearance' },
+  )
+}
+
+/** A whole page around its content, which begins with an `h1`. */
+export function layout(page: WebPage, { title, isNarrow = false, head }: LayoutOptions, content: Html): Html {
+  const { site, texts, language, theme } = page
+  const frame = site.frame(page)
+  return html`<!doctype html>
+    <html lang="${language}" ${theme === 'system' ? '' : html`data-theme="${theme}"`}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title} · ${site.name}</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="${site.assets.style.path}" />
+        <script src="${site.assets.script.path}" defer></script>
+        ${head ?? ''}
+      </head>
+      <body>
+        <a class="skip" href="#content">${texts.shell.skip}</a>
+        <header class="top">
+          <div class="top-row"><a class="brand" href="/">${site.name}</a>${navigation(page, frame)}</div>
+        </header>
+        <main id="content" tabindex="-1" ${isNarrow ? html`class="narrow"` : ''}>${content}</main>
+        <footer class="bottom">
+          <div class="bottom-row">
+            <ul>
+              ${frame.foot ?? ''}
+            </ul>
+            ${appearance(page)}
+          </div>
+        </footer>
+      </body>
+    </html>`
+}

@@ -1,0 +1,193 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import { Attempts } from '../../../../lib/web/sign-in/attempts.ts'
+import { createAuth } from '../../../../lib/web/sign-in/auth.ts'
+import type { SignInLetters } from '../../../../lib/web/sign-in/auth.ts'
+import { deleteExpired } from '../../../../lib/web/sign-in/expired-rows.ts'
+import { Identity } from '../../../../lib/web/sign-in/identity.ts'
+import { customerTables } from '../../../../lib/web/sign-in/sign-in-tables.ts'
+import { Sessions } from '../../../../lib/web/sign-in/sessions.ts'
+import { systemClock } from '../../../../lib/platform/clock.ts'
+import { openNew } from '../../stores/open-store.ts'
+
+const password = 'correct horse battery'
+const caller = { address: '198.51.100.1', cookie: '', userAgent: 'Test/1.0' }
+const limits = { slowFrom: 2, lockFrom: 4, forgetMs: 1000 }
+const manyFrom = { slowFrom: 20, lockFrom: 6, forgetMs: 1000 }
+const unlimited = { slowFrom: Infinity, lockFrom: Infinity, forgetMs: 1000 }
+
+async function openIdentity(t: Test) {
+  const store = await openNew(t)
+  const time = { now: 0 }
+  const clock = { now: () => time.now }
+  const waits: number[] = []
+  const wait = (ms: number): Promise<unknown> => Promise.resolve(waits.push(ms))
+  const tokens: string[] = []
+  const letters: SignInLetters = {
+    confirm: (_to, token) => tokens.push(token),
+    alreadySignedUp: () => undefined,
+    resetPassword: (_to, token) => tokens.push(token),
+    passwordChanged: () => undefined,
+  }
+  const byEmail = new Attempts({ clock, limits, wait })
+  const byEmailAnywhere = new Attempts({ clock, limits: unlimited, wait })
+  const auth = createAuth({
+    cookiePrefix: 'account',
+    tables: customerTables,
+    users: store.users,
+    publicUrl: new URL('http://127.0.0.1:8081'),
+    secret: 's'.repeat(43),
+    name: 'Gateway',
+    letters,
+    onPasswordReset: async email => byEmail.forget(email),
+    log: { debug: () => undefined, error: () => undefined },
+  })
+  const identity = new Identity({
+    onConfirmed: async () => undefined,
+    auth,
+    users: store.users,
+    attempts: {
+      byEmail,
+      byEmailAnywhere,
+      byAddress: new Attempts({ clock, limits: manyFrom, wait }),
+      lettersTo: new Attempts({ clock, limits: unlimited, wait }),
+      lettersFrom: new Attempts({ clock, limits: unlimited, wait }),
+    },
+  })
+  const signUp = async (email: string): Promise<void> => {
+    await identity.signUp({ email, password, language: 'ru', consents: [] }, caller)
+    await identity.confirm(tokens.at(-1) ?? '', password, caller)
+  }
+  return {
+    store,
+    time,
+    waits,
+    identity,
+    signUp,
+    tokens,
+    sessions: new Sessions({ auth, users: store.users, tables: customerTables }),
+  }
+}
+
+await t.test('who guesses a password is slowed down, then locked out with the right one too', async t => {
+  const { identity, signUp, waits, time } = await openIdentity(t)
+  await signUp('a@example.org')
+  await signUp('b@example.org')
+  for (let times = 0; times < 4; times += 1)
+    t.same(await identity.signIn('a@example.org', `wrong ${times} password`, caller), { kind: 'refused' })
+  t.same(waits, [250, 500])
+
+  const wrong = await identity.signIn('a@example.org', 'still wrong', caller)
+  const right = await identity.signIn('a@example.org', password, caller)
+
+  t.same(right, wrong, 'the same is said of a right and a wrong one')
+  const elsewhere = { ...caller, address: '198.51.100.2' }
+  t.match(await identity.signIn('b@example.org', password, elsewhere), { kind: 'signed-in' }, 'others get in')
+  time.now = 1000
+  t.match(
+    await identity.signIn('a@example.org', password, caller),
+    { kind: 'signed-in' },
+    'and so does who waits',
+  )
+})
+
+await t.test('a new password by a letter opens a door that others have locked', async t => {
+  const { identity, signUp, tokens } = await openIdentity(t)
+  await signUp('a@example.org')
+  for (let times = 0; times < 4; times += 1) await identity.signIn('a@example.org', 'wrong password', caller)
+  t.same(await identity.signIn('a@example.org', password, caller), { kind: 'refused' })
+
+  await identity.forgotPassword('a@example.org', caller)
+  t.equal(await identity.resetPassword(tokens.at(-1) ?? '', 'quite a new password'), true)
+
+  t.match(await identity.signIn('a@example.org', 'quite a new password', caller), { kind: 'signed-in' })
+})
+
+await t.test('an address that tries many users is locked out, whatever it gets right meanwhile', async t => {
+  const { identity, signUp } = await openIdentity(t)
+  await signUp('own@example.org')
+  await signUp('other@example.org')
+  const attacker = { ...caller, address: '203.0.113.9' }
+  for (let times = 0; times < 6; times += 1) {
+    await identity.signIn(`nobody-${times}@example.org`, 'a common password', attacker)
+    if (times < 5) await identity.signIn('own@example.org', password, attacker)
+  }
+
+  t.same(await identity.signIn('other@example.org', password, attacker), { kind: 'refused' })
+  t.match(await identity.signIn('other@example.org', password, caller), { kind: 'signed-in' })
+})
+
+await t.test('the addresses of one IPv6 network are one, however they are written', async t => {
+  const { identity, signUp } = await openIdentity(t)
+  await signUp('a@example.org')
+  const from = (address: string) => ({ ...caller, address })
+  const network = ['2001:db8:0:7::1', '2001:db8::7:1:2:3:4', '2001:DB8:0:7:0:0:0:2', '2001:0db8:0000:0007::']
+  for (const address of [...network, ...network].slice(0, 6))
+    await identity.signIn(`nobody@${address.length}.example.org`, 'a common password', from(address))
+
+  t.same(await identity.signIn('a@example.org', password, from('2001:db8:0:7::abcd')), { kind: 'refused' })
+  t.match(await identity.signIn('a@example.org', password, from('2001:db8:0:8::1')), { kind: 'signed-in' })
+})
+
+await t.test('who is locked out by address locks nobody else out', async t => {
+  const { identity, signUp } = await openIdentity(t)
+  await signUp('a@example.org')
+  const attacker = { ...caller, address: '203.0.113.9' }
+  for (let times = 0; times < 6; times += 1)
+    await identity.signIn(`nobody-${times}@example.org`, 'a common password', attacker)
+
+  for (let times = 0; times < 6; times += 1)
+    await identity.signIn('a@example.org', 'wrong password', attacker)
+
+  t.match(await identity.signIn('a@example.org', password, caller), { kind: 'signed-in' })
+})
+
+await t.test('two sign-ups at once with one address make one user', async t => {
+  const { identity, store } = await openIdentity(t)
+  const user = { email: 'twice@example.org', password, language: 'ru', consents: [] }
+
+  const done = await Promise.all([1, 2, 3].map(() => identity.signUp(user, caller)))
+
+  t.same(done, [true, true, true])
+  t.equal(await store.users.count('users'), 1)
+  t.equal(await store.users.count('user_passwords'), 1)
+  t.equal((await store.reports.accounts()).length, 1)
+})
+
+await t.test('a link to confirm is good for its own address only', async t => {
+  const { identity, tokens } = await openIdentity(t)
+  await identity.signUp({ email: 'one@example.org', password, language: 'ru', consents: [] }, caller)
+  const [token = ''] = tokens
+  await identity.signUp(
+    { email: 'two@example.org', password: 'quite another one', language: 'ru', consents: [] },
+    caller,
+  )
+
+  t.same(await identity.confirm(token, 'quite another one', caller), { kind: 'refused' })
+  t.equal(await identity.confirm(`${token}x`, password, caller), undefined)
+  t.match(await identity.confirm(token, password, caller), { kind: 'signed-in' })
+})
+
+await t.test('sessions that are over are deleted, those that run are kept', async t => {
+  const { store, signUp } = await openIdentity(t)
+  await signUp('a@example.org')
+  await signUp('b@example.org')
+  const [session] = await store.users.find('user_sessions', { limit: 1 })
+  await store.users.update('user_sessions', [{ column: 'id', operator: '=', value: session?.['id'] ?? '' }], {
+    set: { expires_at: 1 },
+  })
+
+  t.equal(await deleteExpired(store.users, customerTables, systemClock), 1)
+  t.equal(await store.users.count('user_sessions'), 1)
+})
+
+await t.test('a stranger who guesses is locked out where the stranger is, and the owner gets in', async t => {
+  const { identity, signUp } = await openIdentity(t)
+  await signUp('owner@example.org')
+  const stranger = { ...caller, address: '203.0.113.66' }
+  for (let count = 0; count < 30; count += 1)
+    await identity.signIn('owner@example.org', 'wrong password', stranger)
+
+  t.match(await identity.signIn('owner@example.org', password, stranger), { kind: 'refused' })
+  t.match(await identity.signIn('owner@example.org', password, caller), { kind: 'signed-in' })
+})
