@@ -72,20 +72,12 @@ import {
 } from './pages/password-reset.ts'
 import { showQuickStart } from './pages/quick-start/quick-start.ts'
 import { showSecondStep, submitSecondStep } from '../web/pages/second-step.ts'
-import { submitPassword } from '../web/pages/security/password.ts'
-import { showSecurity } from '../web/pages/security/security.ts'
-import { submitEndOtherSessions, submitEndSession } from '../web/pages/security/sessions.ts'
-import {
-  submitBackupCodes,
-  submitRemoveTwoFactor,
-  submitTwoFactor,
-  submitTwoFactorCode,
-} from '../web/pages/security/two-factor.ts'
 import { submitAlert } from './pages/settings/alert.ts'
 import { showDeleteAccount, submitDeleteAccount } from './pages/settings/delete-account.ts'
 import { showConfirmEmail, submitConfirmEmail, submitEmail } from './pages/settings/email.ts'
 import { submitProfile } from './pages/settings/profile.ts'
 import { showSettings } from './pages/settings/settings.ts'
+import { routeSecurity } from '../web/pages/security/route-security.ts'
 import { showSignIn, submitSignIn, submitSignOut } from '../web/pages/sign-in.ts'
 import { showSignUp, submitSignUp } from './pages/sign-up.ts'
 
@@ -141,6 +133,7 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   router.get('/quick-start', own(showQuickStart))
   routeDocuments(router)
   routeSettings(router)
+  routeSecurity(router, everyMember)
   routeMembers(router)
 
   router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
@@ -182,14 +175,6 @@ function routeSettings(router: Hono<PageEnv>): void {
   router.post('/settings/email/confirm', everyMember(submitConfirmEmail))
   router.post('/settings/alert', own(submitAlert))
   router.get('/settings/delete', own(showDeleteAccount)).post(own(submitDeleteAccount))
-  router.get('/security', everyMember(showSecurity))
-  router.post('/security/password', everyMember(submitPassword))
-  router.post('/security/sessions/end', everyMember(submitEndSession))
-  router.post('/security/sessions/end-others', everyMember(submitEndOtherSessions))
-  router.post('/security/two-factor', everyMember(submitTwoFactor))
-  router.post('/security/two-factor/confirm', everyMember(submitTwoFactorCode))
-  router.post('/security/two-factor/remove', everyMember(submitRemoveTwoFactor))
-  router.post('/security/two-factor/backup-codes', everyMember(submitBackupCodes))
 }
 
 /** Who may act for an account, and for which accounts a user may. */

@@ -1,9 +1,9 @@
 import type { Micros } from '../money/amount.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { newId } from '../platform/new-id.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
 import { AccountError } from './accounts.ts'
+import { actionStep } from './operator-log.ts'
 
 /** What an operator wants a charge to come to. */
 export interface ChargeCorrection {
@@ -73,11 +73,10 @@ export async function correctCharge(
     at: now,
     source: 'correction',
   } as const
-  const action = { id: newId(), at: now, operator, action: 'correct', account_id: accountId, reason } as const
   const steps: RecordStep[] = [
     // Two operators at once are refused here, before any money moves.
     { write: records.build.insertInto('charge_corrections').values(row) },
-    { write: records.build.insertInto('operator_actions').values(action) },
+    actionStep(records, { operator, action: 'correct', accountId, reason, at: now }),
     returnedMicros > 0 ? { credit: movement } : { debit: movement },
   ]
   try {

@@ -1,6 +1,9 @@
-/** Tables of whoever signs in. */
-export type UserTable =
-  'users' | 'user_sessions' | 'user_passwords' | 'user_verifications' | 'user_two_factors'
+/** What somebody signs in with, each in a table of its own. */
+type SignInTable<Owner extends string> =
+  `${Owner}_${'sessions' | 'passwords' | 'verifications' | 'two_factors'}`
+
+/** Tables of whoever signs in: customers, and operators in their own pages. */
+export type UserTable = 'users' | 'operators' | SignInTable<'user' | 'operator'>
 
 /** A value as the store has it: times are milliseconds since the epoch, truth is 0 or 1. */
 export type RowValue = string | number | null

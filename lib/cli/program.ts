@@ -12,6 +12,7 @@ import { addDocumentCommands } from './documents.ts'
 import { addInvoiceCommands } from './invoice.ts'
 import { addKeyCommands } from './key.ts'
 import { addModelsCommand } from './models.ts'
+import { addOperatorCommands } from './operator.ts'
 import { addPaymentCommands } from './payment.ts'
 import { addPricesCommands } from './prices.ts'
 import { addServeCommand } from './serve.ts'
@@ -58,6 +59,7 @@ function buildProgram(context: CliContext): Command {
   addInvoiceCommands(program, context)
   addStatementCommands(program, context)
   addDocumentCommands(program, context)
+  addOperatorCommands(program, context)
   addVerifyCommand(program, context)
   addBackupCommand(program, context)
   return program

@@ -13,7 +13,8 @@ export function checkListens({
   listen,
   admin,
   accountArea,
-}: Pick<Config, 'listen' | 'admin' | 'accountArea'>): readonly {
+  operatorArea,
+}: Pick<Config, 'listen' | 'admin' | 'accountArea' | 'operatorArea'>): readonly {
   readonly path: Path
   readonly message: string
 }[] {
@@ -21,6 +22,7 @@ export function checkListens({
     { name: 'listen', path: ['listen'], own: listen },
     { name: 'admin.listen', path: ['admin', 'listen'], own: admin?.listen },
     { name: 'accountArea.listen', path: ['accountArea', 'listen'], own: accountArea?.listen },
+    { name: 'operatorArea.listen', path: ['operatorArea', 'listen'], own: operatorArea?.listen },
   ]
   return listens.flatMap(({ path, own }, index) => {
     const other = listens

@@ -156,6 +156,15 @@ export interface AccountAreaConfig {
   readonly documents: { readonly offer?: LegalDocument; readonly personalData?: LegalDocument }
 }
 
+/** The pages of operators. */
+export interface OperatorAreaConfig {
+  readonly listen: Listen
+  /** Its own address unless said. */
+  readonly publicUrl?: URL
+  readonly name: string
+  readonly secret?: string
+}
+
 /** What a fiscal receipt says beside its amount. */
 export interface ReceiptSettings {
   readonly taxSystem?: number
@@ -192,6 +201,7 @@ export interface Config {
   readonly listen: Listen
   readonly publicUrl: URL
   readonly accountArea?: AccountAreaConfig
+  readonly operatorArea?: OperatorAreaConfig
   readonly admin?: { readonly listen: Listen }
   readonly store:
     { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }

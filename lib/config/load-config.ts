@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, resolve, sep } from 'node:path'
 import { buildAccountArea } from './build-account-area.ts'
 import { buildModels } from './build-models.ts'
+import { buildOperatorArea } from './build-operator-area.ts'
 import { buildPayments, buildStartingCredit, sellsNothingReal, trialPayments } from './build-payments.ts'
 import { buildPlugins } from './build-plugins.ts'
 import type { KnownPlugins } from './build-plugins.ts'
@@ -89,6 +90,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     ...(whole.accountArea === undefined
       ? {}
       : { accountArea: buildAccountArea(whole.accountArea, problems.fileOf('accountArea'), problems) }),
+    ...(whole.operatorArea && { operatorArea: buildOperatorArea(whole.operatorArea, problems) }),
     ...(whole.admin === undefined ? {} : { admin: whole.admin }),
     store: resolveStore(whole.store, problems.fileOf('store')),
     durability: whole.durability,

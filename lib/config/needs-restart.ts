@@ -7,6 +7,7 @@ const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
   listen: config => config.listen,
   admin: config => config.admin,
   accountArea: config => config.accountArea,
+  operatorArea: config => config.operatorArea,
   'payments.provider': config => config.payments?.provider,
   'payments.yookassa': config => config.payments?.yookassa,
   store: config => config.store,

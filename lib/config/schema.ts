@@ -17,6 +17,7 @@ import {
   riskFactor,
   roubles,
 } from './scalars.ts'
+import { operatorAreaSchema } from './operator-area-schema.ts'
 import { paymentsSchema, startingCreditSchema } from './payments-schema.ts'
 import { sellerSchema } from './seller-schema.ts'
 
@@ -132,6 +133,7 @@ export const configSchema = z.strictObject({
   listen: listen.extend({ port: listen.shape.port.default(8080) }).prefault({}),
   publicUrl: publicUrl.optional(),
   accountArea: accountAreaSchema,
+  operatorArea: operatorAreaSchema,
   admin: z.strictObject({ listen }).optional(),
   store: z
     .string()

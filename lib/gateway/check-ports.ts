@@ -14,8 +14,14 @@ const reasons: Readonly<Record<string, (setting: string) => string>> = {
  * account nobody was told of would be there for good.
  * @throws Error that names the setting
  */
-export async function checkPorts({ file, listen, admin, accountArea }: Config): Promise<void> {
-  const settings = { listen, 'admin.listen': admin?.listen, 'accountArea.listen': accountArea?.listen }
+export async function checkPorts(config: Config): Promise<void> {
+  const { file, listen, admin, accountArea, operatorArea } = config
+  const settings = {
+    listen,
+    'admin.listen': admin?.listen,
+    'accountArea.listen': accountArea?.listen,
+    'operatorArea.listen': operatorArea?.listen,
+  }
   for (const [setting, address] of Object.entries(settings)) {
     if (address !== undefined && address.port !== 0) await checkPort(setting, address, file)
   }

@@ -1,4 +1,3 @@
-import type { AccountArea } from '../account-area/account-area.ts'
 import { AdminServer } from '../listener/admin-server.ts'
 import { readCertificate } from '../listener/certificate.ts'
 import { checkPorts } from './check-ports.ts'
@@ -14,8 +13,8 @@ import type { Front, ServedMetrics } from './front.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import type { Log } from '../observability/log.ts'
 import { startDocumentWork } from '../documents/document-work.ts'
+import { openPages } from './open-pages.ts'
 import type { OpenPayments } from '../payments/open-payments.ts'
-import type { PaymentService } from '../payments/payment-service.ts'
 import { storeMetrics } from '../observability/metrics.ts'
 import { PipelineBus } from '../pipeline/events.ts'
 import type { PluginRegistry } from '../plugin-api/plugin-context.ts'
@@ -44,6 +43,8 @@ export interface Gateway {
   readonly url: string
   readonly adminUrl: string | undefined
   readonly accountAreaUrl: string | undefined
+  /** Undefined where the operators' pages are off. */
+  readonly operatorAreaUrl: string | undefined
   /** Acts by another config from the next request on. On a throw the old config stays. */
   reload(config: Config): Promise<void>
   /**
@@ -88,12 +89,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     opened.defer(await openControl(config, shared, payments?.actions, log))
     const { admin, adminUrl } = await openAdmin(config, store, front, payments)
     opened.defer(() => admin?.close())
-    const accountArea = await openAccountPages(config, shared, { log, clock, payments: payments?.service })
-    opened.defer(() => accountArea?.close())
-    if (accountArea !== undefined) payments?.setSite(accountArea.publicUrl)
+    const pages = await openPages(config, shared, { log, clock, payments })
+    opened.defer(() => pages.close())
     const url = await front.listen()
-    log.info({ url, adminUrl, accountAreaUrl: accountArea?.url, store: storeName(config.store) }, 'listening')
-    const accountAreaUrl = accountArea?.url
+    const { accountAreaUrl, operatorAreaUrl } = pages
+    const listens = { url, adminUrl, accountAreaUrl, operatorAreaUrl }
+    log.info({ ...listens, store: storeName(config.store) }, 'listening')
     if (isFirstTry(config, store.isNew)) {
       const made = await createDemoAccount(shared, clock, accountAreaUrl !== undefined)
       options.onDemo?.({ url, adminUrl, accountAreaUrl, ...made })
@@ -104,16 +105,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       const certificate = readCertificate(own)
       await front.reload(own)
       ;({ risk } = own)
-      accountArea?.reload(own, certificate)
+      pages.reload(own, certificate)
       payments?.reload(own)
       await documents.reload(own.seller)
     }
     prices.watch(unpriced, apply)
     let closed: Promise<void> | undefined
     return {
-      url,
-      adminUrl,
-      accountAreaUrl,
+      ...listens,
       async reload(next) {
         const own = withSandbox(next, sandbox)
         await apply(await prices.priced(own))
@@ -121,7 +120,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       },
       close(drainMs = drainMsDefault, waitMs = 0) {
         admin?.drain()
-        void accountArea?.close(waitMs)
+        void pages.close(waitMs)
         const drained = front.drain({ drainMs, waitMs })
         return (closed ??= drained.then(() => opened.disposeAsync()))
       },
@@ -238,18 +237,6 @@ async function openWatchedStore(
       return store.close()
     },
   }
-}
-
-/** The pages for customers; their modules are loaded only where the config has them. */
-async function openAccountPages(
-  config: Config,
-  store: Store,
-  options: { readonly log: Log; readonly clock: Clock; readonly payments: PaymentService | undefined },
-): Promise<AccountArea | undefined> {
-  const { accountArea: settings } = config
-  if (settings === undefined) return undefined
-  const { openAccountArea } = await import('../account-area/account-area.ts')
-  return openAccountArea({ config, settings, store, ...options })
 }
 
 /** What requests and payments say of themselves, one after the other. */

@@ -13,6 +13,8 @@ export interface PaymentFilter {
   /** Milliseconds since the epoch. */
   readonly createdFrom?: number
   readonly createdUntil?: number
+  /** Only those of which the provider says something else. */
+  readonly isDifferent?: boolean
   /** Payments before this one. */
   readonly before?: string
   readonly limit?: number
@@ -44,12 +46,13 @@ export class PaymentReader {
 
   /** The newest first. */
   payments(filter: PaymentFilter): Promise<readonly Payment[]> {
-    const { accountId, state, createdFrom, createdUntil, before, limit } = filter
+    const { accountId, state, createdFrom, createdUntil, isDifferent = false, before, limit } = filter
     let query = this.#records.build.selectFrom('payments').selectAll().orderBy('id', 'desc')
     if (accountId !== undefined) query = query.where('account_id', '=', accountId)
     if (state !== undefined) query = query.where('state', '=', state)
     if (createdFrom !== undefined) query = query.where('created_at', '>=', createdFrom)
     if (createdUntil !== undefined) query = query.where('created_at', '<', createdUntil)
+    if (isDifferent) query = query.where('difference', 'is not', null)
     if (before !== undefined) query = query.where('id', '<', before)
     return this.#records.all(limit === undefined ? query : query.limit(limit))
   }

@@ -13,7 +13,7 @@ import { postgresPayments } from './records/payment-tables.ts'
 import { postgresStartingCredits } from './records/starting-credit-table.ts'
 import { postgresSettings } from './settings-schema.ts'
 import { postgresSpending } from './spending-schema.ts'
-import { postgresUnconfirmed, postgresUsers } from './user-schema.ts'
+import { postgresUnconfirmed, postgresUsers, postgresOperators } from './user-schema.ts'
 
 const tables = `
 CREATE TABLE users (
@@ -248,4 +248,5 @@ export const postgresMigrations: readonly string[] = [
   postgresRates,
   postgresBlocks,
   postgresCorrections,
+  postgresOperators,
 ]

@@ -12,7 +12,7 @@ import { sqlitePayments } from './records/payment-tables.ts'
 import { sqliteStartingCredits } from './records/starting-credit-table.ts'
 import { sqliteSettings } from './settings-schema.ts'
 import { sqliteSpending } from './spending-schema.ts'
-import { sqliteUnconfirmed, sqliteUsers } from './user-schema.ts'
+import { sqliteUnconfirmed, sqliteUsers, sqliteOperators } from './user-schema.ts'
 
 /** Marks a file as this program's store: "gtwy". */
 export const applicationId = 0x67747779
@@ -216,4 +216,5 @@ export const migrations: readonly string[] = [
   sqliteRates,
   sqliteBlocks,
   sqliteCorrections,
+  sqliteOperators,
 ]

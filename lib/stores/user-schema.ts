@@ -1,18 +1,12 @@
 /**
- * What users sign in with and what they agreed to, in the words of either store. The columns of `users` and of
- * the four tables after it are those that better-auth knows, under its names in lower case.
+ * What somebody signs in with, in the words of either store. The columns are those that better-auth knows, under its
+ * names in lower case.
  */
-function userTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+function signInTables(owner: 'user' | 'operator', integer: 'INTEGER' | 'BIGINT', options: string): string {
   return `
-ALTER TABLE users ADD COLUMN email_verified ${integer} NOT NULL DEFAULT 0;
-ALTER TABLE users ADD COLUMN image TEXT;
-ALTER TABLE users ADD COLUMN updated_at ${integer};
-ALTER TABLE users ADD COLUMN two_factor_enabled ${integer} NOT NULL DEFAULT 0;
-ALTER TABLE users ADD COLUMN language TEXT;
-
-CREATE TABLE user_sessions (
+CREATE TABLE ${owner}_sessions (
   id TEXT PRIMARY KEY,
-  user_id TEXT NOT NULL REFERENCES users (id),
+  user_id TEXT NOT NULL REFERENCES ${owner}s (id),
   token TEXT NOT NULL UNIQUE,
   expires_at ${integer} NOT NULL,
   ip_address TEXT,
@@ -20,12 +14,12 @@ CREATE TABLE user_sessions (
   created_at ${integer} NOT NULL,
   updated_at ${integer} NOT NULL
 )${options};
-CREATE INDEX user_sessions_by_user ON user_sessions (user_id);
-CREATE INDEX user_sessions_by_end ON user_sessions (expires_at);
+CREATE INDEX ${owner}_sessions_by_user ON ${owner}_sessions (user_id);
+CREATE INDEX ${owner}_sessions_by_end ON ${owner}_sessions (expires_at);
 
-CREATE TABLE user_passwords (
+CREATE TABLE ${owner}_passwords (
   id TEXT PRIMARY KEY,
-  user_id TEXT NOT NULL REFERENCES users (id),
+  user_id TEXT NOT NULL REFERENCES ${owner}s (id),
   account_id TEXT NOT NULL,
   provider_id TEXT NOT NULL,
   password TEXT,
@@ -34,7 +28,7 @@ CREATE TABLE user_passwords (
   UNIQUE (user_id, provider_id)
 )${options};
 
-CREATE TABLE user_verifications (
+CREATE TABLE ${owner}_verifications (
   id TEXT PRIMARY KEY,
   identifier TEXT NOT NULL,
   value TEXT NOT NULL,
@@ -42,12 +36,12 @@ CREATE TABLE user_verifications (
   created_at ${integer} NOT NULL,
   updated_at ${integer} NOT NULL
 )${options};
-CREATE INDEX user_verifications_by_identifier ON user_verifications (identifier);
-CREATE INDEX user_verifications_by_end ON user_verifications (expires_at);
+CREATE INDEX ${owner}_verifications_by_identifier ON ${owner}_verifications (identifier);
+CREATE INDEX ${owner}_verifications_by_end ON ${owner}_verifications (expires_at);
 
-CREATE TABLE user_two_factors (
+CREATE TABLE ${owner}_two_factors (
   id TEXT PRIMARY KEY,
-  user_id TEXT NOT NULL UNIQUE REFERENCES users (id),
+  user_id TEXT NOT NULL UNIQUE REFERENCES ${owner}s (id),
   secret TEXT NOT NULL,
   backup_codes TEXT NOT NULL,
   verified ${integer} NOT NULL DEFAULT 0,
@@ -55,6 +49,34 @@ CREATE TABLE user_two_factors (
   locked_until ${integer}
 )${options};
 `
+}
+
+function userTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
+ALTER TABLE users ADD COLUMN email_verified ${integer} NOT NULL DEFAULT 0;
+ALTER TABLE users ADD COLUMN image TEXT;
+ALTER TABLE users ADD COLUMN updated_at ${integer};
+ALTER TABLE users ADD COLUMN two_factor_enabled ${integer} NOT NULL DEFAULT 0;
+ALTER TABLE users ADD COLUMN language TEXT;
+${signInTables('user', integer, options)}`
+}
+
+/** Who works in the operator's pages, and what they sign in with. */
+function operatorTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
+CREATE TABLE operators (
+  id TEXT PRIMARY KEY,
+  email TEXT NOT NULL UNIQUE,
+  name TEXT,
+  role TEXT NOT NULL CHECK (role IN ('owner', 'finance', 'support')),
+  created_at ${integer} NOT NULL,
+  email_verified ${integer} NOT NULL DEFAULT 0,
+  image TEXT,
+  updated_at ${integer},
+  two_factor_enabled ${integer} NOT NULL DEFAULT 0,
+  language TEXT
+)${options};
+${signInTables('operator', integer, options)}`
 }
 
 /** What users agreed to, and what a store keeps for itself. */
@@ -94,6 +116,12 @@ export const postgresUsers = `${userTables('BIGINT', '')}${consentTables('BIGINT
 CREATE TRIGGER user_consents_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON user_consents
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('consents are append-only');
 `
+
+/** The step that brings operators to a SQLite store. */
+export const sqliteOperators = operatorTables('INTEGER', sqliteOptions)
+
+/** The step that brings operators to a PostgreSQL store. */
+export const postgresOperators = operatorTables('BIGINT', '')
 
 const isOfUnconfirmed = `EXISTS (SELECT 1 FROM users
   WHERE id = OLD.user_id AND email = 'unconfirmed-' || id || '@deleted.invalid')`

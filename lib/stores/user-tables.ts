@@ -13,31 +13,23 @@ export interface SqlStatement {
   readonly values: readonly RowValue[]
 }
 
-const columnsOf: Readonly<Record<UserTable, readonly string[]>> = {
-  users: [
-    'id',
-    'email',
-    'name',
-    'created_at',
-    'email_verified',
-    'image',
-    'updated_at',
-    'two_factor_enabled',
-    'language',
-  ],
-  user_sessions: [
-    'id',
-    'user_id',
-    'token',
-    'expires_at',
-    'ip_address',
-    'user_agent',
-    'created_at',
-    'updated_at',
-  ],
-  user_passwords: ['id', 'user_id', 'account_id', 'provider_id', 'password', 'created_at', 'updated_at'],
-  user_verifications: ['id', 'identifier', 'value', 'expires_at', 'created_at', 'updated_at'],
-  user_two_factors: [
+const personColumns = [
+  'id',
+  'email',
+  'name',
+  'created_at',
+  'email_verified',
+  'image',
+  'updated_at',
+  'two_factor_enabled',
+  'language',
+]
+
+const signInColumns = {
+  sessions: ['id', 'user_id', 'token', 'expires_at', 'ip_address', 'user_agent', 'created_at', 'updated_at'],
+  passwords: ['id', 'user_id', 'account_id', 'provider_id', 'password', 'created_at', 'updated_at'],
+  verifications: ['id', 'identifier', 'value', 'expires_at', 'created_at', 'updated_at'],
+  twoFactors: [
     'id',
     'user_id',
     'secret',
@@ -46,6 +38,19 @@ const columnsOf: Readonly<Record<UserTable, readonly string[]>> = {
     'failed_verification_count',
     'locked_until',
   ],
+}
+
+const columnsOf: Readonly<Record<UserTable, readonly string[]>> = {
+  users: personColumns,
+  user_sessions: signInColumns.sessions,
+  user_passwords: signInColumns.passwords,
+  user_verifications: signInColumns.verifications,
+  user_two_factors: signInColumns.twoFactors,
+  operators: [...personColumns, 'role'],
+  operator_sessions: signInColumns.sessions,
+  operator_passwords: signInColumns.passwords,
+  operator_verifications: signInColumns.verifications,
+  operator_two_factors: signInColumns.twoFactors,
 }
 
 const operators: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>=', 'in', 'not in'])

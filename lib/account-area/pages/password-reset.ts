@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { fieldSchemas, hiddenField, readForm } from '../../web/http/read-form.ts'
+import { newPasswordView } from '../../web/pages/new-password.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import type { Html, Page, PageContext } from '../page.ts'
 import { emptyForm, field, form, formProblems } from '../../web/view/form.ts'
@@ -57,28 +58,8 @@ export function showForgotPasswordSent(context: PageContext, page: Page): Respon
 }
 
 function resetView(page: Page, token: string, state: FormState): Html {
-  const { fields, resetPassword } = page.texts
-  return layout(
-    page,
-    { title: resetPassword.title, isNarrow: true },
-    html`<h1>${resetPassword.title}</h1>
-      ${formProblems(page, state)}
-      <div class="card">
-        ${form(
-          page,
-          '/reset-password',
-          html`<input type="hidden" name="token" value="${token}" />
-            ${field(state, {
-              name: 'newPassword',
-              label: fields.newPassword,
-              type: 'password',
-              hint: fields.passwordHint,
-              autocomplete: 'new-password',
-            })}
-            <button>${resetPassword.submit}</button>`,
-        )}
-      </div>`,
-  )
+  const { title, submit } = page.texts.resetPassword
+  return newPasswordView(page, { title, submit, action: '/reset-password', token }, state)
 }
 
 function deadLink(page: Page): Html {

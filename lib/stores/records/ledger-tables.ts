@@ -15,6 +15,8 @@ interface EntryRow {
 interface ChargeSumRow {
   readonly account_id: string
   readonly day: number
+  readonly outcome: string
+  readonly charges: number
   readonly spent_micros: number
   readonly first_id: number
   readonly last_id: number
@@ -52,12 +54,26 @@ interface KeyOfAccountRow {
   readonly last_four: string
 }
 
-/** What operators did, to be read. */
-interface OperatorActionRow {
+/** What operators did. */
+export interface OperatorActionRow {
   readonly id: string
   readonly at: number
   readonly operator: string
-  readonly action: 'block' | 'unblock' | 'correct'
+  readonly action:
+    | 'block'
+    | 'unblock'
+    | 'correct'
+    | 'credit'
+    | 'debit'
+    | 'refund'
+    | 'end-sessions'
+    | 'accept-rate'
+    | 'import-statement'
+    | 'assign-transfer'
+    | 'return-transfer'
+    | 'undo-transfer'
+    | 'close-month'
+  /** Empty where it was nobody's account. */
   readonly account_id: string
   readonly reason: string
 }

@@ -4,6 +4,7 @@ import type { DocumentEmailTables } from './document-email-tables.ts'
 import type { DocumentTables } from './document-tables.ts'
 import type { LedgerTables } from './ledger-tables.ts'
 import type { MemberTables } from './member-tables.ts'
+import type { OperatorTables } from './operator-tables.ts'
 import type { PaymentTables } from './payment-tables.ts'
 import type { RateTables } from './rate-table.ts'
 import type { StartingCreditTables } from './starting-credit-table.ts'
@@ -18,5 +19,6 @@ export interface RecordTables
     DocumentTables,
     DocumentEmailTables,
     MemberTables,
+    OperatorTables,
     RateTables,
     StartingCreditTables {}

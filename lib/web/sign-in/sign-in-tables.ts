@@ -17,3 +17,12 @@ export const customerTables: SignInTables = {
   verifications: 'user_verifications',
   twoFactors: 'user_two_factors',
 }
+
+/** Operators, in their own pages. */
+export const operatorTables: SignInTables = {
+  users: 'operators',
+  sessions: 'operator_sessions',
+  passwords: 'operator_passwords',
+  verifications: 'operator_verifications',
+  twoFactors: 'operator_two_factors',
+}

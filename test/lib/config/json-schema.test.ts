@@ -30,6 +30,7 @@ await t.test('the schema has the full list of top-level keys', async t => {
     'listen',
     'log',
     'models',
+    'operatorArea',
     'payments',
     'plugins',
     'prices',

@@ -1,0 +1,113 @@
+import type { Command } from 'commander'
+import { addOperator, listOperators, removeOperator } from '../accounts/operators.ts'
+import type { OperatorRow } from '../stores/records/operator-tables.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import { oneOf } from './arguments.ts'
+import { UsageError } from './context.ts'
+import type { CliContext } from './context.ts'
+import { openConfig } from './open-config.ts'
+import { formatTable, formatTime } from './table.ts'
+import { readRecords, withRecords } from './with-records.ts'
+
+interface AddOptions extends SharedOptions {
+  readonly email: string
+  readonly role: string
+  readonly name?: string
+}
+
+interface RemoveOptions extends SharedOptions {
+  readonly email: string
+}
+
+const roles = ['owner', 'finance', 'support'] as const
+
+/** `operator`: who may use the operator's pages. */
+export function addOperatorCommands(program: Command, context: CliContext): void {
+  const operator = program.command('operator').description("who uses the operator's pages: add, list, remove")
+  addAdd(operator, context)
+  addList(operator, context)
+  addRemove(operator, context)
+}
+
+function addAdd(operator: Command, { stdout }: CliContext): void {
+  addCommand(operator, 'add', 'add an operator, or change the role of one; prints a link to set a password')
+    .requiredOption('--email <address>', 'by which the operator signs in')
+    .requiredOption('--role <role>', `${roles.join(', ')}: everything, money, or nothing but look`)
+    .option('--name <name>', 'what to call them')
+    .action(async (options: AddOptions) => {
+      const { name } = options
+      const added = {
+        email: emailOf(options.email),
+        role: oneOf('--role', options.role, roles),
+        ...(name !== undefined && { name }),
+      }
+      const { id, token } = await withRecords(options, (records, now) => addOperator(records, added, now))
+      const link = `${pagesUrl(options)}/set-password?token=${token}`
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ id, link })}\n`
+          : `${added.email} is an operator with the role ${added.role}. Within a day, set a password here:\n${link}\n`,
+      )
+    })
+}
+
+function addList(operator: Command, { stdout }: CliContext): void {
+  addCommand(operator, 'list', 'list operators').action(async (options: SharedOptions) => {
+    const operators = await readRecords(options, listOperators)
+    if (options.json === true)
+      for (const one of operators) stdout.write(`${JSON.stringify(operatorView(one))}\n`)
+    else
+      stdout.write(
+        operators.length === 0 ? 'no operators: gateway operator add makes one\n' : table(operators),
+      )
+  })
+}
+
+function addRemove(operator: Command, { stdout }: CliContext): void {
+  addCommand(operator, 'remove', 'remove an operator: the sessions end at once')
+    .requiredOption('--email <address>', 'whom')
+    .action(async (options: RemoveOptions) => {
+      const email = emailOf(options.email)
+      await withRecords(options, records => removeOperator(records, email))
+      stdout.write(
+        options.json === true ? `${JSON.stringify({ email })}\n` : `${email} is no operator any more\n`,
+      )
+    })
+}
+
+/** @throws UsageError unless it can be an address */
+function emailOf(text: string): string {
+  const email = text.trim().toLowerCase()
+  if (/^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254) return email
+  throw new UsageError(`--email: "${text}" is no email address`)
+}
+
+function pagesUrl(options: SharedOptions): string {
+  const { operatorArea } = openConfig(options).config
+  if (operatorArea === undefined) return '<operatorArea.publicUrl>'
+  const { listen, publicUrl } = operatorArea
+  return publicUrl?.origin ?? `http://${listen.host}:${listen.port}`
+}
+
+function operatorView({ id, email, name, role, created_at, two_factor_enabled }: OperatorRow) {
+  return {
+    id,
+    email,
+    name,
+    role,
+    createdAt: new Date(created_at).toISOString(),
+    hasSecondFactor: two_factor_enabled === 1,
+  }
+}
+
+function table(operators: readonly OperatorRow[]): string {
+  const rows = operators.map(({ email, name, role, created_at, two_factor_enabled }) => ({
+    email,
+    name: name ?? '',
+    role,
+    since: formatTime(created_at),
+    code: two_factor_enabled === 1 ? 'on' : 'not yet',
+  }))
+  return formatTable(rows, { email: 'left', name: 'left', role: 'left', since: 'left', code: 'left' })
+}

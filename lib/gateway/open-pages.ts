@@ -1,0 +1,63 @@
+import type { Config } from '../config/config.ts'
+import type { Certificate } from '../listener/certificate.ts'
+import type { Log } from '../observability/log.ts'
+import type { OpenPayments } from '../payments/open-payments.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Store } from '../stores/store.ts'
+
+interface PagesOptions {
+  readonly payments: OpenPayments | undefined
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** The web pages, as they run; the addresses are undefined where the config has no such pages. */
+export interface Pages {
+  readonly accountAreaUrl: string | undefined
+  readonly operatorAreaUrl: string | undefined
+  reload(config: Config, certificate: Certificate | undefined): void
+  /** Serves on for `waitMs`, then ends. May be called again. */
+  close(waitMs?: number): Promise<void>
+}
+
+/** Opens the pages for customers and for operators; their modules are loaded only where the config has them. */
+export async function openPages(
+  config: Config,
+  store: Store,
+  { payments, clock, log }: PagesOptions,
+): Promise<Pages> {
+  const opened: Pick<Pages, 'reload' | 'close'>[] = []
+  const { accountArea: customers, operatorArea: operators } = config
+  let accountAreaUrl: string | undefined
+  let operatorAreaUrl: string | undefined
+  try {
+    if (customers !== undefined) {
+      const { openAccountArea } = await import('../account-area/account-area.ts')
+      const options = { config, settings: customers, store, payments: payments?.service, clock, log }
+      const area = await openAccountArea(options)
+      opened.push(area)
+      accountAreaUrl = area.url
+      payments?.setSite(area.publicUrl)
+    }
+    if (operators !== undefined) {
+      const { openOperatorArea } = await import('../operator-area/operator-area.ts')
+      const options = { config, settings: operators, store, payments: payments?.actions, clock, log }
+      const area = await openOperatorArea(options)
+      opened.push(area)
+      operatorAreaUrl = area.url
+    }
+  } catch (error) {
+    await Promise.all(opened.map(area => area.close()))
+    throw error
+  }
+  return {
+    accountAreaUrl,
+    operatorAreaUrl,
+    reload(next, certificate) {
+      for (const area of opened) area.reload(next, certificate)
+    },
+    async close(waitMs) {
+      await Promise.all(opened.map(area => area.close(waitMs)))
+    },
+  }
+}

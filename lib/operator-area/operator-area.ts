@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { Members } from '../accounts/members.ts'
+import type { Config, OperatorAreaConfig } from '../config/config.ts'
+import { addressList } from '../http/client-address.ts'
+import type { Certificate } from '../listener/certificate.ts'
+import type { Log } from '../observability/log.ts'
+import { Movements } from '../payments/movements.ts'
+import type { PaymentActions } from '../payments/payment-actions.ts'
+import { PaymentReader } from '../payments/payment-reader.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Store } from '../stores/store.ts'
+import { openArea } from '../web/open-area.ts'
+import { deleteExpired } from '../web/sign-in/expired-rows.ts'
+import { openSignIn } from '../web/sign-in/open-sign-in.ts'
+import { operatorTables } from '../web/sign-in/sign-in-tables.ts'
+import { areaAssets } from '../web/view/assets.ts'
+import type { WebPage } from '../web/web-page.ts'
+import type { DeskSite, Page } from './page.ts'
+import { createRouter } from './router.ts'
+import { textsOf } from './texts/texts.ts'
+import { deskFrame } from './view/desk-frame.ts'
+import { deskStyle } from './view/style.ts'
+
+interface OperatorAreaOptions {
+  readonly config: Config
+  readonly settings: OperatorAreaConfig
+  readonly store: Pick<Store, 'users' | 'accounts' | 'reports' | 'records'>
+  readonly payments?: PaymentActions | undefined
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** The operators' pages, as they run. */
+export interface OperatorArea {
+  readonly url: string
+  /** Shows another config from the next page on, and this certificate from the next connection on. */
+  reload(config: Config, certificate: Certificate | undefined): void
+  close(waitMs?: number): Promise<void>
+}
+
+/** Begins the names of the area's cookies. */
+const cookiePrefix = 'operator'
+
+/** Operators get no emails: the command line makes their links. */
+const nothing = (): void => undefined
+const letters = {
+  confirm: nothing,
+  alreadySignedUp: nothing,
+  resetPassword: nothing,
+  passwordChanged: nothing,
+}
+const securityEmails = { passwordChanged: nothing, twoFactorChanged: nothing, backupCodesMade: nothing }
+
+async function openSite(
+  { settings, store, payments, clock, log }: OperatorAreaOptions,
+  publicUrl: URL,
+  current: { readonly config: Config },
+): Promise<DeskSite> {
+  const { users, accounts, reports } = store
+  const { name } = settings
+  const records = await store.records()
+  const secret =
+    settings.secret ?? (await users.secret('operator-area', randomBytes(32).toString('base64url')))
+  const signIn = openSignIn({
+    cookiePrefix,
+    tables: operatorTables,
+    users,
+    publicUrl,
+    secret,
+    name,
+    letters,
+    onConfirmed: () => Promise.resolve(),
+    clock,
+    log,
+  })
+  return {
+    get config() {
+      return current.config
+    },
+    cookiePrefix,
+    name,
+    publicUrl,
+    secret,
+    ...signIn,
+    securityEmails,
+    users,
+    tables: operatorTables,
+    records,
+    accounts,
+    reports,
+    members: new Members({ records, clock }),
+    movements: new Movements(records),
+    payments: new PaymentReader(records),
+    paymentActions: payments,
+    assets: areaAssets([deskStyle]),
+    textsOf,
+    frame: (page: WebPage) => deskFrame(page as Page),
+    clock,
+    log,
+  }
+}
+
+/** Opens the operators' pages on a port of their own. */
+export async function openOperatorArea(options: OperatorAreaOptions): Promise<OperatorArea> {
+  const { config, settings, store, log, clock } = options
+  const current = { config }
+  const area = await openArea({
+    config,
+    settings,
+    log,
+    async open(publicUrl) {
+      return createRouter(await openSite(options, publicUrl, current), addressList(config.trustedProxies))
+    },
+    async purge() {
+      await deleteExpired(store.users, operatorTables, clock)
+    },
+  })
+  return {
+    url: area.url,
+    reload(next, certificate) {
+      current.config = next
+      area.renew(certificate)
+    },
+    close: waitMs => area.close(waitMs),
+  }
+}

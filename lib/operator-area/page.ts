@@ -1,0 +1,59 @@
+import type { Accounts } from '../accounts/accounts.ts'
+import type { Members } from '../accounts/members.ts'
+import type { Config } from '../config/config.ts'
+import type { Reports } from '../ledger/reports.ts'
+import type { Movements } from '../payments/movements.ts'
+import type { PaymentReader } from '../payments/payment-reader.ts'
+import type { PaymentActions } from '../payments/payment-actions.ts'
+import type { OperatorRole } from '../stores/records/operator-tables.ts'
+import type { Records } from '../stores/records/records.ts'
+import type { OpenSession } from '../web/sign-in/sessions.ts'
+import type { Language } from '../web/texts/web-texts.ts'
+import type { PageContext, WebPage, WebSite } from '../web/web-page.ts'
+import type { Texts } from './texts/texts.ts'
+
+/** What the operators' pages work with, made once at the start. */
+export interface DeskSite extends WebSite {
+  /** As it is now: a reload changes it. */
+  readonly config: Config
+  readonly records: Records
+  readonly accounts: Accounts
+  readonly reports: Reports
+  readonly members: Members
+  readonly movements: Movements
+  readonly payments: PaymentReader
+  /** Absent: nobody can pay, and nothing be refunded. */
+  readonly paymentActions: PaymentActions | undefined
+  textsOf(language: Language): Texts
+}
+
+/** A request as a page meets it. */
+export interface Page extends WebPage {
+  readonly site: DeskSite
+  readonly texts: Texts
+  /** Of the session; undefined once the operator was removed. */
+  readonly role: OperatorRole | undefined
+}
+
+/** A page of an operator who is signed in with both factors. */
+export interface DeskPage extends Page {
+  readonly session: OpenSession
+  readonly role: OperatorRole
+}
+
+/** What may be done: look at everything, move money, or everything else. */
+export type Permission = 'look' | 'money' | 'manage'
+
+const allowed: Readonly<Record<OperatorRole, readonly Permission[]>> = {
+  owner: ['look', 'money', 'manage'],
+  finance: ['look', 'money'],
+  support: ['look'],
+}
+
+/** Whether a role may do something. */
+export function may(role: OperatorRole, permission: Permission): boolean {
+  return allowed[role].includes(permission)
+}
+
+/** Answers a request for a page of an operator. */
+export type ShowDeskPage = (context: PageContext, page: DeskPage) => Response | Promise<Response>

@@ -1,0 +1,147 @@
+import { z } from 'zod'
+import { AccountError } from '../../accounts/accounts.ts'
+import { correctCharge } from '../../accounts/correct-charge.ts'
+import { moveMoney } from '../../accounts/move-money.ts'
+import { actionStep } from '../../accounts/operator-log.ts'
+import { parseRoubles } from '../../money/amount.ts'
+import { fieldSchemas, idField, readForm, says } from '../../web/http/read-form.ts'
+import { seeOther } from '../../web/http/redirect.ts'
+import { showFailure } from '../../web/pages/failure.ts'
+import type { FormState } from '../../web/view/form.ts'
+import type { PageContext } from '../../web/web-page.ts'
+import type { DeskPage, ShowDeskPage } from '../page.ts'
+import { customerView } from './customer.ts'
+import type { FormName } from './customer-forms.ts'
+
+const reason = z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong'))
+const formId = idField
+const reasonSchema = z.object({ reason })
+
+function amount(page: DeskPage) {
+  return fieldSchemas.roubles(page.language).refine(micros => micros !== undefined, says('required'))
+}
+
+/** Does something for a customer and comes back to the page; what was wrong is said there. */
+function customerAction<Schema extends z.ZodObject>(
+  name: FormName,
+  schemaOf: (page: DeskPage) => Schema,
+  act: (page: DeskPage, accountId: string, value: z.output<Schema>) => Promise<'done' | 'done-before'>,
+): ShowDeskPage {
+  return async (context: PageContext, page: DeskPage) => {
+    const accountId = context.req.param('id') ?? ''
+    const sent = await readForm(context, page, schemaOf(page))
+    const refuse = async (state: FormState): Promise<Response> => {
+      const view = await customerView(page, accountId, { name, state })
+      return view === undefined ? showFailure(context, page, 'notFound') : context.html(view, 422)
+    }
+    if (!sent.isValid) return refuse(sent.state)
+    try {
+      return seeOther(context, `/customers/${accountId}?notice=${await act(page, accountId, sent.value)}`)
+    } catch (error) {
+      if (!(error instanceof AccountError)) throw error
+      return refuse({ ...sent.state, errors: { reason: error.message } })
+    }
+  }
+}
+
+function movement(kind: 'credit' | 'debit'): ShowDeskPage {
+  return customerAction(
+    kind,
+    page => z.object({ formId, rub: amount(page), reason }),
+    async ({ site, session }, accountId, value) => {
+      const moved = await moveMoney(
+        site.records,
+        {
+          formId: value.formId,
+          kind,
+          accountId,
+          amountMicros: value.rub ?? 0,
+          reason: value.reason,
+          operator: session.user.email,
+        },
+        site.clock.now(),
+      )
+      return moved ? 'done' : 'done-before'
+    },
+  )
+}
+
+/** Books money in. */
+export const submitCredit = movement('credit')
+
+/** Takes money out that is available. */
+export const submitDebit = movement('debit')
+
+/** Says what a request was to cost. */
+export const submitCorrection = customerAction(
+  'correct',
+  () =>
+    z.object({
+      request: z.string(says('required')).trim().min(1, says('required')).max(60, says('tooLong')),
+      turn: z
+        .string()
+        .default('')
+        .transform(text => (text.trim() === '' ? '0' : text.trim()))
+        .pipe(z.string().regex(/^\d{1,9}$/, says('invalid')))
+        .transform(Number),
+      // Nothing is an amount here, and is typed as 0.
+      rub: z
+        .string(says('required'))
+        .trim()
+        .transform(text => text.replaceAll(/[\s\u00A0]/g, '').replace(',', '.'))
+        .pipe(z.string().regex(/^\d{1,9}(?:\.\d{1,6})?$/, says('amountInvalid'))),
+      reason,
+    }),
+  async ({ site, session }, accountId, { request, turn, rub, reason: why }) => {
+    const correction = {
+      accountId,
+      requestId: request,
+      sequence: turn,
+      costMicros: parseRoubles(rub),
+      reason: why,
+      operator: session.user.email,
+    }
+    await correctCharge(site.records, correction, site.clock.now())
+    return 'done'
+  },
+)
+
+function block(isBlocked: boolean): ShowDeskPage {
+  return customerAction(
+    isBlocked ? 'block' : 'unblock',
+    () => reasonSchema,
+    async ({ site, session }, accountId, { reason: why }) => {
+      await site.accounts.setBlocked({ accountId, isBlocked, reason: why, operator: session.user.email })
+      return 'done'
+    },
+  )
+}
+
+/** Refuses all keys of the account. */
+export const submitBlock = block(true)
+
+/** Ends a block. */
+export const submitUnblock = block(false)
+
+/** Signs everybody of the account out. */
+export const submitEndSessions = customerAction(
+  'end-sessions',
+  () => reasonSchema,
+  async ({ site, session }, accountId, { reason: why }) => {
+    const at = site.clock.now()
+    const members = await site.members.list(accountId)
+    await site.records.write([
+      actionStep(site.records, {
+        operator: session.user.email,
+        action: 'end-sessions',
+        accountId,
+        reason: why,
+        at,
+      }),
+    ])
+    for (const { userId } of members) {
+      await site.users.delete('user_sessions', [{ column: 'user_id', operator: '=', value: userId }])
+    }
+    return 'done'
+  },
+)

@@ -1,0 +1,157 @@
+import { html } from 'hono/html'
+import { readActions } from '../../accounts/operator-log.ts'
+import { CompanyBook } from '../../documents/company-book.ts'
+import type { AccountReport, ChargeReport } from '../../ledger/reports.ts'
+import { exactRoubles, longDay, money, time } from '../../web/format.ts'
+import { showFailure } from '../../web/pages/failure.ts'
+import { formProblems, notice } from '../../web/view/form.ts'
+import { layout } from '../../web/view/layout.ts'
+import type { Html, PageContext } from '../../web/web-page.ts'
+import type { DeskPage } from '../page.ts'
+import { dataTable } from '../view/data-table.ts'
+import { facts } from '../view/facts.ts'
+import { customerActions } from './customer-forms.ts'
+import type { SentForm } from './customer-forms.ts'
+import { actionTable } from './log.ts'
+import { paymentTable } from './payments.ts'
+
+const shownMax = 20
+
+function section(title: string, content: Html): Html {
+  return html`<section class="card">
+    <h2>${title}</h2>
+    ${content}
+  </section>`
+}
+
+function requestTable(page: DeskPage, charges: readonly ChargeReport[]): Html {
+  const { customer, common } = page.texts
+  const { language } = page
+  return dataTable(
+    { label: customer.requests, empty: common.none },
+    [
+      { name: common.at, cell: one => time(Date.parse(one.at), language) },
+      { name: customer.request, cell: one => html`<code>${one.requestId}</code>` },
+      { name: customer.model, cell: one => html`<bdi>${one.model}</bdi>` },
+      { name: customer.provider, cell: one => one.provider },
+      { name: customer.outcome, cell: one => [one.outcome, ...one.flags].join(', ') },
+      { name: common.amount, cell: one => exactRoubles(one.amount, language), isNumber: true },
+      {
+        name: customer.returned,
+        cell: one => (one.returned === undefined ? '' : exactRoubles(one.returned, language)),
+        isNumber: true,
+      },
+    ],
+    charges,
+  )
+}
+
+async function movementTable(page: DeskPage, accountId: string): Promise<Html> {
+  const { customer, common } = page.texts
+  const { language, site } = page
+  return dataTable(
+    { label: customer.movements, empty: common.none },
+    [
+      { name: common.at, cell: one => time(one.at, language) },
+      { name: customer.kind, cell: one => one.kind },
+      { name: common.reason, cell: one => one.reason ?? '' },
+      { name: common.amount, cell: one => money(one.amountMicros, language), isNumber: true },
+      { name: customer.after, cell: one => money(one.balanceMicros, language), isNumber: true },
+    ],
+    await site.movements.page(accountId, { limit: shownMax }),
+  )
+}
+
+async function people(page: DeskPage, accountId: string): Promise<Html> {
+  const { customer, common } = page.texts
+  const { site } = page
+  const [members, keys] = await Promise.all([site.members.list(accountId), site.reports.keys(accountId)])
+  const memberTable = dataTable(
+    { label: customer.people, empty: common.none },
+    [
+      { name: common.email, cell: one => one.email },
+      { name: customer.role, cell: one => one.role },
+    ],
+    members,
+  )
+  const keyTable = dataTable(
+    { label: customer.keys, empty: common.none },
+    [
+      { name: common.name, cell: one => html`<bdi>${one.name}</bdi>` },
+      { name: common.id, cell: one => html`<code>${one.id}</code>` },
+      { name: customer.ending, cell: one => one.lastFour },
+      {
+        name: common.state,
+        cell: one => (one.revokedAt === undefined ? customer.active : customer.revoked),
+      },
+    ],
+    keys,
+  )
+  return html`${section(customer.people, memberTable)} ${section(customer.keys, keyTable)}`
+}
+
+function summary(page: DeskPage, account: AccountReport, blockedAt: number | null): Html {
+  const { customer } = page.texts
+  const { language } = page
+  return html`${
+      blockedAt === null
+        ? ''
+        : html`<p class="notice bad">${customer.blockedSince(time(blockedAt, language))}</p>`
+    }
+    <section class="card">
+      ${facts([
+        [customer.balance, money(account.balanceMicros, language)],
+        [customer.available, money(account.availableMicros, language)],
+        [customer.held, money(account.heldMicros, language)],
+        [customer.debt, money(account.debtMicros, language)],
+        [customer.risk, money(account.riskMicros, language)],
+        [customer.paid, money(account.paidMicros, language)],
+        [customer.since, longDay(account.createdAt, language)],
+        [page.texts.common.id, html`<code>${account.id}</code>`],
+      ])}
+    </section>`
+}
+
+/** The page of a customer; undefined when there is no such account. */
+export async function customerView(
+  page: DeskPage,
+  accountId: string,
+  sent?: SentForm,
+): Promise<Html | undefined> {
+  const { site, texts } = page
+  const { customer } = texts
+  const account = await site.reports.account(accountId)
+  if (account === undefined) return undefined
+  const { build } = site.records
+  const [company, charges, payments, actions, [row]] = await Promise.all([
+    new CompanyBook(site.records).current(accountId),
+    site.reports.latestCharges(accountId, shownMax),
+    site.payments.payments({ accountId, limit: shownMax }),
+    readActions(site.records, { accountId, limit: shownMax }),
+    site.records.all(build.selectFrom('accounts').select('blocked_at').where('id', '=', accountId)),
+  ])
+  const blockedAt = row?.blocked_at ?? null
+  return layout(
+    page,
+    { title: account.email },
+    html`<h1>${account.email}</h1>
+      ${notice(page)} ${sent === undefined ? '' : formProblems(page, sent.state, `${sent.name}-`)}
+      ${summary(page, account, blockedAt)}
+      ${
+        company === undefined
+          ? ''
+          : section(customer.company, html`<p>${company.details.name}, ИНН ${company.details.inn}</p>`)
+      }
+      ${customerActions(page, { accountId, isBlocked: blockedAt !== null }, sent)}
+      ${section(customer.movements, await movementTable(page, accountId))}
+      ${section(customer.requests, requestTable(page, charges))}
+      ${section(customer.payments, paymentTable(page, payments))} ${await people(page, accountId)}
+      ${section(customer.log, actionTable(page, actions))}`,
+  )
+}
+
+/** A customer: money, requests, payments, people, keys, and what was done. */
+export async function showCustomer(context: PageContext, page: DeskPage): Promise<Response> {
+  const view = await customerView(page, context.req.param('id') ?? '')
+  return view === undefined ? showFailure(context, page, 'notFound') : context.html(view)
+}

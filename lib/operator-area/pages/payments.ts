@@ -1,0 +1,159 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { AccountError } from '../../accounts/accounts.ts'
+import { actionStep } from '../../accounts/operator-log.ts'
+import type { Payment } from '../../payments/payment-reader.ts'
+import { money, time } from '../../web/format.ts'
+import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
+import { seeOther } from '../../web/http/redirect.ts'
+import { showFailure } from '../../web/pages/failure.ts'
+import { emptyForm, field, form, formProblems, notice } from '../../web/view/form.ts'
+import type { FormState } from '../../web/view/form.ts'
+import { layout } from '../../web/view/layout.ts'
+import type { Html, PageContext } from '../../web/web-page.ts'
+import { may } from '../page.ts'
+import type { DeskPage } from '../page.ts'
+import { dataTable } from '../view/data-table.ts'
+
+const shownMax = 100
+const states = ['created', 'pending', 'succeeded', 'canceled'] as const
+
+/** Payments as a table. */
+export function paymentTable(page: DeskPage, payments: readonly Payment[]): Html {
+  const { payments: texts, common } = page.texts
+  const { language } = page
+  return dataTable(
+    { label: texts.title, empty: common.none },
+    [
+      { name: common.at, cell: one => time(one.created_at, language) },
+      { name: common.id, cell: one => html`<a href="/payments/${one.id}"><code>${one.id}</code></a>` },
+      {
+        name: common.account,
+        cell: one => html`<a href="/customers/${one.account_id}"><code>${one.account_id}</code></a>`,
+      },
+      { name: texts.method, cell: one => one.method_title ?? one.method ?? '' },
+      { name: common.state, cell: one => texts.states[one.state] },
+      { name: common.amount, cell: one => money(one.amount_micros, language), isNumber: true },
+      {
+        name: texts.refunded,
+        cell: one => (one.refunded_micros === 0 ? '' : money(one.refunded_micros, language)),
+        isNumber: true,
+      },
+      { name: texts.difference, cell: one => one.difference ?? one.failure ?? '' },
+    ],
+    payments,
+  )
+}
+
+/** Payments, the newest first, of a state where one was chosen. */
+export async function showPayments(context: PageContext, page: DeskPage): Promise<Response> {
+  const { payments: texts, common } = page.texts
+  const asked = context.req.query('state')
+  const before = context.req.query('before')
+  const state = states.find(one => one === asked)
+  const all = await page.site.payments.payments({
+    ...(state !== undefined && { state }),
+    ...(asked === 'differing' && { isDifferent: true }),
+    ...(before !== undefined && { before }),
+    limit: shownMax,
+  })
+  const last = all[shownMax - 1]
+  const query = asked === undefined ? '' : `state=${encodeURIComponent(asked)}&`
+  return context.html(
+    layout(
+      page,
+      { title: texts.title },
+      html`<h1>${texts.title}</h1>
+        <p class="row">
+          <a href="/payments">${texts.all}</a>
+          ${states.map(one => html`<a href="/payments?state=${one}">${texts.states[one]}</a>`)}
+          <a href="/payments?state=differing">${texts.difference}</a>
+        </p>
+        <section class="card">
+          ${paymentTable(page, all)}
+          ${last === undefined ? '' : html`<p><a href="/payments?${query}before=${last.id}">${common.older}</a></p>`}
+        </section>`,
+    ),
+  )
+}
+
+async function paymentView(page: DeskPage, id: string, state: FormState): Promise<Html | undefined> {
+  const { payments: texts, common } = page.texts
+  const { site, language } = page
+  const payment = await site.payments.payment(id)
+  if (payment === undefined) return undefined
+  const refunds = await site.payments.refundsOf(id)
+  const mayRefund =
+    may(page.role, 'money') && site.paymentActions !== undefined && payment.state === 'succeeded'
+  return layout(
+    page,
+    { title: texts.title },
+    html`<h1>${texts.title}</h1>
+      ${notice(page)} ${formProblems(page, state)}
+      <section class="card">${paymentTable(page, [payment])}</section>
+      <section class="card">
+        <h2>${texts.refunded}</h2>
+        ${dataTable(
+          { label: texts.refunded, empty: common.none },
+          [
+            { name: common.at, cell: one => time(one.created_at, language) },
+            { name: common.state, cell: one => texts.states[one.state] },
+            { name: common.reason, cell: one => one.reason },
+            { name: common.amount, cell: one => money(one.amount_micros, language), isNumber: true },
+          ],
+          refunds,
+        )}
+      </section>
+      ${
+        mayRefund
+          ? html`<section class="card">
+              <h2>${texts.refundOf(id)}</h2>
+              ${form(
+                page,
+                `/payments/${id}/refund`,
+                html`${field(state, { name: 'rub', label: common.roubles, inputmode: 'decimal' })}
+                  ${field(state, { name: 'reason', label: common.shownReason })}
+                  <div><button class="danger">${texts.refund}</button></div>`,
+              )}
+            </section>`
+          : ''
+      }`,
+  )
+}
+
+/** A payment with its refunds. */
+export async function showPayment(context: PageContext, page: DeskPage): Promise<Response> {
+  const view = await paymentView(page, context.req.param('id') ?? '', emptyForm)
+  return view === undefined ? showFailure(context, page, 'notFound') : context.html(view)
+}
+
+/** Sends money back that is not spent. */
+export async function submitRefund(context: PageContext, page: DeskPage): Promise<Response> {
+  const { site, session, language } = page
+  const id = context.req.param('id') ?? ''
+  const payment = await site.payments.payment(id)
+  if (payment === undefined || site.paymentActions === undefined)
+    return showFailure(context, page, 'notFound')
+  const schema = z.object({
+    rub: fieldSchemas.roubles(language).refine(micros => micros !== undefined, says('required')),
+    reason: z.string(says('required')).trim().min(1, says('required')).max(128, says('tooLong')),
+  })
+  const sent = await readForm(context, page, schema)
+  const refuse = async (state: FormState): Promise<Response> => {
+    const view = await paymentView(page, id, state)
+    return view === undefined ? showFailure(context, page, 'notFound') : context.html(view, 422)
+  }
+  if (!sent.isValid) return refuse(sent.state)
+  const { rub: amountMicros, reason } = sent.value
+  try {
+    await site.paymentActions.refundPayment({ paymentId: id, amountMicros, reason })
+  } catch (error) {
+    if (!(error instanceof AccountError)) throw error
+    return refuse({ ...sent.state, errors: { rub: error.message } })
+  }
+  const done = { operator: session.user.email, action: 'refund', accountId: payment.account_id } as const
+  await site.records.write([
+    actionStep(site.records, { ...done, reason: `${id}: ${reason}`, at: site.clock.now() }),
+  ])
+  return seeOther(context, `/payments/${id}?notice=done`)
+}

@@ -1,0 +1,201 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { AccountError } from '../../accounts/accounts.ts'
+import { actionStep } from '../../accounts/operator-log.ts'
+import { assignTransfer, returnTransfer, undoTransfer } from '../../documents/decide-transfer.ts'
+import { DocumentError } from '../../documents/document-error.ts'
+import { importStatement } from '../../documents/import-statement.ts'
+import type { ImportResult } from '../../documents/import-statement.ts'
+import { listTransfers } from '../../documents/transfers.ts'
+import { microsPerKopeck } from '../../money/kopecks.ts'
+import { StatementError } from '../../statements/statement-error.ts'
+import type { TransferRow } from '../../stores/records/document-tables.ts'
+import { money } from '../../web/format.ts'
+import { hiddenField, readForm } from '../../web/http/read-form.ts'
+import { seeOther } from '../../web/http/redirect.ts'
+import { checkbox, emptyForm, notice } from '../../web/view/form.ts'
+import { layout } from '../../web/view/layout.ts'
+import type { Html, PageContext } from '../../web/web-page.ts'
+import { may } from '../page.ts'
+import type { DeskPage } from '../page.ts'
+import { dataTable } from '../view/data-table.ts'
+
+const recentMax = 50
+
+const decisionSchema = z.object({ account: hiddenField(60), note: hiddenField(500) })
+
+function decision(page: DeskPage, id: string, name: string, label: string, more: Html): Html {
+  return html`<form method="post" action="/transfers/${id}/${name}" class="row">
+    <input type="hidden" name="csrf" value="${page.csrf}" />
+    ${more}<button class="link">${label}</button>
+  </form>`
+}
+
+function decisions(page: DeskPage, { id, state, suggestions }: TransferRow): Html {
+  const { transfers, common } = page.texts
+  if (!may(page.role, 'money')) return html``
+  if (state !== 'queued') return decision(page, id, 'undo', transfers.undo, html``)
+  const [first] = JSON.parse(suggestions) as readonly string[]
+  return html`${decision(
+    page,
+    id,
+    'assign',
+    transfers.assign,
+    html`<input
+      name="account"
+      aria-label="${common.account}"
+      placeholder="${common.account}"
+      value="${first ?? ''}"
+    />`,
+  )}
+  ${decision(page, id, 'return', transfers.return, html``)}`
+}
+
+function transferTable(page: DeskPage, label: string, rows: readonly TransferRow[]): Html {
+  const { transfers, common } = page.texts
+  return dataTable(
+    { label, empty: common.none },
+    [
+      { name: common.at, cell: one => one.received_on },
+      { name: transfers.payer, cell: one => html`<bdi>${one.payer_name}</bdi> ${one.payer_inn}` },
+      { name: transfers.purpose, cell: one => html`<bdi>${one.purpose}</bdi>` },
+      {
+        name: common.amount,
+        cell: one => money(one.amount_kopecks * microsPerKopeck, page.language),
+        isNumber: true,
+      },
+      { name: common.state, cell: one => `${transfers.states[one.state]} ${one.reason}` },
+      { name: '', cell: one => decisions(page, one) },
+    ],
+    rows,
+  )
+}
+
+function importForm(page: DeskPage): Html {
+  const { transfers } = page.texts
+  if (!may(page.role, 'money')) return html``
+  if (page.site.config.seller === undefined) return html`<p class="quiet">${transfers.noSeller}</p>`
+  return html`<section class="card">
+    <h2>${transfers.import}</h2>
+    <form method="post" action="/transfers/import" enctype="multipart/form-data" class="stack">
+      <input type="hidden" name="csrf" value="${page.csrf}" />
+      <div class="field">
+        <label for="file">${transfers.file}</label>
+        <input id="file" name="file" type="file" required />
+      </div>
+      ${checkbox(emptyForm, { name: 'dryRun', label: transfers.dryRun })}
+      <div><button>${transfers.importIt}</button></div>
+    </form>
+  </section>`
+}
+
+interface Said {
+  readonly text: string
+  readonly isBad?: boolean
+}
+
+async function view(page: DeskPage, said?: Said): Promise<Html> {
+  const { transfers } = page.texts
+  const all = await listTransfers(page.site.records)
+  const { isBad = false } = said ?? {}
+  return layout(
+    page,
+    { title: transfers.title },
+    html`<h1>${transfers.title}</h1>
+      ${notice(page)}
+      ${said === undefined ? '' : html`<p class="notice ${isBad ? 'bad' : ''}" role="alert">${said.text}</p>`}
+      ${importForm(page)}
+      <section class="card">
+        <h2>${transfers.queue}</h2>
+        ${transferTable(
+          page,
+          transfers.queue,
+          all.filter(one => one.state === 'queued'),
+        )}
+      </section>
+      <section class="card">
+        <h2>${transfers.recent}</h2>
+        ${transferTable(
+          page,
+          transfers.recent,
+          all.filter(one => one.state !== 'queued').slice(0, recentMax),
+        )}
+      </section>`,
+  )
+}
+
+/** Bank transfers: those that need a person, and the latest. */
+export async function showTransfers(context: PageContext, page: DeskPage): Promise<Response> {
+  return context.html(await view(page))
+}
+
+/** Credits what a statement of the bank shows, or says what would happen. */
+export async function submitStatement(context: PageContext, page: DeskPage): Promise<Response> {
+  const { site, session, texts } = page
+  const { seller } = site.config
+  const body = await context.req.parseBody()
+  const { file } = body
+  if (seller === undefined)
+    return context.html(await view(page, { text: texts.transfers.noSeller, isBad: true }), 422)
+  if (!(file instanceof File) || file.size === 0)
+    return context.html(await view(page, { text: texts.transfers.noFile, isBad: true }), 422)
+  const isDryRun = body['dryRun'] === 'yes'
+  const at = site.clock.now()
+  let result: ImportResult
+  try {
+    const bytes = new Uint8Array(await file.arrayBuffer())
+    result = await importStatement(site.records, seller, { bytes, at, isDryRun })
+  } catch (error) {
+    if (!(error instanceof StatementError || error instanceof DocumentError)) throw error
+    return context.html(await view(page, { text: error.message, isBad: true }), 422)
+  }
+  const { documents, credited, queued, repeated } = result
+  const found = texts.transfers.found(documents, credited.length, queued.length, repeated)
+  if (isDryRun) return context.html(await view(page, { text: `${texts.transfers.wouldBe} ${found}` }))
+  const done = { operator: session.user.email, action: 'import-statement', accountId: '' } as const
+  const name = file.name.slice(0, 200)
+  await site.records.write([actionStep(site.records, { ...done, reason: `${name}: ${found}`, at })])
+  return context.html(await view(page, { text: found }))
+}
+
+type Decide = (
+  page: DeskPage,
+  id: string,
+  form: z.output<typeof decisionSchema>,
+  at: number,
+) => Promise<TransferRow>
+
+/** Decides about a transfer and writes the log; what was wrong is said on the page. */
+function decide(action: 'assign-transfer' | 'return-transfer' | 'undo-transfer', run: Decide) {
+  return async (context: PageContext, page: DeskPage): Promise<Response> => {
+    const { site, session } = page
+    const sent = await readForm(context, page, decisionSchema)
+    if (!sent.isValid) return context.html(await view(page), 422)
+    const at = site.clock.now()
+    try {
+      const row = await run(page, context.req.param('id') ?? '', sent.value, at)
+      const done = { operator: session.user.email, action, accountId: row.account_id ?? '', at } as const
+      const reason = `${row.id.slice(0, 12)} ${sent.value.note}`.trim()
+      await site.records.write([actionStep(site.records, { ...done, reason })])
+      return seeOther(context, '/transfers?notice=done')
+    } catch (error) {
+      if (!(error instanceof DocumentError || error instanceof AccountError)) throw error
+      return context.html(await view(page, { text: error.message, isBad: true }), 422)
+    }
+  }
+}
+
+/** Credits a queued transfer to an account. */
+export const submitAssign = decide('assign-transfer', ({ site }, id, { account, note }, at) =>
+  assignTransfer(site.records, { id, to: { accountId: account }, note, at }),
+)
+
+/** Notes that a queued transfer was sent back. */
+export const submitReturn = decide('return-transfer', ({ site }, id, { note }, at) =>
+  returnTransfer(site.records, { id, note, at }),
+)
+
+/** Takes a decision back: the transfer is queued again. */
+export const submitUndo = decide('undo-transfer', ({ site }, id, { note }, at) =>
+  undoTransfer(site.records, { id, note, at }),
+)

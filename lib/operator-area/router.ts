@@ -1,0 +1,137 @@
+import type { BlockList } from 'node:net'
+import { Hono } from 'hono'
+import { findOperator } from '../accounts/operators.ts'
+import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import { statementBytesMax } from '../statements/decode-statement.ts'
+import { StoreError } from '../stores/store-error.ts'
+import {
+  formMiddleware,
+  ownFormsOnly,
+  pageMiddleware,
+  sessionMiddleware,
+} from '../web/http/page-middleware.ts'
+import type { AreaSession } from '../web/http/page-middleware.ts'
+import { seeOther, toSignIn } from '../web/http/redirect.ts'
+import { securityHeaders } from '../web/http/security-headers.ts'
+import { submitAppearance } from '../web/pages/appearance.ts'
+import { showFailure } from '../web/pages/failure.ts'
+import { showSecondStep, submitSecondStep } from '../web/pages/second-step.ts'
+import { routeSecurity } from '../web/pages/security/route-security.ts'
+import { showSignIn, submitSignIn, submitSignOut } from '../web/pages/sign-in.ts'
+import type { PageContext, PageEnv, SignedInPage, WebPage } from '../web/web-page.ts'
+import { may } from './page.ts'
+import type { DeskSite, Page, Permission, ShowDeskPage } from './page.ts'
+import {
+  submitBlock,
+  submitCorrection,
+  submitCredit,
+  submitDebit,
+  submitEndSessions,
+  submitUnblock,
+} from './pages/customer-actions.ts'
+import { showCustomer } from './pages/customer.ts'
+import { showCustomers } from './pages/customers.ts'
+import { showDocuments, submitClose } from './pages/documents.ts'
+import { showLog } from './pages/log.ts'
+import { showPayment, showPayments, submitRefund } from './pages/payments.ts'
+import { showPrices, submitAcceptRate } from './pages/prices.ts'
+import { showSetPassword, submitSetPassword } from './pages/set-password.ts'
+import { showToday } from './pages/today.ts'
+import { showTransfers, submitAssign, submitReturn, submitStatement, submitUndo } from './pages/transfers.ts'
+
+const formBytesMax = 64 * 1024
+
+function pageOf(context: PageContext): Page {
+  return context.get('page') as Page
+}
+
+/** The role of a session, as it is now; forms are good for that role alone. */
+async function roleOfSession(context: PageContext, { session }: SignedInPage): Promise<AreaSession> {
+  const role = (await findOperator(pageOf(context).site.records, session.user.id))?.role
+  return { more: { role }, boundTo: role }
+}
+
+/** A page for anybody. */
+function open(show: (context: PageContext, page: Page) => Response | Promise<Response>) {
+  return (context: PageContext) => show(context, pageOf(context))
+}
+
+/** A page for an operator who is signed in, also before the second factor is set up. */
+function signedIn(show: (context: PageContext, page: SignedInPage) => Response | Promise<Response>) {
+  return (context: PageContext) => {
+    const page = pageOf(context)
+    const { session, role } = page
+    if (session === undefined || role === undefined) return toSignIn(context, page)
+    return show(context, { ...page, session })
+  }
+}
+
+/** A page for operators who have a second factor, and whose role may do this. */
+function desk(permission: Permission, show: ShowDeskPage) {
+  return (context: PageContext) => {
+    const page = pageOf(context)
+    const { session, role } = page
+    if (session === undefined || role === undefined) return toSignIn(context, page)
+    if (!session.user.hasTwoFactor) return seeOther(context, '/security?notice=second-factor-needed')
+    if (!may(role, permission)) return showFailure(context, page, 'denied')
+    return show(context, { ...page, session, role })
+  }
+}
+
+/** The map of the operators' pages: every page and form there is, with what its reader must be allowed. */
+export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> {
+  const router = new Hono<PageEnv>()
+  router.use(securityHeaders(site.publicUrl.protocol === 'https:'))
+  for (const asset of Object.values(site.assets)) {
+    router.get(asset.path, context =>
+      context.body(asset.body, 200, {
+        'content-type': asset.type,
+        'cache-control': 'public, max-age=31536000, immutable',
+      }),
+    )
+  }
+  router.use(pageMiddleware(site, trusted))
+  router.use(formMiddleware(path => (path === '/transfers/import' ? statementBytesMax : formBytesMax)))
+  router.use(sessionMiddleware(roleOfSession))
+  router.use(ownFormsOnly)
+
+  router.get('/sign-in', open(showSignIn)).post(open(submitSignIn))
+  router.get('/sign-in/code', open(showSecondStep)).post(open(submitSecondStep))
+  router.get('/set-password', open(showSetPassword)).post(open(submitSetPassword))
+  router.post('/sign-out', open(submitSignOut))
+  router.post('/appearance', open(submitAppearance))
+  routeSecurity(router, signedIn)
+
+  router.get('/', desk('look', showToday))
+  router.get('/customers', desk('look', showCustomers))
+  router.get('/customers/:id', desk('look', showCustomer))
+  router.post('/customers/:id/credit', desk('money', submitCredit))
+  router.post('/customers/:id/debit', desk('money', submitDebit))
+  router.post('/customers/:id/correct', desk('money', submitCorrection))
+  router.post('/customers/:id/block', desk('manage', submitBlock))
+  router.post('/customers/:id/unblock', desk('manage', submitUnblock))
+  router.post('/customers/:id/end-sessions', desk('manage', submitEndSessions))
+  router.get('/payments', desk('look', showPayments))
+  router.get('/payments/:id', desk('look', showPayment))
+  router.post('/payments/:id/refund', desk('money', submitRefund))
+  router.get('/transfers', desk('look', showTransfers))
+  router.post('/transfers/import', desk('money', submitStatement))
+  router.post('/transfers/:id/assign', desk('money', submitAssign))
+  router.post('/transfers/:id/return', desk('money', submitReturn))
+  router.post('/transfers/:id/undo', desk('money', submitUndo))
+  router.get('/documents', desk('look', showDocuments))
+  router.post('/documents/close', desk('money', submitClose))
+  router.get('/prices', desk('look', showPrices))
+  router.post('/prices/accept', desk('manage', submitAcceptRate))
+  router.get('/log', desk('look', showLog))
+
+  router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
+  router.onError((error, context) => {
+    const page = context.get('page') as WebPage | undefined
+    site.log.error({ error, requestId: page?.requestId }, "an operator's page failed")
+    if (page === undefined) return context.text('', 500)
+    const isStoreOut = error instanceof LedgerUnavailableError || error instanceof StoreError
+    return showFailure(context, page, isStoreOut ? 'unavailable' : 'internal')
+  })
+  return router
+}

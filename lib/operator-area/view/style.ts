@@ -1,0 +1,33 @@
+const css = String.raw
+
+/** What only the operators' pages have. */
+export const deskStyle = css`
+  .search {
+    display: flex;
+    gap: 0.75rem;
+    align-items: end;
+  }
+  .search .field {
+    flex: 1;
+  }
+  .facts {
+    display: grid;
+    gap: 0.75rem 1.5rem;
+    grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr));
+  }
+  .facts dt {
+    color: var(--quiet);
+    font-size: 0.85rem;
+  }
+  .facts dd {
+    margin: 0;
+    font-variant-numeric: tabular-nums;
+    overflow-wrap: anywhere;
+  }
+  .cards {
+    display: grid;
+    gap: 1rem;
+    grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr));
+    align-items: start;
+  }
+`

@@ -1,0 +1,89 @@
+import { join } from 'node:path'
+import t from 'tap'
+import type { Page } from 'playwright-core'
+import { statementOf } from '../contracts/documents.ts'
+import { goodPassword } from '../fixtures/account-area.ts'
+import { locales } from '../fixtures/account-journey.ts'
+import { openWindow, screens, startBrowser } from '../fixtures/browser.ts'
+import { sellerSection } from '../fixtures/companies.ts'
+import { oneTimeCode } from '../fixtures/one-time-code.ts'
+import { startOperatorArea } from '../fixtures/operator-area.ts'
+
+const area = await startOperatorArea(t, { payments: { provider: 'sandbox' }, seller: sellerSection })
+const chromium = await startBrowser(t)
+
+/** `DESK_SHOTS=FOLDER` keeps a picture of each step. */
+async function shoot(page: Page, name: string): Promise<void> {
+  const folder = process.env['DESK_SHOTS']
+  if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+}
+
+for (const [language, screen] of [
+  ['ru', 'desktop'],
+  ['en', 'phone'],
+] as const) {
+  await t.test(`an operator's day in a browser: ${language}, ${screen}`, async t => {
+    const { email } = await area.signUp()
+    const account = await area.accountOf(email)
+    const name = `${language}-${screen}@desk.example`
+    const added = await area.run('operator', 'add', '--email', name, '--role', 'owner', '--json')
+    const { pathname, search } = new URL((JSON.parse(added.stdout) as { link: string }).link)
+    const options = { ...screens[screen], locale: locales[language] }
+    const { page, complaints } = await openWindow(chromium, options)
+    const shot = (step: string) => shoot(page, `${language}-${screen}-${step}`)
+
+    await page.goto(`${area.deskUrl}${pathname}${search}`)
+    await page.fill('#newPassword', goodPassword)
+    await page.click('main button')
+    await page.fill('#email', name)
+    await page.fill('#password', goodPassword)
+    await page.click('main button')
+    await page.waitForURL(/second-factor-needed/)
+    await page.fill('form[action="/security/two-factor"] input[name="password"]', goodPassword)
+    await page.click('form[action="/security/two-factor"] button')
+    await shot('1-factor')
+    const secret = (await page.textContent('#factor-secret')) ?? ''
+    await page.fill('#code', oneTimeCode(secret.trim()))
+    await page.click('form[action="/security/two-factor/confirm"] button')
+    await page.waitForURL(/two-factor-on/)
+
+    await page.goto(`${area.deskUrl}/`)
+    await shot('2-today')
+    await page.click('nav a[href="/customers"]')
+    await page.fill('#q', email)
+    await page.press('#q', 'Enter')
+    await shot('3-found')
+    await page.click(`a[href="/customers/${account}"]`)
+    const credit = `form[action="/customers/${account}/credit"]`
+    await page.fill(`${credit} [name="rub"]`, '1500')
+    await page.fill(`${credit} [name="reason"]`, 'invoice 17')
+    await page.click(`${credit} button`)
+    await page.waitForURL(/notice=done/)
+    await shot('4-customer')
+    t.match(await page.textContent('main'), 'invoice 17')
+
+    await page.goto(`${area.deskUrl}/transfers`)
+    const paid = { number: language === 'ru' ? '41' : '42', date: '2026-11-20', amount: 70_000 }
+    const buffer = Buffer.from(statementOf([{ ...paid, purpose: 'за услуги' }]))
+    await page.setInputFiles('#file', { name: 'kl_to_1c.txt', mimeType: 'text/plain', buffer })
+    await page.click('form[action="/transfers/import"] button')
+    await page.waitForSelector('.notice')
+    await shot('5-queue')
+    await page.fill('form[action$="/assign"] [name="account"]', account)
+    await page.click('form[action$="/assign"] button')
+    await page.waitForURL(/notice=done/)
+
+    for (const section of ['payments', 'documents', 'prices', 'log']) {
+      await page.goto(`${area.deskUrl}/${section}`)
+      await shot(`6-${section}`)
+      const overflow = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      )
+      t.equal(overflow, 0, `${section} is as wide as the screen`)
+    }
+    const { stdout } = await area.run('balance', '--account', account, '--json')
+    t.match(stdout, '"balance":"2200.000000"')
+    t.same(complaints, [])
+    t.same(await area.verify(), [])
+  })
+}

@@ -1,0 +1,158 @@
+import t from 'tap'
+import { startOperatorArea } from '../fixtures/operator-area.ts'
+
+const area = await startOperatorArea(t, {
+  payments: { provider: 'sandbox' },
+  models: {
+    chat: {
+      provider: 'sandbox',
+      upstreamModel: 'sandbox-chat',
+      rubPerMillion: { input: '1000', output: '1000' },
+    },
+  },
+})
+const { browser: customer, email } = await area.signUp()
+const id = await area.accountOf(email)
+const { id: keyId, key } = await area.test.accounts.createKey({ accountId: id, name: 'laptop' })
+const desk = await area.operator('owner')
+const from = `/customers/${id}`
+
+async function ask(): Promise<{ status: number; requestId: string; text: string }> {
+  const answer = await fetch(`${area.test.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }] }),
+  })
+  const requestId = answer.headers.get('x-gateway-request-id') ?? ''
+  return { status: answer.status, requestId, text: await answer.text() }
+}
+
+async function balance(): Promise<string> {
+  const { stdout } = await area.run('balance', '--account', id, '--json')
+  return (JSON.parse(stdout) as { balance: string }).balance
+}
+
+/** Sends a form of the customer's page. */
+function act(name: string, fields: Readonly<Record<string, string>>) {
+  return desk.post(`/customers/${id}/${name}`, fields, { from })
+}
+
+await t.test('a customer is found by what they write to support with', async t => {
+  for (const q of [email, email.slice(0, 8).toUpperCase(), id, keyId, key.slice(-4)]) {
+    t.match((await desk.get(`/customers?q=${encodeURIComponent(q)}`)).text, `href="/customers/${id}"`, q)
+  }
+  for (const q of ['%', '_', "' OR 1=1 --", '\\', '<script>']) {
+    const { status, text } = await desk.get(`/customers?q=${encodeURIComponent(q)}`)
+    t.equal(status, 200, q)
+    t.notMatch(text, `href="/customers/${id}"`, q)
+    t.notMatch(text, '<script>')
+  }
+  t.equal((await desk.get('/customers?q=')).status, 422)
+  t.equal((await desk.get(`/customers?q=${'a'.repeat(8000)}`)).status, 422)
+  t.equal((await desk.get('/customers/nobody')).status, 404)
+})
+
+await t.test(
+  'money is credited once however often the form is sent, and debited as far as it is there',
+  async t => {
+    const formId = /name="formId" value="([^"]+)"/.exec((await desk.get(from)).text)?.[1] ?? ''
+    const form = { formId, rub: '100,50', reason: 'счёт 17 <b>' }
+    t.equal((await act('credit', form)).location, `${from}?notice=done`)
+    t.equal((await act('credit', form)).location, `${from}?notice=done-before`)
+    t.equal(await balance(), '100.500000')
+    t.match((await customer.get('/balance')).text, 'счёт 17 &lt;b&gt;')
+
+    const much = await act('debit', { formId: '', rub: '100.51', reason: 'ошибка' })
+    t.equal(much.status, 422)
+    t.match(much.text, 'cannot be taken out')
+    t.match(much.text, 'value="100.51"', 'what was typed stays')
+    for (const rub of ['', '0', '-1', 'сто', '1.0000001']) {
+      t.equal((await act('credit', { rub, reason: 'r' })).status, 422, rub)
+    }
+    t.equal((await act('credit', { rub: '1', reason: ' ' })).status, 422)
+    t.equal(await balance(), '100.500000')
+  },
+)
+
+await t.test('forms without an id of their own are each taken', async t => {
+  const ids = async () => /name="formId" value="([^"]+)"/.exec((await desk.get(from)).text)?.[1] ?? ''
+  await act('credit', { formId: await ids(), rub: '1', reason: 'one' })
+  await act('credit', { formId: await ids(), rub: '1', reason: 'one' })
+  t.equal(await balance(), '102.500000')
+})
+
+await t.test('a charge is corrected, and the customer sees it', async t => {
+  const { status, requestId } = await ask()
+  t.equal(status, 200)
+  t.match((await desk.get(from)).text, requestId)
+  const paid = await balance()
+  t.not(paid, '102.500000')
+
+  t.equal(
+    (await act('correct', { request: requestId, rub: '0', reason: 'пустой ответ' })).location,
+    `${from}?notice=done`,
+  )
+
+  t.equal(await balance(), '102.500000')
+  t.match((await customer.get(`/charges/${requestId}`)).text, 'Возвращено')
+  t.equal((await act('correct', { request: requestId, rub: '0', reason: 'ещё раз' })).status, 422)
+  t.equal((await act('correct', { request: 'x', rub: '0', reason: 'r' })).status, 422)
+  t.equal((await act('correct', { request: requestId, turn: '-1', rub: '0', reason: 'r' })).status, 422)
+})
+
+await t.test('a block refuses the keys at once, with a sentence, until it is ended', async t => {
+  t.equal((await act('block', { reason: 'украденная карта' })).location, `${from}?notice=done`)
+  const refused = await ask()
+  t.equal(refused.status, 403)
+  t.match(refused.text, 'The account of this API key is blocked.')
+  t.match((await desk.get(from)).text, `action="/customers/${id}/unblock"`)
+
+  t.equal((await act('unblock', { reason: 'разобрались' })).location, `${from}?notice=done`)
+  t.equal((await ask()).status, 200)
+})
+
+await t.test('sessions of a customer are ended', async t => {
+  t.equal((await customer.get('/balance')).status, 200)
+  await act('end-sessions', { reason: 'чужой вход' })
+  t.match((await customer.get('/balance')).location, '/sign-in')
+})
+
+await t.test('a payment is refunded as far as it is not spent', async t => {
+  const made = await area.run('payment', 'create', '--account', id, '--rub', '500', '--json')
+  const { id: payment, confirmationUrl } = JSON.parse(made.stdout) as { id: string; confirmationUrl: string }
+  const path = `/payments/${payment}`
+  t.match((await desk.get('/payments?state=pending')).text, payment)
+  t.equal(
+    (await desk.post(`${path}/refund`, { rub: '1', reason: 'r' }, { from: path })).status,
+    422,
+    'not paid yet',
+  )
+  await fetch(confirmationUrl, { method: 'POST', body: new URLSearchParams({ pay: 'bank_card' }) })
+  await area.run('payment', 'reconcile', '--days', '1')
+  t.equal(JSON.parse((await area.run('payment', 'show', payment, '--json')).stdout).status, 'succeeded')
+
+  const much = await desk.post(`${path}/refund`, { rub: '500.01', reason: 'много' }, { from: path })
+  t.equal(much.status, 422)
+  const done = await desk.post(`${path}/refund`, { rub: '200', reason: 'по просьбе' }, { from: path })
+  t.equal(done.location, `${path}?notice=done`)
+  t.match((await desk.get(path)).text, 'по просьбе')
+})
+
+await t.test('what was done stands in the log, and the ledger is in order', async t => {
+  const { text } = await desk.get('/log')
+  for (const word of [
+    'зачисление',
+    'исправление списания',
+    'блокировка',
+    'снятие блокировки',
+    'завершение сеансов',
+    'возврат платежа',
+    'счёт 17 &lt;b&gt;',
+    '@desk.example',
+  ]) {
+    t.match(text, word)
+  }
+  t.match((await desk.get('/')).text, 'Списано за запросы')
+  t.match((await desk.get('/prices?q=chat')).text, '1000')
+  t.same(await area.verify(), [])
+})

@@ -1,0 +1,78 @@
+import t from 'tap'
+import { startOperatorArea } from '../fixtures/operator-area.ts'
+import type { Role } from '../fixtures/operator-area.ts'
+
+const area = await startOperatorArea(t, { payments: { provider: 'sandbox' } })
+const { email } = await area.signUp()
+const id = await area.accountOf(email)
+
+const everybody: readonly Role[] = ['owner', 'finance', 'support']
+const money: readonly Role[] = ['owner', 'finance']
+
+/** Every page and form with the roles that may use it. */
+const pages: readonly (readonly [path: string, roles: readonly Role[]])[] = [
+  ['/', everybody],
+  ['/customers', everybody],
+  ['/customers?q=%25', everybody],
+  [`/customers/${id}`, everybody],
+  ['/payments', everybody],
+  ['/payments?state=differing', everybody],
+  ['/transfers', everybody],
+  ['/documents', everybody],
+  ['/prices', everybody],
+  ['/log', everybody],
+  ['/security', everybody],
+]
+const forms: readonly (readonly [path: string, roles: readonly Role[]])[] = [
+  [`/customers/${id}/credit`, money],
+  [`/customers/${id}/debit`, money],
+  [`/customers/${id}/correct`, money],
+  [`/customers/${id}/block`, ['owner']],
+  [`/customers/${id}/unblock`, ['owner']],
+  [`/customers/${id}/end-sessions`, ['owner']],
+  ['/payments/x/refund', money],
+  ['/transfers/import', money],
+  ['/transfers/x/assign', money],
+  ['/transfers/x/return', money],
+  ['/transfers/x/undo', money],
+  ['/documents/close', money],
+  ['/prices/accept', ['owner']],
+]
+
+for (const role of everybody) {
+  await t.test(`what the role ${role} sees and may do`, async t => {
+    const browser = await area.operator(role)
+    for (const [path, roles] of pages) {
+      t.equal((await browser.get(path)).status, roles.includes(role) ? 200 : 403, path)
+    }
+    for (const [path, roles] of forms) {
+      // Nothing is filled in: whoever may is told so, or that there is nothing of that name.
+      const { status } = await browser.post(path, {}, { from: '/' })
+      if (roles.includes(role)) t.ok([303, 404, 422].includes(status), `${path}: ${status}`)
+      else t.equal(status, 403, path)
+    }
+    const { text } = await browser.get(`/customers/${id}`)
+    const shown = [...text.matchAll(new RegExp(`action="(/customers/${id}/[a-z-]+)"`, 'g'))].map(
+      ([, path]) => path,
+    )
+    const expected = forms.filter(([path, roles]) => path.startsWith('/customers/') && roles.includes(role))
+    t.same(new Set(shown), new Set(expected.map(([path]) => path).filter(path => !path.endsWith('unblock'))))
+  })
+}
+
+await t.test('a form of another page, or of nobody, is refused', async t => {
+  const browser = await area.operator('owner')
+  const other = await area.operator('owner')
+  const csrf = await other.token('/')
+  const origin = new URL(area.deskUrl).origin
+  const form = { rub: '1', reason: 'r' }
+  t.equal((await browser.postRaw(`/customers/${id}/credit`, { ...form, csrf }, { origin })).status, 403)
+  t.equal((await browser.postRaw(`/customers/${id}/credit`, form, { origin })).status, 403)
+  const own = { ...form, csrf: await browser.token('/') }
+  t.equal(
+    (await browser.postRaw(`/customers/${id}/credit`, own, { origin: 'https://evil.example' })).status,
+    403,
+  )
+  const { stdout } = await area.run('balance', '--account', id, '--json')
+  t.match(stdout, '"balance":"0.000000"')
+})
