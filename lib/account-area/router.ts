@@ -34,7 +34,12 @@ import { showCheckMail, submitCheckMail } from './pages/check-mail.ts'
 import { showConfirm, submitConfirm } from './pages/confirm.ts'
 import { showConsents, submitConsents } from './pages/consents.ts'
 import { checkCompany, showCompany, submitCompany } from './pages/documents/company.ts'
-import { downloadClosing, downloadReconciliation, showDocuments } from './pages/documents/documents.ts'
+import {
+  downloadClosing,
+  downloadMonth,
+  downloadReconciliation,
+  showDocuments,
+} from './pages/documents/documents.ts'
 import {
   downloadInvoice,
   downloadLinkedInvoice,
@@ -164,6 +169,7 @@ function routeDocuments(router: Hono<PageEnv>): void {
   router.post('/balance/invoices/:id/cancel', everyMember(submitCancelInvoice))
   router.get('/documents', everyMember(showDocuments))
   router.get('/documents/closing/:id', everyMember(downloadClosing))
+  router.get('/documents/months/:month', everyMember(downloadMonth))
   router.get('/documents/reconciliation', everyMember(downloadReconciliation))
 }
 

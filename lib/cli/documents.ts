@@ -3,9 +3,8 @@ import type { Command } from 'commander'
 import { listClosing, markClosing } from '../documents/closing-documents.ts'
 import type { StoredClosing } from '../documents/closing-rows.ts'
 import { correctClosing } from '../documents/correct-closing.ts'
-import { exportMonth } from '../documents/export-month.ts'
 import { closeMonth } from '../documents/month-close.ts'
-import { isDay, isMonth, moscowDay } from '../documents/moscow-days.ts'
+import { isDay, moscowDay } from '../documents/moscow-days.ts'
 import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import { closingBalance, reconcile } from '../documents/reconcile-account.ts'
 import { systemClock } from '../platform/clock.ts'
@@ -15,6 +14,8 @@ import type { SharedOptions } from './add-command.ts'
 import { oneOf } from './arguments.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
+import { addExportCommands, monthOf } from './documents-export.ts'
+import type { MonthOptions } from './documents-export.ts'
 import { requiredSeller, withRecords } from './with-records.ts'
 
 interface ReconcileOptions extends SharedOptions {
@@ -24,15 +25,12 @@ interface ReconcileOptions extends SharedOptions {
   readonly out: string
 }
 
-interface MonthOptions extends SharedOptions {
-  readonly month: string
-}
-
 /** `documents`: closes months, and lists, corrects and exports their documents. */
-export function addDocumentCommands(program: Command, { stdout, stderr }: CliContext): void {
+export function addDocumentCommands(program: Command, context: CliContext): void {
+  const { stdout, stderr } = context
   const documents = program
     .command('documents')
-    .description('closing documents: close, list, correct, mark, reconcile, export')
+    .description('closing documents: close, list, correct, mark, reconcile, export, advances')
   addCommand(documents, 'close', 'make the documents of a month, and of earlier ones that are not closed')
     .requiredOption('--month <month>', 'such as 2026-11')
     .action(async (options: MonthOptions) => {
@@ -70,19 +68,7 @@ export function addDocumentCommands(program: Command, { stdout, stderr }: CliCon
     })
   addChanges(documents, stdout)
   addReconcile(documents, stdout)
-  addCommand(documents, 'export', "write a month's documents as PDF and XML, with a register as CSV")
-    .requiredOption('--month <month>', 'such as 2026-11')
-    .requiredOption('--out <folder>', 'where to write them; made when absent')
-    .action(async (options: MonthOptions & { readonly out: string }) => {
-      const month = monthOf(options)
-      const stored = await withRecords(options, records => listClosing(records, { month }))
-      const files = await exportMonth(stored, options.out)
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ month, files })}\n`
-          : `${files.length} files in ${options.out}\n`,
-      )
-    })
+  addExportCommands(documents, context)
 }
 
 function addChanges(documents: Command, stdout: CliContext['stdout']): void {
@@ -133,7 +119,7 @@ function addReconcile(documents: Command, stdout: CliContext['stdout']): void {
       )
       const printer = new DocumentPrinter()
       try {
-        writeFileSync(out, await printer.print(statement))
+        writeFileSync(out, await printer.print(statement, seller.facsimile))
       } finally {
         await printer.close()
       }
@@ -144,11 +130,6 @@ function addReconcile(documents: Command, stdout: CliContext['stdout']): void {
           : `${out}: ${statement.rows.length} rows; the company owes ${closing} ₽\n`,
       )
     })
-}
-
-function monthOf({ month }: MonthOptions): string {
-  if (isMonth(month)) return month
-  throw new UsageError(`--month: "${month}" is no month such as 2026-11`)
 }
 
 function view({ id, accountId, month, state, document }: StoredClosing): object {

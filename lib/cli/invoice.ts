@@ -42,7 +42,7 @@ export function addInvoiceCommands(program: Command, { stdout }: CliContext): vo
       if (options.out !== undefined) {
         const printer = new DocumentPrinter()
         try {
-          writeFileSync(options.out, await printer.print(document))
+          writeFileSync(options.out, await printer.print(document, seller.facsimile))
         } finally {
           await printer.close()
         }

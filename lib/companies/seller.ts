@@ -24,7 +24,7 @@ export interface Seller extends CompanyDetails {
   readonly numbering: { readonly invoicePrefix: string; readonly documentPrefix: string }
   /** Working days within which an invoice is to be paid. */
   readonly payWithinDays: number
-  /** An image of signature and stamp, by its absolute path: PNG or JPEG. */
+  /** An image of signature and stamp as a `data:` URL, PNG or JPEG; on a stored document the hash that it is kept by. */
   readonly facsimile?: string
 }
 

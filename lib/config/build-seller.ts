@@ -1,4 +1,3 @@
-import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { cleanCompanyDetails, companyProblems } from '../companies/company-details.ts'
 import { describeProblem } from '../companies/describe-problem.ts'
@@ -6,6 +5,7 @@ import { checkText, cleanText } from '../companies/printable-text.ts'
 import type { Seller, TaxPeriod } from '../companies/seller.ts'
 import { payeeBytesOver } from '../documents/payment-code.ts'
 import type { Problems } from './problems.ts'
+import { readFacsimile } from './read-facsimile.ts'
 import type { SellerSettings } from './seller-schema.ts'
 
 const basisLengthMax = 120
@@ -30,6 +30,7 @@ export function buildSeller(
   })
   // Empty values are cleaned away, and a seller has all of them.
   const { bank = rest.bank, signer = rest.signer } = details
+  const image = facsimile === undefined ? undefined : facsimileUrl(resolve(dirname(file), facsimile), problems)
   const seller: Seller = {
     ...details,
     bank,
@@ -43,7 +44,7 @@ export function buildSeller(
       documentPrefix: numbering.documentPrefix ?? "",
     },
     payWithinDays,
-    ...(facsimile !== undefined && { facsimile: resolve(dirname(file), facsimile) }),
+    ...(image !== undefined && { facsimile: image }),
   }
   const notices: string[] = []
   const found = companyProblems(seller).filter(({ field, problem }) => {
@@ -60,7 +61,6 @@ export function buildSeller(
     if (problem !== undefined) problems.add(['seller', 'accountant'], describeProblem(problem))
   }
   checkTax(settings.tax, problems)
-  checkFacsimile(seller.facsimile, problems)
   return { seller, notices }
 }
 
@@ -91,24 +91,9 @@ function checkTax(periods: readonly (Omit<TaxPeriod, 'basis'> & { basis?: string
   }
 }
 
-function checkFacsimile(file: string | undefined, problems: Problems): void {
-  if (file === undefined) return
-  const path = ['seller', 'facsimile']
-  if (!existsSync(file)) {
-    problems.add(path, `there is no file ${file}`)
-  } else if (!isImage(file)) {
-    problems.add(path, `${file} is neither a PNG nor a JPEG image`)
-  }
-}
-
-/** Whether a file begins as a PNG or JPEG does. */
-function isImage(file: string): boolean {
-  const head = Buffer.alloc(8)
-  const descriptor = openSync(file, 'r')
-  try {
-    readSync(descriptor, head, 0, head.length, 0)
-  } finally {
-    closeSync(descriptor)
-  }
-  return head.equals(Buffer.from('89504e470d0a1a0a', 'hex')) || head.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex'))
+function facsimileUrl(file: string, problems: Problems): string | undefined {
+  const read = readFacsimile(file)
+  if ('url' in read) return read.url
+  problems.add(['seller', 'facsimile'], read.problem)
+  return undefined
 }

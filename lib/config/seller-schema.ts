@@ -43,7 +43,7 @@ export const sellerSchema = z
       .default({})
       .meta({ description: 'What stands before the number of the year.' }),
     payWithinDays: integer(1, 60).default(5).meta({ description: 'Working days to pay an invoice within.' }),
-    facsimile: z.string().optional().meta({ description: 'An image of signature and stamp: PNG or JPEG.' }),
+    facsimile: z.string().optional().meta({ description: 'An image of signature and stamp: PNG or JPEG, 512 KB at most.' }),
   })
   .optional()
 

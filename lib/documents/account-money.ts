@@ -10,6 +10,8 @@ export interface NamedMoney extends MoneyMoved {
   readonly name: string
   /** The day in Moscow by the bank's books, where a bank brought it; else the day of the entry. */
   readonly day: string
+  /** Paid, neither given nor set right; what a refund that failed brings back was paid before. */
+  readonly isPayment: boolean
   /** The payment order, where it was one. */
   readonly order?: { readonly number: string; readonly date: string }
 }
@@ -36,14 +38,17 @@ export async function readMoney(
   const ids = entries.map(entry => entry.exchange_id)
   const orders = await readOrders(records, ids)
   const methods = await readMethods(records, ids)
+  const refunds = await readRefunds(records, ids)
   return entries.map(({ exchange_id: id, amount_micros: micros, at, source }) => {
     const order = orders.get(transferOf(id))
+    const refundOf = refunds.get(partOf(id, 'refund:'))
     const amount = Math.sign(micros) * Math.round(Math.abs(micros) / microsPerKopeck)
     return {
       id,
       at,
       amount,
       isGift: source === 'starting',
+      isPayment: source === 'payment' && amount > 0 && !id.startsWith('refund-canceled:'),
       day: order !== undefined && amount > 0 ? order.receivedOn : moscowDay(at),
       name: nameOf(id, {
         isIncoming: amount > 0,
@@ -51,6 +56,7 @@ export async function readMoney(
         order,
         method: methods.get(partOf(id, 'payment:')),
       }),
+      ...(refundOf !== undefined && { refundOf }),
       ...(order !== undefined && { order: { number: order.number, date: order.date } }),
     }
   })
@@ -126,4 +132,23 @@ async function readMethods(
     for (const { id, method } of rows) methods.set(id, method)
   }
   return methods
+}
+
+/** The ledger's ids of the payments that were refunded, by refund. */
+async function readRefunds(
+  records: RecordReader,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const refunds = ids.map(id => partOf(id, 'refund:')).filter(id => id !== '')
+  const payments = new Map<string, string>()
+  for (let begin = 0; begin < refunds.length; begin += batchSize) {
+    const rows = await records.all(
+      records.build
+        .selectFrom('refunds')
+        .select(['id', 'payment_id'])
+        .where('id', 'in', refunds.slice(begin, begin + batchSize)),
+    )
+    for (const { id, payment_id } of rows) payments.set(id, `payment:${payment_id}`)
+  }
+  return payments
 }

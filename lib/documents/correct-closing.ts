@@ -10,6 +10,7 @@ import type { StoredClosing } from './closing-rows.ts'
 import { CompanyBook } from './company-book.ts'
 import { documentEmailStep } from './document-email-step.ts'
 import { DocumentError } from './document-error.ts'
+import { keepFacsimile } from './facsimile.ts'
 import { moscowDay } from './moscow-days.ts'
 
 const reasonLengthMax = 500
@@ -34,6 +35,7 @@ export async function correctClosing(
     throw new DocumentError(`the document ${id} was issued by another seller, INN ${row.seller_inn}`)
   const buyer = await new CompanyBook(records).current(row.account_id)
   if (buyer === undefined) throw new DocumentError(`the document ${id} has no company`)
+  const issuer = await keepFacsimile(records, seller, at)
   for (let attempt = 1; ; attempt += 1) {
     const last = await lastIssued(records, row)
     const stored: StoredClosing = {
@@ -42,7 +44,7 @@ export async function correctClosing(
       state: 'issued',
       document: {
         ...last.document,
-        seller: { ...seller, tax: last.document.seller.tax },
+        seller: { ...issuer, tax: last.document.seller.tax },
         buyer: buyer.details,
         correction: {
           number: (last.document.correction?.number ?? 0) + 1,

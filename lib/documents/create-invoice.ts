@@ -10,6 +10,7 @@ import type { CompanyVersion } from './company-book.ts'
 import type { Invoice } from './document.ts'
 import { DocumentError } from './document-error.ts'
 import { documentEmailStep } from './document-email-step.ts'
+import { keepFacsimile } from './facsimile.ts'
 import { addWorkingDays, moscowDay } from './moscow-days.ts'
 import { withNextNumber } from './next-number.ts'
 import { printedAmount, shortDay } from './print/printed-text.ts'
@@ -56,6 +57,7 @@ export async function createInvoice(
       `the account ${accountId} has no company details: set them by gateway account company ${accountId} --set FILE`,
     )
   }
+  const issuer = await keepFacsimile(records, seller, at)
   const date = moscowDay(at)
   const year = Number(date.slice(0, 4))
   const token = randomBytes(tokenBytes).toString('base64url')
@@ -67,7 +69,7 @@ export async function createInvoice(
       // Looked for after each lost race: what was in the way may be this very invoice.
       const made = await madeBefore(records, id, accountId)
       if (made !== undefined) return made
-      const document = invoiceDocument(seller, buyer, { number, amount, date })
+      const document = invoiceDocument(issuer, buyer, { number, amount, date })
       const row: InvoiceRow = {
         id,
         account_id: accountId,

@@ -8,6 +8,7 @@ import type { StoredClosing } from './closing-rows.ts'
 import type { CompanyVersion } from './company-book.ts'
 import { documentEmailStep } from './document-email-step.ts'
 import type { ClosingDocument } from './document.ts'
+import { keepFacsimile } from './facsimile.ts'
 import { dayEnd, lastDay } from './moscow-days.ts'
 import { withNextNumber } from './next-number.ts'
 import type { Owed } from './owed-documents.ts'
@@ -30,6 +31,7 @@ export async function issueClosing(
 ): Promise<StoredClosing | undefined> {
   const { accountId } = buyer
   const payments = await paymentsFor(records, owed, month)
+  const issuer = await keepFacsimile(records, seller, at)
   const id = newId(at)
   const about = { document_id: id, account_id: accountId, created_at: at }
   const email = documentEmailStep(records, { kind: 'closing-issued', ...about })
@@ -38,7 +40,7 @@ export async function issueClosing(
     async number => {
       // Looked at after each lost race: the winner may have issued this very document.
       if (await hasDocument(records, seller, accountId, month)) return undefined
-      const document = closingDocument(seller, buyer, { number, month, owed, payments })
+      const document = closingDocument(issuer, buyer, { number, month, owed, payments })
       const stored = { id, accountId, month, state: 'issued' as const, document }
       const row = closingRow(stored, { sellerInn: seller.inn, number, at })
       await records.write([{ write: records.build.insertInto('closing_documents').values(row) }, email])

@@ -9,6 +9,8 @@ export interface MoneyMoved {
   readonly amount: Kopecks
   /** A starting credit was given, and not paid. */
   readonly isGift: boolean
+  /** The money that went out again, where it is known which. */
+  readonly refundOf?: string
 }
 
 /** Money that came in, as far as it was not taken back. */
@@ -24,7 +26,7 @@ function sourceOf(id: string): string {
 
 /**
  * Money that came in, the oldest first. What was taken back is missing from what it was: of a transfer from the
- * transfer, else from the newest money, since only what is not spent can be taken back.
+ * transfer, of a payment from the payment, else from the newest money, since only what is not spent can be taken back.
  */
 export function lotsOf(moved: readonly MoneyMoved[]): readonly Lot[] {
   const lots: (MoneyMoved & { net: Kopecks })[] = []
@@ -34,7 +36,7 @@ export function lotsOf(moved: readonly MoneyMoved[]): readonly Lot[] {
       continue
     }
     let left = -one.amount
-    const own = lots.filter(lot => sourceOf(lot.id) === sourceOf(one.id))
+    const own = lots.filter(lot => lot.id === one.refundOf || sourceOf(lot.id) === sourceOf(one.id))
     for (const lot of [...own.toReversed(), ...lots.toReversed()]) {
       const taken = Math.min(lot.net, left)
       lot.net -= taken

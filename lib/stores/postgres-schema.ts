@@ -1,5 +1,6 @@
 import { postgresBlocks } from './account-blocks.ts'
 import { postgresCorrections } from './records/correction-table.ts'
+import { postgresFacsimiles } from './records/facsimile-table.ts'
 import { postgresRates } from './records/rate-table.ts'
 import { postgresDebts } from './debt-schema.ts'
 import { postgresListedObjects } from './object-record.ts'
@@ -249,4 +250,5 @@ export const postgresMigrations: readonly string[] = [
   postgresBlocks,
   postgresCorrections,
   postgresOperators,
+  postgresFacsimiles,
 ]

@@ -1,5 +1,6 @@
 import { sqliteBlocks } from './account-blocks.ts'
 import { sqliteCorrections } from './records/correction-table.ts'
+import { sqliteFacsimiles } from './records/facsimile-table.ts'
 import { sqliteRates } from './records/rate-table.ts'
 import { sqliteDebts } from './debt-schema.ts'
 import { sqliteListedObjects } from './object-record.ts'
@@ -217,4 +218,5 @@ export const migrations: readonly string[] = [
   sqliteBlocks,
   sqliteCorrections,
   sqliteOperators,
+  sqliteFacsimiles,
 ]

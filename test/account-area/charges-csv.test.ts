@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import t from 'tap'
-import { csvCell } from '../../lib/account-area/pages/charges/charges-csv.ts'
+import { csvCell } from '../../lib/documents/csv-table.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
 import { storeCharges } from '../fixtures/stored-charges.ts'
 import { until } from '../fixtures/until.ts'

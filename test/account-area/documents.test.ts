@@ -1,3 +1,4 @@
+import { unzipSync } from 'fflate'
 import t from 'tap'
 import { systemClock } from '../../lib/platform/clock.ts'
 import { loadConfig } from '../../lib/config/load-config.ts'
@@ -214,6 +215,18 @@ await t.test(
     t.match(text, `Счёт № ${number} от`)
     const closing = /href="(\/documents\/closing\/\w+)"/.exec(text)?.[1] ?? ''
     t.match(await pdfText(browser, closing), /Акт № \d+ от .*ООО «Ромашка»/)
+    const archive = await fetch(new URL(`/documents/months/${month}`, area.url), {
+      headers: { cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+    })
+    t.equal(archive.headers.get('content-type'), 'application/zip')
+    const files = unzipSync(new Uint8Array(await archive.arrayBuffer()))
+    t.match(Object.keys(files).toSorted(), [
+      /-act-\d+-7736207543\.pdf$/,
+      /^ON_NSCHFDOPPR_.*\.xml$/,
+      'register.csv',
+    ])
+    t.match((await browser.get('/documents')).text, `href="/documents/months/${month}"`)
+    t.equal((await browser.get('/documents/months/2020-01')).status, 404)
     const statement = `/documents/reconciliation?from=${month}-01&to=${today}`
     t.match(await pdfText(browser, statement), /Акт сверки .*Оплата \(п\/п № 7/)
     t.equal((await browser.get('/documents/reconciliation?from=2026-02-31&to=x')).status, 422)

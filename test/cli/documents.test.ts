@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { unzipSync } from 'fflate'
 import t from 'tap'
 import { systemClock } from '../../lib/platform/clock.ts'
 import { openControlServer } from '../../lib/control/control-server.ts'
@@ -119,8 +120,17 @@ await t.test(
     )
     t.match(
       readFileSync(join(out, 'register.csv'), 'utf8'),
-      /^\ufeffВид;Номер;.*\r\nАкт;1;.*;ООО «Ромашка»;7736207543;770401001;123,00;без НДС;0,00;issued\r\n$/,
+      /^\ufeffВид;Номер;.*\r\nАкт;1;.*;ООО «Ромашка»;7736207543;770401001;123,00;без НДС;0,00;выставлен\r\n$/,
     )
+    const zip = join(folder, 'month.zip')
+    t.match(await run('documents', 'export', '--month', month, '--out', zip), { code: 0 })
+    const unzipped = Object.entries(unzipSync(readFileSync(zip)))
+    t.strictSame(
+      new Map(unzipped.map(([name, bytes]) => [name, Buffer.from(bytes)])),
+      new Map(readdirSync(out).map(name => [name, readFileSync(join(out, name))])),
+      'the archive holds what the folder does',
+    )
+    t.match(await run('documents', 'advances', '--month', month), { code: 0, stdout: '' })
   },
 )
 

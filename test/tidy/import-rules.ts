@@ -35,6 +35,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'better-auth': ['lib/account-area/sign-in/', 'lib/web/sign-in/'],
   nodemailer: ['lib/account-area/mail/'],
   uqr: ['lib/web/view/qr-code.ts', 'lib/documents/print/layout-invoice.ts'],
+  fflate: ['lib/documents/zip-files.ts'],
   pdfmake: ['lib/documents/print/'],
   'number-to-words-ru': ['lib/documents/amount-in-words.ts'],
   xmldoc: ['lib/prices/cbr-rate.ts'],

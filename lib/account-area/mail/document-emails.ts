@@ -14,6 +14,7 @@ import { documentName } from '../../documents/document-name.ts'
 import { listInvoices } from '../../documents/invoices.ts'
 import { moscowDay } from '../../documents/moscow-days.ts'
 import type { DocumentPrinter } from '../../documents/print/document-printer.ts'
+import { printDocument } from '../../documents/print/print-document.ts'
 import { shortDay } from '../../documents/print/printed-text.ts'
 import type { Log } from '../../observability/log.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
@@ -117,7 +118,7 @@ export class DocumentEmails {
       attachments: [
         {
           filename: `${documentName(document)}.pdf`,
-          content: Buffer.from(await printer.print(document)),
+          content: Buffer.from(await printDocument(records, printer, document)),
         },
       ],
     })

@@ -6,6 +6,8 @@ import type { PrintedDocument } from '../document.ts'
 export interface PrintJob {
   readonly id: number
   readonly document: PrintedDocument
+  /** Signature and stamp, as a `data:` URL. */
+  readonly image: string | undefined
 }
 
 /** What it answers: the PDF, or why there is none. */
@@ -56,9 +58,10 @@ export class DocumentPrinter {
 
   /**
    * The PDF of a document.
+   * @param image signature and stamp, as a `data:` URL
    * @throws PrintError when there are too many, or it fails or takes too long; a second attempt may do better
    */
-  async print(document: PrintedDocument): Promise<Uint8Array> {
+  async print(document: PrintedDocument, image?: string): Promise<Uint8Array> {
     if (this.#isClosed) throw new PrintError('The printer is closed.')
     if (this.#waiting.size >= waitingMax)
       throw new PrintError('Too many documents wait to be printed; try again soon.')
@@ -71,7 +74,7 @@ export class DocumentPrinter {
       this.#timeoutMs,
     )
     try {
-      this.#start().postMessage({ id, document } satisfies PrintJob)
+      this.#start().postMessage({ id, document, image } satisfies PrintJob)
       return await promise
     } finally {
       clearTimeout(timer)

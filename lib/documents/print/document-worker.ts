@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { parentPort } from 'node:worker_threads'
@@ -23,9 +22,7 @@ pdfmake.setFonts({ Roboto: { normal: regular, bold, italics: regular, bolditalic
 pdfmake.setUrlAccessPolicy(() => false)
 pdfmake.setLocalAccessPolicy(path => path === regular || path === bold)
 
-function layout(document: PrintedDocument): TDocumentDefinitions {
-  const { facsimile } = document.seller
-  const image = facsimile === undefined ? undefined : dataUrl(facsimile)
+function layout(document: PrintedDocument, image: string | undefined): TDocumentDefinitions {
   switch (document.kind) {
     case 'invoice':
       return layoutInvoice(document, image)
@@ -38,14 +35,9 @@ function layout(document: PrintedDocument): TDocumentDefinitions {
   }
 }
 
-function dataUrl(file: string): string {
-  const bytes = readFileSync(file)
-  return `data:image/${bytes[0] === 0x89 ? 'png' : 'jpeg'};base64,${bytes.toString('base64')}`
-}
-
-async function print({ id, document }: PrintJob): Promise<PrintResult> {
+async function print({ id, document, image }: PrintJob): Promise<PrintResult> {
   try {
-    return { id, bytes: await pdfmake.createPdf(layout(document)).getBuffer() }
+    return { id, bytes: await pdfmake.createPdf(layout(document, image)).getBuffer() }
   } catch (error) {
     return { id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
   }

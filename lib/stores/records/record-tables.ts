@@ -2,6 +2,7 @@ import type { AutoTopUpTables } from './auto-top-up-tables.ts'
 import type { CorrectionTables } from './correction-table.ts'
 import type { DocumentEmailTables } from './document-email-tables.ts'
 import type { DocumentTables } from './document-tables.ts'
+import type { FacsimileTables } from './facsimile-table.ts'
 import type { LedgerTables } from './ledger-tables.ts'
 import type { MemberTables } from './member-tables.ts'
 import type { OperatorTables } from './operator-tables.ts'
@@ -18,6 +19,7 @@ export interface RecordTables
     LedgerTables,
     DocumentTables,
     DocumentEmailTables,
+    FacsimileTables,
     MemberTables,
     OperatorTables,
     RateTables,

@@ -97,9 +97,19 @@ await t.test('an account that disagrees with its bank is noticed: the operator m
 
 await t.test('an image of the signature is found beside the file that names it', async t => {
   const folder = t.testdir()
-  writeFileSync(join(folder, 'sign.png'), Buffer.from('89504e470d0a1a0a00', 'hex'))
+  const image = Buffer.from('89504e470d0a1a0a000049454e44ae426082', 'hex')
+  writeFileSync(join(folder, 'sign.png'), image)
 
   const { config } = loadFiles(folder, { 'gateway.yaml': yaml({ extra: 'facsimile: sign.png' }) })
 
-  t.equal(config.seller?.facsimile, join(folder, 'sign.png'))
+  t.equal(config.seller?.facsimile, `data:image/png;base64,${image.toString('base64')}`)
+  for (const [bytes, message] of [
+    [image.subarray(0, -4), /is cut off/],
+    [Buffer.alloc(512 * 1024 + 1), /at most 524288 are kept/],
+  ] as const) {
+    writeFileSync(join(folder, 'sign.png'), bytes)
+    t.match(problemsOf(folder, { 'gateway.yaml': yaml({ extra: 'facsimile: sign.png' }) }), [
+      { path: 'seller.facsimile', message },
+    ])
+  }
 })

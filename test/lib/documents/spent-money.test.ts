@@ -33,6 +33,13 @@ await t.test('a refund is taken from the newest money', async t => {
   t.strictSame(parts(spentBetween(lots, 0, 1000)), { 'payment:a': 70 })
 })
 
+await t.test('a refund of a payment is taken from it, whatever came after', async t => {
+  const refund = { ...moved('refund:x', -130), refundOf: 'payment:a' }
+  const lots = lotsOf([moved('payment:a', 100), moved('payment:b', 100), refund])
+
+  t.strictSame(parts(spentBetween(lots, 0, 1000)), { 'payment:b': 70 })
+})
+
 await t.test('months that follow each other spend each kopeck once', async () => {
   fc.assert(
     fc.property(

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { accountingContract } from '../../contracts/accounting.ts'
 import { closingContract } from '../../contracts/closing.ts'
 import { documentsContract } from '../../contracts/documents.ts'
 import type { OpenStore } from '../../contracts/store-under-test.ts'
@@ -9,6 +10,7 @@ import { openNode } from '../stores/open-postgres.ts'
 await t.test('on SQLite', async t => {
   await documentsContract(t, openNew)
   await closingContract(t, openNew)
+  await accountingContract(t, openNew)
 })
 
 await t.test('on PostgreSQL', async t => {
@@ -17,4 +19,5 @@ await t.test('on PostgreSQL', async t => {
   const open: OpenStore = async (t, options) => openNode(t, await server.createDatabase(), options)
   await documentsContract(t, open)
   await closingContract(t, open)
+  await accountingContract(t, open)
 })

@@ -1,12 +1,10 @@
+import { byteOrderMark, csvCell } from '../../../documents/csv-table.ts'
 import { formatRoubles } from '../../../money/amount.ts'
 import { isoDay, isoTime } from '../../../web/format.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
-import { csvCell } from '../charges/charges-csv.ts'
 import { automaticAmong } from './history.ts'
 import { movementName, movementReason, paymentIdOf } from './movement-name.ts'
 
-/** Excel reads the file as UTF-8 only with it. */
-const byteOrderMark = '\uFEFF'
 /** More movements than this nobody has made by hand. */
 const rowsMax = 10_000
 

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
+import { byteOrderMark, csvCell } from '../../../documents/csv-table.ts'
 import type { ChargeRecord } from '../../../ledger/charge-records.ts'
 import { formatRoubles } from '../../../money/amount.ts'
 import { meters } from '../../../money/usage.ts'
@@ -7,23 +8,6 @@ import { isoDay, isoTime } from '../../../web/format.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
 import { showCharges } from './charges.ts'
 import { readFilter } from './charge-filter.ts'
-
-/** Excel reads the file as UTF-8 only with it. */
-const byteOrderMark = '\uFEFF'
-
-/**
- * Spreadsheets run what begins so, even behind the quotes; full-width signs are read as the plain ones. One that
- * splits at commas takes no notice of quotes behind a semicolon, and finds a beginning behind every comma.
- */
-const formula = /[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/.source
-const beginning = new RegExp(`^(?=${formula}|[\\t\\r\\n])`)
-const behindSeparator = new RegExp(`([,;\\t\\r\\n])(?=${formula})`, 'g')
-
-/** A text as a cell: never a formula, and never more than one cell. */
-export function csvCell(text: string): string {
-  const safe = text.replaceAll(behindSeparator, "$1'").replace(beginning, "'")
-  return /[,;"\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
 
 function decimal(text: string): string {
   return text.replace('.', ',')

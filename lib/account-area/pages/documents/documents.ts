@@ -7,8 +7,10 @@ import type { StoredClosing } from '../../../documents/closing-rows.ts'
 import { CompanyBook } from '../../../documents/company-book.ts'
 import { listInvoices } from '../../../documents/invoices.ts'
 import type { StoredInvoice } from '../../../documents/invoices.ts'
-import { isDay, moscowDay } from '../../../documents/moscow-days.ts'
+import { monthFiles } from '../../../documents/month-files.ts'
+import { isDay, isMonth, lastDay, moscowDay } from '../../../documents/moscow-days.ts'
 import { reconcile } from '../../../documents/reconcile-account.ts'
+import { zipFiles } from '../../../documents/zip-files.ts'
 import { microsPerKopeck } from '../../../money/kopecks.ts'
 import { isId } from '../../../platform/new-id.ts'
 import { money } from '../../../web/format.ts'
@@ -18,7 +20,7 @@ import { emptyForm, field, formProblems, notice } from '../../../web/view/form.t
 import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
-import { sendDocument } from './send-document.ts'
+import { sendDocument, sendPrinted } from './send-document.ts'
 
 const yearMin = 2020
 
@@ -41,7 +43,7 @@ function head(text: string, isNumber = false): Html {
   return html`<th scope="col" class="${isNumber ? 'number' : ''}">${text}</th>`
 }
 
-function closingRow(page: OwnPage, { id, document, state }: StoredClosing): Html {
+function closingRow(page: OwnPage, { id, month, document, state }: StoredClosing): Html {
   const { documents } = page.texts
   const amount = (kopecks: number): string => money(kopecks * microsPerKopeck, page.language)
   return html`<tr>
@@ -49,6 +51,7 @@ function closingRow(page: OwnPage, { id, document, state }: StoredClosing): Html
     <td class="number">${amount(document.amount)}</td>
     <td class="number">${document.tax.rate === 'none' ? documents.noTax : amount(document.vat)}</td>
     <td>${documents.states[state]}</td>
+    <td><a href="/documents/months/${month}" title="${documents.archiveHint}">${documents.archive}</a></td>
   </tr>`
 }
 
@@ -88,6 +91,28 @@ function reconciliationForm({ texts: { documents } }: OwnPage, state: FormState)
   </section>`
 }
 
+function closingSection(page: OwnPage, closing: readonly StoredClosing[]): Html {
+  const { documents, invoices } = page.texts
+  return html`<section class="card">
+    <h2>${documents.closing}</h2>
+    ${
+      closing.length === 0
+        ? html`<p class="quiet">${documents.noClosing}</p>`
+        : table(
+            documents.closing,
+            [
+              head(documents.document),
+              head(invoices.amount, true),
+              head(documents.tax, true),
+              head(invoices.state),
+              head(documents.archives),
+            ],
+            closing.toReversed().map(one => closingRow(page, one)),
+          )
+    }
+  </section>`
+}
+
 /** The page, also after days of a reconciliation were refused. */
 async function view(page: OwnPage, year: number, state: FormState): Promise<Html> {
   const { site, account, texts } = page
@@ -118,24 +143,7 @@ async function view(page: OwnPage, year: number, state: FormState): Promise<Html
     page,
     { title: documents.title },
     html`<h1>${documents.title}</h1>
-      ${notice(page)} ${formProblems(page, state)} ${years(page, all, year)}
-      <section class="card">
-        <h2>${documents.closing}</h2>
-        ${
-          closing.length === 0
-            ? html`<p class="quiet">${documents.noClosing}</p>`
-            : table(
-                documents.closing,
-                [
-                  head(documents.document),
-                  head(invoices.amount, true),
-                  head(documents.tax, true),
-                  head(invoices.state),
-                ],
-                closing.toReversed().map(one => closingRow(page, one)),
-              )
-        }
-      </section>
+      ${notice(page)} ${formProblems(page, state)} ${years(page, all, year)} ${closingSection(page, closing)}
       <section class="card">
         <h2>${invoices.plural}</h2>
         ${
@@ -183,6 +191,20 @@ export async function downloadClosing(context: PageContext, page: OwnPage): Prom
   return found === undefined
     ? showFailure(context, page, 'notFound')
     : sendDocument(context, page, found.document, accountId)
+}
+
+/** All documents of an account's month in one archive, for whoever keeps the company's books. */
+export async function downloadMonth(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account, texts } = page
+  const { accountId } = account
+  const month = context.req.param('month') ?? ''
+  const found = isMonth(month) ? await listClosing(site.records, { accountId, month }) : []
+  if (found.length === 0) return showFailure(context, page, 'notFound')
+  return sendPrinted(context, page, accountId, async () => ({
+    name: `${texts.documents.title} ${month}`,
+    ending: 'zip',
+    bytes: zipFiles(await monthFiles(site.records, site.printer, found), lastDay(month)),
+  }))
 }
 
 const day = z.string(says('required')).refine(isDay, says('dayInvalid'))

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { DocumentPrinter } from '../../../../lib/documents/print/document-printer.ts'
 import { layoutInvoice } from '../../../../lib/documents/print/layout-invoice.ts'
@@ -116,19 +114,19 @@ await t.test('names of any length and with any signs are printed whole', async t
 })
 
 await t.test('a sole proprietor, a correction and a signature that is an image are printed', async t => {
-  const pixel = join(t.testdir(), 'sign.png')
   const png =
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-  writeFileSync(pixel, Buffer.from(png, 'base64'))
   const document = {
     ...closingOf(),
     buyer: soleProprietor,
-    seller: { ...closingOf().seller, facsimile: pixel },
     correction: { number: 1, date: '2026-12-05', reason: 'Уточнён адрес' },
   }
 
-  const text = (await pdfPages(await printer.print(document))).join(' ')
+  const pdf = await printer.print(document, `data:image/png;base64,${png}`)
 
+  const text = (await pdfPages(pdf)).join(' ')
+  t.ok(Buffer.from(pdf).includes('/Subtype /Image'))
+  t.notOk(Buffer.from(await printer.print(document)).includes('/Subtype /Image'))
   t.ok(text.includes('ИП Кузнецов Олег Игоревич, ИНН 500100732259, 140000'))
   t.ok(text.includes('Исправление № 1 от 5 декабря 2026 г. Причина: Уточнён адрес'))
 })
@@ -138,9 +136,8 @@ await t.test('the same document is the same file', async t => {
 })
 
 await t.test('what cannot be printed is an error of its own, and the printer goes on', async t => {
-  const missing = { ...closingOf(), seller: { ...closingOf().seller, facsimile: '/nowhere/sign.png' } }
-
-  await t.rejects(printer.print(missing), { name: 'PrintError' })
+  for (const image of ['/etc/passwd', 'http://127.0.0.1/sign.png', 'data:image/png;base64,AAAA'])
+    await t.rejects(printer.print(closingOf(), image), { name: 'PrintError' }, image)
   t.ok((await printer.print(closingOf())).length > 1000)
 })
 

@@ -1,0 +1,109 @@
+import type { Test } from 'tap'
+import { advancesTable, listAdvances } from '../../lib/documents/advances.ts'
+import { listClosing } from '../../lib/documents/closing-documents.ts'
+import { setCompany } from '../../lib/documents/company-book.ts'
+import { correctClosing } from '../../lib/documents/correct-closing.ts'
+import { createInvoice } from '../../lib/documents/create-invoice.ts'
+import { assignTransfer, undoTransfer } from '../../lib/documents/decide-transfer.ts'
+import { facsimileOf } from '../../lib/documents/facsimile.ts'
+import { importStatement } from '../../lib/documents/import-statement.ts'
+import { closeMonth } from '../../lib/documents/month-close.ts'
+import { company, seller } from '../fixtures/companies.ts'
+import { chargeRoubles, companyAccount, noon, statementOf } from './documents.ts'
+import type { OpenStore } from './store-under-test.ts'
+
+/** What the seller's accountant relies on, on every store. */
+export async function accountingContract(t: Test, open: OpenStore): Promise<void> {
+  await t.test('what was paid ahead is listed with its tax, without what went back', async t => {
+    let now = noon('2026-06-05')
+    const store = await open(t, { clock: { now: () => now } })
+    const records = await store.records()
+    const taxed = {
+      ...seller,
+      tax: [
+        ...seller.tax,
+        { from: '2026-07-01', rate: 5 as const },
+        { from: '2026-08-01', rate: 22 as const },
+      ],
+    }
+    const id = await companyAccount(store, company, '2026-06-01')
+    const pay = async (number: string, date: string, amount: number) => {
+      const payment = { number, date, amount, inn: company.inn, purpose: 'Аванс' }
+      const bytes = statementOf([payment], date)
+      now = noon(date)
+      const { queued } = await importStatement(records, taxed, { bytes, at: now, isDryRun: false })
+      const transfer = queued[0]?.id ?? ''
+      await assignTransfer(records, { id: transfer, to: { accountId: id }, note: '', at: now })
+      return transfer
+    }
+    await pay('1', '2026-06-05', 5_000)
+    await pay('2', '2026-07-06', 21_000)
+    const wrong = await pay('3', '2026-07-07', 99_000)
+    await undoTransfer(records, { id: wrong, note: 'чужое', at: noon('2026-07-08') })
+    now = noon('2026-07-20')
+    await chargeRoubles(store, id, 150)
+    await setCompany(records, id, { ...company, name: 'ООО «Лютик»' }, noon('2026-08-02'))
+    now = noon('2026-08-03')
+    await store.accounts.credit({
+      accountId: id,
+      amountMicros: 12_200_000,
+      reason: 'card',
+      source: 'payment',
+    })
+    await store.accounts.credit({
+      accountId: id,
+      amountMicros: 7_000_000,
+      reason: 'sorry',
+      source: 'operator',
+    })
+
+    t.same(await listAdvances(records, taxed, '2026-06'), [], 'no tax was owed')
+    t.match(await listAdvances(records, taxed, '2026-07'), [
+      {
+        date: '2026-07-06',
+        name: 'Оплата (п/п № 2 от 06.07.2026)',
+        buyer: { name: company.name },
+        amount: 21_000,
+        rate: 5,
+        vat: 1_000,
+        left: 11_000,
+      },
+    ])
+    const august = await listAdvances(records, taxed, '2026-08')
+    t.match(august, [{ buyer: { name: 'ООО «Лютик»' }, amount: 1_220, rate: 22, vat: 220, left: 1_220 }])
+    t.equal(august.length, 1)
+    t.match(
+      advancesTable(august),
+      /\r\n03\.08\.2026;ООО «Лютик»;7736207543;770401001;Оплата;12,20;22\/122;2,20;12,20;2,20\r\n$/,
+    )
+  })
+
+  await t.test('a document is printed with the signature of its day, whatever the file is later', async t => {
+    const now = noon('2026-10-05')
+    const store = await open(t, { clock: { now: () => now } })
+    const records = await store.records()
+    const id = await companyAccount(store, company, '2026-10-01', 1000)
+    const image = (text: string) => `data:image/png;base64,${Buffer.from(text).toString('base64')}`
+    const signed = (text: string) => ({ ...seller, facsimile: image(text) })
+    await chargeRoubles(store, id, 100)
+    const invoice = await createInvoice(records, signed('first'), { accountId: id, amount: 100, at: now })
+    await closeMonth(records, signed('first'), { month: '2026-10', at: noon('2026-11-01') })
+    const [act] = await listClosing(records)
+    const change = { id: act?.id ?? '', reason: 'Подпись', at: noon('2026-11-02') }
+    const corrected = await correctClosing(records, signed('second'), change)
+
+    t.match(act?.document.seller.facsimile, /^sha256:[0-9a-f]{64}$/, 'the image is kept once')
+    t.equal(await facsimileOf(records, invoice.document), image('first'))
+    t.equal(await facsimileOf(records, act!.document), image('first'))
+    t.equal(await facsimileOf(records, corrected.document), image('second'))
+    t.equal((await records.all(records.build.selectFrom('facsimiles').select('id'))).length, 2)
+    await t.rejects(
+      records.write([{ write: records.build.updateTable('facsimiles').set({ image: '' }) }]),
+      /what was issued is not changed/,
+    )
+    await t.rejects(
+      facsimileOf(records, { ...act!.document, seller: { ...seller, facsimile: 'sha256:00' } }),
+      /the store has no image sha256:00/,
+    )
+  })
+}
