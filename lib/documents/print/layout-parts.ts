@@ -140,7 +140,7 @@ export function totals(sale: {
 }
 
 /** «НДС не облагается (п. 2 ст. 346.11 НК РФ)» or «В том числе НДС 22% — 2 226,15 руб.» */
-function taxSentence(tax: TaxPeriod, vat: Kopecks): string {
+export function taxSentence(tax: TaxPeriod, vat: Kopecks): string {
   if (tax.rate !== 'none') return `В том числе НДС ${tax.rate}% — ${printedAmount(vat)} руб.`
   return `НДС не облагается${tax.basis === undefined ? '' : ` (${tax.basis})`}`
 }

@@ -1,7 +1,8 @@
 import type { Content, TableCell, TDocumentDefinitions } from 'pdfmake/interfaces.js'
 import { shortName } from '../../companies/person-name.ts'
+import { amountInWords } from '../amount-in-words.ts'
 import type { ClosingDocument } from '../document.ts'
-import { center, page, right, thinLines } from './layout-parts.ts'
+import { center, page, right, taxSentence, thinLines } from './layout-parts.ts'
 import { breakable, longDay, printedAmount, printedRate, shortDay } from './printed-text.ts'
 
 const dash = '–'
@@ -16,7 +17,7 @@ export function layoutUpd(upd: ClosingDocument, facsimile?: string): TDocumentDe
   return page(
     title,
     date,
-    [head(upd), linesTable(upd), ...signers(upd, facsimile), transfer(upd)],
+    [head(upd), linesTable(upd), inWords(upd), ...signers(upd, facsimile), transfer(upd)],
     'landscape',
   )
 }
@@ -155,6 +156,11 @@ function linesTable({ lines, tax, amount, vat }: ClosingDocument): Content {
     layout: thinLines,
     margin: [0, 0, 0, 6],
   }
+}
+
+/** The form has no place for it and allows more than it asks for; accountants look for it. */
+function inWords({ amount, tax, vat }: ClosingDocument): Content {
+  return { text: `${amountInWords(amount)}. ${taxSentence(tax, vat)}`, margin: [0, 0, 0, 4] }
 }
 
 function signLine(label: string, name: string, image?: string): Content {
