@@ -65,6 +65,7 @@ function side(role: string, party: CompanyDetails, image?: string): ContentStack
         : [{ image, fit: [120, 60] as [number, number], relativePosition: { x: 10, y: -40 } }]),
       { canvas: [{ type: 'line', x1: 0, y1: 0, x2: 236, y2: 0, lineWidth: 0.5 }] },
       {
+        margin: [0, 2, 0, 0],
         columns: [
           { text: 'подпись', fontSize: 6, alignment: 'center' },
           {

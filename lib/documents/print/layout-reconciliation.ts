@@ -11,6 +11,8 @@ function sum(amount: Kopecks, style: Style = {}): TableCell {
   return right(amount === 0 ? '' : printedAmount(amount), style)
 }
 
+const headNameLengthMax = 80
+
 /** What the buyer owes (debit) or has paid ahead (credit). */
 function sides(amount: Kopecks): [Kopecks, Kopecks] {
   return [Math.max(amount, 0), Math.max(-amount, 0)]
@@ -51,11 +53,11 @@ export function layoutReconciliation(
         widths: [46, '*', 58, 58, 40, 50, 50, 50],
         body: [
           [
-            { ...cellOf(`По данным ${seller.name}, руб.`), colSpan: 4 },
+            { ...cellOf(`По данным ${abbreviated(seller.name)}, руб.`), colSpan: 4 },
             {},
             {},
             {},
-            { ...cellOf(`По данным ${buyer.name}, руб.`), colSpan: 4 },
+            { ...cellOf(`По данным ${abbreviated(buyer.name)}, руб.`), colSpan: 4 },
             {},
             {},
             {},
@@ -79,8 +81,16 @@ export function layoutReconciliation(
       fontSize: 8,
     },
     { text: conclusion(statement, closing), margin: [0, 10, 0, 14] },
-    bothSides(`От ${seller.name}`, seller, `От ${buyer.name}`, buyer, facsimile),
+    bothSides('Исполнитель', seller, 'Заказчик', buyer, facsimile),
   ])
+}
+
+/** The heading stands on each page; the whole name is above the table. */
+function abbreviated(name: string): string {
+  const characters = Array.from(name)
+  return characters.length <= headNameLengthMax
+    ? name
+    : `${characters.slice(0, headNameLengthMax).join('').trimEnd()}…`
 }
 
 function cellOf(text: string): { text: string; bold: true; alignment: 'center' } {

@@ -107,10 +107,18 @@ await t.test('names of any length and with any signs are printed whole', async t
   const name = `ООО «"Рога" & <Копыта>» ${'Я'.repeat(970)}`
   const buyer = { ...closingOf().buyer, name }
 
-  const text = (await pdfPages(await printer.print({ ...closingOf(), buyer }))).join(' ')
+  for (const [document, times, last] of [
+    [invoiceOf(), 1, 'Петров П. П.'],
+    [closingOf(), 2, 'Иванова А. С.'],
+    [closingOf([1_234_500], vat), 2, 'Иванова А. С.'],
+    [reconciliationOf(), 3, 'Иванова А. С.'],
+  ] as const) {
+    const text = (await pdfPages(await printer.print({ ...document, buyer }))).join(' ')
 
-  t.ok(text.includes('ООО «"Рога" & <Копыта>»'))
-  t.equal(text.replaceAll(/[^Я]/g, '').length >= 2 * 970, true, 'in the head and at the signature')
+    t.ok(text.includes('ООО «"Рога" & <Копыта>»'), document.kind)
+    t.ok(text.replaceAll(/[^Я]/g, '').length >= times * 970, `${document.kind}: whole, ${times} times`)
+    t.ok(text.includes(last), `${document.kind}: the signature below is there, too`)
+  }
 })
 
 await t.test('a sole proprietor, a correction and a signature that is an image are printed', async t => {
