@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { unzipSync } from 'fflate'
 import t from 'tap'
@@ -141,6 +141,15 @@ await t.test('what is wrong says what to do, and changes nothing', async t => {
   writeFileSync(join(folder, 'bad.json'), '{"kind":"llc"}')
 
   t.match(await run('statement', 'import', 'x'), { code: 1, stderr: /has no seller/ })
+  const selling = writeConfig(join(folder, 'selling'), sellerYaml(since2020)).config
+  const large = join(folder, 'large.txt')
+  writeFileSync(large, '1CClientBankExchange\r\n')
+  truncateSync(large, 100 * 1024 ** 2)
+  t.match(await runGateway(['statement', 'import', large, '--config', selling]), {
+    code: 1,
+    stderr: /has 104857600 bytes; at most 32 MB are read at once: export a shorter period/,
+  })
+  t.match(await runGateway(['statement', 'list', '--config', selling]), { code: 0, stdout: '' })
   t.match(await run('account', 'company', 'x', '--set', join(folder, 'bad.json')), {
     code: 1,
     stderr: /bad\.json: kind: .*; name: /,

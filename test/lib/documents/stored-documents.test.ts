@@ -1,5 +1,6 @@
 import t from 'tap'
 import { accountingContract } from '../../contracts/accounting.ts'
+import { badStatementsContract } from '../../contracts/bad-statements.ts'
 import { closingContract } from '../../contracts/closing.ts'
 import { documentsContract } from '../../contracts/documents.ts'
 import type { OpenStore } from '../../contracts/store-under-test.ts'
@@ -11,6 +12,7 @@ await t.test('on SQLite', async t => {
   await documentsContract(t, openNew)
   await closingContract(t, openNew)
   await accountingContract(t, openNew)
+  await badStatementsContract(t, openNew)
 })
 
 await t.test('on PostgreSQL', async t => {
@@ -20,4 +22,5 @@ await t.test('on PostgreSQL', async t => {
   await documentsContract(t, open)
   await closingContract(t, open)
   await accountingContract(t, open)
+  await badStatementsContract(t, open)
 })
