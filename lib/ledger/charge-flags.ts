@@ -2,7 +2,12 @@ import { formatRoubles } from '../money/amount.ts'
 import type { ChargeRequest, ChargeResult, HoldRequest } from './ledger.ts'
 
 /** Flags that say why a charge is what it is, and are nothing that an operator should look at. */
-const reasons: readonly string[] = ['provider_refused', 'provider_error', 'reasoning_estimated']
+const reasons: readonly string[] = [
+  'provider_refused',
+  'provider_error',
+  'reasoning_estimated',
+  'tools_estimated',
+]
 
 /** The flags of a charge that an operator should look at. */
 function alarmsAmong(flags: readonly string[]): readonly string[] {

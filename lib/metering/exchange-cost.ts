@@ -135,6 +135,11 @@ function roundsOf({ target, facts }: CostBasis): ToolRounds {
   return toolRounds(facts, { providerKind: provider.kind, upstreamModelName }, windowTokensOf(target))
 }
 
+/** The most that a response writes, over all of its answers. */
+export function outputTokensMost(basis: CostBasis): number {
+  return capOf(basis) * basis.facts.candidates
+}
+
 function capOf({ target, facts }: CostBasis): number {
   const cap = outputCap(target, facts)
   const isDrawn = facts.units?.images !== undefined && target.model?.outputTokensMax === undefined

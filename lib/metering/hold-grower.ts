@@ -4,8 +4,17 @@ import type { Hold, Ledger, Micros } from '../ledger/ledger.ts'
 import { priceLine } from '../money/price-line.ts'
 import type { Price } from '../money/price.ts'
 import type { UsageReading } from '../money/usage.ts'
-import { costSeen, sliceTokens, type CostBasis, type SeenResponse } from './exchange-cost.ts'
+import {
+  costSeen,
+  outputTokensMost,
+  sliceTokens,
+  type CostBasis,
+  type SeenResponse,
+} from './exchange-cost.ts'
 import { seenResponse } from './seen-response.ts'
+
+/** What was seen is told from bytes: so much above the cap it may still be within. */
+const beyondCap = 1.5
 
 export interface HoldGrowerOptions {
   readonly hold: Hold
@@ -26,6 +35,8 @@ export class HoldGrower {
   readonly #options: HoldGrowerOptions
   readonly #halfSliceMicros: Micros
   #isGrowing = false
+  /** What was seen while the hold grew: nothing else may come for long. */
+  #seenMeanwhile: UsageReading | undefined
 
   constructor(options: HoldGrowerOptions) {
     this.#options = options
@@ -33,7 +44,10 @@ export class HoldGrower {
   }
 
   onProgress(reading: UsageReading): void {
-    if (this.#isGrowing) return
+    if (this.#isGrowing) {
+      this.#seenMeanwhile = reading
+      return
+    }
     const seen = seenResponse(reading)
     const { hold } = this.#options
     const worstMicros = this.#atMost(seen)
@@ -41,9 +55,16 @@ export class HoldGrower {
     const likelyMicros = Math.min(worstMicros, Math.max(hold.likelyMicros, this.#costOf(reading, seen)))
     this.#isGrowing = true
     this.#grow({ likelyMicros, worstMicros }).then(
-      () => (this.#isGrowing = false),
+      () => this.#grown(),
       (error: unknown) => this.#refused(error), // It stays so: nothing more is asked for.
     )
+  }
+
+  #grown(): void {
+    this.#isGrowing = false
+    const reading = this.#seenMeanwhile
+    this.#seenMeanwhile = undefined
+    if (reading !== undefined) this.onProgress(reading)
   }
 
   async #grow(totals: { readonly likelyMicros: Micros; readonly worstMicros: Micros }): Promise<void> {
@@ -58,11 +79,13 @@ export class HoldGrower {
     else onSpent(reason)
   }
 
-  /** A slice ahead of what was seen; a provider that goes on beyond the cap is followed. */
+  /** A slice ahead of what was seen, up to the cap; a provider that goes on beyond that is followed. */
   #atMost(seen: SeenResponse): Micros {
     const { basis, price } = this.#options
+    const worstMicros = costSeen(basis, seen)
+    if (seen.outputTokens <= outputTokensMost(basis) * beyondCap) return worstMicros
     const ahead = { output: seen.outputTokensMost + sliceTokens, ...seen.read }
-    return Math.max(costSeen(basis, seen), priceLine(price, { meters: ahead }).amountMicros)
+    return Math.max(worstMicros, priceLine(price, { meters: ahead }).amountMicros)
   }
 
   /** What the response has cost until now, as far as that is known. */

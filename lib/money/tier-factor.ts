@@ -3,10 +3,9 @@ import type { Micros } from './amount.ts'
 import { decimalUnit, parseDecimal } from './decimal.ts'
 import type { Decimal, Price } from './price.ts'
 
-/** Tiers that nobody asks more for than the usual price, and the provider's own choice. */
+/** Tiers that nobody asks more for than the usual price. `auto` is the provider's choice, which may be dearer. */
 const plainTiers: ReadonlySet<string> = new Set([
   '',
-  'auto',
   'default',
   'standard',
   'standard_only',

@@ -55,7 +55,8 @@ export function decideOwed(ending: Ending): Owed {
     return { basis: 'reported', source: ending.drain === 'reading' ? 'drained' : 'provider', flags: [] }
   if (isUnreadable === true) return unread(ending)
   if (reading.isTerminal || outcome === 'completed') return untold(reading)
-  if (outcome === 'broken' && !reading.hasOutput) return zero('ambiguous')
+  // One that the gateway cut was worked on until then, if only by tools.
+  if (outcome === 'broken' && !reading.hasOutput && endedBy !== 'gateway') return zero('ambiguous')
   const isTold = reading.hasOutput || reading.lines.length > 0
   const isLeft = outcome === 'aborted' || endedBy === 'gateway'
   return {

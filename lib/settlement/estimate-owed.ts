@@ -5,7 +5,7 @@ import {
   type Estimate,
   type EstimatedRequest,
 } from '../metering/estimate-usage.ts'
-import { addMeters, type UsageLine, type UsageReading } from '../money/usage.ts'
+import { addMeters, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
 import type { Owed } from './decide-owed.ts'
 import type { UsualOutput } from './usual-output.ts'
 
@@ -37,6 +37,8 @@ interface EstimateContext {
   readonly counter: CountsTokens
   /** What a response of this model usually has, by others of it or by the settings. */
   readonly usual: UsualOutput
+  /** What it may have read by tools, as far as it told of their use. */
+  readonly usedByTools: Meters | undefined
   readonly isUnreadable: boolean
 }
 
@@ -49,14 +51,19 @@ export async function estimateOwed(
   const { lines, estimates } = await seenLines(reading, context)
   const unseen = owed.hasUnseen ? unseenTokens(lines, reading, context) : 0
   const [first = { meters: {} }, ...others] = lines
-  const whole: UsageLine = unseen === 0 ? first : withOutput(first, unseen)
+  const { usedByTools } = context
+  const isTold = unseen === 0 && usedByTools === undefined
+  const whole = isTold
+    ? first
+    : { ...first, meters: addMeters(addMeters(first.meters, { output: unseen }), usedByTools) }
   return {
     lines: [whole, ...others],
-    source: reading.lines.length > 0 && estimates.length === 0 && unseen === 0 ? 'provider' : 'estimated',
+    source: reading.lines.length > 0 && estimates.length === 0 && isTold ? 'provider' : 'estimated',
     flags: [
       ...owed.flags,
       ...(estimates.some(({ isCounted, tokens }) => !isCounted && tokens > 0) ? ['estimate_rough'] : []),
       ...(unseen > 0 ? ['reasoning_estimated'] : []),
+      ...(usedByTools === undefined ? [] : ['tools_estimated']),
     ],
     details: { ...sums(estimates), ...(unseen > 0 && { estimatedUnseen: unseen }) },
   }

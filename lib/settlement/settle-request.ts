@@ -3,6 +3,7 @@ import { headerValue } from '../http/headers.ts'
 import type { ChargeRequest } from '../ledger/ledger.ts'
 import type { CountsTokens, EstimatedRequest } from '../metering/estimate-usage.ts'
 import { isSameModel } from '../metering/is-same-model.ts'
+import { usedByTools } from '../metering/used-by-tools.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import type { UsageLine, UsageReading } from '../money/usage.ts'
@@ -41,7 +42,8 @@ export function settleRequest(
   reading: UsageReading | undefined,
   context: SettlementContext,
 ): ChargeRequest | undefined | Promise<ChargeRequest | undefined> {
-  const { price, upstreamModelName } = exchange.get('target')
+  const target = exchange.get('target')
+  const { price, upstreamModelName } = target
   if (price === undefined) return undefined
   const ending = endingOf(exchange, outcome, reading)
   const owed = decideOwed(ending)
@@ -52,6 +54,7 @@ export function settleRequest(
       request: estimatedRequest(exchange, price),
       counter: context.counter,
       usual: usualOf(upstreamModelName, context),
+      usedByTools: owed.hasUnseen ? usedByTools(target, exchange.get('request'), seen) : undefined,
       isUnreadable: ending.isUnreadable === true,
     }).then(estimate => chargeFor(exchange, outcome, reading, estimate, context))
   }

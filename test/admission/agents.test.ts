@@ -4,7 +4,7 @@ import { send } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 import { agents, hello, type Agent } from './agents.ts'
-import { chatAnswer, messageAnswer, responseAnswer } from './attacks.ts'
+import { chatAnswer, messageAnswer, responseAnswer } from './answers.ts'
 
 /** As config/models.yaml has them. */
 const models = {

@@ -1,3 +1,13 @@
+import {
+  chatAnswer,
+  geminiAnswer,
+  messageAnswer,
+  outputTokens,
+  responseAnswer,
+  windowTokens,
+  type Used,
+} from './answers.ts'
+
 /**
  * Requests whose cost does not show in them, each with the dearest answer that its provider's documents allow. The
  * models read 200,000 tokens and write 8,192 at most.
@@ -6,64 +16,11 @@ export interface Attack {
   readonly name: string
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
-  readonly answer: Readonly<Record<string, unknown>>
-}
-
-export const windowTokens = 200_000
-export const outputTokens = 8192
-
-interface Used {
-  readonly input?: number
-  readonly output?: number
-  readonly more?: Readonly<Record<string, unknown>> | undefined
+  readonly answer: object
 }
 
 const messageOf = (content: unknown): object => ({ messages: [{ role: 'user', content }] })
 const hello = messageOf('Hello')
-
-export function chatAnswer({ input = 100, output = outputTokens, more }: Used): Attack['answer'] {
-  return {
-    object: 'chat.completion',
-    model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: input, completion_tokens: output, total_tokens: input + output, ...more },
-  }
-}
-
-export function responseAnswer({ input = 100, output = outputTokens, more }: Used): Attack['answer'] {
-  return {
-    id: 'resp_1',
-    object: 'response',
-    status: 'completed',
-    model: 'm',
-    output: [{ type: 'message', content: [{ type: 'output_text', text: 'x' }] }],
-    usage: { input_tokens: input, output_tokens: output, total_tokens: input + output },
-    ...more,
-  }
-}
-
-export function messageAnswer({ input = 100, output = outputTokens, more }: Used): Attack['answer'] {
-  return {
-    type: 'message',
-    model: 'm',
-    content: [{ type: 'text', text: 'x' }],
-    stop_reason: 'end_turn',
-    usage: { input_tokens: input, output_tokens: output, ...more },
-  }
-}
-
-export function geminiAnswer({ input = 100, output = outputTokens, more }: Used): Attack['answer'] {
-  return {
-    candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }],
-    usageMetadata: {
-      promptTokenCount: input,
-      candidatesTokenCount: output,
-      totalTokenCount: input + output,
-      ...more,
-    },
-  }
-}
-
 const loops = 10
 const everyLoop = loops * windowTokens
 
@@ -459,4 +416,120 @@ const fees: readonly Attack[] = [
   ),
 ]
 
-export const attacks: readonly Attack[] = [...tools, ...media, ...texts, ...outputs, ...fees]
+/** Bounds that a provider does not read, or that are spelled in a way of their own, bound nothing. */
+const unread: readonly Attack[] = [
+  chat('a cap in capitals', { MAX_TOKENS: 1 }, {}, 'mistral'),
+  chat('a cap in capitals', { Max_Completion_Tokens: 1 }, {}, 'openrouter'),
+  response('a cap in capitals', { Max_Output_Tokens: 1 }, {}, 'xai'),
+  gemini('a cap in capitals', { generationConfig: { MAX_OUTPUT_TOKENS: 1 } }, {}),
+  message(
+    'a bound on uses in capitals',
+    { tools: [{ type: 'web_fetch_20250910', MAX_USES: 1 }] },
+    { input: everyLoop },
+  ),
+  response(
+    'a bound on calls that it does not read',
+    { tools: [{ type: 'web_search' }], max_tool_calls: 1 },
+    { input: everyLoop },
+    'xai',
+  ),
+  response(
+    'a bound on turns that it does not read',
+    { tools: [{ type: 'web_search' }], max_turns: 1 },
+    { input: loops * 128_000, more: openaiSearched(loops) },
+  ),
+  response(
+    'a bound on turns, many searches in each',
+    { tools: [{ type: 'web_search' }], max_turns: 2 },
+    { input: 2 * windowTokens, more: { server_side_tool_usage_details: { web_search_calls: loops } } },
+    'xai',
+  ),
+  chat(
+    'a bound of a tool that it does not read',
+    { tools: [{ type: 'openrouter:web_search', max_uses: 1, max_content_tokens: 1 }] },
+    { input: everyLoop, more: searched(loops) },
+    'openrouter',
+  ),
+  chat(
+    'a cap on what is thought beside it',
+    { model: 'qwen3-max', max_tokens: 10 },
+    { output: outputTokens + 10 },
+    'qwen',
+  ),
+  {
+    name: 'responses, compacted: asked for as a stream',
+    path: '/openai/v1/responses/compact',
+    body: { model: 'm', input: 'Hello', stream: true },
+    answer: responseAnswer({}),
+  },
+]
+
+/** What is billed beside the model that was asked, or in another way than it was asked for. */
+const beside: readonly Attack[] = [
+  chat(
+    'a model that searches by its name',
+    { model: 'm:online' },
+    { input: everyLoop, more: searched(loops) },
+    'openrouter',
+  ),
+  chat(
+    'live search as a tool',
+    { tools: [{ type: 'live_search', sources: [{ type: 'web' }] }] },
+    { input: windowTokens, more: { num_sources_used: loops } },
+    'xai',
+  ),
+  chat(
+    'a search for each of three answers',
+    { n: 3, web_search_options: {} },
+    { input: 3 * loops * 128_000, output: 3 * outputTokens },
+  ),
+  chat(
+    'the tier that it chooses, the dearest',
+    { service_tier: 'auto' },
+    { beside: { service_tier: 'priority' } },
+  ),
+  message(
+    'an advisor',
+    { tools: [{ type: 'advisor_20260301', name: 'advisor', model: 'dear' }] },
+    {
+      more: {
+        iterations: [
+          { type: 'message', input_tokens: everyLoop, output_tokens: outputTokens },
+          {
+            type: 'advisor_message',
+            model: 'dear',
+            input_tokens: everyLoop,
+            output_tokens: loops * outputTokens,
+          },
+        ],
+      },
+    },
+  ),
+  message(
+    'a fallback',
+    { fallbacks: [{ model: 'dear' }] },
+    {
+      more: {
+        iterations: [
+          { type: 'message', input_tokens: 100, output_tokens: 10 },
+          { type: 'fallback_message', model: 'dear', input_tokens: 100, output_tokens: outputTokens },
+        ],
+      },
+    },
+  ),
+  message(
+    'speed and a place',
+    { speed: 'fast', inference_geo: 'us' },
+    { more: { speed: 'fast', inference_geo: 'us' } },
+  ),
+]
+
+export const attacks: readonly Attack[] = [
+  ...tools,
+  ...media,
+  ...texts,
+  ...outputs,
+  ...fees,
+  ...unread,
+  ...beside,
+]

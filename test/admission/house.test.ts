@@ -1,85 +1,107 @@
 import t, { type Test } from 'tap'
-import { send } from '../fixtures/http-client.ts'
+import { startPostgres } from '../fixtures/postgres-server.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
-import { startTestGateway, type ConfigSections, type TestGateway } from '../fixtures/test-gateway.ts'
+import type { ConfigSections } from '../fixtures/test-gateway.ts'
 import { attacks, type Attack } from './attacks.ts'
-import { models, providersAt } from './prices.ts'
+import { atOnce, paidRub, riskRub, rush, startHouse, strict, type Client, type House } from './house.ts'
 
-const strict = { riskRub: '0', riskOfPaid: '0' }
-const paidRub = 10
-/** 30 roubles, and what was paid. */
-const riskRub = 30 + paidRub
-const atOnce = 60
+/** Requests that have one part of their cost alone: most are admitted with ten roubles. */
+const admittedMin = 15
 
-async function start(t: Test, hold: ConfigSections, options: { readonly beside?: TestGateway } = {}) {
+/** Providers that give each attack its dearest answer. */
+async function startProviders(t: Test): Promise<string> {
   const upstream = await startRawUpstream(t, ({ headers }) => {
     const attack = attacks[Number(headers[headers.indexOf('x-attack') + 1])]
     if (attack === undefined) throw new Error('a request came that nobody sent')
     return plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(attack.answer))
   })
-  return startTestGateway(t, {
-    rub: paidRub,
-    ...options,
-    config: { providers: providersAt(upstream.origin), models, hold, isolation: 'off' },
-  })
+  return upstream.origin
 }
 
-async function attack({ url, key }: TestGateway, { path, body }: Attack, index: number): Promise<number> {
-  const authorised = ['authorization', `Bearer ${key}`, 'content-type', 'application/json']
-  const { status } = await send(url + path, {
-    headers: authorised.concat('x-attack', String(index)),
-    body: JSON.stringify(body),
-  })
-  return status
+/** Every row, so many of it at once, by an account of its own that is told by `rubFor`. */
+async function attackWithAll(
+  t: Test,
+  houses: readonly [House, ...House[]],
+  rubFor: (house: House, attack: Attack) => Promise<number>,
+  check: (lost: number, attack: Attack, statuses: readonly number[]) => void,
+): Promise<void> {
+  const [first] = houses
+  let admitted = 0
+  for (const [index, attack] of attacks.entries()) {
+    const client: Client = await first.newClient(await rubFor(first, attack))
+    const statuses = await rush(atOnce, number =>
+      (houses[number % houses.length] as House).ask(client, attack, ['x-attack', String(index)]),
+    )
+    const unexpected = statuses.filter(status => status !== 200 && status !== 402)
+    t.same(unexpected, [], attack.name)
+    if (statuses.includes(200)) admitted += 1
+    check(await first.owedBy(client), attack, statuses)
+  }
+  t.ok(admitted >= admittedMin, `${admitted} were admitted`)
+  t.same(await first.breaches(), [])
 }
 
-/** What all charges come to beyond what the account had, in roubles. */
-async function owed(gateway: TestGateway): Promise<number> {
-  const charges = await gateway.charges()
-  return charges.reduce((sum, { overrun = '0' }) => sum + Number(overrun), 0)
+/** As much as two of a kind may cost, and half of one. */
+async function moneyForTwo(house: House, attack: Attack): Promise<number> {
+  return 2.5 * (await house.worstOf(await house.newClient(0), attack))
+}
+
+const tenRoubles = (): Promise<number> => Promise.resolve(paidRub)
+
+async function start(t: Test, hold: ConfigSections): Promise<House> {
+  return startHouse(t, await startProviders(t), hold)
 }
 
 await t.test(
-  'an account of ten roubles costs a house without risk nothing, whatever it asks for',
+  `a house without risk loses nothing to ${atOnce} of each kind at once, with ten roubles`,
   async t => {
-    const gateway = await start(t, strict)
-    const admitted: string[] = []
-    for (const [index, one] of attacks.entries()) {
-      const status = await attack(gateway, one, index)
-      t.ok(status === 200 || status === 402, `${one.name}: ${status}`)
-      if (status === 200) admitted.push(one.name)
-      await gateway.accounts.credit({
-        accountId: gateway.accountId,
-        amountMicros: Math.max(0, paidRub * 1_000_000 - (await gateway.balance()).balanceMicros) + 1,
-        reason: 'back to ten roubles',
-      })
-    }
-    t.ok(admitted.length >= 15, `${admitted.length} were admitted`)
-    t.equal(await owed(gateway), 0)
-    t.same(await gateway.breaches(), [])
+    const house = await start(t, strict)
+    await attackWithAll(t, [house], tenRoubles, (lost, { name }) => t.equal(lost, 0, name))
   },
 )
 
-await t.test('nor do sixty of each kind at once', async t => {
-  const gateway = await start(t, strict)
-  const asked = attacks.flatMap((one, index) =>
-    index % 9 === 0 ? Array.from({ length: atOnce }, () => [one, index] as const) : [],
-  )
-  const statuses = await Promise.all(asked.map(([one, index]) => attack(gateway, one, index)))
-  t.ok(statuses.every(status => status === 200 || status === 402))
-  t.ok(statuses.includes(200) && statuses.includes(402))
-  t.equal(await owed(gateway), 0)
-  t.same(await gateway.breaches(), [])
+await t.test('nor where there is money for two of them: two are admitted', async t => {
+  const house = await start(t, strict)
+  await attackWithAll(t, [house], moneyForTwo, (lost, { name }, statuses) => {
+    t.equal(lost, 0, name)
+    t.ok(statuses.filter(status => status === 200).length >= 2, `${name}: two are admitted`)
+  })
 })
 
-await t.test('with the risk that is shipped it costs the risk at most', async t => {
-  const gateway = await start(t, {})
-  const asked = attacks.flatMap((one, index) =>
-    Array.from({ length: index % 9 === 0 ? atOnce : 1 }, () => [one, index] as const),
-  )
-  const statuses = await Promise.all(asked.map(([one, index]) => attack(gateway, one, index)))
-  t.ok(statuses.includes(200))
-  const lost = await owed(gateway)
-  t.ok(lost <= riskRub, `${lost} of ${riskRub}`)
-  t.same(await gateway.breaches(), [])
+await t.test(`with the risk that is shipped it loses the risk at most to ${atOnce} of each kind`, async t => {
+  const house = await start(t, {})
+  await attackWithAll(t, [house], tenRoubles, (lost, { name }) => {
+    t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
+  })
+})
+
+await t.test('a key with a budget of a rouble spends that and the risk at most', async t => {
+  const house = await start(t, {})
+  for (const [index, attack] of attacks.entries()) {
+    const client = await house.newClient(paidRub, { budgetRub: 1 })
+    await rush(atOnce, () => house.ask(client, attack, ['x-attack', String(index)]))
+    const charges = await house.chargesOf(client)
+    const spent = charges.reduce(
+      (sum, { amount, overrun = '0' }) => sum + Number(amount) + Number(overrun),
+      0,
+    )
+    t.ok(spent <= 1 + riskRub, `${attack.name}: ${spent}`)
+  }
+})
+
+await t.test('two nodes on PostgreSQL decide as one', async t => {
+  const server = await startPostgres(t)
+  const origin = await startProviders(t)
+  for (const [hold, lostMax] of [
+    [strict, 0],
+    [{}, riskRub],
+  ] as const) {
+    const config = { store: await server.createDatabase() }
+    const one = await startHouse(t, origin, hold, { config })
+    const other = await startHouse(t, origin, hold, { config, beside: one })
+    const rubFor = hold === strict ? moneyForTwo : tenRoubles
+    await attackWithAll(t, [one, other], rubFor, (lost, { name }) => {
+      t.ok(lost <= lostMax, `${name}: ${lost} of ${lostMax}`)
+    })
+  }
 })

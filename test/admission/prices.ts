@@ -1,5 +1,5 @@
 import type { ConfigSections } from '../fixtures/test-gateway.ts'
-import { outputTokens, windowTokens } from './attacks.ts'
+import { outputTokens, windowTokens } from './answers.ts'
 
 const rubPerMillion = {
   input: '100',
@@ -8,7 +8,7 @@ const rubPerMillion = {
   cacheWrite1h: '200',
   output: '500',
 }
-const names = ['openai', 'anthropic', 'google', 'xai', 'openrouter', 'mistral', 'perplexity', 'groq']
+const names = ['openai', 'anthropic', 'google', 'xai', 'openrouter', 'mistral', 'perplexity', 'groq', 'qwen']
 
 const shared = {
   provider: names,
@@ -27,6 +27,11 @@ export const models = {
   'gpt-4o-mini': shared,
   'grok-4': shared,
   compound: shared,
+  writer: { ...shared, outputTokensMax: 128_000 },
+  thinker: { ...shared, outputTokensMax: 100_000 },
+  'm:online': shared,
+  'qwen3-max': shared,
+  dear: { ...shared, rubPerMillion: { ...rubPerMillion, input: '500', output: '2500' } },
   'sonar-deep-research': { ...shared, rubPerUnit: fees },
   sonar: { ...shared, rubPerUnit: fees },
   'gpt-audio': { ...shared, rubPerMillion: { ...rubPerMillion, audioInput: '300', audioOutput: '2000' } },

@@ -31,9 +31,13 @@ function read({ path, body }: Attack): {
   const price = entry?.prices[0]
   if (price === undefined) throw new Error(`${upstreamModelName} has no price`)
   const providerKind = name === 'google' ? 'google' : kind
-  const named = (facts.drawsWith ?? []).flatMap(model => {
+  const named = [
+    ...(facts.drawsWith ?? []),
+    ...(facts.namedModels ?? []).map(({ name: one }) => one),
+  ].flatMap(model => {
     const own = directory.resolve(model, undefined)?.entry.prices[0]
-    return own === undefined ? [] : [{ names: [model], price: own, isDrawing: true }]
+    const isDrawing = facts.drawsWith?.includes(model) === true
+    return own === undefined ? [] : [{ names: [model], price: own, isDrawing }]
   })
   return {
     facts,

@@ -58,6 +58,8 @@ await t.test('a dearer tier is held for at its factor, however it is asked for',
     ['/v1/chat/completions', { ...chat, service_tier: 'priority' }],
     ['/v1/chat/completions', { ...chat, service_tier: 'fast' }],
     ['/v1/chat/completions', { ...chat, service_tier: 'a-new-one' }],
+    // The provider chooses.
+    ['/v1/chat/completions', { ...chat, service_tier: 'auto' }],
     ['/v1/completions', { model: 'm', prompt: 'Hi', service_tier: 'priority' }],
     ['/v1/responses', { model: 'm', input: 'Hi', service_tier: 'priority' }],
     ['/v1/messages', { ...chat, max_tokens: 100, speed: 'fast' }],
@@ -73,7 +75,7 @@ await t.test('a dearer tier is held for at its factor, however it is asked for',
 })
 
 await t.test('what is no dearer is held for as ever', async t => {
-  for (const wanted of [{}, { service_tier: null }, { service_tier: 'auto' }, { service_tier: 'flex' }]) {
+  for (const wanted of [{}, { service_tier: null }, { service_tier: 'default' }, { service_tier: 'flex' }]) {
     const { ask } = await start(t, 0.15)
     t.equal((await ask('/v1/chat/completions', { ...chat, ...wanted })).status, 200, JSON.stringify(wanted))
   }

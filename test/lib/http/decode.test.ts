@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import t from 'tap'
 import { createDecoder } from '../../../lib/http/decode.ts'
@@ -97,4 +98,30 @@ await t.test('an empty input is whole', async t => {
   const decoder = createDecoder('gzip', () => {}, caps)
   await decoder?.end()
   t.equal(decoder?.isBroken, false)
+})
+
+await t.test('what comes in pieces of a byte waits together, and is decoded whole', async t => {
+  const bytes = gzipSync(randomBytes(100_000))
+  let decoded = 0
+  const decoder = createDecoder('gzip', chunk => (decoded += chunk.length), caps)
+  const heapBefore = process.memoryUsage().heapUsed
+  let last: void | Promise<void> = undefined
+  for (let at = 0; at < bytes.length; at += 1) last = decoder?.write(bytes.subarray(at, at + 1))
+
+  t.equal(decoder?.waitingBytes, bytes.length - 1, 'behind the first piece')
+  const takenBytes = process.memoryUsage().heapUsed - heapBefore
+  t.ok(takenBytes < 300 * bytes.length, `${takenBytes} bytes for ${bytes.length} pieces`)
+  await last
+  t.equal(decoder?.waitingBytes, 0)
+  await decoder?.end()
+  t.equal(decoded, 100_000)
+  t.equal(decoder?.isBroken, false)
+})
+
+await t.test('what waits behind damaged input is let go', async t => {
+  const decoder = createDecoder('gzip', () => {}, caps)
+  const written = [0, 1, 2].map(async () => decoder?.write(Buffer.alloc(50, 1)))
+  await Promise.all(written)
+  await decoder?.end()
+  t.equal(decoder?.isBroken, true)
 })

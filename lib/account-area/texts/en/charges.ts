@@ -122,6 +122,8 @@ export const charge: typeof russian.charge = {
     model_mismatch: 'The provider named another model in its answer.',
     model_unpriced: 'The model that the provider named has no price of its own.',
     overrun: 'The usage cost more than was available; the rest became a debt.',
+    reasoning_estimated: 'What the model thought unseen was estimated: the response was left or cut.',
+    tools_estimated: 'What the provider read by tools was estimated: the response was left or cut.',
     refusal_unbilled: 'The model refused to answer; a refusal is not charged.',
     tier_unpriced: 'The service tier has no factor; charged as the standard one.',
     usage_decreased: 'The provider told less usage later in the answer.',

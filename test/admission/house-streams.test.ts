@@ -1,0 +1,117 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { atOnce, paidRub, riskRub, rush, startHouse, strict, type Client, type House } from './house.ts'
+import { streamAttacks, type StreamAttack } from './streams.ts'
+
+/** Between two steps, in which the gateway may see that the money ends: a busy machine takes its time. */
+const stepMs = 30
+/** Pages are fetched in seconds. */
+const toolMs = 300
+
+/** A provider that streams the attacks, stops when it is left, and bills what it has done until then. */
+async function startStreams(
+  t: Test,
+): Promise<{ readonly origin: string; readonly billed: Map<string, number> }> {
+  const billed = new Map<string, number>()
+  const server = createServer((request, response) => {
+    request.resume()
+    const [index, run] = String(request.headers['x-attack']).split('/')
+    const attack = streamAttacks[Number(index)]
+    if (attack === undefined) throw new Error('a request came that nobody sent')
+    void stream(response, attack, micros => billed.set(`${index}/${run}`, micros))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, billed }
+}
+
+async function stream(
+  response: ServerResponse,
+  { steps }: StreamAttack,
+  bill: (micros: number) => void,
+): Promise<void> {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  for (const { bytes, billedMicros } of steps) {
+    if (response.destroyed) return
+    bill(billedMicros)
+    if (bytes !== '') response.write(bytes)
+    await delay(isTool(bytes) ? toolMs : stepMs)
+  }
+  response.end()
+}
+
+function isTool(bytes: string): boolean {
+  return bytes.includes('server_tool_use"') || bytes.includes('_call.in_progress')
+}
+
+interface Loss {
+  /** What the provider bills and the account has not paid, in roubles. */
+  readonly lost: number
+  readonly whole: number
+}
+
+async function attackOnce(
+  house: House,
+  billed: ReadonlyMap<string, number>,
+  client: Client,
+  index: number,
+  round = 0,
+): Promise<Loss> {
+  const attack = streamAttacks[index] as StreamAttack
+  const run = `${index}/${client.accountId}-${round}`
+  const statuses = await rush(atOnce, number =>
+    house.ask(client, attack, ['x-attack', `${run}-${number}`]).catch(() => 0),
+  )
+  const charges = await house.chargesOf(client)
+  const paid = charges.reduce((sum, { amount }) => sum + Number(amount), 0)
+  let bill = 0
+  for (const [name, micros] of billed) if (name.includes(client.accountId)) bill += micros / 1e6
+  return { lost: bill - paid, whole: statuses.filter(status => status === 200).length }
+}
+
+await t.test(
+  `with the risk that is shipped ${atOnce} streams of each kind cost the risk at most`,
+  async t => {
+    const { origin, billed } = await startStreams(t)
+    const house = await startHouse(t, origin, {})
+    for (const [index, { name }] of streamAttacks.entries()) {
+      const { lost, whole } = await attackOnce(house, billed, await house.newClient(paidRub), index)
+      t.comment(`${name}: ${lost.toFixed(2)} lost, ${whole} of ${atOnce} were answered`)
+      t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
+    }
+    t.same(await house.breaches(), [])
+  },
+)
+
+await t.test('nor more when it is done again and again with what is left', async t => {
+  const { origin, billed } = await startStreams(t)
+  const house = await startHouse(t, origin, {})
+  for (const [index, { name }] of streamAttacks.entries()) {
+    const client = await house.newClient(paidRub)
+    let lost = 0
+    for (let round = 0; round < 3; round += 1)
+      ({ lost } = await attackOnce(house, billed, client, index, round))
+    t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
+  }
+})
+
+await t.test('a house without risk loses nothing, and cuts nobody', async t => {
+  const { origin, billed } = await startStreams(t)
+  const house = await startHouse(t, origin, strict)
+  for (const [index, attack] of streamAttacks.entries()) {
+    const rub = 2.5 * (await house.worstOf(await house.newClient(0), attack))
+    const client = await house.newClient(rub)
+    const { lost, whole } = await attackOnce(house, billed, client, index)
+    t.ok(Math.abs(lost) < 1e-6, `${attack.name}: ${lost}`)
+    t.ok(whole >= 2, `${attack.name}: ${whole} were answered`)
+    const cut = (await house.chargesOf(client)).filter(({ flags }) => flags.includes('balance_exhausted'))
+    t.same(cut, [], attack.name)
+  }
+})

@@ -1,0 +1,51 @@
+import t from 'tap'
+import { dialects } from '../../../lib/routes/find-route.ts'
+import { scanJson } from '../../../lib/http/json-scan.ts'
+import { hiddenReasoning } from '../../../lib/metering/hidden-reasoning.ts'
+
+/** How many tokens a request in OpenAI's format may have thought unseen. */
+function hidden(
+  providerKind: string,
+  body: object,
+  model = 'some-model',
+  path = '/chat/completions',
+): number {
+  const { operation } = dialects[path === '/messages' ? 'anthropic' : 'openai'].match('POST', path)
+  const bytes = Buffer.from(JSON.stringify({ model, ...body }))
+  const facts = operation.factsFromJson?.(scanJson(bytes, operation.interest ?? {}), bytes)
+  return hiddenReasoning(model, providerKind, facts?.reasoning)
+}
+
+t.test('what a provider reads says how long it may think', async t => {
+  t.equal(hidden('openai', { reasoning_effort: 'low' }), 8192)
+  t.equal(hidden('openai', { reasoning_effort: 'none' }), 0)
+  t.equal(hidden('anthropic', { thinking: { type: 'enabled', budget_tokens: 5000 } }, 'm', '/messages'), 5000)
+  t.equal(hidden('anthropic', { thinking: { type: 'disabled' } }, 'm', '/messages'), 0)
+  t.equal(hidden('qwen', { enable_thinking: false }), 0)
+  t.equal(hidden('openrouter', { reasoning: { max_tokens: 3000 } }), 3000)
+  t.equal(hidden('google', { extra_body: { google: { thinking_config: { thinking_budget: 0 } } } }), 0)
+  t.equal(hidden('openai', { reasoning_effort: 'xhigh' }), Infinity, 'up to the cap')
+})
+
+t.test('what it does not read makes it no less', async t => {
+  for (const body of [
+    { thinking: { type: 'disabled' } },
+    { thinking_budget: 0 },
+    { enable_thinking: false },
+    { REASONING_EFFORT: 'none' },
+    { reasoning: { Effort: 'none' } },
+  ]) {
+    t.equal(hidden('openai', body), 16_384, JSON.stringify(body))
+    t.equal(hidden('some-provider', body), 16_384)
+  }
+  t.equal(
+    hidden('mistral', { thinking: { type: 'enabled', budget_tokens: 50_000 } }),
+    50_000,
+    'it may be more',
+  )
+})
+
+t.test('what contradicts itself may think longest', async t => {
+  t.equal(hidden('openrouter', { reasoning_effort: 'low', reasoning: { max_tokens: 20_000 } }), 20_000)
+  t.equal(hidden('openai', { reasoning_effort: 'low', thinking_budget: 30_000 }), 30_000)
+})
