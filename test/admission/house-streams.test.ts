@@ -9,11 +9,12 @@ import { streamAttacks, type StreamAttack } from './streams.ts'
 /** Between two steps, in which the gateway may see that the money ends: a busy machine takes its time. */
 const stepMs = 30
 /** Pages are fetched in seconds. */
-const toolMs = 300
+const toolMs = 1000
 
 /** A provider that streams the attacks, stops when it is left, and bills what it has done until then. */
 async function startStreams(
   t: Test,
+  toolMs: number,
 ): Promise<{ readonly origin: string; readonly billed: Map<string, number> }> {
   const billed = new Map<string, number>()
   const server = createServer((request, response) => {
@@ -21,7 +22,7 @@ async function startStreams(
     const [index, run] = String(request.headers['x-attack']).split('/')
     const attack = streamAttacks[Number(index)]
     if (attack === undefined) throw new Error('a request came that nobody sent')
-    void stream(response, attack, micros => billed.set(`${index}/${run}`, micros))
+    void stream(response, attack, toolMs, micros => billed.set(`${index}/${run}`, micros))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -35,6 +36,7 @@ async function startStreams(
 async function stream(
   response: ServerResponse,
   { steps }: StreamAttack,
+  toolMs: number,
   bill: (micros: number) => void,
 ): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -79,7 +81,7 @@ async function attackOnce(
 await t.test(
   `with the risk that is shipped ${atOnce} streams of each kind cost the risk at most`,
   async t => {
-    const { origin, billed } = await startStreams(t)
+    const { origin, billed } = await startStreams(t, toolMs)
     const house = await startHouse(t, origin, {})
     for (const [index, { name }] of streamAttacks.entries()) {
       const { lost, whole } = await attackOnce(house, billed, await house.newClient(paidRub), index)
@@ -91,7 +93,7 @@ await t.test(
 )
 
 await t.test('nor more when it is done again and again with what is left', async t => {
-  const { origin, billed } = await startStreams(t)
+  const { origin, billed } = await startStreams(t, toolMs)
   const house = await startHouse(t, origin, {})
   for (const [index, { name }] of streamAttacks.entries()) {
     const client = await house.newClient(paidRub)
@@ -103,7 +105,7 @@ await t.test('nor more when it is done again and again with what is left', async
 })
 
 await t.test('a house without risk loses nothing, and cuts nobody', async t => {
-  const { origin, billed } = await startStreams(t)
+  const { origin, billed } = await startStreams(t, stepMs)
   const house = await startHouse(t, origin, strict)
   for (const [index, attack] of streamAttacks.entries()) {
     const rub = 2.5 * (await house.worstOf(await house.newClient(0), attack))
