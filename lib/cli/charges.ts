@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { csvCell } from '../documents/csv-table.ts'
 import type { ChargeReport } from '../ledger/reports.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
@@ -19,6 +20,7 @@ interface ChargesOptions extends SharedOptions {
   readonly alarms?: boolean
   readonly since?: string
   readonly until?: string
+  readonly csv?: boolean
 }
 
 /** `charges`: an account's charges, oldest first, and `charges recompute`. */
@@ -34,6 +36,7 @@ export function addChargesCommand(program: Command, context: CliContext): void {
     .option('--request <id>', 'only of this request: the id of x-gateway-request-id')
     .option('--since <time>', 'only from this ISO date or time on; a date begins at midnight UTC')
     .option('--until <time>', 'only before this ISO date or time')
+    .option('--csv', 'print a table for spreadsheets, one line each')
     .option('--alarms', 'only what should be looked at: flagged charges, and estimated ones')
     .action((options: ChargesOptions) => {
       const { account, key, request, alarms, since, until } = options
@@ -47,7 +50,8 @@ export function addChargesCommand(program: Command, context: CliContext): void {
       return readStore(options, async reports => {
         if (account !== undefined) found(await reports.account(account), account)
         const charges = reports.charges(account, filter)
-        await (options.json === true ? printLines(charges, stdout) : printTable(charges, stdout))
+        if (options.csv === true) await printCsv(charges, stdout)
+        else await (options.json === true ? printLines(charges, stdout) : printTable(charges, stdout))
       })
     })
   charges.enablePositionalOptions()
@@ -58,6 +62,35 @@ type Charges = AsyncIterable<ChargeReport>
 
 async function printLines(charges: Charges, stdout: CliContext['stdout']): Promise<void> {
   for await (const charge of charges) if (!(await writeResult(stdout, `${JSON.stringify(charge)}\n`))) return
+}
+
+const csvColumns = [
+  'at',
+  'requestId',
+  'sequence',
+  'account',
+  'key',
+  'provider',
+  'model',
+  'operation',
+  'outcome',
+  'usageSource',
+  'amount',
+  'overrun',
+  'returned',
+] as const
+
+async function printCsv(charges: Charges, stdout: CliContext['stdout']): Promise<void> {
+  if (!(await writeResult(stdout, `${[...csvColumns, 'usage', 'flags'].join(',')}\r\n`))) return
+  for await (const charge of charges) {
+    const usage = Object.entries(charge.usage).map(([meter, units]) => `${meter}=${units}`)
+    const texts = [
+      ...csvColumns.map(name => String(charge[name] ?? '')),
+      usage.join(' '),
+      charge.flags.join(' '),
+    ]
+    if (!(await writeResult(stdout, `${texts.map(csvCell).join(',')}\r\n`))) return
+  }
 }
 
 async function printTable(charges: Charges, stdout: CliContext['stdout']): Promise<void> {

@@ -2,29 +2,55 @@ import type { Command } from 'commander'
 import type { KeyRecord } from '../accounts/accounts.ts'
 import { systemClock } from '../platform/clock.ts'
 import { formatRoubles } from '../money/amount.ts'
+import { findKeys } from '../stores/records/find-keys.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import type { CliContext } from './context.ts'
+import { UsageError } from './context.ts'
 import { found, readStore } from './read-store.ts'
+import { readRecords } from './with-records.ts'
 import { formatTable, formatTime } from './table.ts'
 
+/** More than this names nothing that can be searched for. */
+const searchLengthMax = 200
+
 interface ListOptions extends SharedOptions {
-  readonly account: string
+  readonly account?: string
+  readonly all?: boolean
 }
 
-/** `key list`; a key's value is in no store. */
+/** `key list` and `key find`; a key's value is in no store. */
 export function addKeyViews(key: Command, { stdout }: CliContext): void {
+  const print = (options: SharedOptions, keys: readonly KeyRecord[]): void => {
+    if (options.json === true) for (const one of keys) stdout.write(`${JSON.stringify(keyView(one))}\n`)
+    else stdout.write(keyTable(keys))
+  }
   addCommand(key, 'list', 'list the keys of an account; their values are not known')
-    .requiredOption('--account <id>', 'the account')
+    .option('--account <id>', 'the account')
+    .option('--all', 'those of all accounts')
     .action(async (options: ListOptions) => {
-      const { account } = options
+      const { account, all = false } = options
+      if ((account === undefined) !== all) throw new UsageError('name either --account or --all')
       const keys = await readStore(options, async reports => {
-        found(await reports.account(account), account)
+        if (account !== undefined) found(await reports.account(account), account)
         return reports.keys(account)
       })
-      if (options.json === true) for (const one of keys) stdout.write(`${JSON.stringify(keyView(one))}\n`)
-      else stdout.write(keyTable(keys))
+      print(options, keys)
     })
+  addCommand(key, 'find <text>', 'find keys by id, last four characters, or a part of the name').action(
+    async (text: string, options: SharedOptions) => {
+      if (text.trim() === '' || text.length > searchLengthMax)
+        throw new UsageError(`a search takes 1 to ${searchLengthMax} characters`)
+      const ids = await readRecords(options, records => findKeys(records, text.trim()))
+      const keys = await readStore(options, reports =>
+        Promise.all(ids.map(({ id, account_id }) => reports.key(account_id, id))),
+      )
+      print(
+        options,
+        keys.filter(one => one !== undefined),
+      )
+    },
+  )
 }
 
 /** A key as JSON: times are ISO, money is roubles, what is not limited is null. */
@@ -60,6 +86,7 @@ export function keyTable(keys: readonly KeyRecord[]): string {
   if (keys.length === 0) return 'no keys: gateway key create makes one\n'
   const rows = keys.map(key => ({
     id: key.id,
+    account: key.accountId,
     name: key.name,
     ends: `...${key.lastFour}`,
     state: stateOf(key),
@@ -71,6 +98,7 @@ export function keyTable(keys: readonly KeyRecord[]): string {
   }))
   return formatTable(rows, {
     id: 'left',
+    account: 'left',
     name: 'left',
     ends: 'left',
     state: 'left',

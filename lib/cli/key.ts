@@ -24,7 +24,7 @@ const budgetPeriods = ['total', 'day', 'week', 'month'] as const
 
 /** `key`: makes, revokes and shows keys. */
 export function addKeyCommands(program: Command, context: CliContext): void {
-  const key = program.command('key').description('what clients send: create, list, revoke')
+  const key = program.command('key').description('what clients send: create, list, find, revoke')
   addCreate(key, context)
   addKeyViews(key, context)
   addRevoke(key, context)

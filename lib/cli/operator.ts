@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { readActions } from '../accounts/operator-log.ts'
 import { addOperator, listOperators, removeOperator } from '../accounts/operators.ts'
 import type { OperatorRow } from '../stores/records/operator-tables.ts'
 import { addCommand } from './add-command.ts'
@@ -20,14 +21,18 @@ interface RemoveOptions extends SharedOptions {
   readonly email: string
 }
 
+const loggedMax = 1000
 const roles = ['owner', 'finance', 'support'] as const
 
 /** `operator`: who may use the operator's pages. */
 export function addOperatorCommands(program: Command, context: CliContext): void {
-  const operator = program.command('operator').description("who uses the operator's pages: add, list, remove")
+  const operator = program
+    .command('operator')
+    .description("who uses the operator's pages: add, list, remove, log")
   addAdd(operator, context)
   addList(operator, context)
   addRemove(operator, context)
+  addLog(operator, context)
 }
 
 function addAdd(operator: Command, { stdout }: CliContext): void {
@@ -74,6 +79,34 @@ function addRemove(operator: Command, { stdout }: CliContext): void {
         options.json === true ? `${JSON.stringify({ email })}\n` : `${email} is no operator any more\n`,
       )
     })
+}
+
+function addLog(operator: Command, { stdout }: CliContext): void {
+  addCommand(operator, 'log', 'list the latest of what operators did, the newest first').action(
+    async (options: SharedOptions) => {
+      const actions = await readRecords(options, records => readActions(records, { limit: loggedMax }))
+      const rows = actions.map(({ at, operator: who, action, account_id: account, reason }) => ({
+        at: options.json === true ? new Date(at).toISOString() : formatTime(at),
+        operator: who,
+        action,
+        account,
+        reason,
+      }))
+      if (options.json === true) for (const one of rows) stdout.write(`${JSON.stringify(one)}\n`)
+      else
+        stdout.write(
+          rows.length === 0
+            ? 'nothing was done yet\n'
+            : formatTable(rows, {
+                at: 'left',
+                operator: 'left',
+                action: 'left',
+                account: 'left',
+                reason: 'left',
+              }),
+        )
+    },
+  )
 }
 
 /** @throws UsageError unless it can be an address */

@@ -17,6 +17,7 @@ import { addPaymentCommands } from './payment.ts'
 import { addPricesCommands } from './prices.ts'
 import { addServeCommand } from './serve.ts'
 import { addStatementCommands } from './statement.ts'
+import { addTopCommand } from './top.ts'
 import { addVerifyCommand } from './verify.ts'
 
 /**
@@ -54,6 +55,7 @@ function buildProgram(context: CliContext): Command {
   addBalanceCommand(program, context)
   addChargesCommand(program, context)
   addModelsCommand(program, context)
+  addTopCommand(program, context)
   addPricesCommands(program, context)
   addPaymentCommands(program, context)
   addInvoiceCommands(program, context)

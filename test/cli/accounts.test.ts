@@ -199,4 +199,39 @@ await t.test('beside an open store the change goes through its socket and is in 
   })
   t.match((await run('account', 'entries', id)).stdout, /"kind":"correction","amount":"2\.500000"/)
   t.match(await run('verify'), { code: 0 })
+
+  const [ending = ''] = member(made.stdout, 'key').slice(-4).split(' ')
+  for (const found of [
+    ['list', '--all'],
+    ['list', '--account', id],
+    ['find', ending],
+    ['find', member(made.stdout, 'id')],
+  ]) {
+    t.match((await run('key', ...found)).stdout, `"account":"${id}"`, found.join(' '))
+  }
+  t.match(await run('key', 'find', '%'), { code: 0, stdout: '' })
+  t.match(await run('key', 'list'), { code: 2, stderr: /either --account or --all/ })
+  t.match(await run('key', 'list', '--all', '--account', id), { code: 2 })
+  t.match(await run('key', 'find', 'a'.repeat(201)), { code: 2, stderr: /1 to 200 characters/ })
+  const { stdout: csv } = await run('charges', '--csv')
+  const [head, line] = csv.split('\r\n')
+  t.equal(
+    head,
+    'at,requestId,sequence,account,key,provider,model,operation,outcome,usageSource,amount,overrun,returned,usage,flags',
+  )
+  t.match(line, `${hold.exchangeId},0,${id},key,openai,m,chat,completed,provider,3.000000,,2.500000,input=3,`)
+  for (const [by, name] of [
+    ['account', id],
+    ['model', 'm'],
+    ['key', 'key'],
+    ['outcome', 'completed'],
+  ] as const) {
+    t.same(JSON.parse((await run('top', '--by', by)).stdout), {
+      [by]: name,
+      charges: '1',
+      roubles: '3.000000',
+    })
+  }
+  t.match(await run('top', '--by', 'colour'), { code: 2, stderr: /account, model, key, outcome/ })
+  t.match((await run('operator', 'log')).stdout, '"action":"correct"')
 })

@@ -15,6 +15,8 @@ interface EntryRow {
 interface ChargeSumRow {
   readonly account_id: string
   readonly day: number
+  readonly model: string
+  readonly key_id: string
   readonly outcome: string
   readonly charges: number
   readonly spent_micros: number
@@ -51,6 +53,7 @@ interface AccountRow {
 interface KeyOfAccountRow {
   readonly id: string
   readonly account_id: string
+  readonly name: string
   readonly last_four: string
 }
 
