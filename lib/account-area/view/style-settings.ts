@@ -7,13 +7,15 @@ export const settingsStyle = css`
   }
   .tabs ul {
     display: flex;
-    gap: 1.5rem;
+    flex-wrap: wrap;
+    column-gap: 1.5rem;
     list-style: none;
     padding: 0;
     margin: 0;
   }
   .tabs a {
     display: block;
+    white-space: nowrap;
     padding: 0.6rem 0;
     color: var(--quiet);
     text-decoration: none;

@@ -42,7 +42,7 @@ export const documents = {
   noClosing: 'Документов за этот год нет. Они появляются в первый день месяца за прошедший месяц.',
   noInvoices: 'Счетов за этот год нет.',
   document: 'Документ',
-  tax: 'В том числе НДС',
+  tax: 'НДС',
   noTax: 'без НДС',
   archives: 'Архив',
   archive: 'ZIP',
