@@ -231,6 +231,16 @@ await t.test(
     t.match(await pdfText(browser, statement), /Акт сверки .*Оплата \(п\/п № 7/)
     t.equal((await browser.get('/documents/reconciliation?from=2026-02-31&to=x')).status, 422)
     t.equal((await browser.get(`/documents/reconciliation?from=${today}&to=2020-01-01`)).status, 422)
+    const lastYear = Number(today.slice(0, 4)) - 1
+    const earlier = (await browser.get(`/documents?year=${lastYear}`)).text
+    t.match(earlier, 'Документов за этот год нет.')
+    t.match(earlier, 'Счетов за этот год нет.')
+    t.match(earlier, `value="${lastYear}-12-31"`, 'the statement is of that year, too')
+    t.match(
+      (await browser.get('/documents?year=1')).text,
+      /Акт № \d+ от/,
+      'a year that there is not is this one',
+    )
     const other = (await area.signUp()).browser
     t.equal((await other.get(closing)).status, 404)
     t.equal((await other.get(invoice)).status, 404)
