@@ -25,6 +25,7 @@ const mayAccountant: Readonly<Record<'GET' | 'POST', Readonly<Record<string, boo
     '/balance/invoices/:id/pdf': true,
     '/documents': true,
     '/documents/closing/:id': true,
+    '/documents/months/:month': true,
     '/documents/reconciliation': true,
     '/settings/company': true,
     '/keys': false,
