@@ -10,6 +10,7 @@ import { streamAttacks, type StreamAttack } from './streams.ts'
 const stepMs = 30
 /** Pages are fetched in seconds. */
 const toolMs = 1000
+const waitParts = 5
 
 /** A provider that streams the attacks, stops when it is left, and bills what it has done until then. */
 async function startStreams(
@@ -44,7 +45,9 @@ async function stream(
     if (response.destroyed) return
     bill(billedMicros)
     if (bytes !== '') response.write(bytes)
-    await delay(isTool(bytes) ? toolMs : stepMs)
+    // In parts: a process that stands still for long runs its timers before it reads what has come.
+    const waitMs = isTool(bytes) ? toolMs : stepMs
+    for (let part = 0; part < waitParts && !response.destroyed; part += 1) await delay(waitMs / waitParts)
   }
   response.end()
 }
