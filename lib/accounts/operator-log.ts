@@ -27,14 +27,17 @@ export function actionStep(
   return { write: build.insertInto('operator_actions').values(row), rows: 1 }
 }
 
-/** What operators did, the newest first. */
+/**
+ * What operators did, the newest first.
+ * @param before the id of the last one of the page before; several may be of one moment
+ */
 export function readActions(
   records: RecordReader,
   {
     accountId,
     before,
     limit,
-  }: { readonly accountId?: string; readonly before?: number; readonly limit: number },
+  }: { readonly accountId?: string; readonly before?: string; readonly limit: number },
 ): Promise<readonly OperatorActionRow[]> {
   const { build } = records
   let query = build
@@ -44,6 +47,11 @@ export function readActions(
     .orderBy('id', 'desc')
     .limit(limit)
   if (accountId !== undefined) query = query.where('account_id', '=', accountId)
-  if (before !== undefined) query = query.where('at', '<', before)
+  if (before !== undefined) {
+    const at = build.selectFrom('operator_actions').select('at').where('id', '=', before)
+    query = query.where(row =>
+      row.or([row('at', '<', at), row.and([row('at', '=', at), row('id', '<', before)])]),
+    )
+  }
   return records.all(query)
 }

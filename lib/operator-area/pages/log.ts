@@ -1,5 +1,6 @@
 import { html } from 'hono/html'
 import { readActions } from '../../accounts/operator-log.ts'
+import { isId } from '../../platform/new-id.ts'
 import type { OperatorActionRow } from '../../stores/records/ledger-tables.ts'
 import { time } from '../../web/format.ts'
 import { layout } from '../../web/view/layout.ts'
@@ -34,9 +35,9 @@ export function actionTable(page: DeskPage, actions: readonly OperatorActionRow[
 /** What operators did, the newest first. */
 export async function showLog(context: PageContext, page: DeskPage): Promise<Response> {
   const { log, common } = page.texts
-  const before = Number(context.req.query('before') ?? Number.MAX_SAFE_INTEGER)
+  const before = context.req.query('before') ?? ''
   const actions = await readActions(page.site.records, {
-    before: Number.isSafeInteger(before) ? before : Number.MAX_SAFE_INTEGER,
+    ...(isId(before) && { before }),
     limit: shownMax,
   })
   const last = actions[shownMax - 1]
@@ -47,7 +48,7 @@ export async function showLog(context: PageContext, page: DeskPage): Promise<Res
       html`<h1>${log.title}</h1>
         <section class="card">
           ${actionTable(page, actions)}
-          ${last === undefined ? '' : html`<p><a href="/log?before=${last.at}">${common.older}</a></p>`}
+          ${last === undefined ? '' : html`<p><a href="/log?before=${last.id}">${common.older}</a></p>`}
         </section>`,
     ),
   )

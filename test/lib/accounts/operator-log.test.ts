@@ -1,0 +1,38 @@
+import t from 'tap'
+import { actionStep, readActions } from '../../../lib/accounts/operator-log.ts'
+import { openNew } from '../stores/open-store.ts'
+
+await t.test('the log is read page by page, and none of one moment is lost or told twice', async t => {
+  const records = await (await openNew(t)).records()
+  const did = { operator: 'olga', action: 'credit', accountId: 'a', reason: 'r' } as const
+  for (const at of [1, 1, 1, 2, 2, 3]) await records.write([actionStep(records, { ...did, at })])
+
+  const all = await readActions(records, { limit: 10 })
+  t.same(
+    all.map(({ at }) => at),
+    [3, 2, 2, 1, 1, 1],
+  )
+  const paged: string[] = []
+  for (let before: string | undefined; ;) {
+    const page = await readActions(records, { limit: 2, ...(before !== undefined && { before }) })
+    paged.push(...page.map(({ id }) => id))
+    before = page.at(-1)?.id
+    if (before === undefined) break
+  }
+  t.same(
+    paged,
+    all.map(({ id }) => id),
+  )
+  t.same(await readActions(records, { limit: 1, accountId: 'b' }), [])
+})
+
+await t.test('what was written into the log stays as it is', async t => {
+  const records = await (await openNew(t)).records()
+  const did = { operator: 'olga', action: 'debit', accountId: 'a', reason: 'r', at: 1 } as const
+  await records.write([actionStep(records, did, 'one')])
+
+  await t.rejects(records.write([actionStep(records, did, 'one')]), { name: 'RecordConflictError' })
+  const { build } = records
+  await t.rejects(records.write([{ write: build.deleteFrom('operator_actions') }]))
+  t.equal((await readActions(records, { limit: 10 })).length, 1)
+})
