@@ -111,7 +111,8 @@ export async function keyOfUpload(
 /** The refusal of another's object and of an unknown one, which nobody can tell apart. */
 export function objectNotFound({ kind, id, at }: NamedObject): GatewayError {
   const place = at === undefined ? '' : `${at}: `
-  return new GatewayError('object_not_found', `${place}No ${kind} with the id "${id}" was found.`)
+  const words = kind.replaceAll(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
+  return new GatewayError('object_not_found', `${place}No ${words} with the id "${id}" was found.`)
 }
 
 function providersFor(

@@ -1,0 +1,13 @@
+import t from 'tap'
+import { objectNotFound } from '../../../lib/models/object-owner.ts'
+
+await t.test('an object that is not there is named in words', async t => {
+  t.equal(
+    objectNotFound({ kind: 'vectorStore', id: 'vs_1' }).message,
+    'No vector store with the id "vs_1" was found.',
+  )
+  t.equal(
+    objectNotFound({ kind: 'file', id: 'file-1', at: 'input' }).message,
+    'input: No file with the id "file-1" was found.',
+  )
+})
