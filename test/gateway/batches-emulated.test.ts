@@ -4,6 +4,7 @@ import { batchLine } from '../fixtures/batch-clients.ts'
 import { startEmulatedGateway } from '../fixtures/emulated-providers.ts'
 import { openaiClient } from '../fixtures/sdk-clients.ts'
 import { until } from '../fixtures/until.ts'
+import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 
 await t.test("OpenAI's SDK makes a batch at an emulator nobody here wrote, and pays for it once", async t => {
   const gateway = await startEmulatedGateway(t)
@@ -37,6 +38,6 @@ await t.test("OpenAI's SDK makes a batch at an emulator nobody here wrote, and p
   t.equal(charges.length, 1)
   // This model has no factor for batches.
   t.equal(Math.round(Number(charges[0]?.amount) * 1e6), tokens)
-  t.equal((await gateway.balance()).heldMicros, 0)
+  await noHoldIsLeft(t, gateway)
   t.same(await gateway.breaches(), [])
 })

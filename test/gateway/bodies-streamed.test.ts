@@ -8,6 +8,7 @@ import { connectRaw, parseAnswers } from '../fixtures/raw-client.ts'
 import { chunked } from '../fixtures/raw-upstream.ts'
 import { namesIn } from '../fixtures/spooled-files.ts'
 import { startTestGateway, until, type ConfigSections, type TestGateway } from '../fixtures/test-gateway.ts'
+import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 
 const uploaded = '{"id":"file-1","object":"file","purpose":"user_data"}'
 const boundary = 'content-type: multipart/form-data; boundary=b'
@@ -180,7 +181,7 @@ await t.test('a client that stops half way cuts the request to the provider, and
     await until(() => started.seen[0]?.wasCut === true)
     t.notOk(started.seen[0]?.request.complete, 'the provider does not take it for whole')
     t.match(await ended(t, started), { outcome: 'aborted' })
-    t.equal((await started.gateway.balance()).heldMicros, 0)
+    await noHoldIsLeft(t, started.gateway)
   }
 })
 

@@ -5,6 +5,7 @@ import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-
 import { send } from '../fixtures/http-client.ts'
 import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
+import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 import { runHere } from '../cli/run-gateway.ts'
 
 const [openai] = dialectCalls as readonly [DialectCall]
@@ -108,7 +109,7 @@ for (const [name, hooks] of Object.entries(refusing)) {
     await until(() =>
       gateway.logLines.some(line => line.includes('The plugin \\"broken\\" failed in onRequest')),
     )
-    t.same((await gateway.balance()).heldMicros, 0)
+    await noHoldIsLeft(t, gateway)
   })
 }
 

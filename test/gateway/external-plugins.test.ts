@@ -8,6 +8,7 @@ import { callConfig, dialectCalls, providerCredential, type DialectCall } from '
 import { send, type ClientRequest } from '../fixtures/http-client.ts'
 import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until, type TestGateway } from '../fixtures/test-gateway.ts'
+import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 
 const [openai, anthropic] = dialectCalls as readonly [DialectCall, DialectCall]
 const example = (name: string): string => join(import.meta.dirname, '../../examples', `${name}.ts`)
@@ -30,7 +31,7 @@ async function startWith(t: Test, plugins: readonly unknown[], call: DialectCall
 
 async function nothingCharged(t: Test, gateway: TestGateway): Promise<void> {
   t.same(await gateway.charges(), [])
-  t.same((await gateway.balance()).heldMicros, 0)
+  await noHoldIsLeft(t, gateway)
   t.same(await gateway.breaches(), [])
 }
 

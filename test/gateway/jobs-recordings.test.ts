@@ -2,6 +2,7 @@ import t from 'tap'
 import { call } from '../fixtures/job-kinds.ts'
 import { headLines, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
+import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 import { bytesOf, loadRecordings, recordingsSkip, type Recording } from '../lib/dialects/recordings.ts'
 
 const recordings = recordingsSkip === false ? loadRecordings() : []
@@ -78,7 +79,7 @@ await t.test(
       amount: '160.000000',
       flags: [],
     })
-    t.equal((await gateway.balance()).heldMicros, 0)
+    await noHoldIsLeft(t, gateway)
     t.same(await gateway.breaches(), [])
   },
 )

@@ -3,6 +3,7 @@ import { TextDensity } from '../../lib/http/text-density.ts'
 import { send } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, type ConfigSections } from '../fixtures/test-gateway.ts'
+import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 
 const answer = {
   id: 'chatcmpl-1',
@@ -186,7 +187,7 @@ t.test('a quote says what would be set aside and at which price, and sends nothi
     price: { rubPerMillion: { input: '100', output: '400' } },
   })
   t.equal(upstream.requests.length, 0)
-  t.equal((await gateway.balance()).heldMicros, 0)
+  await noHoldIsLeft(t, gateway)
 })
 
 t.test('what a request would be refused with, its quote is refused with', async t => {

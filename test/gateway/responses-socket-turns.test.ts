@@ -10,6 +10,7 @@ import {
 } from '../fixtures/responses-socket.ts'
 import { openSession } from '../fixtures/session-client.ts'
 import { until } from '../fixtures/until.ts'
+import { noHoldIsLeft } from '../fixtures/exchange-ends.ts'
 
 const create = { type: 'response.create', model: 'gpt-5', store: false, input: 'Hello' }
 const charged = { usage: { input: 100, output: 50 }, amount: '0.200000', usageSource: 'provider', flags: [] }
@@ -57,7 +58,7 @@ await t.test(
     await client.next('response.completed')
 
     t.match(await gateway.charges(), [{ ...charged, operation: 'responses', providerRequestId: asked?.id }])
-    t.equal((await gateway.balance()).heldMicros, 0)
+    await noHoldIsLeft(t, gateway)
     const lines = gateway.logLines.filter(line => line.includes('"operation":"responses"'))
     t.equal(lines.length, 1, 'a turn has a line of its own in the log')
     t.match(JSON.parse(lines[0] ?? ''), { connection: /^\w{26}$/, model: 'gpt-5', amount: '0.200000' })
