@@ -4,11 +4,11 @@ import { jobRequestFacts } from '../lib/jobs/job-request-facts.ts'
 import { JobWatch } from '../lib/jobs/job-watch.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { chargeAlarms } from '../lib/ledger/charge-flags.ts'
-import type { ChargeRequest, Hold } from '../lib/ledger/ledger.ts'
+import type { Hold } from '../lib/ledger/ledger.ts'
 import type { ProviderObjectName } from '../lib/ledger/object-ledger.ts'
 import { objectRecorder } from '../lib/metering/object-recorder.ts'
 import { costBasisOf, placeHold } from '../lib/metering/place-hold.ts'
-import type { TypicalOutput } from '../lib/metering/typical-output.ts'
+import type { UsualOutputs } from '../lib/metering/usual-outputs.ts'
 import { meterSession } from '../lib/metering/meter-session.ts'
 import { HoldGrower } from '../lib/metering/hold-grower.ts'
 import { TokenCounter } from '../lib/metering/token-counter.ts'
@@ -19,26 +19,23 @@ import type { Outcome } from '../lib/pipeline/outcome.ts'
 import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/plugin-api/plugin-context.ts'
 import { settleRequest, type SettlementContext } from '../lib/settlement/settle-request.ts'
-import { UsualOutputs } from '../lib/settlement/usual-output.ts'
 import { providerRequestId } from '../lib/upstream/provider-request-id.ts'
 import { UploadFacts } from '../lib/uploads/upload-facts.ts'
 
+/** Four bytes of text are about a token. */
+const bytesPerToken = 4
+
 /** Places the hold, reads the usage out of the answer in flight, and settles: charge or release. */
 export function usageTap(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
-  const { config, ledger, bus, typicalOutput } = context
+  const { config, ledger, bus, usualOutputs } = context
   const jobs = new JobWatch(context, usageTapOptions.parse(options))
   const directory = new ModelDirectory(config)
   const counter = new TokenCounter({
     onFailure: error => bus.emit('alarm', 'token_counter_failed', { error: error.message }),
   })
 
-  const usual = new UsualOutputs()
-  const settlement: SettlementContext = {
-    directory,
-    counter,
-    usual,
-    likelyOutputTokens: config.hold.likelyOutputTokens,
-  }
+  const { likelyOutputTokens } = config.hold
+  const settlement: SettlementContext = { directory, counter, usualOutputs, likelyOutputTokens }
   const uploads = new UploadFacts(context, () => performance.now())
 
   return {
@@ -71,7 +68,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       return meter
     },
 
-    onSession: exchange => meterSession(exchange, { config, ledger, bus, directory, usual, typicalOutput }),
+    onSession: exchange => meterSession(exchange, { config, ledger, bus, directory, usualOutputs }),
 
     onSettle(exchange, outcome) {
       const sessionMeter = exchange.find('sessionMeter')
@@ -116,7 +113,7 @@ async function settle(
   exchange: Exchange,
   outcome: Outcome,
   jobs: JobWatch,
-  { bus, typicalOutput }: PluginContext,
+  { bus, usualOutputs }: PluginContext,
   settlement: SettlementContext,
 ): Promise<void> {
   const meter = exchange.find('meter')
@@ -139,7 +136,7 @@ async function settle(
   const result = await jobs.charge(exchange, hold, decision)
   if (result === undefined) return
   exchange.set('charged', { charge: decision, result })
-  observe(exchange, decision, typicalOutput)
+  if (decision.usageSource !== 'estimated') observe(exchange, meter?.reading, usualOutputs)
   for (const [code, details] of chargeAlarms(hold, decision, result)) bus.emit('alarm', code, details)
 }
 
@@ -215,19 +212,18 @@ function meterFor(
   })
 }
 
-/** What the provider has counted is what the account's next calls of the model likely write. */
-function observe(
-  exchange: Exchange,
-  { usageSource, lines, outcome }: ChargeRequest,
-  typicalOutput: TypicalOutput,
-): void {
-  if (usageSource === 'estimated' || outcome !== 'completed') return
-  const { accountId } = exchange.get('key')
+/** What the provider has counted is what the next answers of the model likely have. */
+function observe(exchange: Exchange, reading: UsageReading | undefined, usualOutputs: UsualOutputs): void {
+  const [first] = reading?.lines ?? []
+  if (reading === undefined || first === undefined) return
   const { candidates } = exchange.get('request')
   let tokens = 0
-  for (const { usage } of lines) {
-    const { output = 0, audioOutput = 0, imageOutput = 0 } = usage.meters
+  for (const { meters } of reading.lines) {
+    const { output = 0, audioOutput = 0, imageOutput = 0 } = meters
     tokens += output + audioOutput + imageOutput
   }
-  if (tokens > 0) typicalOutput.observe(accountId, exchange.get('target').modelName, tokens / candidates)
+  const unseen = Math.max(0, (first.meters.output ?? 0) - reading.outputTextBytes / bytesPerToken)
+  const { accountId } = exchange.get('key')
+  const { modelName } = exchange.get('target')
+  usualOutputs.observe(accountId, modelName, { output: tokens / candidates, unseen: unseen / candidates })
 }

@@ -50,7 +50,7 @@ export async function checkPipeline(config: Config, registry: PluginRegistry): P
     bodies: absent as PluginContext['bodies'],
     log: silentLog,
     pluginMetrics: new PluginMetrics(),
-    typicalOutput: absent as PluginContext['typicalOutput'],
+    usualOutputs: absent as PluginContext['usualOutputs'],
   }
   checkOrder(await createPlugins(config, context, registry), givenFacts)
 }

@@ -7,7 +7,7 @@ import { createPipeline } from './create-pipeline.ts'
 import type { DrainOptions } from './drain.ts'
 import type { Log } from '../observability/log.ts'
 import { Metrics } from '../observability/metrics.ts'
-import { TypicalOutput } from '../metering/typical-output.ts'
+import { UsualOutputs } from '../metering/usual-outputs.ts'
 import { memoryLimit, memoryReader } from '../overload/memory-limit.ts'
 import { Overload } from '../overload/overload.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
@@ -88,8 +88,8 @@ export class LocalFront implements Front {
     const bodies = new Bodies({ ...bodyBounds(config), folder, onFileFailed: error => tell(bus, error) })
     this.#overload = overload
     const pluginMetrics = new PluginMetrics()
-    const typicalOutput = new TypicalOutput()
-    const shared = { bus, pools, bodies, overload, log, pluginMetrics, typicalOutput }
+    const usualOutputs = new UsualOutputs()
+    const shared = { bus, pools, bodies, overload, log, pluginMetrics, usualOutputs }
     this.#parts = { ledger, keys, reports, clock, ...shared }
     this.#closing = [() => folder.close(), () => pools.close(), () => overload.close()]
   }

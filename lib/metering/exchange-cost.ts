@@ -48,7 +48,7 @@ export interface CostBasis {
   readonly facts: RequestFacts
   readonly hold: Pick<Config['hold'], 'likelyOutputTokens' | 'mediaRub'>
   /** Output that such responses usually have; `hold.likelyOutputTokens` unless known. */
-  readonly typicalOutputTokens?: number | undefined
+  readonly usualOutputTokens?: number | undefined
 }
 
 /** A streamed response is held for so far ahead, beyond what was seen of it. */
@@ -244,7 +244,7 @@ export function writesUnasked(upstreamModelName: string, providerKind = ''): boo
 
 function likely(basis: CostBasis, price: Price): Micros {
   const { target, facts, hold } = basis
-  const usual = basis.typicalOutputTokens ?? hold.likelyOutputTokens
+  const usual = basis.usualOutputTokens ?? hold.likelyOutputTokens
   const text = facts.textTokens?.likely ?? Math.ceil(facts.textBytes / likelyBytesPerToken)
   let read = addMeters({ input: text }, facts.context)
   let mediaMicros = 0

@@ -6,25 +6,25 @@ import { formatRoubles } from '../money/amount.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { exchangeCost, type CostBasis } from './exchange-cost.ts'
 import { waysToFit, type Admitted } from './ways-to-fit.ts'
-import type { TypicalOutput } from './typical-output.ts'
+import type { UsualOutputs } from './usual-outputs.ts'
 
 interface HoldContext {
   readonly config: Config
   readonly ledger: Ledger
-  readonly typicalOutput: TypicalOutput
+  readonly usualOutputs: UsualOutputs
 }
 
 /** What an exchange's cost is worked out from. */
 export function costBasisOf(
   exchange: Exchange,
-  { config, typicalOutput }: Omit<HoldContext, 'ledger'>,
+  { config, usualOutputs }: Omit<HoldContext, 'ledger'>,
 ): CostBasis {
   const target = exchange.get('target')
   return {
     target,
     facts: exchange.get('request'),
     hold: config.hold,
-    typicalOutputTokens: typicalOutput.of(exchange.get('key').accountId, target.modelName),
+    usualOutputTokens: usualOutputs.ofAccount(exchange.get('key').accountId, target.modelName)?.output,
   }
 }
 

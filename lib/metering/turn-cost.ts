@@ -47,7 +47,7 @@ export function inSeconds({ audioInput = 0, audioOutput = 0 }: Meters): Meters {
 export function turnCost(basis: Omit<CostBasis, 'facts'>, turn: ExpectedTurn): ExchangeCost {
   const cap = outputCap(basis.target, turn)
   const most = exchangeCost({ ...basis, facts: factsOf(basis, turn, cap) })
-  const usual = Math.min(cap, basis.typicalOutputTokens ?? basis.hold.likelyOutputTokens)
+  const usual = Math.min(cap, basis.usualOutputTokens ?? basis.hold.likelyOutputTokens)
   const usually = exchangeCost({
     ...basis,
     facts: factsOf(basis, { ...turn, input: turn.likelyInput }, usual),

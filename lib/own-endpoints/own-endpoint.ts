@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
-import type { TypicalOutput } from '../metering/typical-output.ts'
+import type { UsualOutputs } from '../metering/usual-outputs.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -28,5 +28,5 @@ export interface OwnRequest {
   readonly exchange: Exchange
   readonly key: KeyRecord
   readonly bodies: Bodies
-  readonly typicalOutput: TypicalOutput
+  readonly usualOutputs: UsualOutputs
 }

@@ -36,7 +36,7 @@ export async function quote(own: OwnRequest, query: URLSearchParams): Promise<un
     target,
     facts: request,
     hold: config.hold,
-    typicalOutputTokens: own.typicalOutput.of(own.key.accountId, target.modelName),
+    usualOutputTokens: own.usualOutputs.ofAccount(own.key.accountId, target.modelName)?.output,
   }
   const cost = exchangeCost(basis)
   const balance = await ledger.balance(own.key.accountId)

@@ -4,7 +4,7 @@ import type { Bodies } from '../bodies/bodies.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { TypicalOutput } from '../metering/typical-output.ts'
+import type { UsualOutputs } from '../metering/usual-outputs.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { Log } from '../observability/log.ts'
 import type { Overload } from '../overload/overload.ts'
@@ -26,7 +26,7 @@ export interface PluginContext {
   readonly log: Log
   readonly pluginMetrics: PluginMetrics
   /** What responses usually have, by what was settled here. */
-  readonly typicalOutput: TypicalOutput
+  readonly usualOutputs: UsualOutputs
   /** Asked before work is done for callers whose key is unknown. */
   readonly overload: Pick<Overload, 'admitUnknown'>
 }

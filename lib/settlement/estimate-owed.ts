@@ -7,17 +7,8 @@ import {
 } from '../metering/estimate-usage.ts'
 import { addMeters, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
 import type { Owed } from './decide-owed.ts'
-import type { UsualOutput } from './usual-output.ts'
-
-/** Lines that no provider has told in full, and how they came about. */
-export interface EstimatedLines {
-  readonly lines: readonly UsageLine[]
-  /** `provider` where its last report covers all that there was. */
-  readonly source: 'estimated' | 'provider'
-  readonly flags: readonly string[]
-  /** Tokens by how they were found: counted, taken from a length, or those that such responses usually have. */
-  readonly details: Readonly<Record<string, number>>
-}
+import type { OutputTokens } from '../metering/usual-outputs.ts'
+import type { EstimatedLines } from './settle.ts'
 
 const nothingRead: UsageReading = {
   lines: [],
@@ -35,8 +26,8 @@ const bytesPerToken = 4
 interface EstimateContext {
   readonly request: EstimatedRequest
   readonly counter: CountsTokens
-  /** What a response of this model usually has, by others of it or by the settings. */
-  readonly usual: UsualOutput
+  /** What one answer of this model usually has, by others of it or by the settings. */
+  readonly usual: OutputTokens
   /** What it may have read by tools, as far as it told of their use. */
   readonly usedByTools: Meters | undefined
   readonly isUnreadable: boolean
@@ -94,7 +85,9 @@ function unseenTokens(
   const counted = line?.meters.output ?? 0
   const shownBytes = reading.outputTextBytes - reading.unmeteredTextBytes
   const reported = (reading.lines[0]?.meters.output ?? 0) - shownBytes / bytesPerToken
-  const missing = isUnreadable ? usual.output - counted : usual.unseen - Math.max(0, reported)
+  const missing = isUnreadable
+    ? usual.output * facts.candidates - counted
+    : usual.unseen * facts.candidates - Math.max(0, reported)
   const most = (facts.outputTokensCap ?? Number.MAX_SAFE_INTEGER) * facts.candidates - counted
   return Math.max(0, Math.ceil(Math.min(missing, most)))
 }

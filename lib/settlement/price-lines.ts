@@ -4,7 +4,7 @@ import type { Price } from '../money/price.ts'
 import type { UsageLine } from '../money/usage.ts'
 
 /** The model that was asked for, at its provider, and its price. */
-interface PricedModel {
+export interface PricedModel {
   readonly name: string
   /** Undefined where the request named no model. */
   readonly price: Price | undefined

@@ -3,8 +3,8 @@ import type { ChargeRequest } from '../ledger/ledger.ts'
 import { isSameModel } from '../metering/is-same-model.ts'
 import type { Price } from '../money/price.ts'
 import type { UsageReading } from '../money/usage.ts'
-import { decideOwed } from './decide-owed.ts'
-import { priceLines } from './price-lines.ts'
+import type { Ending } from './decide-owed.ts'
+import { settle } from './settle.ts'
 
 /** How a job ended: as an answer about it says, or in a way that nobody saw. */
 export type JobEnding =
@@ -21,47 +21,39 @@ const bytesPerToken = 4
 export function settleJob(job: Job, ending: JobEnding, prices: ReadonlyMap<string, Price>): ChargeRequest {
   const { reading } = ending
   const { upstreamModel, priceVersions } = job.facts
-  const owed = decideOwed(
-    reading === undefined
-      ? { outcome: 'broken', wasSent: true, drain: 'none' }
-      : { outcome: 'completed', wasSent: true, drain: 'none', reading: seen(reading, ending.hasFailed) },
-  )
-  const isEstimated = owed.basis === 'estimated'
-  const flags = new Set([...(reading?.flags ?? []), ...(owed.basis === 'nothing' ? [] : owed.flags)])
-  if (isEstimated) flags.add('estimate_rough')
-  if (upstreamModel !== '' && reading?.model !== undefined && !isSameModel(reading.model, upstreamModel))
-    flags.add('model_mismatch')
   const priceOf = (version: string | undefined): Price | undefined =>
     version === undefined ? undefined : prices.get(version)
-  const own = { name: upstreamModel, price: priceOf(priceVersions['']) }
-  const lines = isEstimated ? [estimated(reading)] : owed.basis === 'reported' ? (reading?.lines ?? []) : []
-  return {
+  const work = {
     provider: job.provider,
     model: job.model,
     dialect: job.dialect,
     operation: job.operation,
-    outcome: reading === undefined ? 'broken' : 'completed',
-    usageSource: isEstimated ? 'estimated' : 'provider',
-    lines: priceLines(lines, own, model => priceOf(versionOf(job, model)), flags),
-    ...(reading?.raw !== undefined && { rawUsage: reading.raw }),
-    ...(reading?.details !== undefined && { details: reading.details }),
     providerRequestId: job.id,
-    flags: [...flags],
+    own: { name: upstreamModel, price: priceOf(priceVersions['']) },
+    priceOf: (model: string) => priceOf(versionOf(job, model)),
   }
+  const charge = settle(work, { ending: endingOf(ending), reported: reading }, ({ flags }) => ({
+    lines: [{ meters: { output: Math.ceil((reading?.outputTextBytes ?? 0) / bytesPerToken) } }],
+    source: 'estimated',
+    flags: [...flags, 'estimate_rough'],
+  }))
+  if (charge === undefined) throw new Error(`The job ${job.id} was submitted, and would leave no charge.`)
+  return charge
+}
+
+function endingOf(ending: JobEnding): Ending {
+  if (ending.reading === undefined) return { outcome: 'broken', wasSent: true, drain: 'none' }
+  const { hasFailed, reading } = ending
+  return { outcome: 'completed', wasSent: true, drain: 'none', reading: seen(reading, hasFailed) }
 }
 
 /** A job that was cancelled may have used something until then, and then has lines or text. */
 function seen(
   { lines, hasError, outputTextBytes }: UsageReading,
   hasFailed: boolean,
-): NonNullable<Parameters<typeof decideOwed>[0]['reading']> {
+): NonNullable<Ending['reading']> {
   const hasOutput = outputTextBytes > 0 && !(hasFailed && hasError)
   return { lines, isTerminal: true, hasError: hasFailed && lines.length === 0, hasOutput }
-}
-
-/** What was said of a job that nobody counted. */
-function estimated(reading: UsageReading | undefined): UsageReading['lines'][number] {
-  return { meters: { output: Math.ceil((reading?.outputTextBytes ?? 0) / bytesPerToken) } }
 }
 
 /** Answers name a snapshot of the model that was asked for. */

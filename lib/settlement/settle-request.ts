@@ -4,15 +4,16 @@ import type { ChargeRequest } from '../ledger/ledger.ts'
 import type { CountsTokens, EstimatedRequest } from '../metering/estimate-usage.ts'
 import { isSameModel } from '../metering/is-same-model.ts'
 import { usedByTools } from '../metering/used-by-tools.ts'
+import type { OutputTokens, UsualOutputs } from '../metering/usual-outputs.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceInForce, type Price } from '../money/price.ts'
-import type { UsageLine, UsageReading } from '../money/usage.ts'
+import type { UsageReading } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
-import { decideOwed, type Ending, type Owed } from './decide-owed.ts'
-import { estimateOwed, type EstimatedLines } from './estimate-owed.ts'
-import { priceLines } from './price-lines.ts'
-import type { UsualOutput, UsualOutputs } from './usual-output.ts'
+import type { Ending } from './decide-owed.ts'
+import { estimateOwed } from './estimate-owed.ts'
+import type { PricedModel } from './price-lines.ts'
+import { settle, type Work } from './settle.ts'
 
 declare module '../pipeline/facts.ts' {
   interface Facts {
@@ -26,7 +27,7 @@ export interface SettlementContext {
   readonly directory: ModelDirectory
   /** For responses whose usage is missing. */
   readonly counter: CountsTokens
-  readonly usual: UsualOutputs
+  readonly usualOutputs: UsualOutputs
   /** What is expected of a model of which no response has come yet. */
   readonly likelyOutputTokens: number
 }
@@ -43,38 +44,40 @@ export function settleRequest(
   context: SettlementContext,
 ): ChargeRequest | undefined | Promise<ChargeRequest | undefined> {
   const target = exchange.get('target')
-  const { price, upstreamModelName } = target
+  const { price } = target
   if (price === undefined) return undefined
   const ending = endingOf(exchange, outcome, reading)
-  const owed = decideOwed(ending)
-  if (owed.basis === 'nothing') return undefined
-  if (owed.basis === 'estimated') {
+  const flags = outcome.kind === 'broken' && isSpent(outcome.error) ? ['balance_exhausted'] : []
+  return settle(workOf(exchange, context), { ending, reported: reading, flags }, owed => {
     const seen = ending.isUncounted === true ? withoutCount(reading) : reading
+    const facts = exchange.get('request')
     return estimateOwed(owed, seen, {
       request: estimatedRequest(exchange, price),
       counter: context.counter,
-      usual: usualOf(upstreamModelName, context),
-      usedByTools: owed.hasUnseen ? usedByTools(target, exchange.get('request'), seen) : undefined,
+      usual: usualOf(target.modelName, context),
+      usedByTools: owed.hasUnseen ? usedByTools(target, facts, seen) : undefined,
       isUnreadable: ending.isUnreadable === true,
-    }).then(estimate => chargeFor(exchange, outcome, reading, estimate, context))
+    })
+  })
+}
+
+function usualOf(model: string, { usualOutputs, likelyOutputTokens }: SettlementContext): OutputTokens {
+  return usualOutputs.ofModel(model) ?? { output: likelyOutputTokens, unseen: 0 }
+}
+
+function workOf(exchange: Exchange, context: SettlementContext): Work {
+  const { provider, modelName, upstreamModelName, price } = exchange.get('target')
+  const route = exchange.get('route')
+  return {
+    provider: provider.name,
+    model: modelName,
+    dialect: route.dialect.name,
+    operation: route.match.operation.name,
+    providerRequestId: exchange.find('providerRequestId'),
+    own: { name: upstreamModelName, price },
+    replacedBy: model => replacedBy(model, exchange, context),
+    priceOf: model => priceOfOther(model, exchange, context),
   }
-  if (reading !== undefined && owed.basis === 'reported') context.usual.observe(upstreamModelName, reading)
-  return chargeFor(exchange, outcome, reading, known(owed, reading), context)
-}
-
-function usualOf(model: string, { usual, likelyOutputTokens }: SettlementContext): UsualOutput {
-  return usual.of(model) ?? { output: likelyOutputTokens, unseen: 0 }
-}
-
-interface Decided extends Partial<Pick<EstimatedLines, 'details'>> {
-  readonly lines: readonly UsageLine[]
-  readonly source: ChargeRequest['usageSource']
-  readonly flags: readonly string[]
-}
-
-function known(owed: Owed & { basis: 'zero' | 'reported' }, reading: UsageReading | undefined): Decided {
-  if (owed.basis === 'zero') return { lines: [], source: 'provider', flags: owed.flags }
-  return { lines: reading?.lines ?? [], source: owed.source, flags: owed.flags }
 }
 
 function endingOf(exchange: Exchange, outcome: Outcome, reading: UsageReading | undefined): Ending {
@@ -122,39 +125,6 @@ function hasCode(error: Error, code: GatewayError['code']): boolean {
   return error instanceof GatewayError && error.code === code
 }
 
-function chargeFor(
-  exchange: Exchange,
-  outcome: Outcome,
-  reading: UsageReading | undefined,
-  decided: Decided,
-  context: SettlementContext,
-): ChargeRequest {
-  const { provider, modelName, upstreamModelName, price } = exchange.get('target')
-  const route = exchange.get('route')
-  const details = { ...reading?.details, ...decided.details }
-  const flags = new Set([...(reading?.flags ?? []), ...decided.flags])
-  if (outcome.kind === 'broken' && isSpent(outcome.error)) flags.add('balance_exhausted')
-  const answered =
-    reading?.model === undefined ? undefined : priceOfAnswered(reading.model, exchange, context)
-  if (answered === 'another') flags.add('model_mismatch')
-  const own = typeof answered === 'object' ? answered : { name: upstreamModelName, price }
-  const lines = priceLines(decided.lines, own, model => priceOfOther(model, exchange, context), flags)
-  const providerRequestId = exchange.find('providerRequestId') ?? reading?.providerRequestId
-  return {
-    provider: provider.name,
-    model: modelName,
-    dialect: route.dialect.name,
-    operation: route.match.operation.name,
-    outcome: outcome.kind,
-    usageSource: decided.source,
-    lines,
-    ...(reading?.raw !== undefined && { rawUsage: reading.raw }),
-    ...(Object.keys(details).length > 0 && { details }),
-    ...(providerRequestId !== undefined && { providerRequestId }),
-    flags: [...flags],
-  }
-}
-
 function withoutCount(reading: UsageReading | undefined): UsageReading | undefined {
   return reading && { ...reading, unmeteredTextBytes: reading.outputTextBytes }
 }
@@ -163,18 +133,17 @@ function withoutCount(reading: UsageReading | undefined): UsageReading | undefin
 const replacing: ReadonlySet<string> = new Set(['xai'])
 
 /** The model that answered in place of the one that was asked for, where its provider bills it and it has a price. */
-function priceOfAnswered(
+function replacedBy(
   model: string,
   exchange: Exchange,
   { directory }: SettlementContext,
-): { readonly name: string; readonly price: Price } | 'another' | undefined {
-  const { provider, upstreamModelName } = exchange.get('target')
-  if (isSameModel(model, upstreamModelName)) return undefined
-  if (!replacing.has(provider.kind)) return 'another'
+): PricedModel | undefined {
+  const { provider } = exchange.get('target')
+  if (!replacing.has(provider.kind)) return undefined
   const entry = directory.resolve(model, provider.name)?.entry
   const price =
     entry === undefined || entry.name === '*' ? undefined : priceInForce(entry.prices, exchange.startedAt)
-  return price === undefined ? 'another' : { name: model, price }
+  return price && { name: model, price }
 }
 
 /** A line of another model has that model's price, where it is known. */

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
 import { costSeen, exchangeCost } from '../../../lib/metering/exchange-cost.ts'
 import { seenResponse } from '../../../lib/metering/seen-response.ts'
-import { TypicalOutput } from '../../../lib/metering/typical-output.ts'
+import { UsualOutputs } from '../../../lib/metering/usual-outputs.ts'
 import { buildPrice } from '../../../lib/money/build-price.ts'
 import { costTarget } from '../../fixtures/cost-target.ts'
 
@@ -44,17 +44,23 @@ t.test('a stream counts a slice and what it may think unseen, a response in one 
 })
 
 t.test('likely is what such calls usually write, and at most the cap', async t => {
-  const usual = new TypicalOutput()
-  for (let count = 0; count < 50; count++) usual.observe('account', 'm', 1000)
+  const usual = new UsualOutputs()
+  for (let count = 0; count < 50; count++) usual.observe('account', 'm', { output: 1000, unseen: 0 })
 
   const first = exchangeCost({ target, facts, hold })
-  const later = exchangeCost({ target, facts, hold, typicalOutputTokens: usual.of('account', 'm') })
+  const later = exchangeCost({
+    target,
+    facts,
+    hold,
+    usualOutputTokens: usual.ofAccount('account', 'm')?.output,
+  })
   const capped = exchangeCost({ target, facts: { ...facts, outputTokensCap: 10 }, hold })
 
   t.equal(first.likelyMicros, 100 * 100 + 4096 * 500)
   t.equal(later.likelyMicros, 100 * 100 + 1000 * 500)
   t.equal(capped.likelyMicros, 100 * 100 + 10 * 500)
-  t.equal(usual.of('another', 'm'), undefined)
+  t.equal(usual.ofAccount('another', 'm'), undefined)
+  t.equal(usual.ofModel('m')?.output, 1000, 'whoever asked')
 })
 
 t.test('what was seen of a stream raises its cost ahead of it, up to its cap', async t => {

@@ -2,8 +2,8 @@ import t, { type Test } from 'tap'
 import { RealtimeReader } from '../../../lib/dialects/openai/realtime-reader.ts'
 import type { Hold, Ledger } from '../../../lib/ledger/ledger.ts'
 import { Conversation } from '../../../lib/metering/conversation.ts'
-import { UsualOutputs } from '../../../lib/settlement/usual-output.ts'
-import { TypicalOutput } from '../../../lib/metering/typical-output.ts'
+import { UsualOutputs } from '../../../lib/metering/usual-outputs.ts'
+import { SessionLedger } from '../../../lib/metering/session-ledger.ts'
 import { SessionMeter } from '../../../lib/metering/session-meter.ts'
 import { SessionModel } from '../../../lib/metering/session-model.ts'
 import { SessionMoney } from '../../../lib/metering/session-money.ts'
@@ -12,7 +12,7 @@ import { newId } from '../../../lib/platform/new-id.ts'
 import { accountWith, testPrice } from '../../contracts/store-under-test.ts'
 import { openNew } from '../stores/open-store.ts'
 
-type Context = ConstructorParameters<typeof SessionMoney>
+type Context = ConstructorParameters<typeof SessionLedger>
 
 /** A meter over a store of the test's own; its holds can be looked at. */
 async function openMeter(t: Test) {
@@ -51,14 +51,15 @@ async function openMeter(t: Test) {
   })
   const context = {
     config: { hold: { likelyOutputTokens: 10, mediaRub: {} } },
-    typicalOutput: new TypicalOutput(),
-    usual: new UsualOutputs(),
+    usualOutputs: new UsualOutputs(),
     ledger,
     bus,
   }
   const meter = new SessionMeter({
     reader: new RealtimeReader({ providerKind: 'openai', isPricedBySecond: false, model: '' }),
-    money: new SessionMoney(exchange as unknown as Context[0], context as unknown as Context[1]),
+    money: new SessionMoney(
+      new SessionLedger(exchange as unknown as Context[0], context as unknown as Context[1]),
+    ),
     conversation: new Conversation(0),
     model: new SessionModel({
       exchange: exchange as unknown as Context[0],
