@@ -1,4 +1,4 @@
-import { trackOf, type IsoState, type TrackDefaults } from './iso-state.ts'
+import { trackOf, type IsoState, type Track } from './iso-state.ts'
 
 /** Where a fragment's samples end, once its boxes `tfhd`, `tfdt` and `trun` have told. */
 export function fragmentSeconds(type: string, payload: Buffer, state: IsoState): number | undefined {
@@ -25,6 +25,7 @@ export function fragmentSeconds(type: string, payload: Buffer, state: IsoState):
     }
     default: {
       const track = trackOf(state)
+      track.samples += payload.readUInt32BE(4)
       track.endUnits += runUnits(payload, flags, track)
       return track.timescale === 0 ? undefined : track.endUnits / track.timescale
     }
@@ -32,7 +33,7 @@ export function fragmentSeconds(type: string, payload: Buffer, state: IsoState):
 }
 
 /** A run of samples: each with its own length, or all with the default. */
-function runUnits(payload: Buffer, flags: number, track: TrackDefaults): number {
+function runUnits(payload: Buffer, flags: number, track: Track): number {
   const samples = payload.readUInt32BE(4)
   if ((flags & 0x100) === 0) return samples * (track.fragmentSampleUnits ?? track.sampleUnits)
   let at = 8 + ((flags & 1) === 0 ? 0 : 4) + ((flags & 4) === 0 ? 0 : 4)

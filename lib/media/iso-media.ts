@@ -1,5 +1,7 @@
+import { believedSeconds } from './believed-seconds.ts'
 import { BrokenMediaError } from './broken-media-error.ts'
 import { fragmentSeconds } from './iso-fragment.ts'
+import { soundFrames } from './iso-sound.ts'
 import { trackOf, type IsoState } from './iso-state.ts'
 import type { MediaReader } from './media-reader.ts'
 
@@ -10,12 +12,12 @@ export interface Playtime {
 }
 
 /** Boxes that are walked through: the walk is flat, so no nesting can make it deep. */
-const entered = new Set(['moov', 'trak', 'mdia', 'mvex', 'moof', 'traf'])
+const entered = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl', 'mvex', 'moof', 'traf'])
 const payloadBytesMax = 1_048_576
 
 /**
  * The length of a film in the ISO base media format (MP4, MOV, M4A), fragmented or not: the longest that
- * any of its headers and fragments tell.
+ * any of its headers and fragments tell, unless the frames of its sound hold more.
  * @throws BrokenMediaError without an index, which no player can do without
  */
 export async function isoPlaytime(reader: MediaReader): Promise<Playtime> {
@@ -49,7 +51,7 @@ export async function isoPlaytime(reader: MediaReader): Promise<Playtime> {
   }
   if (!hasIndex) throw new BrokenMediaError('it has no index (moov), so it is cut off or no film')
   return {
-    ...(state.longestSeconds > 0 && { seconds: state.longestSeconds }),
+    seconds: believedSeconds(state.longestSeconds, soundSeconds(state)),
     ...((state.hasVideo || state.hasSound) && { hasVideo: state.hasVideo }),
   }
 }
@@ -66,7 +68,31 @@ function boxSize(header: Buffer): { readonly size: number; readonly headerBytes:
 }
 
 function isRead(type: string): boolean {
-  return ['mvhd', 'tkhd', 'mdhd', 'hdlr', 'mehd', 'trex', 'tfhd', 'tfdt', 'trun'].includes(type)
+  const read = [
+    'mvhd',
+    'tkhd',
+    'mdhd',
+    'hdlr',
+    'stsd',
+    'stts',
+    'stsz',
+    'stz2',
+    'mehd',
+    'trex',
+    'tfhd',
+    'tfdt',
+    'trun',
+  ]
+  return read.includes(type)
+}
+
+/** How long the frames of the longest sound are. */
+function soundSeconds(state: IsoState): number {
+  let seconds = 0
+  for (const { sound, samples } of state.tracks.values()) {
+    if (sound !== undefined) seconds = Math.max(seconds, (samples * sound.samplesPerFrame) / sound.rate)
+  }
+  return seconds
 }
 
 /** Boxes that are too short for what they are say nothing. */
@@ -91,6 +117,18 @@ function readBox(type: string, payload: Buffer, state: IsoState): void {
       if (handler === 'soun') state.hasSound = true
       break
     }
+    case 'stsd':
+      trackOf(state).sound = soundFrames(payload)
+      break
+    case 'stts': {
+      const { timescale } = trackOf(state)
+      if (timescale > 0) lengthen(state, tableUnits(payload) / timescale)
+      break
+    }
+    case 'stsz':
+    case 'stz2':
+      if (payload.length >= 12) trackOf(state).samples += payload.readUInt32BE(8)
+      break
     case 'mehd':
       if (payload.length >= (isLong ? 12 : 8) && state.movieTimescale > 0) {
         const units = isLong ? Number(payload.readBigUInt64BE(4)) : payload.readUInt32BE(4)
@@ -100,6 +138,14 @@ function readBox(type: string, payload: Buffer, state: IsoState): void {
     default:
       lengthen(state, fragmentSeconds(type, payload, state))
   }
+}
+
+/** The length of the samples in a box `stts`: rows of how many there are, and how long each is. */
+function tableUnits(payload: Buffer): number {
+  let units = 0
+  for (let at = 8; at + 8 <= payload.length; at += 8)
+    units += payload.readUInt32BE(at) * payload.readUInt32BE(at + 4)
+  return units
 }
 
 function lengthen(state: IsoState, seconds: number | undefined): void {

@@ -1,7 +1,9 @@
 import { detectMediaType } from '../http/media-sniff.ts'
 import { afterTags, framesSeconds } from './audio-frames.ts'
+import { believedSeconds } from './believed-seconds.ts'
 import { BrokenMediaError } from './broken-media-error.ts'
 import { ebmlPlaytime } from './ebml-media.ts'
+import { flacSeconds } from './flac-frames.ts'
 import { headerSeconds } from './header-audio.ts'
 import { imagePixels } from './image-pixels.ts'
 import { isoPlaytime } from './iso-media.ts'
@@ -11,6 +13,7 @@ import { MediaUnreadableError, type MediaSource } from './media-source.ts'
 import { mpegSeconds } from './mpeg-program.ts'
 import { aviSeconds, flvSeconds, transportSeconds } from './older-films.ts'
 import { oggSeconds } from './ogg-pages.ts'
+import { pcmSeconds } from './pcm-chunks.ts'
 import { pdfPages } from './pdf-pages.ts'
 
 const headBytes = 4096
@@ -56,6 +59,9 @@ export async function measureMedia(source: MediaSource, budget: MediaBudget): Pr
 const measures: Readonly<Record<string, Measure>> = {
   'audio/mpeg': taggedSound,
   'audio/aac': async reader => withSeconds(await framesSeconds(reader)),
+  'audio/flac': async reader => withSeconds(await flacSeconds(reader, 0)),
+  'audio/wav': pcmSound,
+  'audio/aiff': pcmSound,
   'audio/ogg': async reader => withSeconds(await oggSeconds(reader)),
   'video/ogg': async reader => withSeconds(await oggSeconds(reader)),
   'audio/mp4': isoFilm,
@@ -91,9 +97,13 @@ function withSeconds(seconds: number | undefined): OwnFacts {
 async function taggedSound(reader: MediaReader): Promise<OwnFacts> {
   const start = await afterTags(reader)
   const isFlac = (await reader.read(start, 4)).toString('latin1') === 'fLaC'
-  if (isFlac)
-    return { mediaType: 'audio/flac', ...withSeconds(await headerSeconds(reader, 'audio/flac', start)) }
+  if (isFlac) return { mediaType: 'audio/flac', ...withSeconds(await flacSeconds(reader, start)) }
   return withSeconds(await framesSeconds(reader))
+}
+
+async function pcmSound(reader: MediaReader, mediaType: string): Promise<OwnFacts> {
+  const said = await headerSeconds(reader, mediaType)
+  return withSeconds(believedSeconds(said, await pcmSeconds(reader)))
 }
 
 /** Without pictures in it, a film is a sound. */

@@ -4,16 +4,18 @@ import { MediaBudget } from '../../../lib/media/media-reader.ts'
 import { measureMedia } from '../../../lib/media/measure-media.ts'
 import { bodyInMemory, spanSource, type MediaSource } from '../../../lib/media/media-source.ts'
 import { measureUpload } from '../../../lib/media/measure-upload.ts'
-import { fragmentedMp4, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
+import { aacConfig, fragmentedMp4, m4aOfFrames, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
 import { avi, flv, transport } from '../../fixtures/media/older-film-files.ts'
 import { pdf } from '../../fixtures/media/pdf-files.ts'
-import { adts, aiff, flac, mp3, ogg, taggedMp3, wav } from '../../fixtures/media/sound-files.ts'
+import { adts, aiff, flac, flacOfFrames, mp3, ogg, taggedMp3, wav } from '../../fixtures/media/sound-files.ts'
 import { gifOfSides, jpegOfSides, pngOfSides, webpOfSides } from '../../fixtures/small-images.ts'
 
 const seeds = [
   wav(1),
   aiff(1),
   flac(1),
+  flacOfFrames(1, 5),
+  m4aOfFrames(1, { type: 'mp4a', rate: 16_000, frames: 100, extension: aacConfig(2, 8) }),
   ogg(5),
   mp3(2),
   taggedMp3(1, 300),
@@ -127,6 +129,7 @@ const repeated: Readonly<Record<string, Buffer>> = {
   'types without a name': Buffer.alloc(4_000_000, '1 0 obj /Type '),
   'streams that do not end': Buffer.alloc(4_000_000, '1 0 obj<</Length 9>>stream\n'),
   'bytes that could begin a frame': Buffer.alloc(4_000_000, 0xff),
+  'frames whose checksum is wrong': Buffer.alloc(4_000_000, Buffer.from('fff8c90000', 'hex')),
 }
 const heads: Readonly<Record<string, Buffer>> = {
   film: Buffer.from('0000000c6674797069736f6d', 'hex'),
@@ -134,6 +137,7 @@ const heads: Readonly<Record<string, Buffer>> = {
   Ogg: Buffer.alloc(0),
   PDF: Buffer.from('%PDF-1.7\n'),
   MP3: Buffer.from([0xff, 0xe3, 0x18, 0xc4]),
+  FLAC: flac(1).subarray(0, 42),
 }
 
 for (const [what, filler] of Object.entries(repeated)) {

@@ -3,10 +3,20 @@ import { MediaBudget } from '../../../lib/media/media-reader.ts'
 import { measureMedia } from '../../../lib/media/measure-media.ts'
 import { bodyInMemory, spanSource } from '../../../lib/media/media-source.ts'
 import { measureUpload } from '../../../lib/media/measure-upload.ts'
-import { fragmentedMp4, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
+import { aacConfig, fragmentedMp4, m4aOfFrames, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
 import { avi, flv, transport } from '../../fixtures/media/older-film-files.ts'
 import { pdf, pdfBomb, shortenedPdf } from '../../fixtures/media/pdf-files.ts'
-import { adts, aiff, flac, mp3, ogg, taggedMp3, wav } from '../../fixtures/media/sound-files.ts'
+import {
+  adts,
+  aiff,
+  aiffOfSound,
+  flac,
+  flacOfFrames,
+  mp3,
+  ogg,
+  taggedMp3,
+  wav,
+} from '../../fixtures/media/sound-files.ts'
 import { gifOfSides, jpegOfSides, png, pngOfSides, webpOfSides } from '../../fixtures/small-images.ts'
 
 interface Expected {
@@ -25,7 +35,14 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
     { mediaType: 'audio/wav', seconds: 3 },
   ],
   ['an AIFF', aiff(70), { mediaType: 'audio/aiff', seconds: 70 }],
+  ['a WAV whose blocks are large', forged(wav(600), 32, 0xffff), { mediaType: 'audio/wav', seconds: 600 }],
+  ['an AIFF of few frames', aiffOfSound(1, 600), { mediaType: 'audio/aiff', seconds: 600 }],
   ['a FLAC', flac(700), { mediaType: 'audio/flac', seconds: 700 }],
+  ['a FLAC of frames', flacOfFrames(150, 150), { mediaType: 'audio/flac', seconds: 150 }],
+  ['a FLAC that says a second', flacOfFrames(1, 600), { mediaType: 'audio/flac', seconds: 600 }],
+  ['a FLAC of variable frames', flacOfFrames(1, 600, true), { mediaType: 'audio/flac', seconds: 600 }],
+  ['a FLAC that says nothing', flacOfFrames(0, 600), { mediaType: 'audio/flac', seconds: 600 }],
+  ...forgedSounds(),
   ['an Ogg', ogg(90), { mediaType: 'audio/ogg', seconds: 90 }],
   ['two Oggs in a row', Buffer.concat([ogg(90), ogg(30, 8)]), { mediaType: 'audio/ogg', seconds: 120 }],
   ['an MP3', mp3(72), { mediaType: 'audio/mpeg', seconds: 72 }],
@@ -64,6 +81,42 @@ const files: readonly (readonly [what: string, file: Buffer, expected: Expected]
   ['a PDF that counts too few', pdf(30, { count: 1 }), { mediaType: 'application/pdf', pages: 30 }],
   ['a PDF that was shortened', shortenedPdf(30), { mediaType: 'application/pdf', pages: 1 }],
 ]
+
+/** With 16 bits changed, the low byte first. */
+function forged(file: Buffer, at: number, value: number): Buffer {
+  file.writeUInt16LE(value, at)
+  return file
+}
+
+/** M4As that say they last a second and hold ten minutes of frames. */
+function forgedSounds(): (readonly [what: string, file: Buffer, expected: Expected])[] {
+  const alac = Buffer.alloc(36)
+  alac.writeUInt32BE(36)
+  alac.write('alac', 4, 'latin1')
+  alac.writeUInt32BE(4096, 12)
+  alac.writeUInt32BE(48_000, 32)
+  const flacBlock = Buffer.concat([
+    Buffer.from('0000002a64664c610000000080000022', 'hex'),
+    flac(1).subarray(8, 42),
+  ])
+  const sounds = [
+    ['AAC', 'mp4a', 1024, 16_000, aacConfig(2, 8)],
+    ['AAC whose entry says another rate', 'mp4a', 1024, 16_000, aacConfig(2, 8), 65_535],
+    ['AAC of high efficiency', 'mp4a', 1024, 24_000, aacConfig(5, 6), 48_000],
+    ['AAC of low delay', 'mp4a', 480, 48_000, aacConfig(23, 3)],
+    ['AAC without a configuration', 'mp4a', 1024, 8000, undefined],
+    ['ALAC', 'alac', 4096, 48_000, alac],
+    ['FLAC', 'fLaC', 4096, 8000, flacBlock],
+    ['Opus', 'Opus', 960, 48_000, undefined],
+    ['AMR', 'samr', 160, 8000, undefined],
+    ['PCM', 'sowt', 1, 8000, undefined],
+  ] as const
+  return sounds.map(([what, type, samples, rate, extension, entryRate]) => {
+    const track = { type, rate: entryRate ?? rate, frames: Math.ceil((600 * rate) / samples) }
+    const file = m4aOfFrames(1, extension === undefined ? track : { ...track, extension })
+    return [`an M4A of ${what} that says a second`, file, { mediaType: 'audio/mp4', seconds: 600 }]
+  })
+}
 
 for (const [what, file, expected] of files) {
   await t.test(`${what} is measured`, async t => {
