@@ -1,6 +1,7 @@
 import type { GatewayError } from '../pipeline/errors.ts'
 import type { NamedObject, UsageLine } from '../money/usage.ts'
 import type { NamedModel } from './dialect.ts'
+import type { ProviderTool } from './provider-tools.ts'
 import type { Steps } from './session-message.ts'
 
 /** What a message from the client means for the turns of a session. */
@@ -24,6 +25,8 @@ export interface ClientEvent {
   readonly isSpoken?: boolean
   /** The most output tokens the response may have. */
   readonly outputTokensCap?: number
+  /** What the provider may run by itself for the response, beside what it may for all of the session's. */
+  readonly tools?: readonly ProviderTool[]
   /** The model it names, and where its value stands, with its quotes. */
   readonly model?: { readonly name: string; readonly start: number; readonly end: number }
 }
@@ -81,6 +84,8 @@ export interface SessionReader {
   readonly startsByItself: boolean
   /** Responses are spoken, as far as is known. */
   readonly isSpoken: boolean
+  /** What the provider may run by itself for any response, as far as messages after the first have said so. */
+  readonly tools?: readonly ProviderTool[]
   /** A turn reads what came since the one before, and nothing of what was said earlier. */
   readonly forgets?: boolean
   /** @throws GatewayError body_invalid, field_ambiguous */

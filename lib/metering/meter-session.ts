@@ -31,6 +31,7 @@ export function meterSession(
     }),
     money: new SessionMoney(new SessionLedger(exchange, { ...context, isShared: protocol.isShared })),
     conversation: new Conversation(request.textBytes, request.context),
+    tools: request.tools ?? [],
     model: new SessionModel({ exchange, protocol, directory: context.directory }),
     checkKey: exchange.get('checkKey'),
   })

@@ -1,4 +1,5 @@
 import { runSteps } from '../bodies/run-steps.ts'
+import type { ProviderTool } from '../dialects/provider-tools.ts'
 import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../dialects/session.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
@@ -14,6 +15,8 @@ export interface SessionMeterOptions {
   readonly money: SessionMoney
   readonly conversation: Conversation
   readonly model: SessionModel
+  /** What the provider may run by itself, by the first message. */
+  readonly tools: readonly ProviderTool[]
   /** @throws GatewayError when the key may not be used any more */
   readonly checkKey: () => void
 }
@@ -79,11 +82,11 @@ export class SessionMeter implements SessionTap {
     return event.starts === undefined || this.#turns.length > 0
   }
 
-  #expected({
-    outputTokensCap,
-    isSpoken = this.#options.reader.isSpoken,
-  }: Partial<ClientEvent>): ExpectedTurn {
-    return { ...this.#options.conversation.nextInputs(), outputTokensCap, isSpoken }
+  #expected(event: Partial<ClientEvent>): ExpectedTurn {
+    const { reader, conversation, tools } = this.#options
+    const { outputTokensCap, isSpoken = reader.isSpoken } = event
+    const all = [...tools, ...(reader.tools ?? []), ...(event.tools ?? [])]
+    return { ...conversation.nextInputs(), outputTokensCap, isSpoken, tools: all }
   }
 
   async #begin(event: ClientEvent): Promise<void> {

@@ -1,4 +1,5 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
+import type { ProviderTool } from '../dialects/provider-tools.ts'
 import { isPricedBySecond } from '../money/price.ts'
 import { addMeters, type Meters } from '../money/usage.ts'
 import { exchangeCost, type CostBasis, type ExchangeCost } from './exchange-cost.ts'
@@ -26,6 +27,8 @@ export interface ExpectedTurn {
   readonly likelyInput: Meters
   readonly outputTokensCap: number | undefined
   readonly isSpoken: boolean
+  /** What the provider may run by itself. */
+  readonly tools: readonly ProviderTool[]
 }
 
 /** A turn with room for what is said next: sound comes in small pieces, and not each needs a hold. */
@@ -65,6 +68,7 @@ function factsOf({ target }: Omit<CostBasis, 'facts'>, turn: ExpectedTurn, token
     outputTokensCap: turn.isSpoken ? 0 : tokens,
     media: [],
     objects: [],
+    tools: turn.tools,
     context: turn.input,
     units: isBySecond ? addMeters(units, inSeconds(addMeters(turn.input, units))) : units,
   }

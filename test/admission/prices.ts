@@ -35,6 +35,8 @@ export const models = {
   'sonar-deep-research': { ...shared, rubPerUnit: fees },
   sonar: { ...shared, rubPerUnit: fees },
   'gpt-audio': { ...shared, rubPerMillion: { ...rubPerMillion, audioInput: '300', audioOutput: '2000' } },
+  'gpt-realtime': { ...shared, rubPerMillion: { ...rubPerMillion, audioInput: '300', audioOutput: '2000' } },
+  'gemini-live': { ...shared, rubPerMillion: { ...rubPerMillion, audioInput: '300', audioOutput: '2000' } },
   painter: { ...shared, rubPerMillion: { ...rubPerMillion, ...image } },
   'gpt-image-1': { ...shared, outputTokensMax: 10_000, rubPerMillion: { ...rubPerMillion, ...image } },
 }

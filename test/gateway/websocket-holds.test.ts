@@ -91,6 +91,48 @@ await t.test('what stands ready grows with what is said', async t => {
   t.same(await gateway.breaches(), [])
 })
 
+const mcp = { type: 'mcp', server_label: 'pages', server_url: 'https://example.com/mcp' }
+/** Ten rounds of a window of 100,000 tokens, of 0.001 roubles each. */
+const pagesMicros = 1_000_000_000
+const models = {
+  'gpt-realtime': { provider: 'openai', contextTokensMax: 100_000, outputTokensMax: 1000, rubPerMillion },
+}
+
+for (const [where, session, opening, response, isHeld] of [
+  ['by its session', { tools: [mcp] }, [], {}, true],
+  ['by a change of its session', {}, [{ type: 'session.update', session: { tools: [mcp] } }], {}, true],
+  ['by itself', {}, [], { tools: [mcp] }, true],
+  ['nowhere', { tools: [{ type: 'function', name: 'f' }] }, [], {}, false],
+] as const) {
+  await t.test(`a turn is held for what its provider may run for it, which is named ${where}`, async t => {
+    const said = { turn_detection: null, ...session }
+    const started = await start(t, said, { rub: 2000, config: { models } })
+    const { gateway, client } = started
+    for (const message of opening) client.send(message)
+    client.send({ type: 'response.create', response })
+    await heldAt(started, opening.length + 1)
+    t.equal((await gateway.balance()).worstMicros >= pagesMicros, isHeld)
+    client.socket.close()
+    await settledCharges(gateway)
+  })
+}
+
+await t.test('tools that the provider says the session has not got any more are not held for', async t => {
+  const started = await start(t, { turn_detection: null, tools: [mcp] }, { rub: 2000, config: { models } })
+  const { gateway, client } = started
+  client.send({ type: 'session.update', session: { tools: [mcp] } })
+  client.send({ type: 'session.update', session: { tools: [] } })
+  for (const tools of [[mcp], []]) {
+    say(gateway, { type: 'session.updated', session: { turn_detection: null, tools } })
+  }
+  await until(() => client.received.filter(text => text.includes('session.updated')).length === 2)
+  client.send({ type: 'response.create' })
+  await heldAt(started, 3)
+  t.ok((await gateway.balance()).worstMicros < pagesMicros)
+  client.socket.close()
+  await settledCharges(gateway)
+})
+
 const pcmuInput = { format: { type: 'audio/pcmu' }, turn_detection: { type: 'server_vad' } }
 const narrowInput = { format: { type: 'audio/pcm', rate: 8000 }, turn_detection: { type: 'server_vad' } }
 

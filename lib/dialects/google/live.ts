@@ -5,6 +5,7 @@ import { object, value } from '../interest.ts'
 import { findField, readString, textOf } from '../read-field.ts'
 import { names, objectsIn } from '../named-objects.ts'
 import { namedModelsIn, searched } from '../naming-members.ts'
+import { providerToolsIn } from '../search-tools.ts'
 import { content, tools } from './content-request.ts'
 import { liveNames } from './live-names.ts'
 import { LiveReader } from './live-reader.ts'
@@ -45,6 +46,7 @@ function factsFromSetup(scan: ScanResult, body: { readonly length: number }): Re
     textBytes: body.length,
     media: [],
     namedModels: namedModelsIn(scan),
+    tools: providerToolsIn(scan),
     objects: [
       ...objectsIn(scan),
       ...(handle === undefined ? [] : [{ kind: 'session', id: handle } as const]),

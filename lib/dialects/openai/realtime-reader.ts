@@ -13,6 +13,8 @@ import {
   type Steps,
 } from '../session-message.ts'
 import type { ClientEvent, ServerEvent, SessionContext, SessionReader, TurnUsage } from '../session.ts'
+import { plainType, type ProviderTool } from '../provider-tools.ts'
+import { providerToolsIn, toolMembers } from '../search-tools.ts'
 import { bytesPerSecond, g711BytesPerSecond, pcmBytesPerSecond } from './realtime-sound.ts'
 import { realtimeUsage } from './realtime-usage.ts'
 
@@ -21,18 +23,21 @@ const imageTokensMax = 1600
 
 const item = object({ content: list(object({ audio: span('audio'), image_url: span('picture') })) })
 
+const tools = list(object(toolMembers))
+
 const clientInterest = object({
   type: value('type'),
   event_id: value('id'),
   audio: span('audio'),
   item,
-  session: object({ model: value('model') }),
+  session: object({ model: value('model'), tools }),
   response: object({
     max_output_tokens: value('cap'),
     max_response_output_tokens: value('cap'),
     output_modalities: list(value('modality')),
     modalities: list(value('modality')),
     conversation: value('conversation'),
+    tools,
     input: list(item, span('ownInput')),
   }),
 })
@@ -53,6 +58,9 @@ export class RealtimeReader implements SessionReader {
   #spokenBytesPerSecond = pcmBytesPerSecond
   /** Changes to the session that the server has not told of, so that anything may be. One that it refuses stays. */
   #updatesUntold = 0
+  /** What the provider may run by itself, as it has told, and as it was told since. */
+  #tools: readonly ProviderTool[] = []
+  #untoldTools: readonly ProviderTool[] = []
   /** What is said is written down, which is billed whether it is answered or not. */
   #isTranscribing = false
   #transcriptionModel: string | undefined
@@ -67,6 +75,10 @@ export class RealtimeReader implements SessionReader {
 
   get isSpoken(): boolean {
     return this.#isSpoken || this.#updatesUntold > 0
+  }
+
+  get tools(): readonly ProviderTool[] {
+    return [...this.#tools, ...this.#untoldTools]
   }
 
   /** While nobody knows the form for certain it may be the smallest, in which so many bytes last longest. */
@@ -105,6 +117,7 @@ export class RealtimeReader implements SessionReader {
       (findField(scan, 'conversation') !== undefined && readString(scan, 'conversation') !== 'auto')
     return {
       starts: 'response',
+      tools: providerToolsIn(scan),
       ...(isApart && { isApart }),
       ...(modalities.length > 0 && {
         isSpoken: modalities.some(({ raw }) => raw?.toString('latin1') !== '"text"'),
@@ -115,6 +128,7 @@ export class RealtimeReader implements SessionReader {
 
   #updated(scan: ScanResult): Pick<ClientEvent, 'model'> {
     this.#updatesUntold += 1
+    this.#untoldTools = [...this.#untoldTools, ...providerToolsIn(scan)]
     const name = readString(scan, 'model')
     const found = findField(scan, 'model')
     return name === undefined || found === undefined
@@ -180,6 +194,10 @@ export class RealtimeReader implements SessionReader {
 
   /** The session as the server has it: in OpenAI's form, or in the older one that xAI and others keep. */
   #session(session: Fields): readonly ServerEvent[] {
+    if (Array.isArray(session['tools'])) {
+      this.#tools = providerTools(session['tools'])
+      if (this.#updatesUntold === 0) this.#untoldTools = []
+    }
     const { input: newInput, output: newOutput } = fieldsOf(session['audio'])
     const input = fieldsOf(newInput)
     const output = fieldsOf(newOutput)
@@ -204,6 +222,12 @@ export class RealtimeReader implements SessionReader {
     const told = realtimeUsage(usage, model, this.#context)
     return told === undefined ? {} : { usage: told }
   }
+}
+
+/** Those that the provider runs, of a list of tools. */
+function providerTools(tools: readonly unknown[]): readonly ProviderTool[] {
+  const types = tools.map(tool => plainType(String(fieldsOf(tool)['type'])))
+  return types.filter(type => type !== undefined).map(type => ({ type }))
 }
 
 /** "inf" is no limit. */

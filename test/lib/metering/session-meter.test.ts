@@ -66,6 +66,7 @@ async function openMeter(t: Test) {
       directory: { resolve: () => undefined },
       protocol: {},
     }),
+    tools: [],
     checkKey: () => undefined,
   })
   const say = (event: unknown) => meter.onProviderMessage(Buffer.from(JSON.stringify(event)))

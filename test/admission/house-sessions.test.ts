@@ -1,0 +1,146 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
+import { startSessionUpstream, type ProviderSession } from '../fixtures/session-upstream.ts'
+import { until } from '../fixtures/until.ts'
+import { atOnce, paidRub, riskRub, rush, startHouse, strict, type Client, type House } from './house.ts'
+import { sessionAttacks, type SessionAttack } from './sessions.ts'
+
+/** A session goes on for so many turns, unless it is closed before. */
+const turnsMax = 4
+/** In which a tool has its result, and the gateway may see that the money ends. */
+const toolMs = 100
+
+/** A provider that answers each turn as dearly as it may, and keeps what it bills by the name of the session. */
+interface Provider {
+  readonly origin: string
+  readonly billed: ReadonlyMap<string, number>
+  /** Of sessions that nobody has closed yet. */
+  readonly open: ReadonlySet<ProviderSession>
+}
+
+async function startProvider(t: Test): Promise<Provider> {
+  const billed = new Map<string, number>()
+  const open = new Set<ProviderSession>()
+  const { origin } = await startSessionUpstream(t, session => {
+    const name = String(session.request.headers['x-attack'])
+    const attack = sessionAttacks[Number(name.split('/')[0])]
+    if (attack === undefined) throw new Error('a session came that nobody opened')
+    open.add(session)
+    session.socket.on('close', () => open.delete(session))
+    converse(session, attack, micros => billed.set(name, (billed.get(name) ?? 0) + micros))
+  })
+  return { origin, billed, open }
+}
+
+function converse({ socket }: ProviderSession, attack: SessionAttack, bill: (micros: number) => void): void {
+  const say = (message: object): void => socket.send(JSON.stringify(message))
+  if (attack.greeting !== undefined) say(attack.greeting)
+  let number = 0
+  socket.on('message', (data: Buffer) => {
+    const message = JSON.parse(data.toString()) as Record<string, unknown>
+    if (attack.isTurn(message)) void answer(socket, attack, number++, bill)
+    else if (attack.opened !== undefined) say(attack.opened)
+  })
+}
+
+/** Stops when it is left, and bills what it has done until then. */
+async function answer(
+  socket: WebSocket,
+  attack: SessionAttack,
+  number: number,
+  bill: (micros: number) => void,
+): Promise<void> {
+  let billedMicros = 0
+  for (const step of attack.answer(number)) {
+    if (socket.readyState !== WebSocket.OPEN) return
+    bill(step.billedMicros - billedMicros)
+    billedMicros = step.billedMicros
+    socket.send(JSON.stringify(step.event))
+    if (step.isTool === true || attack.leaves === true) await delay(toolMs)
+  }
+}
+
+/** Runs a session to its end; answers how many turns it had. */
+async function run(house: House, { key }: Client, attack: SessionAttack, name: string): Promise<number> {
+  const socket = new WebSocket(house.url.replace(/^http/, 'ws') + attack.path, {
+    headers: { authorization: `Bearer ${key}`, 'x-attack': name },
+  })
+  return await new Promise(resolve => {
+    let turns = 0
+    let hasAsked = false
+    const ask = (): void => {
+      socket.send(JSON.stringify(attack.turn))
+      hasAsked = true
+    }
+    const begin = (): void => {
+      for (const message of attack.opening) socket.send(JSON.stringify(message))
+      if (attack.opened === undefined) ask()
+    }
+    socket.on('open', begin)
+    socket.on('message', (data: Buffer) => {
+      const text = data.toString()
+      const isOpened = attack.opened !== undefined && text === JSON.stringify(attack.opened)
+      if (isOpened) ask()
+      else if (hasAsked && attack.leaves === true) socket.close()
+      else if (text.includes(`"${attack.end}"`)) {
+        turns += 1
+        if (turns < turnsMax) ask()
+        else socket.close()
+      } else if (text.includes('"type":"error"')) socket.close()
+    })
+    socket.on('error', () => undefined) // A refusal is followed by `close`.
+    socket.on('close', () => resolve(turns))
+  })
+}
+
+interface Loss {
+  /** What the provider bills and the account has not paid, in roubles. */
+  readonly lost: number
+  readonly turns: number
+}
+
+async function attackOnce(
+  house: House,
+  { billed, open }: Provider,
+  client: Client,
+  index: number,
+): Promise<Loss> {
+  const attack = sessionAttacks[index] as SessionAttack
+  const name = `${index}/${client.accountId}`
+  const turns = await rush(atOnce, number => run(house, client, attack, `${name}/${number}`))
+  // Whoever has left does not see how the gateway reads on.
+  await until(() => open.size === 0)
+  const charges = await house.chargesOf(client)
+  const paid = charges.reduce((sum, { amount }) => sum + Number(amount), 0)
+  let bill = 0
+  for (const [session, micros] of billed) if (session.startsWith(`${name}/`)) bill += micros / 1e6
+  return { lost: bill - paid, turns: turns.reduce((sum, count) => sum + count, 0) }
+}
+
+await t.test(
+  `with the risk that is shipped ${atOnce} sessions of each kind cost the risk at most`,
+  async t => {
+    const provider = await startProvider(t)
+    const house = await startHouse(t, provider.origin, {})
+    for (const [index, { name }] of sessionAttacks.entries()) {
+      const { lost, turns } = await attackOnce(house, provider, await house.newClient(paidRub), index)
+      t.comment(`${name}: ${lost.toFixed(2)} lost, ${turns} turns`)
+      t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
+    }
+    t.same(await house.breaches(), [])
+  },
+)
+
+await t.test('a house without risk loses nothing, and answers whoever has the money', async t => {
+  const provider = await startProvider(t)
+  const house = await startHouse(t, provider.origin, strict)
+  for (const [index, { name, leaves }] of sessionAttacks.entries()) {
+    const { lost } = await attackOnce(house, provider, await house.newClient(paidRub), index)
+    t.ok(lost < 1e-6, `${name}: ${lost}`)
+    const rich = await attackOnce(house, provider, await house.newClient(100_000), index)
+    t.ok(Math.abs(rich.lost) < 1e-6, `${name}: ${rich.lost} of somebody with money`)
+    if (leaves !== true) t.equal(rich.turns, atOnce * turnsMax, `${name}: all turns are answered`)
+  }
+  t.same(await house.breaches(), [])
+})
