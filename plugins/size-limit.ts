@@ -90,8 +90,10 @@ function checkAtSight(parts: readonly MediaPart[], limits: MediaLimits): void {
 
 /** Returns what the client is to be warned of. */
 function checkMeasured(parts: readonly MeasuredPart[], limits: MediaLimits): string | undefined {
+  let warning: string | undefined
   for (const part of parts) {
-    checkLabel(part)
+    const labelWarning = checkLabel(part, limits.imageLabels === 'refuse')
+    warning ??= labelWarning
     if (part.brokenBecause === undefined) continue
     throw new GatewayError(
       'media_invalid',
@@ -102,5 +104,5 @@ function checkMeasured(parts: readonly MeasuredPart[], limits: MediaLimits): str
   checkImages(parts, limits)
   checkPixels(parts, limits)
   checkDocuments(parts, limits)
-  return checkPlaytime(parts, limits)
+  return checkPlaytime(parts, limits) ?? warning
 }

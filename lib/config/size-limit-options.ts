@@ -17,6 +17,8 @@ const mediaLimits = z.strictObject({
   /** Of one image, decoded from base64. */
   imageBytesMax: bytes.optional(),
   imageTypes: z.array(imageType).min(1).optional(),
+  /** An image of another type than it is called: refused, or sent with `x-gateway-warning` in the answer. */
+  imageLabels: z.enum(['refuse', 'warn']).optional(),
   /** The longer side of an image, in pixels. */
   imageSideMax: sidePixels.optional(),
   /** Width times height. */
@@ -60,6 +62,8 @@ const defaults: Readonly<Record<DialectName, DialectLimits>> = {
     imagesMax: 100,
     imageBytesMax: 5 * megabyte,
     imageTypes: commonTypes,
+    // "Image does not match the provided media type"; the others decode what they find.
+    imageLabels: 'refuse',
     imageSideMax: 8000,
     imagePixelsMax: bombPixels,
     manyImages: { above: 20, imageSideMax: 2000 },

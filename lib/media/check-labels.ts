@@ -17,22 +17,27 @@ const aliases: ReadonlyMap<string, string> = new Map([
 const playing: readonly (MediaPart['kind'] | undefined)[] = ['audio', 'video']
 
 /**
- * Refuses what is called one thing and is another, where providers refuse it too: pictures and PDFs by their
- * exact type, sound and film by their kind, since players look at the content.
+ * Refuses what is called one thing and is another, where providers refuse it too: PDFs by their exact type, sound
+ * and film by their kind, since players look at the content, and images by their type or by their kind.
+ * @param areTypesExact the provider takes an image as the type alone that it is called
+ * @returns a warning for the answer, where another type of image was found than is said
  * @throws GatewayError media_type, with both names
  */
-export function checkLabel(part: MediaPart): void {
+export function checkLabel(part: MediaPart, areTypesExact: boolean): string | undefined {
   const { declaredType, detectedType: found, path } = part
   // What is not here cannot be looked at.
-  if (part.bytes === undefined) return
+  if (part.bytes === undefined) return undefined
   const called = expectation(part)
-  if (called === undefined) return
+  if (called === undefined) return undefined
   if (found === undefined) {
-    if (called.kind !== 'image' && called.type !== 'application/pdf') return
+    if (called.kind !== 'image' && called.type !== 'application/pdf') return undefined
     throw refusal(path, called.name, 'of no known type', declaredType, found)
   }
-  if (isWhatItIsCalled(called, found)) return
-  throw refusal(path, called.name, found, declaredType, found)
+  if (isWhatItIsCalled(called, found)) return undefined
+  if (areTypesExact || called.kind !== 'image' || mediaKind(found) !== 'image') {
+    throw refusal(path, called.name, found, declaredType, found)
+  }
+  return `media_label; part=${asHeaderText(path)}; called=${asHeaderText(called.name)}; found=${found}`
 }
 
 interface Called {
@@ -67,6 +72,11 @@ function isWhatItIsCalled({ kind, type }: Called, found: string): boolean {
   }
   if (playing.includes(kind)) return playing.includes(foundKind)
   return type === undefined ? kind === foundKind : type === foundType
+}
+
+/** What clients write may have any characters, of which a header's value takes few. */
+function asHeaderText(text: string): string {
+  return text.slice(0, 200).replaceAll(/[^\w.[\]/+*-]/g, '_')
 }
 
 function refusal(

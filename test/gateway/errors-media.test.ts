@@ -113,13 +113,17 @@ for (const dialect of dialectNames) {
       message: /is (image\/bmp|of no known type) by its content; accepted are image\/jpeg, image\/png/,
       number: 1,
     },
-    {
-      what: 'a picture whose label lies',
-      pictures: [pixel, { type: 'image/jpeg', data: pixels['image/webp'] }],
-      code: 'media_type',
-      message: /is called image\/jpeg and is image\/webp by its content/,
-      number: 2,
-    },
+    ...(dialect === 'anthropic'
+      ? [
+          {
+            what: 'a picture whose label lies',
+            pictures: [pixel, { type: 'image/jpeg', data: pixels['image/webp'] }],
+            code: 'media_type',
+            message: /is called image\/jpeg and is image\/webp by its content/,
+            number: 2,
+          } as const,
+        ]
+      : []),
     {
       what: 'an archive that calls itself a picture',
       pictures: [

@@ -42,7 +42,7 @@ async function start(t: Test, models: ConfigSections, keyModels?: readonly strin
     const { data } = JSON.parse((await ask(path)).body.toString()) as { data: { id: string }[] }
     return data.map(({ id }) => id).toSorted()
   }
-  return { answered, ask, charged, list }
+  return { answered, gateway, ask, charged, list }
 }
 
 const chat = '/v1/chat/completions'
@@ -210,4 +210,28 @@ await t.test('a model that is not there is answered with one that is, if the key
   const near = await ask(chat, 'big-modul')
   t.match(near.body.toString(), 'Did you mean \\"big-modal\\"?')
   t.notMatch((await ask(chat, 'small')).body.toString(), 'Did you mean')
+})
+
+await t.test("a fine-tuned model is shown and not deleted, in OpenAI's words", async t => {
+  const name = 'ft:gpt-9:acme::b7R9'
+  const { gateway } = await start(t, {
+    'ft:gpt-9:*': { provider: 'somebody', rubPerMillion: rubPerMillion(1) },
+  })
+  const request = (method: string, path: string) =>
+    send(gateway.url + path, { method, headers: ['authorization', `Bearer ${gateway.key}`] })
+
+  for (const path of [`/v1/models/${name}`, `/v1/models/${encodeURIComponent(name)}`]) {
+    const shown = await request('GET', path)
+    t.equal(shown.status, 200, shown.body.toString())
+    t.match(JSON.parse(shown.body.toString()), { id: name, object: 'model' })
+
+    const deleted = await request('DELETE', path)
+    t.equal(deleted.status, 405)
+    t.match(JSON.parse(deleted.body.toString()), {
+      error: { code: 'method_not_allowed', message: /; GET is/ },
+    })
+  }
+  const unknown = await request('GET', '/v1/models/ft:gpt-8:acme::b7R9')
+  t.equal(unknown.status, 404)
+  t.match(JSON.parse(unknown.body.toString()), { error: { code: 'model_not_found' } })
 })

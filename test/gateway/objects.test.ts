@@ -133,3 +133,29 @@ t.test('an item of a stored response can be referred to by its account alone', a
   t.equal(upstream.requests.length, sent)
   t.equal((await ask(gateway.key, 'POST', '/v1/responses', refer)).status, 200)
 })
+
+t.test(
+  'reasoning that comes with its content passes, whoever made it; a bare name of it does not',
+  async t => {
+    const { upstream, gateway, ask } = await start(t)
+    const reasoning = { type: 'reasoning', id: 'rs_nobodys', summary: [] }
+    const send = (item: object) =>
+      ask(gateway.key, 'POST', '/v1/responses', {
+        model: 'gpt-5',
+        input: [item, { role: 'user', content: 'Hi' }],
+      })
+
+    for (const content of [
+      { encrypted_content: 'gAAAAAB' },
+      { content: [{ type: 'reasoning_text', text: 'Hm.' }] },
+    ]) {
+      const answer = await send({ ...reasoning, ...content })
+      t.equal(answer.status, 200, answer.body.toString())
+      t.match(upstream.requests.at(-1)?.body.toString(), /"id":"rs_nobodys"/, 'as it came')
+    }
+    const sent = upstream.requests.length
+    t.equal((await send(reasoning)).status, 404)
+    t.equal((await send({ type: 'item_reference', id: 'rs_nobodys' })).status, 404)
+    t.equal(upstream.requests.length, sent)
+  },
+)
