@@ -23,6 +23,8 @@ import {
 import { speech } from './speech.ts'
 import { transcriptions, translations } from './transcriptions.ts'
 import { openaiVideoRows } from './videos.ts'
+import { xaiVideoRows } from './xai-videos.ts'
+import { xaiVoiceRows } from './xai-voice.ts'
 
 const models = freeOperation('models', { isModelList: true })
 const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
@@ -95,6 +97,8 @@ export const openaiRoutes = new RouteTable([
   ...openaiFileRows,
   ...openaiBatchRows,
   ...openaiVideoRows,
+  ...xaiVideoRows,
+  ...xaiVoiceRows,
   ...openaiConversationRows,
   ...unsupported.flatMap(unsupportedRows),
 ])

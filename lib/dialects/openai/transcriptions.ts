@@ -1,10 +1,19 @@
 import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import { factsFromForm } from '../form-facts.ts'
-import { object, span, value } from '../interest.ts'
+import { base64, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
+import { searched } from '../naming-members.ts'
+import { factsFrom, modelMembers } from '../request-facts.ts'
 import { UsageFields } from '../usage-fields.ts'
 import { OpenaiReader } from './openai-reader.ts'
+
+/** OpenRouter takes JSON with the sound in it where OpenAI takes a form. */
+const request = searched({
+  ...modelMembers,
+  stream: value('stream'),
+  input_audio: object({ data: base64('audio') }),
+})
 
 const answer = object({
   type: value('type'),
@@ -50,6 +59,8 @@ export const transcriptions: Operation = {
   modelIn: 'body',
   isFree: false,
   mainMeter: 'audioSeconds',
+  interest: request,
+  factsFromJson: factsFrom,
   factsFromMultipart: (form, body) => factsFromForm(form, body, 'audio'),
   readUsage: (head, context) => new TranscriptionReader(head, context),
 }

@@ -43,7 +43,14 @@ const answer = object({
   seconds: value('seconds'),
   size: value('size'),
   error: value('error'),
+  // xAI's.
+  request_id: value('id'),
+  video: object({ duration: value('seconds') }),
 })
+
+/** Of OpenAI and of xAI. */
+const doneStatuses: ReadonlySet<string> = new Set(['completed', 'done'])
+const failedStatuses: ReadonlySet<string> = new Set(['failed', 'expired'])
 
 /** Reads a video job. What it bills is its length and size, as it names them itself. */
 class VideoReader extends AnswerReader {
@@ -51,8 +58,10 @@ class VideoReader extends AnswerReader {
   #seconds: number | undefined
   #size: string | undefined
 
-  constructor(head: AnswerHead, context: UsageReaderContext) {
+  /** @param id of the video that is asked for, which xAI's answers do not name */
+  constructor(head: AnswerHead, context: UsageReaderContext, id = '') {
     super(head, context, answer, 'video')
+    this.objectId = id
   }
 
   protected override onValue(name: string, value: unknown): void {
@@ -62,7 +71,7 @@ class VideoReader extends AnswerReader {
   }
 
   protected override measure(): AnswerMeasure {
-    if (this.#status !== 'completed') return { lines: [], details: {} }
+    if (!doneStatuses.has(this.#status)) return { lines: [], details: {} }
     const { units, unitsVariant } = this.context.facts
     const meters: Meters = this.#seconds === undefined ? { ...units } : { videoSeconds: this.#seconds }
     const variant = this.#size ?? unitsVariant
@@ -70,8 +79,8 @@ class VideoReader extends AnswerReader {
   }
 
   protected override jobState(): ReturnType<AnswerReader['jobState']> {
-    if (this.#status === 'completed') return { state: 'done' }
-    return { state: this.#status === 'failed' ? 'failed' : 'running' }
+    if (doneStatuses.has(this.#status)) return { state: 'done' }
+    return { state: failedStatuses.has(this.#status) ? 'failed' : 'running' }
   }
 }
 
@@ -108,18 +117,23 @@ class VideoContentReader implements UsageReader {
 
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new VideoReader(head, context)
 
-/** `POST /videos`, as JSON or as a form with a picture to begin from. */
-const createVideo: Operation = {
-  name: 'videos',
-  body: 'multipart',
+/** What all requests for a new video have in common, whatever their members are. */
+export const videoSubmission = {
   modelIn: 'body',
-  // https://platform.openai.com/docs/api-reference/videos/create
-  defaultModel: 'sora-2',
   isFree: false,
   mainMeter: 'videoSeconds',
-  interest: request,
   readUsage,
   namesObjects: true,
+} as const
+
+/** `POST /videos`, as JSON or as a form with a picture to begin from. */
+const createVideo: Operation = {
+  ...videoSubmission,
+  name: 'videos',
+  body: 'multipart',
+  // https://platform.openai.com/docs/api-reference/videos/create
+  defaultModel: 'sora-2',
+  interest: request,
   factsFromJson: (scan, body) =>
     videoFacts(factsFrom(scan, body), jsonSeconds(scan), readString(scan, 'size')),
   factsFromMultipart: (form, body) =>
@@ -132,18 +146,15 @@ const createVideo: Operation = {
 
 /** `POST /videos/{id}/remix`: the model, length and size are those of the video that it begins from. */
 const remixVideo: Operation = {
+  ...videoSubmission,
   name: 'video-remix',
   body: 'json',
   modelIn: 'job',
-  isFree: false,
-  mainMeter: 'videoSeconds',
   interest: object({}),
   factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), startsJob: true }),
-  readUsage,
-  namesObjects: true,
 }
 
-const videos = jobOperations('video', readUsage)
+const videos = jobOperations('video', (head, context) => new VideoReader(head, context, context.object?.id))
 
 /** `GET /videos/{id}/content` */
 const videoContent: Operation = {
@@ -198,8 +209,11 @@ function secondsOf(given: unknown): number | undefined {
   return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds : undefined
 }
 
-/** @throws GatewayError body_invalid */
-function jsonSeconds(scan: ScanResult): number | undefined {
+/**
+ * The length that a request asks for, under the name `seconds`.
+ * @throws GatewayError body_invalid
+ */
+export function jsonSeconds(scan: ScanResult): number | undefined {
   const finding = findField(scan, 'seconds')
   if (finding === undefined) return undefined
   const seconds = secondsOf(finding.type === 'string' ? textOf(finding) : readCount(scan, 'seconds'))

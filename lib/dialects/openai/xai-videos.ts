@@ -1,0 +1,70 @@
+import type { ScanResult } from '../../http/json-scan.ts'
+import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
+import { anyOf, base64, list, object, value } from '../interest.ts'
+import { names } from '../named-objects.ts'
+import { searched } from '../naming-members.ts'
+import { readString } from '../read-field.ts'
+import { factsFrom, modelMembers } from '../request-facts.ts'
+import type { RouteRow } from '../route-table.ts'
+import { jsonSeconds, videoSubmission } from './videos.ts'
+
+/** https://docs.x.ai/developers/model-capabilities/video/generation: what it is unless the request says. */
+const resolutionUnlessSaid = '480p'
+const secondsUnlessSaid = 8
+const extensionUnlessSaid = 6
+/** The longest video that is edited, and the longest that another is put behind. */
+const editedSecondsMax = 9
+const extendedSecondsMax = 15
+
+const image = anyOf(base64('image'), object({ url: base64('image'), image_url: base64('image') }))
+
+const request = searched({
+  ...modelMembers,
+  duration: value('seconds'),
+  resolution: value('size'),
+  image,
+  reference_images: list(image),
+  video: anyOf(base64('video'), object({ url: base64('video'), id: names('video') })),
+})
+
+/**
+ * Begins a video. It is asked after at `GET /videos/{id}`, as OpenAI's are, and charged by the length that it is told to
+ * have there.
+ * @param secondsFor the most that it can have, by the length that is asked for
+ */
+function submission(name: string, secondsFor: (asked: number | undefined) => number): Operation {
+  return {
+    ...videoSubmission,
+    name,
+    body: 'json',
+    defaultModel: 'grok-imagine-video',
+    interest: request,
+    factsFromJson: (scan: ScanResult, body: BodyLength): RequestFacts => ({
+      ...factsFrom(scan, body, {
+        units: { videoSeconds: secondsFor(jsonSeconds(scan)) },
+        unitsVariant: readString(scan, 'size') ?? resolutionUnlessSaid,
+      }),
+      startsJob: true,
+    }),
+  }
+}
+
+function post(path: string, operation: Operation): RouteRow {
+  return { methods: ['POST'], path, operation }
+}
+
+/** Where xAI's videos are begun, below `/v1`. */
+export const xaiVideoRows: readonly RouteRow[] = [
+  post(
+    '/videos/generations',
+    submission('video-generations', asked => asked ?? secondsUnlessSaid),
+  ),
+  post(
+    '/videos/edits',
+    submission('video-edits', () => editedSecondsMax),
+  ),
+  post(
+    '/videos/extensions',
+    submission('video-extensions', asked => extendedSecondsMax + (asked ?? extensionUnlessSaid)),
+  ),
+]
