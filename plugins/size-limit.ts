@@ -57,8 +57,7 @@ export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<st
 function checkRequestBytes(exchange: Exchange, limits: MediaLimits): void {
   const { operation } = exchange.get('route').match
   if (operation.body === 'streamed') return
-  const isBatch = operation.name === 'batch' || operation.name === 'batch-embed'
-  const bytesMax = isBatch ? limits.batchBytesMax : limits.requestBytesMax
+  const bytesMax = operation.isBatch === true ? limits.batchBytesMax : limits.requestBytesMax
   const bytes = exchange.get('target').body?.length ?? 0
   if (bytesMax === undefined || bytes <= bytesMax) return
   throw new GatewayError(

@@ -122,8 +122,12 @@ export interface BatchedRequests {
   readonly file?: NamedObject
   /** Where all requests of the file must go. */
   readonly endpoint?: string
-  /** The model that the body names beside the one in the path, and which must be the same. */
+  /** Each of them must say so itself. */
+  readonly isSaidByEach?: true
+  /** The model that the body names beside the one in the path or in the requests, and which must be the same. */
   readonly model?: string
+  /** What a model must have a price for to be asked; that of the batch's operation unless said. */
+  readonly mainMeter?: Meter
 }
 
 /** What a usage reader may know beside the answer. */
@@ -182,10 +186,7 @@ export interface JsonPartsReader {
 export interface Operation {
   readonly name: string
   readonly body: BodyKind
-  /**
-   * Where the model's name stands; `none` for operations without one, `job` where it is that of the job which
-   * the path names, as its length and size are.
-   */
+  /** Where the model's name stands; `job` where it is that of the job in the path, as its length and size are. */
   readonly modelIn: 'body' | 'path' | 'job' | 'cache' | 'none'
   /** The model that the provider takes when a request names none. */
   readonly defaultModel?: string
@@ -244,8 +245,8 @@ export interface JobKind {
   readonly retrieval: Operation
   /** Whose `readUsage` reads the document that `JobSighting.resultsPath` names. */
   readonly results?: Operation
-  /** Below the dialect's base URL. */
-  path(id: string): string
+  /** Below the dialect's base URL, where a provider of this kind has it. */
+  path(id: string, providerKind: string): string
   /** After so long a job has ended, whatever is known of it. */
   readonly durationMsMax: number
 }

@@ -7,6 +7,8 @@ import { freeOperation } from './free-operation.ts'
 export interface PageRequest {
   /** Objects on a page; one at least. */
   readonly limit: number
+  /** How many of the account's objects stand on the pages before, where pages are asked for by their number. */
+  readonly skip?: number
   readonly order: 'newest-first' | 'oldest-first'
   /** The object behind which the page begins, or before which it ends. */
   readonly cursor?: { readonly id: string; readonly side: 'after' | 'before' }
@@ -23,6 +25,8 @@ export interface ListPage {
     /** As its provider sent it: a JSON object. */
     readonly bytes: Buffer
   }[]
+  /** How many stand on the pages before, where pages are asked for by their number. */
+  readonly skipped: number
   /** More objects follow, or come before where the page was asked for by what is behind it. */
   readonly hasMore: boolean
 }

@@ -43,7 +43,12 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
   const answer: { reader?: UsageReader; decoder?: Decoder | undefined; isGone?: boolean } = {}
   await askProvider(
     upstreams,
-    { chosen, dialectName: job.dialect, path: resultsPath ?? kind.path(job.id), signal },
+    {
+      chosen,
+      dialectName: job.dialect,
+      path: resultsPath ?? kind.path(job.id, chosen.provider.kind),
+      signal,
+    },
     {
       onHead(head) {
         if (head.status === 404 || head.status === 410) answer.isGone = true

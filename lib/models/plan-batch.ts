@@ -99,6 +99,9 @@ function priceShare(
   { share, batch }: { readonly share: BatchShare; readonly batch: NonNullable<RequestFacts['batch']> },
 ): PricedShare {
   const { firstAt, endpoint } = share
+  if (batch.isSaidByEach === true && endpoint === '') {
+    throw badRequest(firstAt, 'It must be {"custom_id": ..., "method": "POST", "url": ..., "body": {...}}.')
+  }
   if (batch.endpoint !== undefined && endpoint !== '' && endpoint !== batch.endpoint) {
     throw badRequest(firstAt, `It goes to ${endpoint}, and the batch is for ${batch.endpoint}.`)
   }
@@ -115,7 +118,7 @@ function priceShare(
   const named = priceNamedModels(naming, namedIn(share), model)
   if (share.isFree === true) return { share, model, price: undefined, named }
   const price = priceInForce(model.entry.prices, exchange.startedAt)
-  const mainMeter = share.mainMeter ?? route.match.operation.mainMeter
+  const mainMeter = share.mainMeter ?? batch.mainMeter ?? route.match.operation.mainMeter
   if (price !== undefined && (config.unmetered || isPriced(price, mainMeter)))
     return { share, model, price, named }
   throw new GatewayError(
@@ -135,12 +138,17 @@ function namedIn({ namedModels = {}, drawsWith = {} }: BatchShare): Parameters<t
 /** The model that a share's requests are for: named by them, by the body beside the path, or by the path. */
 function nameOf({ model, firstAt }: BatchShare, { match }: Route, beside: string | undefined): string {
   const path = match.pathModel
-  if (path === undefined) return model
-  for (const named of [model, beside ?? '*']) {
-    if (named === '*' || named.replace(/^models\//, '') === path) continue
-    throw badRequest(firstAt, `It names the model "${named}", and the path names "${path}".`)
+  const ofAll = path ?? beside
+  if (ofAll === undefined) {
+    if (model !== '*') return model
+    throw badRequest(firstAt, 'It names no model.')
   }
-  return path
+  for (const named of [model, beside ?? '*']) {
+    if (named === '*' || named.replace(/^models\//, '') === ofAll) continue
+    const where = path === undefined ? 'the batch is for' : 'the path names'
+    throw badRequest(firstAt, `It names the model "${named}", and ${where} "${ofAll}".`)
+  }
+  return ofAll
 }
 
 /** Providers that serve all models, in the first one's order; the only one where objects are named. */

@@ -21,6 +21,7 @@ export async function collectPage(
   let bytesCount = 0
   let fetchedCount = 0
   let isCut = false
+  const skipped = await take(rows, page.skip ?? 0)
   while (objects.length < wanted && !isCut) {
     const group = await take(rows, Math.min(atOnce, wanted - objects.length))
     if (group.length === 0) break
@@ -37,7 +38,11 @@ export async function collectPage(
   }
   const hasMore = isCut || objects.length === wanted
   const shown = objects.slice(0, page.limit)
-  return { objects: page.cursor?.side === 'before' ? shown.toReversed() : shown, hasMore }
+  return {
+    objects: page.cursor?.side === 'before' ? shown.toReversed() : shown,
+    skipped: skipped.length,
+    hasMore,
+  }
 }
 
 async function take(rows: AsyncIterator<OwnRow>, count: number): Promise<readonly OwnRow[]> {

@@ -25,7 +25,7 @@ export const batchEndpoints: ReadonlyMap<string, Operation> = new Map([
   ['/v1/moderations', moderations],
 ])
 
-const requestsMax = 50_000
+export const batchRequestsMax = 50_000
 
 /** The members in which endpoints read a cap on output. */
 const capMembers: ReadonlyMap<Operation, readonly string[]> = new Map([
@@ -49,12 +49,16 @@ function anyBody(): Interest {
   return batchedRequest({ members })
 }
 
-const lineInterest = object({ method: value('method'), url: value('url'), body: anyBody() })
+const body = anyBody()
+const lineInterest = object({ method: value('method'), url: value('url'), body })
+
+/** A request of a batch whose requests stand in its own body, as Mistral takes them. */
+export const inlineRequest = object({ body })
 
 /** Reads JSON lines of `{custom_id, method, url, body: {model, ...}}`. */
 export class BatchInputReader extends BatchLinesReader {
   constructor() {
-    super(lineInterest, { requestsMax })
+    super(lineInterest, { requestsMax: batchRequestsMax })
   }
 
   protected override addLine(found: readonly Finding[], at: string): void {
@@ -62,7 +66,13 @@ export class BatchInputReader extends BatchLinesReader {
     const scan: ScanResult = { findings }
     const endpoint = readString(scan, 'url')
     const request = findings.findIndex(({ name }) => name === 'request')
-    if (endpoint === undefined || request === -1 || readString(scan, 'method') !== 'POST') {
+    const method = readString(scan, 'method')
+    // Mistral's lines: the batch says where they go, and to which model.
+    if (endpoint === undefined && method === undefined && request !== -1) {
+      addRequest(this.tally, findings.slice(request), { at, endpoint: '', model: '*' })
+      return
+    }
+    if (endpoint === undefined || request === -1 || method !== 'POST') {
       this.tally.fail(at, 'It must be {"custom_id": ..., "method": "POST", "url": ..., "body": {...}}.')
       return
     }

@@ -24,10 +24,21 @@ const batch = object({
   output_file_id: value('outputFile'),
   error_file_id: value('errorFile'),
   request_counts: object({ completed: value('completed') }),
+  // Mistral's.
+  output_file: value('outputFile'),
+  error_file: value('errorFile'),
 })
 
-/** Batches that were cancelled or not done in time are billed for what was done. */
-const finalStatuses: ReadonlySet<string> = new Set(['completed', 'cancelled', 'expired'])
+/** Batches that were cancelled or not done in time are billed for what was done; Mistral's statuses are in capitals. */
+const finalStatuses: ReadonlySet<string> = new Set([
+  'completed',
+  'cancelled',
+  'expired',
+  'SUCCESS',
+  'CANCELLED',
+  'TIMEOUT_EXCEEDED',
+])
+const failedStatuses: ReadonlySet<string> = new Set(['failed', 'FAILED'])
 
 /**
  * Reads the batch object. Its `usage` counts zeros while the batch runs; totals of several models, or of
@@ -64,7 +75,7 @@ class BatchReader extends OpenaiReader {
   }
 
   protected override jobState(hasTotals: boolean): ReturnType<OpenaiReader['jobState']> {
-    if (this.#status === 'failed') return { state: 'failed' }
+    if (failedStatuses.has(this.#status)) return { state: 'failed' }
     if (!finalStatuses.has(this.#status)) return { state: 'running' }
     if (hasTotals) return { state: 'done' }
     // Without an output file no request came to anything.
@@ -79,21 +90,27 @@ function isNothing(meters: AnswerMeasure['lines'][number]['meters']): boolean {
 
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new BatchReader(head, context)
 
-/** `POST /batches` */
-const createBatch: Operation = {
-  name: 'batch',
+/** What making a batch is, in whatever words. */
+export const batchSubmission = {
   body: 'json',
   modelIn: 'none',
   isFree: false,
   mainMeter: 'output',
-  interest: request,
-  factsFromJson: batchFacts,
   isBatch: true,
   readUsage,
   namesObjects: true,
+} as const
+
+/** `POST /batches` */
+const createBatch: Operation = {
+  ...batchSubmission,
+  name: 'batch',
+  interest: request,
+  factsFromJson: batchFacts,
 }
 
-const batches = jobOperations('batch', readUsage)
+/** What can be asked of a batch by its id. */
+export const batches = jobOperations('batch', readUsage)
 
 const pathOf = (id: string): string => `/batches/${encodeURIComponent(id)}`
 
@@ -112,6 +129,11 @@ export const openaiBatchRows: readonly RouteRow[] = [
   { methods: ['POST'], path: '/batches/{id}/cancel', operation: batches.cancelled, object: 'batch' },
 ]
 
+/** Where Mistral shows a batch. */
+export function mistralBatchPath(id: string): string {
+  return `/batch/jobs/${encodeURIComponent(id)}`
+}
+
 /** Batches run for a day; the provider takes its time to end those that are late. */
 export const batchJobs: JobKind = {
   kind: 'batch',
@@ -120,8 +142,9 @@ export const batchJobs: JobKind = {
     ...freeOperation('batch-output'),
     readUsage: (_head, context) => new BatchOutputReader(context),
   },
-  path: pathOf,
-  durationMsMax: 3 * 86_400_000,
+  path: (id, providerKind) => (providerKind === 'mistral' ? mistralBatchPath(id) : pathOf(id)),
+  // A week is the longest that Mistral takes.
+  durationMsMax: 8 * 86_400_000,
 }
 
 /** @throws GatewayError body_invalid, not_supported */
@@ -130,9 +153,11 @@ function batchFacts(scan: ScanResult, body: { readonly length: number }): Reques
   const file = facts.objects.find(({ kind }) => kind === 'file')
   const endpoint = readString(scan, 'endpoint')
   if (file === undefined) {
-    throw new GatewayError('body_invalid', 'The request names no input_file_id. Upload the requests first.', {
-      param: 'input_file_id',
-    })
+    throw new GatewayError(
+      'body_invalid',
+      'The request names no input_file_id. Upload the requests first: batches to which they are added later, such as xAI has, are not served.',
+      { param: 'input_file_id' },
+    )
   }
   if (endpoint === undefined || !batchEndpoints.has(endpoint)) {
     throw new GatewayError(
@@ -141,5 +166,5 @@ function batchFacts(scan: ScanResult, body: { readonly length: number }): Reques
       { param: 'endpoint' },
     )
   }
-  return { ...facts, startsJob: true, batch: { file, endpoint } }
+  return { ...facts, startsJob: true, batch: { file, endpoint, isSaidByEach: true } }
 }

@@ -9,6 +9,7 @@ import { openaiConversationRows } from './conversations.ts'
 import { embeddings } from './embeddings.ts'
 import { openaiFileRows } from './files.ts'
 import { imageEdits, imageGenerations, imageVariations } from './images.ts'
+import { mistralBatchRows } from './mistral-batches.ts'
 import { moderations } from './moderations.ts'
 import { realtime, realtimeCall, realtimeHangup, realtimeKeys } from './realtime.ts'
 import { responsesConnection } from './responses-connection.ts'
@@ -96,6 +97,7 @@ export const openaiRoutes = new RouteTable([
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
   ...openaiFileRows,
   ...openaiBatchRows,
+  ...mistralBatchRows,
   ...openaiVideoRows,
   ...xaiVideoRows,
   ...xaiVoiceRows,

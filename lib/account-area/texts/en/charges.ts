@@ -163,6 +163,7 @@ export const charge: typeof russian.charge = {
     videos: 'Videos',
     rerank: 'Reranking',
     batch: 'Batch',
+    'batch-job': 'Batch (Mistral)',
     realtime: 'Realtime session',
     live: 'Live session',
     predict: 'Generation (predict)',

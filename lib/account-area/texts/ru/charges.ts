@@ -161,6 +161,7 @@ export const charge = {
     videos: 'Видео',
     rerank: 'Ранжирование',
     batch: 'Пакет запросов',
+    'batch-job': 'Пакет запросов (Mistral)',
     realtime: 'Сеанс Realtime',
     live: 'Сеанс Live',
     predict: 'Генерация (predict)',
