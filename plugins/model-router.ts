@@ -102,7 +102,7 @@ async function receive(
       : receiveSetup(exchange, route, config.limits.headersMs)
   const scanned = received instanceof Promise ? await received : received
   // Bodies of many may have come to their end at once.
-  await turns.enter(ownerOf(exchange))
+  if (!turns.mayBegin()) await turns.wait(ownerOf(exchange))
   return scanned
 }
 

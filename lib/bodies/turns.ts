@@ -1,5 +1,10 @@
 /** For how long in one turn of the event loop what can wait is done, from the first piece on. */
 const turnMs = 0.5
+/**
+ * For how long what comes first of each connection is done before it waits, too. Requests that are read in one turn of the
+ * event loop share the writer's commit and its messages: in turns of half a millisecond each costs a third more.
+ */
+const firstMs = 4
 
 /** Does its work, or lets it go on. */
 type Waiting = () => void
@@ -41,6 +46,11 @@ export class Turns {
     return this.#queues.size === 0 && this.#hasTime()
   }
 
+  /** Whether there is time left for what comes one by one, not in floods: it goes before all that waits. */
+  mayBegin(): boolean {
+    return this.#hasTime(firstMs)
+  }
+
   /** Resolves when it is the owner's turn. */
   wait(owner?: unknown): Promise<void> {
     return new Promise(resolve => this.#wait(owner, resolve))
@@ -54,8 +64,8 @@ export class Turns {
     else queue.push(waiting)
   }
 
-  #hasTime(): boolean {
-    return this.#begin() || performance.now() - (this.#begunMs as number) < turnMs
+  #hasTime(forMs = turnMs): boolean {
+    return this.#begin() || performance.now() - (this.#begunMs as number) < forMs
   }
 
   /** @returns whether it had not begun */

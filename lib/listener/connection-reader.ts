@@ -87,7 +87,7 @@ export class ConnectionReader {
     let isBody = false
     for (let at = 0; at < chunk.length;) {
       // The beginning of a body goes with its head.
-      if (!isBody && !this.#mayRead()) return this.#hold(chunk.subarray(at))
+      if (!isBody && !this.#mayRead(at === 0)) return this.#hold(chunk.subarray(at))
       const { last } = this
       const found = chunk.indexOf(headEnd, at)
       const end = found < 0 ? chunk.length : found + headEnd.length
@@ -104,11 +104,17 @@ export class ConnectionReader {
     this.#rest = noBytes
   }
 
-  #mayRead(): boolean {
+  #mayRead(isFirst: boolean): boolean {
     if (this.#isHolding || this.#isPausedByNode || this.#pendingCount >= pendingMax) return false
     const hadTurn = this.#hasTurn
     this.#hasTurn = false
-    return hadTurn || this.#owner === null || turns.mayGoOn()
+    if (hadTurn || this.#owner === null) return true
+    return isFirst && this.#isInStep ? turns.mayBegin() : turns.mayGoOn()
+  }
+
+  /** Nothing is pending, or only the request whose body comes. */
+  get #isInStep(): boolean {
+    return this.#pendingCount === 0 || (this.#pendingCount === 1 && this.last?.req.complete === false)
   }
 
   #hold(rest: Buffer): void {

@@ -30,6 +30,15 @@ interface Written {
   readonly read?: Meters | undefined
 }
 
+/** What bounds an exchange, whatever comes of it. */
+interface Bounds {
+  readonly price: Price
+  readonly windowTokens: number
+  readonly capTokens: number
+  readonly rounds: ToolRounds
+  readonly input: InputAtMost
+}
+
 /** The model that is asked, as far as its cost depends on it. */
 export interface CostTarget extends Pick<Target, 'upstreamModelName' | 'price' | 'named' | 'batch'> {
   readonly provider: { readonly kind: string }
@@ -78,13 +87,14 @@ export function exchangeCost(basis: CostBasis): ExchangeCost {
   const { target, facts } = basis
   if (target.price === undefined) return nothing
   if (target.batch !== undefined) return target.batch.cost
-  const rounds = roundsOf(basis)
-  const strictMicros = Math.max(1, atMost(basis, target.price, { outputTokens: capOf(basis), rounds }))
-  const worstMicros = isSeen(facts, target.price)
-    ? Math.min(strictMicros, seenCost(basis, nothingSeen))
-    : strictMicros
+  const bounds = boundsOf(basis, target.price)
+  const whole: Written = { outputTokens: bounds.capTokens, rounds: bounds.rounds }
+  const strictMicros = atMost(basis, bounds, whole)
+  const seen = isSeen(facts, target.price) ? writtenBy(basis, bounds, nothingSeen) : whole
+  const isWhole = seen.outputTokens === whole.outputTokens && seen.rounds === whole.rounds
+  const worstMicros = isWhole ? strictMicros : Math.min(strictMicros, atMost(basis, bounds, seen))
   return {
-    likelyMicros: Math.max(1, Math.min(worstMicros, likely(basis, target.price))),
+    likelyMicros: Math.max(1, Math.min(worstMicros, likely(basis, bounds))),
     worstMicros,
     strictMicros,
   }
@@ -106,17 +116,37 @@ export interface SeenResponse {
  * it was given to read, what it may have thought unseen, and one more use of its tools than it told of.
  */
 export function costSeen(basis: CostBasis, seen: SeenResponse): Micros {
-  return basis.target.price === undefined ? 0 : seenCost(basis, seen)
+  const { price } = basis.target
+  if (price === undefined) return 0
+  const bounds = boundsOf(basis, price)
+  return atMost(basis, bounds, writtenBy(basis, bounds, seen))
 }
 
-function seenCost(basis: CostBasis, seen: SeenResponse): Micros {
+function boundsOf(basis: CostBasis, price: Price): Bounds {
   const { target, facts } = basis
-  const all = roundsOf(basis)
+  const windowTokens = windowTokensOf(target)
+  const { provider, upstreamModelName } = target
+  return {
+    price,
+    windowTokens,
+    capTokens: capOf(basis),
+    rounds: toolRounds(facts, { providerKind: provider.kind, upstreamModelName }, windowTokens),
+    input: inputAtMost(basis, price, windowTokens),
+  }
+}
+
+function writtenBy(
+  { target, facts }: CostBasis,
+  { capTokens, rounds: all }: Bounds,
+  seen: SeenResponse,
+): Written {
   const rounds = facts.showsTools === true && all.isSeen ? all.upTo(seen.toolUses + 1) : all
-  const hidden = hiddenReasoning(target.upstreamModelName, target.provider.kind, facts.reasoning)
-  const outputTokens = Math.min(capOf(basis), seen.outputTokensMost + sliceTokens + hidden)
-  const read = rounds.count === 0 ? seen.read : undefined
-  return Math.max(1, atMost(basis, target.price as Price, { outputTokens, rounds, read }))
+  const seenTokens = seen.outputTokensMost + sliceTokens
+  const { provider, upstreamModelName } = target
+  const hiddenTokens =
+    seenTokens < capTokens ? hiddenReasoning(upstreamModelName, provider.kind, facts.reasoning) : 0
+  const outputTokens = Math.min(capTokens, seenTokens + hiddenTokens)
+  return { outputTokens, rounds, read: rounds.count === 0 ? seen.read : undefined }
 }
 
 /** Its text comes as it is written, and nothing else of it has a price. */
@@ -130,11 +160,6 @@ function writesMore({ rubPerMillion }: Price): boolean {
   return rubPerMillion.audioOutput !== undefined || rubPerMillion.imageOutput !== undefined
 }
 
-function roundsOf({ target, facts }: CostBasis): ToolRounds {
-  const { provider, upstreamModelName } = target
-  return toolRounds(facts, { providerKind: provider.kind, upstreamModelName }, windowTokensOf(target))
-}
-
 /** The most that a response writes, over all of its answers. */
 export function outputTokensMost(basis: CostBasis): number {
   return capOf(basis) * basis.facts.candidates
@@ -146,10 +171,12 @@ function capOf({ target, facts }: CostBasis): number {
   return isDrawn ? Math.min(cap, drawnTokens) : cap
 }
 
-function atMost(basis: CostBasis, price: Price, { outputTokens, rounds, read: told }: Written): Micros {
-  const { target, facts } = basis
-  const windowTokens = windowTokensOf(target)
-  const first = inputAtMost(basis, price, windowTokens)
+function atMost(
+  basis: CostBasis,
+  { price, windowTokens, input: first }: Bounds,
+  { outputTokens, rounds, read: told }: Written,
+): Micros {
+  const { facts } = basis
   const tokens = Math.min(windowTokens, tokensOf(first.meters))
   // What is summed up is written once more.
   const written = facts.isCompacted === true ? 2 * outputTokens : outputTokens
@@ -165,7 +192,8 @@ function atMost(basis: CostBasis, price: Price, { outputTokens, rounds, read: to
     wantedTier: facts.wantedTier,
   }
   const others = namedAtMost(basis, { tokens, outputTokens: written, rounds })
-  return Math.min(amountMicrosMax, costAtMost(price, consumed) + first.mediaMicros + others)
+  const micros = costAtMost(price, consumed) + first.mediaMicros + others
+  return Math.max(1, Math.min(amountMicrosMax, micros))
 }
 
 interface NamedWork {
@@ -242,7 +270,7 @@ export function writesUnasked(upstreamModelName: string, providerKind = ''): boo
   return providerKind === 'openai' || /^(?:openai\/|ft:)?(?:gpt-|o\d)/.test(upstreamModelName)
 }
 
-function likely(basis: CostBasis, price: Price): Micros {
+function likely(basis: CostBasis, { price, capTokens }: Bounds): Micros {
   const { target, facts, hold } = basis
   const usual = basis.usualOutputTokens ?? hold.likelyOutputTokens
   const text = facts.textTokens?.likely ?? Math.ceil(facts.textBytes / likelyBytesPerToken)
@@ -257,7 +285,7 @@ function likely(basis: CostBasis, price: Price): Micros {
   if (facts.keptHours !== undefined) asked.cacheStorage = tokensOf(read) * facts.keptHours
   const usually = costUsually(price, {
     read,
-    outputTokens: Math.min(capOf(basis), usual) * facts.candidates,
+    outputTokens: Math.min(capTokens, usual) * facts.candidates,
     units: addMeters(asked, { searches: facts.searches ?? 0, requests: 1 }),
     variant: facts.unitsVariant,
   })

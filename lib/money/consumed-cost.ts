@@ -5,7 +5,7 @@ import type { Price } from './price.ts'
 import { rateUnit, ratesOf } from './rates.ts'
 import type { Rates } from './rates.ts'
 import { timesFactorsAtMost } from './tier-factor.ts'
-import type { Meter, Meters } from './usage.ts'
+import { addMeters, type Meter, type Meters, type UsageLine } from './usage.ts'
 
 /** What an exchange is taken to consume before its provider has said so. */
 export interface Consumed {
@@ -20,7 +20,6 @@ export interface Consumed {
   readonly wantedTier?: string | undefined
 }
 
-const outputMeters = ['output', 'audioOutput', 'imageOutput'] as const
 /** What is billed for by the piece, at a rate that only the response names. */
 const feeMeters = ['searches', 'requests'] as const
 
@@ -33,9 +32,8 @@ export function costAtMost(price: Price, consumed: Consumed): Micros {
   const variant = consumed.variant ?? dearestVariant(rates, consumed.units)
   let dearest = 0
   for (const read of waysToRead(price, inPricedMeter(rates, consumed.read), consumed.cacheWrite)) {
-    for (const meter of outputMeters) {
-      if (rates.levels[0].rates[meter] === undefined && meter !== 'output') continue
-      dearest = Math.max(dearest, priceAtMost(price, lineOf({ ...consumed, variant }, read, meter)))
+    for (const meter of rates.written) {
+      dearest = Math.max(dearest, priceAtMost(price, lineOf(consumed, { read, meter, variant })))
     }
   }
   const tiered = timesFactorsAtMost(dearest, price, consumed.wantedTier)
@@ -52,21 +50,23 @@ export function costUsually(price: Price, consumed: Consumed): Micros {
   const read = inPricedMeter(rates, consumed.read)
   return Math.min(
     amountMicrosMax,
-    priceAtMost(price, lineOf(consumed, read, written)) + feesOf(rates, consumed.units),
+    priceAtMost(price, lineOf(consumed, { read, meter: written, variant: consumed.variant })) +
+      feesOf(rates, consumed.units),
   )
 }
 
-function lineOf(
-  { outputTokens, units, variant }: Consumed,
-  read: Meters,
-  output: (typeof outputMeters)[number],
-): Parameters<typeof priceAtMost>[1] {
+interface LineOptions {
+  readonly read: Meters
+  /** That the response is written in. */
+  readonly meter: Meter
+  readonly variant: string | undefined
+}
+
+function lineOf({ outputTokens, units }: Consumed, { read, meter, variant }: LineOptions): UsageLine {
   const { searches: _searches, requests: _requests, ...others } = units
-  const meters: Meters = { ...read }
-  for (const [meter, count] of Object.entries({ ...others, [output]: expected(outputTokens) })) {
-    meters[meter as Meter] = (meters[meter as Meter] ?? 0) + count
-  }
-  return { meters, ...(variant !== undefined && { variant }) }
+  const line = addMeters(read, others)
+  line[meter] = (line[meter] ?? 0) + expected(outputTokens)
+  return variant === undefined ? { meters: line } : { meters: line, variant }
 }
 
 /** A count that a hostile request made impossible must not become a small hold. */
@@ -112,20 +112,20 @@ function inPricedMeter(rates: Rates, read: Meters): Meters {
 }
 
 /** All that is read may be written to a cache or none of it, at the prices of either. */
-function waysToRead(
-  { rubPerMillion }: Price,
-  meters: Meters,
-  cacheWrite: Consumed['cacheWrite'],
-): readonly Meters[] {
+function waysToRead(price: Price, meters: Meters, cacheWrite: Consumed['cacheWrite']): readonly Meters[] {
+  const { cacheWrites } = ratesOf(price)
+  if (cacheWrite === undefined || cacheWrites.length === 0) return [meters]
+  const { rubPerMillion } = price
   const ways = [meters]
-  const terms = cacheWrite === undefined ? [] : (['cacheWrite5m', 'cacheWrite1h'] as const)
-  for (const term of cacheWrite === '5m' ? terms.slice(0, 1) : terms) {
+  for (const term of cacheWrites) {
+    if (term === 'cacheWrite1h' && cacheWrite === '5m') continue
     // Sound and pictures that cost what text does are written as text is.
     const { input = 0, audioInput = 0, imageInput = 0, ...others } = meters
     const ownAudio = rubPerMillion.audioInput === undefined ? 0 : audioInput
     const ownImage = rubPerMillion.imageInput === undefined ? 0 : imageInput
     const written = input + audioInput - ownAudio + imageInput - ownImage
-    ways.push({ ...others, audioInput: ownAudio, imageInput: ownImage, [term]: written })
+    ways.push({ ...meters, input: 0, [term]: input })
+    if (written > input) ways.push({ ...others, audioInput: ownAudio, imageInput: ownImage, [term]: written })
   }
   return ways
 }

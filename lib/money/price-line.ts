@@ -79,12 +79,11 @@ export function priceLine(price: Price, line: UsageLine): LineAmount {
 export function priceAtMost(price: Price, line: UsageLine): Micros {
   const rates = ratesOf(price)
   const found: Found = { unpriced: [], isInvalid: false }
-  const tokens = promptLength(line)
   const [first, ...others] = rates.levels
   const levels: [RateLevel, ...RateLevel[]] = [first]
-  let dearest = exactCost({ ...rates, levels }, line, found)
+  let dearest = exactCost(others.length === 0 ? rates : { ...rates, levels }, line, found)
   for (const level of others) {
-    if (tokens <= level.above) break
+    if (promptLength(line) <= level.above) break
     levels.push(level)
     const cost = exactCost({ ...rates, levels }, line, found)
     if (cost > dearest) dearest = cost

@@ -24,6 +24,10 @@ export interface Rates {
   readonly perUnit: ReadonlyMap<string, bigint>
   /** Times `rateUnit`. */
   readonly factors: ReadonlyMap<string, bigint>
+  /** The meters that a response may be written in, without those that never cost more than `output`. */
+  readonly written: readonly Meter[]
+  /** The writes to a cache that may cost more than reading the same without one. */
+  readonly cacheWrites: readonly Meter[]
 }
 
 /** Audio and image tokens without a price of their own cost what text does. Writes to the cache do not. */
@@ -34,6 +38,9 @@ const fallbacks: readonly (readonly [Meter, readonly Meter[]])[] = [
   ['audioOutput', ['output']],
   ['imageOutput', ['output']],
 ]
+
+const otherOutputs = ['audioOutput', 'imageOutput'] as const
+const cacheWrites = ['cacheWrite5m', 'cacheWrite1h'] as const
 
 // Roubles per million units and micro-roubles per unit are the same number.
 function explicitRates(rubPerMillion: Price['rubPerMillion'], below: RateTable): RateTable {
@@ -69,7 +76,19 @@ function compileRates(price: Price): Rates {
   }
   const factors = new Map<string, bigint>()
   for (const [tier, text] of Object.entries(price.factors)) factors.set(tier, parseDecimal(text))
-  return { levels, perUnit, factors }
+  const mayCostMore = (meter: Meter, than: Meter): boolean =>
+    levels.some(({ rates }) => rates[than] === undefined || (rates[meter] ?? 0n) > rates[than]) ||
+    [...perUnit.keys()].some(name => name.startsWith(meter) || name.startsWith(than))
+  return {
+    levels,
+    perUnit,
+    factors,
+    written: ['output', ...otherOutputs.filter(meter => mayCostMore(meter, 'output'))],
+    // Above a threshold it also counts what stands before what.
+    cacheWrites: cacheWrites.filter(
+      meter => mayCostMore(meter, 'input') || levels.some(({ mode }) => mode === 'excess'),
+    ),
+  }
 }
 
 const compiled = new WeakMap<Price, Rates>()

@@ -252,8 +252,6 @@ const inputAgain: { readonly [M in Meter]?: Meter } = {
 /** Two sets of units together. */
 export function addMeters(left: Readonly<Meters>, right: Readonly<Meters> | undefined): Meters {
   const sum: Meters = { ...left }
-  for (const [meter, units] of Object.entries(right ?? {})) {
-    sum[meter as Meter] = (sum[meter as Meter] ?? 0) + units
-  }
+  for (const meter in right) sum[meter as Meter] = (sum[meter as Meter] ?? 0) + (right[meter as Meter] ?? 0)
   return sum
 }

@@ -93,3 +93,14 @@ await t.test('what is done in promises and ticks counts as time', async t => {
   await Promise.all([walk(), walk(), walk(), walk()])
   t.equal(new Set(turnOf).size, 4, 'each has a turn of the event loop to itself')
 })
+
+await t.test('what comes one by one goes before all that waits, while there is some time left', async t => {
+  const turns = new Turns()
+  turns.take(() => busy(1))
+  const waiting = turns.wait('flood')
+  t.equal(turns.mayGoOn(), false)
+  t.ok(turns.mayBegin())
+  busy(5)
+  t.equal(turns.mayBegin(), false)
+  await waiting
+})

@@ -252,3 +252,32 @@ await t.test('an upgrade behind a pending request is a plain request, and the la
   t.strictSame(received.match(/<[^>]*>/g), ['</1>', '</upgrade>'])
   t.equal(counts.told, 2)
 })
+
+await t.test('requests of many connections that come at once are met in few turns', async t => {
+  const turnOf = new Set<number>()
+  let turn = 0
+  const count = (): void => {
+    turn += 1
+    immediate = setImmediate(count)
+  }
+  let immediate = setImmediate(count)
+  t.teardown(() => clearImmediate(immediate))
+  const { open } = await start(t, (_, response) => {
+    turnOf.add(turn)
+    const until = performance.now() + 0.05
+    while (performance.now() < until);
+    response.end('ok')
+  })
+  const sockets = Array.from({ length: 32 }, open)
+  await Promise.all(sockets.map(socket => once(socket, 'connect')))
+
+  // They are written to in one turn, and the kernel hands them on together.
+  let fewest = Infinity
+  for (let round = 0; round < 5; round += 1) {
+    turnOf.clear()
+    for (const socket of sockets) socket.write(get('/'))
+    await Promise.all(sockets.map(socket => once(socket, 'data')))
+    fewest = Math.min(fewest, turnOf.size)
+  }
+  t.ok(fewest <= 4, `${fewest} turns`)
+})
