@@ -1,4 +1,5 @@
-import { modelRouterOptions } from '../lib/config/model-router-options.ts'
+import { modelRouterOptions, type ModelRouterOptions } from '../lib/config/model-router-options.ts'
+import type { Operation } from '../lib/dialects/dialect.ts'
 import { GatewayError } from '../lib/pipeline/errors.ts'
 import { listModels } from '../lib/models/list-models.ts'
 import { ObjectLists } from '../lib/object-lists/object-lists.ts'
@@ -20,15 +21,10 @@ import { receiveSetup } from '../lib/websocket/receive-setup.ts'
 /** Reads the request and decides which provider and model it goes to, and at which price. */
 export function modelRouter(context: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
   const { config, ledger, bodies, bus } = context
-  const { mintedKeys } = modelRouterOptions.parse(options)
+  const allowed = modelRouterOptions.parse(options)
   const directory = new ModelDirectory(config)
   const freeRequests = new FreeRequests(config.limits.freeRequestsPerMinute)
   const objectLists = new ObjectLists(context)
-
-  function checkMinting(exchange: Exchange, reason: string): void {
-    if (mintedKeys === 'refuse') throw new GatewayError('not_supported', reason)
-    bus.emit('alarm', 'unmetered_session', { requestId: exchange.id, key: exchange.find('key')?.id })
-  }
 
   return {
     name: 'model-router',
@@ -39,8 +35,10 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
     async onRequest(exchange) {
       const route = exchange.get('route')
       const { operation } = route.match
-      if (operation.unsupported !== undefined) throw new GatewayError('not_supported', operation.unsupported)
-      if (operation.mintsKeys !== undefined) checkMinting(exchange, operation.mintsKeys)
+      checkAllowed(operation, allowed)
+      if (operation.mintsKeys !== undefined) {
+        bus.emit('alarm', 'unmetered_session', { requestId: exchange.id, key: exchange.find('key')?.id })
+      }
       const accountId = exchange.find('key')?.accountId
       if (operation.isFree && accountId !== undefined) freeRequests.admit(accountId)
       if (operation.isModelList === true) await turns.enter(ownerOf(exchange))
@@ -82,6 +80,19 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
     async stop() {
       objectLists.close()
     },
+  }
+}
+
+/** @throws GatewayError not_supported for what is not served, or is uncharged and not allowed by the operator */
+function checkAllowed(operation: Operation, allowed: ModelRouterOptions): void {
+  const { unsupported, mintsKeys, storesUncharged } = operation
+  if (unsupported !== undefined) throw new GatewayError('not_supported', unsupported)
+  if (mintsKeys !== undefined && allowed.mintedKeys === 'refuse') {
+    throw new GatewayError('not_supported', mintsKeys)
+  }
+  if (storesUncharged !== undefined && allowed.unchargedStores === 'refuse') {
+    const setting = 'The operator may allow them all the same: model-router: { unchargedStores: allow }.'
+    throw new GatewayError('not_supported', `${storesUncharged} ${setting}`)
   }
 }
 

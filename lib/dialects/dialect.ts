@@ -69,10 +69,7 @@ export interface RequestFacts {
   readonly lane?: string
   /** Answers asked for (`n`, `candidateCount`); 1 unless said. */
   readonly candidates: number
-  /**
-   * Present when the request streams and does not ask for usage, so that a provider which must be asked
-   * can be: where to write, and the bytes to write there.
-   */
+  /** Where and what to write so that the stream tells its usage, where the request streams and does not ask for it. */
   readonly usageSplice?: { readonly span: Span; readonly bytes: Buffer }
   /** Models that the provider may take in place of the one that is asked for. */
   readonly otherModels?: readonly string[]
@@ -196,6 +193,8 @@ export interface Operation {
   readonly unsupported?: string
   /** It makes keys that work without the gateway: refused for this reason, unless the operator allows it. */
   readonly mintsKeys?: string
+  /** It has the provider keep what nobody is charged for: refused for this reason, unless the operator allows it. */
+  readonly storesUncharged?: string
   /** It is a WebSocket: turns are read from its messages, and plain requests are told to upgrade. */
   readonly session?: SessionProtocol
   /** It is a WebSocket whose messages are requests, each with its own gates, hold and charge. */

@@ -17,7 +17,7 @@ const models = { model: 'some-model', models: ['some-model', 'other-model'] } as
 
 /** What is not in this release, by the SDKs' own methods, and what the caller is told instead. */
 const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
-  ['openai: vector stores', /Vector stores/, () => openai.vectorStores.create({})],
+  ['openai: vector stores', /gigabyte and day.*unchargedStores: allow/, () => openai.vectorStores.create({})],
   [
     'openai: assistants',
     /shut .*responses/,

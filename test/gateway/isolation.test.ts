@@ -23,7 +23,21 @@ const models = {
   },
 }
 const gateway = await startTestGateway(t, {
-  config: callConfig(upstream.origin, {}, { models, limits: { freeRequestsPerMinute: 1_000_000 } }),
+  config: callConfig(
+    upstream.origin,
+    {},
+    {
+      models,
+      limits: { freeRequestsPerMinute: 1_000_000 },
+      plugins: [
+        'auth',
+        { 'model-router': { unchargedStores: 'allow' } },
+        'size-limit',
+        'upstream-proxy',
+        'usage-tap',
+      ],
+    },
+  ),
 })
 const other = await gateway.accounts.createAccount({ email: 'other@example.org' })
 

@@ -112,6 +112,14 @@ const shelved: readonly Shelved[] = [
     show: name => ({ name, metadata: { state: 'BATCH_STATE_RUNNING' } }),
     all: key => idsOf(google(key).batches.list({ config: { pageSize: 99 } }), ({ name }) => name),
   },
+  {
+    dialect: 'openai',
+    kind: 'vectorStore',
+    list: '/v1/vector_stores',
+    id: name => `vs_${name}`,
+    show: id => ({ id, object: 'vector_store', status: 'completed', usage_bytes: 7 }),
+    all: key => idsOf(openai(key).vectorStores.list({ limit: 40 }), ({ id }) => id),
+  },
 ]
 
 const pathOf = ({ dialect, list }: Shelved, id: string): string =>

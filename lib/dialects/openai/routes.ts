@@ -23,6 +23,7 @@ import {
 } from './responses.ts'
 import { speech } from './speech.ts'
 import { transcriptions, translations } from './transcriptions.ts'
+import { openaiVectorStoreRows } from './vector-stores.ts'
 import { openaiVideoRows } from './videos.ts'
 import { xaiVideoRows } from './xai-videos.ts'
 import { xaiVoiceRows } from './xai-voice.ts'
@@ -40,7 +41,6 @@ const assistantsGone =
 /** What lives on at the provider, is billed later, or goes around the gateway. */
 const unsupported: readonly (readonly [string, string])[] = [
   ['videos', 'This is not in this release; videos are made, remixed, read and deleted one by one.'],
-  ['vector_stores', 'Vector stores are not in this release.'],
   ['containers', 'Containers are not in this release.'],
   ['assistants', assistantsGone],
   ['threads', assistantsGone],
@@ -102,5 +102,6 @@ export const openaiRoutes = new RouteTable([
   ...xaiVideoRows,
   ...xaiVoiceRows,
   ...openaiConversationRows,
+  ...openaiVectorStoreRows,
   ...unsupported.flatMap(unsupportedRows),
 ])

@@ -1,0 +1,161 @@
+import { NotFoundError, toFile, type OpenAI } from 'openai'
+import t, { type Test } from 'tap'
+import { callConfig } from '../fixtures/dialect-call.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { openaiClient } from '../fixtures/sdk-clients.ts'
+import { startTestGateway } from '../fixtures/test-gateway.ts'
+
+const store = { id: 'vs_1', object: 'vector_store', name: 'Books', status: 'completed', usage_bytes: 7 }
+const inStore = { id: 'file-1', object: 'vector_store.file', vector_store_id: 'vs_1', status: 'completed' }
+const batch = {
+  id: 'vsfb_1',
+  object: 'vector_store.files_batch',
+  vector_store_id: 'vs_1',
+  status: 'completed',
+}
+const page = (...data: readonly object[]): object => ({ object: 'list', data, has_more: false })
+
+/** What OpenAI answers, by method and path. */
+const answers: Readonly<Record<string, object>> = {
+  'POST /v1/files': { id: 'file-1', object: 'file', purpose: 'assistants' },
+  'POST /v1/vector_stores': store,
+  'GET /v1/vector_stores/vs_1': store,
+  'POST /v1/vector_stores/vs_1': { ...store, name: 'Novels' },
+  'DELETE /v1/vector_stores/vs_1': { id: 'vs_1', object: 'vector_store.deleted', deleted: true },
+  'POST /v1/vector_stores/vs_1/search': page({ file_id: 'file-1', score: 0.9, content: [] }),
+  'POST /v1/vector_stores/vs_1/files': inStore,
+  'GET /v1/vector_stores/vs_1/files': page(inStore),
+  'GET /v1/vector_stores/vs_1/files/file-1': inStore,
+  'POST /v1/vector_stores/vs_1/files/file-1': { ...inStore, attributes: { file_id: 'mine' } },
+  'GET /v1/vector_stores/vs_1/files/file-1/content': page({ type: 'text', text: 'Call me Ishmael.' }),
+  'DELETE /v1/vector_stores/vs_1/files/file-1': { id: 'file-1', deleted: true },
+  'POST /v1/vector_stores/vs_1/file_batches': batch,
+  'GET /v1/vector_stores/vs_1/file_batches/vsfb_1': batch,
+  'POST /v1/vector_stores/vs_1/file_batches/vsfb_1/cancel': batch,
+  'GET /v1/vector_stores/vs_1/file_batches/vsfb_1/files': page(inStore),
+  'POST /v1/responses': {
+    id: 'resp_1',
+    object: 'response',
+    model: 'gpt-5',
+    status: 'completed',
+    output: [],
+    usage: { input_tokens: 40, output_tokens: 2, total_tokens: 42 },
+  },
+}
+
+async function start(t: Test, unchargedStores: 'refuse' | 'allow' = 'allow') {
+  const upstream = await startRawUpstream(t, ({ method, path }) => {
+    const answer = answers[`${method} ${path.replace(/\?.*/, '')}`]
+    const json = ['content-type', 'application/json']
+    return plainAnswer(answer === undefined ? 404 : 200, json, JSON.stringify(answer ?? {}))
+  })
+  const plugins = [
+    'auth',
+    { 'model-router': { unchargedStores } },
+    'size-limit',
+    'upstream-proxy',
+    'usage-tap',
+  ]
+  const gateway = await startTestGateway(t, {
+    rub: 100_000,
+    config: callConfig(upstream.origin, {}, { plugins }),
+  })
+  const stranger = await gateway.accounts.createAccount({ email: 'stranger@example.org' })
+  await gateway.accounts.credit({ accountId: stranger.id, amountMicros: 1_000_000_000, reason: 'test' })
+  const { key } = await gateway.accounts.createKey({ accountId: stranger.id })
+  return {
+    gateway,
+    upstream,
+    openai: openaiClient(gateway),
+    theirs: openaiClient({ url: gateway.url, key }),
+  }
+}
+
+/** Everything that can be asked of a store that is there, by OpenAI's client. */
+function asksOf(openai: OpenAI, id: string): readonly (() => Promise<unknown>)[] {
+  const { vectorStores } = openai
+  const inStore = { vector_store_id: id }
+  return [
+    () => vectorStores.retrieve(id),
+    () => vectorStores.update(id, { name: 'Novels' }),
+    async () => vectorStores.search(id, { query: 'Who calls?' }),
+    () => vectorStores.files.create(id, { file_id: 'file-1' }),
+    async () => vectorStores.files.list(id),
+    () => vectorStores.files.retrieve('file-1', inStore),
+    () => vectorStores.files.update('file-1', { ...inStore, attributes: { file_id: 'mine' } }),
+    async () => vectorStores.files.content('file-1', inStore),
+    () => vectorStores.fileBatches.create(id, { files: [{ file_id: 'file-1' }] }),
+    () => vectorStores.fileBatches.retrieve('vsfb_1', inStore),
+    () => vectorStores.fileBatches.cancel('vsfb_1', inStore),
+    async () => vectorStores.fileBatches.listFiles('vsfb_1', inStore),
+    () =>
+      openai.responses.create({
+        model: 'gpt-5',
+        input: 'Who calls?',
+        tools: [{ type: 'file_search', vector_store_ids: [id] }],
+      }),
+    () => vectorStores.files.delete('file-1', inStore),
+    () => vectorStores.delete(id),
+  ]
+}
+
+async function upload(openai: OpenAI): Promise<string> {
+  const file = await toFile(Buffer.from('Call me Ishmael.'), 'a.txt')
+  return (await openai.files.create({ file, purpose: 'assistants' })).id
+}
+
+await t.test("a vector store is made, filled, searched and deleted by OpenAI's client", async t => {
+  const { gateway, openai, upstream } = await start(t)
+  const file = await upload(openai)
+
+  t.match(await openai.vectorStores.create({ name: 'Books', file_ids: [file] }), { id: 'vs_1' })
+  t.match((await openai.vectorStores.list()).data, [{ id: 'vs_1' }])
+  for (const ask of asksOf(openai, 'vs_1')) await t.resolves(ask())
+
+  t.same((await openai.vectorStores.list()).data, [], 'it is gone')
+  t.equal(upstream.requests.length, 3 + asksOf(openai, '').length, 'all but lists go to OpenAI')
+  t.match(await gateway.charges(), [{ operation: 'responses', usage: { input: 40, output: 2 } }])
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test("another's store is for a stranger what one is that does not exist", async t => {
+  const { openai, theirs, upstream } = await start(t)
+  await upload(openai)
+  await openai.vectorStores.create({})
+  const sent = upstream.requests.length
+
+  for (const id of ['vs_1', 'vs_none']) {
+    for (const [index, ask] of asksOf(theirs, id).entries()) {
+      const error = await ask().catch((error: unknown) => error)
+      t.ok(error instanceof NotFoundError, `${index} of ${id}: ${String(error)}`)
+      t.match(error, { message: new RegExp(`"(${id}|file-1)"`) })
+    }
+  }
+  t.same((await theirs.vectorStores.list()).data, [])
+  for (const ask of [
+    () => theirs.vectorStores.create({ file_ids: ['file-1'] }),
+    () => openai.vectorStores.create({ file_ids: ['file-none'] }),
+    () => openai.vectorStores.files.create('vs_1', { file_id: 'file-none' }),
+    () => openai.vectorStores.fileBatches.create('vs_1', { files: [{ file_id: 'file-none' }] }),
+  ]) {
+    t.ok((await ask().catch((error: unknown) => error)) instanceof NotFoundError)
+  }
+  t.equal(upstream.requests.length, sent, 'nobody is asked')
+})
+
+await t.test(
+  'what OpenAI bills by size and day is refused with the setting, unless it is allowed',
+  async t => {
+    const { openai, upstream } = await start(t, 'refuse')
+    for (const ask of [
+      () => openai.vectorStores.create({}),
+      () => openai.vectorStores.files.create('vs_1', { file_id: 'file-1' }),
+      () => openai.vectorStores.fileBatches.create('vs_1', { file_ids: ['file-1'] }),
+    ]) {
+      const error = await ask().catch((error: unknown) => error)
+      t.match(error, { status: 501, message: /gigabyte and day.*model-router: \{ unchargedStores: allow \}/ })
+    }
+    t.equal(upstream.requests.length, 0)
+    t.same((await openai.vectorStores.list()).data, [], 'what there is can be seen')
+  },
+)
