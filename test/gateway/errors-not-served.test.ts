@@ -41,7 +41,11 @@ const calls: readonly (readonly [string, RegExp, () => Promise<unknown>])[] = [
     /one model/,
     () => anthropic.messages.create({ ...models, max_tokens: 9, messages }),
   ],
-  ['google: file search stores', /File search stores/, () => google.fileSearchStores.list()],
+  [
+    'google: file search stores',
+    /by the token.*unchargedStores: allow/,
+    () => google.fileSearchStores.create({}),
+  ],
 ]
 
 for (const [what, message, call] of calls) {

@@ -43,6 +43,7 @@ const other = await gateway.accounts.createAccount({ email: 'other@example.org' 
 
 const collections: Partial<Record<ObjectKind, string>> = {
   cachedContent: 'cachedContents/',
+  fileSearchStore: 'fileSearchStores/',
   operation: 'models/some-model/operations/',
 }
 

@@ -113,6 +113,14 @@ const shelved: readonly Shelved[] = [
     all: key => idsOf(google(key).batches.list({ config: { pageSize: 99 } }), ({ name }) => name),
   },
   {
+    dialect: 'google',
+    kind: 'fileSearchStore',
+    list: '/v1beta/fileSearchStores',
+    id: name => `fileSearchStores/${name}`,
+    show: name => ({ name, activeDocumentsCount: '1' }),
+    all: key => idsOf(google(key).fileSearchStores.list({ config: { pageSize: 20 } }), ({ name }) => name),
+  },
+  {
     dialect: 'openai',
     kind: 'vectorStore',
     list: '/v1/vector_stores',

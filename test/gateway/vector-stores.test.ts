@@ -1,9 +1,8 @@
 import { NotFoundError, toFile, type OpenAI } from 'openai'
 import t, { type Test } from 'tap'
-import { callConfig } from '../fixtures/dialect-call.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { openaiClient } from '../fixtures/sdk-clients.ts'
-import { startTestGateway } from '../fixtures/test-gateway.ts'
+import { startStoreGateway } from '../fixtures/store-gateway.ts'
 
 const store = { id: 'vs_1', object: 'vector_store', name: 'Books', status: 'completed', usage_bytes: 7 }
 const inStore = { id: 'file-1', object: 'vector_store.file', vector_store_id: 'vs_1', status: 'completed' }
@@ -49,25 +48,12 @@ async function start(t: Test, unchargedStores: 'refuse' | 'allow' = 'allow') {
     const json = ['content-type', 'application/json']
     return plainAnswer(answer === undefined ? 404 : 200, json, JSON.stringify(answer ?? {}))
   })
-  const plugins = [
-    'auth',
-    { 'model-router': { unchargedStores } },
-    'size-limit',
-    'upstream-proxy',
-    'usage-tap',
-  ]
-  const gateway = await startTestGateway(t, {
-    rub: 100_000,
-    config: callConfig(upstream.origin, {}, { plugins }),
-  })
-  const stranger = await gateway.accounts.createAccount({ email: 'stranger@example.org' })
-  await gateway.accounts.credit({ accountId: stranger.id, amountMicros: 1_000_000_000, reason: 'test' })
-  const { key } = await gateway.accounts.createKey({ accountId: stranger.id })
+  const { gateway, stranger } = await startStoreGateway(t, upstream.origin, unchargedStores)
   return {
     gateway,
     upstream,
     openai: openaiClient(gateway),
-    theirs: openaiClient({ url: gateway.url, key }),
+    theirs: openaiClient(stranger),
   }
 }
 

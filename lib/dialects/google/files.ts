@@ -8,7 +8,8 @@ import { objectOperation } from '../object-operation.ts'
 import type { RouteRow } from '../route-table.ts'
 import { googleList } from './object-list.ts'
 
-const uploadId = 'upload_id'
+/** The query parameter that names an upload. */
+export const uploadId = 'upload_id'
 const uploaded = object({ file: object({ name: names('file') }) })
 
 /**
@@ -41,7 +42,10 @@ const fileList = googleList('file-list', {
   keptMsMax: 3 * 86_400_000,
 })
 
-const storeUpload = unsupportedOperation('store-upload', 'File search stores are not in this release.')
+const otherUpload = unsupportedOperation(
+  'other-upload',
+  'Files are uploaded to /files and to file search stores.',
+)
 
 const versions = ['v1beta', 'v1']
 
@@ -65,7 +69,7 @@ export const googleFileRows: readonly RouteRow[] = [
       idFrom: 'files',
       isAtOrigin: true,
     },
-    { methods: ['POST', 'PUT'], path: `/upload/${version}/{rest}`, operation: storeUpload, isAtOrigin: true },
+    { methods: ['POST', 'PUT'], path: `/upload/${version}/{rest}`, operation: otherUpload, isAtOrigin: true },
   ]),
   { methods: ['GET'], path: '/files', operation: fileList },
   {
@@ -82,7 +86,7 @@ export const googleFileRows: readonly RouteRow[] = [
 const addressHeaders = ['x-goog-upload-url', 'x-goog-upload-control-url', 'location']
 
 /** The uploads that an answer's addresses name: who has such an address may go on with it. */
-function uploadsInHead(headers: readonly string[]): readonly NamedObject[] {
+export function uploadsInHead(headers: readonly string[]): readonly NamedObject[] {
   const ids = new Set<string>()
   for (const address of addressHeaders.flatMap(name => headerValues(headers, name))) {
     if (!URL.canParse(address, 'https://relative.invalid')) continue

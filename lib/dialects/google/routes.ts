@@ -7,6 +7,7 @@ import { asyncBatchEmbedContent, batchGenerateContent, googleBatchRows } from '.
 import { batchEmbedContents, embedContent } from './embed-content.ts'
 import { googleCacheRows } from './cached-contents.ts'
 import { googleFileRows } from './files.ts'
+import { googleStoreRows } from './file-search-stores.ts'
 import { countTokens, generateContent, streamGenerateContent } from './generate-content.ts'
 import { interactions, storedInteractions } from './interactions.ts'
 import { googleOperationRows, predictLongRunning } from './long-running.ts'
@@ -17,7 +18,6 @@ const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 const unsupported: readonly (readonly [string, string])[] = [
   ['operations', 'Lists of operations are not in this release; keep the names of those that you begin.'],
-  ['fileSearchStores', 'File search stores are not in this release.'],
   ['tunedModels', 'Tuned models are not in this release.'],
   ['corpora', 'Corpora are not in this release.'],
 ]
@@ -65,6 +65,7 @@ const table = new RouteTable([
   { methods: ['GET'], path: '/models', operation: models },
   ...googleOperationRows,
   { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
+  ...googleStoreRows,
   ...googleFileRows,
   ...googleCacheRows,
   ...googleBatchRows,

@@ -105,6 +105,11 @@ const googleRows: readonly Row[] = [
   ['DELETE', '/cachedContents/c', 'deleted-cached-content', 'free'],
   ['GET', '/cachedContents', 'cached-content-list', 'free'],
   ['GET', '/batches/b', 'stored-batch', 'free'],
+  ['POST', '/fileSearchStores', 'file-search-store', 'free'],
+  ['GET', '/fileSearchStores', 'file-search-store-list', 'free'],
+  ['POST', '/fileSearchStores/s:importFile', 'file-search-store-import', 'free'],
+  ['POST', '/upload/v1beta/fileSearchStores/s:uploadToFileSearchStore', 'file-search-store-upload', 'free'],
+  ['GET', '/fileSearchStores/s/documents/d', 'stored-file-search-documents', 'free'],
   ['POST', '/auth_tokens', 'auth-tokens', 'free'],
 ]
 

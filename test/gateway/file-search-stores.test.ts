@@ -1,0 +1,130 @@
+import { ApiError, type GoogleGenAI } from '@google/genai'
+import t, { type Test } from 'tap'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { googleClient } from '../fixtures/sdk-clients.ts'
+import { startStoreGateway } from '../fixtures/store-gateway.ts'
+
+const name = 'fileSearchStores/books-1'
+const store = { name, displayName: 'Books', activeDocumentsCount: '1' }
+const document = { name: `${name}/documents/moby`, displayName: 'Moby' }
+const imported = `${name}/operations/import-1`
+const uploaded = `${name}/upload/operations/upload-1`
+const content = Buffer.from('Call me Ishmael.')
+
+/** What Google answers, by method and path. */
+const answers: Readonly<Record<string, object>> = {
+  'POST /v1beta/fileSearchStores': store,
+  [`GET /v1beta/${name}`]: store,
+  [`DELETE /v1beta/${name}`]: {},
+  [`POST /v1beta/${name}:importFile`]: { name: imported },
+  [`GET /v1beta/${imported}`]: { name: imported, done: true, response: {} },
+  [`GET /v1beta/${uploaded}`]: { name: uploaded, done: true, response: {} },
+  [`GET /v1beta/${name}/documents`]: { documents: [document] },
+  [`GET /v1beta/${document.name}`]: document,
+  [`DELETE /v1beta/${document.name}`]: {},
+}
+
+async function start(t: Test, unchargedStores: 'refuse' | 'allow' = 'allow') {
+  const upstream = await startRawUpstream(t, ({ method, path, headers }) => {
+    const json = ['content-type', 'application/json']
+    if (path.startsWith('/upload/')) {
+      if (headers.includes('start')) {
+        const isFile = path.startsWith('/upload/v1beta/files')
+        const address = `${upstream.origin}${path}?upload_id=${isFile ? 'of-file' : 'of-store'}`
+        const more = ['x-goog-upload-url', address, 'x-goog-upload-status', 'active']
+        return plainAnswer(200, [...json, ...more], '{}')
+      }
+      const body = path.includes('of-file') ? { file: { name: 'files/moby' } } : { name: uploaded }
+      return plainAnswer(200, [...json, 'x-goog-upload-status', 'final'], JSON.stringify(body))
+    }
+    const answer = answers[`${method} ${path.replace(/\?.*/, '')}`]
+    return plainAnswer(answer === undefined ? 404 : 200, json, JSON.stringify(answer ?? {}))
+  })
+  const { gateway, stranger } = await startStoreGateway(t, upstream.origin, unchargedStores)
+  return {
+    gateway,
+    upstream,
+    google: googleClient(gateway),
+    theirs: googleClient(stranger),
+  }
+}
+
+async function namesOf(
+  pages: Promise<AsyncIterable<{ readonly name?: string }>>,
+): Promise<readonly unknown[]> {
+  const names: unknown[] = []
+  for await (const { name } of await pages) names.push(name)
+  return names
+}
+
+const blob = (): Blob => new Blob([new Uint8Array(content)], { type: 'text/plain' })
+
+/** What can be asked of a store that is there, by Google's client. */
+function asksOf(google: GoogleGenAI, of: string): readonly (() => Promise<unknown>)[] {
+  const { fileSearchStores } = google
+  return [
+    () => fileSearchStores.get({ name: of }),
+    () => fileSearchStores.importFile({ fileSearchStoreName: of, fileName: 'files/moby' }),
+    () => fileSearchStores.uploadToFileSearchStore({ fileSearchStoreName: of, file: blob() }),
+    () => namesOf(fileSearchStores.documents.list({ parent: of })),
+    () => fileSearchStores.documents.get({ name: `${of}/documents/moby` }),
+    () => fileSearchStores.documents.delete({ name: `${of}/documents/moby` }),
+    () => fileSearchStores.delete({ name: of, config: { force: true } }),
+  ]
+}
+
+await t.test("a file search store is made, filled, read and deleted by Google's client", async t => {
+  const { gateway, google, upstream } = await start(t)
+  await google.files.upload({ file: blob() })
+
+  t.match(await google.fileSearchStores.create({ config: { displayName: 'Books' } }), { name })
+  t.same(await namesOf(google.fileSearchStores.list()), [name])
+  const [, importFile, upload] = asksOf(google, name)
+  t.match(await importFile?.(), { name: imported })
+  t.match(await upload?.(), { name: uploaded })
+  t.ok(
+    upstream.requests.some(({ body }) => body.equals(content)),
+    'byte for byte',
+  )
+  for (const path of [imported, uploaded]) {
+    const headers = { 'x-goog-api-key': gateway.key }
+    t.match(await (await fetch(`${gateway.url}/v1beta/${path}`, { headers })).json(), {
+      name: path,
+      done: true,
+    })
+  }
+  for (const ask of asksOf(google, name)) await t.resolves(ask())
+
+  t.same(await namesOf(google.fileSearchStores.list()), [], 'it is gone')
+  t.same(await gateway.charges(), [])
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test("another's store is for a stranger what one is that does not exist", async t => {
+  const { google, theirs, upstream } = await start(t)
+  await google.files.upload({ file: blob() })
+  await google.fileSearchStores.create({})
+  const sent = upstream.requests.length
+
+  for (const one of [name, 'fileSearchStores/none']) {
+    for (const [index, ask] of asksOf(theirs, one).entries()) {
+      const error = await ask().catch((error: unknown) => error)
+      t.match(error, { status: 404 }, `${index} of ${one}: ${String(error)}`)
+    }
+  }
+  t.same(await namesOf(theirs.fileSearchStores.list()), [])
+  const nobodys = { fileSearchStoreName: name, fileName: 'files/none' }
+  t.match(await google.fileSearchStores.importFile(nobodys).catch((error: unknown) => error), { status: 404 })
+  t.equal(upstream.requests.length, sent, 'nobody is asked')
+})
+
+await t.test('what Google bills by the token is refused with the setting, unless it is allowed', async t => {
+  const { google, upstream } = await start(t, 'refuse')
+  const [, importFile, upload] = asksOf(google, name)
+  for (const ask of [() => google.fileSearchStores.create({}), importFile, upload]) {
+    const error = await ask?.().catch((error: unknown) => error)
+    t.ok(error instanceof ApiError, String(error))
+    t.match(error, { status: 501, message: /by the token.*model-router: \{ unchargedStores: allow \}/ })
+  }
+  t.equal(upstream.requests.length, 0)
+})
