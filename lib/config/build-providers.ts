@@ -80,6 +80,7 @@ function buildProvider(
     // No provider says in its documents that it bills nothing of what a client leaves.
     onClientLeft: input.onClientLeft ?? 'drain',
     operations: input.operations ?? base?.operations ?? [],
+    prompts: new Map(Object.entries(input.prompts ?? {})),
     timeouts,
     failover: laidOver(defaultFailover, input.failover),
     limits: laidOver(defaultLimits, input.limits),

@@ -70,11 +70,21 @@ export interface ProviderConfig {
   readonly onClientLeft: 'abort' | 'drain'
   /** Paths below its base URLs that no dialect knows and that are forwarded all the same. */
   readonly operations: readonly string[]
+  /** Prompts that it keeps, by their ids, and whose responses may use them. */
+  readonly prompts: ReadonlyMap<string, StoredPrompt>
   readonly timeouts: ProviderTimeouts
   readonly failover: Failover
   readonly limits: ProviderLimits
   /** What its models' list prices are multiplied by, where it differs from the section `prices`. */
   readonly pricing: OwnPricing
+}
+
+/** A prompt that was written at a provider. */
+export interface StoredPrompt {
+  /** Ids of accounts; `*` stands for every one. */
+  readonly accounts: readonly string[]
+  /** It may bring tools that the provider runs; true unless said. */
+  readonly tools?: boolean | undefined
 }
 
 /** A model or a pattern of names, who has it, and what it costs. */

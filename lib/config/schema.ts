@@ -96,6 +96,21 @@ export const providerSchema = z.strictObject({
       description:
         'Paths below its base URL, such as /fim/completions, that are forwarded though no wire format knows them; /things/* covers those below. All others are refused.',
     }),
+  prompts: z
+    .record(
+      z.string().min(1),
+      z.strictObject({
+        accounts: z.array(z.string().min(1)).min(1).meta({ description: 'Ids of accounts; "*" for every one.' }),
+        tools: z.boolean().optional().meta({
+          description: 'Whether it may bring tools that the provider runs; true unless said, and then held for.',
+        }),
+      }),
+    )
+    .optional()
+    .meta({
+      description:
+        'Prompts stored at OpenAI, by their ids, and the accounts whose responses may use them. They are where its first credential is.',
+    }),
   timeouts: timeouts.optional(),
   failover: z
     .strictObject({

@@ -25,6 +25,7 @@ const googleHost = 'generativelanguage.googleapis.com'
 /**
  * Where the objects a request refers to live. Only the account that made an object may name it, and the
  * request goes to the provider and credential that made it.
+ * @param given objects that are the account's though it did not make them
  * @throws GatewayError object_not_found for another's object and for an unknown one alike; request_invalid
  * when two of them cannot be had together
  */
@@ -34,12 +35,15 @@ export async function ownerOfObjects(
   dialectName: DialectName,
   referred: readonly NamedObject[],
   providerName: string | undefined,
+  given: readonly ProviderObject[] = [],
 ): Promise<ObjectOwner> {
   const providers = providersFor(context.config, dialectName, providerName)
   const own = distinct(referred.filter(({ host }) => host === undefined || isOwnHost(host, providers)))
   // All of them are looked for at every provider, so that it takes as long whoever owns what.
   const isStrict = context.config.isolation === 'strict'
   const found = await inGroups(own, async named => {
+    const one = given.find(({ kind, id }) => kind === named.kind && id === named.id)
+    if (one !== undefined) return one
     const known = await findEverywhere(context.ledger, named, providers)
     return known.find(object => object.accountId === accountId) ?? (isStrict ? undefined : known[0])
   })

@@ -8,6 +8,7 @@ import type { NamedObject } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { chooseProviders, withCredential, type ChosenProvider } from './choose-provider.ts'
 import type { ResolvedModel } from './model-directory.ts'
+import { grantedPrompts } from './granted-prompts.ts'
 import { ownerOfObjects } from './object-owner.ts'
 
 /** Where a request may go. */
@@ -50,7 +51,19 @@ async function ofObjects(
   { match, dialect, providerName }: Route,
   referred: readonly NamedObject[],
 ): Promise<ProviderRoute | undefined> {
-  const { chosen, objects } = await ownerOfObjects(context, accountId, dialect.name, referred, providerName)
+  // What a prompt comes to is held for in responses alone.
+  const prompts =
+    match.operation.name === 'responses'
+      ? grantedPrompts(context.config, accountId, referred, providerName)
+      : []
+  const { chosen, objects } = await ownerOfObjects(
+    context,
+    accountId,
+    dialect.name,
+    referred,
+    providerName,
+    prompts,
+  )
   if (chosen === undefined) return undefined
   const object = objects.find(({ kind, id }) => kind === match.object?.kind && id === match.object.id)
   const inBody = objects.filter(one => one !== object)

@@ -9,6 +9,7 @@ import type { ScannedRequest } from '../routes/scan-request.ts'
 import { factsOfCache } from './cache-source.ts'
 import { isPriced } from './is-priced.ts'
 import { factsOfSource } from './job-source.ts'
+import { withPromptTools } from './granted-prompts.ts'
 import { keptContext } from './kept-context.ts'
 import type { ChosenProvider } from './choose-provider.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
@@ -112,11 +113,12 @@ function modelled(
 
 /** With what the provider keeps of what the body names: it is billed with the request. */
 async function routeInContext(
-  { ledger }: RoutingContext,
+  { ledger, config }: RoutingContext,
   request: ModelledRequest,
   place: ProviderRoute,
 ): Promise<RoutedRequest> {
-  const { facts, price } = request
+  const { price } = request
+  const facts = withPromptTools(config, request.facts)
   const target = targetAt(request, place)
   if (price === undefined || place.inBody === undefined) return { request: facts, target }
   return { request: { ...facts, context: await keptContext(ledger, place.inBody) }, target }
