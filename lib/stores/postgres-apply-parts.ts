@@ -43,7 +43,7 @@ export const applyHold = `ELSIF o.kind IN ('hold', 'grow') THEN
         more_likely := greatest(more_likely - hold_amount, 0);
         more_worst := greatest(more_worst - hold_worst, 0);
       END IF;
-      IF o.budget IS NOT NULL AND more_worst > 0 THEN
+      IF o.budget IS NOT NULL AND (more_worst > 0 OR more_likely > 0) THEN
         SELECT coalesce(sum(part), 0) INTO spent FROM (
           SELECT spent_micros AS part FROM key_spending
             WHERE key_id = o.key AND day >= o.from_day AND day < o.until_day
@@ -52,8 +52,8 @@ export const applyHold = `ELSIF o.kind IN ('hold', 'grow') THEN
             WHERE key = o.key AND day >= o.from_day AND day < o.until_day) AS parts;
         SELECT coalesce(sum(amount_micros), 0), coalesce(sum(worst_micros), 0) INTO key_held, key_worst FROM holds
           WHERE holds.state = 'open' AND account_id = account AND key_id = o.key;
-        IF more_worst > o.budget - spent - key_worst + risk
-            OR o.kind = 'hold' AND more_likely > o.budget - spent - key_held THEN
+        IF more_worst > 0 AND (more_worst > o.budget - spent - key_worst + risk
+            OR o.kind = 'hold' AND more_likely > o.budget - spent - key_held) THEN
           ending := 'budget';
           one := spent;
           two := key_held;

@@ -78,4 +78,26 @@ export async function budgetsContract(t: Test, open: OpenStore): Promise<void> {
     await again.ledger.release(await holdBy(again, key, 20))
     t.strictSame(await again.verify(), [])
   })
+
+  await t.test('what a hold likely costs rises within its worst as far as the budget has money', async t => {
+    const store = await open(t)
+    const key = await keyWith(store, await accountWith(store, 100), roubles(20))
+    const { id, accountId, budgetMicros = 0 } = key
+    const hold = await store.ledger.placeHold({
+      exchangeId: newId(),
+      sequence: 0,
+      accountId,
+      keyId: id,
+      likelyMicros: roubles(5),
+      worstMicros: roubles(12),
+      strictMicros: roubles(12),
+      budget: { budgetMicros, period: 'total' },
+    })
+    // It costs more than was held for it.
+    await store.ledger.charge(await holdBy(store, key, 2), chargeOf({ input: 10 }))
+    await store.ledger.growHold(hold, { likelyMicros: roubles(12), worstMicros: roubles(12) })
+    t.match(hold, { likelyMicros: roubles(10), worstMicros: roubles(12) })
+    await t.rejects(holdBy(store, key, 0.000001), KeyBudgetExceededError, 'it has none left')
+    t.strictSame(await store.verify(), [])
+  })
 }
