@@ -71,8 +71,9 @@ const toolBounds: readonly ToolBound[] = [
     pattern: /^filesearch$/,
     providers: ['openai'],
     tokensPerUse: 50 * chunkTokensMax,
+    isSearch: true,
     isSeen: true,
-    source: `${openaiGuides}tools-file-search, retrieval: at most 50 results of 4,096 tokens`,
+    source: `${openaiGuides}tools-file-search, retrieval: at most 50 results of 4,096 tokens, and a fee a call`,
   },
   {
     name: 'tool_search',
@@ -130,6 +131,15 @@ const toolBounds: readonly ToolBound[] = [
     isSearch: true,
     isSeen: true,
     source: 'docs.x.ai, console.groq.com, docs.mistral.ai, openrouter.ai/docs: no limit of what is read',
+  },
+  {
+    name: 'code execution (xAI)',
+    pattern: /^codeexecution|^codeinterpreter/,
+    providers: ['xai'],
+    tokensPerUse: 'window',
+    isSearch: true,
+    isSeen: true,
+    source: 'https://docs.x.ai/docs/models: a call of it has the price of a search',
   },
   {
     name: 'code execution and containers',

@@ -89,7 +89,7 @@ export async function estimateUsage(
     estimateOutput(request, reading, counter),
   ])
   const text = addMeters({ input: input.tokens, output: output.tokens }, context)
-  const named = inTokens(units, unitsVariant, request.price)
+  const named = withPrice(inTokens(units, unitsVariant, request.price), request.price)
   const meters = addMeters(addMeters(text, mediaAllowance(media, request.price)), named)
   return {
     line: {
@@ -99,6 +99,12 @@ export async function estimateUsage(
     },
     estimates: [input, output],
   }
+}
+
+/** Where containers have no price, none is rented. */
+function withPrice({ containers, ...others }: Meters = {}, price: Price): Meters {
+  const isRented = containers !== undefined && ratesOf(price).perUnit.has('containers')
+  return isRented ? { ...others, containers } : others
 }
 
 /** Pictures that are paid for by their tokens have no price of their own. */

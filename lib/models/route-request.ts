@@ -8,6 +8,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../routes/scan-request.ts'
 import { factsOfCache } from './cache-source.ts'
 import { isPriced } from './is-priced.ts'
+import { requirePricedContainers } from './priced-containers.ts'
 import { factsOfSource } from './job-source.ts'
 import { withPromptTools } from './granted-prompts.ts'
 import { keptContext } from './kept-context.ts'
@@ -134,6 +135,7 @@ function targetAt(
   const { route, scanned, model, price, named } = request
   const { providers, isPinned, object } = place
   const { provider, credential, baseUrl } = providers[index] as ChosenProvider
+  if (price !== undefined) requirePricedContainers(request.facts, price, provider.kind)
   const { upstreamPath, body, isBodyDecoded, isUsageInjected } = spliceRequest(
     route,
     scanned,

@@ -25,6 +25,8 @@ export const meters = [
   'characters',
   'searches',
   'requests',
+  /** Machines that a provider rents out for the code it runs, by their memory. */
+  'containers',
   /** Tokens times hours for which a provider keeps them. */
   'cacheStorage',
 ] as const
@@ -32,7 +34,7 @@ export const meters = [
 /** What can be counted and priced. */
 export type Meter = (typeof meters)[number]
 
-/** Units by meter. Tokens, images, characters, searches and requests are whole; seconds and hours may have a fraction. */
+/** Units by meter. Tokens, images, characters, searches, requests and containers are whole; seconds and hours may have a fraction. */
 export type Meters = { -readonly [M in Meter]?: number }
 
 /** All tokens, in and out. */

@@ -60,6 +60,13 @@ function gemini(name: string, more: object, used: Used): Attack {
 }
 
 const searched = (count: number): Used['more'] => ({ server_tool_use: { web_search_requests: count } })
+const ranByXai = (runs: number): Used['more'] => ({
+  usage: {
+    input_tokens: everyLoop,
+    output_tokens: outputTokens,
+    server_side_tool_usage_details: { code_interpreter_calls: runs },
+  },
+})
 const openaiSearched = (count: number): Used['more'] => ({
   tool_usage: { web_search: { num_requests: count } },
 })
@@ -131,7 +138,14 @@ const tools: readonly Attack[] = [
     { tools: [{ type: 'web_search_preview' }] },
     { input: loops * 128_000, more: openaiSearched(loops) },
   ),
-  response('file_search', { tools: [{ type: 'file_search' }] }, { input: everyLoop }),
+  response(
+    'file_search',
+    { tools: [{ type: 'file_search' }] },
+    {
+      input: everyLoop,
+      more: { output: Array.from({ length: loops }, () => ({ type: 'file_search_call' })) },
+    },
+  ),
   response(
     'file_search, of few results',
     { tools: [{ type: 'file_search', max_num_results: 2 }], max_tool_calls: 1 },
@@ -160,7 +174,7 @@ const tools: readonly Attack[] = [
   ),
   response('web_search', { tools: [{ type: 'web_search' }] }, { input: everyLoop }, 'xai'),
   response('x_search', { tools: [{ type: 'x_search' }] }, { input: everyLoop }, 'xai'),
-  response('code_execution', { tools: [{ type: 'code_execution' }] }, { input: everyLoop }, 'xai'),
+  response('code_execution', { tools: [{ type: 'code_execution' }] }, { more: ranByXai(loops) }, 'xai'),
   chat(
     'live search',
     { search_parameters: { mode: 'on' } },

@@ -15,7 +15,7 @@ const shared = {
   contextTokensMax: windowTokens,
   outputTokensMax: outputTokens,
   rubPerMillion,
-  rubPerUnit: { searches: '1' },
+  rubPerUnit: { searches: '1', containers: '3' },
   factors: { batch: '0.5', priority: '2', fast: '2', us: '1.1' },
 }
 const fees = { searches: '1', requests: '0.5', 'requests/low': '0.5', 'requests/high': '1.5' }

@@ -108,3 +108,15 @@ await t.test('nor does a file that somebody has uploaded', async t => {
   t.equal(await (await openai.files.content(id)).text(), line)
   t.equal(await statusOf(gateway, 'resp_of_b'), 404)
 })
+
+await t.test('a batch whose requests rent containers is refused, with the line that does', async t => {
+  const provider = await startBatchProvider(t)
+  const gateway = await startTestGateway(t, { config: batchConfig(provider.origin, 20) })
+  const tools = [{ type: 'code_interpreter', container: { type: 'auto' } }]
+  const lines = responseLine('a') + responseLine('b', { tools })
+  await t.rejects(
+    makeOpenaiBatch(gateway, lines, '/v1/responses'),
+    /line 2.*No container is rented in a batch/i,
+  )
+  t.same(await gateway.charges(), [])
+})

@@ -20,6 +20,7 @@ import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } fro
 import { searchMembers, toolList, toolMembers } from '../search-tools.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { withoutEchoes } from './item-echoes.ts'
+import { containerMembers, containersIn, containersLine } from './rented-containers.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 const inputPart = object({
@@ -36,7 +37,7 @@ const inputPart = object({
 export const tool = searched({
   ...cacheMembers,
   ...toolMembers,
-  container: anyOf(names('container'), searched({})),
+  ...containerMembers,
   input_image_mask: searched({ image_url: base64('image') }),
 })
 
@@ -125,6 +126,7 @@ class ResponsesReader extends OpenaiReader {
   #status: unknown
   #drawsWith: string | undefined
   #searches = 0
+  #fileSearches = 0
   #hasDrawn = false
   /** Pictures that came whole, and whether another is on its way of which a part has come. */
   #pictures = 0
@@ -163,6 +165,7 @@ class ResponsesReader extends OpenaiReader {
     } else if (name === 'outputType') {
       this.hasOutput = true
       if (value === 'web_search_call') this.#searches += 1
+      if (value === 'file_search_call') this.#fileSearches += 1
       this.#hasDrawn ||= value === 'image_generation_call'
     }
   }
@@ -191,8 +194,15 @@ class ResponsesReader extends OpenaiReader {
     addUsed(meters, 'searches', tools === undefined ? seen : tools.within('web_search').count('num_requests'))
     const drawn = tools && drawnLine(tools, this.#drawsWith)
     if (this.#hasDrawn && drawn === undefined) this.flags.add('usage_unpriced')
-    return { ...measure, lines: [{ ...line, meters }, ...(drawn === undefined ? [] : [drawn])] }
+    const rented = containersLine(this.context.facts, this.context.providerKind)
+    const beside = [drawn, rented, isCounted ? undefined : fileSearchLine(this.#fileSearches)]
+    return { ...measure, lines: [{ ...line, meters }, ...beside.filter(one => one !== undefined)] }
   }
+}
+
+/** Searches in files have a price of their own, and that of others where they have none. */
+function fileSearchLine(searches: number): UsageLine | undefined {
+  return searches === 0 ? undefined : { meters: { searches }, variant: 'file' }
 }
 
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new ResponsesReader(head, context)
@@ -215,7 +225,11 @@ export const responsesCompact: Operation = {
   ...responses,
   name: 'responses-compact',
   // It is not streamed, whatever is asked for.
-  factsFromJson: (scan, body) => ({ ...responsesFacts(scan, body), mayComeWhole: true }),
+  factsFromJson(scan, body) {
+    // No tool runs.
+    const { units: _units, unitsVariant: _variant, ...facts } = responsesFacts(scan, body)
+    return { ...facts, mayComeWhole: true }
+  },
 }
 
 /** `POST /responses/input_tokens` */
@@ -245,7 +259,7 @@ export const responseJobs: JobKind = {
  * @throws GatewayError body_invalid
  */
 export function responsesFacts(scan: ScanResult, body: BodyLength): RequestFacts {
-  const facts = factsFrom({ ...scan, findings: withoutEchoes(scan.findings) }, body)
+  const facts = factsFrom({ ...scan, findings: withoutEchoes(scan.findings) }, body, containersIn(scan))
   // The answer comes at once and without usage; the client may never ask for the rest.
   const startsJob = readBoolean(scan, 'background') === true
   const isForgotten = readBoolean(scan, 'store') === false

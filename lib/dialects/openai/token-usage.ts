@@ -93,11 +93,20 @@ function readTotals(usage: UsageFields, providerKind: string): Totals {
   return { input, output }
 }
 
+/** What xAI bills a fee for, each call of which costs what a search does, or less. */
+const xaiCalls = [
+  'web_search_calls',
+  'x_search_calls',
+  'code_interpreter_calls',
+  'file_search_calls',
+  'document_search_calls',
+] as const
+
 /** Searches that the provider bills, by the counter it bills from. */
 function countSearches(usage: UsageFields): number | undefined {
   const xaiTools = usage.within('server_side_tool_usage_details')
-  if (xaiTools.has('web_search_calls', 'x_search_calls')) {
-    return (xaiTools.count('web_search_calls') ?? 0) + (xaiTools.count('x_search_calls') ?? 0)
+  if (xaiTools.has(...xaiCalls)) {
+    return xaiCalls.reduce((calls, name) => calls + (xaiTools.count(name) ?? 0), 0)
   }
   return (
     usage.within('server_tool_use_details', 'server_tool_use').count('web_search_requests') ??

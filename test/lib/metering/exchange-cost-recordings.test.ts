@@ -20,6 +20,7 @@ const units = new Set<string>([
   'audioSeconds',
   'searches',
   'requests',
+  'containers',
   'cacheStorage',
 ])
 /** The shape of real prices: what is written costs five times what is read, and to write to a cache a quarter more. */

@@ -18,6 +18,7 @@ export const meters: typeof russian.meters = {
   characters: 'Characters',
   searches: 'Searches',
   requests: 'Requests',
+  containers: 'Containers for code',
   cacheStorage: 'Cache storage, tokens × hours',
 }
 

@@ -16,6 +16,7 @@ export const meters = {
   characters: 'Знаки',
   searches: 'Поиски',
   requests: 'Запросы',
+  containers: 'Контейнеры для кода',
   cacheStorage: 'Хранение кэша, токенов × часов',
 }
 
