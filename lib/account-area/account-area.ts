@@ -11,6 +11,7 @@ import { Movements } from '../payments/movements.ts'
 import { PaymentReader } from '../payments/payment-reader.ts'
 import { StartingCredits } from '../payments/starting-credit.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
+import type { FailureCounts } from '../rate-limits/failure-counts.ts'
 import type { Records } from '../stores/records/records.ts'
 import type { Store } from '../stores/store.ts'
 import { readLegalTexts } from './documents/legal-texts.ts'
@@ -27,7 +28,7 @@ import { signInLetters } from './mail/sign-in-letters.ts'
 import type { Site } from './page.ts'
 import { textsOf } from './texts/texts.ts'
 import { createRouter } from './router.ts'
-import { Attempts } from '../web/sign-in/attempts.ts'
+import { attemptsOf } from '../web/sign-in/attempts.ts'
 import { EmailChange } from './sign-in/email-change.ts'
 import { openArea } from '../web/open-area.ts'
 import { openSignIn } from '../web/sign-in/open-sign-in.ts'
@@ -44,6 +45,8 @@ interface AccountAreaOptions {
   readonly store: Pick<Store, 'users' | 'settings' | 'accounts' | 'reports' | 'records'>
   /** Absent: nobody can pay here. */
   readonly payments?: PaymentService | undefined
+  /** Counts what fails, for all nodes. */
+  readonly failures: FailureCounts
   readonly clock: Clock
   readonly log: Log
 }
@@ -62,23 +65,14 @@ export interface AccountArea {
 
 const hour = 60 * 60_000
 const limits = {
-  newKeys: { slowFrom: Infinity, lockFrom: 60, forgetMs: hour },
-  topUps: { slowFrom: Infinity, lockFrom: 30, forgetMs: hour },
+  newKeyAttempts: { slowFrom: Infinity, lockFrom: 60, forgetMs: hour },
+  topUpAttempts: { slowFrom: Infinity, lockFrom: 30, forgetMs: hour },
   newKeyForms: { slowFrom: Infinity, lockFrom: 1, forgetMs: 24 * hour },
-  prints: { slowFrom: Infinity, lockFrom: 120, forgetMs: hour / 6 },
+  printAttempts: { slowFrom: Infinity, lockFrom: 120, forgetMs: hour / 6 },
 }
 
 /** Begins the names of the area's cookies. */
 const cookiePrefix = 'account'
-
-function ownAttempts(clock: Clock) {
-  return {
-    newKeyAttempts: new Attempts({ clock, limits: limits.newKeys }),
-    topUpAttempts: new Attempts({ clock, limits: limits.topUps }),
-    newKeyForms: new Attempts({ clock, limits: limits.newKeyForms }),
-    printAttempts: new Attempts({ clock, limits: limits.prints }),
-  }
-}
 
 /** Business rows, as pages ask for them. */
 function openRows(records: Records, clock: Clock) {
@@ -96,7 +90,7 @@ async function openSite(
   { mailer, printer }: { readonly mailer: Mailer; readonly printer: DocumentPrinter },
   current: { readonly config: Config },
 ): Promise<Site> {
-  const { settings, store, clock, log } = options
+  const { settings, store, failures, clock, log } = options
   const { users, accounts, reports } = store
   const { name } = settings
   const records = await store.records()
@@ -118,7 +112,7 @@ async function openSite(
     name,
     letters: signInLetters({ mailer, publicUrl, name }),
     onConfirmed: email => startingCredits.welcome(users, email),
-    clock,
+    failures,
     log,
   })
   return {
@@ -142,7 +136,7 @@ async function openSite(
     securityEmails: settingsLetters,
     emailAttempts: signIn.attempts,
     sendInvitation: invitationEmails({ mailer, publicUrl, name }),
-    ...ownAttempts(clock),
+    ...attemptsOf(failures, cookiePrefix, limits),
     users,
     tables: customerTables,
     settings: store.settings,

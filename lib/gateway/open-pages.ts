@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { Certificate } from '../listener/certificate.ts'
+import { openFailureCounts } from '../rate-limits/open-failure-counts.ts'
 import type { Log } from '../observability/log.ts'
 import type { OpenPayments } from '../payments/open-payments.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -27,13 +28,22 @@ export async function openPages(
   { payments, clock, log }: PagesOptions,
 ): Promise<Pages> {
   const opened: Pick<Pages, 'reload' | 'close'>[] = []
+  const failures = await openFailureCounts(config, clock, log)
   const { accountArea: customers, operatorArea: operators } = config
   let accountAreaUrl: string | undefined
   let operatorAreaUrl: string | undefined
   try {
     if (customers !== undefined) {
       const { openAccountArea } = await import('../account-area/account-area.ts')
-      const options = { config, settings: customers, store, payments: payments?.service, clock, log }
+      const options = {
+        config,
+        settings: customers,
+        store,
+        payments: payments?.service,
+        failures,
+        clock,
+        log,
+      }
       const area = await openAccountArea(options)
       opened.push(area)
       accountAreaUrl = area.url
@@ -41,13 +51,22 @@ export async function openPages(
     }
     if (operators !== undefined) {
       const { openOperatorArea } = await import('../operator-area/operator-area.ts')
-      const options = { config, settings: operators, store, payments: payments?.actions, clock, log }
+      const options = {
+        config,
+        settings: operators,
+        store,
+        payments: payments?.actions,
+        failures,
+        clock,
+        log,
+      }
       const area = await openOperatorArea(options)
       opened.push(area)
       operatorAreaUrl = area.url
     }
   } catch (error) {
     await Promise.all(opened.map(area => area.close()))
+    await failures.close()
     throw error
   }
   return {
@@ -58,6 +77,7 @@ export async function openPages(
     },
     async close(waitMs) {
       await Promise.all(opened.map(area => area.close(waitMs)))
+      await failures.close()
     },
   }
 }

@@ -8,6 +8,7 @@ import { Movements } from '../payments/movements.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
 import { PaymentReader } from '../payments/payment-reader.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { FailureCounts } from '../rate-limits/failure-counts.ts'
 import type { Store } from '../stores/store.ts'
 import { openArea } from '../web/open-area.ts'
 import { deleteExpired } from '../web/sign-in/expired-rows.ts'
@@ -26,6 +27,8 @@ interface OperatorAreaOptions {
   readonly settings: OperatorAreaConfig
   readonly store: Pick<Store, 'users' | 'accounts' | 'reports' | 'records'>
   readonly payments?: PaymentActions | undefined
+  /** Counts what fails, for all nodes. */
+  readonly failures: FailureCounts
   readonly clock: Clock
   readonly log: Log
 }
@@ -52,7 +55,7 @@ const letters = {
 const securityEmails = { passwordChanged: nothing, twoFactorChanged: nothing, backupCodesMade: nothing }
 
 async function openSite(
-  { settings, store, payments, clock, log }: OperatorAreaOptions,
+  { settings, store, payments, failures, clock, log }: OperatorAreaOptions,
   publicUrl: URL,
   current: { readonly config: Config },
 ): Promise<DeskSite> {
@@ -70,7 +73,7 @@ async function openSite(
     name,
     letters,
     onConfirmed: () => Promise.resolve(),
-    clock,
+    failures,
     log,
   })
   return {

@@ -27,10 +27,12 @@ await t.test('a forgotten password is set anew by a letter, once, and all sessio
   t.equal(short.status, 422)
   const answer = await browser.post('/reset-password', { token, newPassword }, { from: path })
 
-  t.equal(answer.location, '/sign-in?notice=password-reset')
+  t.equal(answer.location, '/security?notice=password-reset')
   t.equal((await open.get('/')).location, '/sign-in', 'who was signed in is so no more')
-  t.equal((await browser.post('/sign-in', { email, password: goodPassword })).status, 422)
-  t.equal((await browser.post('/sign-in', { email, password: newPassword })).location, '/')
+  t.equal((await browser.get('/security')).status, 200, 'who has set it is signed in')
+  const elsewhere = area.browser()
+  t.equal((await elsewhere.post('/sign-in', { email, password: goodPassword })).status, 422)
+  t.equal((await elsewhere.post('/sign-in', { email, password: newPassword })).location, '/')
   await area.mail.letterTo(email, /Пароль изменён/)
   const again = await area
     .browser()
@@ -75,7 +77,6 @@ await t.test('a user whom an operator made gets in by a new password, and is ask
   const path = linkIn((await own.mail.letterTo(email, /reset-password/)).text)
   await browser.post('/reset-password', { token: tokenOf(path), newPassword }, { from: path })
 
-  t.equal((await browser.post('/sign-in', { email, password: newPassword })).location, '/')
   t.equal((await browser.get('/')).location, '/consents')
   const refused = await browser.post('/consents', { offer: 'yes' })
   t.equal(refused.status, 422)

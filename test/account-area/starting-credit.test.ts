@@ -57,7 +57,6 @@ await t.test('an address is confirmed by a new password, too', async t => {
   const path = linkIn((await area.mail.letterTo(email, /reset-password/)).text)
   const token = new URL(path, area.url).searchParams.get('token') ?? ''
   await browser.post('/reset-password', { token, newPassword }, { from: path })
-  await browser.post('/sign-in', { email, password: newPassword })
   t.equal(await balanceOf(browser), '50,00')
 
   await browser.post('/forgot-password', { email })

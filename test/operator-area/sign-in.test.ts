@@ -97,7 +97,7 @@ await t.test('a link to set a password works once', async t => {
     { token, newPassword: goodPassword },
     { from: `${pathname}${search}` },
   )
-  t.equal(set.location, '/sign-in?notice=password-set')
+  t.equal(set.location, '/security?notice=password-set')
   t.equal((await browser.get(`${pathname}${search}`)).status, 410)
   t.equal((await browser.get('/set-password?token=x')).status, 410)
 })

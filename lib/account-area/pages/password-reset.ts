@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { fieldSchemas, hiddenField, readForm } from '../../web/http/read-form.ts'
-import { newPasswordView } from '../../web/pages/new-password.ts'
+import { goOnSignedIn, newPasswordView } from '../../web/pages/new-password.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import type { Html, Page, PageContext } from '../page.ts'
 import { emptyForm, field, form, formProblems } from '../../web/view/form.ts'
@@ -80,11 +80,13 @@ export async function showResetPassword(context: PageContext, page: Page): Promi
   return isGood ? context.html(resetView(page, token, emptyForm)) : context.html(deadLink(page), 410)
 }
 
-/** Sets the new password; all sessions end, and one signs in with it. */
+/** Sets the new password; all sessions end, and one is signed in. */
 export async function submitResetPassword(context: PageContext, page: Page): Promise<Response> {
   const sent = await readForm(context, page, resetSchema)
   const token = sent.state.typed['token'] ?? ''
   if (!sent.isValid) return context.html(resetView(page, token, sent.state), 422)
-  const isSet = await page.site.identity.resetPassword(token, sent.value.newPassword)
-  return isSet ? seeOther(context, '/sign-in?notice=password-reset') : context.html(deadLink(page), 410)
+  const result = await page.site.identity.resetPassword(token, sent.value.newPassword, page.caller)
+  return result === undefined
+    ? context.html(deadLink(page), 410)
+    : goOnSignedIn(context, page, result, 'password-reset')
 }

@@ -1,8 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { fieldSchemas, hiddenField, readForm } from '../../web/http/read-form.ts'
-import { seeOther } from '../../web/http/redirect.ts'
-import { newPasswordView } from '../../web/pages/new-password.ts'
+import { goOnSignedIn, newPasswordView } from '../../web/pages/new-password.ts'
 import { emptyForm } from '../../web/view/form.ts'
 import type { FormState } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
@@ -33,11 +32,13 @@ export async function showSetPassword(context: PageContext, page: Page): Promise
   return isGood ? context.html(view(page, token, emptyForm)) : context.html(deadLink(page), 410)
 }
 
-/** Sets the password; one signs in with it. */
+/** Sets the password and signs in. */
 export async function submitSetPassword(context: PageContext, page: Page): Promise<Response> {
   const sent = await readForm(context, page, schema)
   const token = sent.state.typed['token'] ?? ''
   if (!sent.isValid) return context.html(view(page, token, sent.state), 422)
-  const isSet = await page.site.identity.resetPassword(token, sent.value.newPassword)
-  return isSet ? seeOther(context, '/sign-in?notice=password-set') : context.html(deadLink(page), 410)
+  const result = await page.site.identity.resetPassword(token, sent.value.newPassword, page.caller)
+  return result === undefined
+    ? context.html(deadLink(page), 410)
+    : goOnSignedIn(context, page, result, 'password-set')
 }

@@ -15,7 +15,7 @@ export const english: typeof russian = {
   },
   notices: {
     ...web.notices,
-    'password-set': 'The password is set. Sign in with it.',
+    'password-set': 'The password is set.',
     'second-factor-needed': 'Turn on signing in by code first: the pages are closed without it.',
     done: 'Done.',
     'done-before': 'This form was sent before; nothing changed a second time.',

@@ -2,7 +2,10 @@ import { html } from 'hono/html'
 import { field, form, formProblems } from '../view/form.ts'
 import type { FormState } from '../view/form.ts'
 import { layout } from '../view/layout.ts'
-import type { Html, WebPage } from '../web-page.ts'
+import { seeOther } from '../http/redirect.ts'
+import type { SignInResult } from '../sign-in/identity.ts'
+import type { Html, PageContext, WebPage } from '../web-page.ts'
+import { endForgotten } from './sign-in.ts'
 
 interface NewPassword {
   readonly title: string
@@ -40,4 +43,20 @@ export function newPasswordView(
         )}
       </div>`,
   )
+}
+
+/** Goes on as somebody who has set a new password by a link. */
+export async function goOnSignedIn(
+  context: PageContext,
+  page: WebPage,
+  result: SignInResult,
+  notice: string,
+): Promise<Response> {
+  if (result.kind !== 'signed-in' && result.kind !== 'code-needed')
+    return seeOther(context, `/sign-in?notice=${notice}`)
+  await endForgotten(page)
+  const next = `/security?notice=${notice}`
+  return result.kind === 'signed-in'
+    ? seeOther(context, next, result.cookies)
+    : seeOther(context, `/sign-in/code?next=${encodeURIComponent(next)}`, result.cookies)
 }

@@ -72,7 +72,7 @@ export async function submitSignIn(context: PageContext, page: WebPage): Promise
 }
 
 /** The browser forgets the session it had, so nobody should keep it. */
-async function endForgotten({ site, session, caller }: WebPage): Promise<void> {
+export async function endForgotten({ site, session, caller }: WebPage): Promise<void> {
   if (session !== undefined) await site.sessions.end(caller)
 }
 

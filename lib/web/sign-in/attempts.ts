@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Clock } from '../../platform/clock.ts'
+import type { FailureCounts } from '../../rate-limits/failure-counts.ts'
 
 /** How often something may fail before it is slowed down and then locked. */
 export interface AttemptLimits {
@@ -7,17 +7,14 @@ export interface AttemptLimits {
   readonly slowFrom: number
   /** From this many on, every attempt fails until the time is over. */
   readonly lockFrom: number
-  /** How long failures are remembered, counted from the last. */
+  /** How long failures are remembered, counted from the first. */
   readonly forgetMs: number
 }
 
-interface Count {
-  failures: number
-  lastAt: number
-}
-
 interface AttemptsOptions {
-  readonly clock: Clock
+  readonly counts: FailureCounts
+  /** The kind of attempt: its names are counted apart from those of other kinds. */
+  readonly kind: string
   readonly limits: AttemptLimits
   /** Waits; tests bring their own. */
   readonly wait?: (ms: number) => Promise<unknown>
@@ -25,16 +22,13 @@ interface AttemptsOptions {
 
 const slowMsFirst = 250
 const slowMsMax = 4000
-/** More names than this are not remembered: the oldest are forgotten first. */
-const countsMax = 50_000
 
 /**
- * Counts failures by name (an e-mail, an address) in memory. An attempt counts as failed when it begins and is
- * taken back when it succeeds, so that many at once pass no limit.
+ * Limits failures by name (an e-mail, an address). An attempt counts as failed when it begins and is taken back when
+ * it succeeds, so that many at once pass no limit.
  */
 export class Attempts {
   readonly #options: AttemptsOptions
-  readonly #counts = new Map<string, Count>()
 
   constructor(options: AttemptsOptions) {
     this.#options = options
@@ -45,45 +39,35 @@ export class Attempts {
    * it must fail, whatever it brings.
    */
   async begin(name: string): Promise<boolean> {
-    const { clock, limits, wait = delay } = this.#options
-    const now = clock.now()
-    const known = this.#counts.get(name)
-    const count =
-      known !== undefined && now - known.lastAt < limits.forgetMs ? known : { failures: 0, lastAt: now }
+    const { counts, kind, limits, wait = delay } = this.#options
     // Once locked, further attempts do not make it longer: the owner of the name must get in some day.
-    const isLocked = count.failures >= limits.lockFrom
-    if (!isLocked) {
-      count.failures += 1
-      count.lastAt = now
-    }
-    this.#counts.delete(name)
-    this.#counts.set(name, count)
-    this.#forgetOldest()
-    const steps = count.failures - 1 - limits.slowFrom
+    const failures = await counts.add(kind, name, limits.forgetMs)
+    const steps = Math.min(failures, limits.lockFrom) - 1 - limits.slowFrom
     if (steps >= 0) await wait(Math.min(slowMsFirst * 2 ** steps, slowMsMax))
-    return !isLocked
+    return failures <= limits.lockFrom
   }
 
-  /** The attempt has succeeded: what failed before it is forgotten. */
-  succeed(name: string): void {
-    this.#counts.delete(name)
-  }
-
-  /** Everything that failed under a name and under those that begin with it and a blank is forgotten. */
-  forget(name: string): void {
-    for (const known of this.#counts.keys())
-      if (known === name || known.startsWith(`${name} `)) this.#counts.delete(known)
+  /** What failed under a name is forgotten. */
+  async forget(name: string): Promise<void> {
+    await this.#options.counts.forget(this.#options.kind, name)
   }
 
   /** The attempt has succeeded, which says nothing of the failures before it. */
-  takeBack(name: string): void {
-    const count = this.#counts.get(name)
-    if (count !== undefined) count.failures -= 1
+  async takeBack(name: string): Promise<void> {
+    await this.#options.counts.takeBack(this.#options.kind, name)
   }
+}
 
-  #forgetOldest(): void {
-    if (this.#counts.size <= countsMax) return
-    const [oldest] = this.#counts.keys()
-    if (oldest !== undefined) this.#counts.delete(oldest)
-  }
+/** Attempts of several kinds, by their limits; `area` keeps them apart from those of other pages. */
+export function attemptsOf<Kind extends string>(
+  counts: FailureCounts,
+  area: string,
+  limits: Readonly<Record<Kind, AttemptLimits>>,
+): Readonly<Record<Kind, Attempts>> {
+  const kinds = Object.keys(limits) as Kind[]
+  const made = kinds.map(kind => [
+    kind,
+    new Attempts({ counts, kind: `${area} ${kind}`, limits: limits[kind] }),
+  ])
+  return Object.fromEntries(made) as Record<Kind, Attempts>
 }

@@ -96,19 +96,23 @@ export class Identity {
     const mayByEmail = mayHere && (await this.#attempts.byEmailAnywhere.begin(email))
     // A right password must not be told from a wrong one while the door is locked.
     if (!mayByEmail) return { kind: 'refused' }
+    const result = await this.#enter(email, password, caller)
+    if (result.kind !== 'refused') await this.#succeed(email, caller)
+    return result
+  }
+
+  async #enter(email: string, password: string, caller: Caller): Promise<SignInResult> {
     try {
       const { headers, response } = await this.#auth.api.signInEmail({
         body: { email, password },
         headers: callerHeaders(caller),
         returnHeaders: true,
       })
-      this.#succeed(email, caller)
       const cookies = headers.getSetCookie()
       return { kind: 'twoFactorRedirect' in response ? 'code-needed' : 'signed-in', cookies }
     } catch (error) {
       const code = refusalCode(error)
       if (code === 'INVALID_EMAIL_OR_PASSWORD' || code === 'INVALID_EMAIL') return { kind: 'refused' }
-      this.#succeed(email, caller)
       if (code !== 'EMAIL_NOT_VERIFIED') throw error
       return { kind: 'unconfirmed' }
     }
@@ -148,24 +152,38 @@ export class Identity {
     return found !== null && found.expiresAt.getTime() > systemClock.now()
   }
 
-  /** Sets a new password and ends all sessions. Answers false when the link is of no use. */
-  async resetPassword(token: string, newPassword: string): Promise<boolean> {
-    if (!resetToken.test(token)) return false
+  /**
+   * Sets a new password, ends all sessions and signs in: whoever has opened the email need not wait out what others
+   * of the same network have tried. Undefined: the link is of no use.
+   */
+  async resetPassword(token: string, newPassword: string, caller: Caller): Promise<SignInResult | undefined> {
+    const email = await this.#emailOfReset(token)
+    if (email === undefined) return undefined
     try {
       await this.#auth.api.resetPassword({ body: { token, newPassword } })
-      return true
     } catch (error) {
       if (refusalCode(error) !== 'INVALID_TOKEN') throw error
-      return false
+      return undefined
     }
+    await this.#attempts.byEmail.forget(nameHere(email, caller))
+    await this.#attempts.byEmailAnywhere.forget(email)
+    return this.#enter(email, newPassword, caller)
   }
 
-  #succeed(email: string, caller: Caller): void {
-    this.#attempts.byEmail.succeed(nameHere(email, caller))
+  async #emailOfReset(token: string): Promise<string | undefined> {
+    if (!resetToken.test(token)) return undefined
+    const { internalAdapter } = await this.#auth.$context
+    const found = await internalAdapter.findVerificationValue(`reset-password:${token}`)
+    const user = found === null ? null : await internalAdapter.findUserById(found.value)
+    return user?.email
+  }
+
+  async #succeed(email: string, caller: Caller): Promise<void> {
+    await this.#attempts.byEmail.forget(nameHere(email, caller))
     // What strangers tried goes on to count.
-    this.#attempts.byEmailAnywhere.takeBack(email)
+    await this.#attempts.byEmailAnywhere.takeBack(email)
     // Who guesses others' passwords may well have one account of their own.
-    this.#attempts.byAddress.takeBack(networkOf(caller))
+    await this.#attempts.byAddress.takeBack(networkOf(caller))
   }
 
   /** Nobody's mailbox is to be filled from here. */

@@ -1,7 +1,7 @@
 import type { UserRows } from '../../accounts/user-rows.ts'
-import type { Clock } from '../../platform/clock.ts'
+import type { FailureCounts } from '../../rate-limits/failure-counts.ts'
 import type { Log } from '../../observability/log.ts'
-import { Attempts } from './attempts.ts'
+import { attemptsOf } from './attempts.ts'
 import { createAuth } from './auth.ts'
 import type { SignInLetters } from './auth.ts'
 import { Identity } from './identity.ts'
@@ -20,34 +20,29 @@ interface SignInOptions {
   readonly letters: SignInLetters
   /** Called with the address of a user who has just confirmed it. */
   readonly onConfirmed: (email: string) => Promise<void>
-  readonly clock: Clock
+  /** Counts what fails, for all processes of this area. */
+  readonly failures: FailureCounts
   readonly log: Log
 }
 
 const minute = 60_000
-/** Ten wrong passwords lock a user for a quarter of an hour; an address may belong to an office. */
+/** Ten wrong passwords of a network lock it out of a user for a quarter of an hour; an address may belong to an office. */
 const limits = {
   byEmail: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
   byEmailAnywhere: { slowFrom: 20, lockFrom: 1000, forgetMs: 15 * minute },
   byAddress: { slowFrom: 20, lockFrom: 50, forgetMs: 15 * minute },
   lettersTo: { slowFrom: Infinity, lockFrom: 6, forgetMs: 60 * minute },
   lettersFrom: { slowFrom: Infinity, lockFrom: 60, forgetMs: 60 * minute },
+  ownPassword: { slowFrom: 3, lockFrom: 10, forgetMs: 15 * minute },
+  // How long a code of an app may be right: half a minute of its own, and the ones around it, with some to spare.
+  usedCode: { slowFrom: Infinity, lockFrom: 1, forgetMs: 2 * minute },
 }
 
 /** How the users of an area sign in. */
 export function openSignIn(options: SignInOptions) {
-  const { users, tables, onConfirmed, clock } = options
-  const attempts = {
-    byEmail: new Attempts({ clock, limits: limits.byEmail }),
-    byEmailAnywhere: new Attempts({ clock, limits: limits.byEmailAnywhere }),
-    byAddress: new Attempts({ clock, limits: limits.byAddress }),
-    lettersTo: new Attempts({ clock, limits: limits.lettersTo }),
-    lettersFrom: new Attempts({ clock, limits: limits.lettersFrom }),
-  }
-  // Who has shown that the mailbox is theirs need not wait out what others did.
+  const { users, tables, onConfirmed, failures, cookiePrefix } = options
+  const attempts = attemptsOf(failures, cookiePrefix, limits)
   const onPasswordReset = async (email: string, isFirst: boolean): Promise<void> => {
-    attempts.byEmail.forget(email)
-    attempts.byEmailAnywhere.forget(email)
     if (isFirst) await onConfirmed(email)
   }
   const auth = createAuth({ ...options, onPasswordReset })
@@ -55,8 +50,8 @@ export function openSignIn(options: SignInOptions) {
     attempts,
     identity: new Identity({ auth, users, onConfirmed, attempts }),
     sessions: new Sessions({ auth, users, tables }),
-    secondFactor: new SecondFactor(auth),
+    secondFactor: new SecondFactor(auth, attempts.usedCode),
     /** Passwords asked for again inside, by user. */
-    passwordAttempts: new Attempts({ clock, limits: limits.byEmail }),
+    passwordAttempts: attempts.ownPassword,
   }
 }

@@ -1,5 +1,4 @@
-import { systemClock } from '../../platform/clock.ts'
-import { Attempts } from './attempts.ts'
+import type { Attempts } from './attempts.ts'
 import type { Auth } from './auth.ts'
 import { callerHeaders } from './caller.ts'
 import type { Caller } from './caller.ts'
@@ -21,22 +20,16 @@ export type CodeResult =
   /** Too late, too many attempts, or a code that was used before: the password is asked for again. */
   | { readonly kind: 'over' }
 
-/** How long a code of an app may be right: half a minute of its own, and the ones around it, with some to spare. */
-const codeMs = 120_000
-
 const wrongCodes: ReadonlySet<string> = new Set(['INVALID_CODE', 'INVALID_BACKUP_CODE', 'INVALID_PASSWORD'])
 
 /** Codes from an authenticator app (RFC 6238). */
 export class SecondFactor {
   readonly #auth: Auth
-  // Better-auth reads the system's clock, and so does what is kept beside it.
-  readonly #usedCodes = new Attempts({
-    clock: systemClock,
-    limits: { slowFrom: Infinity, lockFrom: 1, forgetMs: codeMs },
-  })
+  readonly #usedCodes: Attempts
 
-  constructor(auth: Auth) {
+  constructor(auth: Auth, usedCodes: Attempts) {
     this.#auth = auth
+    this.#usedCodes = usedCodes
   }
 
   /** Shows the code of an app, or one of the backup codes, which then is used up. */

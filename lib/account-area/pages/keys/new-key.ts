@@ -70,7 +70,7 @@ export async function submitNewKey(context: PageContext, page: OwnPage): Promise
     const made = await site.accounts.createKey(wantedKey(account.accountId, value))
     return await context.html(shownOnce(page, value.name, made.key))
   } catch (error) {
-    if (form !== undefined) site.newKeyForms.takeBack(form)
+    if (form !== undefined) await site.newKeyForms.takeBack(form)
     if (!(error instanceof AccountError && error.code === 'key_limit')) throw error
     return refuse({ ...state, errors: { name: texts.newKey.tooMany(activeKeysMax) } })
   }

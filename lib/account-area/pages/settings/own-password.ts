@@ -4,6 +4,6 @@ import type { OwnPage } from '../../page.ts'
 export async function isOwnPassword({ site, session, caller }: OwnPage, password: string): Promise<boolean> {
   const mayTry = await site.passwordAttempts.begin(session.user.id)
   const isRight = mayTry && (await site.sessions.isPassword(caller, password))
-  if (isRight) site.passwordAttempts.succeed(session.user.id)
+  if (isRight) await site.passwordAttempts.forget(session.user.id)
   return isRight
 }

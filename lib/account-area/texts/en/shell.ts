@@ -28,7 +28,7 @@ export const failures: typeof russian.failures = {
 /** What was done, said once on the next page. */
 export const notices: typeof russian.notices = {
   ...web.notices,
-  'password-reset': 'The password is changed and all sessions are ended. Sign in with the new password.',
+  'password-reset': 'The password is changed and the other sessions are ended.',
   'letter-sent': 'If a letter could be sent, it is on its way.',
   'profile-saved': 'Saved.',
   'email-letter-sent': 'A letter was sent to the new address. Open the link in it.',

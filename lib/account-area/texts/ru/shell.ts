@@ -30,7 +30,7 @@ export const failures = {
 /** What was done, said once on the next page. */
 export const notices = {
   ...web.notices,
-  'password-reset': 'Пароль изменён, все сеансы завершены. Войдите с новым паролем.',
+  'password-reset': 'Пароль изменён, другие сеансы завершены.',
   'letter-sent': 'Если письмо можно было отправить, оно уже в пути.',
   'profile-saved': 'Сохранено.',
   'email-letter-sent': 'Письмо отправлено на новый адрес. Откройте ссылку из него.',

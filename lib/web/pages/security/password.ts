@@ -21,7 +21,7 @@ export async function submitPassword(context: PageContext, page: SignedInPage): 
     const password = withError(page, sent.state, 'currentPassword', 'passwordWrong')
     return context.html(await securityView(page, { password }), 422)
   }
-  site.passwordAttempts.succeed(session.user.id)
+  await site.passwordAttempts.forget(session.user.id)
   await endLinks(site.users, site.tables, session.user.id)
   site.securityEmails.passwordChanged({ email: session.user.email, language })
   return seeOther(context, '/security?notice=password-changed', cookies)

@@ -95,7 +95,7 @@ export async function submitTwoFactor(context: PageContext, page: SignedInPage):
   const mayTry = await site.passwordAttempts.begin(session.user.id)
   const setup = mayTry ? await site.secondFactor.setUp(caller, sent.value.password) : undefined
   if (setup === undefined) return wrongPassword(context, page, sent.state)
-  site.passwordAttempts.succeed(session.user.id)
+  await site.passwordAttempts.forget(session.user.id)
   if (setup === 'on') return seeOther(context, '/security?notice=two-factor-on')
   return context.html(setUpView(page, setup, emptyForm))
 }
@@ -126,7 +126,7 @@ export async function submitRemoveTwoFactor(context: PageContext, page: SignedIn
   const mayTry = await site.passwordAttempts.begin(session.user.id)
   const cookies = mayTry ? await site.secondFactor.remove(caller, sent.value.password) : undefined
   if (cookies === undefined) return wrongPassword(context, page, sent.state)
-  site.passwordAttempts.succeed(session.user.id)
+  await site.passwordAttempts.forget(session.user.id)
   site.securityEmails.twoFactorChanged({ email: session.user.email, language }, false)
   return seeOther(context, '/security?notice=two-factor-off', cookies)
 }
@@ -142,7 +142,7 @@ export async function submitBackupCodes(context: PageContext, page: SignedInPage
     const backupCodes = withError(page, sent.state, 'password', 'passwordWrong')
     return context.html(await securityView(page, { backupCodes }), 422)
   }
-  site.passwordAttempts.succeed(session.user.id)
+  await site.passwordAttempts.forget(session.user.id)
   if (made === 'off') return seeOther(context, '/security?notice=two-factor-off')
   site.securityEmails.backupCodesMade({ email: session.user.email, language })
   const { security } = page.texts

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { MemoryFailureCounts } from '../../../../lib/rate-limits/failure-counts.ts'
 import { Attempts } from '../../../../lib/web/sign-in/attempts.ts'
 
 const limits = { slowFrom: 2, lockFrom: 5, forgetMs: 1000 }
@@ -7,7 +8,8 @@ function attemptsAt(start = 0) {
   const time = { now: start }
   const waits: number[] = []
   const attempts = new Attempts({
-    clock: { now: () => time.now },
+    counts: new MemoryFailureCounts({ now: () => time.now }),
+    kind: 'test',
     limits,
     wait: ms => Promise.resolve(waits.push(ms)),
   })
@@ -50,11 +52,11 @@ await t.test('a lock ends, also for who keeps trying', async t => {
 await t.test('success forgets the failures of a name, and takes back one of an address', async t => {
   const { attempts } = attemptsAt()
   for (let count = 0; count < 5; count += 1) await attempts.begin('a')
-  attempts.succeed('a')
+  await attempts.forget('a')
   t.equal(await attempts.begin('a'), true)
 
   for (let count = 0; count < 5; count += 1) await attempts.begin('b')
-  attempts.takeBack('b')
+  await attempts.takeBack('b')
 
   t.same([await attempts.begin('b'), await attempts.begin('b')], [true, false])
 })

@@ -1,6 +1,8 @@
 import t from 'tap'
 import type { Test } from 'tap'
+import { MemoryFailureCounts } from '../../../../lib/rate-limits/failure-counts.ts'
 import { Attempts } from '../../../../lib/web/sign-in/attempts.ts'
+import type { AttemptLimits } from '../../../../lib/web/sign-in/attempts.ts'
 import { createAuth } from '../../../../lib/web/sign-in/auth.ts'
 import type { SignInLetters } from '../../../../lib/web/sign-in/auth.ts'
 import { deleteExpired } from '../../../../lib/web/sign-in/expired-rows.ts'
@@ -19,7 +21,6 @@ const unlimited = { slowFrom: Infinity, lockFrom: Infinity, forgetMs: 1000 }
 async function openIdentity(t: Test) {
   const store = await openNew(t)
   const time = { now: 0 }
-  const clock = { now: () => time.now }
   const waits: number[] = []
   const wait = (ms: number): Promise<unknown> => Promise.resolve(waits.push(ms))
   const tokens: string[] = []
@@ -29,8 +30,9 @@ async function openIdentity(t: Test) {
     resetPassword: (_to, token) => tokens.push(token),
     passwordChanged: () => undefined,
   }
-  const byEmail = new Attempts({ clock, limits, wait })
-  const byEmailAnywhere = new Attempts({ clock, limits: unlimited, wait })
+  const counts = new MemoryFailureCounts({ now: () => time.now })
+  const attempts = (kind: string, limits: AttemptLimits): Attempts =>
+    new Attempts({ counts, kind, limits, wait })
   const auth = createAuth({
     cookiePrefix: 'account',
     tables: customerTables,
@@ -39,7 +41,7 @@ async function openIdentity(t: Test) {
     secret: 's'.repeat(43),
     name: 'Gateway',
     letters,
-    onPasswordReset: async email => byEmail.forget(email),
+    onPasswordReset: async () => undefined,
     log: { debug: () => undefined, error: () => undefined },
   })
   const identity = new Identity({
@@ -47,11 +49,11 @@ async function openIdentity(t: Test) {
     auth,
     users: store.users,
     attempts: {
-      byEmail,
-      byEmailAnywhere,
-      byAddress: new Attempts({ clock, limits: manyFrom, wait }),
-      lettersTo: new Attempts({ clock, limits: unlimited, wait }),
-      lettersFrom: new Attempts({ clock, limits: unlimited, wait }),
+      byEmail: attempts('byEmail', limits),
+      byEmailAnywhere: attempts('byEmailAnywhere', unlimited),
+      byAddress: attempts('byAddress', manyFrom),
+      lettersTo: attempts('lettersTo', unlimited),
+      lettersFrom: attempts('lettersFrom', unlimited),
     },
   })
   const signUp = async (email: string): Promise<void> => {
@@ -98,7 +100,8 @@ await t.test('a new password by a letter opens a door that others have locked', 
   t.same(await identity.signIn('a@example.org', password, caller), { kind: 'refused' })
 
   await identity.forgotPassword('a@example.org', caller)
-  t.equal(await identity.resetPassword(tokens.at(-1) ?? '', 'quite a new password'), true)
+  const set = await identity.resetPassword(tokens.at(-1) ?? '', 'quite a new password', caller)
+  t.match(set, { kind: 'signed-in' })
 
   t.match(await identity.signIn('a@example.org', 'quite a new password', caller), { kind: 'signed-in' })
 })
@@ -190,4 +193,23 @@ await t.test('a stranger who guesses is locked out where the stranger is, and th
 
   t.match(await identity.signIn('owner@example.org', password, stranger), { kind: 'refused' })
   t.match(await identity.signIn('owner@example.org', password, caller), { kind: 'signed-in' })
+})
+
+await t.test('a link by email lets the owner in beside a stranger of the same network', async t => {
+  const { identity, signUp, tokens } = await openIdentity(t)
+  await signUp('owner@example.org')
+  for (let count = 0; count < 10; count += 1)
+    await identity.signIn(`nobody-${count}@example.org`, 'a common password', caller)
+  t.match(await identity.signIn('owner@example.org', password, caller), { kind: 'refused' })
+
+  await identity.forgotPassword('owner@example.org', caller)
+  const token = tokens.at(-1) ?? ''
+
+  t.match(await identity.resetPassword(token, 'quite a new password', caller), { kind: 'signed-in' })
+  t.equal(await identity.resetPassword(token, 'quite a new password', caller), undefined, 'once')
+  t.match(
+    await identity.signIn('owner@example.org', 'a wrong password', caller),
+    { kind: 'refused' },
+    'the network stays locked out',
+  )
 })

@@ -1,0 +1,66 @@
+import type { Clock } from '../platform/clock.ts'
+
+/** Counts failures by their kind and name, for `forgetMs` from the first on. */
+export interface FailureCounts {
+  /** Counts one more; returns how many there are with it. */
+  add(kind: string, name: string, forgetMs: number): Promise<number>
+  /** Counts one less. */
+  takeBack(kind: string, name: string): Promise<void>
+  forget(kind: string, name: string): Promise<void>
+  /** May be called again. */
+  close(): Promise<void>
+}
+
+interface Count {
+  failures: number
+  readonly endsAt: number
+}
+
+/** More names than this are not remembered: the oldest are forgotten first. */
+const countsMax = 50_000
+
+/** Counts in the memory of this process. */
+export class MemoryFailureCounts implements FailureCounts {
+  readonly #clock: Clock
+  readonly #kinds = new Map<string, Map<string, Count>>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async add(kind: string, name: string, forgetMs: number): Promise<number> {
+    const counts = this.#of(kind)
+    const now = this.#clock.now()
+    const known = counts.get(name)
+    const count = known !== undefined && now < known.endsAt ? known : { failures: 0, endsAt: now + forgetMs }
+    count.failures += 1
+    counts.delete(name)
+    counts.set(name, count)
+    if (counts.size > countsMax) {
+      const [oldest] = counts.keys()
+      if (oldest !== undefined) counts.delete(oldest)
+    }
+    return count.failures
+  }
+
+  async takeBack(kind: string, name: string): Promise<void> {
+    const count = this.#of(kind).get(name)
+    if (count !== undefined) count.failures -= 1
+  }
+
+  async forget(kind: string, name: string): Promise<void> {
+    this.#of(kind).delete(name)
+  }
+
+  async close(): Promise<void> {
+    this.#kinds.clear()
+  }
+
+  #of(kind: string): Map<string, Count> {
+    const known = this.#kinds.get(kind)
+    if (known !== undefined) return known
+    const counts = new Map<string, Count>()
+    this.#kinds.set(kind, counts)
+    return counts
+  }
+}

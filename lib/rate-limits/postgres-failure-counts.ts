@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { RateLimiterPostgres } from 'rate-limiter-flexible'
+import { postgresPool } from '../stores/postgres-connection.ts'
+import { StoreError } from '../stores/store-error.ts'
+import type { FailureCounts } from './failure-counts.ts'
+
+/**
+ * Counts in the store's database, for all of its nodes together and by their clocks.
+ * @param onLost told when a connection ends by itself; another is opened
+ */
+export function postgresFailureCounts(url: string, onLost: (error: Error) => void): FailureCounts {
+  // A pool of its own: reports that take long must not keep those waiting who sign in.
+  const pool = postgresPool(url, onLost)
+  const limiter = new RateLimiterPostgres({
+    storeClient: pool,
+    storeType: 'pool',
+    keyPrefix: 'failures',
+    tableName: 'rate_counts',
+    tableCreated: true,
+    points: Number.MAX_SAFE_INTEGER,
+    duration: 60,
+  })
+  return {
+    async add(kind, name, forgetMs) {
+      const options = { customDuration: Math.ceil(forgetMs / 1000) }
+      const { consumedPoints } = await counted(limiter.penalty(keyOf(kind, name), 1, options))
+      return consumedPoints
+    },
+    async takeBack(kind, name) {
+      await counted(limiter.reward(keyOf(kind, name), 1))
+    },
+    async forget(kind, name) {
+      await counted(limiter.delete(keyOf(kind, name)))
+    },
+    async close() {
+      if (!pool.ended) await pool.end()
+    },
+  }
+}
+
+/** E-mails and addresses are not kept beyond what they are needed for. */
+function keyOf(kind: string, name: string): string {
+  return `${kind}:${createHash('sha256').update(name).digest('base64url')}`
+}
+
+async function counted<T>(counting: Promise<T>): Promise<T> {
+  try {
+    return await counting
+  } catch (cause) {
+    throw new StoreError('attempts cannot be counted', { cause })
+  }
+}
