@@ -33,6 +33,22 @@ export interface NewKey {
   readonly activeKeysMax?: number
 }
 
+/** What an operator changes of a key: a limit of null ends, one that is undefined stays. */
+export interface KeyEdit {
+  readonly id: string
+  readonly name?: string
+  readonly models?: readonly string[] | null
+  readonly budgetMicros?: Micros | null
+  /** Counts beside a budget only; `total` unless said. */
+  readonly budgetPeriod?: 'total' | 'day' | 'week' | 'month'
+  readonly expiresAt?: number | null
+  readonly ipAddresses?: readonly string[] | null
+  /** For the operators' log. */
+  readonly reason: string
+  /** Who does it. */
+  readonly operator: string
+}
+
 /** Money that comes in or goes out. */
 export interface Movement {
   readonly accountId: string
@@ -70,6 +86,8 @@ export interface Accounts {
   /** The key's value is in the answer and nowhere else, ever. */
   createKey(key: NewKey): Promise<{ id: string; key: string }>
   revokeKey(id: string): Promise<void>
+  /** Changes a key that is not revoked; requests that begin from then on meet it as it is. Answers the key. */
+  editKey(edit: KeyEdit): Promise<KeyRecord>
   /**
    * Blocks an account or ends its block: its keys are refused from then on, and it gets no new ones. What runs goes on
    * and is charged. Answers since when it is blocked, in milliseconds since the epoch; null: it is not.

@@ -28,6 +28,22 @@ export class MemoryKeyDirectory implements KeyDirectory {
     }
   }
 
+  /** Takes a key as it was edited. A revocation or block that was heard of meanwhile stays. */
+  edit(edited: KeyRecord): KeyRecord {
+    const digest = this.#digestById.get(edited.id)
+    const known = digest === undefined ? undefined : this.#byDigest.get(digest)
+    if (digest === undefined || known === undefined) return edited
+    const { revokedAt, blockedAt } = known
+    const { revokedAt: _, blockedAt: __, ...rest } = edited
+    const key = {
+      ...rest,
+      ...(revokedAt !== undefined && { revokedAt }),
+      ...(blockedAt !== undefined && { blockedAt }),
+    }
+    this.#byDigest.set(digest, Object.freeze(key))
+    return key
+  }
+
   revoke(id: string, revokedAt: number): void {
     const digest = this.#digestById.get(id)
     const key = digest === undefined ? undefined : this.#byDigest.get(digest)

@@ -3,29 +3,23 @@ import type { NewKey } from '../accounts/accounts.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { addressList, futureTime, modelList, oneOf, roubles } from './arguments.ts'
+import { addKeyEdit, budgetPeriods } from './key-edit.ts'
+import type { KeyOptions } from './key-edit.ts'
 import { changeAccounts } from './change-accounts.ts'
 import { checkModels } from './check-models.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { addKeyViews } from './key-views.ts'
 
-interface CreateOptions extends SharedOptions {
+interface CreateOptions extends KeyOptions {
   readonly account: string
-  readonly name?: string
-  readonly models?: string
-  readonly allowUnknownModels?: boolean
-  readonly budgetRub?: string
-  readonly budgetPeriod?: string
-  readonly expires?: string
-  readonly ips?: string
 }
-
-const budgetPeriods = ['total', 'day', 'week', 'month'] as const
 
 /** `key`: makes, revokes and shows keys. */
 export function addKeyCommands(program: Command, context: CliContext): void {
-  const key = program.command('key').description('what clients send: create, list, find, revoke')
+  const key = program.command('key').description('what clients send: create, edit, list, find, revoke')
   addCreate(key, context)
+  addKeyEdit(key, context)
   addKeyViews(key, context)
   addRevoke(key, context)
 }

@@ -1,5 +1,5 @@
 import { AccountError } from '../accounts/accounts.ts'
-import type { AccountBlock, Accounts } from '../accounts/accounts.ts'
+import type { AccountBlock, Accounts, KeyEdit, KeyRecord } from '../accounts/accounts.ts'
 import { nodeHttp } from '../platform/node-http.ts'
 import type { CreatedPayment, CreatedRefund, PaymentActions } from '../payments/payment-actions.ts'
 import type { Reconciliation } from '../payments/reconcile.ts'
@@ -61,6 +61,10 @@ export class ControlClient implements Accounts, PaymentActions {
 
   async revokeKey(id: string): Promise<void> {
     await this.#ask('key.revoke', { id })
+  }
+
+  editKey(edit: KeyEdit): Promise<KeyRecord> {
+    return this.#ask('key.edit', edit)
   }
 
   setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {

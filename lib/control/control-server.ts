@@ -151,6 +151,9 @@ async function run(
     await accounts.revokeKey(taken(operations[name].safeParse(body)).id)
     return {}
   }
+  if (name === 'key.edit') {
+    return accounts.editKey(withoutUndefined(taken(operations[name].safeParse(body))))
+  }
   if (name === 'account.block') return accounts.setBlocked(taken(operations[name].safeParse(body)))
   if (name === 'records.write') {
     const { steps } = taken(operations[name].safeParse(body))

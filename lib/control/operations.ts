@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { KeyRecord } from '../accounts/accounts.ts'
 import type { CreatedPayment, CreatedRefund } from '../payments/payment-actions.ts'
 import type { Reconciliation } from '../payments/reconcile.ts'
 
@@ -55,6 +56,17 @@ export const operations = {
     ipAddresses: z.array(text).max(1000).optional(),
   }),
   'key.revoke': z.strictObject({ id: text }),
+  'key.edit': z.strictObject({
+    id: text,
+    name: z.string().max(1000).optional(),
+    models: z.array(text).max(1000).nullable().optional(),
+    budgetMicros: micros.nullable().optional(),
+    budgetPeriod: z.enum(['total', 'day', 'week', 'month']).optional(),
+    expiresAt: z.int().min(0).nullable().optional(),
+    ipAddresses: z.array(text).max(1000).nullable().optional(),
+    reason: text,
+    operator: text,
+  }),
   'account.block': z.strictObject({ accountId: text, isBlocked: z.boolean(), reason: text, operator: text }),
   'payment.create': z.strictObject({
     accountId: text,
@@ -83,6 +95,7 @@ export interface OperationResults {
   'account.debit': { readonly entryId: string; readonly balanceMicros: number }
   'key.create': { readonly id: string; readonly key: string }
   'key.revoke': Readonly<Record<string, never>>
+  'key.edit': KeyRecord
   'account.block': { readonly blockedAt: number | null }
   'payment.create': CreatedPayment
   'payment.refund': CreatedRefund
@@ -98,6 +111,20 @@ export const results: { readonly [N in OperationName]: z.ZodType<OperationResult
   'account.debit': z.object({ entryId: z.string(), balanceMicros: z.int() }),
   'key.create': z.object({ id: z.string(), key: z.string() }),
   'key.revoke': z.record(z.string(), z.never()),
+  'key.edit': z.object({
+    id: z.string(),
+    accountId: z.string(),
+    name: z.string(),
+    lastFour: z.string(),
+    models: z.array(z.string()).exactOptional(),
+    budgetMicros: z.int().exactOptional(),
+    budgetPeriod: z.enum(['total', 'day', 'week', 'month']).exactOptional(),
+    expiresAt: z.int().exactOptional(),
+    ipAddresses: z.array(z.string()).exactOptional(),
+    revokedAt: z.int().exactOptional(),
+    blockedAt: z.int().exactOptional(),
+    createdAt: z.int(),
+  }),
   'account.block': z.object({ blockedAt: z.int().nullable() }),
   'payment.create': z.object({
     id: z.string(),

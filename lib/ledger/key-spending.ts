@@ -89,8 +89,20 @@ export class KeySpending {
     if (!this.#keys.has(keyId)) this.#keys.set(keyId, { heldMicros: 0, worstMicros: 0, days: new Map() })
   }
 
+  /** Begins to count a key that gets a budget now; what it spent before is loaded after. */
+  watchFromNow(keyId: string, { likelyMicros, worstMicros }: HeldSums): void {
+    this.#keys.set(keyId, { heldMicros: likelyMicros, worstMicros, days: new Map() })
+  }
+
+  /** The key has no budget after all, or no more. */
+  forget(keyId: string): void {
+    this.#keys.delete(keyId)
+  }
+
+  /** Adds what was spent before the key was watched. */
   load(keyId: string, day: number, spentMicros: Micros): void {
-    this.#keys.get(keyId)?.days.set(day, spentMicros)
+    const days = this.#keys.get(keyId)?.days
+    days?.set(day, (days.get(day) ?? 0) + spentMicros)
   }
 
   hold(keyId: string, { likelyMicros, worstMicros }: HeldSums): void {

@@ -58,11 +58,18 @@ export function newKeyRow(key: NewKey, now: number): { readonly row: KeyRow; rea
   return { row, value }
 }
 
-function checkKey({ budgetMicros, expiresAt }: NewKey): void {
-  if (budgetMicros !== undefined && !(Number.isSafeInteger(budgetMicros) && budgetMicros >= 0)) {
+/** @throws AccountError amount_invalid, expiry_invalid */
+export function checkKey({
+  budgetMicros = null,
+  expiresAt = null,
+}: {
+  readonly budgetMicros?: Micros | null
+  readonly expiresAt?: number | null
+}): void {
+  if (budgetMicros !== null && !(Number.isSafeInteger(budgetMicros) && budgetMicros >= 0)) {
     throw new AccountError('amount_invalid', `${budgetMicros} micro-roubles cannot be a budget`)
   }
-  if (expiresAt !== undefined && !Number.isSafeInteger(expiresAt)) {
+  if (expiresAt !== null && !Number.isSafeInteger(expiresAt)) {
     throw new AccountError('expiry_invalid', `${expiresAt} is not a time in milliseconds`)
   }
 }

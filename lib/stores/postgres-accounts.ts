@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AccountError } from '../accounts/accounts.ts'
-import type { AccountBlock, Accounts, Movement, NewKey } from '../accounts/accounts.ts'
+import type { AccountBlock, Accounts, KeyEdit, KeyRecord, Movement, NewKey } from '../accounts/accounts.ts'
 import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import type { Clock } from '../platform/clock.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
@@ -10,6 +10,7 @@ import { newId } from '../platform/new-id.ts'
 import { blockedAnswer, blockStatements } from './account-blocks.ts'
 import type { BlockedRow } from './account-blocks.ts'
 import { accountEmail, blockedMessage, checkMovement, newKeyRow } from './account-rules.ts'
+import { editedAnswer, editStatements } from './key-edits.ts'
 import { keyRecord } from './key-record.ts'
 import { bookMovement } from './postgres-movement.ts'
 import type { KeyRow } from './store-operation.ts'
@@ -110,6 +111,20 @@ export class PostgresAccounts implements Accounts {
     })
     this.#options.keys.revoke(id, revokedAt)
     await this.#heard([id])
+  }
+
+  async editKey(edit: KeyEdit): Promise<KeyRecord> {
+    const statements = editStatements(edit, newId(), this.#options.clock.now())
+    const row = await this.#change(async queries => {
+      let rows: readonly KeyRow[] = []
+      for (const { sql, values } of statements) {
+        rows = (await queries.query<KeyRow>(numbered(sql), [...values])).rows
+      }
+      return editedAnswer(edit, rows)
+    })
+    const key = this.#options.keys.edit(keyRecord(row))
+    await this.#heard([edit.id])
+    return key
   }
 
   async setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {

@@ -1,16 +1,19 @@
-import type { AccountBlock, Accounts, Movement, NewKey } from '../accounts/accounts.ts'
+import type { AccountBlock, Accounts, KeyEdit, KeyRecord, Movement, NewKey } from '../accounts/accounts.ts'
 import type { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { BalanceBook } from '../ledger/balance-book.ts'
 import type { KeySpending } from '../ledger/key-spending.ts'
-import type { Micros } from '../ledger/ledger.ts'
+import type { HeldSums, Micros } from '../ledger/ledger.ts'
 import { newId } from '../platform/new-id.ts'
 import { blockedAnswer, blockStatements } from './account-blocks.ts'
 import type { BlockedRow } from './account-blocks.ts'
 import { accountEmail, checkMovement, newKeyRow } from './account-rules.ts'
 import { bookDebits } from './book-debits.ts'
+import { editedAnswer, editStatements } from './key-edits.ts'
 import { keyRecord } from './key-record.ts'
+import type { KeyRow } from './store-operation.ts'
 import type { StoreQueries } from './store-queries.ts'
+import type { SqlStatement } from './user-tables.ts'
 import { written } from './write-batch.ts'
 import type { WriteQueue } from './write-queue.ts'
 import type { OperationOwner } from './write-batch.ts'
@@ -22,6 +25,8 @@ interface SqliteAccountsOptions {
   readonly queue: WriteQueue
   readonly book: BalanceBook
   readonly spending: KeySpending
+  /** What a key's open holds come to, now. */
+  readonly holds: { heldOf(keyId: string): HeldSums }
   readonly keys: MemoryKeyDirectory
   readonly clock: Clock
   readonly queries: Pick<StoreQueries, 'all'>
@@ -30,6 +35,7 @@ interface SqliteAccountsOptions {
 /** Changes of accounts and keys on SQLite: on the disk first, then in memory. */
 export class SqliteAccounts implements Accounts {
   readonly #options: SqliteAccountsOptions
+  #lastEdit: Promise<unknown> = Promise.resolve()
 
   constructor(options: SqliteAccountsOptions) {
     this.#options = options
@@ -103,6 +109,37 @@ export class SqliteAccounts implements Accounts {
     if (isChanged === true) keys.revoke(id, at)
   }
 
+  /** One after the other: each begins with the budget that the one before has left. */
+  editKey(edit: KeyEdit): Promise<KeyRecord> {
+    const edited = this.#lastEdit.then(() => this.#editKey(edit))
+    this.#lastEdit = edited.catch(() => undefined)
+    return edited
+  }
+
+  async #editKey(edit: KeyEdit): Promise<KeyRecord> {
+    const { queue, spending, keys, clock, holds } = this.#options
+    const { id, budgetMicros = null } = edit
+    const statements = editStatements(edit, newId(), clock.now())
+    const isFirstBudget = budgetMicros !== null && keys.findById(id)?.budgetMicros === undefined
+    // Charges that are decided from here on are counted in memory; those before stand before this in the queue.
+    if (isFirstBudget) spending.watchFromNow(id, holds.heldOf(id))
+    const answer = written(queue.add(['statements', statements], dropped))
+    const spent = written(queue.add(['statements', [spentStatement(id)]], dropped))
+    try {
+      const row = editedAnswer(edit, (await answer) as readonly KeyRow[])
+      const days = (await spent) as readonly { readonly day: number; readonly spent_micros: Micros }[]
+      if (isFirstBudget) for (const { day, spent_micros } of days) spending.load(id, day, spent_micros)
+      const key = keys.edit(keyRecord(row))
+      if (key.budgetMicros === undefined) spending.forget(id)
+      return key
+    } catch (error) {
+      if (isFirstBudget) spending.forget(id)
+      throw error
+    } finally {
+      await spent.catch(() => undefined)
+    }
+  }
+
   async setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
     const { queue, keys, clock } = this.#options
     const statements = blockStatements(block, newId(), clock.now())
@@ -111,4 +148,8 @@ export class SqliteAccounts implements Accounts {
     keys.block(block.accountId, blockedAt)
     return { blockedAt }
   }
+}
+
+function spentStatement(keyId: string): SqlStatement {
+  return { sql: 'SELECT day, spent_micros FROM key_spending WHERE key_id = ?', values: [keyId] }
 }

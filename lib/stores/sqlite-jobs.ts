@@ -2,7 +2,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Job, JobName, NewJob } from '../jobs/job.ts'
 import type { BalanceBook } from '../ledger/balance-book.ts'
 import type { KeySpending } from '../ledger/key-spending.ts'
-import type { ChargeRequest, ChargeResult, HoldRequest } from '../ledger/ledger.ts'
+import type { ChargeRequest, ChargeResult, HeldSums, HoldRequest } from '../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../ledger/price-charge.ts'
 import { chargeOperation } from './charge-operation.ts'
 import { jobRecord, selectJob } from './job-record.ts'
@@ -59,6 +59,15 @@ export class SqliteJobs {
       })
       options.book.restoreHold(accountId, { likelyMicros, worstMicros })
       options.spending.hold(keyId, { likelyMicros, worstMicros })
+    }
+  }
+
+  /** What holds of a key come to: those of its open jobs, and of others those that are named. */
+  heldOf(keyId: string, others: readonly (HeldSums & { readonly keyId: string })[]): HeldSums {
+    const own = [...this.#open.values(), ...others].filter(one => one.keyId === keyId)
+    return {
+      likelyMicros: own.reduce((sum, one) => sum + one.likelyMicros, 0),
+      worstMicros: own.reduce((sum, one) => sum + one.worstMicros, 0),
     }
   }
 

@@ -211,6 +211,10 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     return this.#objects.unlistObject(name)
   }
 
+  heldOf(keyId: string): HeldSums {
+    return this.#jobs.heldOf(keyId, this.#openHolds.all())
+  }
+
   async findUsage(exchangeId: string): Promise<Meters> {
     return chargedUsage(this.#findCharged.get(exchangeId) as ChargedRow | undefined)
   }

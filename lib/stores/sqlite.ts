@@ -193,7 +193,7 @@ function assembleStore(
   }
   return {
     ledger,
-    accounts: new SqliteAccounts({ queries, queue, book, spending, keys, clock }),
+    accounts: new SqliteAccounts({ queries, queue, book, spending, holds: ledger, keys, clock }),
     keys,
     ...sqliteUsers({ queries, queue, clock, onAccount: accountId => book.add(accountId, 0) }),
     reports: sqliteReports(queries, clock, riskRule),

@@ -68,6 +68,7 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
     holdDurable: id => ledger.news.holdDurable(id),
     holdFailed: (id, error) => ledger.news.holdFailed(id, error),
     putKey: (digest, key) => keys.put(digest, key),
+    editKey: key => void keys.edit(key),
     revokeKey: (id, at) => keys.revoke(id, at),
     blockKeys: (accountId, at) => keys.block(accountId, at),
     async start(worker, message) {

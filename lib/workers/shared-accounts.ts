@@ -1,9 +1,17 @@
-import type { AccountBlock, Accounts, KeyDirectory, KeyRecord, NewKey } from '../accounts/accounts.ts'
+import type {
+  AccountBlock,
+  Accounts,
+  KeyDirectory,
+  KeyEdit,
+  KeyRecord,
+  NewKey,
+} from '../accounts/accounts.ts'
 import { keyDigest } from '../accounts/key-value.ts'
 
 /** What a worker is told of keys; each is answered when the worker acts by it. */
 export type KeyNews = {
   putKey(digest: string, key: KeyRecord): void
+  editKey(key: KeyRecord): void
   revokeKey(id: string, revokedAt: number): void
   blockKeys(accountId: string, blockedAt: number | null): void
 }
@@ -50,6 +58,12 @@ export class SharedAccounts implements Accounts {
     await this.#accounts.revokeKey(id)
     const revokedAt = this.#keys.findById(id)?.revokedAt
     if (revokedAt !== undefined) await this.#askAll('revokeKey', id, revokedAt)
+  }
+
+  async editKey(edit: KeyEdit): Promise<KeyRecord> {
+    const key = await this.#accounts.editKey(edit)
+    await this.#askAll('editKey', key)
+    return key
   }
 
   async setBlocked(block: AccountBlock): ReturnType<Accounts['setBlocked']> {

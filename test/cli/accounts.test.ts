@@ -174,7 +174,33 @@ await t.test('beside an open store the change goes through its socket and is in 
   const digest = keyDigest(member(made.stdout, 'key'))
   t.match(store.keys.findByDigest(digest), { accountId: id })
   t.notOk(store.keys.findByDigest(digest)?.revokedAt)
+  const edit = (...words: string[]) =>
+    run('key', 'edit', member(made.stdout, 'id'), '--reason', 'r', ...words)
+  const limits = ['--models', 'sandbox*', '--budget-rub', '5', '--budget-period', 'day', '--ips', '10.0.0.1']
+  t.match(JSON.parse((await edit(...limits, '--name', 'n')).stdout), {
+    account: id,
+    models: ['sandbox*'],
+    budget: '5.000000',
+    budgetPeriod: 'day',
+  })
+  const edited = {
+    models: ['sandbox*'],
+    budgetMicros: 5_000_000,
+    budgetPeriod: 'day',
+    ipAddresses: ['10.0.0.1'],
+  }
+  t.match(store.keys.findByDigest(digest), { ...edited, name: 'n' })
+  t.match(await edit('--models', 'none', '--budget-rub', 'none'), {
+    code: 0,
+    stdout: /"models":null,"budget":null/,
+  })
+  t.match(await edit('--models', 'sandbx'), { code: 1, stderr: /has no model "sandbx"/ })
+  t.match(await edit('--budget-period', 'day'), { code: 2, stderr: /needs --budget-rub/ })
+  t.match(await edit(), { code: 2, stderr: /name what to change/ })
+  t.match(store.keys.findByDigest(digest), { name: 'n', ipAddresses: ['10.0.0.1'] })
+  t.equal(store.keys.findByDigest(digest)?.budgetMicros, undefined)
   await run('key', 'revoke', member(made.stdout, 'id'))
+  t.match(await edit('--name', 'm'), { code: 1, stderr: /is revoked: make another/ })
   t.ok(store.keys.findByDigest(digest)?.revokedAt)
   t.match((await run('balance', '--account', id)).stdout, /"balance":"0\.000001"/)
 

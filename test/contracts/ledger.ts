@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { accountsContract, keysContract } from './accounts.ts'
 import { budgetsContract } from './budgets.ts'
+import { keyEditsContract } from './key-edits.ts'
 import { chargesContract } from './charges.ts'
 import { holdsContract } from './holds.ts'
 import { jobsContract } from './jobs.ts'
@@ -15,6 +16,7 @@ import { usersContract } from './users.ts'
 export async function ledgerContract(t: Test, open: OpenStore): Promise<void> {
   await holdsContract(t, open)
   await budgetsContract(t, open)
+  await keyEditsContract(t, open)
   await chargesContract(t, open)
   await spendingContract(t, open)
   await chargeSearchContract(t, open)

@@ -181,6 +181,8 @@ export const english: typeof russian = {
     actions: {
       block: 'block',
       unblock: 'unblock',
+      'edit-key': 'change of a key',
+      'delete-account': 'deletion of an account',
       correct: 'correction of a charge',
       credit: 'credit',
       debit: 'debit',

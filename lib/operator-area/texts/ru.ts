@@ -180,6 +180,8 @@ export const russian = {
     actions: {
       block: 'блокировка',
       unblock: 'снятие блокировки',
+      'edit-key': 'изменение ключа',
+      'delete-account': 'удаление учётной записи',
       correct: 'исправление списания',
       credit: 'зачисление',
       debit: 'списание',

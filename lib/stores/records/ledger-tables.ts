@@ -65,6 +65,8 @@ export interface OperatorActionRow {
   readonly action:
     | 'block'
     | 'unblock'
+    | 'edit-key'
+    | 'delete-account'
     | 'correct'
     | 'credit'
     | 'debit'

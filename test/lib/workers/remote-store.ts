@@ -34,6 +34,7 @@ function besides(t: Test, pair: Pair, store: OpenedStore): RemoteStore {
     holdFailed: (id, error) => ledger.news.holdFailed(id, error),
     putKey: (digest, key) => keys.put(digest, key),
     blockKeys: (accountId, at) => keys.block(accountId, at),
+    editKey: key => void keys.edit(key),
     revokeKey: (id, at) => keys.revoke(id, at),
   })
   const ledger: RemoteLedger = new RemoteLedger(workerPeer)
