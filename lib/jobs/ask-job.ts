@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { UsageReader } from '../dialects/dialect.ts'
+import { addDetail } from '../dialects/measure.ts'
 import { dialects } from '../routes/find-route.ts'
 import { withCredential } from '../models/choose-provider.ts'
 import type { NamedObject, UsageReading } from '../money/usage.ts'
@@ -76,4 +77,33 @@ export async function askJob(context: AskContext, job: Job, resultsPath?: string
     return { objects: answer.reader.takeObjects(), reading: answer.reader.end() }
   }
   return answer.isGone === true ? 'gone' : 'unknown'
+}
+
+/**
+ * The results of a job that is done, page after page where they are told in pages.
+ * @throws Error when the provider cannot be reached
+ */
+export async function askResults(context: AskContext, job: Job, resultsPath: string): Promise<JobAnswer> {
+  let all: JobReading | undefined
+  let path: string | undefined = resultsPath
+  while (path !== undefined) {
+    const page = await askJob(context, job, path)
+    if (typeof page === 'string') return page
+    all = all === undefined ? page : joined(all, page)
+    path = page.reading.job?.resultsPath
+  }
+  return all ?? 'unknown'
+}
+
+function joined(before: JobReading, { reading, objects }: JobReading): JobReading {
+  const lines = [...before.reading.lines, ...reading.lines]
+  const details: Record<string, number> = { ...before.reading.details }
+  for (const [name, units] of Object.entries(reading.details ?? {})) addDetail(details, name, units)
+  const flags = [...new Set([...before.reading.flags, ...reading.flags])]
+  // The last page may be empty, or have failures alone.
+  const job = reading.job && lines.length > 0 && { ...reading.job, state: 'done' as const }
+  return {
+    objects: [...before.objects, ...objects],
+    reading: { ...reading, lines, details, flags, hasOutput: lines.length > 0, ...(job && { job }) },
+  }
 }

@@ -4,7 +4,7 @@ import type { JobLedger } from '../ledger/job-ledger.ts'
 import type { ObjectLedger } from '../ledger/object-ledger.ts'
 import type { NamedObject } from '../money/usage.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
-import { askJob } from './ask-job.ts'
+import { askJob, askResults } from './ask-job.ts'
 import type { JobAnswer } from './ask-job.ts'
 import { endJob, giveUpJob } from './end-job.ts'
 import type { JobEnd } from './end-job.ts'
@@ -141,7 +141,7 @@ export class JobPoller {
     await this.#record(job, answer.objects)
     const state = await endJob(seen, job, answer.reading)
     if (typeof state === 'string') return state === 'ended' ? state : answer
-    const results = await askJob(context, job, state.resultsPath)
+    const results = await askResults(context, job, state.resultsPath)
     if (typeof results === 'string') return results
     return (await endJob(seen, job, results.reading)) === 'ended' ? 'ended' : results
   }

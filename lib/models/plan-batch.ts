@@ -59,12 +59,14 @@ export async function planBatch(
 ): Promise<BatchPlan> {
   const { batch = {} } = facts
   const { chosen, objects } = await ownerOf(context, exchange, route, facts.objects)
+  requireEndpoint(batch, chosen)
   const requests = batch.requests ?? requestsOfFile(objects, batch.file?.id)
   if (requests.problem !== undefined) throw badRequest(requests.problem.at, requests.problem.message)
   if (requests.requests === 0) throw new GatewayError('body_invalid', 'The batch has no requests.')
   const inside = await ownerOf(context, exchange, route, [...facts.objects, ...requests.objects])
   const shares = requests.shares.map(share => priceShare(context, exchange, route, { share, batch }))
   const pinned = chosen ?? inside.chosen
+  if (pinned?.provider.kind === 'xai') requests.shares.forEach(requireXaiEndpoint)
   const contexts = await keptContexts(context.ledger, inside.objects)
   const providers = commonProviders(context, route, shares, pinned)
   return {
@@ -72,6 +74,23 @@ export async function planBatch(
     isPinned: pinned !== undefined,
     model: modelOf(shares, contexts, context, providers[0]?.provider),
   }
+}
+
+/** What xAI's batches may hold here: of pictures and films their results do not say what they are. */
+const xaiEndpoints = ['/v1/chat/completions', '/v1/responses']
+
+/** Batches of xAI's name no endpoint, and each of their requests may go to another. */
+function requireEndpoint(
+  { isSaidByEach, endpoint }: NonNullable<RequestFacts['batch']>,
+  chosen: ChosenProvider | undefined,
+): void {
+  if (isSaidByEach !== true || endpoint !== undefined || chosen?.provider.kind === 'xai') return
+  throw new GatewayError('body_invalid', 'The batch names no endpoint.', { param: 'endpoint' })
+}
+
+function requireXaiEndpoint({ endpoint, firstAt }: BatchShare): void {
+  if (xaiEndpoints.includes(endpoint)) return
+  throw badRequest(firstAt, `Batches of xAI's are for ${xaiEndpoints.join(', ')} here, not for ${endpoint}.`)
 }
 
 async function ownerOf(

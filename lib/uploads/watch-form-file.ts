@@ -53,7 +53,8 @@ class FormFile {
   }
 
   async measure(): Promise<ObjectFacts> {
-    const isBatch = this.#isSure && this.#purpose.trim() === 'batch'
+    // xAI's uploads have no purpose; others refuse them without one.
+    const isBatch = this.#isSure && ['batch', ''].includes(this.#purpose.trim())
     const batch = isBatch ? { batch: this.#batch.end() } : undefined
     return { ...(await this.#meter.end()), ...batch }
   }

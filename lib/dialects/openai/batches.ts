@@ -14,6 +14,7 @@ import { BatchOutputReader } from './batch-output.ts'
 import { openaiList } from './object-list.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { measureTokens } from './token-usage.ts'
+import { XaiResultsReader, xaiResultsPath } from './xai-batch-results.ts'
 
 const request = object({ input_file_id: names('file'), endpoint: value('endpoint') })
 
@@ -27,6 +28,10 @@ const batch = object({
   // Mistral's.
   output_file: value('outputFile'),
   error_file: value('errorFile'),
+  // xAI's, which have no status.
+  batch_id: value('id'),
+  state: object({ num_requests: value('requests'), num_pending: value('pending') }),
+  cancel_time: value('cancelTime'),
 })
 
 /** Batches that were cancelled or not done in time are billed for what was done; Mistral's statuses are in capitals. */
@@ -48,12 +53,15 @@ class BatchReader extends OpenaiReader {
   #status = ''
   #outputFile = ''
   #completed = 0
+  readonly #counts: XaiCounts = {}
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, batch, 'batch')
   }
 
   protected override onValue(name: string, value: unknown): void {
+    if (name === 'requests' || name === 'pending') this.#counts[name] = Number(value)
+    if (name === 'cancelTime') this.#counts.isCancelled = true
     if (name === 'completed') this.#completed = typeof value === 'number' ? value : 0
     if (typeof value !== 'string') return
     if (name === 'status') this.#status = value
@@ -75,6 +83,7 @@ class BatchReader extends OpenaiReader {
   }
 
   protected override jobState(hasTotals: boolean): ReturnType<OpenaiReader['jobState']> {
+    if (this.#status === '' && this.#counts.requests !== undefined) return this.#xaiState()
     if (failedStatuses.has(this.#status)) return { state: 'failed' }
     if (!finalStatuses.has(this.#status)) return { state: 'running' }
     if (hasTotals) return { state: 'done' }
@@ -82,6 +91,19 @@ class BatchReader extends OpenaiReader {
     if (this.#outputFile === '') return { state: 'failed' }
     return { state: 'done', resultsPath: `/files/${encodeURIComponent(this.#outputFile)}/content` }
   }
+
+  /** A batch without requests is being looked through, unless that has failed: xAI cancels it then. */
+  #xaiState(): ReturnType<OpenaiReader['jobState']> {
+    const { requests = 0, pending = 0, isCancelled = false } = this.#counts
+    if (pending > 0 || (requests === 0 && !isCancelled)) return { state: 'running' }
+    return { state: 'done', resultsPath: xaiResultsPath(this.context.object?.id ?? this.objectId) }
+  }
+}
+
+interface XaiCounts {
+  requests?: number
+  pending?: number
+  isCancelled?: boolean
 }
 
 function isNothing(meters: AnswerMeasure['lines'][number]['meters']): boolean {
@@ -140,7 +162,8 @@ export const batchJobs: JobKind = {
   retrieval: batches.stored,
   results: {
     ...freeOperation('batch-output'),
-    readUsage: (_head, context) => new BatchOutputReader(context),
+    readUsage: (head, context) =>
+      context.providerKind === 'xai' ? new XaiResultsReader(head, context) : new BatchOutputReader(context),
   },
   path: (id, providerKind) => (providerKind === 'mistral' ? mistralBatchPath(id) : pathOf(id)),
   // A week is the longest that Mistral takes.
@@ -159,12 +182,13 @@ function batchFacts(scan: ScanResult, body: { readonly length: number }): Reques
       { param: 'input_file_id' },
     )
   }
-  if (endpoint === undefined || !batchEndpoints.has(endpoint)) {
+  if (endpoint !== undefined && !batchEndpoints.has(endpoint)) {
     throw new GatewayError(
       'not_supported',
-      `Batches are for ${[...batchEndpoints.keys()].join(', ')} here, not for ${endpoint ?? 'nothing'}.`,
+      `Batches are for ${[...batchEndpoints.keys()].join(', ')} here, not for ${endpoint}.`,
       { param: 'endpoint' },
     )
   }
-  return { ...facts, startsJob: true, batch: { file, endpoint, isSaidByEach: true } }
+  const batch = { file, ...(endpoint !== undefined && { endpoint }), isSaidByEach: true } as const
+  return { ...facts, startsJob: true, batch }
 }

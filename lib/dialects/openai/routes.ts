@@ -25,6 +25,7 @@ import { speech } from './speech.ts'
 import { transcriptions, translations } from './transcriptions.ts'
 import { openaiVectorStoreRows } from './vector-stores.ts'
 import { openaiVideoRows } from './videos.ts'
+import { xaiBatchRows } from './xai-batches.ts'
 import { xaiVideoRows } from './xai-videos.ts'
 import { xaiVoiceRows } from './xai-voice.ts'
 
@@ -98,6 +99,7 @@ export const openaiRoutes = new RouteTable([
   ...openaiFileRows,
   ...openaiBatchRows,
   ...mistralBatchRows,
+  ...xaiBatchRows,
   ...openaiVideoRows,
   ...xaiVideoRows,
   ...xaiVoiceRows,

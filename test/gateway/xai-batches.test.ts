@@ -1,0 +1,183 @@
+import t, { type Test } from 'tap'
+import { jobConfig } from '../fixtures/job-gateway.ts'
+import { call } from '../fixtures/job-kinds.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway } from '../fixtures/test-gateway.ts'
+import { until } from '../fixtures/until.ts'
+
+const batchId = 'batch_1'
+
+/** As xAI tells it: thinking is no part of the completion. */
+function result(
+  id: string,
+  prompt_tokens: number,
+  completion_tokens: number,
+  reasoning_tokens: number,
+): object {
+  const usage = {
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: prompt_tokens + completion_tokens + reasoning_tokens,
+    completion_tokens_details: { reasoning_tokens },
+  }
+  const chat_get_completion = { id, object: 'chat.completion', model: 'grok-4.3', choices: [], usage }
+  return { batch_request_id: id, batch_result: { response: { chat_get_completion } } }
+}
+
+/** xAI, whose batch is told to have come so far, and whose results stand on pages. */
+async function start(t: Test, { pollMs = 600_000 } = {}) {
+  const state: Record<string, unknown> = { num_requests: 0, num_pending: 0 }
+  const about: Record<string, unknown> = { batch_id: batchId, name: 'b', input_file_id: 'file-in', state }
+  let pages: readonly object[] = [{ results: [] }]
+  const upstream = await startRawUpstream(t, ({ method, path }) => {
+    const { pathname, searchParams } = new URL(path, 'http://xai')
+    if (method === 'POST' && pathname === '/v1/files') return json({ id: 'file-in', object: 'file' })
+    if (pathname.endsWith('/results')) return json(pages[Number(searchParams.get('pagination_token') ?? '0')])
+    if (pathname.endsWith(':cancel')) Object.assign(about, { cancel_time: '2026-11-25' })
+    return json(about)
+  })
+  const gateway = await startTestGateway(t, {
+    config: {
+      plugins: jobConfig(upstream.origin, pollMs)['plugins'],
+      providers: { xai: { credentials: ['c'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } } },
+      models: {
+        'grok-4.3': {
+          provider: 'xai',
+          outputTokensMax: 1000,
+          contextTokensMax: 10_000,
+          rubPerMillion: { input: '1000', output: '4000' },
+          factors: { batch: '0.5' },
+        },
+        'grok-imagine-image': { provider: 'xai', rubPerUnit: { images: '2' } },
+      },
+      defaultProvider: { openai: 'xai' },
+    },
+  })
+  const upload = async (lines: readonly object[]): Promise<void> => {
+    const form = new FormData()
+    form.set('file', new Blob([lines.map(line => `${JSON.stringify(line)}\n`).join('')]), 'in.jsonl')
+    const headers = { authorization: `Bearer ${gateway.key}` }
+    const answer = await fetch(`${gateway.url}/v1/files`, { method: 'POST', headers, body: form })
+    t.equal(answer.status, 200)
+  }
+  return {
+    gateway,
+    upstream,
+    upload,
+    ask: (method: string, path: string, body?: object) => call(gateway, method, path, body),
+    held: async () => (await gateway.balance()).heldMicros,
+    go: (requests: number, pending: number, results: readonly object[] = []) => {
+      Object.assign(state, { num_requests: requests, num_pending: pending })
+      pages = results
+    },
+  }
+}
+
+function json(body: object | undefined) {
+  return plainAnswer(
+    body === undefined ? 404 : 200,
+    ['content-type', 'application/json'],
+    JSON.stringify(body ?? {}),
+  )
+}
+
+const line = (id: string, url = '/v1/chat/completions', more: object = {}): object => ({
+  custom_id: id,
+  method: 'POST',
+  url,
+  body: { model: 'grok-4.3', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }], ...more },
+})
+const answersLine = line('b', '/v1/responses', { messages: undefined, input: 'Hi' })
+const submission = { name: 'b', input_file_id: 'file-in' }
+
+await t.test('a batch of a file is held for, and charged once by all pages of its results', async t => {
+  const { ask, upload, gateway, held, go, upstream } = await start(t)
+  await upload([line('a'), answersLine, line('c')])
+
+  const made = await ask('POST', '/v1/batches', submission)
+
+  t.equal(made.status, 200, made.body.toString())
+  t.ok((await held()) > 0)
+  const failed = { batch_request_id: 'c', batch_result: { error: { code: 3, message: 'no' } } }
+  const path = `/v1/batches/${batchId}`
+  await ask('GET', path)
+  go(3, 1)
+  await ask('GET', path)
+  t.ok((await held()) > 0, 'it goes on')
+  go(3, 0, [
+    { results: [result('a', 1000, 100, 50)], pagination_token: '1' },
+    { results: [result('b', 3000, 20, 0)], pagination_token: '2' },
+    { results: [failed] },
+  ])
+  for (const _time of [1, 2]) t.equal((await ask('GET', path)).status, 200)
+  await until(async () => (await gateway.charges()).length === 1, 10_000)
+  t.match(await gateway.charges(), [
+    { operation: 'batch', amount: '2.340000', usage: { input: 4000, output: 170 }, flags: [] },
+  ])
+  t.equal(await held(), 0)
+  const results = await ask('GET', `${path}/results?limit=1&pagination_token=1`)
+  t.match(JSON.parse(results.body.toString()), { pagination_token: '2' }, 'as they are')
+  t.equal(upstream.requests.filter(({ path }) => path.includes('limit=1000')).length, 3)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('a batch that nobody asks after is charged all the same', async t => {
+  const { ask, upload, gateway, go } = await start(t, { pollMs: 50 })
+  await upload([line('a')])
+  t.equal((await ask('POST', '/v1/batches', submission)).status, 200)
+  go(1, 0, [{ results: [result('a', 1000, 100, 50)] }])
+  await until(async () => (await gateway.charges()).length === 1, 10_000)
+  t.match(await gateway.charges(), [{ amount: '0.800000', flags: [] }])
+})
+
+await t.test(
+  'a batch that was cancelled, or whose file xAI refused, is charged for what was done',
+  async t => {
+    for (const results of [[], [result('a', 1000, 100, 50)]]) {
+      const { ask, upload, gateway, held, go } = await start(t)
+      await upload([line('a'), line('b')])
+      await ask('POST', '/v1/batches', submission)
+      go(results.length, 0, [{ results }])
+      t.equal((await ask('POST', `/v1/batches/${batchId}:cancel`)).status, 200)
+      await until(async () => (await gateway.charges()).length === 1, 10_000)
+      t.match(await gateway.charges(), [{ amount: results.length === 0 ? '0.000000' : '0.800000' }])
+      t.equal(await held(), 0)
+    }
+  },
+)
+
+await t.test('what cannot be held for is refused with words', async t => {
+  const { ask, upload, upstream, gateway } = await start(t)
+  await upload([line('a'), line('b', '/v1/images/generations', { model: 'grok-imagine-image' })])
+  const sent = upstream.requests.length
+  const pictures = await ask('POST', '/v1/batches', submission)
+  t.equal(pictures.status, 400)
+  t.match(pictures.body.toString(), /line 2: .*not for \/v1\/images\/generations/)
+  const empty = await ask('POST', '/v1/batches', { name: 'b' })
+  t.equal(empty.status, 400)
+  t.match(empty.body.toString(), /Upload the requests first/)
+  const added = await ask('POST', `/v1/batches/${batchId}/requests`, { batch_requests: [] })
+  t.equal(added.status, 501)
+  t.match(added.body.toString(), /not added to a batch here/)
+  t.equal(upstream.requests.length, sent)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test("another account's batch is not found, nor are its results", async t => {
+  const { ask, upload, upstream, gateway } = await start(t)
+  await upload([line('a')])
+  await ask('POST', '/v1/batches', submission)
+  const { id } = await gateway.accounts.createAccount({ email: 'other@example.org' })
+  await gateway.accounts.credit({ accountId: id, amountMicros: 1_000_000_000, reason: 'test' })
+  const { key } = await gateway.accounts.createKey({ accountId: id })
+  const sent = upstream.requests.length
+  for (const [method, path, body] of [
+    ['GET', `/v1/batches/${batchId}`, undefined],
+    ['GET', `/v1/batches/${batchId}/results`, undefined],
+    ['POST', `/v1/batches/${batchId}:cancel`, undefined],
+    ['POST', '/v1/batches', submission],
+  ] as const) {
+    t.equal((await call({ url: gateway.url, key }, method, path, body)).status, 404, `${method} ${path}`)
+  }
+  t.equal(upstream.requests.length, sent)
+})
