@@ -24,6 +24,10 @@ async function start(t: Test, rub = 1000) {
     config: {
       providers: { xai: provider, openrouter: provider },
       models: {
+        'grok-imagine-image-quality': {
+          provider: 'xai',
+          rubPerUnit: { images: '5', 'images/2k': '7', 'images/input': '1' },
+        },
         'grok-tts': { provider: 'xai', rubPerMillion: { characters: '1000000' } },
         'grok-stt': { provider: 'xai', rubPerUnit: { audioSeconds: '0.5' } },
         'grok-imagine-video': {
@@ -114,6 +118,38 @@ await t.test('sound that the provider fetches may be as long as any', async t =>
   const rich = await start(t, 100_000)
   rich.answers['POST /v1/stt'] = { text: 'Hello.', duration: 2 }
   t.match(await (await rich.ask('POST', '/v1/stt', body())).charge(), { amount: '1.000000' })
+})
+
+await t.test('images are charged by their resolution, and those that an edit begins from too', async t => {
+  const { answers, ask, gateway, held } = await start(t)
+  const model = 'grok-imagine-image-quality'
+  const url = `data:image/png;base64,${png(8, 8).toString('base64')}`
+  const made = { data: [{ url: 'https://imgen.x.ai/a.jpeg', mime_type: 'image/jpeg' }] }
+  answers['POST /v1/images/generations'] = { data: [...made.data, ...made.data] }
+  answers['POST /v1/images/edits'] = { ...made, usage: { cost_in_usd_ticks: 700_000_000 } }
+
+  for (const [path, body, amount] of [
+    ['generations', { prompt: 'a cat', n: 2 }, '10.000000'],
+    ['generations', { prompt: 'a cat', n: 2, resolution: '2K' }, '14.000000'],
+    // As recorded: five cents and one for each of two.
+    [
+      'edits',
+      {
+        prompt: 'green',
+        images: [
+          { type: 'image_url', url },
+          { type: 'image_url', url },
+        ],
+      },
+      '7.000000',
+    ],
+  ] as const) {
+    const answer = await ask('POST', `/v1/images/${path}`, { model, ...body })
+    t.equal(answer.status, 200, answer.text)
+    t.match(await answer.charge(), { amount, flags: [] })
+  }
+  t.equal(await held(), 0)
+  t.same(await gateway.breaches(), [])
 })
 
 await t.test('a video is held for as it is asked for, and charged once, by the length it has', async t => {

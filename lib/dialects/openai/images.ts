@@ -1,12 +1,14 @@
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import type { MultipartResult } from '../../http/multipart-scan.ts'
-import type { AnswerHead, BodyLength, Operation, UsageReaderContext } from '../dialect.ts'
+import type { UsageLine } from '../../money/usage.ts'
+import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { factsFromForm, readFormCount, readFormField } from '../form-facts.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { readCount, readString } from '../read-field.ts'
+import { readMedia } from '../read-media.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { pictureMeters, pictureVariant } from './image-usage.ts'
 import { OpenaiReader } from './openai-reader.ts'
@@ -23,6 +25,8 @@ const request: Interest = searched({
   n: value('candidates'),
   size: value('size'),
   quality: value('quality'),
+  // xAI's, in place of size and quality: 1k, 2k.
+  resolution: value('resolution'),
   image: anyOf(image, list(image)),
   images: list(image),
   mask: image,
@@ -69,7 +73,13 @@ class ImagesReader extends OpenaiReader {
       return { ...counted, lines: [{ ...tokens, meters: pictureMeters(tokens.meters, this.usage()) }] }
     if (this.#images === 0) return counted
     const variant = pictureVariant(this.#size, this.#quality) ?? this.context.facts.unitsVariant
-    return { ...counted, lines: [this.line({ images: this.#images }, variant)] }
+    return { ...counted, lines: [this.line({ images: this.#images }, variant), ...this.#inputLines()] }
+  }
+
+  /** xAI bills the images of a request too, at a price of their own. */
+  #inputLines(): readonly UsageLine[] {
+    const inputs = this.context.providerKind === 'xai' ? imagesIn(this.context.facts.media) : 0
+    return inputs === 0 ? [] : [this.line({ images: inputs }, 'input')]
   }
 }
 
@@ -103,11 +113,17 @@ export const imageEdits: Operation = {
 /** `POST /images/variations` */
 export const imageVariations: Operation = { ...imageEdits, name: 'image-variations' }
 
+/** Images in JSON, which xAI bills one by one, are held for as if they were made. */
 function imageFacts(scan: ScanResult, body: BodyLength): ReturnType<typeof factsFrom> {
+  const resolution = readString(scan, 'resolution')?.toLowerCase()
   return factsFrom(scan, body, {
-    units: { images: readCount(scan, 'candidates') ?? 1 },
-    unitsVariant: pictureVariant(readString(scan, 'size'), readString(scan, 'quality')),
+    units: { images: (readCount(scan, 'candidates') ?? 1) + imagesIn(readMedia(scan)) },
+    unitsVariant: pictureVariant(readString(scan, 'size'), readString(scan, 'quality')) ?? resolution,
   })
+}
+
+function imagesIn(media: RequestFacts['media']): number {
+  return media.filter(({ kind }) => kind === 'image').length
 }
 
 function imageFormFacts(form: MultipartResult, body: BodyLength): ReturnType<typeof factsFrom> {
