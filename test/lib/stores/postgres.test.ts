@@ -9,7 +9,7 @@ const server = await startPostgres(t)
 
 await ledgerContract(t, async (t, options) => openNode(t, await server.createDatabase(), options))
 
-/** A run takes about 0.4 seconds here, five times as long as on SQLite: `npm run test:model` has 2,000. */
+/** A run takes about 0.4 seconds here, five times as long as on SQLite: `npm run test:model` has 10,000. */
 const runs = Number(process.env['POSTGRES_MODEL_RUNS'] ?? 8)
 
 await t.test('whatever happens in whatever order, the ledger agrees with arithmetic', async t => {
