@@ -3,6 +3,7 @@ import type { ChargeRequest, ChargeResult, HoldRequest } from './ledger.ts'
 
 /** Flags that say why a charge is what it is, and are nothing that an operator should look at. */
 const reasons: readonly string[] = [
+  'cost_stated',
   'provider_refused',
   'provider_error',
   'reasoning_estimated',

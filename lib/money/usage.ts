@@ -27,6 +27,8 @@ export const meters = [
   'requests',
   /** Machines that a provider rents out for the code it runs, by their memory. */
   'containers',
+  /** Dollars that a provider states beyond what the other meters come to. */
+  'statedUsd',
   /** Tokens times hours for which a provider keeps them. */
   'cacheStorage',
 ] as const
@@ -34,7 +36,7 @@ export const meters = [
 /** What can be counted and priced. */
 export type Meter = (typeof meters)[number]
 
-/** Units by meter. Tokens, images, characters, searches, requests and containers are whole; seconds and hours may have a fraction. */
+/** Units by meter. Tokens, images, characters, searches, requests and containers are whole; seconds, hours and dollars may have a fraction. */
 export type Meters = { -readonly [M in Meter]?: number }
 
 /** All tokens, in and out. */

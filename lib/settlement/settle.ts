@@ -4,6 +4,7 @@ import type { Price } from '../money/price.ts'
 import type { UsageLine, UsageReading } from '../money/usage.ts'
 import { decideOwed, type Ending, type Owed } from './decide-owed.ts'
 import { priceLines, type PricedModel } from './price-lines.ts'
+import { statedBeyond } from './stated-cost.ts'
 
 /** Work that was asked of a provider, as its charge describes it: a request, a turn of a session, or a job. */
 export interface Work extends Pick<ChargeRequest, 'provider' | 'model' | 'dialect' | 'operation'> {
@@ -87,6 +88,8 @@ export function chargeOf(
   const own = answeringModel(work, reported?.model, raised)
   const lines = priceLines(decided.lines, own, model => work.priceOf(model), raised)
   const details = { ...reported?.details, ...decided.details }
+  const beyond = statedBeyond(lines, reported?.details?.['costUsd'], own.price)
+  if (beyond !== undefined) raised.add('cost_stated')
   const providerRequestId = work.providerRequestId ?? reported?.providerRequestId
   return {
     provider: work.provider,
@@ -95,7 +98,7 @@ export function chargeOf(
     operation: work.operation,
     outcome: ending.outcome,
     usageSource: decided.source,
-    lines,
+    lines: beyond === undefined ? lines : [...lines, beyond],
     ...(reported?.raw !== undefined && { rawUsage: reported.raw }),
     ...(Object.keys(details).length > 0 && { details }),
     ...(providerRequestId !== undefined && { providerRequestId }),

@@ -21,6 +21,7 @@ const units = new Set<string>([
   'searches',
   'requests',
   'containers',
+  'statedUsd',
   'cacheStorage',
 ])
 /** The shape of real prices: what is written costs five times what is read, and to write to a cache a quarter more. */

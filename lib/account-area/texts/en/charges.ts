@@ -19,6 +19,7 @@ export const meters: typeof russian.meters = {
   searches: 'Searches',
   requests: 'Requests',
   containers: 'Containers for code',
+  statedUsd: 'Other costs that the provider states, in dollars',
   cacheStorage: 'Cache storage, tokens × hours',
 }
 
@@ -118,6 +119,8 @@ export const charge: typeof russian.charge = {
     ambiguous: 'It is not known whether the provider did the work.',
     answer_unreadable: "The provider's answer could not be read as a whole.",
     balance_exhausted: 'The answer was stopped: the balance was spent.',
+    cost_stated:
+      'The provider states a cost beyond the usage that it counts, such as an advisor or its cache.',
     estimate_rough: 'A part of the usage was estimated from the length of the text.',
     meter_unpriced: 'A part of the usage has no price; nothing was charged for it.',
     model_mismatch: 'The provider named another model in its answer.',

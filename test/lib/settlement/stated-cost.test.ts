@@ -1,0 +1,53 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { buildPrice } from '../../../lib/money/build-price.ts'
+import { priceLine } from '../../../lib/money/price-line.ts'
+import { statedBeyond } from '../../../lib/settlement/stated-cost.ts'
+
+const rubPerUsd = 120
+const price = buildPrice({
+  model: 'm',
+  rubPerMillion: { input: '120', output: '600' },
+  rubPerUnit: { statedUsd: String(rubPerUsd) },
+})
+const lines = [{ usage: { meters: { input: 1_000_000, output: 100_000 } }, price }]
+/** Of the lines: 120 and 60 roubles. */
+const meteredUsd = 1.5
+
+await t.test('what a provider states beyond its meters is one line more', async t => {
+  t.same(statedBeyond(lines, 2, price), { usage: { meters: { statedUsd: 0.5 } }, price })
+  t.same(statedBeyond([], 0.25, price), { usage: { meters: { statedUsd: 0.25 } }, price })
+})
+
+await t.test('what is covered, not told or no amount adds nothing', async t => {
+  for (const costUsd of [meteredUsd, meteredUsd * 1.01, 0.1, 0, -5, NaN, undefined]) {
+    t.equal(statedBeyond(lines, costUsd, price), undefined, String(costUsd))
+  }
+  const inRoubles = buildPrice({ model: 'm', rubPerMillion: { input: '120', output: '600' } })
+  t.equal(statedBeyond(lines, 2, inRoubles), undefined, 'a price that knows no dollar')
+  t.equal(statedBeyond(lines, 2, undefined), undefined)
+})
+
+await t.test('both together come to what is stated, whatever that is', async t => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 10_000_000 }),
+      fc.integer({ min: 0, max: 1_000_000 }),
+      fc.double({ min: 0.000001, max: 1000, noNaN: true }),
+      (input, output, costUsd) => {
+        const metered = [{ usage: { meters: { input, output } }, price }]
+        const beyond = statedBeyond(metered, costUsd, price)
+        if (beyond === undefined) return
+        const micros = [...metered, beyond].reduce(
+          (sum, one) => sum + priceLine(price, one.usage).amountMicros,
+          0,
+        )
+        // A millionth of a dollar, and the rounding of three lines.
+        const off = Math.abs(micros - costUsd * rubPerUsd * 1e6)
+        if (off > rubPerUsd + 3) throw new Error(`${micros} for ${costUsd} dollars`)
+      },
+    ),
+    { numRuns: 5000 },
+  )
+  t.pass('in 5,000 runs')
+})
