@@ -8,8 +8,10 @@ import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError, UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { formatTable, formatTime } from './table.ts'
+import { formatTable } from './table.ts'
 import { readRecords } from './with-records.ts'
+import { zonedTime } from '../platform/zoned-time.ts'
+import { openTimeZone } from './open-config.ts'
 
 /** `account find` and `account entries`. */
 export function addAccountSearch(account: Command, { stdout }: CliContext): void {
@@ -20,7 +22,7 @@ export function addAccountSearch(account: Command, { stdout }: CliContext): void
   ).action(async (text: string, options: SharedOptions) => {
     const accounts = await search(options, text)
     if (options.json === true) for (const one of accounts) stdout.write(`${JSON.stringify(foundView(one))}\n`)
-    else stdout.write(accounts.length === 0 ? 'no account\n' : foundTable(accounts))
+    else stdout.write(accounts.length === 0 ? 'no account\n' : foundTable(accounts, openTimeZone(options)))
   })
   addCommand(
     account,
@@ -29,7 +31,7 @@ export function addAccountSearch(account: Command, { stdout }: CliContext): void
   ).action(async (id: string, options: SharedOptions) => {
     const entries = await readRecords(options, records => readMovements(records, id))
     if (options.json === true) for (const one of entries) stdout.write(`${JSON.stringify(one)}\n`)
-    else stdout.write(entries.length === 0 ? 'no entries\n' : entryTable(entries))
+    else stdout.write(entries.length === 0 ? 'no entries\n' : entryTable(entries, openTimeZone(options)))
   })
 }
 
@@ -53,13 +55,13 @@ function foundView({ id, email, name, balanceMicros, blockedAt }: FoundAccount):
   }
 }
 
-function foundTable(accounts: readonly FoundAccount[]): string {
+function foundTable(accounts: readonly FoundAccount[], zone: string): string {
   const rows = accounts.map(({ id, email, name, balanceMicros, blockedAt }) => ({
     id,
     email: email ?? '',
     name: name ?? '',
     balance: formatRoubles(balanceMicros),
-    blocked: blockedAt === null ? '' : formatTime(blockedAt),
+    blocked: blockedAt === null ? '' : zonedTime(blockedAt, zone),
   }))
   return formatTable(rows, { id: 'left', email: 'left', name: 'left', balance: 'right', blocked: 'left' })
 }
@@ -99,10 +101,10 @@ async function readMovements(records: RecordReader, id: string): Promise<readonl
   }))
 }
 
-function entryTable(entries: readonly MovementView[]): string {
+function entryTable(entries: readonly MovementView[], zone: string): string {
   const rows = entries.map(({ at, reason, ...rest }) => ({
     ...rest,
-    at: formatTime(Date.parse(at)),
+    at: zonedTime(Date.parse(at), zone),
     reason: reason ?? '',
   }))
   return formatTable(rows, {

@@ -6,7 +6,9 @@ import { balanceAmounts } from '../ledger/balance-amounts.ts'
 import type { CliContext } from './context.ts'
 import { keyTable, keyView } from './key-views.ts'
 import { found, readStore } from './read-store.ts'
-import { formatTable, formatTime } from './table.ts'
+import { formatTable } from './table.ts'
+import { zonedTime } from '../platform/zoned-time.ts'
+import { openTimeZone } from './open-config.ts'
 
 /** `account list` and `account show`: they read the store beside whoever writes it. */
 export function addAccountViews(account: Command, { stdout }: CliContext): void {
@@ -17,7 +19,9 @@ export function addAccountViews(account: Command, { stdout }: CliContext): void 
         for (const one of accounts) stdout.write(`${JSON.stringify(accountView(one))}\n`)
       else
         stdout.write(
-          accounts.length === 0 ? 'no accounts: gateway account create makes one\n' : table(accounts),
+          accounts.length === 0
+            ? 'no accounts: gateway account create makes one\n'
+            : table(accounts, openTimeZone(options)),
         )
     },
   )
@@ -30,7 +34,8 @@ export function addAccountViews(account: Command, { stdout }: CliContext): void 
       if (options.json === true) {
         stdout.write(`${JSON.stringify({ ...accountView(one), keys: keys.map(keyView) })}\n`)
       } else {
-        stdout.write(`${table([one])}\n${keyTable(keys)}`)
+        const zone = openTimeZone(options)
+        stdout.write(`${table([one], zone)}\n${keyTable(keys, zone)}`)
       }
     },
   )
@@ -47,12 +52,12 @@ function accountView(account: AccountReport) {
   }
 }
 
-function table(accounts: readonly AccountReport[]): string {
+function table(accounts: readonly AccountReport[], zone: string): string {
   const rows = accounts.map(account => ({
     id: account.id,
     email: account.email,
     name: account.name ?? '',
-    created: formatTime(account.createdAt),
+    created: zonedTime(account.createdAt, zone),
     ...balanceAmounts(account),
   }))
   return formatTable(rows, {

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import { systemClock } from '../platform/clock.ts'
+import { zonedParse } from '../platform/zoned-time.ts'
 import { isAddressRange } from '../config/scalars.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { parseRoubles } from '../money/amount.ts'
@@ -18,11 +19,11 @@ export function roubles(option: string, text: string): Micros {
 const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
 
 /**
- * A date (midnight UTC) or a time with its zone, as milliseconds.
+ * A date (midnight in the zone) or a time with its own zone, as milliseconds.
  * @throws UsageError when it is neither
  */
-export function time(option: string, text: string): number {
-  const ms = isoTime.test(text) ? Date.parse(text) : Number.NaN
+export function time(option: string, text: string, zone: string): number {
+  const ms = isoTime.test(text) ? zonedParse(text, zone) : Number.NaN
   if (Number.isNaN(ms)) {
     throw new UsageError(
       `${option}: "${text}" is not a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z`,
@@ -32,8 +33,8 @@ export function time(option: string, text: string): number {
 }
 
 /** @throws UsageError when the time is over */
-export function futureTime(option: string, text: string): number {
-  const ms = time(option, text)
+export function futureTime(option: string, text: string, zone: string): number {
+  const ms = time(option, text, zone)
   if (ms <= systemClock.now()) throw new UsageError(`${option}: ${text} is over`)
   return ms
 }

@@ -7,6 +7,7 @@ import { time } from './arguments.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { readStore } from './read-store.ts'
+import { openTimeZone } from './open-config.ts'
 
 interface RecomputeOptions extends SharedOptions {
   readonly since: string
@@ -21,7 +22,7 @@ export function addChargesRecomputeCommand(charges: Command, { stdout }: CliCont
   addCommand(charges, 'recompute', 'work charges out again from their usage and price; none should differ')
     .requiredOption('--since <time>', 'charges from this ISO date or time on')
     .action(async (options: RecomputeOptions) => {
-      const since = time('--since', options.since)
+      const since = time('--since', options.since, openTimeZone(options))
       const counted = { charges: 0, differing: 0, withProviderUsage: 0 }
       await readStore(options, async reports => {
         for await (const charge of reports.recompute(since)) {

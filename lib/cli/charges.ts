@@ -7,8 +7,10 @@ import { time } from './arguments.ts'
 import type { CliContext } from './context.ts'
 import { found, readStore } from './read-store.ts'
 import { addChargesRecomputeCommand } from './charges-recompute.ts'
-import { formatTable, formatTime } from './table.ts'
+import { formatTable } from './table.ts'
 import { writeResult } from './write-result.ts'
+import { zonedTime } from '../platform/zoned-time.ts'
+import { openTimeZone } from './open-config.ts'
 
 /** Rows that a table has in memory, and that share the widths of its columns. */
 const tableRows = 1000
@@ -34,24 +36,28 @@ export function addChargesCommand(program: Command, context: CliContext): void {
     .option('--account <id>', 'only of this account')
     .option('--key <id>', 'only of this key')
     .option('--request <id>', 'only of this request: the id of x-gateway-request-id')
-    .option('--since <time>', 'only from this ISO date or time on; a date begins at midnight UTC')
+    .option(
+      '--since <time>',
+      'only from this ISO date or time on; a date begins at midnight in timeZone of the configuration',
+    )
     .option('--until <time>', 'only before this ISO date or time')
     .option('--csv', 'print a table for spreadsheets, one line each')
     .option('--alarms', 'only what should be looked at: flagged charges, and estimated ones')
     .action((options: ChargesOptions) => {
       const { account, key, request, alarms, since, until } = options
+      const zone = openTimeZone(options)
       const filter = {
         ...(key === undefined ? {} : { keyId: key }),
         ...(request === undefined ? {} : { exchangeId: request }),
-        ...(since === undefined ? {} : { since: time('--since', since) }),
-        ...(until === undefined ? {} : { until: time('--until', until) }),
+        ...(since === undefined ? {} : { since: time('--since', since, zone) }),
+        ...(until === undefined ? {} : { until: time('--until', until, zone) }),
         ...(alarms === undefined ? {} : { alarmsOnly: alarms }),
       }
       return readStore(options, async reports => {
         if (account !== undefined) found(await reports.account(account), account)
         const charges = reports.charges(account, filter)
         if (options.csv === true) await printCsv(charges, stdout)
-        else await (options.json === true ? printLines(charges, stdout) : printTable(charges, stdout))
+        else await (options.json === true ? printLines(charges, stdout) : printTable(charges, stdout, zone))
       })
     })
   charges.enablePositionalOptions()
@@ -93,11 +99,11 @@ async function printCsv(charges: Charges, stdout: CliContext['stdout']): Promise
   }
 }
 
-async function printTable(charges: Charges, stdout: CliContext['stdout']): Promise<void> {
+async function printTable(charges: Charges, stdout: CliContext['stdout'], zone: string): Promise<void> {
   let rows: ChargeReport[] = []
   let isFirst = true
   const print = (): Promise<boolean> => {
-    const text = table(rows)
+    const text = table(rows, zone)
     // The columns of each part are as wide as it needs; their names stand above the first.
     const printed = writeResult(stdout, isFirst ? text : text.slice(text.indexOf('\n') + 1))
     rows = []
@@ -112,9 +118,9 @@ async function printTable(charges: Charges, stdout: CliContext['stdout']): Promi
   else if (isFirst) stdout.write('no charges\n')
 }
 
-function table(charges: readonly ChargeReport[]): string {
+function table(charges: readonly ChargeReport[], zone: string): string {
   const rows = charges.map(charge => ({
-    at: formatTime(Date.parse(charge.at)),
+    at: zonedTime(Date.parse(charge.at), zone),
     request: charge.requestId,
     provider: charge.provider,
     model: charge.model,

@@ -8,6 +8,7 @@ import { checkModels } from './check-models.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { keyTable, keyView } from './key-views.ts'
+import { openTimeZone } from './open-config.ts'
 
 /** What a key is called and limited to, as it is typed. */
 export interface KeyOptions extends SharedOptions {
@@ -45,7 +46,11 @@ export function addKeyEdit(key: Command, { stdout }: CliContext): void {
       const edit = editOf(id, options)
       if (options.allowUnknownModels !== true) checkModels(options, edit.models ?? [])
       const edited = await changeAccounts(options, accounts => accounts.editKey(edit))
-      stdout.write(options.json === true ? `${JSON.stringify(keyView(edited))}\n` : keyTable([edited]))
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify(keyView(edited))}\n`
+          : keyTable([edited], openTimeZone(options)),
+      )
     })
 }
 
@@ -69,7 +74,9 @@ function editOf(id: string, options: EditOptions): KeyEdit {
     ...(budgetPeriod !== undefined && {
       budgetPeriod: oneOf('--budget-period', budgetPeriod, budgetPeriods),
     }),
-    ...(expires !== undefined && { expiresAt: limit(expires, text => futureTime('--expires', text)) }),
+    ...(expires !== undefined && {
+      expiresAt: limit(expires, text => futureTime('--expires', text, openTimeZone(options))),
+    }),
     ...(ips !== undefined && { ipAddresses: limit(ips, text => addressList('--ips', text)) }),
   }
 }

@@ -9,7 +9,9 @@ import type { CliContext } from './context.ts'
 import { UsageError } from './context.ts'
 import { found, readStore } from './read-store.ts'
 import { readRecords } from './with-records.ts'
-import { formatTable, formatTime } from './table.ts'
+import { formatTable } from './table.ts'
+import { zonedTime } from '../platform/zoned-time.ts'
+import { openTimeZone } from './open-config.ts'
 
 /** More than this names nothing that can be searched for. */
 const searchLengthMax = 200
@@ -23,7 +25,7 @@ interface ListOptions extends SharedOptions {
 export function addKeyViews(key: Command, { stdout }: CliContext): void {
   const print = (options: SharedOptions, keys: readonly KeyRecord[]): void => {
     if (options.json === true) for (const one of keys) stdout.write(`${JSON.stringify(keyView(one))}\n`)
-    else stdout.write(keyTable(keys))
+    else stdout.write(keyTable(keys, openTimeZone(options)))
   }
   addCommand(key, 'list', 'list the keys of an account; their values are not known')
     .option('--account <id>', 'the account')
@@ -82,7 +84,7 @@ function stateOf(key: KeyRecord): 'active' | 'blocked' | 'expired' | 'revoked' {
 }
 
 /** Keys as a table for people. */
-export function keyTable(keys: readonly KeyRecord[]): string {
+export function keyTable(keys: readonly KeyRecord[], zone: string): string {
   if (keys.length === 0) return 'no keys: gateway key create makes one\n'
   const rows = keys.map(key => ({
     id: key.id,
@@ -90,11 +92,11 @@ export function keyTable(keys: readonly KeyRecord[]): string {
     name: key.name,
     ends: `...${key.lastFour}`,
     state: stateOf(key),
-    created: formatTime(key.createdAt),
+    created: zonedTime(key.createdAt, zone),
     models: key.models?.join(', ') ?? 'all',
     budget:
       key.budgetMicros === undefined ? '' : `${formatRoubles(key.budgetMicros)} ${key.budgetPeriod ?? ''}`,
-    expires: key.expiresAt === undefined ? '' : formatTime(key.expiresAt),
+    expires: key.expiresAt === undefined ? '' : zonedTime(key.expiresAt, zone),
   }))
   return formatTable(rows, {
     id: 'left',

@@ -10,6 +10,7 @@ import { checkModels } from './check-models.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { addKeyViews } from './key-views.ts'
+import { openTimeZone } from './open-config.ts'
 
 interface CreateOptions extends KeyOptions {
   readonly account: string
@@ -51,7 +52,8 @@ function addCreate(key: Command, { stdout }: CliContext): void {
     })
 }
 
-function newKey({ account, name, models, budgetRub, budgetPeriod, expires, ips }: CreateOptions): NewKey {
+function newKey(options: CreateOptions): NewKey {
+  const { account, name, models, budgetRub, budgetPeriod, expires, ips } = options
   if (budgetPeriod !== undefined && budgetRub === undefined) {
     throw new UsageError('--budget-period needs --budget-rub')
   }
@@ -63,7 +65,7 @@ function newKey({ account, name, models, budgetRub, budgetPeriod, expires, ips }
     ...(budgetPeriod === undefined
       ? {}
       : { budgetPeriod: oneOf('--budget-period', budgetPeriod, budgetPeriods) }),
-    ...(expires === undefined ? {} : { expiresAt: futureTime('--expires', expires) }),
+    ...(expires === undefined ? {} : { expiresAt: futureTime('--expires', expires, openTimeZone(options)) }),
     ...(ips === undefined ? {} : { ipAddresses: addressList('--ips', ips) }),
   }
 }

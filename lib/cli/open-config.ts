@@ -4,7 +4,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
 import { loadConfig } from '../config/load-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
-import { loadModelNames, loadRiskRule, loadStoreSetting } from '../config/load-section.ts'
+import { loadModelNames, loadRiskRule, loadStoreSetting, loadTimeZone } from '../config/load-section.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import type { PluginRegistry } from '../plugin-api/plugin-context.ts'
 import type { SharedOptions } from './add-command.ts'
@@ -32,6 +32,14 @@ export function openStoreSetting(options: SharedOptions): Config['store'] {
  */
 export function openRiskRule(options: SharedOptions): RiskRule {
   return readFrom(options, loadRiskRule)
+}
+
+/**
+ * In which zone times are read and printed, also by a configuration that is wrong elsewhere.
+ * @throws CommandError
+ */
+export function openTimeZone(options: SharedOptions): string {
+  return readFrom(options, loadTimeZone)
 }
 
 /**

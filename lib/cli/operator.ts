@@ -7,9 +7,10 @@ import type { SharedOptions } from './add-command.ts'
 import { oneOf } from './arguments.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { openConfig } from './open-config.ts'
-import { formatTable, formatTime } from './table.ts'
+import { openConfig, openTimeZone } from './open-config.ts'
+import { formatTable } from './table.ts'
 import { readRecords, withRecords } from './with-records.ts'
+import { zonedTime } from '../platform/zoned-time.ts'
 
 interface AddOptions extends SharedOptions {
   readonly email: string
@@ -64,7 +65,9 @@ function addList(operator: Command, { stdout }: CliContext): void {
       for (const one of operators) stdout.write(`${JSON.stringify(operatorView(one))}\n`)
     else
       stdout.write(
-        operators.length === 0 ? 'no operators: gateway operator add makes one\n' : table(operators),
+        operators.length === 0
+          ? 'no operators: gateway operator add makes one\n'
+          : table(operators, openTimeZone(options)),
       )
   })
 }
@@ -85,8 +88,9 @@ function addLog(operator: Command, { stdout }: CliContext): void {
   addCommand(operator, 'log', 'list the latest of what operators did, the newest first').action(
     async (options: SharedOptions) => {
       const actions = await readRecords(options, records => readActions(records, { limit: loggedMax }))
+      const zone = openTimeZone(options)
       const rows = actions.map(({ at, operator: who, action, account_id: account, reason }) => ({
-        at: options.json === true ? new Date(at).toISOString() : formatTime(at),
+        at: options.json === true ? new Date(at).toISOString() : zonedTime(at, zone),
         operator: who,
         action,
         account,
@@ -134,12 +138,12 @@ function operatorView({ id, email, name, role, created_at, two_factor_enabled }:
   }
 }
 
-function table(operators: readonly OperatorRow[]): string {
+function table(operators: readonly OperatorRow[], zone: string): string {
   const rows = operators.map(({ email, name, role, created_at, two_factor_enabled }) => ({
     email,
     name: name ?? '',
     role,
-    since: formatTime(created_at),
+    since: zonedTime(created_at, zone),
     code: two_factor_enabled === 1 ? 'on' : 'not yet',
   }))
   return formatTable(rows, { email: 'left', name: 'left', role: 'left', since: 'left', code: 'left' })

@@ -9,7 +9,9 @@ import { changePayments } from './change-payments.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { readPayments } from './read-payments.ts'
-import { formatTable, formatTime } from './table.ts'
+import { formatTable } from './table.ts'
+import { zonedTime } from '../platform/zoned-time.ts'
+import { openTimeZone } from './open-config.ts'
 
 const states = ['created', 'pending', 'succeeded', 'canceled'] as const
 const listMax = 1000
@@ -81,10 +83,11 @@ function addList(payment: Command, { stdout }: CliContext): void {
   addCommand(payment, 'list', `list payments, the newest first, at most ${listMax}`)
     .option('--account <id>', 'only of this account')
     .option('--state <state>', `only in this state: ${states.join(', ')}`)
-    .option('--day <date>', 'only of this day (UTC), such as 2026-11-22')
+    .option('--day <date>', 'only of this day, such as 2026-11-22')
     .action((options: Options) =>
       readPayments(options, async reader => {
-        const from = options.day === undefined ? undefined : time('--day', options.day)
+        const zone = openTimeZone(options)
+        const from = options.day === undefined ? undefined : time('--day', options.day, zone)
         const payments = await reader.payments({
           ...(options.account === undefined ? {} : { accountId: options.account }),
           ...(options.state === undefined ? {} : { state: oneOf('--state', options.state, states) }),
@@ -93,14 +96,14 @@ function addList(payment: Command, { stdout }: CliContext): void {
         })
         if (options.json === true)
           for (const one of payments) stdout.write(`${JSON.stringify(paymentJson(one))}\n`)
-        else stdout.write(payments.length === 0 ? 'no payments\n' : table(payments))
+        else stdout.write(payments.length === 0 ? 'no payments\n' : table(payments, zone))
       }),
     )
 }
 
-function table(payments: readonly Payment[]): string {
+function table(payments: readonly Payment[], zone: string): string {
   const rows = payments.map(payment => ({
-    created: formatTime(payment.created_at),
+    created: zonedTime(payment.created_at, zone),
     payment: payment.id,
     account: payment.account_id,
     method: payment.method ?? '',

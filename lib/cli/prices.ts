@@ -6,8 +6,10 @@ import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { formatTable, formatTime } from './table.ts'
+import { formatTable } from './table.ts'
 import { readRecords, withRecords } from './with-records.ts'
+import { zonedTime } from '../platform/zoned-time.ts'
+import { openTimeZone } from './open-config.ts'
 
 /** `prices`: the rates that prices follow, and lists of prices. */
 export function addPricesCommands(program: Command, context: CliContext): void {
@@ -30,7 +32,7 @@ function addRate(prices: Command, { stdout }: CliContext): void {
           : [await acceptHeld(options, accept === true ? undefined : accept)]
       if (options.json === true) {
         for (const row of rows) stdout.write(`${JSON.stringify(rateJson(row))}\n`)
-      } else stdout.write(rateTable(rows))
+      } else stdout.write(rateTable(rows, openTimeZone(options)))
     })
 }
 
@@ -59,14 +61,15 @@ function rateJson({
   }
 }
 
-function rateTable(rows: readonly RateRow[]): string {
+function rateTable(rows: readonly RateRow[], zone: string): string {
   if (rows.length === 0)
     return 'no rate is known: set prices: { usdRub: { from: cbr } }, and start the gateway\n'
   const cells = rows.map(row => ({
     day: row.day,
     'roubles for a dollar': row.usd_rub,
-    state: row.accepted_at === null ? row.state : `${row.state}, accepted ${formatTime(row.accepted_at)}`,
-    found: formatTime(row.found_at),
+    state:
+      row.accepted_at === null ? row.state : `${row.state}, accepted ${zonedTime(row.accepted_at, zone)}`,
+    found: zonedTime(row.found_at, zone),
   }))
   return formatTable(cells, { day: 'left', 'roubles for a dollar': 'right', state: 'left', found: 'left' })
 }

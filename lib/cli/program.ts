@@ -15,6 +15,7 @@ import { addModelsCommand } from './models.ts'
 import { addOperatorCommands } from './operator.ts'
 import { addPaymentCommands } from './payment.ts'
 import { addPricesCommands } from './prices.ts'
+import { addRequestsCommands } from './requests.ts'
 import { addServeCommand } from './serve.ts'
 import { addStatementCommands } from './statement.ts'
 import { addTopCommand } from './top.ts'
@@ -56,6 +57,7 @@ function buildProgram(context: CliContext): Command {
   addChargesCommand(program, context)
   addModelsCommand(program, context)
   addTopCommand(program, context)
+  addRequestsCommands(program, context)
   addPricesCommands(program, context)
   addPaymentCommands(program, context)
   addInvoiceCommands(program, context)

@@ -24,11 +24,3 @@ export function formatTable(
   ]
   return `${lines.join('\n')}\n`
 }
-
-/** A time for people: UTC, to the second. */
-export function formatTime(ms: number): string {
-  return new Date(ms)
-    .toISOString()
-    .replace('T', ' ')
-    .replace(/\.\d+Z$/, 'Z')
-}

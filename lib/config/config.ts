@@ -215,6 +215,8 @@ export interface Config {
   readonly admin?: { readonly listen: Listen }
   readonly store:
     { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
+  /** Where days that are named by their dates begin, for those who ask; the days of money are Moscow's. */
+  readonly timeZone: string
   readonly durability: 'strict' | 'relaxed'
   readonly workers: number
   /** Enabled plugins in pipeline order. */

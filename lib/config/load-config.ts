@@ -93,6 +93,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
     ...(whole.operatorArea && { operatorArea: buildOperatorArea(whole.operatorArea, problems) }),
     ...(whole.admin === undefined ? {} : { admin: whole.admin }),
     store: resolveStore(whole.store, problems.fileOf('store')),
+    timeZone: whole.timeZone,
     durability: whole.durability,
     workers: whole.workers === 'auto' ? availableParallelism() : whole.workers,
     plugins,

@@ -42,6 +42,19 @@ export function loadStoreSetting(file: string, env: Environment = process.env): 
 }
 
 /**
+ * In which zone times are read and printed, by a config that may be wrong in any other place.
+ *
+ * @throws ConfigError when the file cannot be read or there is no such zone
+ */
+export function loadTimeZone(file: string, env: Environment = process.env): string {
+  const { problems, written } = readWritten(file)
+  const { value } = resolveVariables({ timeZone: written['timeZone'] }, env, problems)
+  const zone = problems.parse(configSchema.shape.timeZone, value['timeZone'], ['timeZone'])
+  problems.throwIfAny()
+  return zone as Settings['timeZone']
+}
+
+/**
  * The names that models go by, by a config that may be wrong in any other place.
  *
  * @throws ConfigError when the file cannot be read or a model is wrong

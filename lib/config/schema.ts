@@ -20,6 +20,7 @@ import {
 import { operatorAreaSchema } from './operator-area-schema.ts'
 import { paymentsSchema, startingCreditSchema } from './payments-schema.ts'
 import { sellerSchema } from './seller-schema.ts'
+import { isTimeZone } from '../platform/zoned-time.ts'
 
 const dialect = z.strictObject({ baseUrl })
 
@@ -155,6 +156,11 @@ export const configSchema = z.strictObject({
     .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, { error: 'must be sqlite:FILE or postgres://...', abort: true })
     .refine(text => text.startsWith('sqlite:') || URL.canParse(text), 'is no URL that can be read')
     .default('sqlite:../data/gateway.db'),
+  timeZone: z
+    .string()
+    .refine(isTimeZone, { error: 'is no time zone such as Europe/Moscow' })
+    .default('Europe/Moscow')
+    .meta({ description: 'Where a day begins that is named by its date, and in which the command line prints times.' }),
   durability: z.enum(['strict', 'relaxed']).default('strict'),
   workers: z.union([z.literal('auto'), integer(1, 1024)], { error: 'must be a number or auto' }).default(1),
   include: z.array(z.string()).optional(),

@@ -1,5 +1,6 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import { isId } from '../platform/new-id.ts'
+import { zonedParse } from '../platform/zoned-time.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 
 const pageMax = 1000
@@ -11,10 +12,13 @@ const pageDefault = 100
  * be short, or empty, and yet have a `next`.
  * @throws GatewayError request_invalid
  */
-export async function listCharges({ reports, key }: OwnRequest, query: URLSearchParams): Promise<unknown> {
+export async function listCharges(
+  { config, reports, key }: OwnRequest,
+  query: URLSearchParams,
+): Promise<unknown> {
   const limit = readLimit(query.get('limit'))
   const after = readPlace(query.get('after'))
-  const since = readTime(query.get('since'))
+  const since = readTime(query.get('since'), config.timeZone)
   const page = await reports.chargesPage(
     key.accountId,
     { keyId: key.id, ...(after !== undefined && { after }), ...(since !== undefined && { since }) },
@@ -55,9 +59,9 @@ function readPlace(text: string | null): string | undefined {
   )
 }
 
-function readTime(text: string | null): number | undefined {
+function readTime(text: string | null, zone: string): number | undefined {
   if (text === null) return undefined
-  const time = Date.parse(text)
+  const time = zonedParse(text, zone)
   if (!Number.isNaN(time)) return time
   throw new GatewayError('request_invalid', 'since is a date or time such as 2027-01-31T12:00:00Z.', {
     param: 'since',

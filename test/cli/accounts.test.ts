@@ -72,7 +72,7 @@ await t.test('accounts, money and keys without a server', async t => {
     models: ['sandbox-chat', 'sandbox*'],
     budget: '0.500000',
     budgetPeriod: 'month',
-    expiresAt: '2999-01-01T00:00:00.000Z',
+    expiresAt: '2998-12-31T21:00:00.000Z',
     ipAddresses: ['10.0.0.0/8'],
     revokedAt: null,
   })
@@ -226,6 +226,14 @@ await t.test('beside an open store the change goes through its socket and is in 
   t.match((await run('account', 'entries', id)).stdout, /"kind":"correction","amount":"2\.500000"/)
   t.match(await run('verify'), { code: 0 })
 
+  const request = await run('requests', 'find', hold.exchangeId)
+  t.match(JSON.parse(request.stdout), {
+    request: hold.exchangeId,
+    holds: [{ turn: 0, account: id, email: 'a@b.ru', key: 'key', hold: 'charged', held: '3.000000' }],
+    charges: [{ account: id, model: 'm', amount: '3.000000', returned: '2.500000' }],
+  })
+  t.match(await run('requests', 'find', '%'), { code: 1, stderr: /the ledger has no request %/ })
+
   const [ending = ''] = member(made.stdout, 'key').slice(-4).split(' ')
   for (const found of [
     ['list', '--all'],
@@ -260,4 +268,42 @@ await t.test('beside an open store the change goes through its socket and is in 
   }
   t.match(await run('top', '--by', 'colour'), { code: 2, stderr: /account, model, key, outcome/ })
   t.match((await run('operator', 'log')).stdout, '"action":"correct"')
+})
+
+await t.test('times are printed, and dates begin, in the zone of the configuration', async t => {
+  const folder = t.testdir()
+  const { config, store: file } = writeConfig(folder)
+  const store = await openSqliteStore({
+    file,
+    durability: 'strict',
+    clock: { now: () => Date.parse('2026-11-21T21:30:00Z') },
+  })
+  const { id } = await store.accounts.createAccount({ email: 'a@b.ru' })
+  await store.accounts.credit({ accountId: id, amountMicros: 9_000_000, reason: 'r' })
+  const hold = await holdOf(store, id, 3)
+  await store.ledger.charge(hold, chargeOf({ input: 3 }))
+  await store.close()
+  const run = (...words: string[]) => runHere([...words, '--config', config])
+  const since = async (day: string) => (await run('charges', '--since', day, '--json')).stdout !== ''
+
+  for (const words of [
+    ['account', 'list'],
+    ['account', 'entries', id],
+    ['charges'],
+    ['requests', 'find', hold.exchangeId],
+  ]) {
+    t.match((await run(...words)).stdout, '2026-11-22 00:30:00+03:00', words.join(' '))
+  }
+  t.match((await run('charges', '--json')).stdout, '"at":"2026-11-21T21:30:00.000Z"')
+  t.ok(await since('2026-11-22'))
+  t.notOk(await since('2026-11-23'))
+
+  writeConfig(folder, 'timeZone: UTC\n')
+  t.match((await run('account', 'list')).stdout, '2026-11-21 21:30:00Z')
+  t.notOk(await since('2026-11-22'))
+  writeConfig(folder, 'timeZone: Europe/Moskow\n')
+  t.match(await run('account', 'list'), {
+    code: 1,
+    stderr: /timeZone: is no time zone such as Europe\/Moscow/,
+  })
 })

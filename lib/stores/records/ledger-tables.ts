@@ -86,9 +86,12 @@ export interface OperatorActionRow {
 /** Holds, to be read. */
 interface HoldRow {
   readonly exchange_id: string
+  readonly sequence: number
   readonly account_id: string
+  readonly key_id: string
   readonly amount_micros: number
   readonly state: string
+  readonly created_at: number
 }
 
 /** Who signs in, to be read. */

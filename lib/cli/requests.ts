@@ -1,0 +1,99 @@
+import type { Command } from 'commander'
+import type { ChargeReport } from '../ledger/reports.ts'
+import { formatRoubles } from '../money/amount.ts'
+import { zonedTime } from '../platform/zoned-time.ts'
+import { findRequest } from '../stores/records/find-request.ts'
+import type { FoundHold } from '../stores/records/find-request.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import { CommandError } from './context.ts'
+import type { CliContext } from './context.ts'
+import { openTimeZone } from './open-config.ts'
+import { readStore } from './read-store.ts'
+import { formatTable } from './table.ts'
+import { readRecords } from './with-records.ts'
+
+/** `requests`: what the ledger knows of one. */
+export function addRequestsCommands(program: Command, { stdout }: CliContext): void {
+  const requests = program.command('requests').description('what became of a request: find')
+  addCommand(
+    requests,
+    'find <id>',
+    'show whose a request was, what was held for it and what it cost; by the id of x-gateway-request-id',
+  ).action(async (id: string, options: SharedOptions) => {
+    const holds = await readRecords(options, records => findRequest(records, id))
+    const charges = await readStore(options, reports =>
+      Array.fromAsync(reports.charges(undefined, { exchangeId: id })),
+    )
+    if (holds.length === 0 && charges.length === 0) {
+      throw new CommandError(
+        `the ledger has no request ${id}: one that was refused or is free leaves nothing in it`,
+      )
+    }
+    if (options.json === true) {
+      stdout.write(`${JSON.stringify({ request: id, holds: holds.map(holdView), charges })}\n`)
+      return
+    }
+    const zone = openTimeZone(options)
+    if (holds.length > 0) stdout.write(holdTable(holds, zone))
+    if (holds.length > 0 && charges.length > 0) stdout.write('\n')
+    if (charges.length > 0) stdout.write(chargeTable(charges, zone))
+  })
+}
+
+function holdView({ sequence, accountId, email, keyId, state, amountMicros, createdAt }: FoundHold) {
+  return {
+    turn: sequence,
+    account: accountId,
+    email,
+    key: keyId,
+    hold: state,
+    held: formatRoubles(amountMicros),
+    at: new Date(createdAt).toISOString(),
+  }
+}
+
+function holdTable(holds: readonly FoundHold[], zone: string): string {
+  const rows = holds.map(hold => {
+    const { turn, email, ...rest } = holdView(hold)
+    return { ...rest, turn: String(turn), email: email ?? '', at: zonedTime(hold.createdAt, zone) }
+  })
+  return formatTable(rows, {
+    at: 'left',
+    turn: 'right',
+    account: 'left',
+    email: 'left',
+    key: 'left',
+    hold: 'left',
+    held: 'right',
+  })
+}
+
+function chargeTable(charges: readonly ChargeReport[], zone: string): string {
+  const rows = charges.map(charge => ({
+    charged: zonedTime(Date.parse(charge.at), zone),
+    turn: String(charge.sequence),
+    provider: charge.provider,
+    model: charge.model,
+    outcome: charge.outcome,
+    usage: Object.entries(charge.usage)
+      .map(([meter, units]) => `${meter} ${units}`)
+      .join(', '),
+    roubles: charge.amount,
+    returned: charge.returned ?? '',
+    "provider's id": charge.providerRequestId ?? '',
+    flags: charge.flags.join(', '),
+  }))
+  return formatTable(rows, {
+    charged: 'left',
+    turn: 'right',
+    provider: 'left',
+    model: 'left',
+    outcome: 'left',
+    usage: 'left',
+    roubles: 'right',
+    returned: 'right',
+    "provider's id": 'left',
+    flags: 'left',
+  })
+}
