@@ -66,6 +66,7 @@ export function loggedError(error: Error, causes = 0): LoggedError {
 /** A message without what it quotes of the data in hand: V8 shows the text that is no JSON, a database its values. */
 function loggedMessage(error: Error): string {
   if ('responseCode' in error) return `the mail server answered ${String(error.responseCode)}`
+  if ('response' in error) return 'the mail server answered what is no SMTP'
   const isQuoting = error instanceof SyntaxError || 'severity' in error
   const message = String(error.message)
   return (isQuoting ? message.replace(/['"][^]*['"]/, '"..."') : message).slice(0, messageLengthMax)

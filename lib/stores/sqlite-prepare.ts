@@ -1,4 +1,4 @@
-import { closeSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { openForWriting, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { SqliteDebts } from './sqlite-debts.ts'
@@ -123,6 +123,12 @@ function described(error: unknown, file: string): StoreError {
   return cannotOpen(file, error)
 }
 
+/** Files that were made under another release, or copied there, may be anybody's to read. */
+function closeToOthers(path: string): void {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+  if ((mode & 0o007) !== 0) chmodSync(path, mode & 0o770)
+}
+
 /**
  * Opens a store for its writer: checked, on the newest schema, with nothing left open.
  * @throws StoreError when it cannot be used
@@ -133,6 +139,7 @@ export function prepareStore(options: WriterOptions): { database: SqliteDatabase
   try {
     // The store holds e-mail addresses: it is nobody else's to read. SQLite gives its log the same mode.
     closeSync(openSync(file, 'a', 0o600))
+    for (const suffix of ['', '-wal', '-shm']) closeToOthers(file + suffix)
     database = openForWriting(file)
     const isNew = checkVersion(database, file) === 0
     checkPages(database, file)

@@ -108,17 +108,24 @@ function realFile(file: string): string {
     const remedy = 'name a file in a folder that this user may write: `store` in the configuration'
     throw new StoreError(`the folder of ${file} cannot be made: ${reason}; ${remedy}`, { cause })
   }
-  if (isOpenToOthers(folder)) {
-    throw new StoreError(
-      `every user of this machine may replace the files in ${folder}, and with them the store and its control socket: ` +
-        `run chmod o-w ${folder}`,
-    )
-  }
+  refuseOpenFolder(folder)
+  let real: string
   try {
-    return existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
+    real = existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
   } catch (error) {
     throw cannotOpen(file, error)
   }
+  // A link may lead to a folder of other people.
+  refuseOpenFolder(dirname(real))
+  return real
+}
+
+function refuseOpenFolder(folder: string): void {
+  if (!isOpenToOthers(folder)) return
+  throw new StoreError(
+    `every user of this machine may replace the files in ${folder}, and with them the store and its control socket: ` +
+      `run chmod o-w ${folder}`,
+  )
 }
 
 /**

@@ -122,6 +122,35 @@ await t.test('a folder in which everybody may replace the store is refused with 
   await t.resolves(openFile(t, join(folder, 'gateway.db')), 'as /tmp is, where files stay their owner\u2019s')
 })
 
+await t.test('a store that an older release left for everybody is no longer theirs', async t => {
+  const store = await openNew(t)
+  await store.close()
+  const files = ['', '-wal', '-shm'].map(suffix => store.file + suffix)
+  for (const file of files) {
+    writeFileSync(file, '', { flag: 'a' })
+    chmodSync(file, 0o664)
+  }
+
+  await openFile(t, store.file)
+
+  for (const file of files) t.equal(statSync(file).mode & 0o007, 0, file)
+  t.equal(statSync(store.file).mode & 0o777, 0o660, 'a group that the operator let in stays')
+})
+
+await t.test('the folder that a link leads to is checked as well', async t => {
+  const folder = t.testdir({ shared: {}, own: {} })
+  chmodSync(join(folder, 'own'), 0o700)
+  const store = await openFile(t, join(folder, 'shared', 'gateway.db'))
+  await store.close()
+  chmodSync(join(folder, 'shared'), 0o777)
+  symlinkSync(join(folder, 'shared', 'gateway.db'), join(folder, 'own', 'gateway.db'))
+
+  await t.rejects(openFile(t, join(folder, 'own', 'gateway.db')), {
+    name: 'StoreError',
+    message: /chmod o-w/,
+  })
+})
+
 await t.test('strict: a hold is not durable before it is on the disk, a charge not answered', async t => {
   const store = await openNew(t)
   const reader = openSqliteReports(store.file, systemClock)

@@ -67,3 +67,28 @@ await t.test('without a server letters are in the log', async t => {
   t.match(lines.join(''), 'точка в начале')
   await mailer.close()
 })
+
+await t.test('what a mail server says of a letter is not logged: it may repeat the letter', async t => {
+  const secret = 'Xantippe'
+  const text = `https://example.org/reset-password?token=${secret}`
+  const answers: readonly ((message: string) => string)[] = [
+    message => `554 refused: ${message.replaceAll('\r\n', ' ')}`,
+    message => `554-refused:\r\n554-${message.replaceAll('\r\n', '\r\n554-')}\r\n554 end`,
+    message => `refused without a code: ${message.replaceAll('\r\n', ' ')}`,
+    message => message,
+  ]
+  for (const answer of answers) {
+    const server = await startMailServer(t)
+    server.reject(answer)
+    const lines: string[] = []
+    const mail = { url: new URL(server.url), from: 'gateway@example.org' }
+    const mailer = openMailer({ mail }, logTo(lines), 10)
+
+    t.equal(await mailer.deliver({ ...letter, text }), false)
+
+    const log = lines.join('')
+    t.match(log, 'a letter could not be sent', 'the failure is logged')
+    t.notOk(log.includes(secret), log.slice(0, 500))
+    await mailer.close()
+  }
+})
