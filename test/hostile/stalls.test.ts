@@ -14,7 +14,9 @@ import type { AttackOrder } from './attacker.ts'
 // and how long /healthz is silent, beside the attack and without it.
 
 t.setTimeout(550_000)
-const isFull = process.env['HOSTILE'] === 'full'
+// `full`, or the name of one row.
+const wanted = process.env['HOSTILE'] ?? ''
+const isFull = wanted !== ''
 const durationMs = isFull ? 4000 : 1500
 const clients = 8
 /** Of what others may wait at most beside an attack, on a core of its own. */
@@ -102,7 +104,9 @@ const idle = await measureOthers(gateway, durationMs)
 t.comment(`alone: p99 ${idle.p99Ms.toFixed(1)} ms of ${idle.count}, /healthz ${idle.silentMs.toFixed(0)} ms`)
 
 /** What takes the longest to make good is in `npm test`; the rest where there is time. */
-const chosen = isFull ? [...api, ...pages] : (['pings', 'balances'] as const)
+const chosen = isFull
+  ? [...api, ...pages].filter(attack => wanted === 'full' || attack === wanted)
+  : (['pings', 'balances'] as const)
 for (const attack of chosen) {
   await t.test(`${attack}: others are served, and /healthz is not silent`, { timeout: 120_000 }, async t => {
     const url = pages.includes(attack) ? String(area) : gateway.url
