@@ -55,7 +55,7 @@ const spellings = (path: string): readonly string[] => [
   path.replace(/[a-z]/, letter => `%25${letter.charCodeAt(0).toString(16)}`),
 ]
 const notListed = [
-  'batch/jobs',
+  'classifier/jobs',
   'agents',
   'things',
   'fim',
@@ -109,7 +109,7 @@ await t.test('for a single tenant it does not either', async t => {
 })
 
 await t.test('the refusal names the setting', async t => {
-  const { status, body } = await send(`${gateway.url}/somebody/v1/batch/jobs`, {
+  const { status, body } = await send(`${gateway.url}/somebody/v1/classifier/jobs`, {
     headers: ['authorization', `Bearer ${gateway.key}`],
     body: '{"model":"cheap"}',
   })
