@@ -44,7 +44,7 @@ export const knownProviders: ReadonlyMap<string, KnownProvider> = new Map([
   ],
   [
     'mistral',
-    known({ openai: 'https://api.mistral.ai/v1' }, { operations: ['/fim/completions', '/ocr'] }),
+    known({ openai: 'https://api.mistral.ai/v1' }, { operations: ['/fim/completions'] }),
   ],
   ['xai', known({ openai: 'https://api.x.ai/v1' }, { ...inject, responsesWebSocket: true })],
   ['groq', known({ openai: 'https://api.groq.com/openai/v1' })],

@@ -1,6 +1,7 @@
 import type { MediaPart } from '../http/media-part.ts'
-import { isPricedBySecond, type Price } from '../money/price.ts'
+import { isPricedByPage, isPricedBySecond, type Price } from '../money/price.ts'
 import type { Meters } from '../money/usage.ts'
+import { pagesOf } from './media-bound.ts'
 
 /** The most tokens of a picture as the providers scale it: about 1568 px a side, 28 px a token (wire.md 2.7). */
 const imageTokensMax = 1600
@@ -34,6 +35,7 @@ export function mediaAllowance(media: readonly MediaPart[], price: Price): Meter
 
 function allowanceOf(part: MediaPart, price: Price): [meter: keyof Meters, units: number] {
   const bytes = part.bytes ?? unknownBytes
+  if (isPricedByPage(price)) return ['pages', pagesOf(part) ?? Math.ceil(bytes / pageBytes)]
   switch (part.kind) {
     case 'image':
       return ['imageInput', imageTokens(part)]

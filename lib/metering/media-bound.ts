@@ -1,5 +1,5 @@
 import type { MediaPart } from '../http/media-part.ts'
-import { isPricedBySecond, type Price } from '../money/price.ts'
+import { isPricedByPage, isPricedBySecond, type Price } from '../money/price.ts'
 import type { Meter } from '../money/usage.ts'
 
 /** What bounds media beside their own size. */
@@ -38,6 +38,8 @@ const audioTokensPerSecond = 32
 const audioBytesPerSecondMin = 590
 /** https://ai.google.dev/gemini-api/docs/audio: nine and a half hours. */
 const audioSecondsMax = 34_200
+/** https://docs.mistral.ai/capabilities/document_ai/basic_ocr: of one document. */
+const pagesMax = 1000
 const frameTokens = 280
 const pageTokens = 1120
 /** Nothing that is packed, as documents are, says how much text is in it. */
@@ -45,7 +47,8 @@ const plainText = /^(?:text\/|application\/(?:json|xml|javascript|x-ndjson))/
 
 /** The most that a part may come to, in its meter. */
 export function mediaBound(part: MediaPart, bounds: MediaBounds): readonly [meter: Meter, units: number] {
-  const { windowTokens } = bounds
+  const { windowTokens, price } = bounds
+  if (isPricedByPage(price)) return ['pages', pagesOf(part) ?? pagesMax]
   switch (part.kind) {
     case 'image':
       return ['imageInput', Math.min(windowTokens, imageTokens(part, bounds))]
@@ -57,6 +60,11 @@ export function mediaBound(part: MediaPart, bounds: MediaBounds): readonly [mete
     case 'other':
       return ['input', Math.min(windowTokens, documentTokens(part, bounds))]
   }
+}
+
+/** The pages of what is read out, where they are known: an image is one. */
+export function pagesOf({ kind, pages }: MediaPart): number | undefined {
+  return kind === 'image' ? 1 : pages
 }
 
 function imageTokens({ width, height }: MediaPart, { upstreamModelName }: MediaBounds): number {

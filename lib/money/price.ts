@@ -29,6 +29,11 @@ export interface Price {
   readonly round?: 'up'
 }
 
+/** Whether what is read is paid for by its pages. */
+export function isPricedByPage({ rubPerUnit, rubPerMillion }: Price): boolean {
+  return rubPerUnit['pages'] !== undefined || rubPerMillion.pages !== undefined
+}
+
 /** Whether sound is paid for by its length. */
 export function isPricedBySecond({ rubPerUnit, rubPerMillion }: Price): boolean {
   return rubPerUnit['audioSeconds'] !== undefined || rubPerMillion.audioSeconds !== undefined

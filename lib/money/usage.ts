@@ -23,6 +23,8 @@ export const meters = [
   'videoSeconds',
   'audioSeconds',
   'characters',
+  /** Of documents whose text is read out. */
+  'pages',
   'searches',
   'requests',
   /** Machines that a provider rents out for the code it runs, by their memory. */
@@ -36,7 +38,7 @@ export const meters = [
 /** What can be counted and priced. */
 export type Meter = (typeof meters)[number]
 
-/** Units by meter. Tokens, images, characters, searches, requests and containers are whole; seconds, hours and dollars may have a fraction. */
+/** Units by meter. Tokens, images, characters, pages, searches, requests and containers are whole; seconds, hours and dollars may have a fraction. */
 export type Meters = { -readonly [M in Meter]?: number }
 
 /** All tokens, in and out. */

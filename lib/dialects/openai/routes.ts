@@ -11,6 +11,7 @@ import { openaiFileRows } from './files.ts'
 import { imageEdits, imageGenerations, imageVariations } from './images.ts'
 import { mistralBatchRows } from './mistral-batches.ts'
 import { moderations } from './moderations.ts'
+import { ocr } from './ocr.ts'
 import { realtime, realtimeCall, realtimeHangup, realtimeKeys } from './realtime.ts'
 import { responsesConnection } from './responses-connection.ts'
 import { rerank } from './rerank.ts'
@@ -88,6 +89,7 @@ export const openaiRoutes = new RouteTable([
   post('/audio/translations', translations),
   post('/moderations', moderations),
   post('/rerank', rerank),
+  post('/ocr', ocr),
   { methods: ['GET'], path: '/realtime', operation: realtime },
   post('/realtime/calls', realtimeCall),
   { methods: ['POST'], path: '/realtime/calls/{id}/hangup', operation: realtimeHangup, object: 'call' },

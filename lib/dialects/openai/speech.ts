@@ -2,18 +2,26 @@ import type { ScanResult } from '../../http/json-scan.ts'
 import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import { object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { readString } from '../read-field.ts'
+import { readBoolean, readString } from '../read-field.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
-const request = searched({ ...modelMembers, input: value('input'), stream_format: value('format') })
+const request = searched({
+  ...modelMembers,
+  input: value('input'),
+  stream_format: value('format'),
+  // Mistral's.
+  stream: value('stream'),
+})
 
 const answer = object({
   type: value('type'),
   error: value('error'),
   usage: value('usage'),
   audio: span('output'),
+  // Mistral's.
+  audio_data: span('output'),
 })
 
 /**
@@ -54,7 +62,8 @@ export const speech: Operation = {
 
 function speechFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const characters = countCharacters(readString(scan, 'input') ?? '')
-  return factsFrom(scan, body, { units: { characters }, isStreaming: readString(scan, 'format') === 'sse' })
+  const isStreaming = readString(scan, 'format') === 'sse' || readBoolean(scan, 'stream') === true
+  return factsFrom(scan, body, { units: { characters }, isStreaming })
 }
 
 /** Characters as readers count them, not UTF-16 units. */

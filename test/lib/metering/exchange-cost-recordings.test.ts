@@ -21,6 +21,7 @@ const units = new Set<string>([
   'searches',
   'requests',
   'containers',
+  'pages',
   'statedUsd',
   'cacheStorage',
 ])
