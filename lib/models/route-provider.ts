@@ -39,8 +39,24 @@ export function routeProvider(
   const referred = object === undefined ? facts.objects : [object, ...facts.objects]
   if (referred.length === 0) return ofModel(context.config, route, model)
   const accountId = exchange.find('key')?.accountId
-  return ofObjects(context, accountId, route, referred).then(
-    place => place ?? ofModel(context.config, route, model),
+  return ofObjects(context, accountId, route, referred).then(place => {
+    if (place === undefined) return ofModel(context.config, route, model)
+    if (route.match.operation.modelIn === 'body' && model !== undefined) requireServed(model, place)
+    return place
+  })
+}
+
+/**
+ * The price is the model's: where the objects are, another model might answer under its name, or without one.
+ * @throws GatewayError request_invalid
+ */
+function requireServed({ entry, canonicalName }: ResolvedModel, { providers }: ProviderRoute): void {
+  const elsewhere = providers.find(({ provider }) => !entry.providers.includes(provider.name))
+  if (elsewhere === undefined) return
+  throw new GatewayError(
+    'request_invalid',
+    `The request names objects that are kept at ${elsewhere.provider.name}, which does not serve the model "${canonicalName}" here.`,
+    { param: 'model' },
   )
 }
 

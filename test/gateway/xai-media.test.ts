@@ -10,7 +10,10 @@ const requestId = 'c84748c1-5ec7-9c62-b013-dc6e71a83de7'
 /** A provider that answers as xAI has been recorded to, and OpenRouter beside it. */
 async function start(t: Test, rub = 1000) {
   /** What is answered, by method and path; `{}` where nothing is. */
-  const answers: Record<string, object> = { [`GET /v1/videos/${requestId}`]: { status: 'pending' } }
+  const answers: Record<string, object> = {
+    'POST /v1/videos': { id: 'video_1', object: 'video', status: 'queued' },
+    [`GET /v1/videos/${requestId}`]: { status: 'pending' },
+  }
   const upstream = await startRawUpstream(t, ({ method, path }) => {
     if (path === '/v1/tts')
       return plainAnswer(200, ['content-type', 'audio/mpeg'], Buffer.from('fff3', 'hex'))
@@ -34,6 +37,7 @@ async function start(t: Test, rub = 1000) {
           provider: 'xai',
           rubPerUnit: { videoSeconds: '5', 'videoSeconds/720p': '7' },
         },
+        'dear-video': { provider: 'openrouter', rubPerUnit: { videoSeconds: '50' } },
         'openrouter/openai/whisper-1': { provider: 'openrouter', rubPerUnit: { audioSeconds: '0.25' } },
         'openrouter/openai/gpt-4o-transcribe': {
           provider: 'openrouter',
@@ -216,6 +220,26 @@ await t.test("another account's video is not found, and neither is one to go on 
   t.equal((await ask('GET', `/v1/videos/${requestId}`, undefined, key)).status, 404)
   const begun = { prompt: 'On', video: { id: requestId } }
   t.equal((await ask('POST', '/v1/videos/extensions', begun, key)).status, 404)
+  t.equal(upstream.requests.length, sent)
+})
+
+await t.test("another provider's video is not gone on from at xAI's price", async t => {
+  const { ask, upstream } = await start(t)
+  const begun = await ask('POST', '/v1/videos', { model: 'dear-video', prompt: 'A calm sea' })
+  t.equal(begun.status, 200, begun.text)
+  const sent = upstream.requests.length
+
+  for (const path of ['extensions', 'edits']) {
+    for (const model of [undefined, 'grok-imagine-video']) {
+      const answer = await ask('POST', `/v1/videos/${path}`, {
+        model,
+        prompt: 'On',
+        video: { id: 'video_1' },
+      })
+      t.equal(answer.status, 400, answer.text)
+      t.match(answer.text, /kept at openrouter, which does not serve the model/)
+    }
+  }
   t.equal(upstream.requests.length, sent)
 })
 
