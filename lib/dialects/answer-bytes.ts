@@ -48,6 +48,7 @@ export class AnswerBytes {
   readonly #visit = (name: string, value: unknown): void => this.#sink.onFound(name, value, -1, this.#event)
   #event: Buffer = Buffer.alloc(0)
   #framing: Framing = 'unknown'
+  #isList = false
   /** First bytes that do not tell yet what they begin. */
   #beginning: Buffer = noBytes
   #events: SseParser | undefined
@@ -66,6 +67,11 @@ export class AnswerBytes {
 
   get framing(): Framing {
     return this.#framing
+  }
+
+  /** A document of several answers one after another. */
+  get isList(): boolean {
+    return this.#isList
   }
 
   push(chunk: Buffer): void {
@@ -91,6 +97,7 @@ export class AnswerBytes {
       return
     }
     this.#beginning = noBytes
+    this.#isList = bytes[0] === openBracket
     if (this.#framing === 'document') this.#scanner = new JsonScanner(this.#interest, scanOptions)
     if (this.#framing === 'events')
       this.#events = new SseParser((event, data) => this.#readEvent(event, data))

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Interest } from '../http/json-scan.ts'
 import type {
   JobSighting,
@@ -115,6 +116,8 @@ export abstract class AnswerReader implements UsageReader {
     const isOdd = isZero && lines.length > 0 && this.#isTerminal && !this.hasError && !this.isFree
     if (isOdd) this.flags.add('usage_zero')
     const raw = this.#usages.text()
+    if (this.#usages.hasFallen) this.flags.add('usage_decreased')
+    if (this.#usages.isTwice) this.flags.add('usage_inconsistent')
     const sample = this.#unmeteredTextBytes > 0 ? this.#sample.text : undefined
     const job = this.#job(lines.length > 0)
     return {
@@ -235,6 +238,9 @@ export abstract class AnswerReader implements UsageReader {
       if (typeof value !== 'object') return
       this.#hasToldUsage = true
       this.onUsage(name, value)
+      const before =
+        this.#bytes.framing === 'document' && !this.#bytes.isList ? this.#usages.get(name) : undefined
+      if (before !== undefined && !isDeepStrictEqual(before, value)) this.flags.add('usage_inconsistent')
       this.#usages.keep(name, value, source)
     } else {
       const object = objectNamed(name, value)

@@ -9,6 +9,10 @@ export class KeptUsages {
   readonly #interest: Interest
   readonly #values = new Map<string, object>()
   readonly #sources = new Map<string, string | Buffer>()
+  /** One of them counted fewer tokens of output than the one before it. */
+  hasFallen = false
+  /** One event had two of them in one place. */
+  isTwice = false
 
   constructor(interest: Interest) {
     this.#interest = interest
@@ -16,6 +20,8 @@ export class KeptUsages {
 
   /** `source` is the object's own text, or the event that it stands in: most events are soon replaced. */
   keep(name: string, value: object, source: string | Buffer): void {
+    const before = this.#values.get(name)
+    if (before !== undefined && outputOf(value) < outputOf(before)) this.hasFallen = true
     this.#values.set(name, value)
     this.#sources.set(name, source)
   }
@@ -38,7 +44,9 @@ export class KeptUsages {
     const again = JSON.stringify(this.#values.get(name))
     try {
       const { findings } = scanJson(event, this.#interest, { rejectDuplicates: false })
-      const finding = findings.findLast(found => found.name === name && found.type === 'object')
+      const found = findings.filter(one => one.name === name && one.type === 'object')
+      const finding = found.at(-1)
+      this.isTwice ||= found.some(one => one !== finding && one.path === finding?.path)
       return finding?.raw?.toString('utf8') ?? again
     } catch (error) {
       // The scan has limits that parsing has not, such as how deep a document nests.
@@ -46,4 +54,9 @@ export class KeptUsages {
       throw error
     }
   }
+}
+
+function outputOf(usage: { readonly completion_tokens?: unknown; readonly output_tokens?: unknown }): number {
+  const { completion_tokens: completion, output_tokens: output = completion } = usage
+  return typeof output === 'number' ? output : 0
 }

@@ -89,6 +89,27 @@ await t.test('a key that an answer has twice is read, the last one counts', asyn
     `{"usage":{"prompt_tokens":1,"completion_tokens":1},"usage":${JSON.stringify(usage)}}`,
   )
   t.same(reading.lines, [{ meters: { input: 10, output: 4 } }])
+  t.same(reading.flags, ['usage_inconsistent'])
+  const told = JSON.stringify(usage)
+  t.same(
+    readAnswer(chat, `{"usage":${told},"usage":${told}}`).flags,
+    [],
+    'the same twice is odd, and no loss',
+  )
+  const event = `data: {"usage":{"prompt_tokens":1,"completion_tokens":1},"usage":${told}}\n\ndata: [DONE]\n\n`
+  const streamed = readAnswer(chat, event, { contentType: 'text/event-stream' })
+  t.match(streamed, { lines: [{ meters: { input: 10, output: 4 } }], flags: ['usage_inconsistent'] })
+})
+
+await t.test('usage that falls is flagged, and the last one counts', async t => {
+  const event = (completion: number): string =>
+    `data: {"usage":{"prompt_tokens":10,"completion_tokens":${completion}}}\n\n`
+  const read = (...completions: readonly number[]) =>
+    readAnswer(chat, `${completions.map(event).join('')}data: [DONE]\n\n`, {
+      contentType: 'text/event-stream',
+    })
+  t.match(read(5, 9, 2), { lines: [{ meters: { input: 10, output: 2 } }], flags: ['usage_decreased'] })
+  t.same(read(2, 5, 5, 9).flags, [])
 })
 
 await t.test('the usage is kept as the provider wrote it', async t => {
