@@ -7,14 +7,21 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { parse, stringify } from 'yaml'
 import { AccountBrowser } from '../fixtures/account-browser.ts'
-import { goodPassword, linkIn, startAccountArea } from '../fixtures/account-area.ts'
+import { goodPassword, linkIn } from '../fixtures/account-area.ts'
+import { inDatabase } from '../fixtures/in-database.ts'
 import { oneTimeCode } from '../fixtures/one-time-code.ts'
+import { startOperatorArea } from '../fixtures/operator-area.ts'
 import { startPostgres } from '../fixtures/postgres-server.ts'
 
 const server = await startPostgres(t)
 
+interface Addresses {
+  readonly accountAreaUrl: string
+  readonly operatorAreaUrl: string
+}
+
 /** Another node on the same database, in a process of its own; answers where its pages are. */
-async function serveBeside(t: Test, configFile: string): Promise<string> {
+async function serveBeside(t: Test, configFile: string): Promise<Addresses> {
   const config = parse(readFileSync(configFile, 'utf8')) as Record<string, unknown>
   const file = join(t.testdir(), 'gateway.yaml')
   writeFileSync(file, stringify(config))
@@ -32,16 +39,14 @@ async function serveBeside(t: Test, configFile: string): Promise<string> {
     written += `${line}\n`
     if (!line.includes('accountAreaUrl')) continue
     child.stderr.resume()
-    return (JSON.parse(line) as { accountAreaUrl: string }).accountAreaUrl
+    return JSON.parse(line) as Addresses
   }
   throw new Error(`it has ended:\n${written}`)
 }
 
-const area = await startAccountArea(t, {
-  store: await server.createDatabase(),
-  trustedProxies: ['127.0.0.1'],
-})
-const other = await serveBeside(t, area.test.configFile)
+const store = await server.createDatabase()
+const area = await startOperatorArea(t, { store, trustedProxies: ['127.0.0.1'] })
+const { accountAreaUrl: other, operatorAreaUrl: otherDesk } = await serveBeside(t, area.test.configFile)
 
 /** A browser in a network, at one of the two processes. */
 function browserOf(address: string, url: string): AccountBrowser {
@@ -50,20 +55,39 @@ function browserOf(address: string, url: string): AccountBrowser {
   return browser
 }
 
-await t.test('two processes count wrong passwords together, and the owner gets in at both', async t => {
-  const { email } = await area.signUp()
-  const strangers = [area.url, other].map(url => browserOf('203.0.113.9', url))
+/** Tries wrong passwords at both processes at once, and then the right one from there and from elsewhere. */
+async function guess(t: Test, urls: readonly string[], email: string): Promise<void> {
+  const strangers = urls.map(url => browserOf('203.0.113.9', url))
   const wrong = async (browser: AccountBrowser): Promise<number> =>
-    (await browser.post('/sign-in', { email, password: 'wrong password' })).status
+    (await browser.post('/sign-in', { email, password: 'wrong password', next: '' })).status
   const statuses = await Promise.all(Array.from({ length: 5 }, () => strangers.map(wrong)).flat())
   t.same(new Set(statuses), new Set([422]))
 
-  for (const browser of strangers)
-    t.equal((await browser.post('/sign-in', { email, password: goodPassword })).status, 422, 'locked out')
-  for (const url of [area.url, other]) {
-    const owner = browserOf('198.51.100.7', url)
-    t.equal((await owner.post('/sign-in', { email, password: goodPassword })).location, '/')
-  }
+  const right = { email, password: goodPassword, next: '' }
+  for (const browser of strangers) t.equal((await browser.post('/sign-in', right)).status, 422, 'locked out')
+  for (const url of urls)
+    t.equal((await browserOf('198.51.100.7', url).post('/sign-in', right)).location, '/')
+}
+
+await t.test('two processes count wrong passwords together, and the owner gets in at both', async t => {
+  const { email } = await area.signUp()
+  await guess(t, [area.url, other], email)
+})
+
+await t.test("the operators' pages of two processes count them together as well", async t => {
+  await area.invite('owner@desk.example', 'owner')
+  await guess(t, [area.deskUrl, otherDesk], 'owner@desk.example')
+})
+
+await t.test('while the database cannot count nobody is signed in, and the page says so', async t => {
+  const { email } = await area.signUp()
+  const signIn = () => browserOf('198.51.100.9', other).post('/sign-in', { email, password: goodPassword })
+  await inDatabase(store, client => client.query('ALTER TABLE rate_counts RENAME TO gone'))
+  const refused = await signIn()
+  await inDatabase(store, client => client.query('ALTER TABLE gone RENAME TO rate_counts'))
+
+  t.equal(refused.status, 503)
+  t.equal((await signIn()).location, '/')
 })
 
 await t.test('a link by email opens what was locked, at the other process too', async t => {

@@ -140,7 +140,8 @@ export class Identity {
 
   /** Sends a letter to set a new password, where there is such a user; which is not said. */
   async forgotPassword(email: string, caller: Caller): Promise<void> {
-    if (!(await this.#mayWrite(email, caller))) return
+    // Counted apart: signing up with another's address must not use up the emails that let its owner in.
+    if (!(await this.#mayWrite(`${email} reset`, caller))) return
     await this.#auth.api.requestPasswordReset({ body: { email } })
   }
 
@@ -187,9 +188,9 @@ export class Identity {
   }
 
   /** Nobody's mailbox is to be filled from here. */
-  async #mayWrite(email: string, caller: Caller): Promise<boolean> {
+  async #mayWrite(to: string, caller: Caller): Promise<boolean> {
     const mayByAddress = await this.#attempts.lettersFrom.begin(networkOf(caller))
-    return mayByAddress && this.#attempts.lettersTo.begin(email)
+    return mayByAddress && this.#attempts.lettersTo.begin(to)
   }
 }
 

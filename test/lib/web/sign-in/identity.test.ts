@@ -17,6 +17,7 @@ const caller = { address: '198.51.100.1', cookie: '', userAgent: 'Test/1.0' }
 const limits = { slowFrom: 2, lockFrom: 4, forgetMs: 1000 }
 const manyFrom = { slowFrom: 20, lockFrom: 6, forgetMs: 1000 }
 const unlimited = { slowFrom: Infinity, lockFrom: Infinity, forgetMs: 1000 }
+const lettersMax = { slowFrom: Infinity, lockFrom: 6, forgetMs: 1000 }
 
 async function openIdentity(t: Test) {
   const store = await openNew(t)
@@ -52,7 +53,7 @@ async function openIdentity(t: Test) {
       byEmail: attempts('byEmail', limits),
       byEmailAnywhere: attempts('byEmailAnywhere', unlimited),
       byAddress: attempts('byAddress', manyFrom),
-      lettersTo: attempts('lettersTo', unlimited),
+      lettersTo: attempts('lettersTo', lettersMax),
       lettersFrom: attempts('lettersFrom', unlimited),
     },
   })
@@ -213,3 +214,22 @@ await t.test('a link by email lets the owner in beside a stranger of the same ne
     'the network stays locked out',
   )
 })
+
+await t.test(
+  'whoever signs up with another address uses up none of the emails that let its owner in',
+  async t => {
+    const { identity, signUp, tokens } = await openIdentity(t)
+    await signUp('owner@example.org')
+    const user = { email: 'owner@example.org', password, language: 'ru', consents: [] }
+    for (let times = 0; times < 20; times += 1) await identity.signUp(user, caller)
+    const before = tokens.length
+
+    await identity.forgotPassword('owner@example.org', caller)
+
+    t.equal(tokens.length, before + 1)
+    for (let times = 0; times < 20; times += 1) await identity.forgotPassword('owner@example.org', caller)
+    t.equal(tokens.length, before + 6, 'and nobody fills a mailbox')
+    const first = await identity.resetPassword(tokens[before] ?? '', 'quite a new password', caller)
+    t.match(first, { kind: 'signed-in' }, 'each of them is good')
+  },
+)
