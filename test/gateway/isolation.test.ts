@@ -13,7 +13,7 @@ const upstream = await startRawUpstream(t, () =>
   plainAnswer(200, ['content-type', 'application/json'], '{"id":"resp_1"}'),
 )
 const everyMeter = Object.fromEntries(
-  ['videoSeconds', 'images', 'characters', 'audioSeconds'].map(name => [name, '1']),
+  ['videoSeconds', 'images', 'characters', 'audioSeconds', 'pages'].map(name => [name, '1']),
 )
 const models = {
   '*': {

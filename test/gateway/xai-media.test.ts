@@ -275,6 +275,24 @@ await t.test('OpenRouter transcribes sound that stands in JSON, by seconds or by
     t.ok(upstream.requests.at(-1)?.body.includes(sound.data), 'as it was sent')
     t.match(await answer.charge(), { ...expected, flags: [] })
   }
+  const sent = upstream.requests.length
+  for (const body of [{}, { input_audio: {} }, { audio_url: 'https://example.org/a.mp3' }]) {
+    const unseen = await ask('POST', '/openrouter/v1/audio/transcriptions', {
+      model: 'openai/whisper-1',
+      ...body,
+    })
+    t.equal(unseen.status, 400, unseen.text)
+    t.match(unseen.text, /has no sound/)
+  }
+  for (const body of [
+    { model: 'openai/whisper-1', url: 'https://example.org/a.mp3' },
+    form({ model: 'openai/whisper-1', url: 'https://example.org/a.mp3' }),
+    form({ model: 'openai/whisper-1', file_url: 'https://example.org/a.mp3' }),
+  ]) {
+    const fetched = await ask('POST', '/openrouter/v1/audio/transcriptions', body)
+    t.equal(fetched.status, 402, 'what is fetched may be as long as any')
+  }
+  t.equal(upstream.requests.length, sent)
   const wrong = await ask('POST', '/openrouter/v1/audio/transcriptions', {
     model: 'openai/whisper-1',
     input_audio: { data: png(8, 8).toString('base64'), format: 'wav' },

@@ -13,7 +13,7 @@ const providers = ['openai', 'anthropic', 'google']
 const priced = {
   provider: providers,
   rubPerMillion: { input: '1', output: '1', imageOutput: '1' },
-  rubPerUnit: { videoSeconds: '1', images: '1', characters: '1', audioSeconds: '1' },
+  rubPerUnit: { videoSeconds: '1', images: '1', characters: '1', audioSeconds: '1', pages: '1' },
 }
 const upstream = await startRawUpstream(t, () =>
   plainAnswer(200, ['content-type', 'application/json'], '{"id":"x_1"}'),

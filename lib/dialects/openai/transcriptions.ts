@@ -1,5 +1,8 @@
-import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
-import { factsFromForm } from '../form-facts.ts'
+import type { ScanResult } from '../../http/json-scan.ts'
+import type { MultipartResult } from '../../http/multipart-scan.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
+import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import { factsFromForm, readFormField } from '../form-facts.ts'
 import { base64, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
@@ -8,11 +11,15 @@ import { factsFrom, modelMembers } from '../request-facts.ts'
 import { UsageFields } from '../usage-fields.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
+/** Where a provider fetches the sound itself: Groq, xAI, Mistral. */
+const addressFields = ['url', 'file_url']
+
 /** OpenRouter takes JSON with the sound in it where OpenAI takes a form. */
 const request = searched({
   ...modelMembers,
   stream: value('stream'),
   input_audio: object({ data: base64('audio') }),
+  ...Object.fromEntries(addressFields.map(name => [name, base64('audio')])),
 })
 
 const answer = object({
@@ -60,10 +67,30 @@ export const transcriptions: Operation = {
   isFree: false,
   mainMeter: 'audioSeconds',
   interest: request,
-  factsFromJson: factsFrom,
-  factsFromMultipart: (form, body) => factsFromForm(form, body, 'audio'),
+  factsFromJson: jsonFacts,
+  factsFromMultipart: formFacts,
   readUsage: (head, context) => new TranscriptionReader(head, context),
 }
 
 /** `POST /audio/translations`; its plain answer has no usage at all. */
 export const translations: Operation = { ...transcriptions, name: 'translations' }
+
+/** @throws GatewayError body_invalid for JSON in which nobody sees the sound, and could not tell what it costs */
+function jsonFacts(scan: ScanResult, body: BodyLength): RequestFacts {
+  const facts = factsFrom(scan, body)
+  if (facts.media.length > 0) return facts
+  throw new GatewayError(
+    'body_invalid',
+    'The request has no sound: send it in input_audio.data, or as a file in a form.',
+    { param: 'input_audio' },
+  )
+}
+
+/** What a provider fetches itself may be as long as any. */
+function formFacts(form: MultipartResult, body: BodyLength): RequestFacts {
+  const facts = factsFromForm(form, body, 'audio')
+  const fetched = addressFields
+    .filter(name => (readFormField(form, name) ?? '') !== '')
+    .map(path => ({ path, kind: 'audio', fieldKind: 'audio', bodyStart: 0, bodyBytes: 0 }) as const)
+  return fetched.length === 0 ? facts : { ...facts, media: [...facts.media, ...fetched] }
+}

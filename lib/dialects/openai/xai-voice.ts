@@ -1,6 +1,4 @@
-import type { MultipartResult } from '../../http/multipart-scan.ts'
-import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
-import { factsFromForm, readFormField } from '../form-facts.ts'
+import type { Operation } from '../dialect.ts'
 import { value } from '../interest.ts'
 import { searched } from '../naming-members.ts'
 import { modelMembers } from '../request-facts.ts'
@@ -16,26 +14,8 @@ const xaiSpeech: Operation = {
   interest: searched({ ...modelMembers, text: value('input') }),
 }
 
-/** `POST /stt`, a form with the sound or its address. The answer tells how long it is. */
-const xaiTranscription: Operation = {
-  name: 'stt',
-  body: 'multipart',
-  modelIn: 'body',
-  defaultModel: 'grok-stt',
-  isFree: false,
-  mainMeter: 'audioSeconds',
-  factsFromMultipart: transcriptionFacts,
-  readUsage: (head, context) => transcriptions.readUsage?.(head, context),
-}
-
-function transcriptionFacts(form: MultipartResult, body: BodyLength): RequestFacts {
-  const facts = factsFromForm(form, body, 'audio')
-  const url = readFormField(form, 'url')
-  if (url === undefined || url === '') return facts
-  // What xAI fetches itself may be as long as any.
-  const fetched = { path: 'url', kind: 'audio', fieldKind: 'audio', bodyStart: 0, bodyBytes: 0 } as const
-  return { ...facts, media: [...facts.media, fetched] }
-}
+/** `POST /stt`, with the sound or its address. The answer tells how long it is. */
+const xaiTranscription: Operation = { ...transcriptions, name: 'stt', defaultModel: 'grok-stt' }
 
 /** xAI's voice, below `/v1`. */
 export const xaiVoiceRows: readonly RouteRow[] = [
