@@ -40,7 +40,10 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
         bus.emit('alarm', 'unmetered_session', { requestId: exchange.id, key: exchange.find('key')?.id })
       }
       const accountId = exchange.find('key')?.accountId
-      if (operation.isFree && accountId !== undefined) freeRequests.admit(accountId)
+      if (operation.isFree && accountId !== undefined) {
+        const refusal = freeRequests.admit(accountId)
+        if (refusal !== undefined) await refusal
+      }
       if (operation.isModelList === true) await turns.enter(ownerOf(exchange))
       const list = listed({ config, directory, freeRequests, objectLists }, exchange)
       if (list !== undefined) {

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { steadyClock } from '../platform/clock.ts'
 import { GatewayError } from '../pipeline/errors.ts'
+import { Pace } from './pace.ts'
 
 /** An account's requests that cost nothing. */
 interface Use {
@@ -23,26 +25,36 @@ const accountsMax = 10_000
 export class FreeRequests {
   readonly #perMinute: number
   readonly #uses = new Map<string, Use>()
+  // A refusal takes as long as many a response: whoever goes on is refused more slowly.
+  readonly #refusals = new Pace({ perSecond: 100, burst: 50, waitMsMax: 10_000, clock: steadyClock })
 
   constructor(perMinute: number) {
     this.#perMinute = perMinute
   }
 
-  /** @throws GatewayError rate_limited */
-  admit(accountId: string): void {
+  /**
+   * Undefined when it may be made.
+   * @throws GatewayError rate_limited, by the promise
+   */
+  admit(accountId: string): Promise<never> | undefined {
     const use = this.#useOf(accountId)
     const now = steadyClock.now()
     const more = ((now - use.countedAt) / 60_000) * this.#perMinute
     use.left = Math.min(this.#burst, use.left + more)
     use.countedAt = now
-    if (use.left < 1) {
-      throw new GatewayError(
-        'rate_limited',
-        `An account may make ${this.#perMinute} requests a minute that cost nothing. Ask less often.`,
-        { retryAfterSeconds: Math.ceil(((1 - use.left) * 60) / this.#perMinute) },
-      )
-    }
+    if (use.left < 1) return this.#refuse(accountId, use.left)
     use.left -= 1
+    return undefined
+  }
+
+  async #refuse(accountId: string, left: number): Promise<never> {
+    const waitMs = this.#refusals.next(accountId) ?? 0
+    if (waitMs > 0) await delay(waitMs, undefined, { ref: false })
+    throw new GatewayError(
+      'rate_limited',
+      `An account may make ${this.#perMinute} requests a minute that cost nothing. Ask less often.`,
+      { retryAfterSeconds: Math.ceil(((1 - left) * 60) / this.#perMinute) },
+    )
   }
 
   /** Does one piece of work after another for each account. */

@@ -1,11 +1,15 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
-import { addressList, ownerOfConnection } from '../http/client-address.ts'
+import { addressList, addressOf, networkOf, ownerOfConnection } from '../http/client-address.ts'
 import { readCertificate } from '../listener/certificate.ts'
 import type { Certificate } from '../listener/certificate.ts'
 import type { Config, Listen } from '../config/config.ts'
 import type { Log } from '../observability/log.ts'
+import { Pace } from '../overload/pace.ts'
+import { steadyClock } from '../platform/clock.ts'
 import { Listener } from './listener.ts'
 import type { PageEnv } from './web-page.ts'
 
@@ -32,6 +36,8 @@ interface AreaOptions {
 }
 
 const hour = 60 * 60_000
+/** What a network may ask for: an office has one, and a page comes with three files that browsers keep. */
+const pace = { perSecond: 100, burst: 400, waitMsMax: 10_000 }
 
 /** Opens an area on a port of its own. */
 export async function openArea({ config, settings, log, open, purge }: AreaOptions): Promise<OpenArea> {
@@ -41,8 +47,22 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
   const listener = new Listener(readCertificate(config), ownerOf, (request, response) => {
     // Until there are pages, which is a moment, nobody knows of this port.
     if (running.listener === undefined) response.writeHead(503).end()
-    else void running.listener(request, response)
+    else void inTime(running.listener, request, response)
   })
+  const paces = new Pace({ ...pace, clock: steadyClock })
+  const inTime = async (
+    show: ReturnType<typeof getRequestListener>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
+    const waitMs = paces.next(networkOf(addressOf(request, trusted)))
+    if (waitMs === undefined) {
+      response.writeHead(429, { 'retry-after': '10', connection: 'close' }).end()
+      return
+    }
+    if (waitMs > 0) await delay(waitMs, undefined, { ref: false })
+    if (!response.destroyed) await show(request, response)
+  }
   const url = await listener.listen(settings.listen)
   const publicUrl = settings.publicUrl ?? url
   const purgeNow = (): void => {

@@ -1,19 +1,31 @@
 import t from 'tap'
+import { until } from '../../fixtures/until.ts'
 import { FreeRequests } from '../../../lib/overload/free-requests.ts'
 
 await t.test('an account may make a sixth of a minute at once, and goes on in time', async t => {
   const free = new FreeRequests(6000)
   const refusal = { code: 'rate_limited', status: 429, retryAfterSeconds: 1 }
+  let refused: Promise<never> | undefined
   let count = 0
-  const all = (): void => {
-    for (; count < 2000; count += 1) free.admit('one')
-  }
+  for (; count < 2000 && refused === undefined; count += 1) refused = free.admit('one')
 
-  t.throws(all, refusal)
+  await t.rejects(refused ?? Promise.resolve(), refusal)
   t.ok(count >= 1000 && count < 1200, `${count} at once`)
-  t.doesNotThrow(() => free.admit('another'), 'each account has its own')
+  t.equal(free.admit('another'), undefined, 'each account has its own')
   await new Promise(resolve => setTimeout(resolve, 100))
-  t.doesNotThrow(() => free.admit('one'), 'a hundred a second')
+  t.equal(free.admit('one'), undefined, 'a hundred a second')
+})
+
+await t.test('who goes on beyond that is refused at once at first, and then one by one', async t => {
+  const free = new FreeRequests(1)
+  free.admit('one')
+  let count = 0
+  for (let asked = 0; asked < 80; asked += 1) free.admit('one')?.catch(() => (count += 1))
+
+  await new Promise(resolve => setImmediate(resolve))
+
+  t.ok(count >= 1 && count < 80, `${count} at once`)
+  await until(() => count === 80)
 })
 
 await t.test('work of one account is done one after another, of others beside it', async t => {
