@@ -13,12 +13,19 @@ const upstream = await startRawUpstream(t, () => plainAnswer(200, json, '{}'))
 const { test: gateway, url: accountArea } = await startAccountArea(t, {
   ...callConfig(upstream.origin),
   admin: { listen: { host: '127.0.0.1', port: 0 } },
+  operatorArea: { listen: { host: '127.0.0.1', port: 0 } },
 })
 
 /** Each listener, a path on it that is served, and what a form or a body goes to. */
 const listeners = [
   { name: 'API', url: gateway.url, path: '/v1/models', form: '/v1/chat/completions' },
   { name: 'account area', url: accountArea, path: '/sign-in', form: '/sign-in' },
+  {
+    name: "operators' pages",
+    url: gateway.gateway.operatorAreaUrl ?? '',
+    path: '/sign-in',
+    form: '/sign-in',
+  },
   { name: 'admin', url: gateway.gateway.adminUrl ?? '', path: '/healthz', form: '/healthz' },
 ] as const
 

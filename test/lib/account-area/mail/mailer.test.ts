@@ -1,3 +1,5 @@
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { Log } from '../../../../lib/observability/log.ts'
 import { createLog } from '../../../../lib/observability/log.ts'
@@ -56,6 +58,60 @@ await t.test('a letter that nobody takes is logged without its text, since it ho
   await until(() => lines.some(line => line.includes('a letter could not be sent"')))
   t.notMatch(lines.join(''), 'hidden')
   await mailer.close()
+})
+
+await t.test('nothing that a mail server says is logged, whatever it says', async t => {
+  const canary = 'Quetzal-words'
+  // What it says to each command; the rest is taken.
+  const servers: readonly Readonly<Record<string, string>>[] = [
+    { greeting: `${canary} is no greeting` },
+    { greeting: `554 ${canary}` },
+    { EHLO: `500 ${canary}`, HELO: `500 ${canary}` },
+    { EHLO: canary, HELO: canary },
+    { EHLO: `250-AUTH PLAIN\r\n250 ${canary}`, AUTH: `535 ${canary}` },
+    { EHLO: `250-AUTH PLAIN\r\n250 ${canary}`, AUTH: canary },
+    { MAIL: `550 ${canary}` },
+    { MAIL: canary },
+    { RCPT: `550 <${canary}> is unknown` },
+    { RCPT: canary },
+    { DATA: `554 ${canary}` },
+    { DATA: canary },
+    { taken: `554 ${canary}` },
+    { taken: canary },
+  ]
+  for (const says of servers) {
+    const server = createServer(socket => {
+      let isText = false
+      socket.on('error', () => socket.destroy())
+      socket.write(`${says['greeting'] ?? '220 test'}\r\n`)
+      socket.setEncoding('latin1').on('data', (text: string) => {
+        const name = text.slice(0, 4).trim()
+        if (isText) {
+          if (!text.endsWith('\r\n.\r\n')) return
+          isText = false
+          socket.write(`${says['taken'] ?? '250 taken'}\r\n`)
+          return
+        }
+        isText = name === 'DATA' && says['DATA'] === undefined
+        socket.write(`${says[name] ?? (isText ? '354 go on' : '250 ok')}\r\n`)
+      })
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const lines: string[] = []
+    const url = new URL(`smtp://user:secret-password@127.0.0.1:${port}`)
+    const mailer = openMailer({ mail: { url, from: 'gateway@example.org' } }, logTo(lines), 1)
+
+    const isTaken = await mailer.deliver({ ...letter, text: 'https://a.example/confirm?token=hidden' })
+
+    const log = lines.join('')
+    t.equal(isTaken, false, JSON.stringify(says))
+    t.match(log, 'a letter could not be sent"')
+    for (const secret of [canary, 'hidden', 'secret-password', btoa('secret-password').slice(0, -4)])
+      t.notOk(log.includes(secret), `${JSON.stringify(says)}: ${secret}`)
+    await mailer.close()
+    server.close()
+  }
 })
 
 await t.test('without a server letters are in the log', async t => {
