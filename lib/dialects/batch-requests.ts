@@ -8,6 +8,7 @@ import type { BatchedRequests, JsonPartsReader, RequestFacts } from './dialect.t
 import { span } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
 import { namedModelsIn } from './naming-members.ts'
+import { containersIn } from './rented-containers.ts'
 import { findField, isSpelled, memberOf, readCount, readString } from './read-field.ts'
 import { readMedia } from './read-media.ts'
 import {
@@ -116,6 +117,8 @@ export function addRequest(
     return []
   }
   if (findField(scan, 'fallbacks')?.type === 'string') tally.fail(at, 'fallbacks must name its models here.')
+  if (containersIn(scan).units !== undefined)
+    tally.fail(at, 'No container is rented in a batch: send requests that run code one by one.')
   const media = readMedia(scan)
   const cap = largestCap(findings, 'cap', batch.capMembers)
   const completionCap = largestCap(findings, 'otherCap', batch.capMembers)

@@ -1,5 +1,5 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
-import { rentsContainers } from '../dialects/openai/rented-containers.ts'
+import { rentsContainers } from '../dialects/rented-containers.ts'
 import type { Price } from '../money/price.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 

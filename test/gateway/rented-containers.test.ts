@@ -35,7 +35,11 @@ async function start(t: Test, scenario: Scenario = {}) {
     config: {
       hold: { riskRub: '0', riskOfPaid: '0' },
       providers: {
-        somebody: { like, credentials: ['c'], dialects: { openai: { baseUrl: `${upstream.origin}/v1` } } },
+        somebody: {
+          like,
+          credentials: ['c'],
+          dialects: { [like === 'anthropic' ? like : 'openai']: { baseUrl: `${upstream.origin}/v1` } },
+        },
       },
       models: {
         m: {
@@ -160,4 +164,32 @@ await t.test('at xAI nothing is rented, and each run of code is billed as a sear
   const { gateway, ask } = await start(t, { like: 'xai', answer: { ...finished, usage } })
   const { requestId } = await ask({ tools: [auto], max_turns: 3 })
   t.match(await gateway.chargeOf(requestId), { amount: inRoubles(3), flags: [], usage: { searches: 3 } })
+})
+
+await t.test('at Anthropic a container is charged when code has run in it, and held for before', async t => {
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    model: 'm',
+    content: [{ type: 'text', text: '4' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 100, output_tokens: 100 },
+  }
+  const body = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'Compute.' }] }
+  const tools = [{ type: 'code_execution_20250825', name: 'code_execution' }]
+  for (const [answer, fee] of [
+    [{ ...message, container: { id: 'container_1', expires_at: '2027-01-01T00:00:00Z' } }, 3],
+    [{ ...message, container: null }, 0],
+  ] as const) {
+    const { gateway, post } = await start(t, { like: 'anthropic', answer })
+    const { requestId } = await post('/messages', { ...body, tools })
+    t.match(await gateway.chargeOf(requestId), { amount: inRoubles(fee), flags: [] })
+    const requests = [{ custom_id: 'a', params: { ...body, tools } }]
+    const batch = await post('/messages/batches', { requests })
+    t.equal(batch.status, 400)
+    t.match(batch.body.toString(), /No container is rented in a batch/)
+  }
+  const poor = await start(t, { like: 'anthropic', answer: message, rub: 2.9 })
+  t.equal((await poor.post('/messages', { ...body, tools })).status, 402)
+  t.equal((await poor.post('/messages', body)).status, 200)
 })

@@ -5,6 +5,7 @@ import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread } from '../naming-members.ts'
 import { findField } from '../read-field.ts'
+import { containersIn } from '../rented-containers.ts'
 import { mcpServers, toolList, toolMembers } from '../search-tools.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 
@@ -67,7 +68,7 @@ export const batchedMessage = messageInterest(list(contentBlock(false)))
 /** @throws GatewayError body_invalid */
 export function messageFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   refuseUnnamedFallbacks(scan)
-  const facts = { ...factsFrom(scan, body), showsTools: true as const }
+  const facts = { ...factsFrom(scan, body, containersIn(scan)), showsTools: true as const }
   return scan.findings.some(isThread) ? { ...facts, isThreaded: true } : facts
 }
 

@@ -1,9 +1,11 @@
+import type { ObjectKind } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
+import { containersLine } from '../rented-containers.ts'
 import { measureLines } from './message-lines.ts'
 import { messageFacts, messageRequest } from './message-request.ts'
 
@@ -41,6 +43,7 @@ const answer = object({
 
 class MessagesReader extends AnswerReader {
   #isRefusal = false
+  #hasRunCode = false
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, answer)
@@ -56,6 +59,12 @@ class MessagesReader extends AnswerReader {
     }
   }
 
+  /** Only code that runs has a container, and the response names it. */
+  protected override nameObject(kind: ObjectKind, id: unknown): void {
+    this.#hasRunCode ||= kind === 'container'
+    super.nameObject(kind, id)
+  }
+
   /** Only a conversation that the provider keeps can be gone on from by the name of its last message. */
   #keep(id: unknown): void {
     if (this.context.facts.isThreaded === true) this.nameObject('thread', id)
@@ -67,12 +76,18 @@ class MessagesReader extends AnswerReader {
     if (last === undefined) return { lines: [], details: {} }
     // The opening event knows the prompt, and of the output only how it begins.
     if (last === start) this.flags.add('usage_partial')
-    const measure = measureLines(last, start)
+    const measure = this.#withContainer(measureLines(last, start))
     if (!this.#isRefusal || this.hasOutput) return measure
     // A refusal before any output shows its usage and is not billed.
     this.isFree = true
     this.flags.add('refusal_unbilled')
     return { ...measure, lines: measure.lines.map(line => ({ ...line, meters: { input: 0, output: 0 } })) }
+  }
+
+  #withContainer(measure: AnswerMeasure): AnswerMeasure {
+    const { facts, providerKind } = this.context
+    const line = this.#hasRunCode ? containersLine(facts, providerKind) : undefined
+    return line === undefined ? measure : { ...measure, lines: [...measure.lines, line] }
   }
 }
 

@@ -13,7 +13,6 @@ import { pictureVariant } from './image-usage.ts'
 import { imageGenerations } from './images.ts'
 import { moderations } from './moderations.ts'
 import { withoutEchoes } from './item-echoes.ts'
-import { containersIn } from './rented-containers.ts'
 import { responses } from './responses.ts'
 
 /** The endpoints whose requests a batch may hold here, each with its operation. */
@@ -78,10 +77,6 @@ export class BatchInputReader extends BatchLinesReader {
       return
     }
     const operation = batchEndpoints.get(endpoint)
-    if (operation === responses && containersIn(scan).units !== undefined) {
-      this.tally.fail(at, 'No container is rented in a batch: send requests that run code one by one.')
-      return
-    }
     addRequest(this.tally, findings.slice(request), {
       at,
       endpoint,

@@ -20,7 +20,7 @@ import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } fro
 import { searchMembers, toolList, toolMembers } from '../search-tools.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { withoutEchoes } from './item-echoes.ts'
-import { containerMembers, containersIn, containersLine } from './rented-containers.ts'
+import { containerMembers, containersIn, containersLine } from '../rented-containers.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 const inputPart = object({

@@ -1,10 +1,10 @@
-import type { ScanResult } from '../../http/json-scan.ts'
-import type { UsageLine } from '../../money/usage.ts'
-import type { RequestFacts } from '../dialect.ts'
-import { anyOf, value } from '../interest.ts'
-import { names } from '../named-objects.ts'
-import { searched } from '../naming-members.ts'
-import { textOf } from '../read-field.ts'
+import type { ScanResult } from '../http/json-scan.ts'
+import type { UsageLine } from '../money/usage.ts'
+import type { RequestFacts } from './dialect.ts'
+import { anyOf, value } from './interest.ts'
+import { names } from './named-objects.ts'
+import { searched } from './naming-members.ts'
+import { textOf } from './read-field.ts'
 
 const memory = { memory_limit: value('containerMemory') }
 
@@ -14,15 +14,18 @@ export const containerMembers = {
   environment: searched({ type: value('containerKind'), ...memory }),
 }
 
+/** Tools that run in a container, by their types: OpenAI's, and Anthropic's with the day that ends it. */
+const inContainer = /^(?:code_interpreter|code_execution_\d+)$/
 /** The sizes that OpenAI has; the first unless a request says another. */
 const sizes = ['1g', '4g', '16g', '64g'] as const
 /** Run where the client says, which costs nothing. */
 const localKinds: ReadonlySet<string> = new Set(['local'])
 
 /**
- * The containers that a request for a response rents, of the largest size it names. A container that is there already
- * counts as well: each request keeps it for twenty minutes more.
- * https://developers.openai.com/api/docs/guides/tools-code-interpreter
+ * The containers that a request rents, of the largest size it names. A container that is there already counts as well:
+ * each request keeps it for twenty minutes more at OpenAI, and for five at Anthropic.
+ * https://developers.openai.com/api/docs/guides/tools-code-interpreter,
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/code-execution-tool
  */
 export function containersIn({ findings }: ScanResult): Pick<RequestFacts, 'units' | 'unitsVariant'> {
   let containers = 0
@@ -30,7 +33,7 @@ export function containersIn({ findings }: ScanResult): Pick<RequestFacts, 'unit
   for (const finding of findings) {
     const { name, type } = finding
     if (type === 'null') continue
-    if (name === 'toolType' && textOf(finding) === 'code_interpreter') containers += 1
+    if (name === 'toolType' && inContainer.test(textOf(finding))) containers += 1
     else if (name === 'containerKind' && !localKinds.has(textOf(finding))) containers += 1
     else if (name === 'containerMemory') {
       const size = sizes.findIndex(one => one === textOf(finding))
@@ -41,7 +44,7 @@ export function containersIn({ findings }: ScanResult): Pick<RequestFacts, 'unit
   return { units: { containers }, ...(largest > 0 && { unitsVariant: sizes[largest] }) }
 }
 
-/** What a response's containers are charged as: at the price of no tier. Other providers bill code by its runs. */
+/** What a response's containers are charged as: at the price of no tier. */
 export function containersLine(
   { units, unitsVariant }: Pick<RequestFacts, 'units' | 'unitsVariant'>,
   providerKind: string,
@@ -51,7 +54,9 @@ export function containersLine(
   return unitsVariant === undefined ? { meters } : { meters, variant: unitsVariant }
 }
 
-/** Whether a provider rents containers out, by its kind. */
+const renting: ReadonlySet<string> = new Set(['openai', 'anthropic'])
+
+/** Whether a provider rents containers out, by its kind. Others bill code by its runs, or not at all. */
 export function rentsContainers(providerKind: string): boolean {
-  return providerKind === 'openai'
+  return renting.has(providerKind)
 }
