@@ -41,13 +41,13 @@ export interface DeskPage extends Page {
   readonly role: OperatorRole
 }
 
-/** What may be done: look at everything, move money, or everything else. */
-export type Permission = 'look' | 'money' | 'manage'
+/** What may be done: look at everything, note something, move money, or everything else. */
+export type Permission = 'look' | 'note' | 'money' | 'manage'
 
 const allowed: Readonly<Record<OperatorRole, readonly Permission[]>> = {
-  owner: ['look', 'money', 'manage'],
-  finance: ['look', 'money'],
-  support: ['look'],
+  owner: ['look', 'note', 'money', 'manage'],
+  finance: ['look', 'note', 'money'],
+  support: ['look', 'note'],
 }
 
 /** Whether a role may do something. */

@@ -27,6 +27,7 @@ import {
   submitCredit,
   submitDebit,
   submitEndSessions,
+  submitNote,
   submitUnblock,
 } from './pages/customer-actions.ts'
 import { showCustomer } from './pages/customer.ts'
@@ -105,6 +106,7 @@ export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> 
   router.get('/', desk('look', showToday))
   router.get('/customers', desk('look', showCustomers))
   router.get('/customers/:id', desk('look', showCustomer))
+  router.post('/customers/:id/note', desk('note', submitNote))
   router.post('/customers/:id/credit', desk('money', submitCredit))
   router.post('/customers/:id/debit', desk('money', submitDebit))
   router.post('/customers/:id/correct', desk('money', submitCorrection))

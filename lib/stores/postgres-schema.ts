@@ -1,6 +1,7 @@
 import { postgresBlocks } from './account-blocks.ts'
 import { postgresCorrections } from './records/correction-table.ts'
 import { postgresFacsimiles } from './records/facsimile-table.ts'
+import { postgresNotes } from './records/note-table.ts'
 import { postgresRates } from './records/rate-table.ts'
 import { postgresDebts } from './debt-schema.ts'
 import { postgresListedObjects } from './object-record.ts'
@@ -251,4 +252,5 @@ export const postgresMigrations: readonly string[] = [
   postgresCorrections,
   postgresOperators,
   postgresFacsimiles,
+  postgresNotes,
 ]

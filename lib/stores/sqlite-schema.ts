@@ -1,6 +1,7 @@
 import { sqliteBlocks } from './account-blocks.ts'
 import { sqliteCorrections } from './records/correction-table.ts'
 import { sqliteFacsimiles } from './records/facsimile-table.ts'
+import { sqliteNotes } from './records/note-table.ts'
 import { sqliteRates } from './records/rate-table.ts'
 import { sqliteDebts } from './debt-schema.ts'
 import { sqliteListedObjects } from './object-record.ts'
@@ -219,4 +220,5 @@ export const migrations: readonly string[] = [
   sqliteCorrections,
   sqliteOperators,
   sqliteFacsimiles,
+  sqliteNotes,
 ]

@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { addNote, readNotes } from '../../lib/accounts/account-notes.ts'
 import { findAccounts } from '../../lib/stores/records/find-accounts.ts'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
 import { newId } from '../../lib/platform/new-id.ts'
@@ -165,6 +166,28 @@ export async function keysContract(t: Test, open: OpenStore): Promise<void> {
     }
     t.equal((await records.all(records.build.selectFrom('operator_actions').selectAll())).length, 2)
   })
+
+  await t.test(
+    'a note is kept once by its id, belongs to an account, and stays as it was written',
+    async t => {
+      const store = await open(t)
+      const accountId = await accountWith(store, 0)
+      const records = await store.records()
+      const note = { id: newId(), accountId, operator: 'olga', note: "O'Neil; 100 %" }
+
+      t.strictSame([await addNote(records, note, 5), await addNote(records, note, 6)], [true, false])
+      await t.rejects(addNote(records, { ...note, id: newId(), accountId: 'nobody' }, 5))
+
+      t.match(await readNotes(records, accountId, 9), [{ at: 5, operator: 'olga', note: note.note }])
+      for (const write of [
+        records.build.deleteFrom('account_notes'),
+        records.build.updateTable('account_notes').set({ note: '' }),
+      ]) {
+        await t.rejects(records.write([{ write }]), /append-only/)
+      }
+      t.equal((await readNotes(records, accountId, 9)).length, 1)
+    },
+  )
 
   await t.test('accounts are found by what customers write to support with', async t => {
     const store = await open(t)

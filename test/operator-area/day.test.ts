@@ -74,6 +74,27 @@ await t.test(
   },
 )
 
+await t.test(
+  'notes are kept once, with who wrote them, for operators alone and as they were written',
+  async t => {
+    const support = await area.operator('support')
+    const page = await support.get(from)
+    const formId = /name="formId" value="([^"]+)"/.exec(page.text)?.[1] ?? ''
+    const note = { formId, note: 'Просил счёт <b>до</b> пятницы' }
+    t.equal((await support.post(`${from}/note`, note, { from })).location, `${from}?notice=done`)
+    t.equal((await support.post(`${from}/note`, note, { from })).location, `${from}?notice=done-before`)
+    for (const text of ['', ' ', 'a'.repeat(1001)]) {
+      t.equal((await support.post(`${from}/note`, { formId: '', note: text }, { from })).status, 422)
+    }
+    t.equal((await support.post('/customers/nobody/note', note, { from: '/' })).status, 404)
+
+    const { text } = await desk.get(from)
+    t.equal(text.split('Просил счёт &lt;b&gt;до&lt;/b&gt; пятницы').length, 2)
+    t.match(text, 'обработка персональных данных')
+    for (const path of ['/', '/balance', '/settings']) t.notMatch((await customer.get(path)).text, 'Просил')
+  },
+)
+
 await t.test('forms without an id of their own are each taken', async t => {
   const ids = async () => /name="formId" value="([^"]+)"/.exec((await desk.get(from)).text)?.[1] ?? ''
   await act('credit', { formId: await ids(), rub: '1', reason: 'one' })

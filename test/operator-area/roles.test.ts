@@ -24,6 +24,7 @@ const pages: readonly (readonly [path: string, roles: readonly Role[]])[] = [
   ['/security', everybody],
 ]
 const forms: readonly (readonly [path: string, roles: readonly Role[]])[] = [
+  [`/customers/${id}/note`, everybody],
   [`/customers/${id}/credit`, money],
   [`/customers/${id}/debit`, money],
   [`/customers/${id}/correct`, money],

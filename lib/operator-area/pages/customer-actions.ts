@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { addNote } from '../../accounts/account-notes.ts'
 import { AccountError } from '../../accounts/accounts.ts'
 import { correctCharge } from '../../accounts/correct-charge.ts'
 import { moveMoney } from '../../accounts/move-money.ts'
@@ -43,6 +44,21 @@ function customerAction<Schema extends z.ZodObject>(
     }
   }
 }
+
+/** Notes something about the customer, for operators alone. */
+export const submitNote = customerAction(
+  'note',
+  () => z.object({ formId, note: reason }),
+  async ({ site, session }, accountId, { formId: id, note }) => {
+    if ((await site.reports.account(accountId)) === undefined) {
+      throw new AccountError('account_not_found', `there is no account ${accountId}`)
+    }
+    const operator = session.user.email
+    return (await addNote(site.records, { id, accountId, operator, note }, site.clock.now()))
+      ? 'done'
+      : 'done-before'
+  },
+)
 
 function movement(kind: 'credit' | 'debit'): ShowDeskPage {
   return customerAction(

@@ -7,7 +7,7 @@ import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
 
 /** What can be done, by the last part of its path. */
-export type FormName = 'credit' | 'debit' | 'correct' | 'block' | 'unblock' | 'end-sessions'
+export type FormName = 'note' | 'credit' | 'debit' | 'correct' | 'block' | 'unblock' | 'end-sessions'
 
 /** A form that was sent and refused: what was typed is kept there and nowhere else. */
 export interface SentForm {
@@ -79,12 +79,21 @@ function accessForms(
   ${action('end-sessions', { title: texts.endSessions }, reason('end-sessions', common.ownReason))}`
 }
 
-/** What an operator can do with a customer; nothing where the role allows nothing. */
+function noteForm(page: DeskPage, { typed, action }: ReturnType<typeof formsOf>): Html {
+  const { customer: texts } = page.texts
+  return action(
+    'note',
+    { title: texts.note, hint: texts.noteHint },
+    typed('note', { name: 'note', label: texts.note }),
+  )
+}
+
+/** What an operator can do with a customer. */
 export function customerActions(page: DeskPage, customer: Customer, sent: SentForm | undefined): Html {
   const forms = formsOf(page, customer, sent)
-  if (!may(page.role, 'money') && !may(page.role, 'manage')) return html``
   return html`<h2>${page.texts.customer.actions}</h2>
     <div class="cards">
+      ${may(page.role, 'note') ? noteForm(page, forms) : ''}
       ${may(page.role, 'money') ? moneyForms(page, forms) : ''}
       ${may(page.role, 'manage') ? accessForms(page, customer, forms) : ''}
     </div>`

@@ -10,6 +10,7 @@ import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
 import { facts } from '../view/facts.ts'
+import { consentTable, documentTable, noteTable } from './customer-papers.ts'
 import { customerActions } from './customer-forms.ts'
 import type { SentForm } from './customer-forms.ts'
 import { actionTable } from './log.ts'
@@ -143,9 +144,12 @@ export async function customerView(
           : section(customer.company, html`<p>${company.details.name}, ИНН ${company.details.inn}</p>`)
       }
       ${customerActions(page, { accountId, isBlocked: blockedAt !== null }, sent)}
+      ${section(customer.notes, await noteTable(page, accountId))}
       ${section(customer.movements, await movementTable(page, accountId))}
       ${section(customer.requests, requestTable(page, charges))}
-      ${section(customer.payments, paymentTable(page, payments))} ${await people(page, accountId)}
+      ${section(customer.payments, paymentTable(page, payments))}
+      ${section(customer.documents, await documentTable(page, accountId))} ${await people(page, accountId)}
+      ${section(customer.consents, await consentTable(page, accountId))}
       ${section(customer.log, actionTable(page, actions))}`,
   )
 }

@@ -5,6 +5,7 @@ import type { DocumentTables } from './document-tables.ts'
 import type { FacsimileTables } from './facsimile-table.ts'
 import type { LedgerTables } from './ledger-tables.ts'
 import type { MemberTables } from './member-tables.ts'
+import type { NoteTables } from './note-table.ts'
 import type { OperatorTables } from './operator-tables.ts'
 import type { PaymentTables } from './payment-tables.ts'
 import type { RateTables } from './rate-table.ts'
@@ -21,6 +22,7 @@ export interface RecordTables
     DocumentEmailTables,
     FacsimileTables,
     MemberTables,
+    NoteTables,
     OperatorTables,
     RateTables,
     StartingCreditTables {}

@@ -1,0 +1,53 @@
+/** What an operator noted about a customer; customers do not see it. */
+export interface AccountNoteRow {
+  readonly id: string
+  readonly account_id: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly operator: string
+  readonly note: string
+}
+
+/** What a user agreed to, to be read. */
+interface UserConsentRow {
+  readonly id: string
+  readonly user_id: string
+  readonly kind: 'offer' | 'personal-data'
+  readonly version: string
+  readonly language: string
+  readonly address: string
+  readonly at: number
+}
+
+/** What operators know of customers beside their money. */
+export interface NoteTables {
+  readonly account_notes: AccountNoteRow
+  readonly user_consents: UserConsentRow
+}
+
+function noteTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
+CREATE TABLE account_notes (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  at ${integer} NOT NULL,
+  operator TEXT NOT NULL,
+  note TEXT NOT NULL
+)${options};
+CREATE INDEX account_notes_by_account ON account_notes (account_id, at);
+`
+}
+
+/** The step that brings notes to a SQLite store. */
+export const sqliteNotes = `${noteTable('INTEGER', ' STRICT, WITHOUT ROWID')}
+CREATE TRIGGER account_notes_stay_as_they_are BEFORE UPDATE ON account_notes
+BEGIN SELECT RAISE(ABORT, 'account_notes are append-only'); END;
+CREATE TRIGGER account_notes_stay BEFORE DELETE ON account_notes
+BEGIN SELECT RAISE(ABORT, 'account_notes are append-only'); END;
+`
+
+/** The step that brings notes to a PostgreSQL store. */
+export const postgresNotes = `${noteTable('BIGINT', '')}
+CREATE TRIGGER account_notes_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON account_notes
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('account_notes are append-only');
+`
