@@ -5,7 +5,7 @@ import type { Price } from '../money/price.ts'
 import type { StoreQueries } from './store-queries.ts'
 import { storedPrices } from './stored-prices.ts'
 
-const pageRows = 2000
+const pageRows = 500
 
 interface Row {
   readonly id: number
