@@ -39,6 +39,7 @@ await t.test('the schema has the full list of top-level keys', async t => {
     'seller',
     'startingCredit',
     'store',
+    'timeZone',
     'tls',
     'trustedProxies',
     'unmetered',
