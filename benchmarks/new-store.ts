@@ -1,7 +1,7 @@
 import { systemClock } from '../lib/platform/clock.ts'
-import { newKeyRow } from '../lib/stores/account-rules.ts'
-import { openForWriting } from '../lib/stores/sqlite-database.ts'
-import { openSqliteStore } from '../lib/stores/sqlite.ts'
+import { newKeyRow } from '../lib/stores/shared/account-rules.ts'
+import { openForWriting } from '../lib/stores/sqlite/sqlite-database.ts'
+import { openSqliteStore } from '../lib/stores/sqlite/sqlite.ts'
 
 /** A store with one account that has money and a key. */
 export interface NewStore {

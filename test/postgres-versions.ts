@@ -19,9 +19,9 @@ const versions = [
 ]
 /** The contract of stores, `verify` among it, a gateway's money, several nodes, and the account area. */
 const files = [
-  'test/lib/stores/postgres.test.ts',
-  'test/lib/stores/postgres-nodes.test.ts',
-  'test/lib/stores/postgres-jobs.test.ts',
+  'test/lib/stores/postgres/postgres.test.ts',
+  'test/lib/stores/postgres/postgres-nodes.test.ts',
+  'test/lib/stores/postgres/postgres-jobs.test.ts',
   'test/gateway/postgres.test.ts',
   'test/account-area/postgres.test.ts',
 ]

@@ -1,5 +1,5 @@
-import { openForWriting } from '../../lib/stores/sqlite-database.ts'
-import { connectPostgres } from '../../lib/stores/postgres-connection.ts'
+import { openForWriting } from '../../lib/stores/sqlite/sqlite-database.ts'
+import { connectPostgres } from '../../lib/stores/postgres/postgres-connection.ts'
 import type { Config } from '../../lib/config/config.ts'
 
 const chunkRows = 50_000

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../lib/platform/clock.ts'
-import { openSqliteStore } from '../../lib/stores/sqlite.ts'
+import { openSqliteStore } from '../../lib/stores/sqlite/sqlite.ts'
 import { chargeRate, type ChargeRate } from '../ledger/charge-rate.ts'
 import { firstAnswerMs } from './first-answer.ts'
 import type { Loader } from './loader.ts'

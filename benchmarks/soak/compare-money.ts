@@ -1,6 +1,6 @@
 import { systemClock } from '../../lib/platform/clock.ts'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
-import { openSqliteReports } from '../../lib/stores/sqlite-reports.ts'
+import { openSqliteReports } from '../../lib/stores/sqlite/sqlite-reports.ts'
 import { costMicros, type SoakGateway } from './soak-gateway.ts'
 import type { SoakRecord } from './soak-load.ts'
 import type { Fate, Given } from './soak-upstream.ts'

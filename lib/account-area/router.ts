@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net'
 import { Hono } from 'hono'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
-import { StoreError } from '../stores/store-error.ts'
+import { StoreError } from '../stores/shared/store-error.ts'
 import { accountOfSession, everyMember, open, own, ownUnasked } from './http/open-page.ts'
 import {
   formMiddleware,

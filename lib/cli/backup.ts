@@ -17,7 +17,7 @@ export function addBackupCommand(program: Command, { stdout }: CliContext): void
           'a PostgreSQL store is backed up by its own tools: pg_dump "$STORE_URL" > FILE',
         )
       }
-      const { backupSqliteStore } = await import('../stores/sqlite-backup.ts')
+      const { backupSqliteStore } = await import('../stores/sqlite/sqlite-backup.ts')
       const file = resolve(target)
       if (!existsSync(dirname(file))) throw new CommandError(`there is no folder ${dirname(file)}`)
       await backupSqliteStore(store.file, file)

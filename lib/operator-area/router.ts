@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { findOperator } from '../accounts/operators.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import { statementBytesMax } from '../statements/decode-statement.ts'
-import { StoreError } from '../stores/store-error.ts'
+import { StoreError } from '../stores/shared/store-error.ts'
 import {
   formMiddleware,
   ownFormsOnly,

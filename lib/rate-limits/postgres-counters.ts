@@ -1,6 +1,6 @@
 import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import type { Clock } from '../platform/clock.ts'
-import { postgresPool } from '../stores/postgres-connection.ts'
+import { postgresPool } from '../stores/postgres/postgres-connection.ts'
 import type { Counters } from './counters.ts'
 import { MinuteCounter } from './minute-counter.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { RateLimiterPostgres } from 'rate-limiter-flexible'
-import { postgresPool } from '../stores/postgres-connection.ts'
-import { StoreError } from '../stores/store-error.ts'
+import { postgresPool } from '../stores/postgres/postgres-connection.ts'
+import { StoreError } from '../stores/shared/store-error.ts'
 import type { FailureCounts } from './failure-counts.ts'
 
 /**

@@ -37,10 +37,10 @@ export async function openStore(
   options: OpenOptions,
 ): Promise<Store> {
   if (store.kind === 'postgres') {
-    const { openPostgresStore } = await import('./postgres.ts')
+    const { openPostgresStore } = await import('./postgres/postgres.ts')
     return openPostgresStore({ url: store.url, durability, ...options })
   }
-  const { openSqliteStore } = await import('./sqlite.ts')
+  const { openSqliteStore } = await import('./sqlite/sqlite.ts')
   return openSqliteStore({ file: store.file, durability, ...options })
 }
 
@@ -54,10 +54,10 @@ export async function openReports(
   riskRule?: () => RiskRule,
 ): Promise<Reports> {
   if (store.kind === 'postgres') {
-    const { openPostgresReports } = await import('./postgres-reports.ts')
+    const { openPostgresReports } = await import('./postgres/postgres-reports.ts')
     return openPostgresReports(store.url, clock, riskRule)
   }
-  const { openSqliteReports } = await import('./sqlite-reports.ts')
+  const { openSqliteReports } = await import('./sqlite/sqlite-reports.ts')
   return openSqliteReports(store.file, clock, riskRule)
 }
 
@@ -68,8 +68,8 @@ export async function openServedReports(
   riskRule: () => RiskRule,
 ): Promise<Reports> {
   if (store.kind === 'postgres') return openReports(store, clock, riskRule)
-  const { SqliteReaderQueries } = await import('./sqlite-reader-queries.ts')
-  const { sqliteReports } = await import('./sqlite-reports.ts')
+  const { SqliteReaderQueries } = await import('./sqlite/sqlite-reader-queries.ts')
+  const { sqliteReports } = await import('./sqlite/sqlite-reports.ts')
   return sqliteReports(new SqliteReaderQueries(store.file), clock, riskRule)
 }
 

@@ -152,7 +152,7 @@ async function openWorkerStore(
     }
     return await openStore(config, { clock: systemClock, log, onLost, riskRule })
   }
-  const { readSqliteKeys } = await import('../stores/sqlite-keys.ts')
+  const { readSqliteKeys } = await import('../stores/sqlite/sqlite-keys.ts')
   // Changes from now on are told, and those before stand in the file.
   for (const [digest, key] of readSqliteKeys(config.store.file)) keys.put(digest, key)
   const reports = await openServedReports(config.store, systemClock, riskRule)

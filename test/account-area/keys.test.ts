@@ -2,7 +2,7 @@ import t from 'tap'
 import { isoDay } from '../../lib/web/format.ts'
 import type { KeyRecord } from '../../lib/accounts/accounts.ts'
 import { systemClock } from '../../lib/platform/clock.ts'
-import { openSqliteReports } from '../../lib/stores/sqlite-reports.ts'
+import { openSqliteReports } from '../../lib/stores/sqlite/sqlite-reports.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
 import type { AccountBrowser, FormFields, PageAnswer } from '../fixtures/account-browser.ts'
 

@@ -4,7 +4,7 @@ import { spendingByDay } from '../../lib/account-area/pages/overview/spending.ts
 import { parseRoubles } from '../../lib/money/amount.ts'
 import { systemClock } from '../../lib/platform/clock.ts'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
-import { openSqliteReports } from '../../lib/stores/sqlite-reports.ts'
+import { openSqliteReports } from '../../lib/stores/sqlite/sqlite-reports.ts'
 import { startAccountArea } from '../fixtures/account-area.ts'
 
 const price = { provider: 'sandbox', rubPerMillion: { input: '100', output: '400' } }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { goodPassword, linkIn, startAccountArea } from '../fixtures/account-area.ts'
 import { until } from '../fixtures/until.ts'
-import { openForReading } from '../../lib/stores/sqlite-database.ts'
+import { openForReading } from '../../lib/stores/sqlite/sqlite-database.ts'
 
 const area = await startAccountArea(t)
 

@@ -5,7 +5,7 @@ import { keyDigest } from '../../lib/accounts/key-value.ts'
 import { systemClock } from '../../lib/platform/clock.ts'
 import { openControlServer } from '../../lib/control/control-server.ts'
 import { createLog } from '../../lib/observability/log.ts'
-import { openSqliteStore } from '../../lib/stores/sqlite.ts'
+import { openSqliteStore } from '../../lib/stores/sqlite/sqlite.ts'
 import { chargeOf, holdOf } from '../contracts/store-under-test.ts'
 import { runGateway, runHere, writeConfig } from './run-gateway.ts'
 

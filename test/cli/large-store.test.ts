@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { systemClock } from '../../lib/platform/clock.ts'
-import { openSqliteStore } from '../../lib/stores/sqlite.ts'
+import { openSqliteStore } from '../../lib/stores/sqlite/sqlite.ts'
 import { accountWith, chargeOf, holdOf } from '../contracts/store-under-test.ts'
 import { repeatCharge } from '../fixtures/large-store.ts'
 

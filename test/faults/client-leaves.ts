@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { openForWriting } from '../../lib/stores/sqlite-database.ts'
+import { openForWriting } from '../../lib/stores/sqlite/sqlite-database.ts'
 import { dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
 import { connectRaw, type RawClient } from '../fixtures/raw-client.ts'
 import { chunked, headLines, plainAnswer, type RawAnswer } from '../fixtures/raw-upstream.ts'

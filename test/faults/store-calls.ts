@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { openForReading } from '../../lib/stores/sqlite-database.ts'
+import { openForReading } from '../../lib/stores/sqlite/sqlite-database.ts'
 
 /** Everything that can be asked of a prepared statement. */
 const asking = ['run', 'get', 'all', 'iterate'] as const

@@ -2,7 +2,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { errorTable, type ErrorCode } from '../../lib/pipeline/errors.ts'
-import { openForWriting } from '../../lib/stores/sqlite-database.ts'
+import { openForWriting } from '../../lib/stores/sqlite/sqlite-database.ts'
 import {
   answerWell,
   checkServes,

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { openForWriting } from '../../lib/stores/sqlite-database.ts'
+import { openForWriting } from '../../lib/stores/sqlite/sqlite-database.ts'
 import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
 import { checkMoney, settled } from '../fixtures/exchange-ends.ts'
 import { send, type ClientAnswer } from '../fixtures/http-client.ts'

@@ -7,7 +7,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'http-proxy-3': ['lib/websocket/web-socket-proxy.ts'],
   ws: ['lib/websocket/web-socket-frames.ts'],
   'better-sqlite3': ['lib/stores/'],
-  pg: ['lib/stores/postgres-connection.ts'],
+  pg: ['lib/stores/postgres/postgres-connection.ts'],
   kysely: ['lib/stores/records/'],
   pino: ['lib/observability/log.ts'],
   'prom-client': [

@@ -1,5 +1,5 @@
 import type { Compilable } from 'kysely'
-import type { StoreQueries } from '../store-queries.ts'
+import type { StoreQueries } from '../shared/store-queries.ts'
 import { queryBuilder } from './query-builder.ts'
 import { recordValues } from './record-values.ts'
 import type { RecordReader } from './records.ts'

@@ -1,4 +1,4 @@
-import type { QueryValue } from '../store-queries.ts'
+import type { QueryValue } from '../shared/store-queries.ts'
 
 /** The values of a query, which both databases must take: truth is 0 or 1, times are milliseconds. */
 export function recordValues(values: readonly unknown[]): QueryValue[] {

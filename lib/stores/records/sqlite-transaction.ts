@@ -1,12 +1,12 @@
-import { OperationRefusedError } from '../operation-refused-error.ts'
-import type { RareStatements } from '../rare-statements.ts'
-import { sqliteErrorCode } from '../sqlite-database.ts'
+import { OperationRefusedError } from '../shared/operation-refused-error.ts'
+import type { RareStatements } from '../shared/rare-statements.ts'
+import { sqliteErrorCode } from '../sqlite/sqlite-database.ts'
 import type {
   CreditOperation,
   DebitOperation,
   TransactionAnswer,
   TransactionStep,
-} from '../store-operation.ts'
+} from '../shared/store-operation.ts'
 import { recordConflict, rowsMessage } from './records.ts'
 
 /** Runs the steps of a transaction within the writer's own, which is undone as far when a step throws. */

@@ -2,7 +2,7 @@ import t from 'tap'
 import { correctionsContract } from '../../contracts/corrections.ts'
 import type { OpenStore } from '../../contracts/store-under-test.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
-import { openNode } from '../stores/open-postgres.ts'
+import { openNode } from '../stores/postgres/open-postgres.ts'
 import { openNew } from '../stores/open-store.ts'
 
 await t.test('on SQLite', async t => {

@@ -13,8 +13,8 @@ import { connectAccounts } from '../../../lib/control/connect-accounts.ts'
 import { ControlClient, ControlUnreachableError, isListening } from '../../../lib/control/control-client.ts'
 import { openControlServer } from '../../../lib/control/control-server.ts'
 import { createLog } from '../../../lib/observability/log.ts'
-import { openSqliteStore } from '../../../lib/stores/sqlite.ts'
-import { StoreLockedError } from '../../../lib/stores/store-error.ts'
+import { openSqliteStore } from '../../../lib/stores/sqlite/sqlite.ts'
+import { StoreLockedError } from '../../../lib/stores/shared/store-error.ts'
 
 const lines: string[] = []
 const log = createLog({ level: 'info', destination: { write: line => lines.push(line) } })

@@ -13,7 +13,7 @@ import { company, seller } from '../../fixtures/companies.ts'
 import { invoiceOf } from '../../fixtures/documents.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { openNode } from '../stores/open-postgres.ts'
+import { openNode } from '../stores/postgres/open-postgres.ts'
 import { openNew } from '../stores/open-store.ts'
 
 const quiet = { info: () => undefined, error: () => undefined }

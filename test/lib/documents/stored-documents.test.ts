@@ -6,7 +6,7 @@ import { documentsContract } from '../../contracts/documents.ts'
 import type { OpenStore } from '../../contracts/store-under-test.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { openNew } from '../stores/open-store.ts'
-import { openNode } from '../stores/open-postgres.ts'
+import { openNode } from '../stores/postgres/open-postgres.ts'
 
 await t.test('on SQLite', async t => {
   await documentsContract(t, openNew)

@@ -16,7 +16,7 @@ import {
 } from '../../contracts/company-years.ts'
 import { sellerYaml } from '../../fixtures/companies.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
-import { openNode } from '../stores/open-postgres.ts'
+import { openNode } from '../stores/postgres/open-postgres.ts'
 
 await t.test('years of companies on PostgreSQL, with nodes that close at once and are killed', async t => {
   const server = await startPostgres(t)

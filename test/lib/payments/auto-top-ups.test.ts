@@ -9,7 +9,7 @@ import { openService, shopSettings } from '../../fixtures/payment-shop.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { openShopAccount } from '../../fixtures/shop-account.ts'
 import type { ShopAccount } from '../../fixtures/shop-account.ts'
-import { openNode } from '../stores/open-postgres.ts'
+import { openNode } from '../stores/postgres/open-postgres.ts'
 
 const hour = 3_600_000
 const limits = { below: 50, amount: 100, monthMax: 1000 }

@@ -6,7 +6,7 @@ import type { Movement } from '../../../lib/payments/movements.ts'
 import { accountWith, chargeOf, holdOf, roubles } from '../../contracts/store-under-test.ts'
 import type { OpenStore } from '../../contracts/store-under-test.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
-import { openNode } from '../stores/open-postgres.ts'
+import { openNode } from '../stores/postgres/open-postgres.ts'
 import { openNew } from '../stores/open-store.ts'
 
 const hour = 3_600_000

@@ -4,7 +4,7 @@ import { openService } from '../../fixtures/payment-shop.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { openShopAccount } from '../../fixtures/shop-account.ts'
 import type { ShopAccount } from '../../fixtures/shop-account.ts'
-import { openNode } from '../stores/open-postgres.ts'
+import { openNode } from '../stores/postgres/open-postgres.ts'
 
 /** Receipts of use as the shop has them: amounts in roubles, in the order in which they were made. */
 function usesAtShop({ sandbox }: ShopAccount): string[] {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { openSandbox, openService } from '../../fixtures/payment-shop.ts'
 import { paymentModel, type PaymentWorld } from '../../fixtures/payment-model.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
-import { openNode } from '../stores/open-postgres.ts'
+import { openNode } from '../stores/postgres/open-postgres.ts'
 import { openNew } from '../stores/open-store.ts'
 
 /** `npm run test:payments` makes thousands. */

@@ -5,7 +5,7 @@ import type { Consent } from '../../../../lib/accounts/user-rows.ts'
 import type { Clock } from '../../../../lib/platform/clock.ts'
 import type { StoreUnderTest } from '../../../contracts/store-under-test.ts'
 import { startPostgres } from '../../../fixtures/postgres-server.ts'
-import { openNode } from '../../stores/open-postgres.ts'
+import { openNode } from '../../stores/postgres/open-postgres.ts'
 import { openNew } from '../../stores/open-store.ts'
 
 const day = 24 * 60 * 60_000

@@ -1,0 +1,227 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { AccountError } from '../../accounts/accounts.ts'
+import type { AccountBlock, Accounts, KeyEdit, KeyRecord, Movement, NewKey } from '../../accounts/accounts.ts'
+import type { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import type { Micros } from '../../ledger/ledger.ts'
+import type { RiskRule } from '../../ledger/risk.ts'
+import { newId } from '../../platform/new-id.ts'
+import { blockedAnswer, blockStatements } from '../shared/account-blocks.ts'
+import type { BlockedRow } from '../shared/account-blocks.ts'
+import { accountEmail, blockedMessage, checkMovement, newKeyRow } from '../shared/account-rules.ts'
+import { editedAnswer, editStatements } from '../shared/key-edits.ts'
+import { keyRecord } from '../shared/key-record.ts'
+import { bookMovement } from './postgres-movement.ts'
+import type { KeyRow } from '../shared/store-operation.ts'
+import { isStoreFailure, transaction } from './postgres-connection.ts'
+import type { PostgresPool, PostgresQueries } from './postgres-connection.ts'
+import { numbered } from './postgres-queries.ts'
+
+interface PostgresAccountsOptions {
+  readonly pool: PostgresPool
+  readonly keys: MemoryKeyDirectory
+  readonly clock: Clock
+  readonly riskRule: () => RiskRule
+  /** This node among those that keys are announced to. */
+  readonly owner: string
+}
+
+/** How often and how long a change is tried when the connection fails. */
+const attempts = 4
+const retryMs = 250
+/** How long a change of keys waits for the other nodes; what is not heard of by then is read soon after. */
+const heardMsMax = 1000
+const heardEveryMs = 10
+
+/**
+ * Changes of accounts and keys on PostgreSQL, each a transaction. Ids are made before the first attempt and
+ * each step is one that finds itself done, so that an attempt whose answer was lost is repeated safely.
+ */
+export class PostgresAccounts implements Accounts {
+  readonly #options: PostgresAccountsOptions
+
+  constructor(options: PostgresAccountsOptions) {
+    this.#options = options
+  }
+
+  async createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }> {
+    const email = accountEmail(account.email)
+    const name = account.name ?? null
+    const now = this.#options.clock.now()
+    const id = newId()
+    const userId = newId()
+    await this.#change(async queries => {
+      await queries.query(
+        `INSERT INTO accounts (id, kind, name, email, created_at) VALUES ($1, 'customer', $2, $3, $4)
+         ON CONFLICT DO NOTHING`,
+        [id, name, email, now],
+      )
+      const { rowCount } = await queries.query('SELECT 1 FROM accounts WHERE id = $1', [id])
+      if (rowCount === 0)
+        throw new AccountError('email_taken', `there is an account with the e-mail ${email}`)
+      await queries.query(
+        'INSERT INTO users (id, email, name, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
+        [userId, email, name, now],
+      )
+      await queries.query(
+        `INSERT INTO memberships (user_id, account_id, role, created_at)
+         SELECT id, $1, 'owner', $2 FROM users WHERE email = $3 ON CONFLICT DO NOTHING`,
+        [id, now, email],
+      )
+    })
+    return { id }
+  }
+
+  credit(credit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
+    return this.#move('credit', credit)
+  }
+
+  debit(debit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
+    return this.#move('debit', debit)
+  }
+
+  async createKey(key: NewKey): Promise<{ id: string; key: string }> {
+    const { row, value } = newKeyRow(key, this.#options.clock.now())
+    const columns = Object.keys(row)
+    const places = columns.map((_, index) => `$${index + 1}`)
+    await this.#change(async queries => {
+      await lockUnblocked(queries, row.account_id)
+      await checkKeyLimit(queries, row, key.activeKeysMax)
+      await queries.query(
+        `INSERT INTO keys (${columns.join(', ')}) VALUES (${places.join(', ')}) ON CONFLICT DO NOTHING`,
+        Object.values(row),
+      )
+    })
+    this.#options.keys.put(row.digest, keyRecord(row))
+    await this.#heard([row.id])
+    return { id: row.id, key: value }
+  }
+
+  async revokeKey(id: string): Promise<void> {
+    const now = this.#options.clock.now()
+    const revokedAt = await this.#change(async queries => {
+      await queries.query('UPDATE keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL', [id, now])
+      const { rows } = await queries.query<{ revoked_at: number }>(
+        'SELECT revoked_at FROM keys WHERE id = $1',
+        [id],
+      )
+      if (rows[0] === undefined) throw new AccountError('key_not_found', `there is no key ${id}`)
+      return rows[0].revoked_at
+    })
+    this.#options.keys.revoke(id, revokedAt)
+    await this.#heard([id])
+  }
+
+  async editKey(edit: KeyEdit): Promise<KeyRecord> {
+    const statements = editStatements(edit, newId(), this.#options.clock.now())
+    const row = await this.#change(async queries => {
+      let rows: readonly KeyRow[] = []
+      for (const { sql, values } of statements) {
+        rows = (await queries.query<KeyRow>(numbered(sql), [...values])).rows
+      }
+      return editedAnswer(edit, rows)
+    })
+    const key = this.#options.keys.edit(keyRecord(row))
+    await this.#heard([edit.id])
+    return key
+  }
+
+  async setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
+    const { accountId } = block
+    const statements = blockStatements(block, newId(), this.#options.clock.now())
+    const { blockedAt, keyIds } = await this.#change(async queries => {
+      let rows: readonly BlockedRow[] = []
+      for (const { sql, values } of statements) {
+        rows = (await queries.query<{ blocked_at: number | null }>(numbered(sql), [...values])).rows
+      }
+      const found = await queries.query<{ id: string }>('SELECT id FROM keys WHERE account_id = $1', [
+        accountId,
+      ])
+      return { ...blockedAnswer(block, rows), keyIds: found.rows.map(({ id }) => id) }
+    })
+    this.#options.keys.block(accountId, blockedAt)
+    await this.#heard(keyIds)
+    return { blockedAt }
+  }
+
+  async #move(
+    kind: 'credit' | 'debit',
+    movement: Movement,
+  ): Promise<{ entryId: string; balanceMicros: Micros }> {
+    const { accountId, amountMicros, reason, idempotencyKey, source = 'operator' } = movement
+    checkMovement(amountMicros)
+    const { clock, riskRule } = this.#options
+    const entryId = `${kind}:${idempotencyKey ?? newId()}`
+    const own = { kind, id: entryId, accountId, amountMicros, reason, at: clock.now(), source }
+    const balanceMicros = await this.#change(queries => bookMovement(queries, own, riskRule()))
+    return { entryId, balanceMicros }
+  }
+
+  /** Waits until the nodes that live know of keys what stands in the database. */
+  async #heard(keyIds: readonly string[]): Promise<void> {
+    try {
+      await this.#waitUntilHeard(keyIds)
+    } catch (error) {
+      // The change itself is done, and a new key's value is known to nobody else.
+      if (!isStoreFailure(error)) throw error
+    }
+  }
+
+  async #waitUntilHeard(keyIds: readonly string[]): Promise<void> {
+    for (let waitedMs = 0; waitedMs < heardMsMax; waitedMs += heardEveryMs) {
+      const { rowCount } = await this.#options.pool.query(
+        `SELECT 1 FROM nodes WHERE id <> $1 AND lease_until > now()
+           AND seen_version < (SELECT max(version) FROM keys WHERE id = ANY($2)) LIMIT 1`,
+        [this.#options.owner, [...keyIds]],
+      )
+      if (rowCount === 0) return
+      await delay(heardEveryMs)
+    }
+  }
+
+  async #change<T>(change: (queries: PostgresQueries) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await transaction(this.#options.pool, 'BEGIN', change)
+      } catch (cause) {
+        if (cause instanceof AccountError || !isStoreFailure(cause)) throw cause
+        if (attempt === attempts) {
+          const reason = cause instanceof Error ? cause.message : String(cause)
+          throw new LedgerUnavailableError(`the store cannot be written: ${reason}`, { cause })
+        }
+      }
+      await delay(retryMs)
+    }
+  }
+}
+
+/** @throws AccountError account_not_found, account_blocked */
+async function lockUnblocked(queries: PostgresQueries, accountId: string): Promise<void> {
+  const { rows } = await queries.query<{ blocked_at: number | null }>(
+    `SELECT blocked_at FROM accounts WHERE id = $1 AND kind = 'customer' FOR NO KEY UPDATE`,
+    [accountId],
+  )
+  const [account] = rows
+  if (account === undefined) throw new AccountError('account_not_found', `there is no account ${accountId}`)
+  if (account.blocked_at !== null) throw new AccountError('account_blocked', blockedMessage(accountId))
+}
+
+/**
+ * The key's own row, of an attempt whose answer was lost, is not counted.
+ * @throws AccountError key_limit
+ */
+async function checkKeyLimit(
+  queries: PostgresQueries,
+  { id, account_id: accountId }: KeyRow,
+  activeKeysMax: number | undefined,
+): Promise<void> {
+  if (activeKeysMax === undefined) return
+  const { rowCount } = await queries.query(
+    'SELECT 1 FROM keys WHERE account_id = $1 AND revoked_at IS NULL AND id <> $2 LIMIT $3',
+    [accountId, id, activeKeysMax],
+  )
+  if (rowCount === activeKeysMax) {
+    throw new AccountError('key_limit', `the account has ${activeKeysMax} keys already`)
+  }
+}

@@ -1,0 +1,109 @@
+import type { Clock } from '../../platform/clock.ts'
+import type { Job, JobName, NewJob } from '../../jobs/job.ts'
+import type { ChargeRequest, ChargeResult, HoldRequest } from '../../ledger/ledger.ts'
+import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
+import { newId } from '../../platform/new-id.ts'
+import { jobColumns, jobRecord, selectJob } from '../shared/job-record.ts'
+import type { JobRow } from '../shared/job-record.ts'
+import { postgresCharge } from './postgres-charge.ts'
+import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
+import { storable } from '../shared/storable-text.ts'
+import type { StoreQueries } from '../shared/store-queries.ts'
+import type { WriteQueue } from '../shared/write-queue.ts'
+import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
+
+const kept: OperationOwner = { isKept: true }
+
+interface PostgresJobsOptions {
+  readonly queue: WriteQueue<PostgresOperation>
+  readonly queries: StoreQueries
+  readonly clock: Clock
+  /** Resolves when an operation is written. */
+  readonly durable: (ticket: Ticket) => Promise<PostgresAnswer>
+}
+
+/** Nodes that ask for due jobs at once share them, and none waits for another. */
+const claim = `UPDATE jobs SET next_poll_at = ? WHERE (provider, kind, id) IN
+  (SELECT provider, kind, id FROM jobs WHERE state = 'open' AND next_poll_at <= ?
+   ORDER BY next_poll_at LIMIT ? FOR UPDATE SKIP LOCKED) RETURNING ${jobColumns}`
+
+const postpone = `UPDATE jobs SET next_poll_at = ?, polls = polls + 1
+  WHERE provider = ? AND kind = ? AND id = ? AND state = 'open'`
+
+/** Jobs on PostgreSQL: whoever ends one locks its account, so that of several nodes one does. */
+export class PostgresJobs {
+  readonly #options: PostgresJobsOptions
+
+  constructor(options: PostgresJobsOptions) {
+    this.#options = options
+  }
+
+  async open(hold: HoldRequest, job: NewJob): Promise<boolean> {
+    const { ending } = await this.#apply({
+      kind: 'job',
+      account: hold.accountId,
+      exchange: hold.exchangeId,
+      sequence: hold.sequence,
+      key: hold.keyId,
+      ...names(job),
+      owner: job.credential,
+      dialect: job.dialect,
+      operation: job.operation,
+      model: storable(job.model),
+      details: storable(JSON.stringify(job.facts)),
+      due: job.nextPollAt,
+      expires: job.deadlineAt,
+      at: this.#options.clock.now(),
+    })
+    return ending === 'job_opened'
+  }
+
+  async find({ provider, kind, id }: JobName): Promise<Job | undefined> {
+    const [row] = await this.#options.queries.all<JobRow>(selectJob, [provider, kind, storable(id)])
+    return row === undefined ? undefined : jobRecord(row)
+  }
+
+  async due(limit: number, leaseMs: number): Promise<readonly Job[]> {
+    const now = this.#options.clock.now()
+    const rows = await this.#options.queries.all<JobRow>(claim, [now + leaseMs, now, limit])
+    return rows.map(jobRecord)
+  }
+
+  async charge(job: Job, request: ChargeRequest): Promise<ChargeResult | undefined> {
+    const priced = priceCharge(request)
+    const { ending, one, two } = await this.#apply({
+      ...postgresCharge(job, this.#options.clock.now(), request, priced),
+      ...names(job),
+      ended_by: newId(),
+    })
+    if (ending !== 'charged') return undefined
+    const overrunMicros = two ?? 0
+    return { amountMicros: one ?? 0, overrunMicros, flags: paidFlags(priced.flags, overrunMicros) }
+  }
+
+  async release(job: Job): Promise<boolean> {
+    const { ending } = await this.#apply({
+      kind: 'release',
+      account: job.accountId,
+      exchange: job.exchangeId,
+      sequence: job.sequence,
+      state: 'released',
+      at: this.#options.clock.now(),
+      ...names(job),
+      ended_by: newId(),
+    })
+    return ending === 'released'
+  }
+
+  async postpone({ provider, kind, id }: JobName, nextPollAt: number): Promise<void> {
+    await this.#options.queries.all(postpone, [nextPollAt, provider, kind, storable(id)])
+  }
+
+  #apply(operation: PostgresOperation): Promise<PostgresAnswer> {
+    return this.#options.durable(this.#options.queue.add(operation, kept))
+  }
+}
+
+function names({ provider, kind, id }: JobName) {
+  return { provider, job_kind: kind, job: storable(id) }
+}

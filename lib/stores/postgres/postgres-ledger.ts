@@ -1,0 +1,259 @@
+import { AccountError } from '../../accounts/accounts.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Job, JobName, NewJob } from '../../jobs/job.ts'
+import { balanceOf } from '../../ledger/balance-book.ts'
+import { checkSums } from '../../ledger/hold-sums.ts'
+import { HoldResolvedError, LedgerUnavailableError } from '../../ledger/ledger.ts'
+import type {
+  Balance,
+  ChargeRequest,
+  ChargeResult,
+  HeldSums,
+  Hold,
+  HoldRequest,
+  Ledger,
+} from '../../ledger/ledger.ts'
+import type {
+  ListedObject,
+  ObjectQuery,
+  ProviderObject,
+  ProviderObjectName,
+} from '../../ledger/object-ledger.ts'
+import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
+import type { RiskRule } from '../../ledger/risk.ts'
+import { canonicalPrice } from '../../money/build-price.ts'
+import type { Price } from '../../money/price.ts'
+import type { Meters, ObjectKind } from '../../money/usage.ts'
+import { chargedUsage, selectCharged } from '../shared/charged-usage.ts'
+import type { ChargedRow } from '../shared/charged-usage.ts'
+import { postgresCharge } from './postgres-charge.ts'
+import { holdMembers, holdRefusal, refusal } from './postgres-hold-operation.ts'
+import { PostgresHold } from './postgres-hold.ts'
+import { PostgresJobs } from './postgres-jobs.ts'
+import { PostgresObjects } from './postgres-objects.ts'
+import { accountMoney } from './postgres-operation.ts'
+import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
+import type { StoreQueries } from '../shared/store-queries.ts'
+import { storedPricesOf } from '../shared/stored-prices.ts'
+import { writtenWithin } from '../shared/write-batch.ts'
+import type { WriteQueue } from '../shared/write-queue.ts'
+import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
+
+/** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
+const holdMs = 24 * 60 * 60 * 1000
+
+const kept: OperationOwner = { isKept: true }
+const dropped: OperationOwner = { isKept: false }
+
+/** Why a node that is not heard of takes nothing new. */
+export function lostTouch(): LedgerUnavailableError {
+  return new LedgerUnavailableError('this node has lost touch with its database')
+}
+
+interface PostgresLedgerOptions {
+  readonly queue: WriteQueue<PostgresOperation>
+  readonly queries: StoreQueries
+  readonly clock: Clock
+  /** How long an exchange waits for a store that is out of order, before it is cut. */
+  readonly patienceMs: number
+  /** Names this node in the holds it places. */
+  readonly owner: string
+  /** Whether the others know that this node lives; if not, they give back what it holds. */
+  readonly isHeard: () => boolean
+  readonly riskRule: () => RiskRule
+}
+
+/** The ledger on PostgreSQL: the database decides, for all nodes, in batches. */
+export class PostgresLedger implements Ledger {
+  readonly #options: PostgresLedgerOptions
+  readonly #queue: WriteQueue<PostgresOperation>
+  readonly #jobs: PostgresJobs
+  readonly #objects: PostgresObjects
+  readonly #knownPrices = new Set<string>()
+
+  constructor(options: PostgresLedgerOptions) {
+    this.#options = options
+    this.#queue = options.queue
+    const durable = (ticket: Ticket): Promise<PostgresAnswer> => this.#durable(ticket)
+    this.#jobs = new PostgresJobs({ ...options, durable })
+    this.#objects = new PostgresObjects({ ...options, durable })
+  }
+
+  async placeHold(request: HoldRequest): Promise<Hold> {
+    checkSums(request)
+    const { exchangeId: exchange, sequence, accountId: account, keyId: key } = request
+    if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
+    if (this.#queue.isFull) throw new LedgerUnavailableError('too much waits to be written')
+    const { clock, owner, isHeard, riskRule } = this.#options
+    if (!isHeard()) throw lostTouch()
+    const at = clock.now()
+    const rule = riskRule()
+    const place = { account, exchange, sequence, key, at, owner, expires: at + holdMs }
+    const operation = { kind: 'hold', ...place, ...holdMembers(request, request, rule, at) } as const
+    const ticket = this.#queue.add(operation, dropped)
+    const failure = await ticket.batch.ended
+    if (failure !== undefined) {
+      this.#queue.add({ ...place, kind: 'abandon', amount: 0, state: 'released' }, kept)
+      throw unavailable(failure)
+    }
+    const answer = answerTo(ticket)
+    if (answer.ending === 'held') return new PostgresHold(request, answer.one ?? request.worstMicros)
+    throw holdRefusal(answer, request, request, rule, at)
+  }
+
+  async growHold(hold: Hold, totals: HeldSums): Promise<void> {
+    checkSums(totals)
+    const open = openHold(hold)
+    if (totals.likelyMicros <= open.likelyMicros && totals.worstMicros <= open.worstMicros) return
+    const { exchangeId: exchange, sequence, accountId: account, keyId: key } = open
+    const at = this.#options.clock.now()
+    const rule = this.#options.riskRule()
+    const members = holdMembers(open, totals, rule, at)
+    // Totals, so that it may be sent again when its answer was lost.
+    const ticket = this.#queue.add({ kind: 'grow', account, exchange, sequence, key, at, ...members }, kept)
+    const answer = await this.#durable(ticket)
+    if (answer.ending !== 'grown') throw holdRefusal(answer, open, totals, rule, at)
+    open.raise({ likelyMicros: answer.one ?? 0, worstMicros: answer.two ?? 0 })
+  }
+
+  async charge(hold: Hold, request: ChargeRequest): Promise<ChargeResult> {
+    const open = openHold(hold)
+    const { lines, costMicros, flags } = priceCharge(request)
+    open.state = 'charged'
+    this.#addPrices(request.lines.map(({ price }) => price))
+    const at = this.#options.clock.now()
+    const ticket = this.#queue.add(postgresCharge(open, at, request, { lines, costMicros, flags }), {
+      isKept: true,
+      // What will never be charged must not be held either.
+      onRefused: () => void this.#release(open, 'released'),
+    })
+    const { ending, one, two } = await this.#durable(ticket)
+    if (ending !== 'charged') throw refusal(ending, hold)
+    const overrunMicros = two ?? 0
+    return { amountMicros: one ?? 0, overrunMicros, flags: paidFlags(flags, overrunMicros) }
+  }
+
+  async release(hold: Hold): Promise<void> {
+    const open = openHold(hold)
+    open.state = 'released'
+    this.#release(open, 'released')
+  }
+
+  async openJob(hold: Hold, job: NewJob): Promise<boolean> {
+    const open = openHold(hold)
+    open.state = 'job'
+    return this.#jobs.open(open, job)
+  }
+
+  findJob(name: JobName): Promise<Job | undefined> {
+    return this.#jobs.find(name)
+  }
+
+  dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]> {
+    return this.#jobs.due(limit, leaseMs)
+  }
+
+  chargeJob(job: Job, charge: ChargeRequest): Promise<ChargeResult | undefined> {
+    this.#addPrices(charge.lines.map(({ price }) => price))
+    return this.#jobs.charge(job, charge)
+  }
+
+  releaseJob(job: Job): Promise<boolean> {
+    return this.#jobs.release(job)
+  }
+
+  postponeJob(job: Job, nextPollAt: number): Promise<void> {
+    return this.#jobs.postpone(job, nextPollAt)
+  }
+
+  findPrices(hashes: readonly string[]): Promise<ReadonlyMap<string, Price>> {
+    return storedPricesOf(this.#options.queries, hashes)
+  }
+
+  recordObject(object: ProviderObject): Promise<void> {
+    return this.#objects.recordObject(object)
+  }
+
+  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
+    return this.#objects.findObject(provider, kind, id)
+  }
+
+  listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
+    return this.#objects.listObjects(query)
+  }
+
+  unlistObject(name: ProviderObjectName): Promise<void> {
+    return this.#objects.unlistObject(name)
+  }
+
+  async findUsage(exchangeId: string): Promise<Meters> {
+    const [row] = await this.#options.queries.all<ChargedRow>(selectCharged, [exchangeId])
+    return chargedUsage(row)
+  }
+
+  async balance(accountId: string): Promise<Balance> {
+    // Behind what this node has queued, so that it sees its own releases.
+    const ticket = this.#queue.add({ kind: 'balance', account: accountId }, dropped)
+    const failure = await ticket.batch.ended
+    if (failure !== undefined) throw failure
+    const answer = answerTo(ticket)
+    if (answer.ending !== 'done')
+      throw new AccountError('account_not_found', `there is no account ${accountId}`)
+    return balanceOf(accountMoney(answer), this.#options.riskRule())
+  }
+
+  async recordPrices(prices: readonly Price[]): Promise<void> {
+    await Promise.all(this.#addPrices(prices).map(ticket => this.#durable(ticket)))
+  }
+
+  /** Ends holds that were found to belong to nobody any more; those that have ended meanwhile stay as they are. */
+  async endHolds(holds: readonly HoldRequest[], state: 'released' | 'expired'): Promise<void> {
+    await Promise.all(holds.map(hold => this.#durable(this.#release(hold, state))))
+  }
+
+  #release(hold: HoldRequest, state: 'released' | 'expired'): Ticket {
+    const { exchangeId: exchange, sequence, accountId: account } = hold
+    const at = this.#options.clock.now()
+    return this.#queue.add({ kind: 'release', account, exchange, sequence, at, state }, kept)
+  }
+
+  #addPrices(prices: readonly Price[]): Ticket[] {
+    const unknown = prices.filter(price => !this.#knownPrices.has(price.hash))
+    // In one order on every node, so that two that start at once do not wait for each other.
+    return unknown
+      .toSorted((a, b) => (a.hash < b.hash ? -1 : 1))
+      .map(price => {
+        this.#knownPrices.add(price.hash)
+        const at = this.#options.clock.now()
+        const lines = canonicalPrice(price)
+        return this.#queue.add(
+          { kind: 'price', account: '', exchange: price.hash, model: price.model, lines, at },
+          kept,
+        )
+      })
+  }
+
+  /** Resolves when a kept operation is written, also when that takes more than one attempt. */
+  async #durable(ticket: Ticket): Promise<PostgresAnswer> {
+    const error = await writtenWithin(ticket.batch, this.#options.patienceMs)
+    if (error !== undefined) throw error
+    return answerTo(ticket)
+  }
+}
+
+function openHold(hold: Hold): PostgresHold {
+  if (!(hold instanceof PostgresHold)) throw new TypeError('the hold is not of this ledger')
+  if (hold.state !== 'open') throw new HoldResolvedError(hold, hold.state)
+  return hold
+}
+
+function unavailable(cause: Error): LedgerUnavailableError {
+  return new LedgerUnavailableError(cause.message, { cause })
+}
+
+/** @throws AccountError when the operation alone could not stand */
+function answerTo(ticket: Ticket): PostgresAnswer {
+  const refused = ticket.batch.refusalAt(ticket.index)
+  if (refused !== undefined) throw refused
+  return ticket.batch.answerAt(ticket.index) as PostgresAnswer
+}

@@ -1,0 +1,56 @@
+import { AccountError } from '../../accounts/accounts.ts'
+import { balanceOf, debitRefused } from '../../ledger/balance-book.ts'
+import type { CreditSource, Micros } from '../../ledger/ledger.ts'
+import type { RiskRule } from '../../ledger/risk.ts'
+import type { PostgresQueries } from './postgres-connection.ts'
+import { accountMoney, riskMembers } from './postgres-operation.ts'
+import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
+
+/** Money that comes in or goes out. */
+interface PostgresMovement {
+  readonly kind: 'credit' | 'debit'
+  readonly id: string
+  readonly accountId: string
+  readonly amountMicros: Micros
+  readonly reason: string
+  readonly at: number
+  readonly source: CreditSource
+}
+
+/**
+ * Books money in or out, within a transaction; answers the balance. The same movement again changes nothing.
+ * @throws AccountError account_not_found, idempotency_conflict, and balance_insufficient when what is left would
+ * not cover the open holds
+ */
+export async function bookMovement(
+  queries: PostgresQueries,
+  { kind, id, accountId, amountMicros, reason, at, source }: PostgresMovement,
+  rule: RiskRule,
+): Promise<Micros> {
+  const operation: PostgresOperation & { readonly i: number } = {
+    i: 0,
+    kind,
+    account: accountId,
+    exchange: id,
+    amount: amountMicros,
+    details: reason,
+    at,
+    source,
+    ...riskMembers(rule),
+  }
+  const values = [JSON.stringify([operation])]
+  const { rows } = await queries.query<PostgresAnswer>('SELECT * FROM apply_operations($1)', values)
+  const [answer] = rows
+  if (answer === undefined) throw new Error('the database did not answer a movement')
+  switch (answer.ending) {
+    case 'booked':
+    case 'repeated':
+      return balanceOf(accountMoney(answer), rule).balanceMicros
+    case 'balance':
+      throw debitRefused(amountMicros, balanceOf(accountMoney(answer), rule))
+    case 'idempotency_conflict':
+      throw new AccountError(answer.ending, `another ${kind} was booked under this idempotency key`)
+    default:
+      throw new AccountError('account_not_found', `there is no account ${accountId}`)
+  }
+}

@@ -1,0 +1,179 @@
+import type { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { keyRecord } from '../shared/key-record.ts'
+import { connectPostgres, endPostgres } from './postgres-connection.ts'
+import type { PostgresClient } from './postgres-connection.ts'
+import type { KeyRow } from '../shared/store-operation.ts'
+
+interface PostgresNodeOptions {
+  readonly url: string
+  readonly id: string
+  readonly keys: MemoryKeyDirectory
+  /** Time that nobody can set. */
+  readonly steadyClock: Clock
+  /** How long a node that is not heard of keeps its holds. */
+  readonly leaseMs: number
+  /** Ends what nodes that are gone have left open. */
+  readonly endOrphaned: () => Promise<void>
+  readonly onError: (error: unknown) => void
+}
+
+/** How often keys are read whether or not a change was announced, and a lost connection is tried again. */
+const tickMs = 500
+
+/**
+ * A change with a lower number may be committed after one with a higher; so many are read again each time, and
+ * what is announced whatever its number.
+ */
+const versionsAgain = 100
+
+/** Nodes that died leave their row behind, and by then nothing else. */
+const forgetNodes = `DELETE FROM nodes WHERE lease_until < now() - interval '1 hour'`
+
+/**
+ * A node among others: says that it lives, hears of changes to keys, and finds what nodes that died have left
+ * open. All of it on one connection, so that whoever does not hear is also not heard.
+ */
+export class PostgresNode {
+  readonly #options: PostgresNodeOptions
+  #client: PostgresClient | undefined
+  #version = 0
+  #connectedAt = 0
+  #beatAt = 0
+  /** Keys that were announced and have not been read since. */
+  #announced = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+  #ticking: Promise<void> | undefined
+  /** The database is out of reach, and that has been told. */
+  #isOut = false
+  #isClosed = false
+
+  constructor(options: PostgresNodeOptions) {
+    this.#options = options
+  }
+
+  /** @throws Error when the database cannot be reached */
+  async start(): Promise<void> {
+    await this.#connect()
+    this.#schedule(this.#tickMs)
+  }
+
+  /**
+   * Whether the others know that it lives. If not, they give back what it holds, and it may not know which keys
+   * are revoked.
+   */
+  get isHeard(): boolean {
+    const { steadyClock, leaseMs } = this.#options
+    return steadyClock.now() - this.#beatAt < leaseMs
+  }
+
+  /** Says that this node is gone, where it can still be said. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#ticking
+    const client = this.#client
+    this.#client = undefined
+    if (client === undefined) return
+    try {
+      await client.query('DELETE FROM nodes WHERE id = $1', [this.#options.id])
+    } catch (error) {
+      // Its lease will end instead.
+      this.#options.onError(error)
+    }
+    await endPostgres(client)
+  }
+
+  get #tickMs(): number {
+    return Math.min(tickMs, this.#options.leaseMs / 4)
+  }
+
+  #schedule(ms: number): void {
+    clearTimeout(this.#timer)
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => {
+      if (this.#ticking !== undefined) return
+      this.#ticking = this.#tick().finally(() => {
+        this.#ticking = undefined
+        this.#schedule(this.#announced.size > 0 ? 0 : this.#tickMs)
+      })
+    }, ms)
+    this.#timer.unref()
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      const client = this.#client ?? (await this.#connect())
+      await this.#readKeys(client)
+      const { steadyClock, leaseMs } = this.#options
+      if (steadyClock.now() - this.#beatAt < leaseMs / 3) return
+      await this.#beat(client)
+      // When the database was away, the others need the time of a lease to be heard of again.
+      if (steadyClock.now() - this.#connectedAt > leaseMs) {
+        await this.#options.endOrphaned()
+        await client.query(forgetNodes)
+      }
+    } catch (error) {
+      this.#lose(this.#client)
+      if (!this.#isOut) this.#options.onError(error)
+      this.#isOut = true
+    }
+  }
+
+  async #connect(): Promise<PostgresClient> {
+    const client = await connectPostgres(this.#options.url, (_, lost) => this.#lose(lost))
+    this.#client = client
+    try {
+      client.on('notification', ({ payload }) => {
+        if (payload !== undefined) this.#announced.add(payload)
+        this.#schedule(0)
+      })
+      await client.query('LISTEN gateway_keys')
+      this.#version = 0
+      await this.#readKeys(client)
+      await this.#beat(client)
+      this.#connectedAt = this.#options.steadyClock.now()
+      this.#isOut = false
+      return client
+    } catch (error) {
+      this.#lose(client)
+      throw error
+    }
+  }
+
+  #lose(client: PostgresClient | undefined): void {
+    if (client === undefined || this.#client !== client) return
+    this.#client = undefined
+    void client.end()
+  }
+
+  async #readKeys(client: PostgresClient): Promise<void> {
+    const before = this.#version
+    const announced = this.#announced
+    this.#announced = new Set()
+    const { rows } = await client.query<KeyRow & { readonly version: number }>(
+      'SELECT * FROM keys WHERE version > $1 OR id = ANY($2)',
+      [this.#version - versionsAgain, [...announced]],
+    )
+    for (const row of rows) {
+      this.#version = Math.max(this.#version, row.version)
+      // What was read may be older than what this node itself did meanwhile; a revocation is for good.
+      const known = this.#options.keys.findByDigest(row.digest)
+      if (known?.revokedAt === undefined) this.#options.keys.put(row.digest, keyRecord(row))
+    }
+    if (this.#version === before) return
+    const values = [this.#options.id, this.#version]
+    await client.query('UPDATE nodes SET seen_version = $2 WHERE id = $1', values)
+  }
+
+  async #beat(client: PostgresClient): Promise<void> {
+    const { id, leaseMs, steadyClock } = this.#options
+    const now = steadyClock.now()
+    await client.query(
+      `INSERT INTO nodes (id, lease_until, seen_version)
+       VALUES ($1, now() + $2 * interval '1 millisecond', $3) ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until`,
+      [id, leaseMs, this.#version],
+    )
+    this.#beatAt = now
+  }
+}

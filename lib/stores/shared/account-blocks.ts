@@ -1,0 +1,83 @@
+import { AccountError } from '../../accounts/accounts.ts'
+import type { AccountBlock } from '../../accounts/accounts.ts'
+import type { SqlStatement } from './user-tables.ts'
+
+/**
+ * What operators did to accounts, append-only. A block stands on the account and on each of its keys: gates see keys
+ * alone, and nodes hear of keys that change. An account that is blocked gets no keys.
+ */
+function blockTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
+ALTER TABLE accounts ADD COLUMN blocked_at ${integer};
+ALTER TABLE keys ADD COLUMN blocked_at ${integer};
+
+CREATE TABLE operator_actions (
+  id TEXT PRIMARY KEY,
+  at ${integer} NOT NULL,
+  operator TEXT NOT NULL,
+  action TEXT NOT NULL,
+  account_id TEXT NOT NULL,
+  reason TEXT NOT NULL
+)${options};
+CREATE INDEX operator_actions_by_account ON operator_actions (account_id, at);
+`
+}
+
+/** The step that brings blocks to a SQLite store. */
+export const sqliteBlocks = `${blockTables('INTEGER', ' STRICT, WITHOUT ROWID')}
+CREATE TRIGGER operator_actions_stay_as_they_are BEFORE UPDATE ON operator_actions
+BEGIN SELECT RAISE(ABORT, 'operator_actions are append-only'); END;
+CREATE TRIGGER operator_actions_stay BEFORE DELETE ON operator_actions
+BEGIN SELECT RAISE(ABORT, 'operator_actions are append-only'); END;
+`
+
+/** The step that brings blocks to a PostgreSQL store. */
+export const postgresBlocks = `${blockTables('BIGINT', '')}
+CREATE TRIGGER operator_actions_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON operator_actions
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('operator_actions are append-only');
+`
+
+/** An account with the time of its block; the last statement of a block answers it. */
+export interface BlockedRow {
+  readonly blocked_at: number | null
+}
+
+/**
+ * Blocks an account, or ends that; done again it changes nothing but the log. The account's row comes first, so that on
+ * PostgreSQL no key is made beside it. No row is answered for an account that there is not.
+ * @param actionId of the row of the log, made before the first attempt
+ */
+export function blockStatements(block: AccountBlock, actionId: string, now: number): readonly SqlStatement[] {
+  const { accountId, isBlocked, reason, operator } = block
+  const blockedAt = isBlocked ? now : null
+  const isOtherwise = isBlocked ? 'blocked_at IS NULL' : 'blocked_at IS NOT NULL'
+  const isCustomer = `id = ? AND kind = 'customer'`
+  return [
+    {
+      sql: `UPDATE accounts SET blocked_at = ? WHERE ${isCustomer} AND ${isOtherwise}`,
+      values: [blockedAt, accountId],
+    },
+    {
+      sql: `UPDATE keys SET blocked_at = ? WHERE account_id = ? AND ${isOtherwise}`,
+      values: [blockedAt, accountId],
+    },
+    {
+      sql: `INSERT INTO operator_actions (id, at, operator, action, account_id, reason)
+        SELECT ?, CAST(? AS BIGINT), ?, ?, id, ? FROM accounts WHERE ${isCustomer} ON CONFLICT DO NOTHING`,
+      values: [actionId, now, operator, isBlocked ? 'block' : 'unblock', reason, accountId],
+    },
+    { sql: `SELECT blocked_at FROM accounts WHERE ${isCustomer}`, values: [accountId] },
+  ]
+}
+
+/**
+ * What the statements of a block answered.
+ * @throws AccountError account_not_found
+ */
+export function blockedAnswer(
+  { accountId }: AccountBlock,
+  [row]: readonly BlockedRow[],
+): { readonly blockedAt: number | null } {
+  if (row === undefined) throw new AccountError('account_not_found', `there is no account ${accountId}`)
+  return { blockedAt: row.blocked_at }
+}

@@ -1,0 +1,77 @@
+import type { ChargeLine } from '../../ledger/price-charge.ts'
+import { recomputeCharge } from '../../ledger/recompute-charge.ts'
+import type { RecomputedCharge } from '../../ledger/reports.ts'
+import type { Price } from '../../money/price.ts'
+import type { StoreQueries } from './store-queries.ts'
+import { storedPrices } from './stored-prices.ts'
+
+const pageRows = 500
+
+interface Row {
+  readonly id: number
+  readonly exchange_id: string
+  readonly sequence: number
+  readonly account_id: string
+  readonly at: number
+  readonly lines: string
+  readonly raw: string | null
+  readonly cost: number
+}
+
+/** Undefined when the text is no JSON, which nothing here ever writes. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+function recompute(row: Row, prices: ReadonlyMap<string, Price>): RecomputedCharge {
+  const lines = parsed(row.lines) as readonly ChargeLine[] | undefined
+  const again =
+    lines === undefined
+      ? { costMicros: undefined, differences: ['the lines of a charge cannot be read'] }
+      : recomputeCharge(lines, row.cost, prices)
+  const isRawDamaged = row.raw !== null && parsed(row.raw) === undefined
+  return {
+    requestId: row.exchange_id,
+    sequence: row.sequence,
+    account: row.account_id,
+    at: new Date(row.at).toISOString(),
+    costMicros: row.cost,
+    recomputedMicros: again.costMicros,
+    hasRawUsage: row.raw !== null,
+    differences: isRawDamaged
+      ? [...again.differences, "the provider's usage of a charge cannot be read"]
+      : again.differences,
+  }
+}
+
+/** Works charges out again, oldest first, page by page, from their stored meters and price versions. */
+export async function* recomputeCharges(
+  queries: StoreQueries,
+  since: number,
+): AsyncGenerator<RecomputedCharge, void, void> {
+  let { prices } = await storedPrices(queries)
+  for (let afterId = 0; ;) {
+    const rows: readonly Row[] = await queries.all(
+      `SELECT id, exchange_id, sequence, account_id, at, lines, raw_usage AS raw, amount_micros + overrun_micros AS cost
+       FROM charges WHERE revision = 0 AND at >= ? AND id > ? ORDER BY id LIMIT ?`,
+      [since, afterId, pageRows],
+    )
+    for (const row of rows) {
+      let again = recompute(row, prices)
+      if (again.recomputedMicros === undefined) {
+        // The configuration may have changed while this was reading.
+        prices = (await storedPrices(queries)).prices
+        again = recompute(row, prices)
+      }
+      yield again
+    }
+    const last = rows[pageRows - 1]
+    if (last === undefined) return
+    afterId = last.id
+  }
+}

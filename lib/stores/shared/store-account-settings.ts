@@ -1,0 +1,170 @@
+import type { AccountSettings, LowBalance } from '../../accounts/account-settings.ts'
+import type { UserRow } from '../../accounts/user-rows.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Micros } from '../../ledger/ledger.ts'
+import type { StoreQueries } from './store-queries.ts'
+import type { SqlStatement } from './user-tables.ts'
+
+interface AccountSettingsOptions {
+  readonly queries: Pick<StoreQueries, 'all'>
+  /** Runs statements as one transaction; answers the rows of the last one when they are on the disk. */
+  readonly change: (statements: readonly SqlStatement[]) => Promise<readonly UserRow[]>
+  readonly clock: Clock
+}
+
+interface AlertRow {
+  readonly balance: Micros
+  readonly below: Micros
+  readonly email: string
+  readonly language: string | null
+}
+
+const ownedBy = `(SELECT account_id FROM memberships WHERE user_id = ? AND role = 'owner')`
+
+/** An address that no letter reaches: names ending so belong to nobody (RFC 2606). */
+function noEmail(id: string): string {
+  return `deleted-${id}@deleted.invalid`
+}
+
+/** Settings of accounts in a store of either kind. */
+export class StoreAccountSettings implements AccountSettings {
+  readonly #options: AccountSettingsOptions
+
+  constructor(options: AccountSettingsOptions) {
+    this.#options = options
+  }
+
+  async alertBelow(accountId: string): Promise<Micros | undefined> {
+    const [row] = await this.#options.queries.all<{ readonly below: Micros | null }>(
+      'SELECT alert_below_micros AS below FROM accounts WHERE id = ?',
+      [accountId],
+    )
+    return row?.below ?? undefined
+  }
+
+  async setAlertBelow(accountId: string, belowMicros: Micros | undefined): Promise<void> {
+    await this.#options.change([
+      {
+        sql: `UPDATE accounts SET alert_below_micros = ? WHERE id = ? AND kind = 'customer'`,
+        values: [belowMicros ?? null, accountId],
+      },
+      // What was asked for before is not told any more.
+      { sql: 'DELETE FROM balance_alerts WHERE account_id = ?', values: [accountId] },
+    ])
+  }
+
+  async takeAlerts(forMs: number): Promise<readonly LowBalance[]> {
+    const { queries, change, clock } = this.#options
+    const now = clock.now()
+    // Most of the time there are none, and finding that out must not cost a write.
+    const waiting = await queries.all<{ readonly id: string }>(
+      'SELECT account_id AS id FROM balance_alerts WHERE taken_until <= ? LIMIT 100',
+      [now],
+    )
+    const alerts: LowBalance[] = []
+    for (const { id } of waiting) {
+      const sql = `UPDATE balance_alerts SET taken_until = ? WHERE account_id = ? AND taken_until <= ?
+        RETURNING crossings`
+      const [row] = await change([{ sql, values: [now + forMs, id, now] }])
+      if (row === undefined) continue
+      const alert = { accountId: id, crossings: Number(row['crossings']) }
+      const balance = await this.#lowBalance(id)
+      if (balance === undefined) await this.endAlert(alert)
+      else alerts.push({ ...alert, ...balance })
+    }
+    return alerts
+  }
+
+  async endAlert({
+    accountId,
+    crossings,
+  }: {
+    readonly accountId: string
+    readonly crossings: number
+  }): Promise<void> {
+    await this.#options.change([
+      {
+        sql: 'DELETE FROM balance_alerts WHERE account_id = ? AND crossings = ?',
+        values: [accountId, crossings],
+      },
+      { sql: 'UPDATE balance_alerts SET taken_until = 0 WHERE account_id = ?', values: [accountId] },
+    ])
+  }
+
+  async changeEmail({
+    userId,
+    from,
+    to,
+  }: {
+    readonly userId: string
+    readonly from: string
+    readonly to: string
+  }): Promise<boolean> {
+    const rows = await this.#options.change([
+      {
+        sql: `UPDATE users SET email = ?, email_verified = 1 WHERE id = ? AND email = ?
+          AND NOT EXISTS (SELECT 1 FROM users AS others WHERE others.email = ?)
+          AND NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.email = ?)`,
+        values: [to, userId, from, to, to],
+      },
+      {
+        sql: `UPDATE accounts SET email = ? WHERE email = ? AND id IN ${ownedBy}
+          AND EXISTS (SELECT 1 FROM users WHERE id = ? AND users.email = ?)`,
+        values: [to, from, userId, userId, to],
+      },
+      // Links that were sent to the old address are worth nothing from now on.
+      { sql: 'DELETE FROM user_verifications WHERE value = ?', values: [userId] },
+      { sql: 'SELECT id FROM users WHERE id = ? AND email = ?', values: [userId, to] },
+    ])
+    return rows.length > 0
+  }
+
+  async deleteUser(userId: string): Promise<boolean> {
+    const owned = await this.#options.queries.all<{ readonly id: string }>(
+      `SELECT id FROM accounts WHERE id IN ${ownedBy}`,
+      [userId],
+    )
+    const rows = await this.#options.change([
+      ...owned.flatMap(({ id }) => [
+        {
+          sql: 'UPDATE accounts SET email = ?, name = NULL, alert_below_micros = NULL WHERE id = ?',
+          values: [noEmail(id), id],
+        },
+        { sql: 'DELETE FROM balance_alerts WHERE account_id = ?', values: [id] },
+        { sql: `UPDATE keys SET name = '', ip_addresses = NULL WHERE account_id = ?`, values: [id] },
+        { sql: 'DELETE FROM invitations WHERE account_id = ?', values: [id] },
+        { sql: `DELETE FROM memberships WHERE account_id = ? AND role <> 'owner'`, values: [id] },
+      ]),
+      {
+        sql: 'DELETE FROM invitations WHERE email = (SELECT email FROM users WHERE id = ?)',
+        values: [userId],
+      },
+      { sql: `DELETE FROM memberships WHERE user_id = ? AND role <> 'owner'`, values: [userId] },
+      ...['user_sessions', 'user_passwords', 'user_two_factors'].map(table => ({
+        sql: `DELETE FROM ${table} WHERE user_id = ?`,
+        values: [userId],
+      })),
+      { sql: 'DELETE FROM user_verifications WHERE value = ?', values: [userId] },
+      {
+        sql: `UPDATE users SET email = ?, name = NULL, image = NULL, language = NULL, email_verified = 0,
+          two_factor_enabled = 0 WHERE id = ? AND email <> ? RETURNING id`,
+        values: [noEmail(userId), userId, noEmail(userId)],
+      },
+    ])
+    return rows.length > 0
+  }
+
+  async #lowBalance(accountId: string): Promise<Omit<LowBalance, 'accountId' | 'crossings'> | undefined> {
+    const rows = await this.#options.queries.all<AlertRow>(
+      `SELECT balance_micros AS balance, alert_below_micros AS below, users.email, users.language
+       FROM accounts JOIN memberships ON account_id = accounts.id AND role = 'owner'
+       JOIN users ON users.id = user_id AND email_verified = 1
+       WHERE accounts.id = ? AND balance_micros < alert_below_micros`,
+      [accountId],
+    )
+    const [first] = rows
+    if (first === undefined) return undefined
+    const owners = rows.map(({ email, language }) => ({ email, language: language ?? undefined }))
+    return { balanceMicros: first.balance, belowMicros: first.below, owners }
+  }
+}

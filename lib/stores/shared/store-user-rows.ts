@@ -1,0 +1,138 @@
+import type {
+  Consent,
+  Membership,
+  RowChange,
+  RowCondition,
+  RowQuery,
+  UserRow,
+  UserRows,
+  UserTable,
+} from '../../accounts/user-rows.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { newId } from '../../platform/new-id.ts'
+import { accountEmail } from './account-rules.ts'
+import type { StoreQueries } from './store-queries.ts'
+import { removeUnconfirmed, selectUnconfirmed } from './unconfirmed-users.ts'
+import { countRows, deleteRows, insertRow, selectRows, updateRows } from './user-tables.ts'
+import type { SqlStatement } from './user-tables.ts'
+
+interface UserRowsOptions {
+  readonly queries: Pick<StoreQueries, 'all'>
+  /** Runs statements as one transaction; answers the rows of the last one when they are on the disk. */
+  readonly change: (statements: readonly SqlStatement[]) => Promise<readonly UserRow[]>
+  readonly clock: Clock
+  /** Told of an account that is new and empty. */
+  readonly onAccount?: (accountId: string) => void
+}
+
+function insertConsent(userId: string, { kind, version, language, address, at }: Consent): SqlStatement {
+  return {
+    sql: `INSERT INTO user_consents (id, user_id, kind, version, language, address, at)
+          VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    values: [newId(), userId, kind, version, language, address, at],
+  }
+}
+
+/** Users in a store of either kind. */
+export class StoreUserRows implements UserRows {
+  readonly #options: UserRowsOptions
+
+  constructor(options: UserRowsOptions) {
+    this.#options = options
+  }
+
+  async find(table: UserTable, query: RowQuery): Promise<readonly UserRow[]> {
+    return this.#read(selectRows(table, query))
+  }
+
+  async count(table: UserTable, where: readonly RowCondition[] = []): Promise<number> {
+    const [row] = await this.#read(countRows(table, where))
+    return Number(row?.['count'] ?? 0)
+  }
+
+  async insert(table: UserTable, row: UserRow): Promise<void> {
+    await this.#options.change([insertRow(table, row)])
+  }
+
+  async update(
+    table: UserTable,
+    where: readonly RowCondition[],
+    change: RowChange,
+  ): Promise<readonly UserRow[]> {
+    return where.length === 0 ? [] : this.#options.change([updateRows(table, where, change)])
+  }
+
+  async delete(
+    table: UserTable,
+    where: readonly RowCondition[],
+    limit?: number,
+  ): Promise<readonly UserRow[]> {
+    return where.length === 0 ? [] : this.#options.change([deleteRows(table, where, limit)])
+  }
+
+  async createUser(user: UserRow, consents: readonly Consent[]): Promise<void> {
+    const userId = String(user['id'])
+    const email = accountEmail(String(user['email']))
+    const accountId = newId()
+    const now = this.#options.clock.now()
+    await this.#options.change([
+      insertRow('users', { ...user, email }),
+      {
+        sql: `INSERT INTO accounts (id, kind, name, email, created_at) VALUES (?, 'customer', ?, ?, ?)`,
+        values: [accountId, user['name'] ?? null, email, now],
+      },
+      {
+        sql: `INSERT INTO memberships (user_id, account_id, role, created_at) VALUES (?, ?, 'owner', ?)`,
+        values: [userId, accountId, now],
+      },
+      ...consents.map(consent => insertConsent(userId, consent)),
+    ])
+    this.#options.onAccount?.(accountId)
+  }
+
+  async addConsents(userId: string, consents: readonly Consent[]): Promise<void> {
+    await this.#options.change(consents.map(consent => insertConsent(userId, consent)))
+  }
+
+  consents(userId: string): Promise<readonly Consent[]> {
+    return this.#options.queries.all<Consent>(
+      'SELECT kind, version, language, address, at FROM user_consents WHERE user_id = ? ORDER BY at, kind',
+      [userId],
+    )
+  }
+
+  async deleteUnconfirmed(madeBefore: number, limit: number): Promise<number> {
+    let count = 0
+    for (const { id } of await this.#read(selectUnconfirmed(madeBefore, limit))) {
+      count += (await this.#options.change(removeUnconfirmed(String(id), madeBefore))).length
+    }
+    return count
+  }
+
+  memberships(userId: string): Promise<readonly Membership[]> {
+    return this.#options.queries.all<Membership>(
+      `SELECT account_id AS "accountId", role FROM memberships WHERE user_id = ? ORDER BY created_at, account_id`,
+      [userId],
+    )
+  }
+
+  async secret(name: string, candidate: string): Promise<string> {
+    const now = this.#options.clock.now()
+    await this.#options.change([
+      {
+        sql: 'INSERT INTO secrets (name, value, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+        values: [name, candidate, now],
+      },
+    ])
+    const [row] = await this.#options.queries.all<{ readonly value: string }>(
+      'SELECT value FROM secrets WHERE name = ?',
+      [name],
+    )
+    if (row === undefined) throw new Error(`the store has no secret ${name}`)
+    return row.value
+  }
+
+  #read({ sql, values }: SqlStatement): Promise<readonly UserRow[]> {
+    return this.#options.queries.all<UserRow>(sql, values)
+  }
+}

@@ -1,0 +1,216 @@
+import { AccountError } from '../../accounts/accounts.ts'
+import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import type { BatchReport, StoreOperation } from './store-operation.ts'
+import { GatheringBatch, type OperationOwner, type Ticket } from './write-batch.ts'
+
+/** How long an operation that nobody waits for may wait for others to be written with it. */
+const unhurriedMs = 250
+
+/** An operation of a failed batch, to be written before all others. */
+interface KeptOperation<Operation> {
+  readonly operation: Operation
+  readonly batch: GatheringBatch<Operation>
+  readonly index: number
+}
+
+interface WriteQueueOptions<Operation> {
+  /** Sends operations to the writer, whose answer comes back by `onReport`. */
+  readonly send: (operations: readonly Operation[]) => void
+  /** Called when the store stops or starts to take writes. */
+  readonly onAvailable: (error: LedgerUnavailableError | undefined) => void
+  readonly retryMs: number
+  /** From this many operations waiting on, the queue calls itself full. */
+  readonly waitingMax: number
+}
+
+/**
+ * Gathers operations while the writer is busy and sends them as one batch in the turn of the event loop in
+ * which it is not: nobody waits for a batch to fill.
+ */
+export class WriteQueue<Operation = StoreOperation> {
+  readonly #options: WriteQueueOptions<Operation>
+  #gathering = new GatheringBatch<Operation>()
+  #sent: GatheringBatch<Operation> | undefined
+  #kept: KeptOperation<Operation>[] = []
+  #sentKept = 0
+  #isScheduled = false
+  /** There is something in the batch that is gathered that somebody waits for. */
+  #isHurried = false
+  #unhurriedTimer: NodeJS.Timeout | undefined
+  #retryTimer: NodeJS.Timeout | undefined
+  #failure: LedgerUnavailableError | undefined
+  #isEnded = false
+  #onIdle: (() => void) | undefined
+
+  constructor(options: WriteQueueOptions<Operation>) {
+    this.#options = options
+  }
+
+  /** Why nothing can be written at present; undefined when all is well. */
+  get failure(): LedgerUnavailableError | undefined {
+    return this.#failure
+  }
+
+  /**
+   * The writer does not keep up. What is added is still taken, since it may be the end of something that
+   * runs; who begins something new should ask first.
+   */
+  get isFull(): boolean {
+    return this.waiting >= this.#options.waitingMax
+  }
+
+  /** Operations that the writer has not been sent yet, or has to be sent again. */
+  get waiting(): number {
+    return this.#gathering.operations.length + this.#kept.length
+  }
+
+  add(operation: Operation, owner: OperationOwner): Ticket {
+    this.#isHurried = true
+    const ticket = this.#gather(operation, owner)
+    if (this.#isFree && !this.#isScheduled) this.#schedule()
+    return ticket
+  }
+
+  /** For an operation that nobody waits for: it is written with the next that is added, or a quarter of a second later. */
+  addUnhurried(operation: Operation, owner: OperationOwner): void {
+    this.#gather(operation, owner)
+    this.#unhurriedTimer ??= setTimeout(() => this.#hurry(), unhurriedMs)
+  }
+
+  #gather(operation: Operation, owner: OperationOwner): Ticket {
+    const batch = this.#gathering
+    const index = batch.operations.push(operation) - 1
+    batch.owners.push(owner)
+    return { batch, index }
+  }
+
+  /** What was gathered waits no longer for more. */
+  #hurry(): void {
+    clearTimeout(this.#unhurriedTimer)
+    this.#unhurriedTimer = undefined
+    this.#isHurried = true
+    if (this.#isFree && !this.#isScheduled) this.#schedule()
+  }
+
+  /** The writer's answer to what was sent last. */
+  onReport(report: BatchReport): void {
+    const batch = this.#sent
+    if (batch === undefined) throw new Error('the writer answered a batch that was not sent')
+    this.#sent = undefined
+    if (report.error === undefined) this.#committed(batch, report)
+    else {
+      const { code, message } = report.error
+      // A full disk may have room again. Until then everything waits in memory.
+      this.#retryTimer = setTimeout(() => this.#retry(), this.#options.retryMs)
+      this.#failed(batch, new LedgerUnavailableError(`the store cannot be written: ${message} (${code})`))
+      this.#onIdle?.()
+    }
+  }
+
+  /** The writer is gone for good: everything that waits fails, and everything that comes. */
+  stop(error: LedgerUnavailableError): void {
+    this.#isEnded = true
+    clearTimeout(this.#retryTimer)
+    this.#retryTimer = undefined
+    if (this.#sent !== undefined) this.#failed(this.#sent, error)
+    this.#sent = undefined
+    for (const { batch } of this.#kept) batch.fail(error, true)
+    this.#setFailure(error)
+    if (this.#gathering.operations.length > 0) this.#hurry()
+    this.#onIdle?.()
+  }
+
+  /**
+   * Resolves when everything that was added is written; what failed before is tried once more.
+   * @throws LedgerUnavailableError when some of it cannot be written
+   */
+  async flush(): Promise<void> {
+    if (this.#retryTimer !== undefined) {
+      clearTimeout(this.#retryTimer)
+      this.#retry()
+    }
+    this.#hurry()
+    while (!this.#isEnded && (this.#sent !== undefined || this.waiting > 0)) {
+      await new Promise<void>(resolve => {
+        this.#onIdle = resolve
+      })
+      if (this.#failure !== undefined) break
+    }
+    if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** Neither is a batch on its way nor is the next attempt put off. */
+  get #isFree(): boolean {
+    return this.#sent === undefined && this.#retryTimer === undefined
+  }
+
+  #schedule(): void {
+    this.#isScheduled = true
+    // What all requests ask for that were read in this turn of the event loop goes together. The turn after it,
+    // since undici writes to a connection that it uses again in an immediate of its own: a request is sooner on
+    // its way to its provider than its hold to the writer, which on one core would run first.
+    setImmediate(() => setImmediate(() => this.#sendGathered()))
+  }
+
+  #sendGathered(): void {
+    this.#isScheduled = false
+    if (this.#isFree && this.#gathering.operations.length > 0) this.#send()
+  }
+
+  #retry(): void {
+    this.#retryTimer = undefined
+    this.#send()
+  }
+
+  #send(): void {
+    const batch = this.#gathering
+    this.#gathering = new GatheringBatch<Operation>()
+    this.#isHurried = false
+    clearTimeout(this.#unhurriedTimer)
+    this.#unhurriedTimer = undefined
+    if (this.#isEnded) {
+      this.#failed(batch, this.#failure ?? new LedgerUnavailableError('the store is closed'))
+      return
+    }
+    this.#sent = batch
+    this.#sentKept = this.#kept.length
+    this.#options.send(
+      this.#sentKept === 0
+        ? batch.operations
+        : [...this.#kept.map(({ operation }) => operation), ...batch.operations],
+    )
+  }
+
+  #committed(batch: GatheringBatch<Operation>, report: BatchReport): void {
+    const kept = this.#kept
+    if (kept.length > 0) this.#kept = []
+    const place = (position: number): Ticket & { readonly batch: GatheringBatch<Operation> } =>
+      kept[position] ?? { batch, index: position - this.#sentKept }
+    for (const [position, code, message] of report.refusals) {
+      const { batch: own, index } = place(position)
+      own.refuse(index, new AccountError(code, message))
+    }
+    for (const [position, answer] of report.answers) {
+      const { batch: own, index } = place(position)
+      own.answer(index, answer)
+    }
+    for (const { batch: own } of kept) if (!own.isCommitted) own.commit()
+    batch.commit()
+    this.#setFailure(undefined)
+    if (this.#gathering.operations.length === 0) this.#onIdle?.()
+    else if (this.#isHurried && !this.#isScheduled) this.#schedule()
+  }
+
+  #failed(batch: GatheringBatch<Operation>, error: LedgerUnavailableError): void {
+    this.#setFailure(error)
+    for (const [index, operation] of batch.operations.entries()) {
+      if (batch.owners[index]?.isKept === true) this.#kept.push({ operation, batch, index })
+    }
+    batch.fail(error, this.#isEnded)
+  }
+
+  #setFailure(error: LedgerUnavailableError | undefined): void {
+    if ((error === undefined) !== (this.#failure === undefined)) this.#options.onAvailable(error)
+    this.#failure = error
+  }
+}

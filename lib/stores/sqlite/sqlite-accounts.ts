@@ -1,0 +1,155 @@
+import type { AccountBlock, Accounts, KeyEdit, KeyRecord, Movement, NewKey } from '../../accounts/accounts.ts'
+import type { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { BalanceBook } from '../../ledger/balance-book.ts'
+import type { KeySpending } from '../../ledger/key-spending.ts'
+import type { HeldSums, Micros } from '../../ledger/ledger.ts'
+import { newId } from '../../platform/new-id.ts'
+import { blockedAnswer, blockStatements } from '../shared/account-blocks.ts'
+import type { BlockedRow } from '../shared/account-blocks.ts'
+import { accountEmail, checkMovement, newKeyRow } from '../shared/account-rules.ts'
+import { bookDebits } from '../shared/book-debits.ts'
+import { editedAnswer, editStatements } from '../shared/key-edits.ts'
+import { keyRecord } from '../shared/key-record.ts'
+import type { KeyRow } from '../shared/store-operation.ts'
+import type { StoreQueries } from '../shared/store-queries.ts'
+import type { SqlStatement } from '../shared/user-tables.ts'
+import { written } from '../shared/write-batch.ts'
+import type { WriteQueue } from '../shared/write-queue.ts'
+import type { OperationOwner } from '../shared/write-batch.ts'
+
+// Whoever asked is told that it failed, and must not find later that it was done after all.
+const dropped: OperationOwner = { isKept: false }
+
+interface SqliteAccountsOptions {
+  readonly queue: WriteQueue
+  readonly book: BalanceBook
+  readonly spending: KeySpending
+  /** What a key's open holds come to, now. */
+  readonly holds: { heldOf(keyId: string): HeldSums }
+  readonly keys: MemoryKeyDirectory
+  readonly clock: Clock
+  readonly queries: Pick<StoreQueries, 'all'>
+}
+
+/** Changes of accounts and keys on SQLite: on the disk first, then in memory. */
+export class SqliteAccounts implements Accounts {
+  readonly #options: SqliteAccountsOptions
+  #lastEdit: Promise<unknown> = Promise.resolve()
+
+  constructor(options: SqliteAccountsOptions) {
+    this.#options = options
+  }
+
+  async createAccount(account: { readonly email: string; readonly name?: string }): Promise<{ id: string }> {
+    const email = accountEmail(account.email)
+    const { queue, book, clock } = this.#options
+    const id = newId()
+    await written(queue.add(['account', id, newId(), email, account.name ?? null, clock.now()], dropped))
+    book.add(id, 0)
+    return { id }
+  }
+
+  async credit(credit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
+    const { accountId, amountMicros, reason, idempotencyKey, source = 'operator' } = credit
+    checkMovement(amountMicros)
+    const { queue, book, clock } = this.#options
+    const entryId = `credit:${idempotencyKey ?? newId()}`
+    const isBooked = await written(
+      queue.add(['credit', entryId, accountId, amountMicros, reason, clock.now(), source], dropped),
+    )
+    if (isBooked === true) book.credit(accountId, amountMicros, source)
+    return { entryId, balanceMicros: book.balance(accountId).balanceMicros }
+  }
+
+  async debit(debit: Movement): Promise<{ entryId: string; balanceMicros: Micros }> {
+    const { accountId, amountMicros, reason, idempotencyKey, source = 'operator' } = debit
+    checkMovement(amountMicros)
+    const { queue, book, clock } = this.#options
+    const entryId = `debit:${idempotencyKey ?? newId()}`
+    await bookDebits(this.#options, [{ id: entryId, accountId, amountMicros, source }], async () => {
+      const operation = ['debit', entryId, accountId, amountMicros, reason, clock.now(), source] as const
+      return [(await written(queue.add(operation, dropped))) === true]
+    })
+    return { entryId, balanceMicros: book.balance(accountId).balanceMicros }
+  }
+
+  async createKey(key: NewKey): Promise<{ id: string; key: string }> {
+    const { queue, spending, keys, clock } = this.#options
+    const { row, value } = newKeyRow(key, clock.now())
+    await written(
+      queue.add(
+        [
+          'key',
+          row.id,
+          row.account_id,
+          row.digest,
+          row.name,
+          row.last_four,
+          row.models,
+          row.budget_micros,
+          row.budget_period,
+          row.expires_at,
+          row.ip_addresses,
+          row.created_at,
+          key.activeKeysMax ?? null,
+        ],
+        dropped,
+      ),
+    )
+    if (row.budget_micros !== null) spending.watch(row.id)
+    keys.put(row.digest, keyRecord(row))
+    return { id: row.id, key: value }
+  }
+
+  async revokeKey(id: string): Promise<void> {
+    const { queue, keys, clock } = this.#options
+    const at = clock.now()
+    const isChanged = await written(queue.add(['revoke', id, at], dropped))
+    if (isChanged === true) keys.revoke(id, at)
+  }
+
+  /** One after the other: each begins with the budget that the one before has left. */
+  editKey(edit: KeyEdit): Promise<KeyRecord> {
+    const edited = this.#lastEdit.then(() => this.#editKey(edit))
+    this.#lastEdit = edited.catch(() => undefined)
+    return edited
+  }
+
+  async #editKey(edit: KeyEdit): Promise<KeyRecord> {
+    const { queue, spending, keys, clock, holds } = this.#options
+    const { id, budgetMicros = null } = edit
+    const statements = editStatements(edit, newId(), clock.now())
+    const isFirstBudget = budgetMicros !== null && keys.findById(id)?.budgetMicros === undefined
+    // Charges that are decided from here on are counted in memory; those before stand before this in the queue.
+    if (isFirstBudget) spending.watchFromNow(id, holds.heldOf(id))
+    const answer = written(queue.add(['statements', statements], dropped))
+    const spent = written(queue.add(['statements', [spentStatement(id)]], dropped))
+    try {
+      const row = editedAnswer(edit, (await answer) as readonly KeyRow[])
+      const days = (await spent) as readonly { readonly day: number; readonly spent_micros: Micros }[]
+      if (isFirstBudget) for (const { day, spent_micros } of days) spending.load(id, day, spent_micros)
+      const key = keys.edit(keyRecord(row))
+      if (key.budgetMicros === undefined) spending.forget(id)
+      return key
+    } catch (error) {
+      if (isFirstBudget) spending.forget(id)
+      throw error
+    } finally {
+      await spent.catch(() => undefined)
+    }
+  }
+
+  async setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
+    const { queue, keys, clock } = this.#options
+    const statements = blockStatements(block, newId(), clock.now())
+    const rows = (await written(queue.add(['statements', statements], dropped))) as readonly BlockedRow[]
+    const { blockedAt } = blockedAnswer(block, rows)
+    keys.block(block.accountId, blockedAt)
+    return { blockedAt }
+  }
+}
+
+function spentStatement(keyId: string): SqlStatement {
+  return { sql: 'SELECT day, spent_micros FROM key_spending WHERE key_id = ?', values: [keyId] }
+}

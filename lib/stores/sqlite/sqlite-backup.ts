@@ -1,0 +1,68 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { openCopy } from './sqlite-database.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
+import { openSqliteFile } from './sqlite-queries.ts'
+import { StoreError } from '../shared/store-error.ts'
+
+/** All pages at once: the store is read in one go, so there is nothing to be gained from small steps. */
+const pagesMax = 0x7fffffff
+
+/** A rename is on the disk once its folder is. */
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** A copy that cannot be restored is worse than none, since somebody counts on it. */
+function finish(copy: string): void {
+  const database = openCopy(copy)
+  try {
+    // One file, that can be read from anywhere. The server that gets it changes this back.
+    database.pragma('journal_mode = DELETE')
+    const finding = database.prepare('PRAGMA quick_check(1)').pluck().get()
+    if (finding !== 'ok') throw new StoreError(`the copy came out damaged: ${String(finding)}`)
+  } finally {
+    database.close()
+  }
+}
+
+async function copyPages(database: SqliteDatabase, copy: string): Promise<void> {
+  // A transaction sees one state of the store. Without it every commit of the server would start the copy anew.
+  database.exec('BEGIN')
+  try {
+    database.prepare('SELECT count(*) FROM sqlite_schema').get()
+    await database.backup(copy, { progress: () => pagesMax })
+  } finally {
+    database.exec('ROLLBACK')
+  }
+}
+
+/**
+ * Writes a whole, consistent copy of a store, also while its server runs. The file has its name only once it
+ * is whole and on the disk: what is cut short leaves `<file>.partial`, which the next attempt replaces.
+ * @throws StoreError when the copy exists already, or the store cannot be read
+ */
+export async function backupSqliteStore(file: string, copy: string): Promise<void> {
+  const exists = (): StoreError => new StoreError(`${copy} exists already; a backup overwrites nothing`)
+  if (existsSync(copy)) throw exists()
+  const partial = `${copy}.partial`
+  const database = openSqliteFile(file)
+  try {
+    rmSync(partial, { force: true })
+    // The copy holds what the store holds, so nobody else may read it either.
+    closeSync(openSync(partial, 'w', 0o600))
+    await copyPages(database, partial)
+  } finally {
+    database.close()
+  }
+  finish(partial)
+  sync(partial)
+  if (existsSync(copy)) throw exists()
+  renameSync(partial, copy)
+  sync(dirname(copy))
+}

@@ -1,0 +1,200 @@
+import { blockedMessage } from '../shared/account-rules.ts'
+import { OperationRefusedError } from '../shared/operation-refused-error.ts'
+import { sqliteErrorCode } from './sqlite-database.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
+import { RareStatements } from '../shared/rare-statements.ts'
+import { runTransaction } from '../records/sqlite-transaction.ts'
+import { SqliteEntries } from './sqlite-entries.ts'
+import { SqliteJobRows } from './sqlite-job-rows.ts'
+import { prepareStatements } from './sqlite-statements.ts'
+import type { Statements } from './sqlite-statements.ts'
+import type {
+  AccountOperation,
+  BatchReport,
+  KeyOperation,
+  StoreOperation,
+} from '../shared/store-operation.ts'
+
+/** Errors of the disk or the file: no operation of the batch can do anything about them. */
+const storeFailures =
+  /^SQLITE_(FULL|IOERR|BUSY|LOCKED|NOMEM|READONLY|CORRUPT|NOTADB|CANTOPEN|PROTOCOL|PERM|AUTH|INTERRUPT)/
+
+/** Writes batches of operations, each batch as one transaction. */
+export class SqliteBatch {
+  readonly #database: SqliteDatabase
+  readonly #statements: Statements
+  readonly #rare: RareStatements
+  readonly #entries: SqliteEntries
+  readonly #jobs: SqliteJobRows
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database
+    this.#statements = prepareStatements(database)
+    this.#entries = new SqliteEntries(database, this.#statements)
+    this.#jobs = new SqliteJobRows(database, this.#entries)
+    this.#rare = new RareStatements(database)
+  }
+
+  /** Never throws: what went wrong is in the report. */
+  run(operations: readonly StoreOperation[]): BatchReport {
+    try {
+      return this.#runTogether(operations)
+    } catch (error) {
+      this.#abandon()
+      if (isStoreFailure(error)) return failedReport(error)
+    }
+    // Something in the batch cannot stand. Once more, one by one, to find it and keep the rest.
+    try {
+      return this.#runOneByOne(operations)
+    } catch (error) {
+      this.#abandon()
+      return failedReport(error)
+    }
+  }
+
+  #runTogether(operations: readonly StoreOperation[]): BatchReport {
+    const answers: [number, unknown][] = []
+    this.#statements.begin.run()
+    if (operations.length === 0) this.#probe()
+    for (let index = 0; index < operations.length; index += 1) {
+      const operation = operations[index]
+      if (operation === undefined) continue
+      const answer = this.#apply(operation)
+      if (answer !== undefined) answers.push([index, answer])
+    }
+    this.#entries.writeSums()
+    this.#statements.commit.run()
+    return { answers, refusals: [] }
+  }
+
+  #runOneByOne(operations: readonly StoreOperation[]): BatchReport {
+    const answers: [number, unknown][] = []
+    const refusals: [number, string, string][] = []
+    this.#statements.begin.run()
+    for (const [index, operation] of operations.entries()) {
+      this.#statements.savepoint.run()
+      try {
+        const answer = this.#apply(operation)
+        this.#entries.writeSums()
+        if (answer !== undefined) answers.push([index, answer])
+      } catch (error) {
+        if (isStoreFailure(error)) throw error
+        this.#entries.forgetSums()
+        this.#statements.undo.run()
+        const code = error instanceof OperationRefusedError ? error.code : 'operation_failed'
+        refusals.push([index, code, error instanceof Error ? error.message : String(error)])
+      }
+      this.#statements.keep.run()
+    }
+    this.#statements.commit.run()
+    return { answers, refusals }
+  }
+
+  /** Writes what is there already: an empty transaction would end well on a disk that is full. */
+  #probe(): void {
+    const version = Number(this.#database.pragma('user_version', { simple: true }))
+    this.#database.pragma(`user_version = ${version}`)
+  }
+
+  #abandon(): void {
+    this.#entries.forgetSums()
+    // After some failures SQLite has rolled back by itself.
+    if (this.#database.inTransaction) this.#statements.rollback.run()
+  }
+
+  #apply(operation: StoreOperation): unknown {
+    const statements = this.#statements
+    switch (operation[0]) {
+      case 'hold':
+        statements.hold.run(
+          operation[1],
+          operation[2],
+          operation[3],
+          operation[4],
+          operation[5],
+          operation[6],
+          operation[7],
+          operation[8],
+          operation[9],
+        )
+        return undefined
+      case 'grow':
+        statements.grow.run(operation[3], operation[4], operation[1], operation[2])
+        return undefined
+      case 'charge':
+        this.#entries.charge(operation)
+        return undefined
+      case 'release':
+        this.#entries.resolve(operation)
+        return undefined
+      case 'price':
+        statements.price.run(operation.slice(1))
+        return undefined
+      case 'object':
+        statements.object.run(operation.slice(1))
+        return undefined
+      case 'account':
+        return this.#account(operation)
+      case 'credit':
+      case 'debit':
+        return this.#entries.move(operation)
+      case 'key':
+        return this.#key(operation)
+      case 'revoke':
+        return this.#revoke(operation[1], operation[2])
+      case 'open-job':
+        return this.#jobs.open(operation)
+      case 'end-job':
+        return this.#jobs.end(operation)
+      case 'due-jobs':
+        return this.#jobs.due(operation[1], operation[2], operation[3])
+      case 'postpone-job':
+        return this.#jobs.postpone(operation[1], operation[2], operation[3], operation[4])
+      case 'statements':
+        return this.#rare.run(operation[1])
+      case 'transaction':
+        return runTransaction(operation[1], this.#rare, step => this.#entries.move(step))
+    }
+  }
+
+  #account([, id, userId, email, name, at]: AccountOperation): undefined {
+    if (this.#statements.accountByEmail.get(email) !== undefined) {
+      throw new OperationRefusedError('email_taken', `there is an account with the e-mail ${email}`)
+    }
+    this.#statements.account.run(id, name, email, at)
+    this.#statements.user.run(userId, email, name, at)
+    this.#statements.membership.run(this.#statements.userByEmail.get(email), id, at)
+  }
+
+  #key(key: KeyOperation): undefined {
+    const [, , accountId] = key
+    const activeKeysMax = key[12]
+    this.#entries.requireCustomer(accountId)
+    if (this.#statements.accountIsBlocked.get(accountId) !== undefined) {
+      throw new OperationRefusedError('account_blocked', blockedMessage(accountId))
+    }
+    if (activeKeysMax !== null && Number(this.#statements.activeKeys.get(accountId)) >= activeKeysMax) {
+      throw new OperationRefusedError('key_limit', `the account has ${activeKeysMax} keys already`)
+    }
+    this.#statements.key.run(key.slice(1, 12))
+  }
+
+  /** Answers whether the key was valid until now. */
+  #revoke(id: string, at: number): boolean {
+    if (this.#statements.keyExists.get(id) === undefined) {
+      throw new OperationRefusedError('key_not_found', `there is no key ${id}`)
+    }
+    return this.#statements.revoke.run(at, id).changes === 1
+  }
+}
+
+function isStoreFailure(error: unknown): boolean {
+  const code = sqliteErrorCode(error)
+  return code !== undefined && storeFailures.test(code)
+}
+
+function failedReport(error: unknown): BatchReport {
+  const code = sqliteErrorCode(error) ?? 'unknown'
+  const message = error instanceof Error ? error.message : String(error)
+  return { error: { code, message }, answers: [], refusals: [] }
+}

@@ -1,0 +1,109 @@
+import { HoldResolvedError, LedgerUnavailableError } from '../../ledger/ledger.ts'
+import type { HeldSums, Hold, HoldRequest, Micros } from '../../ledger/ledger.ts'
+import { writtenWithin } from '../shared/write-batch.ts'
+import type { Batch, OperationOwner, Ticket } from '../shared/write-batch.ts'
+
+/** What may have become of a hold. */
+export type HoldState = 'open' | 'charged' | 'released' | 'expired' | 'failed' | 'job'
+
+/** What a hold needs of its ledger when it could not be written. */
+export interface HoldKeeper {
+  readonly isStrict: boolean
+  /** How long an exchange waits for a store that is out of order. */
+  readonly patienceMs: number
+  /** The store refused the hold for good. */
+  dropHold(hold: SqliteHold): void
+  /** The store refused for good to make the hold a job's. */
+  dropJob(hold: SqliteHold): void
+  /** The store refused the charge for good: the money goes back. */
+  undoCharge(hold: SqliteHold): void
+  /** The store is out of order for longer than one waits; the hold's caller is told that it failed. */
+  abandonHold(hold: SqliteHold): void
+}
+
+const done = Promise.resolve()
+
+/** A hold in memory, with the batch that carries it to the disk; it owns its own operations there. */
+export class SqliteHold implements Hold, OperationOwner {
+  readonly exchangeId: string
+  readonly sequence: number
+  readonly accountId: string
+  readonly keyId: string
+  readonly budget?: NonNullable<HoldRequest['budget']>
+  likelyMicros: Micros
+  worstMicros: Micros
+  /** By the steady clock. */
+  readonly expiresAt: number
+  readonly isKept = true
+  state: HoldState = 'open'
+  slot = -1
+  failure: Error | undefined
+  /** What it cost, once it is charged. */
+  charged: { readonly costMicros: Micros; readonly at: number } | undefined
+  readonly #keeper: HoldKeeper
+  #batch: Batch | undefined
+
+  constructor(request: HoldRequest, worstMicros: Micros, expiresAt: number, keeper: HoldKeeper) {
+    this.exchangeId = request.exchangeId
+    this.sequence = request.sequence
+    this.accountId = request.accountId
+    this.keyId = request.keyId
+    this.likelyMicros = request.likelyMicros
+    // What counts of the two worst sums is decided with the account's risk.
+    this.worstMicros = worstMicros
+    if (request.budget !== undefined) this.budget = request.budget
+    this.expiresAt = expiresAt
+    this.#keeper = keeper
+  }
+
+  raise({ likelyMicros, worstMicros }: HeldSums): void {
+    this.likelyMicros += likelyMicros
+    this.worstMicros += worstMicros
+  }
+
+  /** Named by the ledger once the hold's operation is queued. */
+  travelWith(ticket: Ticket): void {
+    this.#batch = ticket.batch
+  }
+
+  get isDurable(): boolean {
+    if (this.failure !== undefined) return false
+    return !this.#keeper.isStrict || this.#batch?.isCommitted === true
+  }
+
+  // Made when it is asked for: most callers look at isDurable and never need the promise.
+  get durable(): Promise<void> {
+    if (this.failure !== undefined) return Promise.reject(this.failure)
+    if (this.isDurable || this.#batch === undefined) return done
+    return this.#becomeDurable(this.#batch)
+  }
+
+  async #becomeDurable(batch: Batch): Promise<void> {
+    const error = await writtenWithin(batch, this.#keeper.patienceMs)
+    if (error !== undefined && this.failure === undefined) {
+      this.failure = error
+      if (this.state === 'open') this.#keeper.abandonHold(this)
+    }
+    if (this.failure !== undefined) throw this.failure
+  }
+
+  onRefused(error: Error): void {
+    this.failure = error
+    if (this.state === 'open') this.#keeper.dropHold(this)
+    else if (this.state === 'charged') this.#keeper.undoCharge(this)
+    else if (this.state === 'job') this.#keeper.dropJob(this)
+  }
+}
+
+/** A hold of this ledger, in one of some states. */
+export function openHold(hold: Hold, states: readonly HoldState[] = ['open']): SqliteHold {
+  if (!(hold instanceof SqliteHold)) throw new TypeError('the hold is not of this ledger')
+  if (hold.state === 'failed' && hold.failure !== undefined) throw unavailable(hold.failure)
+  if (!states.includes(hold.state)) throw new HoldResolvedError(hold, hold.state)
+  return hold
+}
+
+/** As callers are told that nothing can be written. */
+export function unavailable(cause: Error): LedgerUnavailableError {
+  return new LedgerUnavailableError(cause.message, { cause })
+}

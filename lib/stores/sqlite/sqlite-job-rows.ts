@@ -1,0 +1,51 @@
+import type { JobRow } from '../shared/job-record.ts'
+import { OperationRefusedError } from '../shared/operation-refused-error.ts'
+import type { SqliteEntries } from './sqlite-entries.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
+import { prepareJobStatements } from './sqlite-job-statements.ts'
+import type { EndJobOperation, OpenJobOperation } from '../shared/store-operation.ts'
+
+/** Writes jobs within the writer's transaction. */
+export class SqliteJobRows {
+  readonly #statements: ReturnType<typeof prepareJobStatements>
+  readonly #entries: SqliteEntries
+
+  constructor(database: SqliteDatabase, entries: SqliteEntries) {
+    this.#statements = prepareJobStatements(database)
+    this.#entries = entries
+  }
+
+  /** Answers false for a job that is known already, and releases the hold. */
+  open(job: OpenJobOperation): boolean {
+    const [, , , , exchangeId, sequence, accountId] = job
+    const deadlineAt = job[14]
+    const at = job[15]
+    if (this.#statements.job.run(job.slice(1)).changes === 0) {
+      this.#entries.resolve(['release', exchangeId, sequence, accountId, 'released', at])
+      return false
+    }
+    if (this.#statements.handOver.run(deadlineAt, exchangeId, sequence).changes !== 1) {
+      throw new OperationRefusedError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
+    }
+    return true
+  }
+
+  /** @throws OperationRefusedError job_not_open, hold_not_open */
+  end([, provider, kind, id, ending]: EndJobOperation): undefined {
+    const [state, at] =
+      ending[0] === 'charge' ? (['charged', ending[5]] as const) : (['released', ending[5]] as const)
+    if (this.#statements.endJob.run(state, at, provider, kind, id).changes !== 1) {
+      throw new OperationRefusedError('job_not_open', `the ${kind} ${id} is not open`)
+    }
+    if (ending[0] === 'charge') this.#entries.charge(ending)
+    else this.#entries.resolve(ending)
+  }
+
+  due(until: number, now: number, limit: number): readonly JobRow[] {
+    return this.#statements.dueJobs.all(until, now, limit)
+  }
+
+  postpone(nextPollAt: number, provider: string, kind: string, id: string): undefined {
+    this.#statements.postponeJob.run(nextPollAt, provider, kind, id)
+  }
+}

@@ -1,0 +1,190 @@
+import type { Clock } from '../../platform/clock.ts'
+import type { Job, JobName, NewJob } from '../../jobs/job.ts'
+import type { BalanceBook } from '../../ledger/balance-book.ts'
+import type { KeySpending } from '../../ledger/key-spending.ts'
+import type { ChargeRequest, ChargeResult, HeldSums, HoldRequest } from '../../ledger/ledger.ts'
+import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
+import { chargeOperation } from '../shared/charge-operation.ts'
+import { jobRecord, selectJob } from '../shared/job-record.ts'
+import type { JobRow } from '../shared/job-record.ts'
+import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
+import type { JobHold } from '../shared/store-operation.ts'
+import { written } from '../shared/write-batch.ts'
+import type { WriteQueue } from '../shared/write-queue.ts'
+import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
+
+const kept: OperationOwner = { isKept: true }
+const dropped: OperationOwner = { isKept: false }
+
+type JobsHold = Omit<HoldRequest, 'budget'>
+
+interface SqliteJobsOptions {
+  readonly queue: WriteQueue
+  readonly book: BalanceBook
+  readonly spending: KeySpending
+  readonly reader: SqliteDatabase
+  readonly clock: Clock
+  /** What open jobs hold, of processes before. */
+  readonly holds: readonly JobHold[]
+  /** Resolves when an operation is on the disk. */
+  readonly durable: (ticket: Ticket) => Promise<void>
+  readonly isStrict: boolean
+}
+
+function nameOf({ provider, kind, id }: JobName): string {
+  return JSON.stringify([provider, kind, id])
+}
+
+/**
+ * Jobs on SQLite. What they hold stands in memory, where it is decided who ends a job; the rest is read from
+ * the disk.
+ */
+export class SqliteJobs {
+  readonly #options: SqliteJobsOptions
+  readonly #open = new Map<string, JobsHold>()
+  readonly #find: SqliteStatement
+
+  constructor(options: SqliteJobsOptions) {
+    this.#options = options
+    this.#find = options.reader.prepare(selectJob)
+    for (const hold of options.holds) {
+      const [provider, kind, id, exchangeId, sequence, accountId, keyId, likelyMicros, worstMicros] = hold
+      this.#open.set(JSON.stringify([provider, kind, id]), {
+        exchangeId,
+        sequence,
+        accountId,
+        keyId,
+        likelyMicros,
+        worstMicros,
+      })
+      options.book.restoreHold(accountId, { likelyMicros, worstMicros })
+      options.spending.hold(keyId, { likelyMicros, worstMicros })
+    }
+  }
+
+  /** What holds of a key come to: those of its open jobs, and of others those that are named. */
+  heldOf(keyId: string, others: readonly (HeldSums & { readonly keyId: string })[]): HeldSums {
+    const own = [...this.#open.values(), ...others].filter(one => one.keyId === keyId)
+    return {
+      likelyMicros: own.reduce((sum, one) => sum + one.likelyMicros, 0),
+      worstMicros: own.reduce((sum, one) => sum + one.worstMicros, 0),
+    }
+  }
+
+  has(name: JobName): boolean {
+    return this.#open.has(nameOf(name))
+  }
+
+  /** The hold's money stays set aside; `owner` stands behind both. Answers false when the job was known. */
+  async open(hold: JobsHold, owner: OperationOwner, job: NewJob): Promise<boolean> {
+    const { exchangeId, sequence, accountId, keyId } = hold
+    const { provider, kind, id, credential, dialect, operation, model, facts } = job
+    const { queue, clock, durable } = this.#options
+    this.#open.set(nameOf(job), hold)
+    const ticket = queue.add(
+      [
+        'open-job',
+        provider,
+        kind,
+        id,
+        exchangeId,
+        sequence,
+        accountId,
+        keyId,
+        credential,
+        dialect,
+        operation,
+        model,
+        JSON.stringify(facts),
+        job.nextPollAt,
+        job.deadlineAt,
+        clock.now(),
+      ],
+      owner,
+    )
+    await durable(ticket)
+    if (ticket.batch.answerAt(ticket.index) !== false) return true
+    this.#forget(job, hold)
+    return false
+  }
+
+  /** A job that could not be written, or was ended under another hold. */
+  drop(hold: JobsHold): void {
+    for (const [name, open] of this.#open) if (open === hold) this.#open.delete(name)
+    this.#giveBack(hold)
+  }
+
+  async find({ provider, kind, id }: JobName): Promise<Job | undefined> {
+    const row = this.#find.get(provider, kind, id) as JobRow | undefined
+    return row === undefined ? undefined : jobRecord(row)
+  }
+
+  async due(limit: number, leaseMs: number): Promise<readonly Job[]> {
+    const now = this.#options.clock.now()
+    const ticket = this.#options.queue.add(['due-jobs', now + leaseMs, now, limit], dropped)
+    return ((await written(ticket)) as readonly JobRow[]).map(jobRecord)
+  }
+
+  async charge(job: Job, request: ChargeRequest): Promise<ChargeResult | undefined> {
+    const hold = this.#take(job)
+    if (hold === undefined) return undefined
+    const { book, spending, queue, clock, isStrict, durable } = this.#options
+    const { lines, costMicros, flags } = priceCharge(request)
+    const at = clock.now()
+    const paid = book.settle(hold.accountId, hold, costMicros)
+    spending.unhold(hold.keyId, hold)
+    spending.spend(hold.keyId, costMicros, at)
+    const result = { ...paid, flags: paidFlags(flags, paid.overrunMicros) }
+    const ending = chargeOperation(hold, at, request, lines, result)
+    const ticket = queue.add(['end-job', job.provider, job.kind, job.id, ending], {
+      isKept: true,
+      onRefused: () => {
+        book.undoCharge(hold.accountId, costMicros)
+        spending.spend(hold.keyId, -costMicros, at)
+      },
+    })
+    if (isStrict) await durable(ticket)
+    return result
+  }
+
+  async release(job: Job): Promise<boolean> {
+    const hold = this.#take(job)
+    if (hold === undefined) return false
+    this.#giveBack(hold)
+    const { queue, clock, isStrict, durable } = this.#options
+    const at = clock.now()
+    const ticket = queue.add(
+      [
+        'end-job',
+        job.provider,
+        job.kind,
+        job.id,
+        ['release', hold.exchangeId, hold.sequence, hold.accountId, 'released', at],
+      ],
+      kept,
+    )
+    if (isStrict) await durable(ticket)
+    return true
+  }
+
+  async postpone({ provider, kind, id }: JobName, nextPollAt: number): Promise<void> {
+    await written(this.#options.queue.add(['postpone-job', nextPollAt, provider, kind, id], dropped))
+  }
+
+  #take(job: JobName): JobsHold | undefined {
+    const name = nameOf(job)
+    const hold = this.#open.get(name)
+    this.#open.delete(name)
+    return hold
+  }
+
+  #forget(job: JobName, hold: JobsHold): void {
+    if (this.#open.get(nameOf(job)) === hold) this.#open.delete(nameOf(job))
+    this.#giveBack(hold)
+  }
+
+  #giveBack(hold: JobsHold): void {
+    this.#options.book.unhold(hold.accountId, hold)
+    this.#options.spending.unhold(hold.keyId, hold)
+  }
+}

@@ -1,0 +1,299 @@
+import type { Clock } from '../../platform/clock.ts'
+import type { Job, JobName, NewJob } from '../../jobs/job.ts'
+import type { BalanceBook } from '../../ledger/balance-book.ts'
+import type { KeySpending } from '../../ledger/key-spending.ts'
+import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import type {
+  Balance,
+  ChargeRequest,
+  ChargeResult,
+  HeldSums,
+  Hold,
+  HoldRequest,
+  Ledger,
+} from '../../ledger/ledger.ts'
+import type {
+  ListedObject,
+  ObjectQuery,
+  ProviderObject,
+  ProviderObjectName,
+} from '../../ledger/object-ledger.ts'
+import { checkSums, countedWorst } from '../../ledger/hold-sums.ts'
+import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
+import { canonicalPrice } from '../../money/build-price.ts'
+import type { Price } from '../../money/price.ts'
+import type { Meters, ObjectKind } from '../../money/usage.ts'
+import { OpenList } from '../../pipeline/open-list.ts'
+import { chargeOperation } from '../shared/charge-operation.ts'
+import { chargedUsage, selectCharged } from '../shared/charged-usage.ts'
+import type { ChargedRow } from '../shared/charged-usage.ts'
+import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
+import { SqliteHold, openHold, unavailable } from './sqlite-hold.ts'
+import type { HoldKeeper, HoldState } from './sqlite-hold.ts'
+import { SqliteJobs } from './sqlite-jobs.ts'
+import { SqliteObjects } from './sqlite-objects.ts'
+import type { JobHold } from '../shared/store-operation.ts'
+import type { QueryValue } from '../shared/store-queries.ts'
+import { storedPricesOf } from '../shared/stored-prices.ts'
+import { written, writtenWithin } from '../shared/write-batch.ts'
+import type { WriteQueue } from '../shared/write-queue.ts'
+import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
+
+/** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
+const holdMs = 24 * 60 * 60 * 1000
+
+const kept: OperationOwner = { isKept: true }
+const nothing: HeldSums = { likelyMicros: 0, worstMicros: 0 }
+
+interface SqliteLedgerOptions {
+  readonly queue: WriteQueue
+  readonly book: BalanceBook
+  readonly spending: KeySpending
+  readonly reader: SqliteDatabase
+  readonly priceHashes: Iterable<string>
+  /** What open jobs hold, of processes before. */
+  readonly jobHolds: readonly JobHold[]
+  readonly isStrict: boolean
+  readonly clock: Clock
+  /** Time that nobody can set, by which holds expire. */
+  readonly steadyClock: Clock
+  /** How long an exchange waits for a store that is out of order, before it is cut. */
+  readonly patienceMs: number
+  /** Names this process in the holds it places. */
+  readonly owner: string
+}
+
+/** The ledger on SQLite: it decides in memory, at once, and writes through the queue. */
+export class SqliteLedger implements Ledger, HoldKeeper {
+  readonly isStrict: boolean
+  readonly patienceMs: number
+  readonly #options: SqliteLedgerOptions
+  readonly #queue: WriteQueue
+  readonly #book: BalanceBook
+  readonly #knownPrices: Set<string>
+  readonly #openHolds = new OpenList<SqliteHold>()
+  readonly #findCharged: SqliteStatement
+  readonly #jobs: SqliteJobs
+  readonly #objects: SqliteObjects
+
+  constructor(options: SqliteLedgerOptions) {
+    this.isStrict = options.isStrict
+    this.patienceMs = options.patienceMs
+    this.#options = options
+    this.#queue = options.queue
+    this.#book = options.book
+    this.#knownPrices = new Set(options.priceHashes)
+    this.#findCharged = options.reader.prepare(selectCharged)
+    const durable = (ticket: Ticket): Promise<void> => this.#durable(ticket)
+    this.#jobs = new SqliteJobs({ ...options, holds: options.jobHolds, durable })
+    this.#objects = new SqliteObjects({ ...options, durable })
+  }
+
+  placeHold(request: HoldRequest): Hold {
+    checkSums(request)
+    const { exchangeId, sequence, accountId, keyId, likelyMicros } = request
+    if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
+    if (this.#queue.isFull) throw new LedgerUnavailableError('too much waits to be written')
+    const at = this.#options.clock.now()
+    const { spending, steadyClock, owner } = this.#options
+    const riskMicros = this.#book.risk(accountId)
+    const worstMicros = countedWorst(request, riskMicros)
+    const hold = new SqliteHold(request, worstMicros, steadyClock.now() + holdMs, this)
+    if (request.budget !== undefined) spending.check(keyId, request.budget, hold, riskMicros, at)
+    this.#book.hold(accountId, hold)
+    this.#openHolds.add(hold)
+    spending.hold(keyId, hold)
+    hold.travelWith(
+      this.#queue.add(
+        ['hold', exchangeId, sequence, accountId, keyId, likelyMicros, worstMicros, owner, at, at + holdMs],
+        hold,
+      ),
+    )
+    return hold
+  }
+
+  growHold(hold: Hold, totals: HeldSums): void {
+    checkSums(totals)
+    const open = openHold(hold)
+    const { exchangeId, sequence, accountId, keyId, budget } = open
+    let likelyMicros = Math.max(0, totals.likelyMicros - open.likelyMicros)
+    const worstMicros = Math.max(0, totals.worstMicros - open.worstMicros)
+    if (likelyMicros === 0 && worstMicros === 0) return
+    const { spending, clock } = this.#options
+    if (budget !== undefined) {
+      const riskMicros = this.#book.risk(accountId)
+      const more = { likelyMicros, worstMicros }
+      const roomMicros = spending.checkGrowth(keyId, budget, more, riskMicros, clock.now())
+      likelyMicros = Math.min(likelyMicros, roomMicros)
+    }
+    const raised = this.#book.grow(accountId, { likelyMicros, worstMicros })
+    open.raise(raised)
+    spending.hold(keyId, raised)
+    // Decided in memory, and recovery releases the hold whatever its sums are: no disk has to be waited for.
+    this.#queue.addUnhurried(['grow', exchangeId, sequence, open.likelyMicros, open.worstMicros], kept)
+  }
+
+  async charge(hold: Hold, request: ChargeRequest): Promise<ChargeResult> {
+    const open = openHold(hold, ['open', 'expired'])
+    const { lines, costMicros, flags } = priceCharge(request)
+    // One that expired has given its money back; what was used is owed all the same.
+    const held = open.state === 'expired' ? nothing : open
+    if (open.state === 'expired') open.state = 'charged'
+    else this.#end(open, 'charged')
+    const { amountMicros, overrunMicros } = this.#book.settle(open.accountId, held, costMicros)
+    const result = { amountMicros, overrunMicros, flags: paidFlags(flags, overrunMicros) }
+    const at = this.#options.clock.now()
+    open.charged = { costMicros, at }
+    this.#options.spending.spend(open.keyId, costMicros, at)
+    this.#addPrices(request)
+    const ticket = this.#queue.add(chargeOperation(open, at, request, lines, result), open)
+    if (this.isStrict) await this.#durable(ticket)
+    return result
+  }
+
+  async release(hold: Hold): Promise<void> {
+    if (hold instanceof SqliteHold && (hold.state === 'failed' || hold.state === 'expired')) return
+    this.#release(openHold(hold), 'released')
+  }
+
+  async openJob(hold: Hold, job: NewJob): Promise<boolean> {
+    const open = openHold(hold)
+    if (this.#jobs.has(job)) {
+      this.#release(open, 'released')
+      return false
+    }
+    open.state = 'job'
+    this.#openHolds.delete(open)
+    return this.#jobs.open(open, open, job)
+  }
+
+  findJob(name: JobName): Promise<Job | undefined> {
+    return this.#jobs.find(name)
+  }
+
+  dueJobs(limit: number, leaseMs: number): Promise<readonly Job[]> {
+    return this.#jobs.due(limit, leaseMs)
+  }
+
+  chargeJob(job: Job, charge: ChargeRequest): Promise<ChargeResult | undefined> {
+    this.#addPrices(charge)
+    return this.#jobs.charge(job, charge)
+  }
+
+  releaseJob(job: Job): Promise<boolean> {
+    return this.#jobs.release(job)
+  }
+
+  postponeJob(job: Job, nextPollAt: number): Promise<void> {
+    return this.#jobs.postpone(job, nextPollAt)
+  }
+
+  findPrices(hashes: readonly string[]): Promise<ReadonlyMap<string, Price>> {
+    const { reader } = this.#options
+    const all = async <Row extends object>(sql: string, values: readonly QueryValue[] = []) =>
+      reader.prepare(sql).all(...values) as Row[]
+    return storedPricesOf({ all }, hashes)
+  }
+
+  recordObject(object: ProviderObject): Promise<void> {
+    return this.#objects.recordObject(object)
+  }
+
+  findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
+    return this.#objects.findObject(provider, kind, id)
+  }
+
+  listObjects(query: ObjectQuery): Promise<readonly ListedObject[]> {
+    return this.#objects.listObjects(query)
+  }
+
+  unlistObject(name: ProviderObjectName): Promise<void> {
+    return this.#objects.unlistObject(name)
+  }
+
+  heldOf(keyId: string): HeldSums {
+    return this.#jobs.heldOf(keyId, this.#openHolds.all())
+  }
+
+  async findUsage(exchangeId: string): Promise<Meters> {
+    return chargedUsage(this.#findCharged.get(exchangeId) as ChargedRow | undefined)
+  }
+
+  async balance(accountId: string): Promise<Balance> {
+    return this.#book.balance(accountId)
+  }
+
+  async recordPrices(prices: readonly Price[]): Promise<void> {
+    const tickets: Ticket[] = []
+    for (const price of prices) {
+      if (!this.#knownPrices.has(price.hash)) tickets.push(this.#addPrice(price, kept))
+    }
+    await Promise.all(tickets.map(written))
+  }
+
+  /** Ends the holds that are older than any exchange can be; answers how many there were. */
+  expireHolds(): number {
+    const now = this.#options.steadyClock.now()
+    let count = 0
+    for (const hold of this.#openHolds.all()) {
+      if (hold.expiresAt > now) continue
+      this.#release(hold, 'expired')
+      count += 1
+    }
+    return count
+  }
+
+  dropHold(hold: SqliteHold): void {
+    this.#end(hold, 'failed')
+    this.#book.unhold(hold.accountId, hold)
+  }
+
+  abandonHold(hold: SqliteHold): void {
+    this.dropHold(hold)
+    // The hold itself waits to be written, since a charge may follow it; so must its end.
+    const at = this.#options.clock.now()
+    this.#queue.add(['release', hold.exchangeId, hold.sequence, hold.accountId, 'released', at], kept)
+  }
+
+  dropJob(hold: SqliteHold): void {
+    hold.state = 'failed'
+    this.#jobs.drop(hold)
+  }
+
+  undoCharge(hold: SqliteHold): void {
+    hold.state = 'failed'
+    if (hold.charged === undefined) return
+    this.#book.undoCharge(hold.accountId, hold.charged.costMicros)
+    this.#options.spending.spend(hold.keyId, -hold.charged.costMicros, hold.charged.at)
+  }
+
+  /** Resolves when a kept operation is on the disk, also when that takes more than one attempt. */
+  async #durable(ticket: Ticket): Promise<void> {
+    const error = await writtenWithin(ticket.batch, this.patienceMs)
+    const failure = error ?? ticket.batch.refusalAt(ticket.index)
+    if (failure !== undefined) throw failure
+  }
+
+  #release(hold: SqliteHold, state: 'released' | 'expired'): void {
+    this.#end(hold, state)
+    this.#book.unhold(hold.accountId, hold)
+    const at = this.#options.clock.now()
+    this.#queue.add(['release', hold.exchangeId, hold.sequence, hold.accountId, state, at], kept)
+  }
+
+  #end(hold: SqliteHold, state: HoldState): void {
+    hold.state = state
+    this.#openHolds.delete(hold)
+    this.#options.spending.unhold(hold.keyId, hold)
+  }
+
+  #addPrices({ lines }: ChargeRequest): void {
+    for (const { price } of lines) if (!this.#knownPrices.has(price.hash)) this.#addPrice(price, kept)
+  }
+
+  #addPrice(price: Price, owner: OperationOwner): Ticket {
+    this.#knownPrices.add(price.hash)
+    const at = this.#options.clock.now()
+    return this.#queue.add(['price', price.hash, price.model, canonicalPrice(price), at], owner)
+  }
+}

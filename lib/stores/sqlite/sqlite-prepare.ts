@@ -1,0 +1,152 @@
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
+import { openForWriting, sqliteErrorCode } from './sqlite-database.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
+import { SqliteDebts } from './sqlite-debts.ts'
+import { applicationId, migrations } from './sqlite-schema.ts'
+import { StoreError, cannotOpen } from '../shared/store-error.ts'
+import type { JobHold, ReleasedHold, StoreSnapshot, WriterOptions } from '../shared/store-operation.ts'
+
+/** Up to this size the whole file is checked at the start; `gateway verify` checks larger ones. */
+const checkedBytesMax = 64 * 1024 * 1024
+
+function pragmaNumber(database: SqliteDatabase, name: string): number {
+  return Number(database.pragma(name, { simple: true }))
+}
+
+/**
+ * Makes sure that a store may be used by this program; answers its schema version.
+ * @throws StoreError when it is of a newer one, or is no store at all
+ */
+export function checkVersion(database: SqliteDatabase, file: string): number {
+  const version = pragmaNumber(database, 'user_version')
+  if (version > migrations.length) {
+    throw new StoreError(
+      `${file} has schema version ${version} and this program knows versions up to ${migrations.length}: ` +
+        'run the newer release of the gateway, or restore an older backup',
+    )
+  }
+  const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get()
+  if (tables !== 0 && pragmaNumber(database, 'application_id') !== applicationId) {
+    throw new StoreError(`${file} is a SQLite database, but not a store of the gateway`)
+  }
+  return version
+}
+
+function checkPages(database: SqliteDatabase, file: string): void {
+  if (statSync(file).size > checkedBytesMax) return
+  const finding = database.prepare('PRAGMA quick_check(1)').pluck().get()
+  if (finding !== 'ok') {
+    throw new StoreError(`${file} is damaged and must be restored from a backup: ${String(finding)}`)
+  }
+}
+
+/** Takes the steps that a store has not taken yet, each whole or not at all. */
+export function migrate(database: SqliteDatabase, steps: readonly string[] = migrations): void {
+  const version = pragmaNumber(database, 'user_version')
+  for (const [index, step] of steps.entries()) {
+    if (index < version) continue
+    database.transaction(() => {
+      database.exec(step)
+      database.pragma(`application_id = ${applicationId}`)
+      database.pragma(`user_version = ${index + 1}`)
+    })()
+  }
+}
+
+/** Releases what the last process left open: nobody is waiting for those exchanges any more. Jobs go on. */
+function recover(database: SqliteDatabase, now: number): ReleasedHold[] {
+  const open = database.prepare<[], ReleasedHold>(
+    `SELECT exchange_id AS exchangeId, sequence, account_id AS accountId, key_id AS keyId,
+       amount_micros AS likelyMicros, created_at AS createdAt
+     FROM holds WHERE state = 'open' AND owner <> 'jobs' ORDER BY created_at, exchange_id, sequence`,
+  )
+  const release = database.prepare<[number]>(
+    `UPDATE holds SET state = 'released', resolved_at = ? WHERE state = 'open' AND owner <> 'jobs'`,
+  )
+  // A process that is gone may have been asking after jobs, which it had lent itself for a long time.
+  const takeBack = database.prepare<[number, number]>(
+    `UPDATE jobs SET next_poll_at = ? WHERE state = 'open' AND next_poll_at > ?`,
+  )
+  return database.transaction(() => {
+    const holds = open.all()
+    if (holds.length > 0) {
+      release.run(now)
+      new SqliteDebts(database).payAll(now)
+    }
+    takeBack.run(now, now)
+    return holds
+  })()
+}
+
+function snapshot(
+  database: SqliteDatabase,
+  isNew: boolean,
+  releasedHolds: readonly ReleasedHold[],
+): StoreSnapshot {
+  return {
+    isNew,
+    balances: database
+      .prepare<[], [string, number, number]>(
+        `SELECT id, balance_micros - debt_micros, paid_micros FROM accounts WHERE kind = 'customer'`,
+      )
+      .raw()
+      .all(),
+    spending: database
+      .prepare<[], [string, number, number]>(
+        `SELECT key_id, day, spent_micros FROM key_spending
+         WHERE key_id IN (SELECT id FROM keys WHERE budget_micros IS NOT NULL AND revoked_at IS NULL)`,
+      )
+      .raw()
+      .all(),
+    priceHashes: database.prepare<[], string>('SELECT hash FROM prices').pluck().all(),
+    releasedHolds,
+    jobHolds: database
+      .prepare<[], JobHold>(
+        `SELECT provider, kind, id, jobs.exchange_id, jobs.sequence, jobs.account_id, jobs.key_id, amount_micros,
+           worst_micros
+         FROM jobs JOIN holds ON holds.exchange_id = jobs.exchange_id AND holds.sequence = jobs.sequence
+         WHERE jobs.state = 'open'`,
+      )
+      .raw()
+      .all(),
+  }
+}
+
+function described(error: unknown, file: string): StoreError {
+  if (error instanceof StoreError) return error
+  const code = sqliteErrorCode(error)
+  if (code !== undefined && /^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
+    return new StoreError(`${file} is damaged or not a SQLite database; restore it from a backup (${code})`, {
+      cause: error,
+    })
+  }
+  return cannotOpen(file, error)
+}
+
+/** Files that were made under another release, or copied there, may be anybody's to read. */
+function closeToOthers(path: string): void {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+  if ((mode & 0o007) !== 0) chmodSync(path, mode & 0o770)
+}
+
+/**
+ * Opens a store for its writer: checked, on the newest schema, with nothing left open.
+ * @throws StoreError when it cannot be used
+ */
+export function prepareStore(options: WriterOptions): { database: SqliteDatabase; snapshot: StoreSnapshot } {
+  const { file } = options
+  let database: SqliteDatabase | undefined
+  try {
+    // The store holds e-mail addresses: it is nobody else's to read. SQLite gives its log the same mode.
+    closeSync(openSync(file, 'a', 0o600))
+    for (const suffix of ['', '-wal', '-shm']) closeToOthers(file + suffix)
+    database = openForWriting(file)
+    const isNew = checkVersion(database, file) === 0
+    checkPages(database, file)
+    migrate(database)
+    return { database, snapshot: snapshot(database, isNew, recover(database, options.now)) }
+  } catch (error) {
+    database?.close()
+    throw described(error, file)
+  }
+}

@@ -1,0 +1,84 @@
+import { existsSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openForReading, sqliteErrorCode } from './sqlite-database.ts'
+import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
+import { checkVersion } from './sqlite-prepare.ts'
+import { migrations } from './sqlite-schema.ts'
+import { StoreError } from '../shared/store-error.ts'
+import type { QueryValue, StoreQueries } from '../shared/store-queries.ts'
+
+/** Long enough for a commit of the writer, which brings its log to an end. */
+const restMs = 20
+/** Reading for less than this keeps no log from being begun anew. */
+const shortMs = 10
+
+/**
+ * Opens a file that must be a store of this release.
+ * @throws StoreError when it is missing, damaged or of another release
+ */
+export function openSqliteFile(file: string): SqliteDatabase {
+  if (!existsSync(file)) {
+    throw new StoreError(
+      `there is no store at ${file} yet: "gateway serve" makes it, as does "account create"`,
+    )
+  }
+  let database: SqliteDatabase | undefined
+  try {
+    database = openForReading(file)
+    if (checkVersion(database, file) < migrations.length) {
+      throw new StoreError(
+        `${file} is of an older release: start the gateway once, which brings it up to date`,
+      )
+    }
+    return database
+  } catch (error) {
+    database?.close()
+    const code = sqliteErrorCode(error)
+    if (code === undefined) throw error
+    throw new StoreError(`${file} cannot be read (${code})`, { cause: error })
+  }
+}
+
+/** Reads one file on the calling thread: that of the command line, or the reader's of a server. */
+export class SqliteQueries implements StoreQueries {
+  readonly #database: SqliteDatabase
+  readonly #statements = new Map<string, SqliteStatement>()
+
+  /** @throws StoreError when the file is missing, damaged or of another release */
+  constructor(file: string) {
+    this.#database = openSqliteFile(file)
+  }
+
+  read(sql: string, values: readonly QueryValue[] = []): readonly object[] {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) this.#statements.set(sql, (statement = this.#database.prepare(sql)))
+    return statement.all(...values) as object[]
+  }
+
+  async all<Row extends object>(sql: string, values?: readonly QueryValue[]): Promise<readonly Row[]> {
+    return this.read(sql, values) as readonly Row[]
+  }
+
+  /** While anybody reads, the writer cannot begin its log anew: between two queries nobody does, for a moment. */
+  withoutHurry<T>(read: (queries: StoreQueries) => Promise<T>): Promise<T> {
+    let readMs = 0
+    return read({
+      all: async <Row extends object>(sql: string, values?: readonly QueryValue[]) => {
+        if (readMs > shortMs) {
+          await delay(restMs)
+          readMs = 0
+        }
+        const begunMs = performance.now()
+        const rows = await this.all<Row>(sql, values)
+        readMs += performance.now() - begunMs
+        return rows
+      },
+      withoutHurry: again => again(this),
+      close: () => Promise.resolve(),
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#database.close()
+  }
+}

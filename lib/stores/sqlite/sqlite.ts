@@ -1,0 +1,223 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { basename, dirname, extname, join, resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
+import { steadyClock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { BalanceBook } from '../../ledger/balance-book.ts'
+import { KeySpending } from '../../ledger/key-spending.ts'
+import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import { noRisk } from '../../ledger/risk.ts'
+import type { RiskRule } from '../../ledger/risk.ts'
+import type { Log } from '../../observability/log.ts'
+import { SqliteAccounts } from './sqlite-accounts.ts'
+import { openForReading } from './sqlite-database.ts'
+import { readSqliteKeys } from './sqlite-keys.ts'
+import { SqliteLedger } from './sqlite-ledger.ts'
+import { lockStore } from './sqlite-lock.ts'
+import type { StoreLock } from './sqlite-lock.ts'
+import { SqliteReaderQueries } from './sqlite-reader-queries.ts'
+import { sqliteReports } from './sqlite-reports.ts'
+import { sqliteUsers } from './sqlite-users.ts'
+import { isOpenToOthers, makeFolder } from './make-folder.ts'
+import { StoreError, cannotOpen } from '../shared/store-error.ts'
+import type {
+  StoreOperation,
+  StoreSnapshot,
+  WriterMessage,
+  WriterOptions,
+} from '../shared/store-operation.ts'
+import type { Store } from '../store.ts'
+import { WriteQueue } from '../shared/write-queue.ts'
+
+/** Times in milliseconds. */
+export interface SqliteStoreOptions {
+  readonly file: string
+  readonly durability: 'strict' | 'relaxed'
+  readonly clock: Clock
+  /** Measures how old a hold is; tests bring their own. */
+  readonly steadyClock?: Clock
+  /** How long an exchange waits for a store that is out of order; a minute unless said. */
+  readonly patienceMs?: number
+  /** The writer has died: nothing can be written until the store is opened anew. */
+  readonly onLost?: (error: Error) => void
+  /** From this many writes waiting on, new holds are refused. */
+  readonly waitingMax?: number
+  /** How far worst cases may go beyond an account's money, as it is now; not at all unless said. */
+  readonly riskRule?: () => RiskRule
+  readonly log?: Pick<Log, 'info' | 'error'>
+  /** Called when the store stops or starts to take writes. */
+  readonly onAvailable?: (error: LedgerUnavailableError | undefined) => void
+}
+
+/** Milliseconds between attempts to write while the disk refuses. */
+const retryMs = 250
+const patienceMsDefault = 60_000
+/** What the writer takes in about a second. */
+const waitingMaxDefault = 50_000
+
+// Compiled, the writer is a .js file as this one is.
+const writerUrl = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.meta.url)
+
+/** Starts the thread and waits until it has opened the store. */
+async function startWriter(options: WriterOptions): Promise<{ worker: Worker; snapshot: StoreSnapshot }> {
+  const worker = new Worker(writerUrl, { workerData: options, execArgv: [] })
+  const message = await new Promise<WriterMessage>((fulfil, reject) => {
+    worker.once('message', fulfil)
+    worker.once('error', reject)
+  })
+  if (message.kind === 'ready') return { worker, snapshot: message.snapshot }
+  await worker.terminate()
+  throw new StoreError(message.kind === 'refused' ? message.message : 'the writer answered out of turn')
+}
+
+/** Ties the writer to the queue; the promise is fulfilled when the thread has ended, however. */
+function connect(worker: Worker, queue: WriteQueue): Promise<void> {
+  worker.on('message', (message: WriterMessage) => {
+    if (message.kind === 'report') queue.onReport(message.report)
+  })
+  worker.on('error', cause => {
+    queue.stop(new LedgerUnavailableError("the store's writer failed", { cause }))
+  })
+  return new Promise(fulfil => {
+    worker.once('exit', () => {
+      queue.stop(new LedgerUnavailableError("the store's writer has ended"))
+      fulfil()
+    })
+  })
+}
+
+/** Keys are read here, one by one: a million of them, sent by the writer in one message, took a gigabyte. */
+function loadMemory(file: string, snapshot: StoreSnapshot, riskRule: () => RiskRule) {
+  const book = new BalanceBook(riskRule)
+  for (const [accountId, netMicros, paidMicros] of snapshot.balances)
+    book.add(accountId, netMicros, paidMicros)
+  const keys = new MemoryKeyDirectory()
+  const spending = new KeySpending()
+  for (const [digest, key] of readSqliteKeys(file)) {
+    keys.put(digest, key)
+    if (key.budgetMicros !== undefined) spending.watch(key.id)
+  }
+  for (const [keyId, day, spentMicros] of snapshot.spending) spending.load(keyId, day, spentMicros)
+  return { book, keys, spending }
+}
+
+/** The one name of a file, so that a second path to it does not lead around its lock. */
+function realFile(file: string): string {
+  const folder = dirname(resolve(file))
+  try {
+    makeFolder(folder)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const remedy = 'name a file in a folder that this user may write: `store` in the configuration'
+    throw new StoreError(`the folder of ${file} cannot be made: ${reason}; ${remedy}`, { cause })
+  }
+  refuseOpenFolder(folder)
+  let real: string
+  try {
+    real = existsSync(file) ? realpathSync(file) : join(realpathSync(folder), basename(file))
+  } catch (error) {
+    throw cannotOpen(file, error)
+  }
+  // A link may lead to a folder of other people.
+  refuseOpenFolder(dirname(real))
+  return real
+}
+
+function refuseOpenFolder(folder: string): void {
+  if (!isOpenToOthers(folder)) return
+  throw new StoreError(
+    `every user of this machine may replace the files in ${folder}, and with them the store and its control socket: ` +
+      `run chmod o-w ${folder}`,
+  )
+}
+
+/**
+ * Opens a SQLite store as its one writer; a new file becomes a new store.
+ * @throws StoreLockedError when another process writes it
+ * @throws StoreError when it is damaged, foreign or of a newer program
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const file = realFile(options.file)
+  const lock = lockStore(file)
+  let worker: Worker | undefined
+  try {
+    const started = await startWriter({ file, now: options.clock.now() })
+    worker = started.worker
+    return assembleStore({ ...options, file }, lock, worker, started.snapshot)
+  } catch (error) {
+    await worker?.terminate()
+    lock.release()
+    throw error
+  }
+}
+
+function assembleStore(
+  options: SqliteStoreOptions,
+  lock: StoreLock,
+  worker: Worker,
+  snapshot: StoreSnapshot,
+): Store {
+  const { file, durability, clock, log, patienceMs = patienceMsDefault, riskRule = () => noRisk } = options
+  const { book, keys, spending } = loadMemory(file, snapshot, riskRule)
+  let closing: Promise<void> | undefined
+  const queue = new WriteQueue({
+    send: (operations: readonly StoreOperation[]) => worker.postMessage(operations),
+    onAvailable: error => {
+      if (closing !== undefined) return
+      if (error === undefined) log?.info({}, 'the store can be written again')
+      else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
+      options.onAvailable?.(error)
+    },
+    retryMs,
+    waitingMax: options.waitingMax ?? waitingMaxDefault,
+  })
+  const exited = connect(worker, queue)
+  void exited.then(() => {
+    if (closing === undefined) options.onLost?.(new Error('the thread that writes the store has ended'))
+  })
+  const reader = openForReading(file)
+  const queries = new SqliteReaderQueries(file)
+  const ledger = new SqliteLedger({
+    queue,
+    book,
+    spending,
+    reader,
+    priceHashes: snapshot.priceHashes,
+    jobHolds: snapshot.jobHolds,
+    isStrict: durability === 'strict',
+    clock,
+    steadyClock: options.steadyClock ?? steadyClock,
+    patienceMs,
+    owner: `${hostname()}:${process.pid}`,
+  })
+  const close = async (): Promise<void> => {
+    try {
+      await queue.flush()
+    } finally {
+      reader.close()
+      await queries.close()
+      worker.postMessage(undefined)
+      await exited
+      lock.release()
+    }
+  }
+  return {
+    ledger,
+    accounts: new SqliteAccounts({ queries, queue, book, spending, holds: ledger, keys, clock }),
+    keys,
+    ...sqliteUsers({ queries, queue, clock, onAccount: accountId => book.add(accountId, 0) }),
+    reports: sqliteReports(queries, clock, riskRule),
+    async records() {
+      const { sqliteRecords } = await import('../records/sqlite-records.ts')
+      return sqliteRecords({ queries, queue, book })
+    },
+    recovery: { releasedHolds: snapshot.releasedHolds },
+    isNew: snapshot.isNew,
+    failure: () => queue.failure,
+    writesWaiting: () => queue.waiting,
+    expireHolds: async () => ledger.expireHolds(),
+    close: () => (closing ??= close()),
+  }
+}

@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { systemClock } from '../../../../lib/platform/clock.ts'
+import { postgresMigrations } from '../../../../lib/stores/postgres/postgres-schema.ts'
+import { openPostgresReports } from '../../../../lib/stores/postgres/postgres-reports.ts'
+import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store-under-test.ts'
+import { inDatabase } from '../../../fixtures/in-database.ts'
+import { startPostgres } from '../../../fixtures/postgres-server.ts'
+import { until } from '../../../fixtures/until.ts'
+import { openNode } from './open-postgres.ts'
+
+const server = await startPostgres(t)
+
+await t.test('a database of a newer program is refused', async t => {
+  const url = await server.createDatabase()
+  await (await openNode(t, url)).close()
+  await inDatabase(url, client => client.query('UPDATE gateway_schema SET version = 99'))
+  await t.rejects(openNode(t, url), { name: 'StoreError', message: /schema version 99 .* newer release/ })
+  await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /newer release/ })
+})
+
+await t.test('a database of an older program gets what is new, and keeps what it has', async t => {
+  const url = await server.createDatabase()
+  await inDatabase(url, async client => {
+    await client.query(postgresMigrations[0] ?? '')
+    await client.query('CREATE TABLE gateway_schema (version INTEGER NOT NULL)')
+    await client.query('INSERT INTO gateway_schema VALUES (1)')
+    await client.query(
+      `INSERT INTO accounts (id, kind, balance_micros, created_at) VALUES ('old', 'customer', 10000000, 0)`,
+    )
+    await client.query(
+      `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at) VALUES
+         ('c', 0, 'credit', 'old', 10000000, 0), ('c', 0, 'cash', 'house:cash', -10000000, 0)`,
+    )
+  })
+  await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /older release/ })
+
+  const second = await openNode(t, url)
+
+  t.equal(second.isNew, false)
+  t.match(await second.ledger.balance('old'), { balanceMicros: 10_000_000 })
+  t.strictSame(await second.ledger.dueJobs(1, 1000), [])
+  await second.ledger.charge(await holdOf(second, 'old', 4), chargeOf({ input: 3 }))
+  t.strictSame(await second.verify(), [])
+  await inDatabase(url, client => client.query('SELECT points FROM rate_counts'))
+})
+
+await t.test('a database without a store, or none, is an error that says so', async t => {
+  const url = await server.createDatabase()
+  await t.rejects(openPostgresReports(url, systemClock), {
+    name: 'StoreError',
+    message: /no store.*account create/,
+  })
+  const nowhere = `${url}_that_is_not_there`
+  await t.rejects(openPostgresReports(nowhere, systemClock), {
+    name: 'StoreError',
+    message: /does not exist/,
+  })
+  const [refused] = await Promise.allSettled([openNode(t, 'postgres://u:secret@127.0.0.1:1/x')])
+  const reason = refused.status === 'rejected' ? refused.reason : undefined
+  t.match(reason, { name: 'StoreError', message: /database x on 127.0.0.1:1 cannot be opened.*ECONNREFUSED/ })
+  t.notMatch(String(reason), /secret/)
+})
+
+await t.test('charges, entries and holds cannot be changed or deleted', async t => {
+  const url = await server.createDatabase()
+  const store = await openNode(t, url)
+  const account = await accountWith(store, 10)
+  await store.ledger.charge(await holdOf(store, account, 4), chargeOf({ input: 3 }))
+  await inDatabase(url, async client => {
+    for (const table of ['charges', 'entries']) {
+      await t.rejects(client.query(`UPDATE ${table} SET amount_micros = 1`), /append-only/)
+      await t.rejects(client.query(`DELETE FROM ${table}`), /append-only/)
+      await t.rejects(client.query(`TRUNCATE ${table}`), /append-only/)
+    }
+    await t.rejects(client.query('DELETE FROM holds'), /not deleted/)
+    await t.rejects(client.query('UPDATE accounts SET held_micros = 8000000'), /never_overspent/)
+  })
+  t.strictSame(await store.verify(), [])
+})
+
+await t.test('a hold that was given up before it arrived cannot arrive any more', async t => {
+  const url = await server.createDatabase()
+  const store = await openNode(t, url)
+  const account = await accountWith(store, 10)
+  const hold = { account, exchange: 'late', sequence: 0, key: 'key', at: 1, owner: 'node', expires: 2 }
+  await inDatabase(url, async client => {
+    const apply = async (operation: object): Promise<unknown> => {
+      const { rows } = await client.query('SELECT ending FROM apply_operations($1)', [
+        JSON.stringify([{ i: 0, ...hold, ...operation }]),
+      ])
+      return rows
+    }
+    await apply({ kind: 'abandon', amount: 0, state: 'released' })
+    t.strictSame(await apply({ kind: 'hold', amount: 5 }), [{ ending: 'hold_exists' }])
+  })
+  t.equal((await store.ledger.balance(account)).heldMicros, 0)
+  t.strictSame(await store.verify(), [])
+})
+
+await t.test('text that the database cannot hold is stored without what it cannot hold', async t => {
+  const store = await openNode(t, await server.createDatabase())
+  const account = await accountWith(store, 10)
+  const odd = 'a\0b\ud800c'
+  await store.ledger.charge(
+    await holdOf(store, account, 4),
+    chargeOf({ input: 3 }, { model: odd, rawUsage: odd }),
+  )
+  t.match(await store.charges(account), [{ model: 'a\ufffdb\ufffdc', amount: '3.000000' }])
+})
+
+await t.test(
+  'what a database is set to do without its disk, it does with it for a strict gateway',
+  async t => {
+    const url = await server.createDatabase()
+    await inDatabase(url, client =>
+      client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`),
+    )
+    for (const [durability, expected] of [
+      ['strict', 'on'],
+      ['relaxed', 'off'],
+    ] as const) {
+      const store = await openNode(t, url, { durability })
+      const account = await accountWith(store, 10)
+      await inDatabase(url, client =>
+        client.query(`CREATE OR REPLACE FUNCTION tell_commit() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+        BEGIN NEW.model := current_setting('synchronous_commit'); RETURN NEW; END $$;
+        CREATE OR REPLACE TRIGGER tell BEFORE INSERT ON charges FOR EACH ROW EXECUTE FUNCTION tell_commit()`),
+      )
+      await store.ledger.charge(await holdOf(store, account, 1), chargeOf({ input: 1 }))
+      t.match(await store.charges(account), [{ model: expected }], durability)
+    }
+  },
+)
+
+await t.test('a charge that the database refuses for good gives its hold back', async t => {
+  const store = await openNode(t, await server.createDatabase())
+  const account = await accountWith(store, 10)
+  // Longer than what an index takes, and not to be compressed.
+  const model = randomBytes(4000).toString('hex')
+  await t.rejects(store.ledger.charge(await holdOf(store, account, 4), chargeOf({ input: 3 }, { model })), {
+    code: 'operation_failed',
+  })
+  await until(async () => (await store.ledger.balance(account)).heldMicros === 0)
+  t.equal((await store.ledger.balance(account)).balanceMicros, roubles(10))
+  t.strictSame(await store.verify(), [])
+})
+
+await t.test('thousands of exchanges share commits', async t => {
+  const store = await openNode(t, await server.createDatabase())
+  const accounts = await Promise.all(Array.from({ length: 16 }, () => accountWith(store, 10_000)))
+  const clients = 256
+  const each = 16
+  const began = performance.now()
+  await Promise.all(
+    Array.from({ length: clients }, async (_, client) => {
+      for (let count = 0; count < each; count += 1) {
+        const hold = await holdOf(store, accounts[client % 16] ?? '', 1)
+        await store.ledger.charge(hold, chargeOf({ input: 1 }))
+      }
+    }),
+  )
+  const seconds = (performance.now() - began) / 1000
+  t.comment(`${Math.round((clients * each) / seconds)} durable holds and charges a second`)
+  t.strictSame(await store.verify(), [])
+})

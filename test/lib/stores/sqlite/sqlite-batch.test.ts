@@ -1,0 +1,120 @@
+import t from 'tap'
+import { systemClock } from '../../../../lib/platform/clock.ts'
+import { SqliteBatch } from '../../../../lib/stores/sqlite/sqlite-batch.ts'
+import { prepareStore } from '../../../../lib/stores/sqlite/sqlite-prepare.ts'
+import { openSqliteReports } from '../../../../lib/stores/sqlite/sqlite-reports.ts'
+import type { ChargeOperation, HoldOperation } from '../../../../lib/stores/shared/store-operation.ts'
+
+function openBatch(t: { testdir(): string; teardown(end: () => void): void }) {
+  const { database } = prepareStore({ file: `${t.testdir()}/gateway.db`, now: 0 })
+  t.teardown(() => database.close())
+  const batch = new SqliteBatch(database)
+  batch.run([
+    ['account', 'a', 'u', 'a@b.ru', null, 0],
+    ['credit', 'credit:1', 'a', 1_000_000, 'test', 0, 'operator'],
+  ])
+  const count = (table: string): unknown => database.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+  return { database, batch, count }
+}
+
+const hold = (id: string): HoldOperation => ['hold', id, 0, 'a', 'key', 10, 10, 'test', 0, 1]
+
+function charge(id: string, amountMicros: number, raw: string | null = null): ChargeOperation {
+  return [
+    'charge',
+    id,
+    0,
+    'a',
+    'key',
+    0,
+    'p',
+    'm',
+    'd',
+    'o',
+    'completed',
+    'provider',
+    '[]',
+    raw,
+    null,
+    '[]',
+    amountMicros,
+    0,
+  ]
+}
+
+await t.test('a batch is written whole', t => {
+  const { batch, count } = openBatch(t)
+  t.strictSame(batch.run([hold('x'), charge('x', 0), hold('y'), ['release', 'y', 0, 'a', 'released', 1]]), {
+    answers: [],
+    refusals: [],
+  })
+  t.equal(count('holds'), 2)
+  t.equal(count('charges'), 1)
+  t.end()
+})
+
+await t.test('one operation that cannot stand is refused by its place, and the others are written', t => {
+  const { database, batch, count } = openBatch(t)
+  const report = batch.run([
+    hold('x'),
+    charge('nothing', 1),
+    hold('x'),
+    charge('x', 7),
+    charge('x', 7),
+    ['release', 'x', 0, 'a', 'released', 1],
+    hold('y'),
+  ])
+  t.equal(report.error, undefined)
+  t.strictSame(
+    report.refusals.map(([index, code]) => [index, code]),
+    [
+      [1, 'hold_not_open'],
+      [2, 'operation_failed'],
+      [4, 'hold_not_open'],
+      [5, 'hold_not_open'],
+    ],
+  )
+  t.equal(count('holds'), 2)
+  t.equal(count('charges'), 1)
+  t.equal(database.prepare(`SELECT balance_micros FROM accounts WHERE id = 'a'`).pluck().get(), 1_000_000 - 7)
+  t.equal(database.prepare('SELECT spent_micros FROM key_spending').pluck().get(), 7)
+  t.end()
+})
+
+await t.test('a charge that would make a balance negative is refused by the store itself', t => {
+  const { batch, count } = openBatch(t)
+  const report = batch.run([hold('x'), charge('x', 1_000_001)])
+  t.match(report.refusals, [[1, 'operation_failed', /CHECK constraint/]])
+  t.equal(count('charges'), 0)
+  t.end()
+})
+
+await t.test('when the disk is full nothing of the batch is written, and it can be tried again', async t => {
+  const { database, batch, count } = openBatch(t)
+  const pages = Number(database.pragma('page_count', { simple: true }))
+  database.pragma(`max_page_count = ${pages}`)
+  const operations = [hold('x'), charge('x', 7, JSON.stringify({ text: 'z'.repeat(50_000) }))]
+  t.match(batch.run(operations), { error: { code: 'SQLITE_FULL' }, answers: [], refusals: [] })
+  t.equal(count('holds'), 0)
+  database.pragma(`max_page_count = ${pages + 1000}`)
+  t.strictSame(batch.run(operations), { answers: [], refusals: [] })
+  t.equal(count('charges'), 1)
+  const reports = openSqliteReports(database.name, systemClock)
+  t.teardown(() => reports.close())
+  t.strictSame(
+    (await reports.verify()).filter(breach => !breach.startsWith('the lines')),
+    [],
+    'sums of the failed batch were forgotten',
+  )
+})
+
+await t.test('charges, entries and holds cannot be changed or deleted', t => {
+  const { database, batch } = openBatch(t)
+  batch.run([hold('x'), charge('x', 7)])
+  for (const table of ['charges', 'entries']) {
+    t.throws(() => database.exec(`UPDATE ${table} SET amount_micros = 1`), /append-only/)
+    t.throws(() => database.exec(`DELETE FROM ${table}`), /append-only/)
+  }
+  t.throws(() => database.exec('DELETE FROM holds'), /not deleted/)
+  t.end()
+})

@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { systemClock } from '../../../../lib/platform/clock.ts'
+import { openSqliteStore } from '../../../../lib/stores/sqlite/sqlite.ts'
+import { StoreLockedError } from '../../../../lib/stores/shared/store-error.ts'
+import { accountWith } from '../../../contracts/store-under-test.ts'
+import { openFile, openNew } from '../open-store.ts'
+
+const child = fileURLToPath(new URL('../../../fixtures/charge-forever.ts', import.meta.url))
+const cycles = 4
+
+/** Runs the child until it has said this much, kills it in the middle of its work; what it said. */
+async function killed(file: string, accountId: string, linesMin: number): Promise<string[]> {
+  // A file, since what was written to it outlives the child, and never makes the child wait.
+  const said = `${file}.said`
+  const output = openSync(said, 'w')
+  const running = spawn(process.execPath, [child, file, accountId], {
+    stdio: ['ignore', output, 'inherit'],
+    env: { PATH: process.env['PATH'] },
+  })
+  const closed = once(running, 'close')
+  closeSync(output)
+  let lines: string[] = []
+  while (lines.length < linesMin && running.exitCode === null) {
+    await delay(10)
+    lines = readFileSync(said, 'utf8').split('\n')
+  }
+  const intruder = openSqliteStore({ file, durability: 'strict', clock: systemClock })
+  const [intrusion] = await Promise.allSettled([intruder])
+  running.kill('SIGKILL')
+  const [code, signal] = await closed
+  if (signal !== 'SIGKILL') throw new Error(`the child ended by itself: ${code}, ${signal}`)
+  if (intrusion.status === 'fulfilled') throw new Error('the store had two writers')
+  if (!(intrusion.reason instanceof StoreLockedError)) throw intrusion.reason
+  return readFileSync(said, 'utf8').split('\n').slice(0, -1)
+}
+
+function idsOf(lines: readonly string[], word: string): string[] {
+  return lines.filter(line => line.startsWith(`${word} `)).map(line => line.slice(word.length + 1))
+}
+
+await t.test(
+  'one process writes a store; kill -9 of it loses nothing that was promised and leaves nothing held',
+  async t => {
+    const store = await openNew(t)
+    const account = await accountWith(store, 10)
+    await store.close()
+    const charged = new Set<string>()
+    for (let cycle = 0; cycle < cycles; cycle += 1) {
+      const lines = await killed(store.file, account, 1500 + cycle * 333)
+      const again = await openFile(t, store.file)
+      const database = new Database(store.file, { readonly: true })
+      const states = new Map<unknown, unknown>(
+        database.prepare<[], [string, string]>('SELECT exchange_id, state FROM holds').raw().all(),
+      )
+      const charges = database.prepare('SELECT exchange_id FROM charges').pluck().all()
+      database.close()
+      for (const id of idsOf(lines, 'charged')) charged.add(id)
+      const lost = idsOf(lines, 'held').filter(id => !states.has(id))
+      t.strictSame(lost, [], 'every hold that was called durable is there')
+      const uncharged = [...charged].filter(id => states.get(id) !== 'charged' || !charges.includes(id))
+      t.strictSame(uncharged, [], 'every charge that was answered is there')
+      t.equal(new Set(charges).size, charges.length, 'nothing is charged twice')
+      for (const hold of again.recovery.releasedHolds) {
+        if (charged.has(hold.exchangeId)) t.fail('a charged hold was released')
+      }
+      t.equal((await again.ledger.balance(account)).heldMicros, 0)
+      t.strictSame(await again.verify(), [])
+      await again.close()
+    }
+  },
+)

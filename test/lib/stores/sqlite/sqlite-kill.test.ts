@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { backupSqliteStore } from '../../../../lib/stores/sqlite/sqlite-backup.ts'
+import { migrations } from '../../../../lib/stores/sqlite/sqlite-schema.ts'
+import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store-under-test.ts'
+import { openFile, openNew } from '../open-store.ts'
+
+const program = fileURLToPath(new URL('../../../fixtures/store-jobs.ts', import.meta.url))
+/** `npm run test:crash` makes them more. */
+const rounds = Number(process.env['CRASH_ROUNDS'] ?? 4)
+
+/** Runs a job and kills it so long after it began; what it had said by then. */
+async function killedAfter(ms: number, job: string, ...files: string[]): Promise<string[]> {
+  // A file, since what was written to it outlives the child, and never makes the child wait.
+  const said = `${files[0]}.said`
+  const output = openSync(said, 'w')
+  const running = spawn(process.execPath, [program, job, ...files], {
+    stdio: ['ignore', output, 'inherit'],
+    env: { PATH: process.env['PATH'] },
+  })
+  const closed = once(running, 'close')
+  closeSync(output)
+  while (running.exitCode === null && !readFileSync(said, 'utf8').includes('begun')) await delay(2)
+  await delay(ms)
+  running.kill('SIGKILL')
+  await closed
+  const lines = readFileSync(said, 'utf8').trim().split('\n')
+  rmSync(said)
+  return lines
+}
+
+function inspect<T>(file: string, look: (database: Database.Database) => T): T {
+  const database = new Database(file)
+  try {
+    if (database.pragma('integrity_check', { simple: true }) !== 'ok') throw new Error('the file is damaged')
+    return look(database)
+  } finally {
+    database.close()
+  }
+}
+
+/** Moments that lie evenly in a span, each with some chance in it. */
+const moments = (spanMs: number): number[] =>
+  Array.from({ length: rounds }, (_, round) => (spanMs * (round + Math.random())) / rounds)
+
+await t.test('killed while it is made, a store is made by the next start', async t => {
+  const folder = t.testdir()
+  for (const [round, ms] of moments(60).entries()) {
+    const file = `${folder}/new-${round}.db`
+    await killedAfter(ms, 'create', file)
+    const store = await openFile(t, file)
+    const account = await accountWith(store, 5)
+    t.equal((await store.ledger.balance(account)).balanceMicros, roubles(5))
+    t.strictSame(await store.verify(), [])
+    await store.close()
+  }
+})
+
+await t.test('killed in a migration, a store has taken the step whole or not at all', async t => {
+  const folder = t.testdir()
+  const seen = new Set<number>()
+  for (const [round, ms] of moments(500).entries()) {
+    const file = `${folder}/old-${round}.db`
+    const store = await openFile(t, file)
+    await accountWith(store, 5)
+    await store.close()
+    await killedAfter(ms, 'migrate', file)
+    inspect(file, database => {
+      const version = Number(database.pragma('user_version', { simple: true }))
+      const tables = database.prepare(`SELECT name FROM sqlite_schema WHERE name LIKE 'filled%'`).all()
+      seen.add(version)
+      if (version === migrations.length) t.strictSame(tables, [])
+      else {
+        t.equal(version, migrations.length + 1)
+        t.equal(tables.length, 2)
+        t.equal(database.prepare('SELECT count(*) FROM filled').pluck().get(), 150_000)
+      }
+      t.equal(database.prepare(`SELECT count(*) FROM entries`).pluck().get(), 2, 'what was there is there')
+    })
+  }
+  t.comment(`versions that were found: ${[...seen].join(', ')}`)
+})
+
+await t.test('killed in a checkpoint, a store has everything that was committed', async t => {
+  const store = await openNew(t)
+  await accountWith(store, 5)
+  await store.close()
+  let committed = 0
+  for (const ms of moments(400)) {
+    const lines = await killedAfter(ms, 'checkpoint', store.file)
+    committed += lines.filter(line => line === 'committed').length * 50
+    const found = inspect(store.file, database =>
+      Number(database.prepare('SELECT count(*) - 1 FROM users').pluck().get()),
+    )
+    t.ok(found >= committed && found <= committed + 50, `${committed} committed, ${found} found`)
+    committed = found
+  }
+  t.ok(committed > 0)
+  const again = await openFile(t, store.file)
+  t.strictSame(await again.verify(), [])
+})
+
+await t.test('killed in a backup, the store goes on, and no copy stands there that is not whole', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 10_000)
+  inspect(store.file, database =>
+    database.exec(`INSERT INTO users (id, email, created_at)
+      WITH RECURSIVE counter (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counter WHERE n < 40000)
+      SELECT hex(randomblob(16)), hex(randomblob(400)), 0 FROM counter`),
+  )
+  const copy = `${store.file}.copy`
+  const seen = new Set<boolean>()
+  for (const ms of moments(300)) {
+    const killed = killedAfter(ms, 'backup', store.file, copy)
+    await store.ledger.charge(await holdOf(store, account, 2), chargeOf({ input: 1 }))
+    await killed
+    seen.add(existsSync(copy))
+    if (existsSync(copy)) {
+      inspect(copy, database => t.equal(database.prepare('SELECT count(*) FROM users').pluck().get(), 40_001))
+    }
+    rmSync(copy, { force: true })
+  }
+  t.comment(`a whole copy stood there: ${[...seen].join(', ')}`)
+  await backupSqliteStore(store.file, copy)
+  t.notOk(existsSync(`${copy}.partial`), 'what was left of the others is gone')
+  const restored = await openFile(t, copy)
+  t.equal((await restored.ledger.balance(account)).balanceMicros, roubles(10_000 - rounds))
+  t.equal((await store.ledger.balance(account)).balanceMicros, roubles(10_000 - rounds))
+})

@@ -1,0 +1,284 @@
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { systemClock } from '../../../../lib/platform/clock.ts'
+import { openForWriting } from '../../../../lib/stores/sqlite/sqlite-database.ts'
+import { openRecordReader } from '../../../../lib/stores/open-store.ts'
+import { sqlitePayments } from '../../../../lib/stores/records/payment-tables.ts'
+import { openSqliteStore } from '../../../../lib/stores/sqlite/sqlite.ts'
+import { backupSqliteStore } from '../../../../lib/stores/sqlite/sqlite-backup.ts'
+import { migrate } from '../../../../lib/stores/sqlite/sqlite-prepare.ts'
+import { openSqliteReports } from '../../../../lib/stores/sqlite/sqlite-reports.ts'
+import { migrations } from '../../../../lib/stores/sqlite/sqlite-schema.ts'
+import { ledgerContract } from '../../../contracts/ledger.ts'
+import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store-under-test.ts'
+import { openFile, openNew } from '../open-store.ts'
+
+await ledgerContract(t, openNew)
+
+const open = (file: string) => openSqliteStore({ file, durability: 'strict', clock: systemClock })
+
+await t.test('a second opener is refused with the reason, and the first goes on', async t => {
+  const store = await openNew(t)
+  await t.rejects(open(store.file), { name: 'StoreLockedError', message: /open in another process/ })
+  const { id } = await store.accounts.createAccount({ email: 'a@b.ru' })
+  t.equal((await store.ledger.balance(id)).balanceMicros, 0)
+  await store.close()
+  await (await open(store.file)).close()
+})
+
+await t.test('another path to the same store does not lead around its lock', async t => {
+  const store = await openNew(t)
+  symlinkSync(store.file, `${t.testdirName}/link.db`)
+  symlinkSync(dirname(store.file), `${t.testdirName}/folder`)
+  await t.rejects(open(`${t.testdirName}/link.db`), { name: 'StoreLockedError' })
+  await t.rejects(open(`${t.testdirName}/folder/${basename(store.file)}`), { name: 'StoreLockedError' })
+})
+
+await t.test('a store that cannot be made is an error that says where', async t => {
+  const dir = t.testdir({ file: '' })
+  await t.rejects(open(`${dir}/file/gateway.db`), { name: 'StoreError', message: /cannot be made/ })
+  await t.rejects(open(dir), { name: 'StoreError', message: /cannot be opened/ })
+})
+
+await t.test('a store of a newer program is refused and left as it is', async t => {
+  const store = await openNew(t)
+  await store.close()
+  const database = new Database(store.file)
+  database.pragma(`user_version = ${migrations.length + 1}`)
+  database.close()
+  const before = readFileSync(store.file)
+  await t.rejects(open(store.file), { name: 'StoreError', message: /schema version \d+ .* newer release/ })
+  t.throws(() => openSqliteReports(store.file, systemClock), /newer release/)
+  t.same(readFileSync(store.file), before)
+})
+
+await t.test('a store of the release before payments gets their tables and keeps its money', async t => {
+  const file = `${t.testdir()}/gateway.db`
+  const before = openForWriting(file)
+  migrate(before, migrations.slice(0, migrations.indexOf(sqlitePayments)))
+  before.exec(`INSERT INTO accounts (id, kind, email, balance_micros, created_at) VALUES ('a', 'customer', 'a@b.ru', 5, 0);
+    INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
+    VALUES ('credit:1', 0, 'credit', 'a', 5, 0), ('credit:1', 0, 'cash', 'house:cash', -5, 0)`)
+  before.close()
+
+  const store = await openFile(t, file)
+
+  const beside = await openRecordReader({ kind: 'sqlite', file })
+  t.strictSame(await beside.all(beside.build.selectFrom('payments').selectAll()), [])
+  await beside.close()
+  t.equal((await store.ledger.balance('a')).balanceMicros, 5)
+  t.strictSame(await store.verify(), [])
+})
+
+await t.test('a file that is no store is refused with the reason', async t => {
+  const dir = t.testdir({
+    'text.db': 'this is not a database, but long enough to be read as one. '.repeat(100),
+  })
+  await t.rejects(open(`${dir}/text.db`), { name: 'StoreError', message: /damaged or not a SQLite database/ })
+  const foreign = new Database(`${dir}/foreign.db`)
+  foreign.exec('CREATE TABLE users (id)')
+  foreign.close()
+  await t.rejects(open(`${dir}/foreign.db`), { name: 'StoreError', message: /not a store of the gateway/ })
+})
+
+await t.test('a damaged store is refused with the reason', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 1000)
+  for (let index = 0; index < 200; index += 1) {
+    await store.ledger.charge(await holdOf(store, account, 1), chargeOf({ input: 1 }))
+  }
+  await store.close()
+  const bytes = readFileSync(store.file)
+  bytes.fill(0xa5, 20 * 4096, 24 * 4096)
+  writeFileSync(store.file, bytes)
+  await t.rejects(open(store.file), { name: 'StoreError', message: /damaged/ })
+  await t.rejects(open(store.file), { name: 'StoreError' }, 'the lock is free again')
+})
+
+await t.test('the store is for its owner only', async t => {
+  const store = await openNew(t)
+  for (const suffix of ['', '-wal', '-shm', '.lock'])
+    t.equal(statSync(store.file + suffix).mode & 0o777, 0o600, suffix)
+  t.equal(statSync(dirname(store.file)).mode & 0o777, 0o700)
+})
+
+await t.test('a lock that an older release left for everybody is for its owner only', async t => {
+  const file = join(t.testdir({ 'gateway.db.lock': '' }), 'gateway.db')
+  chmodSync(`${file}.lock`, 0o644)
+
+  await openFile(t, file)
+
+  t.equal(statSync(`${file}.lock`).mode & 0o777, 0o600)
+})
+
+await t.test('a folder in which everybody may replace the store is refused with what to do', async t => {
+  const folder = t.testdir()
+  chmodSync(folder, 0o777)
+  await t.rejects(openFile(t, join(folder, 'gateway.db')), { name: 'StoreError', message: /chmod o-w/ })
+
+  chmodSync(folder, 0o1777)
+  await t.resolves(openFile(t, join(folder, 'gateway.db')), 'as /tmp is, where files stay their owner\u2019s')
+})
+
+await t.test('a store that an older release left for everybody is no longer theirs', async t => {
+  const store = await openNew(t)
+  await store.close()
+  const files = ['', '-wal', '-shm'].map(suffix => store.file + suffix)
+  for (const file of files) {
+    writeFileSync(file, '', { flag: 'a' })
+    chmodSync(file, 0o664)
+  }
+
+  await openFile(t, store.file)
+
+  for (const file of files) t.equal(statSync(file).mode & 0o007, 0, file)
+  t.equal(statSync(store.file).mode & 0o777, 0o660, 'a group that the operator let in stays')
+})
+
+await t.test('the folder that a link leads to is checked as well', async t => {
+  const folder = t.testdir({ shared: {}, own: {} })
+  chmodSync(join(folder, 'own'), 0o700)
+  const store = await openFile(t, join(folder, 'shared', 'gateway.db'))
+  await store.close()
+  chmodSync(join(folder, 'shared'), 0o777)
+  symlinkSync(join(folder, 'shared', 'gateway.db'), join(folder, 'own', 'gateway.db'))
+
+  await t.rejects(openFile(t, join(folder, 'own', 'gateway.db')), {
+    name: 'StoreError',
+    message: /chmod o-w/,
+  })
+})
+
+await t.test('strict: a hold is not durable before it is on the disk, a charge not answered', async t => {
+  const store = await openNew(t)
+  const reader = openSqliteReports(store.file, systemClock)
+  t.teardown(() => reader.close())
+  const account = await accountWith(store, 10)
+  const hold = await holdOf(store, account, 4)
+  t.equal(hold.isDurable, false)
+  await hold.durable
+  t.equal((await reader.balance(account))?.heldMicros, roubles(4), 'another process sees it')
+  await store.ledger.charge(hold, chargeOf({ input: 3 }))
+  t.match(await reader.balance(account), {
+    balanceMicros: roubles(7),
+    heldMicros: 0,
+    availableMicros: roubles(7),
+  })
+})
+
+await t.test('relaxed: neither is waited for, and both are written', async t => {
+  const store = await openNew(t, { durability: 'relaxed' })
+  const account = await accountWith(store, 10)
+  const hold = await holdOf(store, account, 4)
+  t.equal(hold.isDurable, true)
+  await hold.durable
+  await store.ledger.charge(hold, chargeOf({ input: 3 }))
+  t.equal((await store.charges(account)).length, 0, 'still on its way')
+  const again = await store.restart()
+  t.equal((await again.charges(account)).length, 1)
+  t.equal((await again.ledger.balance(account)).balanceMicros, roubles(7))
+})
+
+await t.test('holds that were left open are listed by the next start', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 10)
+  const hold = await holdOf(store, account, 4)
+  await hold.durable
+  await store.ledger.release(await holdOf(store, account, 1))
+  const again = await store.restart()
+  t.match(again.recovery.releasedHolds, [
+    { exchangeId: hold.exchangeId, sequence: 0, accountId: account, keyId: 'key', likelyMicros: roubles(4) },
+  ])
+  t.equal(again.recovery.releasedHolds.length, 1)
+  t.strictSame((await again.restart()).recovery.releasedHolds, [])
+})
+
+await t.test(
+  'holds are given back a day after nobody has resolved them, whatever the time is, and what is owed stays owed',
+  async t => {
+    const hourMs = 3_600_000
+    let now = Date.parse('2026-05-05T00:00:00Z')
+    let elapsedMs = 0
+    const store = await openNew(t, { clock: { now: () => now }, steadyClock: { now: () => elapsedMs } })
+    const account = await accountWith(store, 10)
+    const old = await holdOf(store, account, 4)
+    for (const jumpMs of [hourMs, 48 * hourMs, -hourMs, -365 * 24 * hourMs, -now]) {
+      now += jumpMs
+      t.equal(await store.expireHolds(), 0, 'the clock was set, no time has passed')
+    }
+    elapsedMs += 23 * hourMs
+    await holdOf(store, account, 1)
+    t.equal(await store.expireHolds(), 0)
+    elapsedMs += hourMs
+    t.equal(await store.expireHolds(), 1)
+    t.equal((await store.ledger.balance(account)).heldMicros, roubles(1))
+
+    now = Date.parse('2026-05-06T00:00:00Z')
+    // What came after it has first claim on the money.
+    await holdOf(store, account, 7)
+    const paid = await store.ledger.charge(old, chargeOf({ input: 3 }))
+    t.match(paid, { amountMicros: roubles(2), overrunMicros: roubles(1) })
+    await t.rejects(store.ledger.charge(old, chargeOf({ input: 1 })), { name: 'HoldResolvedError' })
+    t.match(await store.ledger.balance(account), { balanceMicros: roubles(8), heldMicros: roubles(8) })
+
+    const unused = await holdOf(store, account, 0)
+    elapsedMs += 24 * hourMs
+    t.equal(await store.expireHolds(), 3)
+    t.match(await store.ledger.balance(account), { heldMicros: 0 })
+    await t.resolves(store.ledger.release(unused), 'nothing is owed, and nothing held')
+    t.strictSame(await (await store.restart()).verify(), [])
+  },
+)
+
+await t.test('closing twice is closing once, and a closed store takes nothing', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 10)
+  await Promise.all([store.close(), store.close()])
+  await t.rejects(holdOf(store, account, 1), { name: 'LedgerUnavailableError' })
+  await t.rejects(store.accounts.createAccount({ email: 'b@b.ru' }), { name: 'LedgerUnavailableError' })
+})
+
+await t.test('a backup is a whole store of its own', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 10)
+  await store.ledger.charge(await holdOf(store, account, 4), chargeOf({ input: 3 }))
+  const copy = `${t.testdirName}/copy.db`
+  await backupSqliteStore(store.file, copy)
+  t.equal(statSync(copy).mode & 0o777, 0o600)
+  await t.rejects(backupSqliteStore(store.file, copy), /exists already/)
+  t.ok(existsSync(copy))
+  const restored = await openFile(t, copy)
+  t.equal((await restored.ledger.balance(account)).balanceMicros, roubles(7))
+  t.strictSame(await restored.verify(), [])
+})
+
+await t.test('a commit is on the disk, not in the system', async t => {
+  const database = openForWriting(`${t.testdir()}/new.db`)
+  t.equal(database.pragma('journal_mode', { simple: true }), 'wal')
+  t.equal(database.pragma('synchronous', { simple: true }), 2, 'FULL')
+  t.equal(database.pragma('foreign_keys', { simple: true }), 1)
+  database.close()
+})
+
+await t.test('thousands of exchanges share commits', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 100_000)
+  const clients = 128
+  const each = 40
+  const began = performance.now()
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      for (let count = 0; count < each; count += 1) {
+        const hold = await holdOf(store, account, 1)
+        await hold.durable
+        await store.ledger.charge(hold, chargeOf({ input: 1 }))
+      }
+    }),
+  )
+  const seconds = (performance.now() - began) / 1000
+  t.comment(`${Math.round((clients * each) / seconds)} durable holds and charges a second`)
+  t.equal((await store.ledger.balance(account)).balanceMicros, roubles(100_000 - clients * each))
+  t.strictSame(await store.verify(), [])
+})
