@@ -18,6 +18,11 @@ export class Turns {
   /** The owners that wait for their turn, in the order in which they have it. */
   readonly #queues = new Map<unknown, Waiting[]>()
   #begunMs: number | undefined
+  readonly #nowMs: () => number
+
+  constructor(nowMs = (): number => performance.now()) {
+    this.#nowMs = nowMs
+  }
 
   /** Does a short piece of work: at once where there is time, else in its turn. */
   take<T>(work: () => T, owner?: unknown): T | Promise<Awaited<T>> {
@@ -65,13 +70,13 @@ export class Turns {
   }
 
   #hasTime(forMs = turnMs): boolean {
-    return this.#begin() || performance.now() - (this.#begunMs as number) < forMs
+    return this.#begin() || this.#nowMs() - (this.#begunMs as number) < forMs
   }
 
   /** @returns whether it had not begun */
   #begin(): boolean {
     if (this.#begunMs !== undefined) return false
-    this.#begunMs = performance.now()
+    this.#begunMs = this.#nowMs()
     // Immediates run once a turn, after the sockets were read.
     setImmediate(this.#nextTurn)
     return true

