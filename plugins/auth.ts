@@ -7,7 +7,7 @@ import { keyOfUpload, objectNotFound } from '../lib/models/object-owner.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
 import { protocolKeys } from '../lib/websocket/subprotocols.ts'
-import type { PluginContext } from '../lib/plugin-api/plugin-context.ts'
+import type { PluginContext } from '../lib/front/plugin-context.ts'
 
 /** Finds the key a request carries, in any of the forms that SDKs send, and refuses what may not pass. */
 export function auth(context: PluginContext): Plugin {

@@ -1,7 +1,7 @@
 import { modelRouterOptions } from '../lib/config/model-router-options.ts'
 import { rateLimitOptions } from '../lib/config/rate-limit-options.ts'
 import { sizeLimitOptions } from '../lib/config/size-limit-options.ts'
-import type { PluginRegistry } from '../lib/plugin-api/plugin-context.ts'
+import type { PluginRegistry } from '../lib/front/plugin-context.ts'
 import { usageTapOptions } from '../lib/config/usage-tap-options.ts'
 import { auth } from './auth.ts'
 import { modelRouter } from './model-router.ts'

@@ -13,9 +13,9 @@ import { turns } from '../lib/bodies/turns.ts'
 import type { Exchange, LocalAnswer } from '../lib/pipeline/exchange.ts'
 import type { Facts } from '../lib/pipeline/facts.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
-import type { PluginContext } from '../lib/plugin-api/plugin-context.ts'
+import type { PluginContext } from '../lib/front/plugin-context.ts'
 import type { ScannedRequest } from '../lib/routes/scan-request.ts'
-import { receiveRequest } from '../lib/listener/receive-request.ts'
+import { receiveRequest } from '../lib/routes/receive-request.ts'
 import { receiveSetup } from '../lib/websocket/receive-setup.ts'
 
 /** Reads the request and decides which provider and model it goes to, and at which price. */

@@ -3,7 +3,7 @@ import { expectedTokens } from '../lib/metering/expected-tokens.ts'
 import { tokensOf } from '../lib/money/usage.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
-import type { PluginContext } from '../lib/plugin-api/plugin-context.ts'
+import type { PluginContext } from '../lib/front/plugin-context.ts'
 import type { Admission, RateLimiting } from '../lib/rate-limits/rate-limits.ts'
 import { borrowRateLimits, returnRateLimits } from '../lib/rate-limits/shared-rate-limits.ts'
 

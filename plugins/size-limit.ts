@@ -8,7 +8,7 @@ import { checkPlaytime } from '../lib/media/check-playtime.ts'
 import { measureParts, withTypeName, withUploaded, type MeasuredPart } from '../lib/media/measure-parts.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'
-import type { PluginContext } from '../lib/plugin-api/plugin-context.ts'
+import type { PluginContext } from '../lib/front/plugin-context.ts'
 
 /**
  * Refuses what a provider would refuse or should not be sent: pictures, sound, films and documents by their

@@ -1,6 +1,6 @@
 import type { AccountSettings } from '../accounts/account-settings.ts'
 import type { Accounts } from '../accounts/accounts.ts'
-import type { Members } from '../accounts/members.ts'
+import type { Members } from '../administration/members.ts'
 import type { Membership } from '../accounts/user-rows.ts'
 import type { Config } from '../config/config.ts'
 import type { DocumentPrinter } from '../documents/print/document-printer.ts'

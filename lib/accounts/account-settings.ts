@@ -1,4 +1,4 @@
-import type { Micros } from '../ledger/ledger.ts'
+import type { Micros } from '../money/amount.ts'
 
 /** An account whose balance has fallen below what its owners asked to be told of. */
 export interface LowBalance {

@@ -1,4 +1,10 @@
-import type { CreditSource, Micros } from '../ledger/ledger.ts'
+import type { Micros } from '../money/amount.ts'
+
+/**
+ * Where money comes from, or what it is taken from: starting credit is nothing that an account has paid, and what a
+ * charge gives back was paid before.
+ */
+export type CreditSource = 'payment' | 'operator' | 'starting' | 'correction'
 
 /** A key as the gates see it. The key's value is not stored anywhere, only its SHA-256. */
 export interface KeyRecord {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { correctCharge } from '../accounts/correct-charge.ts'
+import { correctCharge } from '../administration/correct-charge.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'

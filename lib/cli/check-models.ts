@@ -1,5 +1,5 @@
 import { findConfig } from '../config/find-config.ts'
-import { nearest } from '../config/nearest.ts'
+import { nearest } from '../platform/nearest.ts'
 import { standsForModel } from '../models/stands-for-model.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { Demo } from '../gateway/demo-account.ts'
-import type { Log } from '../observability/log.ts'
-import type { PluginRegistry } from '../plugin-api/plugin-context.ts'
+import type { Log } from '../platform/log.ts'
+import type { PluginRegistry } from '../front/plugin-context.ts'
 
 /** A gateway that serves. */
 export interface RunningGateway {

@@ -1,4 +1,4 @@
-import type { Log } from '../observability/log.ts'
+import type { Log } from '../platform/log.ts'
 
 /** What ends a server: a signal, or a failure that nobody caught. */
 type EndReason = 'SIGTERM' | 'SIGINT' | 'failure'

@@ -6,7 +6,7 @@ import { loadConfig } from '../config/load-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import { loadModelNames, loadRiskRule, loadStoreSetting, loadTimeZone } from '../config/load-section.ts'
 import type { RiskRule } from '../ledger/risk.ts'
-import type { PluginRegistry } from '../plugin-api/plugin-context.ts'
+import type { PluginRegistry } from '../front/plugin-context.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { readActions } from '../accounts/operator-log.ts'
-import { addOperator, listOperators, removeOperator } from '../accounts/operators.ts'
+import { readActions } from '../administration/operator-log.ts'
+import { addOperator, listOperators, removeOperator } from '../administration/operators.ts'
 import type { OperatorRow } from '../stores/records/operator-tables.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'

@@ -3,7 +3,7 @@ import { cleanCompanyDetails, companyProblems } from '../companies/company-detai
 import { describeProblem } from '../companies/describe-problem.ts'
 import { checkText, cleanText } from '../companies/printable-text.ts'
 import type { Seller, TaxPeriod } from '../companies/seller.ts'
-import { payeeBytesOver } from '../documents/payment-code.ts'
+import { payeeBytesOver } from '../companies/payment-code.ts'
 import type { Problems } from './problems.ts'
 import { readFacsimile } from './read-facsimile.ts'
 import type { SellerSettings } from './seller-schema.ts'

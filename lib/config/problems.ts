@@ -3,7 +3,7 @@ import { ConfigError, formatPath } from './config-error.ts'
 import type { ConfigProblem, Path } from './config-error.ts'
 import { locate } from './layers.ts'
 import type { Layer } from './layers.ts'
-import { nearest } from './nearest.ts'
+import { nearest } from '../platform/nearest.ts'
 import { validNamesAt } from './valid-names.ts'
 import type { Place } from './yaml-document.ts'
 

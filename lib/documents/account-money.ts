@@ -1,6 +1,6 @@
 import { microsPerKopeck } from '../money/kopecks.ts'
 import type { RecordReader } from '../stores/records/records.ts'
-import { moscowDay } from './moscow-days.ts'
+import { moscowDay } from '../ledger/moscow-days.ts'
 import { shortDay } from './print/printed-text.ts'
 import type { MoneyMoved } from './spent-money.ts'
 

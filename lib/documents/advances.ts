@@ -9,7 +9,7 @@ import { readMoney } from './account-money.ts'
 import { vatWithin } from './arithmetic.ts'
 import { CompanyBook } from './company-book.ts'
 import { csvTable } from './csv-table.ts'
-import { dayEnd, dayNumber, lastDay, moscowDay } from './moscow-days.ts'
+import { dayEnd, dayNumber, lastDay, moscowDay } from '../ledger/moscow-days.ts'
 import { shortDay } from './print/printed-text.ts'
 import { lotsOf, spentBetween } from './spent-money.ts'
 

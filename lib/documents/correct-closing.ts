@@ -11,7 +11,7 @@ import { CompanyBook } from './company-book.ts'
 import { documentEmailStep } from './document-email-step.ts'
 import { DocumentError } from './document-error.ts'
 import { keepFacsimile } from './facsimile.ts'
-import { moscowDay } from './moscow-days.ts'
+import { moscowDay } from '../ledger/moscow-days.ts'
 
 const reasonLengthMax = 500
 const attemptsMax = 20

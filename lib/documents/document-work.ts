@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Seller } from '../companies/seller.ts'
-import type { Log } from '../observability/log.ts'
+import type { Log } from '../platform/log.ts'
 import type { Store } from '../stores/store.ts'
 import type { OpenDocuments } from './open-documents.ts'
 

@@ -5,7 +5,7 @@ import { CompanyBook } from './company-book.ts'
 import type { CompanyVersion } from './company-book.ts'
 import { DocumentError } from './document-error.ts'
 import { issueClosing } from './issue-closing.ts'
-import { isMonth, lastDay, moscowDay, shiftMonth } from './moscow-days.ts'
+import { isMonth, lastDay, moscowDay, shiftMonth } from '../ledger/moscow-days.ts'
 import { owedUntil } from './owed-documents.ts'
 
 /** What closing did: the documents that it made, by month, oldest first. */

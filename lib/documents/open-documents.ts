@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../platform/clock.ts'
 import type { Seller } from '../companies/seller.ts'
-import type { Log } from '../observability/log.ts'
+import type { Log } from '../platform/log.ts'
 import type { Records } from '../stores/records/records.ts'
 import { closeMonth } from './month-close.ts'
-import { moscowDay, shiftMonth } from './moscow-days.ts'
+import { moscowDay, shiftMonth } from '../ledger/moscow-days.ts'
 import { remindInvoices } from './remind-invoices.ts'
 
 interface DocumentsOptions {

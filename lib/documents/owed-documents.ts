@@ -4,7 +4,7 @@ import { chargedUntil } from '../stores/records/charged-until.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 import { monthAmount } from './arithmetic.ts'
 import type { CompanyVersion } from './company-book.ts'
-import { dayEnd, dayNumber, lastDay, moscowDay, shiftMonth } from './moscow-days.ts'
+import { dayEnd, dayNumber, lastDay, moscowDay, shiftMonth } from '../ledger/moscow-days.ts'
 
 /** What a company has no document for at the end of a month. */
 export interface Owed {

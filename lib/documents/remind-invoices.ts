@@ -3,7 +3,7 @@ import type { Records } from '../stores/records/records.ts'
 import { documentEmailStep } from './document-email-step.ts'
 import { listInvoices } from './invoices.ts'
 import type { StoredInvoice } from './invoices.ts'
-import { addWorkingDays, dayNumber, moscowDay, moscowHour } from './moscow-days.ts'
+import { addWorkingDays, dayNumber, moscowDay, moscowHour } from '../ledger/moscow-days.ts'
 
 /** Nobody is reminded at night. */
 const firstHour = 9

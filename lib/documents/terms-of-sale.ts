@@ -3,7 +3,7 @@ import type { Seller, TaxPeriod } from '../companies/seller.ts'
 import type { CompanyVersion } from './company-book.ts'
 import type { Contract } from './document.ts'
 import { DocumentError } from './document-error.ts'
-import { moscowDay } from './moscow-days.ts'
+import { moscowDay } from '../ledger/moscow-days.ts'
 
 /** The offer, by the account that agreed to it and the day on which that became a company's. */
 export function contractOf({ accountId, since }: CompanyVersion): Contract {

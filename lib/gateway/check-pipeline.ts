@@ -1,10 +1,10 @@
 import { systemClock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
-import { createPlugins, givenFacts } from './create-pipeline.ts'
+import { createPlugins, givenFacts } from '../front/create-pipeline.ts'
 import { checkOrder } from '../pipeline/check-order.ts'
 import { PipelineBus } from '../pipeline/events.ts'
-import type { Log } from '../observability/log.ts'
-import type { PluginContext, PluginRegistry } from '../plugin-api/plugin-context.ts'
+import type { Log } from '../platform/log.ts'
+import type { PluginContext, PluginRegistry } from '../front/plugin-context.ts'
 import { PluginMetrics } from '../observability/plugin-metrics.ts'
 import { UpstreamPools } from '../upstream/upstream-pools.ts'
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { Certificate } from '../listener/certificate.ts'
 import { openFailureCounts } from '../rate-limits/open-failure-counts.ts'
-import type { Log } from '../observability/log.ts'
+import type { Log } from '../platform/log.ts'
 import type { OpenPayments } from '../payments/open-payments.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Store } from '../stores/store.ts'

@@ -3,7 +3,7 @@ import type { ChargeRequest, ChargeResult } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
 import type { UsageReading } from '../money/usage.ts'
 import { settleJob } from '../settlement/settle-job.ts'
-import type { Job } from './job.ts'
+import type { Job } from '../ledger/job.ts'
 
 /** How a job ended just now, for the log and the metrics. */
 export interface JobEnd {

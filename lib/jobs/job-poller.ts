@@ -8,7 +8,7 @@ import { askJob, askResults } from './ask-job.ts'
 import type { JobAnswer } from './ask-job.ts'
 import { endJob, giveUpJob } from './end-job.ts'
 import type { JobEnd } from './end-job.ts'
-import type { Job } from './job.ts'
+import type { Job } from '../ledger/job.ts'
 
 /** How often jobs are asked after, in milliseconds. */
 export interface PollTimes {

@@ -1,5 +1,5 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
-import type { Job } from './job.ts'
+import type { Job } from '../ledger/job.ts'
 
 /** What a reader of a job's answers knows of the request that submitted it. */
 export function jobRequestFacts({ facts }: Job): RequestFacts {

@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { ChargeRequest, ChargeResult, Hold, Ledger } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
-import type { Job, NewJob } from './job.ts'
+import type { Job, NewJob } from '../ledger/job.ts'
 
 declare module '../pipeline/facts.ts' {
   interface Facts {

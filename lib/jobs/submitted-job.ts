@@ -2,7 +2,7 @@ import type { JobKind } from '../dialects/dialect.ts'
 import type { Price } from '../money/price.ts'
 import type { JobSighting } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import type { JobFacts, NewJob } from './job.ts'
+import type { JobFacts, NewJob } from '../ledger/job.ts'
 
 /**
  * The job that an exchange has submitted; undefined for kinds that nobody could ask after.

@@ -1,7 +1,7 @@
-import { AccountError } from '../accounts/accounts.ts'
+import { AccountError, type CreditSource } from '../accounts/accounts.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { BalanceInsufficientError } from './ledger.ts'
-import type { Balance, ChargeResult, CreditSource, HeldSums, Micros } from './ledger.ts'
+import type { Balance, ChargeResult, HeldSums, Micros } from './ledger.ts'
 import { riskOf } from './risk.ts'
 import type { RiskRule } from './risk.ts'
 

@@ -1,4 +1,4 @@
-import type { Job, JobName, NewJob } from '../jobs/job.ts'
+import type { Job, JobName, NewJob } from './job.ts'
 import type { Price } from '../money/price.ts'
 import type { ChargeRequest, ChargeResult, Hold } from './ledger.ts'
 

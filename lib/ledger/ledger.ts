@@ -69,12 +69,6 @@ export interface ChargeResult {
   readonly flags: readonly string[]
 }
 
-/**
- * Where money comes from, or what it is taken from: starting credit is nothing that an account has paid, and what a
- * charge gives back was paid before.
- */
-export type CreditSource = 'payment' | 'operator' | 'starting' | 'correction'
-
 /** An account's money. */
 export interface Balance {
   /** The sum of its entries. */

@@ -1,7 +1,12 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Listen } from '../config/config.ts'
-import type { ServedMetrics } from '../gateway/front.ts'
 import { createHttpServer, listenOn, urlOf, type ServerBounds } from './http-server.ts'
+
+/** What `/metrics` says. */
+export interface ServedMetrics {
+  readonly contentType: string
+  text(): Promise<string>
+}
 
 const bounds: ServerBounds = {
   headersTimeout: 10_000,

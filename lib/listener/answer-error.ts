@@ -1,36 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Dialect } from '../dialects/dialect.ts'
-import { LedgerUnavailableError } from '../ledger/ledger.ts'
-import { GatewayError } from '../pipeline/errors.ts'
+import type { GatewayError } from '../pipeline/errors.ts'
 import { endAfterBody } from '../pipeline/end-after-body.ts'
 
 /** How much of an unread request body is worth reading so that the connection can be used again. */
 const unreadBytesMax = 65_536
-
-/** What the caller is told of any error: a GatewayError as it is, everything else as `internal`. */
-export function asGatewayError(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error
-  if (isUnavailableLedger(error)) {
-    return new GatewayError(
-      'internal',
-      'The ledger could not record this request in time, so its answer was withheld. It may have been charged.',
-      { cause: error },
-    )
-  }
-  return new GatewayError(
-    'internal',
-    'The gateway failed on this request. Tell its operator the request id.',
-    {
-      cause: error,
-    },
-  )
-}
-
-/** The request was sent already: it is no error after which the client should try again by itself. */
-function isUnavailableLedger(error: unknown): boolean {
-  if (error instanceof LedgerUnavailableError) return true
-  return error instanceof Error && error.cause !== undefined && isUnavailableLedger(error.cause)
-}
 
 /**
  * The headers of an error answer, flat: its ids, and whether SDKs may repeat the request, which they do only

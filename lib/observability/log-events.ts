@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Log } from './log.ts'
+import type { Log } from '../platform/log.ts'
 import { formatRoubles } from '../money/amount.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'

@@ -2,23 +2,7 @@ import { fstatSync } from 'node:fs'
 import { pino } from 'pino'
 import { fileTaker, LogPipe } from './log-pipe.ts'
 import { withoutSecrets } from './log-secrets.ts'
-
-export interface LogLine {
-  (message: string): void
-  (facts: object, message: string): void
-}
-
-/** Where the parts of the gateway write what operators should know. Facts first, then the sentence. */
-export interface Log {
-  readonly fatal: LogLine
-  readonly error: LogLine
-  readonly warn: LogLine
-  readonly info: LogLine
-  readonly debug: LogLine
-  readonly trace: LogLine
-  /** A log that adds the facts to every line. */
-  child(facts: object): Log
-}
+import type { Log } from '../platform/log.ts'
 
 export interface LogOptions {
   readonly level: string

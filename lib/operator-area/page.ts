@@ -1,5 +1,5 @@
 import type { Accounts } from '../accounts/accounts.ts'
-import type { Members } from '../accounts/members.ts'
+import type { Members } from '../administration/members.ts'
 import type { Config } from '../config/config.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { Movements } from '../payments/movements.ts'

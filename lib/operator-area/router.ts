@@ -1,6 +1,6 @@
 import type { BlockList } from 'node:net'
 import { Hono } from 'hono'
-import { findOperator } from '../accounts/operators.ts'
+import { findOperator } from '../administration/operators.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import { statementBytesMax } from '../statements/decode-statement.ts'
 import { StoreError } from '../stores/shared/store-error.ts'

@@ -1,6 +1,6 @@
 import { steadyClock } from '../platform/clock.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Log } from '../observability/log.ts'
+import type { Log } from '../platform/log.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { Threshold, type Level } from './threshold.ts'
 

@@ -6,7 +6,7 @@ import { roomOf } from '../metering/place-hold.ts'
 import { fits, waysToFit } from '../metering/ways-to-fit.ts'
 import { routeRequest } from '../models/route-request.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { scanAgain } from '../listener/receive-request.ts'
+import { scanAgain } from '../routes/receive-request.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 
 /** What is priced when the caller does not say which path the body is meant for. */

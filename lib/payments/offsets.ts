@@ -1,4 +1,4 @@
-import { dayEnd, dayNumber, lastDay, moscowDay, shiftMonth } from '../documents/moscow-days.ts'
+import { dayEnd, dayNumber, lastDay, moscowDay, shiftMonth } from '../ledger/moscow-days.ts'
 import type { Micros } from '../money/amount.ts'
 import { microsPerKopeck } from '../money/kopecks.ts'
 import { chargedUntil } from '../stores/records/charged-until.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Config, PaymentsConfig } from '../config/config.ts'
-import type { Log } from '../observability/log.ts'
+import type { Log } from '../platform/log.ts'
 import type { Store } from '../stores/store.ts'
 import { AutoTopUpRows } from './auto-top-up-rows.ts'
 import { checkShop } from './check-shop.ts'

@@ -1,4 +1,4 @@
-import type { Log } from '../observability/log.ts'
+import type { Log } from '../platform/log.ts'
 
 /** What an operator has to look at. */
 export const paymentAlarms = {

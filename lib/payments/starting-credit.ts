@@ -3,7 +3,7 @@ import type { UserRows } from '../accounts/user-rows.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import { budgetDay } from '../ledger/key-spending.ts'
-import type { Log } from '../observability/log.ts'
+import type { Log } from '../platform/log.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { Records } from '../stores/records/records.ts'
 

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { createRequire, registerHooks } from 'node:module'
 import { dirname, extname, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { nearest } from '../config/nearest.ts'
+import { nearest } from '../platform/nearest.ts'
 import { ownErrorStatuses } from '../pipeline/errors.ts'
 import type { PluginDefinition } from './plugin-api.ts'
 

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { Log } from '../observability/log.ts'
+import type { Log } from '../platform/log.ts'
 import type { Clock } from '../platform/clock.ts'
 import { MemoryFailureCounts, type FailureCounts } from './failure-counts.ts'
 

@@ -1,4 +1,4 @@
-import type { Job } from '../jobs/job.ts'
+import type { Job } from '../ledger/job.ts'
 import type { ChargeRequest } from '../ledger/ledger.ts'
 import { isSameModel } from '../metering/is-same-model.ts'
 import type { Price } from '../money/price.ts'

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import type { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'
 import type { RiskRule } from '../ledger/risk.ts'
-import type { Log } from '../observability/log.ts'
+import type { Log } from '../platform/log.ts'
 import type { RecordReader } from './records/records.ts'
 import type { Store } from './store.ts'
 

@@ -1,6 +1,6 @@
 import type { Operation } from '../dialects/dialect.ts'
 import { headerValues } from '../http/headers.ts'
-import type { PluginContext } from '../plugin-api/plugin-context.ts'
+import type { PluginContext } from '../front/plugin-context.ts'
 import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { ChunkedFiles, watchWholeFile } from './chunked-files.ts'

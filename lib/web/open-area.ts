@@ -7,7 +7,7 @@ import { addressList, addressOf, networkOf, ownerOfConnection } from '../http/cl
 import { readCertificate } from '../listener/certificate.ts'
 import type { Certificate } from '../listener/certificate.ts'
 import type { Config, Listen } from '../config/config.ts'
-import type { Log } from '../observability/log.ts'
+import type { Log } from '../platform/log.ts'
 import { Pace } from '../overload/pace.ts'
 import { steadyClock } from '../platform/clock.ts'
 import { Listener } from './listener.ts'

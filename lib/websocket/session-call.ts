@@ -1,4 +1,4 @@
-import { asGatewayError } from '../listener/answer-error.ts'
+import { asGatewayError } from '../ledger/as-gateway-error.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { answerHeaders, headerValue } from '../http/headers.ts'
 import { newId } from '../platform/new-id.ts'

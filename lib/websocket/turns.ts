@@ -1,7 +1,7 @@
 import { nodeHttp } from '../platform/node-http.ts'
 import { memoryBody } from '../bodies/request-body.ts'
 import type { TurnEvent, TurnProtocol } from '../dialects/turns.ts'
-import { asGatewayError } from '../listener/answer-error.ts'
+import { asGatewayError } from '../ledger/as-gateway-error.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { eventOf } from '../http/sse.ts'
 import { Connection } from '../models/connection.ts'

@@ -1,4 +1,4 @@
-import type { Job, JobName, NewJob } from '../jobs/job.ts'
+import type { Job, JobName, NewJob } from '../ledger/job.ts'
 import type { Balance, ChargeRequest, ChargeResult, HeldSums, HoldRequest, Micros } from '../ledger/ledger.ts'
 import type {
   ListedObject,

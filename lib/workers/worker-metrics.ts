@@ -1,4 +1,4 @@
-import type { ServedMetrics } from '../gateway/front.ts'
+import type { ServedMetrics } from '../listener/admin-server.ts'
 import { Metrics, sumMetrics } from '../observability/metrics.ts'
 import type { MetricValues } from '../observability/metrics.ts'
 import type { PipelineBus } from '../pipeline/events.ts'

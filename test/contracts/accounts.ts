@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { addNote, readNotes } from '../../lib/accounts/account-notes.ts'
+import { addNote, readNotes } from '../../lib/administration/account-notes.ts'
 import { findAccounts } from '../../lib/stores/records/find-accounts.ts'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
 import { newId } from '../../lib/platform/new-id.ts'

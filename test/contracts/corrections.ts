@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import { AccountError } from '../../lib/accounts/accounts.ts'
-import { correctCharge } from '../../lib/accounts/correct-charge.ts'
+import { correctCharge } from '../../lib/administration/correct-charge.ts'
 import { listClosing } from '../../lib/documents/closing-documents.ts'
 import { closeMonth } from '../../lib/documents/month-close.ts'
 import { Movements } from '../../lib/payments/movements.ts'

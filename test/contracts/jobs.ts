@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Job, NewJob } from '../../lib/jobs/job.ts'
+import type { Job, NewJob } from '../../lib/ledger/job.ts'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
 import { HoldResolvedError, KeyBudgetExceededError } from '../../lib/ledger/ledger.ts'
 import { newId } from '../../lib/platform/new-id.ts'

@@ -1,4 +1,4 @@
-import type { Job } from '../../lib/jobs/job.ts'
+import type { Job } from '../../lib/ledger/job.ts'
 import { HoldResolvedError } from '../../lib/ledger/ledger.ts'
 import { newId } from '../../lib/platform/new-id.ts'
 import { command, failure, pay } from './ledger-model-state.ts'

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import type fc from 'fast-check'
 import type { KeyRecord } from '../../lib/accounts/accounts.ts'
-import type { Job } from '../../lib/jobs/job.ts'
+import type { Job } from '../../lib/ledger/job.ts'
 import type { Hold } from '../../lib/ledger/ledger.ts'
 import type { RiskRule } from '../../lib/ledger/risk.ts'
 import { roubles } from './store-under-test.ts'

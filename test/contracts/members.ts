@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { Members } from '../../lib/accounts/members.ts'
+import { Members } from '../../lib/administration/members.ts'
 import { setCompany } from '../../lib/documents/company-book.ts'
 import { newId } from '../../lib/platform/new-id.ts'
 import { company } from '../fixtures/companies.ts'

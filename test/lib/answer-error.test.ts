@@ -1,5 +1,5 @@
 import t from 'tap'
-import { asGatewayError } from '../../lib/listener/answer-error.ts'
+import { asGatewayError } from '../../lib/ledger/as-gateway-error.ts'
 import { GatewayError } from '../../lib/pipeline/errors.ts'
 import { LedgerUnavailableError } from '../../lib/ledger/ledger.ts'
 

@@ -15,7 +15,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'lib/observability/plugin-metrics.ts',
     'lib/payments/payment-metrics.ts',
   ],
-  '@standard-schema/spec': ['lib/plugin-api/'],
+  '@standard-schema/spec': ['lib/plugin-api/', 'lib/external-plugins/'],
   // What a config names.
   '(computed)': ['lib/plugin-api/load-plugin.ts'],
   eventemitter3: ['lib/pipeline/events.ts'],
@@ -26,7 +26,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'lib/operator-area/',
     'lib/web/',
     'lib/payments/',
-    'lib/plugin-api/plugin-context.ts',
+    'lib/front/plugin-context.ts',
     'lib/sandbox/payments/',
     'lib/companies/read-company.ts',
   ],

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
 import type { AccountAreaConfig } from '../../config/config.ts'
-import type { Log } from '../../observability/log.ts'
+import type { Log } from '../../platform/log.ts'
 
 /** An email of plain text. */
 export interface Letter {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Notice, Notices, Owner } from '../../accounts/notices.ts'
+import type { Notice, Notices, Owner } from '../../administration/notices.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Log } from '../../observability/log.ts'
+import type { Log } from '../../platform/log.ts'
 import type { Letter, Mailer } from './mailer.ts'
 
 interface NoticeTellerOptions {

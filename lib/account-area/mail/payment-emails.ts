@@ -1,4 +1,4 @@
-import type { Notice, Owner } from '../../accounts/notices.ts'
+import type { Notice, Owner } from '../../administration/notices.ts'
 import type { Reports } from '../../ledger/reports.ts'
 import type { AutoTopUp, AutoTopUpRows } from '../../payments/auto-top-up-rows.ts'
 import { failureMeaning } from '../../payments/auto-top-up-rules.ts'

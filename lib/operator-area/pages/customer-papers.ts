@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { readConsents, readNotes } from '../../accounts/account-notes.ts'
+import { readConsents, readNotes } from '../../administration/account-notes.ts'
 import { listClosing } from '../../documents/closing-documents.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { money, time } from '../../web/format.ts'

@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { readActions } from '../../accounts/operator-log.ts'
+import { readActions } from '../../administration/operator-log.ts'
 import { CompanyBook } from '../../documents/company-book.ts'
 import type { AccountReport, ChargeReport } from '../../ledger/reports.ts'
 import { exactRoubles, longDay, money, time } from '../../web/format.ts'

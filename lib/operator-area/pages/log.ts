@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { readActions } from '../../accounts/operator-log.ts'
+import { readActions } from '../../administration/operator-log.ts'
 import { isId } from '../../platform/new-id.ts'
 import type { OperatorActionRow } from '../../stores/records/ledger-tables.ts'
 import { time } from '../../web/format.ts'

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
-import { actionStep } from '../../accounts/operator-log.ts'
+import { actionStep } from '../../administration/operator-log.ts'
 import type { Payment } from '../../payments/payment-reader.ts'
 import { money, time } from '../../web/format.ts'
 import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'

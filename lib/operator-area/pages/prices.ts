@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { actionStep } from '../../accounts/operator-log.ts'
+import { actionStep } from '../../administration/operator-log.ts'
 import type { ModelConfig } from '../../config/config.ts'
 import { priceInForce } from '../../money/price.ts'
 import { RateError } from '../../prices/cbr-rate.ts'

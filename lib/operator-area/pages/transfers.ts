@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
-import { actionStep } from '../../accounts/operator-log.ts'
+import { actionStep } from '../../administration/operator-log.ts'
 import { assignTransfer, returnTransfer, undoTransfer } from '../../documents/decide-transfer.ts'
 import { DocumentError } from '../../documents/document-error.ts'
 import { importStatement } from '../../documents/import-statement.ts'

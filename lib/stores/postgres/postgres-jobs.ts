@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts'
-import type { Job, JobName, NewJob } from '../../jobs/job.ts'
+import type { Job, JobName, NewJob } from '../../ledger/job.ts'
 import type { ChargeRequest, ChargeResult, HoldRequest } from '../../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { newId } from '../../platform/new-id.ts'

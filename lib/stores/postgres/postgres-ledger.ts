@@ -1,6 +1,6 @@
 import { AccountError } from '../../accounts/accounts.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { Job, JobName, NewJob } from '../../jobs/job.ts'
+import type { Job, JobName, NewJob } from '../../ledger/job.ts'
 import { balanceOf } from '../../ledger/balance-book.ts'
 import { checkSums } from '../../ledger/hold-sums.ts'
 import { HoldResolvedError, LedgerUnavailableError } from '../../ledger/ledger.ts'

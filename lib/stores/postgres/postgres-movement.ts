@@ -1,6 +1,7 @@
 import { AccountError } from '../../accounts/accounts.ts'
 import { balanceOf, debitRefused } from '../../ledger/balance-book.ts'
-import type { CreditSource, Micros } from '../../ledger/ledger.ts'
+import type { Micros } from '../../ledger/ledger.ts'
+import type { CreditSource } from '../../accounts/accounts.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
 import type { PostgresQueries } from './postgres-connection.ts'
 import { accountMoney, riskMembers } from './postgres-operation.ts'

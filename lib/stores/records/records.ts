@@ -1,5 +1,5 @@
 import type { Compilable, Kysely } from 'kysely'
-import type { CreditSource } from '../../ledger/ledger.ts'
+import type { CreditSource } from '../../accounts/accounts.ts'
 import type { Micros } from '../../money/amount.ts'
 import type { RecordTables } from './record-tables.ts'
 

@@ -1,5 +1,6 @@
 import type { BalanceBook } from '../../ledger/balance-book.ts'
-import type { CreditSource, Micros } from '../../ledger/ledger.ts'
+import type { Micros } from '../../ledger/ledger.ts'
+import type { CreditSource } from '../../accounts/accounts.ts'
 import type { StoreQueries } from './store-queries.ts'
 
 interface Debit {

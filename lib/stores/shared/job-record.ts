@@ -1,5 +1,5 @@
 import type { DialectName } from '../../dialects/dialect.ts'
-import type { Job } from '../../jobs/job.ts'
+import type { Job } from '../../ledger/job.ts'
 import type { ObjectKind } from '../../money/usage.ts'
 
 /** A row of `jobs`, with what its hold sets aside. */

@@ -1,4 +1,4 @@
-import type { CreditSource } from '../../ledger/ledger.ts'
+import type { CreditSource } from '../../accounts/accounts.ts'
 import type { SqlStatement } from './user-tables.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/clock.ts'
-import type { Job, JobName, NewJob } from '../../jobs/job.ts'
+import type { Job, JobName, NewJob } from '../../ledger/job.ts'
 import type { BalanceBook } from '../../ledger/balance-book.ts'
 import type { KeySpending } from '../../ledger/key-spending.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'

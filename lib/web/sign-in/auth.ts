@@ -2,7 +2,7 @@
 import { betterAuth } from 'better-auth/minimal'
 import { twoFactor } from 'better-auth/plugins/two-factor'
 import type { UserRows } from '../../accounts/user-rows.ts'
-import type { Log } from '../../observability/log.ts'
+import type { Log } from '../../platform/log.ts'
 import { newId } from '../../platform/new-id.ts'
 import { hashPassword, verifyPassword } from './password-hash.ts'
 import type { SignInTables } from './sign-in-tables.ts'

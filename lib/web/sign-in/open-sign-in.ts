@@ -1,6 +1,6 @@
 import type { UserRows } from '../../accounts/user-rows.ts'
 import type { FailureCounts } from '../../rate-limits/failure-counts.ts'
-import type { Log } from '../../observability/log.ts'
+import type { Log } from '../../platform/log.ts'
 import { attemptsOf } from './attempts.ts'
 import { createAuth } from './auth.ts'
 import type { SignInLetters } from './auth.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import type { Log } from '../../../../lib/observability/log.ts'
+import type { Log } from '../../../../lib/platform/log.ts'
 import { createLog } from '../../../../lib/observability/log.ts'
 import { openMailer } from '../../../../lib/account-area/mail/mailer.ts'
 import { startMailServer } from '../../../fixtures/mail-server.ts'

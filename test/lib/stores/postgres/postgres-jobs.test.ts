@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { NewJob } from '../../../../lib/jobs/job.ts'
+import type { NewJob } from '../../../../lib/ledger/job.ts'
 import { newId } from '../../../../lib/platform/new-id.ts'
 import type { PostgresOperation } from '../../../../lib/stores/postgres/postgres-operation.ts'
 import { accountWith, chargeOf, holdOf, roubles, testPrice } from '../../../contracts/store-under-test.ts'

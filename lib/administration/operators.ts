@@ -3,7 +3,7 @@ import { newId } from '../platform/new-id.ts'
 import type { OperatorRole, OperatorRow } from '../stores/records/operator-tables.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
-import { AccountError } from './accounts.ts'
+import { AccountError } from '../accounts/accounts.ts'
 
 /** A link to set a password is good for so long. */
 const linkMs = 24 * 60 * 60_000

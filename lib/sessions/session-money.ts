@@ -6,11 +6,11 @@ import { addMeters, type Meters, type NamedObject } from '../money/usage.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { Ending, Owed } from '../settlement/decide-owed.ts'
 import { chargeOf, settle, type EstimatedLines } from '../settlement/settle.ts'
-import type { ExchangeCost } from './exchange-cost.ts'
-import { holdError } from './hold-error.ts'
+import type { ExchangeCost } from '../metering/exchange-cost.ts'
+import { holdError } from '../metering/hold-error.ts'
 import type { SessionLedger } from './session-ledger.ts'
 import { newTurn, readingOf, type Turn } from './session-turn.ts'
-import { audioTokens, inSeconds, turnCost, type ExpectedTurn } from './turn-cost.ts'
+import { audioTokens, inSeconds, turnCost, type ExpectedTurn } from '../metering/turn-cost.ts'
 
 interface TurnEnd {
   readonly usage: TurnUsage | undefined

@@ -1,4 +1,5 @@
-import { answerError, asGatewayError } from '../listener/answer-error.ts'
+import { answerError } from '../listener/answer-error.ts'
+import { asGatewayError } from '../ledger/as-gateway-error.ts'
 import type { Config } from '../config/config.ts'
 import { PipelineOrderError } from '../pipeline/check-order.ts'
 import { DrainSlots } from '../pipeline/drain-slots.ts'
@@ -6,8 +7,8 @@ import type { Fact } from '../pipeline/facts.ts'
 import { errorText } from '../websocket/session-call.ts'
 import type { Plugin } from '../pipeline/plugin.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
-import { createExternal } from '../plugin-api/external-entry.ts'
-import type { PluginContext, PluginRegistry } from '../plugin-api/plugin-context.ts'
+import { createExternal } from '../external-plugins/external-entry.ts'
+import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 
 /** What reading on without a client may cost: as long as most providers take to begin an answer, reasoning included. */
 const drainLimits = { timeMs: 600_000, bytesMax: 64 * 1_048_576 }

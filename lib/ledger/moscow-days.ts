@@ -1,4 +1,4 @@
-import { budgetDay, dayStart } from '../ledger/key-spending.ts'
+import { budgetDay, dayStart } from './key-spending.ts'
 
 const msPerDay = 86_400_000
 const msPerHour = 3_600_000

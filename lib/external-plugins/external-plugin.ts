@@ -7,7 +7,13 @@ import type { Plugin, ResponseHead, SessionTap, Tap } from '../pipeline/plugin.t
 import type { PipelineBus } from '../pipeline/events.ts'
 import { DecodedUpload } from '../uploads/decoded-upload.ts'
 import { ExternalExchange, pipelineFact, shownHeader, upstreamRequest } from './external-exchange.ts'
-import type { PluginCharge, PluginDefinition, PluginHooks, PluginOutcome, TextReader } from './plugin-api.ts'
+import type {
+  PluginCharge,
+  PluginDefinition,
+  PluginHooks,
+  PluginOutcome,
+  TextReader,
+} from '../plugin-api/plugin-api.ts'
 import { exchangeCharge, isFirstToTell, jobCharge } from './plugin-charge.ts'
 import { readBodyText } from './read-body-text.ts'
 import { ResponseTap } from './response-tap.ts'

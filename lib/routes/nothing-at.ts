@@ -1,5 +1,5 @@
 import { GatewayError } from '../pipeline/errors.ts'
-import { shownPath } from '../routes/shown-path.ts'
+import { shownPath } from './shown-path.ts'
 
 /** How the paths of each format begin below its base, by what a base URL must then end in. */
 const belowBase: readonly (readonly [end: string, paths: RegExp])[] = [

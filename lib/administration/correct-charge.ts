@@ -2,7 +2,7 @@ import type { Micros } from '../money/amount.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
-import { AccountError } from './accounts.ts'
+import { AccountError } from '../accounts/accounts.ts'
 import { actionStep } from './operator-log.ts'
 
 /** What an operator wants a charge to come to. */

@@ -1,6 +1,6 @@
 import { createDecoder, type Decoder } from '../http/decode.ts'
 import type { Tap } from '../pipeline/plugin.ts'
-import type { PluginTap } from './plugin-api.ts'
+import type { PluginTap } from '../plugin-api/plugin-api.ts'
 import { TextPieces } from './text-pieces.ts'
 
 const caps = { outputBytesMax: 2 * 1024 ** 3, ratioMax: 1000 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { editDistance, nearest } from '../../../lib/config/nearest.ts'
+import { editDistance, nearest } from '../../../lib/platform/nearest.ts'
 
 await t.test('a distance is that of the fewest edits, a swap of neighbours being one', async t => {
   t.equal(editDistance('', ''), 0)

@@ -1,9 +1,9 @@
 import type { Bodies } from '../bodies/bodies.ts'
 import { StreamedBody } from '../bodies/streamed-body.ts'
 import type { Limits } from '../config/config.ts'
-import type { Route } from '../routes/exchange-facts.ts'
+import type { Route } from './exchange-facts.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import { beginScan, scannedRequest, streamedRequest, type ScannedRequest } from '../routes/scan-request.ts'
+import { beginScan, scannedRequest, streamedRequest, type ScannedRequest } from './scan-request.ts'
 
 /**
  * Takes in a request's body: scanned while it comes and held within the limits, or, where its operation needs

@@ -1,4 +1,4 @@
-import type { Seller } from '../companies/seller.ts'
+import type { Seller } from './seller.ts'
 import type { Kopecks } from '../money/kopecks.ts'
 
 /** Who is paid, as the payment code has it. */

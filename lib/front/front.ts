@@ -1,27 +1,22 @@
 import type { AddressInfo } from 'node:net'
 import { Bodies } from '../bodies/bodies.ts'
 import { SpoolFolder } from '../bodies/spool-folder.ts'
+import type { ServedMetrics } from '../listener/admin-server.ts'
 import { readCertificate } from '../listener/certificate.ts'
 import type { Config } from '../config/config.ts'
 import { createPipeline } from './create-pipeline.ts'
-import type { DrainOptions } from './drain.ts'
-import type { Log } from '../observability/log.ts'
+import type { DrainOptions } from '../listener/drain.ts'
+import type { Log } from '../platform/log.ts'
 import { Metrics } from '../observability/metrics.ts'
 import { UsualOutputs } from '../metering/usual-outputs.ts'
 import { memoryLimit, memoryReader } from '../overload/memory-limit.ts'
 import { Overload } from '../overload/overload.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
-import type { PluginContext, PluginRegistry } from '../plugin-api/plugin-context.ts'
+import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 import { PluginMetrics } from '../observability/plugin-metrics.ts'
 import { GatewayServer } from '../listener/server.ts'
 import { UpstreamPools } from '../upstream/upstream-pools.ts'
-
-/** What `/metrics` says. */
-export interface ServedMetrics {
-  readonly contentType: string
-  text(): Promise<string>
-}
 
 /** The part of a gateway that meets requests: in the process of the store, or in workers beside it. */
 export interface Front {

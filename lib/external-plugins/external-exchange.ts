@@ -2,7 +2,13 @@ import { GatewayError } from '../pipeline/errors.ts'
 import { answerHeaders, headerValues, requestHeaders } from '../http/headers.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Fact, Facts } from '../pipeline/facts.ts'
-import type { PluginError, PluginExchange, PluginFact, PluginFacts, UpstreamRequest } from './plugin-api.ts'
+import type {
+  PluginError,
+  PluginExchange,
+  PluginFact,
+  PluginFacts,
+  UpstreamRequest,
+} from '../plugin-api/plugin-api.ts'
 
 declare module '../pipeline/facts.ts' {
   interface Facts {

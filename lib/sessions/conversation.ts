@@ -1,6 +1,6 @@
 import type { ClientEvent } from '../dialects/session.ts'
 import { readAgain, type Meters } from '../money/usage.ts'
-import { audioTokens } from './turn-cost.ts'
+import { audioTokens } from '../metering/turn-cost.ts'
 
 /** What a client has said by some moment of its session. */
 export interface Heard {

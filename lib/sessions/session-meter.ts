@@ -8,7 +8,7 @@ import type { SessionModel } from './session-model.ts'
 import type { SessionMoney } from './session-money.ts'
 import type { Turn } from './session-turn.ts'
 import type { Conversation } from './conversation.ts'
-import { withRoom, type ExpectedTurn } from './turn-cost.ts'
+import { withRoom, type ExpectedTurn } from '../metering/turn-cost.ts'
 
 export interface SessionMeterOptions {
   readonly reader: SessionReader

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { actionStep, readActions } from '../../../lib/accounts/operator-log.ts'
+import { actionStep, readActions } from '../../../lib/administration/operator-log.ts'
 import { openNew } from '../stores/open-store.ts'
 
 await t.test('the log is read page by page, and none of one moment is lost or told twice', async t => {

@@ -2,7 +2,7 @@ import type { JobEnd } from '../jobs/end-job.ts'
 import { addMeters, type Meters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Facts } from '../pipeline/facts.ts'
-import type { PluginCharge } from './plugin-api.ts'
+import type { PluginCharge } from '../plugin-api/plugin-api.ts'
 
 type Charged = Facts['charged']
 

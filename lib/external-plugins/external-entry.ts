@@ -4,10 +4,10 @@ import { formatPath } from '../config/config-error.ts'
 import { GatewayError, ownErrorRow } from '../pipeline/errors.ts'
 import { PipelineOrderError } from '../pipeline/check-order.ts'
 import type { Plugin } from '../pipeline/plugin.ts'
-import type { PluginContext as GatewayContext } from './plugin-context.ts'
+import type { PluginContext as GatewayContext } from '../front/plugin-context.ts'
 import { ExternalPlugin } from './external-plugin.ts'
-import { checkHooks, loadPlugin, PluginLoadError } from './load-plugin.ts'
-import type { PluginContext, PluginDefinition } from './plugin-api.ts'
+import { checkHooks, loadPlugin, PluginLoadError } from '../plugin-api/load-plugin.ts'
+import type { PluginContext, PluginDefinition } from '../plugin-api/plugin-api.ts'
 
 /**
  * Makes a plugin from outside of its file and its options in the config.

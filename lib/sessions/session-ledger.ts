@@ -8,7 +8,7 @@ import type { Meters, NamedObject, UsageLine } from '../money/usage.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Work } from '../settlement/settle.ts'
-import type { UsualOutputs } from './usual-outputs.ts'
+import type { UsualOutputs } from '../metering/usual-outputs.ts'
 
 export interface SessionContext {
   readonly config: Config
