@@ -1,3 +1,5 @@
+import { alarmSentences } from '../pipeline/alarm-sentences.ts'
+import type { RaiseAlarm } from '../pipeline/alarm-codes.ts'
 import { systemClock } from '../platform/clock.ts'
 import { loadConfig } from '../config/load-config.ts'
 import { findConfig } from '../config/find-config.ts'
@@ -33,15 +35,21 @@ async function changeDirectly<T>(
   config: ReturnType<typeof loadConfig>['config'],
   change: (payments: PaymentActions) => Promise<T>,
 ): Promise<T> {
-  const [{ openStore }, { openPayments }, { createLog }] = await Promise.all([
+  const [{ openStore }, { openPayments }, { createLog }, { AlarmBook }] = await Promise.all([
     import('../stores/open-store.ts'),
     import('../payments/open-payments.ts'),
     import('../observability/log.ts'),
+    import('../alarms/alarm-book.ts'),
   ])
   const log = createLog({ level: 'warn' })
   const store = await openStore(config, { clock: systemClock, log })
+  const alarms = new AlarmBook({ records: () => store.records(), clock: systemClock, log })
+  const alarm: RaiseAlarm = (code, details) => {
+    log.warn({ alarm: code, ...details }, alarmSentences[code])
+    alarms.note(code, { ...details })
+  }
   try {
-    const payments = await openPayments({ config, store, clock: systemClock, log })
+    const payments = await openPayments({ config, store, clock: systemClock, log, alarm })
     if (payments === undefined)
       throw new CommandError('no payment provider is set up: see payments in the configuration')
     payments.setSite(config.accountArea?.publicUrl ?? config.publicUrl)
@@ -51,6 +59,7 @@ async function changeDirectly<T>(
       await payments.close()
     }
   } finally {
+    await alarms.close()
     await store.close()
   }
 }

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { AccountError } from '../accounts/accounts.ts'
 import { addAccountCommands } from './account.ts'
+import { addAlarmsCommands } from './alarms.ts'
 import { addBackupCommand } from './backup.ts'
 import { addBalanceCommand } from './balance.ts'
 import { addChargesCommand } from './charges.ts'
@@ -64,6 +65,7 @@ function buildProgram(context: CliContext): Command {
   addStatementCommands(program, context)
   addDocumentCommands(program, context)
   addOperatorCommands(program, context)
+  addAlarmsCommands(program, context)
   addVerifyCommand(program, context)
   addBackupCommand(program, context)
   return program

@@ -1,3 +1,4 @@
+import { AlarmBook } from '../alarms/alarm-book.ts'
 import { AdminServer } from '../listener/admin-server.ts'
 import { readCertificate } from '../listener/certificate.ts'
 import { checkPorts } from './check-ports.ts'
@@ -75,15 +76,18 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const unpriced = withSandbox(options.config, sandbox)
     let { risk } = unpriced
     const bus = openBus(log, clock)
-    const store = await openWatchedStore(unpriced, { ...options, clock, bus, riskRule: () => risk })
+    const parts = { ...options, clock, bus }
+    const store = await openWatchedStore(unpriced, { ...parts, riskRule: () => risk })
     opened.defer(() => store.close())
+    const alarms = openAlarms(store, parts)
+    opened.defer(() => alarms.close())
     const prices = new RatedPrices({ records: () => store.records(), clock, log, bus })
     opened.defer(() => prices.close())
     const config = await prices.priced(unpriced)
-    const { front, accounts } = await openFront(config, store, { ...options, clock, bus })
+    const { front, accounts } = await openFront(config, store, { ...parts, noteAlarm: alarms.note })
     opened.defer(() => front.close())
     const shared = { ...store, accounts }
-    const payments = await openShop(config, store, { log, clock })
+    const payments = await openShop(config, store, { log, clock, bus })
     opened.defer(() => payments?.close())
     const documents = await startDocumentWork(config.seller, store, { log, clock })
     opened.defer(() => documents.close())
@@ -157,11 +161,25 @@ function openBus(log: Log, clock: Clock): PipelineBus {
   return bus
 }
 
+/** Keeps the alarms of the bus as rows from now on. */
+function openAlarms(
+  store: Store,
+  { bus, clock, log }: { readonly bus: PipelineBus; readonly clock: Clock; readonly log: Log },
+): AlarmBook {
+  const alarms = new AlarmBook({ records: () => store.records(), clock, log })
+  bus.on('alarm', alarms.note)
+  return alarms
+}
+
 /** What meets requests, and the accounts as they must be changed while it does. */
 async function openFront(
   config: Config,
   store: Store,
-  options: GatewayOptions & { readonly clock: Clock; readonly bus: PipelineBus },
+  options: GatewayOptions & {
+    readonly clock: Clock
+    readonly bus: PipelineBus
+    readonly noteAlarm: AlarmBook['note']
+  },
 ): Promise<{ readonly front: Front; readonly accounts: Store['accounts'] }> {
   const { log, clock, bus, plugins, droppedLogLines = () => 0 } = options
   if (config.workers > 1) {
@@ -217,7 +235,8 @@ async function openWatchedStore(
 ): Promise<Store> {
   const { log, bus } = options
   const onAvailable = (error?: Error): void => {
-    if (error !== undefined) bus.emit('alarm', 'store_unavailable', { error: error.message })
+    if (error === undefined) bus.emit('alarm', 'store_available', {})
+    else bus.emit('alarm', 'store_unavailable', { error: error.message })
   }
   const store = await openStore(config, { ...options, onAvailable })
   for (const hold of store.recovery.releasedHolds)
@@ -254,9 +273,14 @@ function withOthers(metrics: ServedMetrics, others: readonly Pick<ServedMetrics,
 async function openShop(
   config: Config,
   store: Store,
-  options: { readonly log: Log; readonly clock: Clock },
+  { bus, ...options }: { readonly log: Log; readonly clock: Clock; readonly bus: PipelineBus },
 ): Promise<OpenPayments | undefined> {
   if (config.payments === undefined) return undefined
   const { openPayments: open } = await import('../payments/open-payments.ts')
-  return open({ config, store, ...options })
+  return open({
+    config,
+    store,
+    ...options,
+    alarm: (code, details) => bus.emit('alarm', code, { ...details }),
+  })
 }

@@ -18,7 +18,7 @@ function alarmsAmong(flags: readonly string[]): readonly string[] {
 /** What an operator should look at in a charge: each alarm's code, and whose charge it is. */
 export function chargeAlarms(
   { exchangeId, accountId, keyId }: Pick<HoldRequest, 'exchangeId' | 'accountId' | 'keyId'>,
-  { model, lines }: Pick<ChargeRequest, 'model' | 'lines'>,
+  { provider, model, lines }: Pick<ChargeRequest, 'provider' | 'model' | 'lines'>,
   { flags, overrunMicros }: ChargeResult,
 ): readonly (readonly [code: string, details: Readonly<Record<string, unknown>>])[] {
   const alarms = alarmsAmong(flags)
@@ -27,6 +27,7 @@ export function chargeAlarms(
     requestId: exchangeId,
     account: accountId,
     key: keyId,
+    provider,
     model,
     // What was used tells which of the provider's tools ran: searches, for one, have a meter of their own.
     meters: [...new Set(lines.flatMap(({ usage }) => Object.keys(usage.meters)))],

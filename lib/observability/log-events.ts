@@ -1,3 +1,5 @@
+import { alarmSentences } from '../pipeline/alarm-sentences.ts'
+import type { AlarmCode } from '../pipeline/alarm-codes.ts'
 import type { Clock } from '../platform/clock.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Log } from '../platform/log.ts'
@@ -42,7 +44,15 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
       log.warn(facts, 'the provider answered 404 below a base URL without a version such as /v1')
     }
   })
-  bus.on('alarm', (code, details) => log.warn({ alarm: code, ...details }, 'alarm'))
+  bus.on('alarm', (code, details) => {
+    const facts = { alarm: code, says: sentenceOf(code), ...details }
+    if (code === 'egress_up' || code === 'store_available') log.info(facts, 'alarm')
+    else log.warn(facts, 'alarm')
+  })
+}
+
+function sentenceOf(code: string): string | undefined {
+  return code in alarmSentences ? alarmSentences[code as AlarmCode] : undefined
 }
 
 function exchangeFacts(exchange: Exchange, outcome: Outcome, nowMs: number): object {

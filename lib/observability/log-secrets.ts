@@ -17,6 +17,10 @@ const secretNames: ReadonlySet<string> = new Set([
   'secret',
 ])
 
+/** A gateway key, and the value of `key=` in an address, whatever text they stand in. */
+const keysInText = /\bgw-[A-Za-z0-9_-]{20,}|([?&]key=)[^&\s"\\]+/g
+const userInUrl = /(:\/\/)[^\s/@"\\]+@/g
+
 const depthMax = 6
 const censor = '[redacted]'
 
@@ -44,4 +48,11 @@ function walk(value: unknown, depth: number): unknown {
     copy[name] = clean
   }
   return copy ?? value
+}
+
+/** A text, such as a whole line, without gateway keys, and without what signs in at an address. */
+export function withoutKeys(text: string): string {
+  return text
+    .replace(keysInText, (_, prefix: string | undefined) => `${prefix ?? ''}[redacted]`)
+    .replace(userInUrl, '$1[redacted]@')
 }

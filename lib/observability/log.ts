@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs'
 import { pino } from 'pino'
 import { fileTaker, LogPipe } from './log-pipe.ts'
-import { withoutSecrets } from './log-secrets.ts'
+import { withoutKeys, withoutSecrets } from './log-secrets.ts'
 import type { Log } from '../platform/log.ts'
 
 export interface LogOptions {
@@ -11,10 +11,6 @@ export interface LogOptions {
   /** Takes whole lines; standard error unless given. */
   readonly destination?: { write(line: string): unknown }
 }
-
-/** A gateway key, and the value of `key=` in an address, whatever text they stand in. */
-const keysInText = /\bgw-[A-Za-z0-9_-]{20,}|([?&]key=)[^&\s"\\]+/g
-const userInUrl = /(:\/\/)[^\s/@"\\]+@/g
 
 /** A log with what only its owner needs. */
 export interface OwnedLog extends Log {
@@ -72,10 +68,4 @@ function standardError(): Destination {
   if (isPipe) process.stderr.on('error', () => undefined)
   process.once('exit', () => pipe.exit(2))
   return pipe
-}
-
-function withoutKeys(line: string): string {
-  return line
-    .replace(keysInText, (_, prefix: string | undefined) => `${prefix ?? ''}[redacted]`)
-    .replace(userInUrl, '$1[redacted]@')
 }

@@ -1,12 +1,12 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Config, PaymentsConfig } from '../config/config.ts'
 import type { Log } from '../platform/log.ts'
+import type { RaiseAlarm } from '../pipeline/alarm-codes.ts'
 import type { Store } from '../stores/store.ts'
 import { AutoTopUpRows } from './auto-top-up-rows.ts'
 import { checkShop } from './check-shop.ts'
 import { paymentActions } from './payment-actions.ts'
 import type { PaymentActions } from './payment-actions.ts'
-import { paymentAlarm } from './payment-alarm.ts'
 import { PaymentMetrics } from './payment-metrics.ts'
 import type { PaymentProvider } from './payment-provider.ts'
 import { PaymentRows } from './payment-rows.ts'
@@ -18,6 +18,7 @@ interface PaymentsOptions {
   readonly store: Pick<Store, 'records' | 'reports'>
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly alarm: RaiseAlarm
 }
 
 /** The path below the account area's address to which the provider sends notifications. */
@@ -60,14 +61,13 @@ async function openShop({ provider, yookassa }: PaymentsConfig, clock: Clock): P
 
 /** Opens payments where the config has them. */
 export async function openPayments(options: PaymentsOptions): Promise<OpenPayments | undefined> {
-  const { config, store, clock, log } = options
+  const { config, store, clock, log, alarm } = options
   if (config.payments === undefined) return undefined
   const current = { settings: config.payments, site: config.publicUrl }
   const shop = await openShop(config.payments, clock)
   const records = await store.records()
   const rows = new PaymentRows(records)
   const metrics = new PaymentMetrics(rows, clock)
-  const alarm = paymentAlarm(log, code => metrics.count(code))
   const service = new PaymentService({
     records,
     reports: store.reports,

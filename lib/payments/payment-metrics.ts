@@ -1,18 +1,10 @@
-import { Counter, Gauge, Registry } from 'prom-client'
+import { Gauge, Registry } from 'prom-client'
 import type { Clock } from '../platform/clock.ts'
-import { paymentAlarms } from './payment-alarm.ts'
-import type { PaymentAlarmCode } from './payment-alarm.ts'
 import type { PaymentReader } from './payment-reader.ts'
 
 /** What an operator watches of payments. States are read when somebody asks. */
 export class PaymentMetrics {
   readonly #registry = new Registry()
-  readonly #alarms = new Counter({
-    name: 'gateway_payment_alarms_total',
-    help: 'What an operator should look at, by its code.',
-    labelNames: ['code'],
-    registers: [this.#registry],
-  })
   readonly #reader: Pick<PaymentReader, 'summary'>
   readonly #clock: Clock
   readonly #payments = this.#gauge('payments', 'Payments by their state.', ['state'])
@@ -34,12 +26,6 @@ export class PaymentMetrics {
   constructor(reader: Pick<PaymentReader, 'summary'>, clock: Clock) {
     this.#reader = reader
     this.#clock = clock
-    // A rate of a code that has not been seen yet must be zero, not absent.
-    for (const code of Object.keys(paymentAlarms)) this.#alarms.inc({ code }, 0)
-  }
-
-  count(code: PaymentAlarmCode): void {
-    this.#alarms.inc({ code })
   }
 
   /** In Prometheus' form. */

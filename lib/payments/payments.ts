@@ -10,7 +10,7 @@ import type { RecordStep } from '../stores/records/records.ts'
 import { unlinked } from './auto-top-up-rows.ts'
 import type { AutoTopUpRows, SavedCard } from './auto-top-up-rows.ts'
 import { checkAmount } from './check-amount.ts'
-import type { PaymentAlarm } from './payment-alarm.ts'
+import type { RaiseAlarm } from '../pipeline/alarm-codes.ts'
 import { ProviderError } from './payment-provider.ts'
 import type { PaymentProvider, ProviderPayment } from './payment-provider.ts'
 import { paymentBody } from './payment-request.ts'
@@ -28,7 +28,7 @@ export interface PaymentContext {
   readonly provider: PaymentProvider
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
-  readonly alarm: PaymentAlarm
+  readonly alarm: RaiseAlarm
   /** As it is now: a reload changes it. */
   readonly settings: () => PaymentsConfig
   /** The page that a payment returns to. */

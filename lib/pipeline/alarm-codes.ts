@@ -4,15 +4,25 @@
  */
 export const alarmCodes = [
   'accept_failed',
+  'auto_top_up_failed',
   'body_file_failed',
   'credential_suspended',
   'egress_down',
   'egress_up',
   'job_unanswered',
+  'payment_differs',
+  'payment_refused',
+  'provider_credentials',
   'rate_counts_lost',
   'rate_failed',
   'rate_jump',
   'rate_missing',
+  'receipt_failed',
+  'reconciliation_differs',
+  'refund_differs',
+  'refund_refused',
+  'refund_unknown',
+  'store_available',
   'store_unavailable',
   'token_counter_failed',
   'unmetered_session',
@@ -35,3 +45,9 @@ export const alarmCodes = [
   'usage_unreadable',
   'usage_zero',
 ] as const
+
+/** What an operator should look at, by name. */
+export type AlarmCode = (typeof alarmCodes)[number]
+
+/** Says that an operator should look at something. */
+export type RaiseAlarm = (code: AlarmCode, details: object) => void

@@ -100,8 +100,9 @@ export class SessionLedger {
   }
 
   alarm(code: string): void {
-    const { modelName: model } = this.target
-    this.context.bus.emit('alarm', code, { requestId: this.#exchange.id, model })
+    const { provider, modelName: model } = this.target
+    const details = { requestId: this.#exchange.id, provider: provider.name, model }
+    this.context.bus.emit('alarm', code, details)
   }
 
   async #recordObject(object: NamedObject): Promise<void> {

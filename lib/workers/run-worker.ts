@@ -120,6 +120,7 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
   const store = await openWorkerStore(config, log, parts)
   const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
   logEvents(bus, log, systemClock)
+  bus.on('alarm', (code, details) => peer.tell('noteAlarm', code, details))
   lendRateLimits(bus, new RemoteRateLimits(peer))
   const { ledger, keys, reports, writesWaiting } = store
   const front = await LocalFront.open({

@@ -13,7 +13,7 @@ import { Restarts } from './restarts.ts'
 import { SharedAccounts } from './shared-accounts.ts'
 import type { AskAll } from './shared-accounts.ts'
 import { WorkerLink } from './worker-link.ts'
-import type { WorkerEnd } from './worker-link.ts'
+import type { WorkerEnd, WorkerLinkOptions } from './worker-link.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
 interface WorkerFrontOptions {
@@ -26,6 +26,8 @@ interface WorkerFrontOptions {
   readonly workerFile?: string
   readonly passLogLines?: (lines: string) => void
   readonly droppedLogLines: () => number
+  /** Told of the alarms of workers, which they log and count themselves. */
+  readonly noteAlarm: WorkerLinkOptions['onAlarm']
 }
 
 /** How long after its deadline a worker that drains may take; it waits for a store in trouble itself. */
@@ -155,7 +157,7 @@ class WorkerFront implements Front {
   }
 
   #fork(number: number): WorkerLink {
-    const { store, workerFile: file, passLogLines } = this.#options
+    const { store, workerFile: file, passLogLines, noteAlarm } = this.#options
     if (file === undefined) throw new Error('there is no program for workers')
     const link = new WorkerLink({
       number,
@@ -164,6 +166,7 @@ class WorkerFront implements Front {
       store,
       limits: () => this.#openLimits(),
       onLines: lines => passLogLines?.(lines),
+      onAlarm: noteAlarm,
     })
     this.#links.set(number, link)
     void link.ended.then(end => this.#onEnded(link, end))

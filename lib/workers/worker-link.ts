@@ -23,6 +23,7 @@ export interface WorkerLinkOptions {
   readonly limits: () => Promise<RateLimiting>
   /** Takes whole lines of its log. */
   readonly onLines: (lines: string) => void
+  readonly onAlarm: PrimaryOperations['noteAlarm']
 }
 
 /** How long a worker may take to be ready, or to count, in milliseconds. */
@@ -81,7 +82,11 @@ export class WorkerLink {
         if (child.pid === undefined) resolve({ code: null, signal: null, error })
       })
     })
-    this.peer = new Peer(channel, { ...ledger.operations, ...limits.operations })
+    this.peer = new Peer(channel, {
+      ...ledger.operations,
+      ...limits.operations,
+      noteAlarm: options.onAlarm,
+    })
     this.ended = (async () => {
       await closed
       const [releasedHolds] = await Promise.all([ledger.close(), limits.close()])

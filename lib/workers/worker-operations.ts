@@ -5,7 +5,11 @@ import type { LimitOperations } from './limit-server.ts'
 import type { KeyNews } from './shared-accounts.ts'
 
 /** What workers ask of the process that started them. */
-export type PrimaryOperations = LedgerOperations & LimitOperations
+export type PrimaryOperations = LedgerOperations &
+  LimitOperations & {
+    /** An alarm was raised, to be kept. */
+    noteAlarm(code: string, details: Readonly<Record<string, unknown>>): void
+  }
 
 /** What a worker can be asked. */
 export type WorkerOperations = HoldNews &

@@ -49,7 +49,7 @@ await t.test('a start says it too, counts it as an alarm, and serves all the sam
   })
   const metrics = async (): Promise<string> => (await fetch(`${test.gateway.adminUrl}/metrics`)).text()
 
-  await until(async () => (await metrics()).includes('payment_alarms_total{code="provider_credentials"} 1'))
+  await until(async () => (await metrics()).includes('gateway_alarms_total{code="provider_credentials"} 1'))
 
   const log = test.logLines.join('')
   t.match(log, /refuses the shop: check payments\.yookassa\.shopId and secretKey/)
@@ -86,7 +86,7 @@ await t.test(
     t.match(text, /gateway_payment_oldest_open_seconds \d/)
     t.match(text, 'gateway_payment_differences 0\n')
     t.match(text, 'gateway_payment_receipts{state="canceled"} 0\n')
-    t.match(text, 'gateway_payment_alarms_total{code="receipt_failed"} 0\n')
+    t.match(text, 'gateway_alarms_total{code="receipt_failed"} 0\n')
     t.match(text, 'gateway_exchanges_total', 'what requests say of themselves stands beside it')
   },
 )

@@ -202,6 +202,8 @@ export const english: typeof russian = {
       'return-transfer': 'return of a transfer',
       'undo-transfer': 'undoing of a decision',
       'close-month': 'close of a month',
+      'take-alarm': 'taking of an alarm',
+      'close-alarm': 'close of an alarm',
     },
   },
 }

@@ -201,6 +201,8 @@ export const russian = {
       'return-transfer': 'возврат перевода',
       'undo-transfer': 'отмена решения о переводе',
       'close-month': 'закрытие месяца',
+      'take-alarm': 'принятие тревоги',
+      'close-alarm': 'закрытие тревоги',
     },
   },
 }

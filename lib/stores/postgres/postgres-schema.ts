@@ -1,3 +1,4 @@
+import { postgresAlarms } from '../records/alarm-table.ts'
 import { postgresBlocks } from '../shared/account-blocks.ts'
 import { postgresCorrections } from '../records/correction-table.ts'
 import { postgresFacsimiles } from '../records/facsimile-table.ts'
@@ -253,4 +254,5 @@ export const postgresMigrations: readonly string[] = [
   postgresOperators,
   postgresFacsimiles,
   postgresNotes,
+  postgresAlarms,
 ]

@@ -78,6 +78,8 @@ export interface OperatorActionRow {
     | 'return-transfer'
     | 'undo-transfer'
     | 'close-month'
+    | 'take-alarm'
+    | 'close-alarm'
   /** Empty where it was nobody's account. */
   readonly account_id: string
   readonly reason: string

@@ -1,3 +1,4 @@
+import type { AlarmTables } from './alarm-table.ts'
 import type { AutoTopUpTables } from './auto-top-up-tables.ts'
 import type { CorrectionTables } from './correction-table.ts'
 import type { DocumentEmailTables } from './document-email-tables.ts'
@@ -16,6 +17,7 @@ export interface RecordTables
   extends
     PaymentTables,
     AutoTopUpTables,
+    AlarmTables,
     CorrectionTables,
     LedgerTables,
     DocumentTables,

@@ -1,3 +1,4 @@
+import { sqliteAlarms } from '../records/alarm-table.ts'
 import { sqliteBlocks } from '../shared/account-blocks.ts'
 import { sqliteCorrections } from '../records/correction-table.ts'
 import { sqliteFacsimiles } from '../records/facsimile-table.ts'
@@ -221,4 +222,5 @@ export const migrations: readonly string[] = [
   sqliteOperators,
   sqliteFacsimiles,
   sqliteNotes,
+  sqliteAlarms,
 ]

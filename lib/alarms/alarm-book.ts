@@ -1,0 +1,198 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import type { Log } from '../platform/log.ts'
+import type { Clock } from '../platform/clock.ts'
+import { newId } from '../platform/new-id.ts'
+import type { RecordStep, Records } from '../stores/records/records.ts'
+import { alarmDetails } from './alarm-details.ts'
+import { alarmSubject } from './alarm-subject.ts'
+
+interface AlarmBookOptions {
+  /** Loads what writes rows; not before the first alarm. */
+  readonly records: () => Promise<Records>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'error'>
+  /** How long alarms gather before they are written. */
+  readonly gatherMs?: number
+}
+
+/** An alarm that was raised, or has ended, since it was written last. */
+interface Raised {
+  readonly kind: string
+  readonly subject: string
+  /** How often; 0: it has ended only. */
+  count: number
+  firstAt: number
+  lastAt: number
+  details: string
+  /** When it ended, where that came last. */
+  endedAt: number | undefined
+}
+
+/** What ends by itself, and what says so. */
+const endings: Readonly<Record<string, string>> = {
+  egress_up: 'egress_down',
+  store_available: 'store_unavailable',
+}
+
+const gatherMsDefault = 1000
+/** A store that cannot be written is asked again after so long. */
+const retryMs = 5000
+const closeMs = 2000
+/** Subjects of one kind; what is beyond shares one row, since names of models can be anything. */
+const subjectsMax = 500
+const othersSubject = '(others)'
+
+/**
+ * Keeps alarms as rows: one for each kind and subject, open until an operator closes it or it ends by itself. They gather
+ * in memory, so that an alarm of every request costs one write a second, and wait there for a store that is away.
+ */
+export class AlarmBook {
+  readonly #options: AlarmBookOptions
+  readonly #subjects = new Map<string, Set<string>>()
+  #raised = new Map<string, Raised>()
+  #timer: NodeJS.Timeout | undefined
+  #writing: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(options: AlarmBookOptions) {
+    this.#options = options
+  }
+
+  /** Notes what was raised; the same again is counted. */
+  readonly note = (code: string, details: Readonly<Record<string, unknown>>): void => {
+    if (this.#isClosed) return
+    const { clock, gatherMs = gatherMsDefault } = this.#options
+    const now = clock.now()
+    const kind = endings[code] ?? code
+    const subject = this.#bounded(kind, alarmSubject(kind, details))
+    const key = `${kind} ${subject}`
+    let raised = this.#raised.get(key)
+    if (raised === undefined) {
+      raised = { kind, subject, count: 0, firstAt: now, lastAt: now, details: '{}', endedAt: undefined }
+      this.#raised.set(key, raised)
+    }
+    if (kind === code) {
+      raised.count += 1
+      raised.lastAt = now
+      raised.details = alarmDetails(details)
+      raised.endedAt = undefined
+    } else {
+      raised.endedAt = now
+    }
+    this.#writeIn(gatherMs)
+  }
+
+  /** Writes what has gathered, for some seconds at most, and takes no more. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#writing
+    await Promise.race([this.#write(), delay(closeMs, undefined, { ref: false })])
+  }
+
+  #bounded(kind: string, subject: string): string {
+    const known = this.#subjects.get(kind) ?? new Set<string>()
+    this.#subjects.set(kind, known)
+    if (!known.has(subject) && known.size >= subjectsMax) return othersSubject
+    known.add(subject)
+    return subject
+  }
+
+  #writeIn(ms: number): void {
+    if (this.#timer !== undefined || this.#isClosed) return
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#writing ??= this.#write().finally(() => {
+        this.#writing = undefined
+        if (this.#raised.size > 0) this.#writeIn(retryMs)
+      })
+    }, ms)
+    this.#timer.unref()
+  }
+
+  async #write(): Promise<void> {
+    const taken = this.#raised
+    if (taken.size === 0) return
+    this.#raised = new Map()
+    try {
+      const records = await this.#options.records()
+      await records.write([...taken.values()].flatMap(raised => stepsOf(records, raised)))
+    } catch (error) {
+      this.#putBack(taken)
+      // The store has said by itself that it is away.
+      if (!(error instanceof LedgerUnavailableError))
+        this.#options.log.error({ error }, 'alarms could not be written; they are written later')
+    }
+  }
+
+  /** What could not be written counts on beneath what was raised since. */
+  #putBack(taken: ReadonlyMap<string, Raised>): void {
+    const since = this.#raised
+    this.#raised = new Map(taken)
+    for (const [key, later] of since) {
+      const earlier = this.#raised.get(key)
+      if (earlier === undefined) this.#raised.set(key, later)
+      else {
+        const { firstAt, count } = earlier
+        const last = later.count > 0 ? later : { ...earlier, endedAt: later.endedAt }
+        this.#raised.set(key, { ...last, firstAt, count: count + later.count })
+      }
+    }
+  }
+}
+
+function stepsOf(
+  { build }: Records,
+  { kind, subject, count, firstAt, lastAt, details, endedAt }: Raised,
+): readonly RecordStep[] {
+  const reopen = build
+    .updateTable('alarms')
+    .set({
+      state: 'open',
+      count: 0,
+      first_at: firstAt,
+      taken_by: null,
+      taken_at: null,
+      closed_by: null,
+      closed_at: null,
+      reason: null,
+    })
+    .where('kind', '=', kind)
+    .where('subject', '=', subject)
+    .where('state', '=', 'closed')
+  const raise = build
+    .insertInto('alarms')
+    .values({
+      id: newId(),
+      kind,
+      subject,
+      state: 'open',
+      count,
+      first_at: firstAt,
+      last_at: lastAt,
+      details,
+      taken_by: null,
+      taken_at: null,
+      closed_by: null,
+      closed_at: null,
+      reason: null,
+    })
+    .onConflict(conflict =>
+      conflict.columns(['kind', 'subject']).doUpdateSet(row => ({
+        count: row('alarms.count', '+', row.ref('excluded.count')),
+        last_at: row.ref('excluded.last_at'),
+        details: row.ref('excluded.details'),
+      })),
+    )
+  const end = build
+    .updateTable('alarms')
+    .set({ state: 'closed', closed_by: 'gateway', closed_at: endedAt ?? null, reason: 'it ended by itself' })
+    .where('kind', '=', kind)
+    .where('subject', '=', subject)
+    .where('state', '<>', 'closed')
+  return [
+    ...(count > 0 ? [{ write: reopen }, { write: raise, rows: 1 }] : []),
+    ...(endedAt === undefined ? [] : [{ write: end }]),
+  ]
+}

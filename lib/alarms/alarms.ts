@@ -1,0 +1,109 @@
+import { AccountError } from '../accounts/accounts.ts'
+import { actionStep } from '../administration/operator-log.ts'
+import type { OperatorActionRow } from '../stores/records/ledger-tables.ts'
+import type { AlarmRow } from '../stores/records/alarm-table.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { RecordReader, Records } from '../stores/records/records.ts'
+
+interface AlarmQuery {
+  /** Closed ones too. */
+  readonly isAll?: boolean
+  readonly limit: number
+  readonly offset?: number
+}
+
+/** Who does something about an alarm, and why. */
+interface AlarmAction {
+  readonly id: string
+  /** An email, or who gave the command. */
+  readonly operator: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
+/** Alarms, those that nobody has taken first, then those raised last. */
+export function listAlarms(
+  records: RecordReader,
+  { isAll = false, limit, offset = 0 }: AlarmQuery,
+): Promise<readonly AlarmRow[]> {
+  const query = records.build
+    .selectFrom('alarms')
+    .selectAll()
+    .orderBy(row =>
+      row.case().when('state', '=', 'open').then(0).when('state', '=', 'taken').then(1).else(2).end(),
+    )
+    .orderBy('last_at', 'desc')
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+  return records.all(isAll ? query : query.where('state', '<>', 'closed'))
+}
+
+/** How many alarms are in each state. */
+export async function countAlarms(
+  records: RecordReader,
+): Promise<Readonly<Record<AlarmRow['state'], number>>> {
+  const rows = await records.all(
+    records.build
+      .selectFrom('alarms')
+      .select(['state', row => row.fn.countAll().as('alarms')])
+      .groupBy('state'),
+  )
+  const counts = { open: 0, taken: 0, closed: 0 }
+  for (const { state, alarms } of rows) counts[state] = Number(alarms)
+  return counts
+}
+
+/** An alarm by id. */
+export async function findAlarm(records: RecordReader, id: string): Promise<AlarmRow | undefined> {
+  const [alarm] = await records.all(records.build.selectFrom('alarms').selectAll().where('id', '=', id))
+  return alarm
+}
+
+/**
+ * An operator takes an open alarm: the others know that somebody looks at it.
+ * @throws AccountError alarm_not_found, alarm_changed
+ */
+export async function takeAlarm(records: Records, { id, operator, at }: AlarmAction): Promise<AlarmRow> {
+  const set = { state: 'taken', taken_by: operator, taken_at: at } as const
+  return await change(records, { id, operator, at, reason: '' }, 'take-alarm', set)
+}
+
+/**
+ * An operator closes an alarm. Raised again, it is open again.
+ * @throws AccountError alarm_not_found, alarm_changed
+ */
+export async function closeAlarm(
+  records: Records,
+  action: AlarmAction & { readonly reason: string },
+): Promise<AlarmRow> {
+  const { operator, at, reason } = action
+  const set = { state: 'closed', closed_by: operator, closed_at: at, reason } as const
+  return await change(records, action, 'close-alarm', set)
+}
+
+async function change(
+  records: Records,
+  { id, operator, at, reason }: AlarmAction & { readonly reason: string },
+  action: OperatorActionRow['action'],
+  set: Partial<AlarmRow>,
+): Promise<AlarmRow> {
+  const known = await findAlarm(records, id)
+  if (known === undefined) throw new AccountError('alarm_not_found', `there is no alarm ${id}`)
+  const what = [known.kind, known.subject, reason].filter(text => text !== '').join(': ')
+  const from: readonly AlarmRow['state'][] = set.state === 'taken' ? ['open'] : ['open', 'taken']
+  try {
+    await records.write([
+      {
+        write: records.build.updateTable('alarms').set(set).where('id', '=', id).where('state', 'in', from),
+        rows: 1,
+      },
+      actionStep(records, { operator, action, accountId: '', reason: what, at }),
+    ])
+  } catch (error) {
+    if (!(error instanceof RecordConflictError)) throw error
+    const now = (await findAlarm(records, id)) ?? known
+    throw new AccountError('alarm_changed', `the alarm ${id} is ${now.state} already`)
+  }
+  return { ...known, ...set }
+}

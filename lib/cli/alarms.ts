@@ -1,0 +1,110 @@
+import type { Command } from 'commander'
+import { closeAlarm, listAlarms, takeAlarm } from '../alarms/alarms.ts'
+import { alarmSentences } from '../pipeline/alarm-sentences.ts'
+import type { AlarmCode } from '../pipeline/alarm-codes.ts'
+import { zonedTime } from '../platform/zoned-time.ts'
+import type { AlarmRow } from '../stores/records/alarm-table.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import { operatorName, reasonText } from './arguments.ts'
+import type { CliContext } from './context.ts'
+import { openTimeZone } from './open-config.ts'
+import { formatTable } from './table.ts'
+import { readRecords, withRecords } from './with-records.ts'
+
+interface ListOptions extends SharedOptions {
+  readonly all?: true
+}
+
+interface CloseOptions extends SharedOptions {
+  readonly reason: string
+}
+
+const listedMax = 1000
+
+/** `alarms`: what operators have to look at. */
+export function addAlarmsCommands(program: Command, context: CliContext): void {
+  const { stdout } = context
+  const alarms = addCommand(program, 'alarms', 'list what has to be looked at; take or close one of it')
+    .option('--all', 'closed ones too')
+    .action(async (options: ListOptions) => {
+      const query = { isAll: options.all === true, limit: listedMax }
+      const rows = await readRecords(options, records => listAlarms(records, query))
+      if (options.json === true) for (const row of rows) stdout.write(`${JSON.stringify(alarmView(row))}\n`)
+      else stdout.write(rows.length === 0 ? 'no alarms\n' : alarmTable(rows, openTimeZone(options)))
+    })
+  addTake(alarms, context)
+  addClose(alarms, context)
+}
+
+function addTake(alarms: Command, { stdout }: CliContext): void {
+  addCommand(alarms, 'take <alarm>', 'take an alarm: the others see who looks at it').action(
+    async (id: string, options: SharedOptions) => {
+      const taken = await withRecords(options, (records, at) =>
+        takeAlarm(records, { id, operator: operatorName(), at }),
+      )
+      stdout.write(options.json === true ? `${JSON.stringify(alarmView(taken))}\n` : `alarm ${id} is yours\n`)
+    },
+  )
+}
+
+function addClose(alarms: Command, { stdout }: CliContext): void {
+  addCommand(alarms, 'close <alarm>', 'close an alarm; raised again, it is open again')
+    .requiredOption('--reason <text>', 'what was done about it, for the log')
+    .action(async (id: string, options: CloseOptions) => {
+      const reason = reasonText(options.reason)
+      const closed = await withRecords(options, (records, at) =>
+        closeAlarm(records, { id, operator: operatorName(), at, reason }),
+      )
+      stdout.write(
+        options.json === true ? `${JSON.stringify(alarmView(closed))}\n` : `alarm ${id} is closed\n`,
+      )
+    })
+}
+
+function alarmView(alarm: AlarmRow): object {
+  const { id, kind, subject, state, count, first_at, last_at, details } = alarm
+  return {
+    id,
+    alarm: kind,
+    subject,
+    says: alarmSentences[kind as AlarmCode],
+    state,
+    count,
+    firstAt: isoTime(first_at),
+    lastAt: isoTime(last_at),
+    details: JSON.parse(details) as unknown,
+    takenBy: alarm.taken_by,
+    takenAt: isoTime(alarm.taken_at),
+    closedBy: alarm.closed_by,
+    closedAt: isoTime(alarm.closed_at),
+    reason: alarm.reason,
+  }
+}
+
+function isoTime(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
+}
+
+function alarmTable(rows: readonly AlarmRow[], zone: string): string {
+  const cells = rows.map(({ id, kind, subject, state, count, first_at, last_at, closed_by, taken_by }) => ({
+    id,
+    alarm: kind,
+    subject,
+    state,
+    by: closed_by ?? taken_by ?? '',
+    count: String(count),
+    first: zonedTime(first_at, zone),
+    last: zonedTime(last_at, zone),
+  }))
+  return formatTable(cells, {
+    id: 'left',
+    alarm: 'left',
+    subject: 'left',
+    state: 'left',
+    by: 'left',
+    count: 'right',
+    first: 'left',
+    last: 'left',
+  })
+}

@@ -1,0 +1,73 @@
+/** What an operator has to look at: `open`, then `taken` by somebody, then `closed`; raised again, it is open again. */
+export interface AlarmRow {
+  readonly id: string
+  /** The alarm's code. */
+  readonly kind: string
+  /** What it is about: a provider and its credential, an account, a payment; empty where there is one of it. */
+  readonly subject: string
+  readonly state: 'open' | 'taken' | 'closed'
+  /** How often it was raised since it was opened. */
+  readonly count: number
+  /** Since it was opened; milliseconds since the epoch, as all times here. */
+  readonly first_at: number
+  readonly last_at: number
+  /** What was known when it was raised last, as JSON. */
+  readonly details: string
+  readonly taken_by: string | null
+  readonly taken_at: number | null
+  /** An operator, or `gateway` where it ended by itself. */
+  readonly closed_by: string | null
+  readonly closed_at: number | null
+  readonly reason: string | null
+}
+
+/** An alarm that somebody still has to be told of. */
+export interface AlarmDeliveryRow {
+  readonly alarm_id: string
+  readonly channel: 'email' | 'webhook'
+  readonly attempts: number
+  /** Nobody else tries before; who tries moves it on first. */
+  readonly next_at: number
+}
+
+/** The tables of alarms. */
+export interface AlarmTables {
+  readonly alarms: AlarmRow
+  readonly alarm_deliveries: AlarmDeliveryRow
+}
+
+function alarmTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
+CREATE TABLE alarms (
+  id TEXT PRIMARY KEY,
+  kind TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('open', 'taken', 'closed')),
+  count ${integer} NOT NULL,
+  first_at ${integer} NOT NULL,
+  last_at ${integer} NOT NULL,
+  details TEXT NOT NULL,
+  taken_by TEXT,
+  taken_at ${integer},
+  closed_by TEXT,
+  closed_at ${integer},
+  reason TEXT,
+  UNIQUE (kind, subject),
+  CHECK ((state = 'closed') = (closed_at IS NOT NULL))
+)${options};
+
+CREATE TABLE alarm_deliveries (
+  alarm_id TEXT NOT NULL REFERENCES alarms (id),
+  channel TEXT NOT NULL CHECK (channel IN ('email', 'webhook')),
+  attempts ${integer} NOT NULL,
+  next_at ${integer} NOT NULL,
+  PRIMARY KEY (alarm_id, channel)
+)${options};
+`
+}
+
+/** The step that brings alarms to a SQLite store. */
+export const sqliteAlarms = alarmTables('INTEGER', ' STRICT, WITHOUT ROWID')
+
+/** The step that brings alarms to a PostgreSQL store. */
+export const postgresAlarms = alarmTables('BIGINT', '')
