@@ -1,6 +1,7 @@
 import { JsonScanError, JsonScanner, scanJson } from '../http/json-scan.ts'
 import type { Finding, Interest } from '../http/json-scan.ts'
-import { SseParser } from '../http/sse.ts'
+import { EventSplitter } from '../http/event-splitter.ts'
+import { readEvent } from '../http/sse.ts'
 import { EventShapes } from './event-shapes.ts'
 import type { ShapeSink } from './event-shape.ts'
 import { visitInterest } from './visit-interest.ts'
@@ -23,6 +24,8 @@ interface AnswerSink extends ShapeSink {
   onUnreadable(): void
 }
 
+/** Longer events are passed over. */
+const eventBytesMax = 32 * 1_048_576
 /** Larger events, such as a whole picture, are scanned instead of parsed. */
 const parsedEventBytesMax = 262_144
 const scanOptions = { rejectDuplicates: false, findingsMax: 1_000_000 }
@@ -51,8 +54,7 @@ export class AnswerBytes {
   #isList = false
   /** First bytes that do not tell yet what they begin. */
   #beginning: Buffer = noBytes
-  #events: SseParser | undefined
-  #isBetweenEvents = true
+  #events: EventSplitter | undefined
   readonly #shapes: EventShapes
   #scanner: JsonScanner | undefined
   /** Where the chunk under way begins in the document. */
@@ -83,7 +85,6 @@ export class AnswerBytes {
   end(): boolean {
     if (this.#framing === 'unknown') this.#begin(noBytes, true)
     this.#events?.end()
-    if ((this.#events?.oversizedCount ?? 0) > 0) this.#sink.onUnreadable()
     return this.#scanner !== undefined && this.#endDocument(this.#scanner)
   }
 
@@ -99,8 +100,7 @@ export class AnswerBytes {
     this.#beginning = noBytes
     this.#isList = bytes[0] === openBracket
     if (this.#framing === 'document') this.#scanner = new JsonScanner(this.#interest, scanOptions)
-    if (this.#framing === 'events')
-      this.#events = new SseParser((event, data) => this.#readEvent(event, data))
+    if (this.#framing === 'events') this.#events = new EventSplitter(this, eventBytesMax)
     this.#read(bytes)
   }
 
@@ -111,12 +111,9 @@ export class AnswerBytes {
     }
   }
 
-  #readEvents(events: SseParser, chunk: Buffer): void {
-    const start = this.#isBetweenEvents ? this.#shapes.read(chunk, this.#sink) : 0
-    if (start === chunk.length) return
-    this.#shapes.begin(chunk, this.#isBetweenEvents ? start : -1)
-    events.push(start === 0 ? chunk : chunk.subarray(start))
-    this.#isBetweenEvents = events.isAtBoundary
+  #readEvents(events: EventSplitter, chunk: Buffer): void {
+    const start = events.isBetweenEvents ? this.#shapes.read(chunk, this.#sink) : 0
+    if (start < chunk.length) events.push(start === 0 ? chunk : chunk.subarray(start))
   }
 
   #readDocument(scanner: JsonScanner, chunk: Buffer): void {
@@ -143,8 +140,11 @@ export class AnswerBytes {
     return true
   }
 
-  #readEvent(event: string, data: Buffer): void {
-    const isUsual = this.#sink.onEvent(event, data)
+  onEvent(bytes: Buffer): void {
+    const event = readEvent(bytes)
+    if (event === undefined) return
+    const { name, data } = event
+    const isUsual = this.#sink.onEvent(name, data)
     if (data[0] !== openBrace) return
     try {
       if (data.length > parsedEventBytesMax) {
@@ -152,13 +152,17 @@ export class AnswerBytes {
       } else {
         this.#event = data
         visitInterest(JSON.parse(data.toString('utf8')), this.#interest, this.#visit)
-        if (isUsual) this.#shapes.learn(data)
+        if (isUsual) this.#shapes.learn(bytes, event)
       }
     } catch (error) {
       if (!(error instanceof JsonScanError || error instanceof SyntaxError)) throw error
       this.#sink.onUnreadable()
     }
     this.#sink.onEventEnd()
+  }
+
+  onLongEvent(): void {
+    this.#sink.onUnreadable()
   }
 
   /** Hands over values that are complete, in the order of the document. */

@@ -10,14 +10,6 @@ export interface ShapeSink {
   onText(bytes: Buffer, start: number, end: number): void
 }
 
-/** Where an event and its JSON are in the bytes that it came in, its blank line included. */
-export interface EventPlace {
-  readonly start: number
-  readonly dataStart: number
-  readonly dataEnd: number
-  readonly end: number
-}
-
 /** How a place is read in which events of one shape differ; numbers, as a stream's memory is cold when an event comes. */
 const kinds = { text: 0, usage: 1, string: 2, number: 3, blanks: 4 } as const
 type HoleKind = (typeof kinds)[keyof typeof kinds]
@@ -71,8 +63,8 @@ export class EventShape {
   }
 
   /** The shape of an event whose JSON is known to be whole; undefined where it is of no use. */
-  static of(bytes: Buffer, place: EventPlace, interest: Interest): EventShape | undefined {
-    const document = bytes.subarray(place.dataStart, place.dataEnd)
+  static of(event: Buffer, dataStart: number, dataEnd: number, interest: Interest): EventShape | undefined {
+    const document = event.subarray(dataStart, dataEnd)
     const { findings } = scanJson(document, interest, scanOptions)
     const visited = visitedValues(document, interest, findings)
     const holes = visited && holesIn(document, findings)
@@ -83,7 +75,7 @@ export class EventShape {
       const hole = holes.findIndex(each => each.start === start && isTold(each.kind))
       if (type !== 'null') told.push({ name, value: visited?.[index], hole })
     }
-    return new EventShape(...laidOut(bytes, place, holes), told)
+    return new EventShape(...laidOut(event, dataStart, holes), told)
   }
 
   /**
@@ -146,24 +138,20 @@ export class EventShape {
 }
 
 /** The bytes outside the holes, in a buffer of their own: a view would keep the whole chunk that they came in. */
-function laidOut(
-  bytes: Buffer,
-  { start, dataStart, end }: EventPlace,
-  holes: readonly Hole[],
-): [Buffer, Int32Array] {
+function laidOut(event: Buffer, dataStart: number, holes: readonly Hole[]): [Buffer, Int32Array] {
   const layout: number[] = []
   const pieces: Buffer[] = []
-  let from = start
+  let from = 0
   let length = 0
   for (const { kind, start: holeStart, end: holeEnd } of holes) {
-    const piece = bytes.subarray(from, dataStart + holeStart)
+    const piece = event.subarray(from, dataStart + holeStart)
     pieces.push(piece)
     length += piece.length
     layout.push(length, kind)
     from = dataStart + holeEnd
   }
-  pieces.push(bytes.subarray(from, end))
-  const literals = Buffer.allocUnsafeSlow(length + end - from)
+  pieces.push(event.subarray(from))
+  const literals = Buffer.allocUnsafeSlow(length + event.length - from)
   let at = 0
   for (const piece of pieces) at += piece.copy(literals, at)
   return [literals, Int32Array.from(layout)]

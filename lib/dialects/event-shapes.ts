@@ -1,5 +1,6 @@
 import { JsonScanError, type Interest } from '../http/json-scan.ts'
-import { EventShape, type EventPlace, type ShapeSink } from './event-shape.ts'
+import type { EventFields } from '../http/sse.ts'
+import { EventShape, type ShapeSink } from './event-shape.ts'
 
 interface EventsSink extends ShapeSink {
   /** Everything in the event has been told. */
@@ -17,7 +18,6 @@ const eventBytesMax = 65_536
 
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
-const noBytes = Buffer.alloc(0)
 
 /** The shapes that one stream's events have, learned from those that were parsed. */
 export class EventShapes {
@@ -26,9 +26,6 @@ export class EventShapes {
   readonly #shapes: EventShape[] = []
   #parsedCount = 0
   #triesLeft = triesMax
-  /** What is being split into events, and where the next of them begins; -1 where that is not known. */
-  #bytes: Buffer = noBytes
-  #start = -1
 
   constructor(interest: Interest) {
     this.#interest = interest
@@ -49,21 +46,14 @@ export class EventShapes {
     return start
   }
 
-  /** Bytes are about to be split into events, the first of which begins at `start`; -1 for one that began before. */
-  begin(bytes: Buffer, start: number): void {
-    if (this.#triesLeft === 0) return
-    this.#bytes = bytes
-    this.#start = start
-  }
-
   /** An event was parsed without an error, and others may be like it. */
-  learn(data: Buffer): void {
+  learn(event: Buffer, { line }: EventFields): void {
     if (this.#triesLeft === 0) return
     this.#parsedCount += 1
-    const place = this.#placeOf(data)
-    if (place === undefined || this.#parsedCount <= eventsBeforeLearning) return
+    if (line === undefined || event.length > eventBytesMax || !endsAt(event, line.end)) return
+    if (this.#parsedCount <= eventsBeforeLearning) return
     this.#triesLeft -= 1
-    const shape = shapeOf(this.#bytes, place, this.#interest)
+    const shape = shapeOf(event, line.valueStart, line.end, this.#interest)
     if (shape === undefined) return
     if (this.#shapes.length === shapesMax) this.#shapes.pop()
     this.#shapes.unshift(shape)
@@ -83,35 +73,25 @@ export class EventShapes {
     }
     return -1
   }
-
-  /** Where the event is; undefined for one that is not whole in these bytes, or not framed as events usually are. */
-  #placeOf(data: Buffer): EventPlace | undefined {
-    const bytes = this.#bytes
-    const start = this.#start
-    const dataStart = data.byteOffset - bytes.byteOffset
-    const dataEnd = dataStart + data.length
-    const end = endOfEvent(bytes, dataEnd)
-    const isWithin = data.buffer === bytes.buffer && start !== -1 && dataStart >= start && end !== -1
-    this.#start = isWithin ? end : -1
-    return isWithin && end - start <= eventBytesMax ? { start, dataStart, dataEnd, end } : undefined
-  }
 }
 
-/** Behind the blank line after an event's last line; -1 where another line follows, or the bytes end. */
-function endOfEvent(bytes: Buffer, lineEnd: number): number {
-  let at = lineEnd
-  for (let lines = 0; lines < 2; lines += 1) {
-    if (bytes[at] === carriageReturn) at += 1
-    if (bytes[at] !== lineFeed) return -1
-    at += 1
+/** Whether an event is over behind its line of data, and no CR is last, of whose line end the next event could have the LF. */
+function endsAt(event: Buffer, lineEnd: number): boolean {
+  for (let at = lineEnd; at < event.length; at += 1) {
+    if (event[at] !== lineFeed && event[at] !== carriageReturn) return false
   }
-  return at
+  return event[event.length - 1] === lineFeed
 }
 
 /** The scan has limits that parsing has not, such as how deep a document nests. */
-function shapeOf(bytes: Buffer, place: EventPlace, interest: Interest): EventShape | undefined {
+function shapeOf(
+  event: Buffer,
+  dataStart: number,
+  dataEnd: number,
+  interest: Interest,
+): EventShape | undefined {
   try {
-    return EventShape.of(bytes, place, interest)
+    return EventShape.of(event, dataStart, dataEnd, interest)
   } catch (error) {
     if (error instanceof JsonScanError) return undefined
     throw error

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { EventSplitter } from '../http/event-splitter.ts'
 import { writeAnswerHead } from './answer-head.ts'
 import { chunkSocket, writeChunk } from './chunk-writer.ts'
 import { cutOff } from './cut-off.ts'
@@ -17,10 +18,6 @@ export interface AnswerFlow {
   /** What the answer's bytes waited for failed. */
   failed(error: Error): void
 }
-
-const noBytes = Buffer.alloc(0)
-const lineFeeds = Buffer.from('\n\n')
-const crlfs = Buffer.from('\r\n\r\n')
 
 /**
  * Hands an answer to the client: not before the exchange's barrier has fallen, not faster than the client
@@ -50,8 +47,8 @@ export class AnswerWriter {
   /** What this turn of the event loop has brought: it leaves in one write. */
   #turn: Buffer[] = []
   readonly #endTurn = (): void => this.#writeTurn()
-  /** The last bytes written, as many as the end of an event takes. */
-  #tail: Buffer = noBytes
+  /** Where the events end in what was written. */
+  readonly #events = new EventSplitter()
 
   /** @param stallMs how long a client may take nothing before it counts as gone */
   constructor(exchange: Exchange, flow: AnswerFlow, stallMs: number) {
@@ -66,7 +63,7 @@ export class AnswerWriter {
 
   /** An error event may only follow a whole event, or the client would read both as one. */
   get isAtEventBoundary(): boolean {
-    return this.#tail.length === 0 || this.#tail.subarray(-2).equals(lineFeeds) || this.#tail.equals(crlfs)
+    return this.#events.isBetweenEvents
   }
 
   /** Passes on what comes before the head. */
@@ -104,7 +101,7 @@ export class AnswerWriter {
       return
     }
     this.#writeHead()
-    this.#tail = (bytes.length < 4 ? Buffer.concat([this.#tail, bytes]) : bytes).subarray(-4)
+    this.#events.follow(bytes)
     const { response } = this.#exchange
     if (this.#hasWritten) this.#socket ??= chunkSocket(response)
     if (this.#socket === undefined) {

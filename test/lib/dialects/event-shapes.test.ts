@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { messages } from '../../../lib/dialects/anthropic/messages.ts'
 import type { Operation } from '../../../lib/dialects/dialect.ts'
+import { readEvent } from '../../../lib/http/sse.ts'
 import { EventShapes } from '../../../lib/dialects/event-shapes.ts'
 import { genericOperation } from '../../../lib/dialects/generic.ts'
 import { streamGenerateContent } from '../../../lib/dialects/google/generate-content.ts'
@@ -167,8 +168,8 @@ function frame(delta: string, model = 'm', more = ''): Buffer {
 function toldOf(learned: readonly Buffer[], bytes: Buffer): { told: string[]; readBytes: number } {
   const shapes = new EventShapes(interest)
   for (const event of learned) {
-    shapes.begin(event, 0)
-    shapes.learn(event.subarray('data: '.length, -2))
+    const fields = readEvent(event)
+    if (fields !== undefined) shapes.learn(event, fields)
   }
   const told: string[] = []
   const readBytes = shapes.read(bytes, {

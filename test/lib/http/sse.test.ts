@@ -1,25 +1,51 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { eventOf, SseParser } from '../../../lib/http/sse.ts'
+import { EventSplitter } from '../../../lib/http/event-splitter.ts'
+import { eventOf, readEvent } from '../../../lib/http/sse.ts'
 import { memoryInUse } from '../../faults/memory-in-use.ts'
 
 type Event = readonly [event: string, data: string]
 
-function parse(stream: string | Buffer, sizes: readonly number[] = []): readonly Event[] {
-  const events: Event[] = []
-  const parser = new SseParser((event, data) => events.push([event, data.toString()]))
-  const bytes = Buffer.from(stream)
-  if (sizes.length === 0) parser.push(bytes)
-  else {
-    let position = 0
-    for (let index = 0; position < bytes.length; index += 1) {
-      const size = sizes[index % sizes.length] ?? 1
-      parser.push(bytes.subarray(position, position + size))
-      position += size
-    }
+/** Splits a stream into events, and keeps what is in them. */
+class Events {
+  readonly seen: Event[] = []
+  readonly long: string[] = []
+  readonly splitter: EventSplitter
+
+  constructor(eventBytesMax = 32 * 1_048_576) {
+    this.splitter = new EventSplitter(this, eventBytesMax)
   }
-  parser.end()
-  return events
+
+  onEvent(event: Buffer): void {
+    const fields = readEvent(event)
+    if (fields !== undefined) this.seen.push([fields.name, fields.data.toString()])
+  }
+
+  onLongEvent(piece: Buffer): void {
+    this.long.push(piece.toString())
+  }
+
+  push(text: string | Buffer): void {
+    this.splitter.push(Buffer.from(text))
+  }
+}
+
+function inPieces(bytes: Buffer, sizes: readonly number[]): readonly Buffer[] {
+  const pieces: Buffer[] = []
+  for (let position = 0; position < bytes.length;) {
+    const size = sizes[pieces.length % sizes.length] ?? 1
+    pieces.push(bytes.subarray(position, position + size))
+    position += size
+  }
+  return pieces
+}
+
+function parse(stream: string | Buffer, sizes: readonly number[] = []): readonly Event[] {
+  const events = new Events()
+  const bytes = Buffer.from(stream)
+  for (const piece of sizes.length === 0 ? [bytes] : inPieces(bytes, sizes)) events.push(piece)
+  events.splitter.end()
+  return events.seen
 }
 
 await t.test('events have the name and the data that the stream gives them', async t => {
@@ -53,10 +79,6 @@ await t.test('a last event without its blank line is read at the end', async t =
   ])
 })
 
-await t.test('a byte order mark before the first line is no part of it', async t => {
-  for (const sizes of [[], [1], [2]]) t.same(parse('\ufeffdata: 1\n\n', sizes), [['', '1']])
-})
-
 await t.test('line ends and chunk boundaries make no difference', async () => {
   const data = fc.stringMatching(/^[a-zé"{}:, ]{0,30}$/)
   const event = fc.record({ name: fc.constantFrom('', 'ping', 'message_delta'), data })
@@ -86,82 +108,106 @@ await t.test('line ends and chunk boundaries make no difference', async () => {
 })
 
 await t.test('an event within one chunk is not copied', async t => {
-  const chunk = Buffer.from('data: abc\n\n')
+  const chunk = Buffer.from(': comment\ndata: abc\n\nrest')
   let seen: Buffer | undefined
-  new SseParser((_event, data) => (seen = data)).push(chunk)
+  const onEvent = (event: Buffer): void => void (seen = readEvent(event)?.data)
+  new EventSplitter({ onEvent, onLongEvent: () => undefined }, 100).push(chunk)
   t.equal(seen?.buffer, chunk.buffer)
-  t.equal(seen?.byteOffset, chunk.byteOffset + 6)
+  t.equal(seen?.byteOffset, chunk.byteOffset + 16)
 })
 
-await t.test('another event may be appended only where none is under way', async t => {
-  const parser = new SseParser(() => {})
+await t.test('another event may be put where none is under way', async t => {
   const steps: readonly (readonly [string, boolean])[] = [
     ['', true],
     ['da', false],
     ['ta: 1', false],
     ['\n', false],
     ['\n', true],
-    [': comment\n', true],
+    [': comment\n', false],
     ['event: x\r', false],
-    ['\n\r', true],
+    ['\n\r', false],
     ['\ndata: 1\r\n\r\n', true],
+    ['data: 2\r\r', false],
+    ['data: 3\n\n\n', true],
   ]
-  for (const [text, isAtBoundary] of steps) {
-    parser.push(Buffer.from(text))
-    t.equal(parser.isAtBoundary, isAtBoundary, JSON.stringify(text))
+  const split = new EventSplitter({ onEvent: () => undefined, onLongEvent: () => undefined }, 100)
+  const followed = new EventSplitter()
+  for (const [text, isBetweenEvents] of steps) {
+    split.push(Buffer.from(text))
+    followed.follow(Buffer.from(text))
+    t.equal(split.isBetweenEvents, isBetweenEvents, JSON.stringify(text))
+    t.equal(followed.isBetweenEvents, isBetweenEvents, `${JSON.stringify(text)}, followed`)
   }
 })
 
-await t.test('events that are too long are skipped and counted, and the next one is read', async t => {
+await t.test('whoever follows a stream knows as well as whoever splits it where an event ends', async () => {
+  const piece = fc.array(fc.constantFrom('\n', '\r', '\r\n', 'a', ':'), { maxLength: 6 })
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), pieces => {
+      const split = new EventSplitter()
+      const followed = new EventSplitter()
+      return pieces.every(texts => {
+        split.push(Buffer.from(texts.join('')))
+        followed.follow(Buffer.from(texts.join('')))
+        return split.isBetweenEvents === followed.isBetweenEvents
+      })
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+await t.test('events that are too long are passed on as they come, and the next one is read', async t => {
+  const long = `data: ${'x'.repeat(50)}\n`
+  const stream = Buffer.from(`${long}${long}\ndata: 1\n\ndata: 12345678\ndata: 123\n\ndata: 2\n\n`)
   for (const size of [1, 7, 1000]) {
-    const events: string[] = []
-    const parser = new SseParser((_event, data) => events.push(data.toString()), { eventBytesMax: 10 })
-    const long = 'x'.repeat(50)
-    const stream = Buffer.from(
-      `data: ${long}\ndata: ${long}\n\ndata: 1\n\ndata: 12345678\ndata: 123\n\ndata: 2\n\n`,
+    const events = new Events(10)
+    for (const piece of inPieces(stream, [size])) events.push(piece)
+    events.splitter.end()
+    t.same(
+      events.seen,
+      [
+        ['', '1'],
+        ['', '2'],
+      ],
+      `${size} at a time`,
     )
-    for (let position = 0; position < stream.length; position += size) {
-      parser.push(stream.subarray(position, position + size))
-    }
-    parser.end()
-    t.same(events, ['1', '2'])
-    t.equal(parser.oversizedCount, 2)
-    t.equal(parser.isAtBoundary, true)
+    t.equal(events.long.join(''), `${long}${long}\ndata: 12345678\ndata: 123\n\n`)
+    t.equal(events.splitter.isBetweenEvents, true)
   }
 })
 
 await t.test('what an event takes up does not depend on how finely it is cut', async t => {
   // Each piece is a Buffer of its own, which takes up a hundred times the byte in it.
-  const held = heldBy(parser => {
-    parser.push(Buffer.from('data: '))
-    for (let index = 0; index < 300_000; index += 1) parser.push(Buffer.from('a'))
+  const held = heldBy(events => {
+    events.push('data: ')
+    for (let index = 0; index < 300_000; index += 1) events.push('a')
   })
   t.ok(held < 10_000_000, `a line of 300,000 bytes, one by one: ${held} bytes are held`)
   const lines = Buffer.from('data:\n'.repeat(1000))
-  const heldByLines = heldBy(parser => {
-    for (let index = 0; index < 300; index += 1) parser.push(lines)
+  const heldByLines = heldBy(events => {
+    for (let index = 0; index < 300; index += 1) events.push(lines)
   })
   t.ok(heldByLines < 10_000_000, `300,000 lines without a byte of data: ${heldByLines} bytes are held`)
 })
 
-await t.test('an event that never ends is given up, whatever its lines are', async t => {
+await t.test('an event that never ends is not kept, whatever its lines are', async t => {
   for (const line of ['data:\n', ': nothing\n', 'id: 1\ndata:1\n']) {
-    const data: string[] = []
-    const parser = new SseParser((_event, text) => data.push(text.toString()), { eventBytesMax: 1000 })
-    for (let index = 0; index < 1000; index += 1) parser.push(Buffer.from(line))
-    t.equal(parser.oversizedCount, 1, JSON.stringify(line))
-    parser.push(Buffer.from('\ndata: next\n\n'))
-    t.same(data, ['next'])
+    const events = new Events(1000)
+    for (let index = 0; index < 1000; index += 1) events.push(line)
+    t.same(events.seen, [], JSON.stringify(line))
+    t.equal(events.long.join(''), line.repeat(1000))
+    events.push('\ndata: next\n\n')
+    t.same(events.seen, [['', 'next']])
   }
 })
 
-/** What a parser holds after it was fed. */
-function heldBy(feed: (parser: SseParser) => void): number {
-  const parser = new SseParser(() => undefined)
+/** What is held after a stream was fed. */
+function heldBy(feed: (events: Events) => void): number {
+  const events = new Events()
   const before = memoryInUse()
-  feed(parser)
+  feed(events)
   const held = memoryInUse() - before
-  parser.end()
+  events.splitter.end()
   return held
 }
 
