@@ -3,6 +3,8 @@ interface SampledText {
   readonly bytes: Buffer
   /** The bytes stand as between the quotes of JSON, with its escapes. */
   readonly isEscaped: boolean
+  /** All samples before it are its beginning. */
+  readonly isContinued: boolean
 }
 
 /** An answer is seldom longer; of one that is, this much tells how many bytes its tokens have. */
@@ -17,6 +19,7 @@ export class TextSample {
   #length = 0
   #isEscaped = false
   #isFull = false
+  #isContinued = true
   /** Where the next of the last bytes is written, once the sample is full. */
   #next = beginningBytes
 
@@ -64,13 +67,15 @@ export class TextSample {
 
   /** The last bytes go round behind the beginning; a rest that does not fit before the end is left out. */
   #goOn(written: number): void {
+    this.#isContinued = false
     this.#next += written
     if (this.#next >= sampleBytesMax - 3) this.#next = beginningBytes
   }
 
   get text(): SampledText | undefined {
     if (this.#buffer === undefined || this.#length === 0) return undefined
-    return { bytes: this.#buffer.subarray(0, this.#length), isEscaped: this.#isEscaped }
+    const bytes = this.#buffer.subarray(0, this.#length)
+    return { bytes, isEscaped: this.#isEscaped, isContinued: this.#isContinued }
   }
 
   /** Doubles what is kept, up to the limit, so that short answers take little and long ones are copied little. */

@@ -11,7 +11,7 @@ import {
   type CostBasis,
   type SeenResponse,
 } from './exchange-cost.ts'
-import { seenResponse } from './seen-response.ts'
+import { SampledTokens, seenResponse } from './seen-response.ts'
 
 /** What was seen is told from bytes: so much above the cap it may still be within. */
 const beyondCap = 1.5
@@ -34,6 +34,7 @@ export interface HoldGrowerOptions {
 export class HoldGrower {
   readonly #options: HoldGrowerOptions
   readonly #halfSliceMicros: Micros
+  readonly #sampled = new SampledTokens()
   #isGrowing = false
   /** What was seen while the hold grew: nothing else may come for long. */
   #seenMeanwhile: UsageReading | undefined
@@ -48,7 +49,7 @@ export class HoldGrower {
       this.#seenMeanwhile = reading
       return
     }
-    const seen = seenResponse(reading)
+    const seen = seenResponse(reading, this.#sampled)
     const { hold } = this.#options
     const worstMicros = this.#atMost(seen)
     if (worstMicros - this.#halfSliceMicros <= hold.worstMicros) return

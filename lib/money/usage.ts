@@ -215,7 +215,11 @@ export interface UsageReading {
   /** How many of them came after the last usage that was told; all of them where none was. */
   readonly unmeteredTextBytes: number
   /** The first part of the generated text, where usage does not cover all of it. */
-  readonly textSample?: { readonly bytes: Buffer; readonly isEscaped: boolean }
+  readonly textSample?: {
+    readonly bytes: Buffer
+    readonly isEscaped: boolean
+    readonly isContinued: boolean
+  }
   /** By which the provider knows the request, where the answer tells it and no header does. */
   readonly providerRequestId?: string
   /** The model the answer names, if it names one. */

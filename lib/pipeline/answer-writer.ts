@@ -87,8 +87,11 @@ export class AnswerWriter {
     else setImmediate(() => this.#flushHead())
   }
 
-  /** @param isLast nothing more comes in this turn of the event loop */
-  write(bytes: Buffer, isLast = false): void {
+  /**
+   * @param isLast nothing more comes in this turn of the event loop
+   * @param framed the bytes as one chunk of a chunked response, where they came so
+   */
+  write(bytes: Buffer, isLast = false, framed?: Buffer): void {
     if (this.#isStopped) return
     if (this.#isHeldBack || this.#exchange.barrier !== undefined) {
       this.#queue.push(bytes)
@@ -107,19 +110,21 @@ export class AnswerWriter {
     if (this.#socket === undefined) {
       this.#hasWritten = true
       if (!response.write(bytes)) this.#waitForClient(response)
-    } else if (isLast && this.#turn.length === 0) this.#writeChunk(this.#socket, bytes)
+    } else if (isLast && this.#turn.length === 0) this.#writeNow(this.#socket, bytes, framed)
     else if (this.#turn.push(bytes) === 1) process.nextTick(this.#endTurn)
   }
 
-  #writeChunk(socket: Socket, ...bytes: readonly Buffer[]): void {
-    if (!socket.destroyed && !writeChunk(socket, bytes)) this.#waitForClient(socket)
+  #writeNow(socket: Socket, bytes: Buffer, framed: Buffer | undefined): void {
+    if (socket.destroyed) return
+    const hasRoom = framed === undefined ? writeChunk(socket, [bytes]) : socket.write(framed)
+    if (!hasRoom) this.#waitForClient(socket)
   }
 
   #writeTurn(): void {
     const turn = this.#turn
     if (turn.length === 0 || this.#socket === undefined) return
     this.#turn = []
-    this.#writeChunk(this.#socket, ...turn)
+    if (!this.#socket.destroyed && !writeChunk(this.#socket, turn)) this.#waitForClient(this.#socket)
   }
 
   /** True when nothing waits; otherwise `caughtUp` is called when nothing does any more. */

@@ -29,8 +29,11 @@ export interface AnswerSink {
   /** An informational response (RFC 9110 section 15.2), of which there may be some before the head; headers flat. */
   onInformation(status: number, headers: readonly string[]): void
   onHead(head: ResponseHead, controls: UpstreamControls): void
-  /** @param isLast whether nothing more has come with it; false where that is not known */
-  onData(chunk: Buffer, isLast?: boolean): void
+  /**
+   * @param isLast whether nothing more has come with it; false where that is not known
+   * @param framed the chunk as HTTP/1.1 frames it, where it came so
+   */
+  onData(chunk: Buffer, isLast?: boolean, framed?: Buffer): void
   /** @param trailers what came behind the body, fit to be passed on; flat */
   onEnd(trailers?: readonly string[]): void
   onError(error: Error): void

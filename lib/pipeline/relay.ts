@@ -89,7 +89,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     this.#writer.begin(head)
   }
 
-  onData(chunk: Buffer, isLast = false): void {
+  onData(chunk: Buffer, isLast = false, framed?: Buffer): void {
     if (this.#phase !== 'relaying') return
     this.#isFeeding = true
     for (const tap of this.#taps) this.#feed(tap, chunk)
@@ -100,7 +100,7 @@ export class Relay implements AnswerSink, AnswerFlow {
     if (this.#phase !== 'relaying') return
     if (this.exchange.hasClientLeft) return
     const bytes = this.exchange.rewriter === undefined ? chunk : this.exchange.rewriter.push(chunk)
-    if (bytes.length > 0) this.#writer.write(bytes, isLast)
+    if (bytes.length > 0) this.#writer.write(bytes, isLast, bytes === chunk ? framed : undefined)
     if (this.#partingReason !== undefined && this.#writer.isAtEventBoundary) this.cut(this.#partingReason)
   }
 

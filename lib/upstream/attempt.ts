@@ -169,11 +169,11 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     this.onBody(chunk, false)
   }
 
-  onBody(chunk: Buffer, isLast: boolean): void {
+  onBody(chunk: Buffer, isLast: boolean, framed?: Buffer): void {
     this.#silentLooks = 0
     this.#remaining -= chunk.length
     if (this.#collected === undefined) {
-      this.#sink.onData(chunk, isLast)
+      this.#sink.onData(chunk, isLast, framed)
       return
     }
     this.#collected.push(chunk)

@@ -2,8 +2,11 @@ import { Socket } from 'node:net'
 
 /** Takes what comes of a body, in order. */
 export interface BodySink {
-  /** @param isLast nothing more of the body came in the same read */
-  onBody(bytes: Buffer, isLast: boolean): void
+  /**
+   * @param isLast nothing more of the body came in the same read
+   * @param framed the same as a whole chunk (RFC 9112 section 7.1), where a read was that and nothing else
+   */
+  onBody(bytes: Buffer, isLast: boolean, framed?: Buffer): void
 }
 
 /**
@@ -18,6 +21,7 @@ const headEnd = Buffer.from('\r\n\r\n')
 const noBytes = Buffer.alloc(0)
 /** Of a length below 256 MB and the first byte of its line end; longer chunks are left to undici. */
 const lineBytesMax = 8
+const digitsMax = 7
 /** What undici's parser takes for no length of a chunk. */
 const noLength = Buffer.from('!')
 
@@ -37,6 +41,8 @@ export class StraightBody {
   #held: Buffer[] = []
   /** Bytes still to come of the chunk under way and its line end; 0 where a length comes next. */
   #rest = 0
+  /** Where the data begins of a chunk with which a read begins; 0 for all others. */
+  #framedStart = 0
   /** What has come of a length's line. */
   #line = ''
   #isPaused = false
@@ -132,7 +138,7 @@ export class StraightBody {
     while (at < bytes.length && this.#phase === 'body') {
       if (this.#rest > 2) at = this.#readData(bytes, at)
       else if (this.#rest > 0) at = this.#readLineEnd(bytes, at)
-      else at = this.#readLength(bytes, at)
+      else at = this.#readPlainLength(bytes, at) || this.#readLength(bytes, at)
     }
     // The sink may have had the connection closed, and undici wants nothing of it then.
     return !this.#isPaused
@@ -142,7 +148,10 @@ export class StraightBody {
     const end = Math.min(bytes.length, start + this.#rest - 2)
     this.#rest -= end - start
     // Behind a chunk is its line end.
-    this.#sink.onBody(bytes.subarray(start, end), end + 2 >= bytes.length)
+    const isLast = end + 2 >= bytes.length
+    const isFramed = isLast && start > 0 && start === this.#framedStart && isLineEnd(bytes, end)
+    this.#framedStart = 0
+    this.#sink.onBody(bytes.subarray(start, end), isLast, isFramed ? bytes : undefined)
     return end
   }
 
@@ -150,6 +159,25 @@ export class StraightBody {
     if (bytes[at] !== (this.#rest === 2 ? carriageReturn : lineFeed)) return this.#handOver(noLength, bytes)
     this.#rest -= 1
     return at + 1
+  }
+
+  /**
+   * Reads a length that is here in one piece, as nearly all are.
+   * @returns where the chunk begins, or 0 for all else
+   */
+  #readPlainLength(bytes: Buffer, start: number): number {
+    if (this.#line !== '') return 0
+    let length = 0
+    let at = start
+    for (; at < start + digitsMax; at += 1) {
+      const digit = hexDigit(bytes[at])
+      if (digit === -1) break
+      length = length * 16 + digit
+    }
+    if (length === 0 || !isLineEnd(bytes, at)) return 0
+    this.#rest = length + 2
+    if (start === 0) this.#framedStart = at + 2
+    return at + 2
   }
 
   /** @returns where the chunk begins, or where the bytes end */
@@ -182,7 +210,16 @@ export class StraightBody {
 /** A digit, or the line end behind one. */
 function isOfLength(byte: number, line: string): boolean {
   if (byte === carriageReturn) return line !== '' && !line.endsWith('\r')
-  const isDigit =
-    (byte >= 0x30 && byte <= 0x39) || (byte >= 0x61 && byte <= 0x66) || (byte >= 0x41 && byte <= 0x46)
-  return isDigit && !line.endsWith('\r')
+  return hexDigit(byte) !== -1 && !line.endsWith('\r')
+}
+
+/** -1 for a byte that is none, or is not there. */
+function hexDigit(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}
+
+function isLineEnd(bytes: Buffer, at: number): boolean {
+  return bytes[at] === carriageReturn && bytes[at + 1] === lineFeed
 }

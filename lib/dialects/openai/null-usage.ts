@@ -16,29 +16,34 @@ const padding = Buffer.from(',"obfuscation":"')
  */
 export function withoutNulls(bytes: Buffer): Buffer | undefined {
   if (bytes.includes(carriageReturn)) return undefined
-  const pieces: Buffer[] = []
-  let start = 0
-  while (start < bytes.length) {
+  let restored: Buffer | undefined
+  let length = 0
+  /** What has been looked at and not copied. */
+  let kept = 0
+  let at = bytes.indexOf(usageName)
+  for (let start = 0; start < bytes.length;) {
     const lineEnd = bytes.indexOf(lineFeed, start)
     if (lineEnd === -1 || bytes[lineEnd + 1] !== lineFeed) return undefined
-    const end = lineEnd + 2
-    const at = bytes.indexOf(usageName, start)
-    if (at === -1 || at > lineEnd) pieces.push(bytes.subarray(start, end))
-    else {
+    if (at !== -1 && at < lineEnd) {
       if (!isLastNull(bytes, start, at, lineEnd)) return undefined
-      pieces.push(bytes.subarray(start, at - 1), bytes.subarray(at + member.length, end))
+      restored ??= Buffer.allocUnsafe(bytes.length)
+      length += bytes.copy(restored, length, kept, at - 1)
+      kept = at + member.length
+      at = bytes.indexOf(usageName, kept)
+      // Another of the same line.
+      if (at !== -1 && at < lineEnd) return undefined
     }
-    start = end
+    start = lineEnd + 2
   }
-  return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
+  if (restored === undefined) return bytes
+  length += bytes.copy(restored, length, kept)
+  return restored.subarray(0, length)
 }
 
-/** Whether the name at `at` is that of the only usage of its line, is null, and has nothing but padding behind it. */
+/** Whether the name at `at` is that of a last member, is null, and has nothing but padding behind it. */
 function isLastNull(bytes: Buffer, start: number, at: number, lineEnd: number): boolean {
   if (bytes[at - 1] !== comma || bytes[lineEnd - 1] !== closeBrace) return false
   if (!isAt(bytes, start, eventStart) || !isAt(bytes, at, member)) return false
-  const another = bytes.indexOf(usageName, at + member.length)
-  if (another !== -1 && another < lineEnd) return false
   const after = at + member.length
   return after === lineEnd - 1 || isPadding(bytes, after, lineEnd - 1)
 }

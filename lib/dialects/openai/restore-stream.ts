@@ -18,7 +18,7 @@ const chunkInterest = object({ usage: span('usage'), choices: list(span('choice'
  */
 export class StreamRestorer {
   readonly #events = new EventSplitter(this, eventBytesMax)
-  #out: Buffer[] = []
+  readonly #out: Buffer[] = []
 
   push(chunk: Buffer): Buffer {
     const restored = this.#events.isBetweenEvents ? withoutNulls(chunk) : undefined

@@ -12,6 +12,7 @@ interface Seen {
   readonly body: string
   readonly trailers: string
   readonly error: string
+  readonly framed: readonly (readonly [bytes: Buffer, framed: Buffer])[]
 }
 
 interface Server {
@@ -44,6 +45,8 @@ class Reader implements Dispatcher.DispatchHandler {
   readonly #body: Buffer[] = []
   straight: StraightBody | undefined
   controller: Dispatcher.DispatchController | undefined
+  /** What came as one whole chunk, and that. */
+  readonly framed: [bytes: Buffer, framed: Buffer][] = []
 
   constructor(isStraight: boolean, resolve: (seen: Seen) => void, onBody: Reader['onTold']) {
     this.#isStraight = isStraight
@@ -73,8 +76,9 @@ class Reader implements Dispatcher.DispatchHandler {
     this.onBody(bytes)
   }
 
-  onBody(bytes: Buffer): void {
+  onBody(bytes: Buffer, _isLast = false, framed?: Buffer): void {
     this.#body.push(Buffer.from(bytes))
+    if (framed !== undefined) this.framed.push([Buffer.from(bytes), Buffer.from(framed)])
     this.#onBody?.(this)
   }
 
@@ -88,7 +92,12 @@ class Reader implements Dispatcher.DispatchHandler {
 
   #end(error: string, controller: Dispatcher.DispatchController): void {
     const trailers = String((controller.rawTrailers as readonly Buffer[] | null) ?? [])
-    this.#resolve({ body: Buffer.concat(this.#body).toString('latin1'), trailers, error })
+    this.#resolve({
+      body: Buffer.concat(this.#body).toString('latin1'),
+      trailers,
+      error,
+      framed: this.framed,
+    })
   }
 }
 
@@ -138,14 +147,19 @@ await t.test('a body is read straight from its socket as undici would read it', 
       server.answer = { pieces: cutUp(bytes, cuts), then: isWhole ? 'keep' : 'end' }
       const [plain, straight] = [await ask(server, false), await ask(server, true)]
       t.same(told(straight), told(plain))
+      for (const [content, framed] of straight.framed) {
+        const [, digits = '', rest = ''] = /^([0-9a-f]+)\r\n(.*)$/is.exec(framed.toString('latin1')) ?? []
+        t.equal(Number.parseInt(digits, 16), content.length)
+        t.equal(rest, `${content.toString('latin1')}\r\n`)
+      }
     }),
     { numRuns: 120 },
   )
 })
 
 /** Which rule of the framing was broken is told in other words. */
-function told({ error, ...seen }: Seen): Seen {
-  return { ...seen, error: error.replace(/ \(.*\)$/, '') }
+function told({ error, body, trailers }: Seen): Omit<Seen, 'framed'> {
+  return { body, trailers, error: error.replace(/ \(.*\)$/, '') }
 }
 
 function cutUp(bytes: Buffer, cuts: readonly number[]): readonly Buffer[] {
@@ -180,7 +194,32 @@ await t.test('a response that is not chunked is left to undici', async t => {
   const server = await startServer(t)
   server.answer = { pieces: [Buffer.from('HTTP/1.1 200 OK\ncontent-length: 4\n\nbody')] }
 
-  t.same(await ask(server, true), await ask(server, false))
+  t.same(told(await ask(server, true)), told(await ask(server, false)))
+})
+
+await t.test('a chunk that comes alone in a read is told with its framing, and no other is', async t => {
+  const server = await startServer(t)
+  server.answer = {
+    pieces: [
+      Buffer.from(head),
+      chunk(Buffer.from('alone')),
+      Buffer.concat([chunk(Buffer.from('two')), chunk(Buffer.from('in one'))]),
+      Buffer.from('4\r\n'),
+      Buffer.from('late\r\n'),
+      Buffer.from('5\r\ncu'),
+      Buffer.from('t up\r\n'.slice(0, 3)),
+      Buffer.from('\r\n'),
+      Buffer.from('0\r\n\r\n'),
+    ],
+  }
+
+  const { body, framed } = await ask(server, true)
+
+  t.equal(body, 'alonetwoin onelatecut u', 'whatever it was cut into')
+  t.same(
+    framed.map(([, bytes]) => bytes.toString()),
+    ['5\r\nalone\r\n'],
+  )
 })
 
 await t.test('a body that is paused is read no further until it is resumed', async t => {
