@@ -4,6 +4,7 @@ import { StreamRestorer } from '../lib/dialects/openai/restore-stream.ts'
 import { AddressRewriter } from '../lib/dialects/rewrite-addresses.ts'
 import type { Target } from '../lib/routes/exchange-facts.ts'
 import { GatewayError, ShutDownError } from '../lib/pipeline/errors.ts'
+import { EventSplitter } from '../lib/http/event-splitter.ts'
 import { headerValue } from '../lib/http/headers.ts'
 import type { Interest } from '../lib/http/json-scan.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
@@ -61,7 +62,10 @@ export function upstreamProxy(context: PluginContext): Plugin {
       if (!isEventStream(head)) return undefined
       if (exchange.get('target').isUsageInjected) exchange.rewriter = new StreamRestorer()
       const { dialect, match } = exchange.get('route')
-      exchange.cutNotice = reason => dialect.errorEvent(cutBy(reason), exchange.id, match.operation.name)
+      exchange.cutNotice = {
+        event: reason => dialect.errorEvent(cutBy(reason), exchange.id, match.operation.name),
+        events: new EventSplitter(),
+      }
       return undefined
     },
 

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { EventSplitter } from '../http/event-splitter.ts'
 import { writeAnswerHead } from './answer-head.ts'
 import { chunkSocket, writeChunk } from './chunk-writer.ts'
 import { cutOff } from './cut-off.ts'
@@ -47,8 +46,6 @@ export class AnswerWriter {
   /** What this turn of the event loop has brought: it leaves in one write. */
   #turn: Buffer[] = []
   readonly #endTurn = (): void => this.#writeTurn()
-  /** Where the events end in what was written. */
-  readonly #events = new EventSplitter()
 
   /** @param stallMs how long a client may take nothing before it counts as gone */
   constructor(exchange: Exchange, flow: AnswerFlow, stallMs: number) {
@@ -63,7 +60,7 @@ export class AnswerWriter {
 
   /** An error event may only follow a whole event, or the client would read both as one. */
   get isAtEventBoundary(): boolean {
-    return this.#events.isBetweenEvents
+    return this.#exchange.cutNotice?.events.isBetweenEvents === true
   }
 
   /** Passes on what comes before the head. */
@@ -104,8 +101,8 @@ export class AnswerWriter {
       return
     }
     this.#writeHead()
-    this.#events.follow(bytes)
-    const { response } = this.#exchange
+    const { cutNotice, response } = this.#exchange
+    cutNotice?.events.follow(bytes)
     if (this.#hasWritten) this.#socket ??= chunkSocket(response)
     if (this.#socket === undefined) {
       this.#hasWritten = true
@@ -158,7 +155,10 @@ export class AnswerWriter {
   cut(reason: Error | undefined): void {
     this.#writeHead()
     this.#writeTurn()
-    cutOff(this.#exchange.response, this.isAtEventBoundary ? this.#exchange.cutNotice?.(reason) : undefined)
+    cutOff(
+      this.#exchange.response,
+      this.isAtEventBoundary ? this.#exchange.cutNotice?.event(reason) : undefined,
+    )
   }
 
   #waitForClient(written: ServerResponse | Socket): void {

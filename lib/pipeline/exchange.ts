@@ -20,6 +20,13 @@ interface AnswerEnd {
   cutAtEvent(reason: Error): void
 }
 
+/** The event that says that a stream was cut, and where it may be put. */
+interface CutNotice {
+  event(reason: Error | undefined): Buffer
+  /** Follows what is written of the stream. */
+  readonly events: { follow(bytes: Buffer): void; readonly isBetweenEvents: boolean }
+}
+
 /** Follows an answer's bytes. Not a function: one in a field of each exchange kept them all in memory. */
 interface AnswerReader {
   readonly isTerminal: boolean
@@ -85,7 +92,7 @@ export class Exchange {
   /** Says when the answer's last event was seen: a client that leaves then has it all. */
   answerReader: AnswerReader | undefined
   /** The event that tells the client's SDK that a stream was cut; absent where none can be sent. */
-  cutNotice: ((reason: Error | undefined) => Buffer) | undefined
+  cutNotice: CutNotice | undefined
 
   readonly #facts: Partial<Facts> = {}
   #barrier: Promise<unknown> | undefined

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { EventSplitter } from '../../../lib/http/event-splitter.ts'
 import { checkOrder, PipelineOrderError } from '../../../lib/pipeline/check-order.ts'
 import { Exchange } from '../../../lib/pipeline/exchange.ts'
 import type { Fact } from '../../../lib/pipeline/facts.ts'
@@ -258,7 +259,10 @@ await t.test('the error event of a cut stream follows a whole event and nothing 
       {
         name: 'notice',
         onResponse(exchange) {
-          exchange.cutNotice = () => Buffer.from('data: cut\n\n')
+          exchange.cutNotice = {
+            event: () => Buffer.from('data: cut\n\n'),
+            events: new EventSplitter(),
+          }
           return undefined
         },
       },
