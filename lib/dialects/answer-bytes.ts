@@ -29,6 +29,8 @@ const eventBytesMax = 32 * 1_048_576
 /** Larger events, such as a whole picture, are scanned instead of parsed. */
 const parsedEventBytesMax = 262_144
 const scanOptions = { rejectDuplicates: false, findingsMax: 1_000_000 }
+/** An event is scanned in one go, and others wait meanwhile: one that names more than this is not read. */
+const eventScanOptions = { ...scanOptions, findingsMax: 10_000 }
 const noBytes = Buffer.alloc(0)
 const openBrace = 0x7b
 const openBracket = 0x5b
@@ -148,7 +150,7 @@ export class AnswerBytes {
     if (data[0] !== openBrace) return
     try {
       if (data.length > parsedEventBytesMax) {
-        this.#takeFindings(scanJson(data, this.#interest, scanOptions).findings, data, 0)
+        this.#takeFindings(scanJson(data, this.#interest, eventScanOptions).findings, data, 0)
       } else {
         this.#event = data
         visitInterest(JSON.parse(data.toString('utf8')), this.#interest, this.#visit)

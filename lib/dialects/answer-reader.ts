@@ -91,7 +91,7 @@ export abstract class AnswerReader implements UsageReader {
 
   peek(): UsageReading {
     const flags = [...this.flags]
-    const reading = this.#read()
+    const reading = this.#read(undefined)
     // What is odd in the middle of an answer may be right at its end.
     this.flags.clear()
     for (const flag of flags) this.flags.add(flag)
@@ -101,7 +101,10 @@ export abstract class AnswerReader implements UsageReader {
   end(): UsageReading {
     if (this.#bytes.end()) this.#isTerminal = true
     this.#lookAtFraming()
-    return this.#read()
+    const raw = this.#usages.text()
+    if (this.#usages.hasFallen) this.flags.add('usage_decreased')
+    if (this.#usages.isTwice) this.flags.add('usage_inconsistent')
+    return this.#read(raw)
   }
 
   /** What is neither events nor JSON is the product itself, such as sound. */
@@ -109,15 +112,13 @@ export abstract class AnswerReader implements UsageReader {
     if (this.#bytes.framing === 'opaque') this.hasOutput = true
   }
 
-  #read(): UsageReading {
+  /** @param raw what was told of usage, as the provider wrote it */
+  #read(raw: string | undefined): UsageReading {
     const { lines: told, details } = this.measure()
     const lines = searchesApart(told)
     const isZero = lines.every(line => Object.values(line.meters).every(units => units === 0))
     const isOdd = isZero && lines.length > 0 && this.#isTerminal && !this.hasError && !this.isFree
     if (isOdd) this.flags.add('usage_zero')
-    const raw = this.#usages.text()
-    if (this.#usages.hasFallen) this.flags.add('usage_decreased')
-    if (this.#usages.isTwice) this.flags.add('usage_inconsistent')
     const sample = this.#unmeteredTextBytes > 0 ? this.#sample.text : undefined
     const job = this.#job(lines.length > 0)
     return {

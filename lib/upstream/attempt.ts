@@ -30,6 +30,8 @@ const collectedBytesMax = 65_536
 const collectMs = 2_000
 /** A silence is looked for so often while it lasts: a frame that comes sets no timer. */
 const looksInSilence = 8
+/** What is read of a body before all others have their turn: it may be a million values, of which each must be read. */
+const turnBytes = 65_536
 /** Each is a sign that the response is worked on, so undici waits anew: one a minute could go on for ever. */
 const informationsMax = 100
 /** undici reads them as UTF-8, node:http writes latin1. */
@@ -60,6 +62,10 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   /** How often nothing had come since the look before. */
   #silentLooks = 0
   #isPaused = false
+  #bytesToTurn = turnBytes
+  /** The others have their turn before more is read. */
+  #isTurnOver = false
+  #hasEnded = false
 
   readonly stop: Stop
   readonly route: EgressRoute
@@ -174,6 +180,8 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     this.#remaining -= chunk.length
     if (this.#collected === undefined) {
       this.#sink.onData(chunk, isLast, framed)
+      this.#bytesToTurn -= chunk.length
+      if (this.#bytesToTurn <= 0) this.#endTurn()
       return
     }
     this.#collected.push(chunk)
@@ -184,6 +192,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
+    this.#hasEnded = true
     clearInterval(this.#silenceTimer)
     this.#trailers = (controller.rawTrailers as readonly Buffer[] | null) ?? undefined
     clearTimeout(this.#timer)
@@ -192,6 +201,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#hasEnded = true
     clearTimeout(this.#timer)
     clearInterval(this.#silenceTimer)
     this.#owner.onError(this, error)
@@ -208,21 +218,41 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     for (const chunk of collected) this.#sink.onData(chunk)
   }
 
+  /** Immediates run once in a turn of the event loop, after the sockets were read. */
+  #endTurn(): void {
+    this.#bytesToTurn = turnBytes
+    if (this.#isTurnOver || this.#hasEnded) return
+    this.#isTurnOver = true
+    this.#stopReading()
+    setImmediate(() => {
+      this.#isTurnOver = false
+      if (!this.#isPaused) this.#readOn()
+    })
+  }
+
   /**
    * Nothing comes after the last byte, so there is nothing to pause; and undici would take the provider's FIN
    * for a cut while its parser rests between that byte and the end of the message.
    */
-  pause(): void {
-    this.#isPaused = true
+  #stopReading(): void {
     if (this.#straight?.isReading === true) this.#straight.pause()
     else if (this.#remaining > 0) this.#controller?.pause()
+  }
+
+  #readOn(): void {
+    this.#straight?.resume()
+    if (!this.#hasEnded) this.#controller?.resume()
+  }
+
+  pause(): void {
+    this.#isPaused = true
+    this.#stopReading()
   }
 
   resume(): void {
     this.#isPaused = false
     this.#silentLooks = 0
-    this.#straight?.resume()
-    this.#controller?.resume()
+    if (!this.#isTurnOver) this.#readOn()
   }
 
   /** As undici's own timer, which does not hear what comes past it. A client that is waited for is no silence. */
