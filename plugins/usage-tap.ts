@@ -31,7 +31,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
   const jobs = new JobWatch(context, usageTapOptions.parse(options))
   const directory = new ModelDirectory(config)
   const counter = new TokenCounter({
-    onFailure: error => bus.emit('alarm', 'token_counter_failed', { error: error.message }),
+    onFailure: error => bus.emit('alarm', 'token_counter_failed', { error }),
   })
 
   const { likelyOutputTokens } = config.hold

@@ -171,7 +171,7 @@ export function spoolPath({ store }: Pick<Config, 'store'>, worker?: number): st
 }
 
 function tell(bus: PipelineBus, error: Error): void {
-  bus.emit('alarm', 'body_file_failed', { error: error.message })
+  bus.emit('alarm', 'body_file_failed', { error })
 }
 
 function watchLoad(

@@ -236,7 +236,7 @@ async function openWatchedStore(
   const { log, bus } = options
   const onAvailable = (error?: Error): void => {
     if (error === undefined) bus.emit('alarm', 'store_available', {})
-    else bus.emit('alarm', 'store_unavailable', { error: error.message })
+    else bus.emit('alarm', 'store_unavailable', { error })
   }
   const store = await openStore(config, { ...options, onAvailable })
   for (const hold of store.recovery.releasedHolds)

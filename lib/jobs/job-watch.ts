@@ -57,7 +57,7 @@ export class JobWatch {
   readonly #onFailure = (job: Job | undefined, error: unknown): void => {
     this.#context.bus.emit('alarm', 'job_unanswered', {
       ...(job !== undefined && { requestId: job.exchangeId, provider: job.provider, kind: job.kind }),
-      error: error instanceof Error ? error.message : String(error),
+      error,
     })
   }
 

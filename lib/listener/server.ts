@@ -114,7 +114,7 @@ export class GatewayServer {
     const now = clock.now()
     if (now - this.#lastAcceptErrorAt < acceptErrorsApartMs) return
     this.#lastAcceptErrorAt = now
-    bus.emit('alarm', 'accept_failed', { error: error.message })
+    bus.emit('alarm', 'accept_failed', { error })
   }
 
   #accept(request: IncomingMessage, response: ServerResponse): void {

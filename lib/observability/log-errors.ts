@@ -1,3 +1,5 @@
+import { errorWords } from '../platform/error-words.ts'
+
 /**
  * What is logged of an error, beside its name, message, frames and cause: the fields that are known to hold no content.
  * Libraries hang whatever they had in hand on their errors: undici the bytes of a response (`data`), PostgreSQL the
@@ -25,7 +27,6 @@ const fields = [
   'responseCode',
 ] as const
 
-const messageLengthMax = 1000
 const fieldLengthMax = 200
 const framesMax = 30
 const causesMax = 6
@@ -55,21 +56,12 @@ export function loggedError(error: Error, causes = 0): LoggedError {
   const errors = error instanceof AggregateError && causes < causesMax ? manyOf(error, causes) : undefined
   return {
     type: error.name,
-    message: loggedMessage(error),
+    message: errorWords(error),
     ...known,
     ...(stack !== '' && { stack }),
     ...(hasCause && { cause: loggedError(error.cause as Error, causes + 1) }),
     ...(errors !== undefined && { errors }),
   }
-}
-
-/** A message without what it quotes of the data in hand: V8 shows the text that is no JSON, a database its values. */
-function loggedMessage(error: Error): string {
-  if ('responseCode' in error) return `the mail server answered ${String(error.responseCode)}`
-  if ('response' in error) return 'the mail server answered what is no SMTP'
-  const isQuoting = error instanceof SyntaxError || 'severity' in error
-  const message = String(error.message)
-  return (isQuoting ? message.replace(/['"][^]*['"]/, '"..."') : message).slice(0, messageLengthMax)
 }
 
 function manyOf({ errors }: AggregateError, causes: number): readonly LoggedError[] {

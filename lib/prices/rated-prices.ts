@@ -138,8 +138,7 @@ export class RatedPrices {
       if (!rows.some(({ day }) => day <= today)) await this.#note(await find(today), rates)
       await this.#note(await find(), rates)
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      bus.emit('alarm', 'rate_failed', { url: rates.url.href, reason })
+      bus.emit('alarm', 'rate_failed', { url: rates.url.href, error })
     }
   }
 

@@ -65,7 +65,5 @@ async function openCounters({ config, bus, clock }: GatewayParts): Promise<Count
   if (config.store.kind !== 'postgres') return memoryCounters(clock)
   // Loaded only where it is used, as the store itself.
   const { postgresCounters } = await import('./postgres-counters.ts')
-  return postgresCounters(config.store.url, clock, error =>
-    bus.emit('alarm', 'rate_counts_lost', { error: error.message }),
-  )
+  return postgresCounters(config.store.url, clock, error => bus.emit('alarm', 'rate_counts_lost', { error }))
 }

@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net'
 import type { Clock } from '../platform/clock.ts'
 import type { TunnelEnd } from './http-connect.ts'
 import { openTunnel, type Proxy } from './open-tunnel.ts'
+import { errorWords } from '../platform/error-words.ts'
 
 const downMsMin = 1_000
 const downMsMax = 60_000
@@ -75,7 +76,7 @@ export class EgressRoute {
     const wasUp = this.#downMs === 0
     this.#downMs = Math.min(downMsMax, Math.max(downMsMin, this.#downMs * 2))
     this.#downUntil = this.#options.clock.now() + this.#downMs
-    if (wasUp) this.#options.onChange(this, false, error.message)
+    if (wasUp) this.#options.onChange(this, false, errorWords(error))
     if (this.proxy !== undefined) this.#checkIn(this.#downMs)
   }
 

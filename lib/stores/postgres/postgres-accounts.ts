@@ -17,6 +17,7 @@ import type { KeyRow } from '../shared/store-operation.ts'
 import { isStoreFailure, transaction } from './postgres-connection.ts'
 import type { PostgresPool, PostgresQueries } from './postgres-connection.ts'
 import { numbered } from './postgres-queries.ts'
+import { errorWords } from '../../platform/error-words.ts'
 
 interface PostgresAccountsOptions {
   readonly pool: PostgresPool
@@ -187,7 +188,7 @@ export class PostgresAccounts implements Accounts {
       } catch (cause) {
         if (cause instanceof AccountError || !isStoreFailure(cause)) throw cause
         if (attempt === attempts) {
-          const reason = cause instanceof Error ? cause.message : String(cause)
+          const reason = errorWords(cause)
           throw new LedgerUnavailableError(`the store cannot be written: ${reason}`, { cause })
         }
       }

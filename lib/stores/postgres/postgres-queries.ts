@@ -2,6 +2,7 @@ import { isStoreFailure, transaction, withoutTimeouts } from './postgres-connect
 import type { PostgresPool, PostgresQueries, TimedQuery } from './postgres-connection.ts'
 import { StoreError } from '../shared/store-error.ts'
 import type { QueryValue, StoreQueries } from '../shared/store-queries.ts'
+import { errorWords } from '../../platform/error-words.ts'
 
 /** `?`, which SQLite takes as it is, as PostgreSQL's `$1`. */
 export function numbered(sql: string): string {
@@ -24,7 +25,7 @@ async function readRows<Row extends object>(
     return (await queries.query<Row & Record<string, unknown>>(query)).rows
   } catch (cause) {
     if (!isStoreFailure(cause)) throw cause
-    throw new StoreError(`the database cannot be read: ${cause instanceof Error ? cause.message : ''}`, {
+    throw new StoreError(`the database cannot be read: ${errorWords(cause)}`, {
       cause,
     })
   }

@@ -8,6 +8,7 @@ import { numbered, postgresQueries } from './postgres-queries.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
+import { errorWords } from '../../platform/error-words.ts'
 
 async function change(pool: PostgresPool, statements: readonly SqlStatement[]): Promise<readonly UserRow[]> {
   try {
@@ -20,7 +21,7 @@ async function change(pool: PostgresPool, statements: readonly SqlStatement[]): 
     })
   } catch (cause) {
     if (!isStoreFailure(cause)) throw cause
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = errorWords(cause)
     throw new LedgerUnavailableError(`the store cannot be written: ${reason}`, { cause })
   }
 }

@@ -2,6 +2,7 @@ import { connectPostgres, endPostgres, isStoreFailure, postgresErrorCode } from 
 import type { PostgresClient } from './postgres-connection.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import type { BatchReport } from '../shared/store-operation.ts'
+import { errorWords } from '../../platform/error-words.ts'
 
 interface AnswerRow extends PostgresAnswer {
   readonly index: number
@@ -55,7 +56,7 @@ export class PostgresWriter {
     } catch (error) {
       // What the old connection still does, the next one waits for: both lock the same accounts.
       void this.close()
-      const message = error instanceof Error ? error.message : String(error)
+      const message = errorWords(error)
       return { error: { code: postgresErrorCode(error), message }, answers: [], refusals: [] }
     }
   }
@@ -85,7 +86,7 @@ export class PostgresWriter {
         answers.push(...(await this.#apply(operations, index, index + 1)))
       } catch (error) {
         if (isStoreFailure(error)) throw error
-        refusals.push([index, 'operation_failed', error instanceof Error ? error.message : String(error)])
+        refusals.push([index, 'operation_failed', errorWords(error)])
       }
     }
   }

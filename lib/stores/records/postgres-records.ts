@@ -10,6 +10,7 @@ import { recordReader } from './record-reader.ts'
 import { recordValues } from './record-values.ts'
 import { RecordConflictError, rowsMessage } from './records.ts'
 import type { RecordReader, RecordStep, Records } from './records.ts'
+import { errorWords } from '../../platform/error-words.ts'
 
 const uniqueViolation = '23505'
 
@@ -69,7 +70,7 @@ async function runStep(
 function described(cause: unknown): unknown {
   if (cause instanceof RecordConflictError || cause instanceof AccountError || cause instanceof TypeError)
     return cause
-  const message = cause instanceof Error ? cause.message : String(cause)
+  const message = errorWords(cause)
   if (postgresErrorCode(cause) === uniqueViolation) return new RecordConflictError(message, { cause })
   if (!isStoreFailure(cause)) return cause
   return new LedgerUnavailableError(`the store cannot be written: ${message}`, { cause })
