@@ -33,13 +33,13 @@ export interface FaultResult {
 
 /** Runs cases one after another before whole gateways, and sees to it that none leaves anything behind. */
 export class FaultRun {
-  readonly #patience: number
+  readonly #isAlone: boolean
   readonly #scope = new Scope()
   readonly #pairs = new Map<string, Pair>()
   #memoryBytes: number | undefined
 
-  constructor(patience = 1) {
-    this.#patience = patience
+  constructor({ isAlone }: Pick<FaultContext, 'isAlone'>) {
+    this.#isAlone = isAlone
   }
 
   async run(fault: Fault): Promise<FaultResult> {
@@ -54,7 +54,7 @@ export class FaultRun {
     const context: FaultContext = {
       t: scope.asTest,
       ...pair,
-      patience: this.#patience,
+      isAlone: this.#isAlone,
       async startGateway(options: TestGatewayOptions) {
         const gateway = await startTestGateway(scope.asTest, options)
         own.push(gateway)

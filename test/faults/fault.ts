@@ -16,8 +16,8 @@ export interface FaultContext {
   readonly t: Test
   readonly gateway: TestGateway
   readonly upstream: RawUpstream
-  /** Measured times may be so many times as long: 1 where nothing else runs, more beside other tests. */
-  readonly patience: number
+  /** Whether nothing else runs on the machine, so that times can be bounded. */
+  readonly isAlone: boolean
   /** A gateway for this case alone, of which the same is asked afterwards. */
   startGateway(options: TestGatewayOptions): Promise<TestGateway>
   /** A gateway of this case alone in a process of its own, of which the same is asked afterwards. */

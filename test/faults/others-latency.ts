@@ -29,15 +29,14 @@ export interface Load {
 export async function compareOthers(context: FaultContext, begin: () => Promise<Load>): Promise<string> {
   await othersP99(context, () => false) // Code that is called for the first time is slow.
   let best = Number.POSITIVE_INFINITY
-  const bound = ratioMax * context.patience
-  for (let round = 0; round < roundsMax && best > bound; round += 1) {
+  for (let round = 0; round < roundsMax && best > ratioMax; round += 1) {
     const calmMs = await othersP99(context, () => false)
     const load = await begin()
     const busyMs = await othersP99(context, load.isOver)
     await load.end()
     best = Math.min(best, busyMs / calmMs)
   }
-  return best <= bound
+  return best <= ratioMax
     ? `others' p99 at most ${ratioMax} times as long`
     : `others' p99 ${best.toFixed(1)} TIMES as long`
 }

@@ -11,7 +11,7 @@ const chosen = allFaults.filter(
     (numbers.length === 0 || numbers.includes(fault.number)) &&
     !(words.includes('--fast') && fault.isSlow === true),
 )
-const run = new FaultRun()
+const run = new FaultRun({ isAlone: true })
 let failedCount = 0
 writeSync(1, '| case | what | expected | seen |\n| ---: | --- | --- | --- |\n')
 for (const fault of chosen) {

@@ -8,7 +8,7 @@ import { startPricedUpstream } from '../fixtures/priced-upstream.ts'
 import { runGateway } from '../cli/run-gateway.ts'
 
 /** `npm run test:crash` makes it 200. */
-const kills = Number(process.env['CRASH_KILLS'] ?? 12)
+const kills = Number(process.env['CRASH_KILLS'] ?? 5)
 const clientCount = 24
 const creditRub = 1_000_000
 const restartMsMax = 2000
