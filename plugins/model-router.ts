@@ -86,16 +86,12 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
   }
 }
 
-/** @throws GatewayError not_supported for what is not served, or is uncharged and not allowed by the operator */
+/** @throws GatewayError not_supported for what is not served, or mints keys and is not allowed by the operator */
 function checkAllowed(operation: Operation, allowed: ModelRouterOptions): void {
-  const { unsupported, mintsKeys, storesUncharged } = operation
+  const { unsupported, mintsKeys } = operation
   if (unsupported !== undefined) throw new GatewayError('not_supported', unsupported)
   if (mintsKeys !== undefined && allowed.mintedKeys === 'refuse') {
     throw new GatewayError('not_supported', mintsKeys)
-  }
-  if (storesUncharged !== undefined && allowed.unchargedStores === 'refuse') {
-    const setting = 'The operator may allow them all the same: model-router: { unchargedStores: allow }.'
-    throw new GatewayError('not_supported', `${storesUncharged} ${setting}`)
   }
 }
 

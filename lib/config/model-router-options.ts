@@ -6,10 +6,6 @@ export const modelRouterOptions = z.strictObject({
     description:
       'Keys and calls that clients may have a provider make for sessions that go around the gateway, uncharged.',
   }),
-  unchargedStores: z.enum(['refuse', 'allow']).default('refuse').meta({
-    description:
-      'Stores of files that clients may have a provider keep, which it bills by their size and nobody is charged for here.',
-  }),
 })
 
 /** What clients may do that nobody is charged for. */

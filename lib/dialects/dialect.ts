@@ -193,8 +193,12 @@ export interface Operation {
   readonly unsupported?: string
   /** It makes keys that work without the gateway: refused for this reason, unless the operator allows it. */
   readonly mintsKeys?: string
-  /** It has the provider keep what nobody is charged for: refused for this reason, unless the operator allows it. */
-  readonly storesUncharged?: string
+  /**
+   * It puts files into a store, those that it names or its own body: what they come to by their bytes, undefined for
+   * one that nobody has measured.
+   * @param headers of the request, flat as they came
+   */
+  readonly unitsOfFiles?: (bytes: readonly (number | undefined)[], headers: readonly string[]) => Meters
   /** It is a WebSocket: turns are read from its messages, and plain requests are told to upgrade. */
   readonly session?: SessionProtocol
   /** It is a WebSocket whose messages are requests, each with its own gates, hold and charge. */
@@ -248,6 +252,8 @@ export interface JobKind {
   path(id: string, providerKind: string): string
   /** After so long a job has ended, whatever is known of it. */
   readonly durationMsMax: number
+  /** It is a rent: what the job is about is paid for again whenever so long has passed, until it is there no more. */
+  readonly rentMs?: number
 }
 
 /** A request's method and path, matched. */

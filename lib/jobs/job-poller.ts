@@ -1,14 +1,18 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { JobLedger } from '../ledger/job-ledger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { ObjectLedger } from '../ledger/object-ledger.ts'
 import type { NamedObject } from '../money/usage.ts'
+import { dialects } from '../routes/find-route.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { askJob, askResults } from './ask-job.ts'
 import type { JobAnswer } from './ask-job.ts'
 import { endJob, giveUpJob } from './end-job.ts'
 import type { JobEnd } from './end-job.ts'
 import type { Job } from '../ledger/job.ts'
+import { StoreRent } from './store-rent.ts'
+import { findJobKind, isRent, type RentKind } from './submitted-job.ts'
 
 /** How often jobs are asked after, in milliseconds. */
 export interface PollTimes {
@@ -19,10 +23,11 @@ export interface PollTimes {
 
 interface JobPollerOptions extends PollTimes {
   readonly config: Config
-  readonly ledger: JobLedger & Pick<ObjectLedger, 'recordObject'>
+  readonly ledger: JobLedger & Pick<ObjectLedger, 'recordObject'> & Pick<Ledger, 'placeHold' | 'recordPrices'>
   readonly upstreams: Upstreams
   readonly clock: Clock
   readonly onEnd: (end: JobEnd) => void
+  readonly onAlarm: (code: 'vector_store_unpaid' | 'vector_store_deleted', job: Job) => void
   /** A question failed; the job is asked after again. */
   readonly onFailure: (job: Job | undefined, error: unknown) => void
 }
@@ -44,6 +49,7 @@ const goneMs = 60 * 60_000
 export class JobPoller {
   readonly #options: JobPollerOptions
   readonly #stop = new AbortController()
+  readonly #rent: StoreRent
   readonly #asking = new Set<Promise<void>>()
   #timer: NodeJS.Timeout | undefined
   #isWindingUp = false
@@ -52,6 +58,7 @@ export class JobPoller {
 
   constructor(options: JobPollerOptions) {
     this.#options = options
+    this.#rent = new StoreRent(options)
   }
 
   start(): void {
@@ -78,6 +85,8 @@ export class JobPoller {
   }
 
   async #look(job: Job, mayBeStreaming: boolean): Promise<void> {
+    const kind = findJobKind(dialects[job.dialect].jobKinds, job.kind)
+    if (isRent(kind)) return this.#lookAtRent(job, kind)
     let answer: JobAnswer | 'ended'
     try {
       answer = await this.#ask(job, mayBeStreaming)
@@ -94,6 +103,20 @@ export class JobPoller {
       // The loan ends by itself.
       this.#options.onFailure(job, error)
     }
+  }
+
+  async #lookAtRent(job: Job, kind: RentKind): Promise<void> {
+    try {
+      await this.#rent.look(job, kind, this.#signal())
+    } catch (error) {
+      if (this.#stop.signal.aborted) return this.#giveBack(job)
+      // The loan ends by itself, and then it is asked after again.
+      this.#options.onFailure(job, error)
+    }
+  }
+
+  #signal(): AbortSignal {
+    return AbortSignal.any([this.#stop.signal, AbortSignal.timeout(questionMs)])
   }
 
   /** Whoever looks next need not wait until the loan ends. */
@@ -133,8 +156,7 @@ export class JobPoller {
 
   async #ask(job: Job, mayBeStreaming: boolean): Promise<JobAnswer | 'ended'> {
     const { config, upstreams, ledger, onEnd } = this.#options
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(questionMs)])
-    const context = { config, upstreams, signal }
+    const context = { config, upstreams, signal: this.#signal() }
     const seen = { ledger, onEnd, mayBeStreaming }
     const answer = await askJob(context, job)
     if (typeof answer === 'string') return answer

@@ -50,6 +50,10 @@ export class JobWatch {
       ...times,
       upstreams: this.#upstreams,
       onEnd: end => this.#told(end),
+      onAlarm: (code, job) => {
+        const { provider, id, accountId: account, keyId: key } = job
+        context.bus.emit('alarm', code, { provider, id, account, key })
+      },
       onFailure: this.#onFailure,
     })
   }

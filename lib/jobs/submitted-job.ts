@@ -26,9 +26,16 @@ export function submittedJob(
     operation: match.operation.name,
     model: modelName,
     facts: factsOf(exchange),
-    nextPollAt: now + pollMs,
+    nextPollAt: now + (jobKind.rentMs ?? pollMs),
     deadlineAt: now + jobKind.durationMsMax,
   }
+}
+
+/** A kind of job that is paid for again and again. */
+export type RentKind = JobKind & Required<Pick<JobKind, 'rentMs'>>
+
+export function isRent(kind: JobKind | undefined): kind is RentKind {
+  return kind?.rentMs !== undefined
 }
 
 /** How a kind of job is asked after in a dialect. */

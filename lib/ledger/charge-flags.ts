@@ -7,6 +7,7 @@ const reasons: readonly string[] = [
   'provider_refused',
   'provider_error',
   'reasoning_estimated',
+  'size_estimated',
   'tools_estimated',
 ]
 

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { RequestFacts } from '../dialects/dialect.ts'
+import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route, Target } from '../routes/exchange-facts.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -19,6 +19,7 @@ import { planBatch, type BatchPlan } from './plan-batch.ts'
 import { requestedModel } from './requested-model.ts'
 import { routeProvider, type ProviderRoute } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
+import { factsOfStored } from './stored-files.ts'
 import { termFromNow } from './term-from-now.ts'
 
 interface RoutingContext {
@@ -119,7 +120,10 @@ async function routeInContext(
   place: ProviderRoute,
 ): Promise<RoutedRequest> {
   const { price } = request
-  const facts = withPromptTools(config, request.facts)
+  const { operation } = request.route.match
+  const { exchange, scanned } = request
+  const known = withPromptTools(config, request.facts)
+  const facts = factsOfStored(operation, known, place.inBody ?? [], scanned.body, exchange)
   const target = targetAt(request, place)
   if (price === undefined || place.inBody === undefined) return { request: facts, target }
   return { request: { ...facts, context: await keptContext(ledger, place.inBody) }, target }
@@ -207,9 +211,18 @@ function priceOf(
   if (operation.isFree || model === undefined || isUnmetered) return undefined
   const price = priceInForce(model.entry.prices, startedAt)
   if (price !== undefined && isPriced(price, operation.mainMeter)) return price
+  if (operation.modelIn === 'none') throw unpriced(operation, model)
   throw new GatewayError(
     'model_not_found',
     `The model "${model.canonicalName}" has no price for ${operation.name} here, so it is not served.`,
     { param: 'model' },
+  )
+}
+
+/** Nobody has named the model: it is the one by which the provider bills such work. */
+function unpriced({ name, mainMeter }: Operation, { canonicalName }: ResolvedModel): GatewayError {
+  return new GatewayError(
+    'not_supported',
+    `A ${name.replaceAll('-', ' ')} is charged as "${mainMeter}" of "${canonicalName}", which has no price here, so it is not served. The operator sets it: usdPerUnit or rubPerUnit, "${mainMeter}".`,
   )
 }

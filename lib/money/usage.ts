@@ -33,12 +33,14 @@ export const meters = [
   'statedUsd',
   /** Tokens times hours for which a provider keeps them. */
   'cacheStorage',
+  /** Gigabytes (2^30 bytes) times days for which a provider keeps them ready to be searched. */
+  'storageGigabyteDays',
 ] as const
 
 /** What can be counted and priced. */
 export type Meter = (typeof meters)[number]
 
-/** Units by meter. Tokens, images, characters, pages, searches, requests and containers are whole; seconds, hours and dollars may have a fraction. */
+/** Units by meter. Tokens, images, characters, pages, searches, requests and containers are whole; seconds, hours, days and dollars may have a fraction. */
 export type Meters = { -readonly [M in Meter]?: number }
 
 /** All tokens, in and out. */
@@ -153,6 +155,8 @@ export type ObjectKind =
   | 'prompt'
   | 'skill'
   | 'vectorStore'
+  /** A vector store as what is paid for by the day: its id, and which day. */
+  | 'storeDay'
   | 'fileSearchStore'
   | 'preset'
   | 'agent'

@@ -28,6 +28,8 @@ export const alarmCodes = [
   'unmetered_session',
   'usage_repeated',
   'usage_unmatched',
+  'vector_store_deleted',
+  'vector_store_unpaid',
   'answer_unreadable',
   'balance_exhausted',
   'estimate_rough',

@@ -97,7 +97,8 @@ export function chargeOf(
     dialect: work.dialect,
     operation: work.operation,
     outcome: ending.outcome,
-    usageSource: decided.source,
+    // Such lines are read off the request, and no provider's number.
+    usageSource: raised.has('size_estimated') ? 'estimated' : decided.source,
     lines: beyond === undefined ? lines : [...lines, beyond],
     ...(reported?.raw !== undefined && { rawUsage: reported.raw }),
     ...(Object.keys(details).length > 0 && { details }),

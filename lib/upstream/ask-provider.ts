@@ -16,6 +16,8 @@ interface Question {
   readonly dialectName: DialectName
   /** Below the base URL. */
   readonly path: string
+  /** GET unless said; nothing else that could not be repeated. */
+  readonly method?: 'GET' | 'DELETE'
   /** Ends the question when the gateway stops or has waited too long. */
   readonly signal: AbortSignal
 }
@@ -48,7 +50,7 @@ const unwantedBytesMax = 65_536
  */
 export async function askProvider(
   upstreams: Upstreams,
-  { chosen, dialectName, path, signal }: Question,
+  { chosen, dialectName, path, signal, method = 'GET' }: Question,
   taker: ResponseTaker,
 ): Promise<void> {
   const { baseUrl } = chosen
@@ -56,7 +58,7 @@ export async function askProvider(
   for (let redirects = 0; ; redirects += 1) {
     const target = targetOf(chosen, dialectName, upstreamPath)
     const sink = new TakenResponse(taker, redirects < redirectsMax)
-    const location = await new ProviderQuestion(upstreams, sink).ask(target, signal)
+    const location = await new ProviderQuestion(upstreams, sink, method).ask(target, signal)
     if (location === undefined) return
     const next = new URL(location, new URL(upstreamPath, baseUrl))
     // The credential goes to nobody but its provider.
@@ -81,14 +83,16 @@ function targetOf(chosen: ChosenProvider, dialectName: DialectName, upstreamPath
   }
 }
 
-/** One GET. */
+/** One request. */
 class ProviderQuestion extends AttemptLoop<Attempt> implements AttemptOwner {
   readonly #sink: TakenResponse
+  readonly #method: 'GET' | 'DELETE'
   protected readonly isIdempotent = true
 
-  constructor(upstreams: Upstreams, sink: TakenResponse) {
+  constructor(upstreams: Upstreams, sink: TakenResponse, method: 'GET' | 'DELETE') {
     super(undefined, upstreams)
     this.#sink = sink
+    this.#method = method
   }
 
   /** @returns where the provider says that the response is, when it is elsewhere */
@@ -116,7 +120,7 @@ class ProviderQuestion extends AttemptLoop<Attempt> implements AttemptOwner {
     const { provider, credential, target } = attempt.stop
     const headers = upstreamHeaders(['accept', '*/*', 'accept-encoding', 'identity'], target)
     const pool = provider.pool(credential, attempt.route, target.baseUrl.origin)
-    attempt.dispatch(pool, { method: 'GET', path: target.upstreamPath, headers })
+    attempt.dispatch(pool, { method: this.#method, path: target.upstreamPath, headers })
   }
 
   protected isRepeatable(): boolean {

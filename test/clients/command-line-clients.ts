@@ -19,7 +19,7 @@ export const commandLineClients: readonly Client[] = [
   {
     name: 'claude-code',
     title: 'Claude Code',
-    packages: ['@anthropic-ai/claude-code@2.1.330'],
+    packages: ['@anthropic-ai/claude-code@2.1.331'],
     models: {
       files: '@anthropic-ai/claude-code/bin/claude*',
       name: /(claude-(?:opus|sonnet|haiku|fable)-\d{1,2}(?:-\d{1,2})?)(?![\w-])/g,

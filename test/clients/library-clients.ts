@@ -118,7 +118,7 @@ for await (const part of textStream) process.stdout.write(part)
   {
     name: 'claude-agent-sdk',
     title: 'Claude Agent SDK',
-    packages: ['@anthropic-ai/claude-agent-sdk@0.3.330', 'zod@4.6.7'],
+    packages: ['@anthropic-ai/claude-agent-sdk@0.3.331', 'zod@4.6.7'],
     tool: { name: 'Bash', arguments: { command: 'echo said-by-the-tool', description: 'Says something' } },
     env: ({ url, key }) => ({
       ANTHROPIC_BASE_URL: url,

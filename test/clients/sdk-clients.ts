@@ -9,7 +9,7 @@ const { GATEWAY_URL: url, GATEWAY_KEY: apiKey } = process.env
 const isPlain = prompt === 'Say hello.'
 `
 
-const packages = ['openai@7.55.0', '@anthropic-ai/sdk@1.10.0', '@google/genai@3.1.0']
+const packages = ['openai@7.57.0', '@anthropic-ai/sdk@1.13.0', '@google/genai@3.3.0']
 const javascript = { folder: 'sdks', packages, tool: say }
 
 const pythonPackages = ['openai==3.22.1', 'anthropic==1.13.0', 'google-genai==2.25.0']

@@ -1,4 +1,5 @@
-import { ApiError, type GoogleGenAI } from '@google/genai'
+import { gzipSync } from 'node:zlib'
+import type { GoogleGenAI } from '@google/genai'
 import t, { type Test } from 'tap'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { googleClient } from '../fixtures/sdk-clients.ts'
@@ -24,7 +25,7 @@ const answers: Readonly<Record<string, object>> = {
   [`DELETE /v1beta/${document.name}`]: {},
 }
 
-async function start(t: Test, unchargedStores: 'refuse' | 'allow' = 'allow') {
+async function start(t: Test, options: Parameters<typeof startStoreGateway>[2] = {}) {
   const upstream = await startRawUpstream(t, ({ method, path, headers }) => {
     const json = ['content-type', 'application/json']
     if (path.startsWith('/upload/')) {
@@ -40,7 +41,7 @@ async function start(t: Test, unchargedStores: 'refuse' | 'allow' = 'allow') {
     const answer = answers[`${method} ${path.replace(/\?.*/, '')}`]
     return plainAnswer(answer === undefined ? 404 : 200, json, JSON.stringify(answer ?? {}))
   })
-  const { gateway, stranger } = await startStoreGateway(t, upstream.origin, unchargedStores)
+  const { gateway, stranger } = await startStoreGateway(t, upstream.origin, options)
   return {
     gateway,
     upstream,
@@ -96,7 +97,6 @@ await t.test("a file search store is made, filled, read and deleted by Google's 
   for (const ask of asksOf(google, name)) await t.resolves(ask())
 
   t.same(await namesOf(google.fileSearchStores.list()), [], 'it is gone')
-  t.same(await gateway.charges(), [])
   t.same(await gateway.breaches(), [])
 })
 
@@ -118,13 +118,55 @@ await t.test("another's store is for a stranger what one is that does not exist"
   t.equal(upstream.requests.length, sent, 'nobody is asked')
 })
 
-await t.test('what Google bills by the token is refused with the setting, unless it is allowed', async t => {
-  const { google, upstream } = await start(t, 'refuse')
+await t.test('what goes in is held for, charged by its size, and refused without money', async t => {
+  const { gateway, google } = await start(t)
+  await google.files.upload({ file: blob() })
+  await google.fileSearchStores.create({})
   const [, importFile, upload] = asksOf(google, name)
-  for (const ask of [() => google.fileSearchStores.create({}), importFile, upload]) {
-    const error = await ask?.().catch((error: unknown) => error)
-    t.ok(error instanceof ApiError, String(error))
-    t.match(error, { status: 501, message: /by the token.*model-router: \{ unchargedStores: allow \}/ })
+  await importFile?.()
+  await upload?.()
+
+  const ofContent = {
+    usage: { input: 4 },
+    usageSource: 'estimated',
+    flags: ['size_estimated'],
+    amount: '0.004000',
   }
-  t.equal(upstream.requests.length, 0)
+  t.match(await gateway.charges(), [
+    { operation: 'file-search-store-import', model: 'gemini-embedding-2', ...ofContent },
+    { operation: 'file-search-store-upload', usage: { input: 0 }, amount: '0.000000' },
+    { operation: 'file-search-store-chunk', ...ofContent },
+  ])
+  t.match(await gateway.balance(), { heldMicros: 0 })
+
+  const { accounts, accountId } = gateway
+  await accounts.debit({ accountId, amountMicros: 99_999_000_000, reason: 'test' })
+  const large = new Blob([new Uint8Array(5_000_000)], { type: 'text/plain' })
+  const into = { fileSearchStoreName: name, file: large }
+  const error = await google.fileSearchStores.uploadToFileSearchStore(into).catch((error: unknown) => error)
+  t.match(error, { status: 402 })
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('an upload that does not say its size goes into no store', async t => {
+  const { gateway, google, upstream } = await start(t)
+  await google.fileSearchStores.create({})
+  const sent = upstream.requests.length
+  const address = `${gateway.url}/upload/v1beta/${name}:uploadToFileSearchStore`
+  for (const [body, headers] of [
+    [new Blob([content]).stream(), {}],
+    [gzipSync(content), { 'content-encoding': 'gzip' }],
+  ] as const) {
+    // Types of fetch do not know what a stream needs.
+    const duplex = { duplex: 'half' }
+    const response = await fetch(address, {
+      method: 'POST',
+      headers: { 'x-goog-api-key': gateway.key, ...headers },
+      body,
+      ...duplex,
+    })
+    t.equal(response.status, 400)
+    t.match(await response.text(), /paid for by its size/)
+  }
+  t.equal(upstream.requests.length, sent)
 })

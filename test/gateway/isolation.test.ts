@@ -13,7 +13,10 @@ const upstream = await startRawUpstream(t, () =>
   plainAnswer(200, ['content-type', 'application/json'], '{"id":"resp_1"}'),
 )
 const everyMeter = Object.fromEntries(
-  ['videoSeconds', 'images', 'characters', 'audioSeconds', 'pages'].map(name => [name, '1']),
+  ['videoSeconds', 'images', 'characters', 'audioSeconds', 'pages', 'storageGigabyteDays'].map(name => [
+    name,
+    '1',
+  ]),
 )
 const models = {
   '*': {
@@ -29,13 +32,6 @@ const gateway = await startTestGateway(t, {
     {
       models,
       limits: { freeRequestsPerMinute: 1_000_000 },
-      plugins: [
-        'auth',
-        { 'model-router': { unchargedStores: 'allow' } },
-        'size-limit',
-        'upstream-proxy',
-        'usage-tap',
-      ],
     },
   ),
 })

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { openaiClient } from '../fixtures/sdk-clients.ts'
 import { startStoreGateway } from '../fixtures/store-gateway.ts'
+import { until } from '../fixtures/until.ts'
 
 const store = { id: 'vs_1', object: 'vector_store', name: 'Books', status: 'completed', usage_bytes: 7 }
 const inStore = { id: 'file-1', object: 'vector_store.file', vector_store_id: 'vs_1', status: 'completed' }
@@ -12,6 +13,10 @@ const batch = {
   vector_store_id: 'vs_1',
   status: 'completed',
 }
+const gigabyte = 2 ** 30
+const json = ['content-type', 'application/json']
+/** Of 16 bytes, rounded up to the millionth. */
+const firstDay = { storageGigabyteDays: 0.000001 }
 const page = (...data: readonly object[]): object => ({ object: 'list', data, has_more: false })
 
 /** What OpenAI answers, by method and path. */
@@ -42,15 +47,22 @@ const answers: Readonly<Record<string, object>> = {
   },
 }
 
-async function start(t: Test, unchargedStores: 'refuse' | 'allow' = 'allow') {
+async function start(t: Test, options: Parameters<typeof startStoreGateway>[2] = {}) {
+  const kept = { bytes: 0, isThere: true }
   const upstream = await startRawUpstream(t, ({ method, path }) => {
+    if (path === '/v1/vector_stores/vs_1' && method === 'DELETE') kept.isThere = false
+    if (path === '/v1/vector_stores/vs_1' && method === 'GET') {
+      const answer = { ...store, usage_bytes: kept.bytes }
+      return plainAnswer(kept.isThere ? 200 : 404, json, JSON.stringify(answer))
+    }
     const answer = answers[`${method} ${path.replace(/\?.*/, '')}`]
-    const json = ['content-type', 'application/json']
     return plainAnswer(answer === undefined ? 404 : 200, json, JSON.stringify(answer ?? {}))
   })
-  const { gateway, stranger } = await startStoreGateway(t, upstream.origin, unchargedStores)
+  const { gateway, stranger, pass } = await startStoreGateway(t, upstream.origin, options)
   return {
     gateway,
+    kept,
+    pass,
     upstream,
     openai: openaiClient(gateway),
     theirs: openaiClient(stranger),
@@ -100,7 +112,12 @@ await t.test("a vector store is made, filled, searched and deleted by OpenAI's c
 
   t.same((await openai.vectorStores.list()).data, [], 'it is gone')
   t.equal(upstream.requests.length, 3 + asksOf(openai, '').length, 'all but lists go to OpenAI')
-  t.match(await gateway.charges(), [{ operation: 'responses', usage: { input: 40, output: 2 } }])
+  t.match(await gateway.charges(), [
+    // As files are kept: three times their size, for the first day.
+    { operation: 'vector-store-files', usage: firstDay, usageSource: 'estimated', flags: ['size_estimated'] },
+    { operation: 'vector-store-files', usage: firstDay },
+    { operation: 'responses', usage: { input: 40, output: 2 } },
+  ])
   t.same(await gateway.breaches(), [])
 })
 
@@ -129,19 +146,105 @@ await t.test("another's store is for a stranger what one is that does not exist"
   t.equal(upstream.requests.length, sent, 'nobody is asked')
 })
 
+await t.test('a store is charged for each day by what it holds when the day begins', async t => {
+  const { gateway, openai, kept, pass } = await start(t)
+  await openai.vectorStores.create({ file_ids: [await upload(openai)] })
+  t.same(await gateway.charges(), [], 'nothing before the day is over')
+
+  kept.bytes = gigabyte / 2
+  pass(1)
+  await until(async () => (await gateway.charges()).length === 1)
+  t.match(await gateway.charges(), [
+    {
+      operation: 'vector-store',
+      model: 'text-embedding-3-large',
+      usage: { storageGigabyteDays: 0.500001 },
+      amount: '500.001000',
+      usageSource: 'estimated',
+      flags: ['size_estimated'],
+    },
+  ])
+  t.match(await gateway.balance(), { heldMicros: 1_500_000_000 }, 'and three days are held')
+
+  kept.bytes = gigabyte / 4
+  pass(1)
+  await until(async () => (await gateway.charges()).length === 2)
+  t.match((await gateway.charges())[1], {
+    usage: { storageGigabyteDays: 0.25 },
+    amount: '250.000000',
+    flags: [],
+  })
+
+  // The gateway was away for three days.
+  pass(3)
+  await until(async () => (await gateway.charges()).length === 3)
+  t.match((await gateway.charges())[2], { usage: { storageGigabyteDays: 0.75 }, usageSource: 'provider' })
+
+  await openai.vectorStores.delete('vs_1')
+  pass(1)
+  await until(async () => (await gateway.balance()).heldMicros === 0)
+  t.equal((await gateway.charges()).length, 3, 'what is deleted costs nothing more')
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('an empty store costs nothing, and is asked after every day', async t => {
+  const { gateway, openai, kept, pass } = await start(t)
+  await openai.vectorStores.create({})
+  pass(1)
+  // The least that can be held.
+  await until(async () => (await gateway.balance()).heldMicros === 1)
+  t.same(await gateway.charges(), [])
+  kept.bytes = gigabyte
+  pass(1)
+  await until(async () => (await gateway.charges()).length === 1)
+  t.match(await gateway.charges(), [{ usage: { storageGigabyteDays: 1 }, amount: '1000.000000' }])
+})
+
 await t.test(
-  'what OpenAI bills by size and day is refused with the setting, unless it is allowed',
+  'a store whose next day cannot be held for stays as long as its hold, and is deleted then',
   async t => {
-    const { openai, upstream } = await start(t, 'refuse')
-    for (const ask of [
-      () => openai.vectorStores.create({}),
-      () => openai.vectorStores.files.create('vs_1', { file_id: 'file-1' }),
-      () => openai.vectorStores.fileBatches.create('vs_1', { file_ids: ['file-1'] }),
-    ]) {
-      const error = await ask().catch((error: unknown) => error)
-      t.match(error, { status: 501, message: /gigabyte and day.*model-router: \{ unchargedStores: allow \}/ })
-    }
-    t.equal(upstream.requests.length, 0)
-    t.same((await openai.vectorStores.list()).data, [], 'what there is can be seen')
+    const { gateway, openai, kept, pass, upstream } = await start(t, { rub: 401 })
+    await openai.vectorStores.create({})
+    kept.bytes = gigabyte / 10
+    pass(1)
+    await until(async () => (await gateway.charges()).length === 1)
+
+    pass(1)
+    await until(() => alarms(gateway.logLines, 'vector_store_unpaid') === 1)
+    pass(2)
+    await until(() => asked(upstream) === 3)
+    t.ok(kept.isThere, 'three days are held')
+    pass(1)
+    await until(async () => (await gateway.charges()).length === 2)
+
+    t.notOk(kept.isThere, 'the fourth is not')
+    t.equal(alarms(gateway.logLines, 'vector_store_deleted'), 1)
+    t.match((await gateway.charges())[1], { usage: { storageGigabyteDays: 0.3 }, amount: '300.000000' })
+    t.match(await gateway.balance(), { balanceMicros: 1_000_000, heldMicros: 0, debtMicros: 0 })
+    t.same(await gateway.breaches(), [])
   },
 )
+
+await t.test('what goes in is held for, and refused without money or a price', async t => {
+  const poor = await start(t, { rub: 0 })
+  for (const ask of [
+    () => poor.openai.vectorStores.create({}),
+    () => poor.openai.vectorStores.files.create('vs_1', { file_id: 'file-1' }),
+  ]) {
+    const error = await ask().catch((error: unknown) => error)
+    t.match(error, { status: /402|404/ })
+  }
+  const price = { provider: 'openai', rubPerMillion: { input: '1000' } }
+  const unpriced = await start(t, { sections: { models: { '*': price } } })
+  const error = await unpriced.openai.vectorStores.create({}).catch((error: unknown) => error)
+  t.match(error, { status: 501, message: /"storageGigabyteDays" of "text-embedding-3-large".* no price/ })
+  t.equal(poor.upstream.requests.length + unpriced.upstream.requests.length, 0)
+})
+
+function asked({ requests }: Awaited<ReturnType<typeof start>>['upstream']): number {
+  return requests.filter(({ method, path }) => method === 'GET' && path === '/v1/vector_stores/vs_1').length
+}
+
+function alarms(logLines: readonly string[], code: string): number {
+  return logLines.filter(line => line.includes(`"alarm":"${code}"`)).length
+}

@@ -1,3 +1,4 @@
+import { headerValues } from '../../http/headers.ts'
 import type { Operation } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { object } from '../interest.ts'
@@ -5,42 +6,59 @@ import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { objectOperation } from '../object-operation.ts'
 import type { RouteRow } from '../route-table.ts'
+import { storedFilesOperation } from '../stored-files.ts'
 import { uploadId, uploadsInHead } from './files.ts'
 import { googleList } from './object-list.ts'
 
-/** https://ai.google.dev/gemini-api/docs/file-search: storage is free, what is indexed is billed as embeddings. */
-const storesUncharged =
-  'Google bills what is put into file search stores by the token, which nobody is charged for here.'
+/** Four bytes of text are about a token. */
+const bytesPerToken = 4
+/** The largest file that a store takes, as which one counts whose size nobody knows. */
+const fileBytesMax = 100 * 2 ** 20
+
+/**
+ * Storage is free, and what goes in is billed once, by the token of the model that makes its vectors. Of the two that
+ * there are this is the one with the higher price: https://ai.google.dev/gemini-api/docs/file-search.
+ */
+const indexed = {
+  defaultModel: 'gemini-embedding-2',
+  mainMeter: 'input',
+  unitsOfFiles,
+} as const
+
+function unitsOfFiles(files: readonly (number | undefined)[]): { readonly input: number } {
+  return {
+    input: files.reduce<number>((sum, bytes) => sum + Math.ceil((bytes ?? fileBytesMax) / bytesPerToken), 0),
+  }
+}
 
 const store = object({ name: names('fileSearchStore') })
 /** Work that goes on: it is asked after below its store, or by its own name. */
 const work = object({ name: names('operation') })
 
 /** `POST /fileSearchStores` */
-const createStore: Operation = {
-  ...objectOperation('file-search-store', store, { body: 'json', interest: searched({}) }),
-  storesUncharged,
-}
+const createStore = objectOperation('file-search-store', store, { body: 'json', interest: searched({}) })
 const storedStore = freeOperation('stored-file-search-store')
 const deletedStore = freeOperation('deleted-file-search-store', { isDeletion: true })
 
 /** `POST /fileSearchStores/{id}:importFile` */
-const importFile: Operation = {
-  ...objectOperation('file-search-store-import', work, {
-    body: 'json',
-    interest: searched({ filename: names('file') }),
-  }),
-  storesUncharged,
-}
+const importFile = storedFilesOperation('file-search-store-import', work, {
+  body: 'json',
+  interest: searched({ filename: names('file') }),
+  ...indexed,
+})
 /** The first request of an upload into a store, or the only one; as with files. */
 const startUpload: Operation = {
-  ...objectOperation('file-search-store-upload', work, { body: 'streamed' }),
+  ...storedFilesOperation('file-search-store-upload', work, {
+    body: 'streamed',
+    ...indexed,
+    // The body of one that is only begun describes the file, whose bytes come to another address.
+    unitsOfFiles: (files, headers) => (isOnlyBegun(headers) ? { input: 0 } : unitsOfFiles(files)),
+  }),
   objectsInHead: uploadsInHead,
-  storesUncharged,
 }
 /** The bytes of an upload that was started. SDKs send no key with it. */
 const uploadChunk: Operation = {
-  ...objectOperation('file-search-store-chunk', work, { body: 'streamed' }),
+  ...storedFilesOperation('file-search-store-chunk', work, { body: 'streamed', ...indexed }),
   isOpenByObject: true,
 }
 /** What stands in a store goes with it, and is nobody's but its owner's. */
@@ -56,6 +74,11 @@ const storeList = googleList('file-search-store-list', {
   path: name => `/${name}`,
   limit: { usual: 10, max: 20 },
 })
+
+function isOnlyBegun(headers: readonly string[]): boolean {
+  const commands = headerValues(headers, 'x-goog-upload-command')
+  return commands.length === 1 && commands[0]?.trim().toLowerCase() === 'start'
+}
 
 function ofStore(method: string, below: string, operation: Operation): RouteRow {
   return {

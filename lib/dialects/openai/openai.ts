@@ -6,6 +6,7 @@ import { batchJobs } from './batches.ts'
 import { withQueryModel } from './realtime.ts'
 import { responseJobs } from './responses.ts'
 import { openaiRoutes } from './routes.ts'
+import { storeDays } from './vector-stores.ts'
 import { videoJobs } from './videos.ts'
 
 /** The format of OpenAI's API, which most providers offer beside or instead of their own. */
@@ -14,7 +15,7 @@ export const openai: Dialect = {
   match: (method, pathAndQuery) => withQueryModel(openaiRoutes.match(method, pathAndQuery)),
   routes: openaiRoutes.rows,
   generic: genericOperation,
-  jobKinds: [batchJobs, videoJobs, responseJobs],
+  jobKinds: [batchJobs, videoJobs, responseJobs, storeDays],
   requestIdHeader: 'x-request-id',
   errorBody: error => openaiErrorBody(error),
   errorEvent: (error, _exchangeId, operationName) => openaiErrorEvent(error, operationName),

@@ -1,15 +1,72 @@
-import type { Operation } from '../dialect.ts'
+import type { Meters } from '../../money/usage.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import type { AnswerHead, JobKind, Operation, UsageReaderContext } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
-import { list, object } from '../interest.ts'
+import { list, object, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread } from '../naming-members.ts'
 import { objectOperation } from '../object-operation.ts'
+import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
+import { storedFilesOperation } from '../stored-files.ts'
 import { openaiList } from './object-list.ts'
 
-/** https://developers.openai.com/api/docs/pricing: the first gigabyte of an organization is free. */
-const storesUncharged =
-  'OpenAI bills what vector stores hold by the gigabyte and day, which nobody is charged for here.'
+const dayMs = 86_400_000
+/** A day that nobody could ask after, since its credential is gone from the config, is given up after so long. */
+const unaskedMsMax = 7 * dayMs
+/** As OpenAI means it: https://developers.openai.com/api/docs/pricing. */
+const gigabyte = 2 ** 30
+/** Text is kept in pieces of which each begins in the middle of the one before, with a vector of a kilobyte beside each. */
+const storedPerByte = 3
+/** A file has five million tokens at most. What one whose size nobody knows counts as, too. */
+const storedBytesMax = 64 * 2 ** 20
+
+/** What files take up in a store, kept for a day. */
+function unitsOfFiles(files: readonly (number | undefined)[]): Meters {
+  const stored = files.map(bytes => Math.min(storedBytesMax, (bytes ?? storedBytesMax) * storedPerByte))
+  return { storageGigabyteDays: gigabytes(stored.reduce((sum, bytes) => sum + bytes, 0)) }
+}
+
+/** Units have six decimals. */
+function gigabytes(bytes: number): number {
+  return Math.ceil((bytes / gigabyte) * 1e6) / 1e6
+}
+
+/** Reads how much a store holds. To its making it is the first of the days that it is paid for. */
+class StoreReader extends AnswerReader {
+  #bytes: number | undefined
+  #isExpired = false
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(
+      head,
+      context,
+      object({ id: value('store'), status: value('status'), usage_bytes: value('bytes') }),
+      'storeDay',
+    )
+    this.isFree = true
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'store' && typeof value === 'string') {
+      const { object: day } = this.context
+      if (day?.kind !== 'storeDay') this.nameObject('vectorStore', value)
+      this.objectId = day?.id ?? `${value}#0`
+    }
+    if (name === 'status') this.#isExpired = value === 'expired'
+    if (name === 'bytes' && typeof value === 'number') this.#bytes = value
+  }
+
+  protected override measure(): AnswerMeasure {
+    if (this.#bytes === undefined) return { lines: [], details: {} }
+    return { lines: [{ meters: { storageGigabyteDays: gigabytes(this.#bytes) } }], details: {} }
+  }
+
+  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+    return { state: this.#isExpired ? 'failed' : 'running' }
+  }
+}
 
 const store = object({ id: names('vectorStore') })
 /** Attributes are the client's own words. */
@@ -20,8 +77,22 @@ const naming = {
   interest: searched({ ...withAttributes, files: list(searched(withAttributes)) }),
 } as const
 
+/** Stores have the vectors of this model, so its price is that of what they hold. */
+const paid = {
+  defaultModel: 'text-embedding-3-large',
+  mainMeter: 'storageGigabyteDays',
+  unitsOfFiles,
+} as const
+
 /** `POST /vector_stores` */
-const createStore: Operation = { ...objectOperation('vector-store', store, naming), storesUncharged }
+const createStore: Operation = {
+  ...freeOperation('vector-store', naming),
+  ...paid,
+  isFree: false,
+  factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), startsJob: true }),
+  readUsage: (head, context) => new StoreReader(head, context),
+  namesObjects: true,
+}
 /** `POST /vector_stores/{id}`: another name, end or metadata. */
 const updateStore = objectOperation('vector-store-update', store, naming)
 const storedStore = freeOperation('stored-vector-store')
@@ -30,7 +101,7 @@ const deletedStore = freeOperation('deleted-vector-store', { isDeletion: true })
 const searchStore = objectOperation('vector-store-search', object({}), naming)
 
 /** `POST /vector_stores/{id}/files` and `/file_batches` */
-const addFiles: Operation = { ...objectOperation('vector-store-files', object({}), naming), storesUncharged }
+const addFiles = storedFilesOperation('vector-store-files', object({}), { ...naming, ...paid })
 const updateFile = objectOperation('vector-store-file-update', object({}), naming)
 /** What stands in a store goes with it, and is nobody's but its owner's. */
 const storedFiles = freeOperation('stored-vector-store-files')
@@ -38,6 +109,15 @@ const removedFile = freeOperation('removed-vector-store-file')
 const cancelledFiles = freeOperation('cancelled-vector-store-files', { body: 'opaque' })
 
 const path = '/vector_stores/{id}'
+
+/** The days that a store is paid for, each by what it holds when the day begins. */
+export const storeDays: JobKind = {
+  kind: 'storeDay',
+  retrieval: { ...storedStore, readUsage: (head, context) => new StoreReader(head, context) },
+  path: id => `/vector_stores/${encodeURIComponent(id.slice(0, id.lastIndexOf('#')))}`,
+  durationMsMax: dayMs + unaskedMsMax,
+  rentMs: dayMs,
+}
 
 const storeList = openaiList('vector-store-list', {
   kind: 'vectorStore',

@@ -94,6 +94,7 @@ async function polled(t: Test, more: Partial<NewJob> = {}): Promise<Polled> {
     pollMs: 10,
     pollMsMax: 10,
     onEnd: () => undefined,
+    onAlarm: () => undefined,
     onFailure: (_job, error) => failures.push(error),
   })
   t.teardown(async () => {

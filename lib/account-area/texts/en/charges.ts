@@ -22,6 +22,7 @@ export const meters: typeof russian.meters = {
   containers: 'Containers for code',
   statedUsd: 'Other costs that the provider states, in dollars',
   cacheStorage: 'Cache storage, tokens × hours',
+  storageGigabyteDays: 'Storage of files, gigabytes × days',
 }
 
 /** The list of charges, and its filter. */
@@ -128,6 +129,7 @@ export const charge: typeof russian.charge = {
     model_unpriced: 'The model that the provider named has no price of its own.',
     overrun: 'The usage cost more than was available; the rest became a debt.',
     reasoning_estimated: 'What the model thought unseen was estimated: the response was left or cut.',
+    size_estimated: 'What went into the store was estimated by the size of the files.',
     tools_estimated: 'What the provider read by tools was estimated: the response was left or cut.',
     refusal_unbilled: 'The model refused to answer; a refusal is not charged.',
     tier_unpriced: 'The service tier has no factor; charged as the standard one.',

@@ -1,0 +1,206 @@
+import type { Config } from '../config/config.ts'
+import type { JobLedger } from '../ledger/job-ledger.ts'
+import { BalanceInsufficientError, KeyBudgetExceededError, type Hold, type Ledger } from '../ledger/ledger.ts'
+import { withCredential } from '../models/choose-provider.ts'
+import { ModelDirectory } from '../models/model-directory.ts'
+import { priceAtMost } from '../money/price-line.ts'
+import { priceInForce, type Price } from '../money/price.ts'
+import type { UsageReading } from '../money/usage.ts'
+import type { Clock } from '../platform/clock.ts'
+import { newId } from '../platform/new-id.ts'
+import { settleJob } from '../settlement/settle-job.ts'
+import { askProvider } from '../upstream/ask-provider.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
+import { askJob } from './ask-job.ts'
+import type { JobEnd } from './end-job.ts'
+import type { Job, NewJob } from '../ledger/job.ts'
+import type { RentKind } from './submitted-job.ts'
+
+/** For so many days a store stays when its next day cannot be held for: so much is always held. */
+const daysHeld = 3
+/** Between attempts to hold for the next day, and between questions that nobody could answer. */
+const retryMs = 3_600_000
+
+interface StoreRentOptions {
+  readonly config: Config
+  readonly ledger: JobLedger & Pick<Ledger, 'placeHold' | 'recordPrices'>
+  readonly upstreams: Upstreams
+  readonly clock: Clock
+  readonly onEnd: (end: JobEnd) => void
+  readonly onAlarm: (code: 'vector_store_unpaid' | 'vector_store_deleted', job: Job) => void
+}
+
+/** What a store holds, in gigabytes; `gone` when it is there no more. */
+type Held = number | 'gone' | 'unknown'
+
+/**
+ * What a provider bills by the day for as long as it stands. Each day of a store is a job: it has the hold of some
+ * days ahead, and when the day begins it is charged by what the store holds then, and the next one opened. A store
+ * whose account has no money for that stays as long as the hold lasts, and is then deleted at its provider.
+ */
+export class StoreRent {
+  readonly #options: StoreRentOptions
+  readonly #directory: ModelDirectory
+
+  constructor(options: StoreRentOptions) {
+    this.#options = options
+    this.#directory = new ModelDirectory(options.config)
+  }
+
+  /**
+   * A day of a store has begun, or is waited for to be paid.
+   * @throws Error when its provider cannot be reached
+   */
+  async look(job: Job, kind: RentKind, signal: AbortSignal): Promise<void> {
+    const { ledger, clock } = this.#options
+    const held = await this.#ask(job, signal)
+    const now = clock.now()
+    const days = 1 + Math.max(0, Math.floor((now - job.createdAt - kind.rentMs) / kind.rentMs))
+    const { store, index } = nameOf(job)
+    const paidBefore = job.facts.units?.storageGigabyteDays ?? 0
+    // What went in when the store was made has its first day still to pay.
+    const first = index === 0 ? paidBefore : 0
+    if (held === 'unknown') {
+      if (now >= job.deadlineAt) await this.#end(job, first)
+      else await ledger.postponeJob(job, Math.min(now + retryMs, job.deadlineAt))
+      return
+    }
+    // Days that were waited for were used.
+    if (held === 'gone') return this.#end(job, first + (job.polls > 0 && index > 0 ? paidBefore * days : 0))
+    const owed = first + held * days
+    if (await this.#openNext(job, kind, `${store}#${index + 1}`, held)) return this.#end(job, owed)
+    const prices = await ledger.findPrices(Object.values(job.facts.priceVersions))
+    const [price] = prices.values()
+    if (price === undefined || costOf(price, owed) <= job.heldMicros) {
+      if (job.polls === 0) this.#options.onAlarm('vector_store_unpaid', job)
+      await ledger.postponeJob(job, now + retryMs)
+      return
+    }
+    await this.#delete(job, kind, signal)
+    this.#options.onAlarm('vector_store_deleted', job)
+    await this.#end(job, first + held * (days - 1))
+  }
+
+  async #ask(job: Job, signal: AbortSignal): Promise<Held> {
+    const { config, upstreams } = this.#options
+    const ask = () => askJob({ config, upstreams, signal }, job)
+    let answer = await ask()
+    // Nothing is asked after it any more: one answer that is wrong must not do that.
+    if (answer === 'gone') answer = await ask()
+    if (typeof answer === 'string') return answer
+    if (answer.reading.job?.state === 'failed') return 'gone'
+    return answer.reading.lines[0]?.meters.storageGigabyteDays ?? 'unknown'
+  }
+
+  /** Holds for the days to come and has them asked after; answers false when there is no money for them. */
+  async #openNext(job: Job, kind: RentKind, id: string, gigabytes: number): Promise<boolean> {
+    const { ledger, clock } = this.#options
+    // Opened by somebody who did not come to charge the day before.
+    if ((await ledger.findJob({ ...job, id })) !== undefined) return true
+    const now = clock.now()
+    const price = await this.#priceNow(job, now)
+    if (price === undefined) return false
+    const hold = await this.#hold(job, costOf(price, gigabytes * daysHeld))
+    if (hold === undefined) return false
+    await ledger.recordPrices([price])
+    const { provider, credential, dialect, operation, model, facts } = job
+    const next: NewJob = {
+      provider,
+      kind: job.kind,
+      id,
+      credential,
+      dialect,
+      operation,
+      model,
+      facts: {
+        upstreamModel: facts.upstreamModel,
+        priceVersions: { '': price.hash },
+        units: { storageGigabyteDays: gigabytes },
+      },
+      nextPollAt: now + kind.rentMs,
+      deadlineAt: now + kind.durationMsMax,
+    }
+    await ledger.openJob(hold, next)
+    return true
+  }
+
+  async #hold({ accountId, keyId }: Job, micros: number): Promise<Hold | undefined> {
+    const likelyMicros = Math.max(1, micros)
+    const request = { exchangeId: newId(), sequence: 0, accountId, keyId }
+    try {
+      return await this.#options.ledger.placeHold({ ...request, likelyMicros, worstMicros: likelyMicros })
+    } catch (error) {
+      if (error instanceof BalanceInsufficientError || error instanceof KeyBudgetExceededError)
+        return undefined
+      throw error
+    }
+  }
+
+  /** A store stands through changes of prices: each day has the price of its beginning. */
+  async #priceNow({ model, provider, facts }: Job, now: number): Promise<Price | undefined> {
+    const entry = this.#directory.resolve(model, provider)?.entry
+    const price = entry && priceInForce(entry.prices, now)
+    if (price !== undefined) return price
+    const known = await this.#options.ledger.findPrices(Object.values(facts.priceVersions))
+    return known.values().next().value
+  }
+
+  async #delete(job: Job, kind: RentKind, signal: AbortSignal): Promise<void> {
+    const { config, upstreams } = this.#options
+    const chosen = withCredential(config.providers.get(job.provider), job.dialect, job.credential)
+    if (chosen === undefined) throw new Error(`the credential "${job.credential}" is gone`)
+    let status = 0
+    const path = kind.path(job.id, chosen.provider.kind)
+    await askProvider(
+      upstreams,
+      { chosen, dialectName: job.dialect, path, signal, method: 'DELETE' },
+      {
+        onHead(head) {
+          status = head.status
+          return false
+        },
+        onData: () => undefined,
+      },
+    )
+    if ((status < 200 || status > 299) && status !== 404) throw new Error(`it cannot be deleted: ${status}`)
+  }
+
+  /** Nothing is owed for what was empty, and no charge made. */
+  async #end(job: Job, gigabyteDays: number): Promise<void> {
+    const { ledger, onEnd } = this.#options
+    const storageGigabyteDays = inMillionths(gigabyteDays)
+    if (storageGigabyteDays === 0) {
+      await ledger.releaseJob(job)
+      return
+    }
+    const prices = await ledger.findPrices(Object.values(job.facts.priceVersions))
+    const isEstimated = nameOf(job).index === 0 && job.facts.units !== undefined
+    const reading: UsageReading = {
+      lines: [{ meters: { storageGigabyteDays } }],
+      isTerminal: true,
+      hasError: false,
+      hasOutput: false,
+      outputTextBytes: 0,
+      unmeteredTextBytes: 0,
+      flags: isEstimated ? ['size_estimated'] : [],
+    }
+    const charge = settleJob(job, { hasFailed: false, reading }, prices)
+    const result = await ledger.chargeJob(job, charge)
+    if (result !== undefined) onEnd({ job, charged: { charge, result } })
+  }
+}
+
+function costOf(price: Price, storageGigabyteDays: number): number {
+  return priceAtMost(price, { meters: { storageGigabyteDays: inMillionths(storageGigabyteDays) } })
+}
+
+/** Units have six decimals, and sums of them may have more by the way numbers are kept. */
+function inMillionths(units: number): number {
+  return Math.round(units * 1e6) / 1e6
+}
+
+/** `vs_1#3` is the day after three others. */
+function nameOf({ id }: Job): { readonly store: string; readonly index: number } {
+  const mark = id.lastIndexOf('#')
+  return { store: id.slice(0, mark), index: Number(id.slice(mark + 1)) }
+}
