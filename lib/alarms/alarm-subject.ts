@@ -13,6 +13,8 @@ const subjects: Readonly<Record<string, readonly string[]>> = {
   refund_refused: ['refund'],
   refund_unknown: ['payment'],
   unmetered_session: ['key'],
+  vector_store_deleted: ['provider', 'id'],
+  vector_store_unpaid: ['provider', 'id'],
 }
 
 /** Those of charges are about what answered. */

@@ -12,6 +12,7 @@ import type { JobEnd } from './end-job.ts'
 import type { Job, JobName } from '../ledger/job.ts'
 import { JobPoller } from './job-poller.ts'
 import type { PollTimes } from './job-poller.ts'
+import { storeOf } from './store-rent.ts'
 import { StreamedJob } from './streamed-job.ts'
 import { jobPrices, submittedJob } from './submitted-job.ts'
 
@@ -51,8 +52,8 @@ export class JobWatch {
       upstreams: this.#upstreams,
       onEnd: end => this.#told(end),
       onAlarm: (code, job) => {
-        const { provider, id, accountId: account, keyId: key } = job
-        context.bus.emit('alarm', code, { provider, id, account, key })
+        const { provider, accountId: account, keyId: key } = job
+        context.bus.emit('alarm', code, { provider, id: storeOf(job), account, key })
       },
       onFailure: this.#onFailure,
     })

@@ -56,7 +56,7 @@ export class StoreRent {
     const held = await this.#ask(job, signal)
     const now = clock.now()
     const days = 1 + Math.max(0, Math.floor((now - job.createdAt - kind.rentMs) / kind.rentMs))
-    const { store, index } = nameOf(job)
+    const index = indexOf(job)
     const paidBefore = job.facts.units?.storageGigabyteDays ?? 0
     // What went in when the store was made has its first day still to pay.
     const first = index === 0 ? paidBefore : 0
@@ -68,7 +68,7 @@ export class StoreRent {
     // Days that were waited for were used.
     if (held === 'gone') return this.#end(job, first + (job.polls > 0 && index > 0 ? paidBefore * days : 0))
     const owed = first + held * days
-    if (await this.#openNext(job, kind, `${store}#${index + 1}`, held)) return this.#end(job, owed)
+    if (await this.#openNext(job, kind, `${storeOf(job)}#${index + 1}`, held)) return this.#end(job, owed)
     const prices = await ledger.findPrices(Object.values(job.facts.priceVersions))
     const [price] = prices.values()
     if (price === undefined || costOf(price, owed) <= job.heldMicros) {
@@ -174,7 +174,7 @@ export class StoreRent {
       return
     }
     const prices = await ledger.findPrices(Object.values(job.facts.priceVersions))
-    const isEstimated = nameOf(job).index === 0 && job.facts.units !== undefined
+    const isEstimated = indexOf(job) === 0 && job.facts.units !== undefined
     const reading: UsageReading = {
       lines: [{ meters: { storageGigabyteDays } }],
       isTerminal: true,
@@ -199,8 +199,12 @@ function inMillionths(units: number): number {
   return Math.round(units * 1e6) / 1e6
 }
 
-/** `vs_1#3` is the day after three others. */
-function nameOf({ id }: Job): { readonly store: string; readonly index: number } {
-  const mark = id.lastIndexOf('#')
-  return { store: id.slice(0, mark), index: Number(id.slice(mark + 1)) }
+/** The store of a day: `vs_1` of `vs_1#3`. */
+export function storeOf({ id }: Pick<Job, 'id'>): string {
+  return id.slice(0, id.lastIndexOf('#'))
+}
+
+/** How many days of it were before. */
+function indexOf({ id }: Job): number {
+  return Number(id.slice(id.lastIndexOf('#') + 1))
 }

@@ -43,4 +43,8 @@ export const alarmSentences: Readonly<Record<AlarmCode, string>> = {
   usage_unpriced: 'usage was reported that has no price',
   usage_unreadable: 'reported usage could not be read',
   usage_zero: 'a provider reported that a response with content used nothing',
+  vector_store_deleted:
+    'a vector store was deleted at its provider: its account had no money for its next day',
+  vector_store_unpaid:
+    'an account has no money for the next day of its vector store; it is deleted after what is held',
 }
