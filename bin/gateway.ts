@@ -19,10 +19,21 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 const workerFile = join(import.meta.dirname, `gateway-worker${extname(import.meta.filename)}`)
 const loadPlugins = async () => (await import('../plugins/index.ts')).plugins
 
+async function ask(question: string): Promise<boolean> {
+  const { createInterface } = await import('node:readline/promises')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^(?:y|yes|д|да)$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+  } finally {
+    terminal.close()
+  }
+}
+
 process.exitCode = await runCli(process.argv.slice(2), {
   version,
   stdout: process.stdout,
   stderr: process.stderr,
+  ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
   loadPlugins,
   async startGateway(options) {
     const [{ startGateway }, plugins] = await Promise.all([

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { matchesPattern } from '../lib/config/matches-pattern.ts'
-import { listPrices } from './list-price.ts'
-import type { ListPrice } from './list-price.ts'
+import { findGenaiModel, genaiPrices } from '../lib/prices/genai-prices.ts'
+import type { ListPrice } from '../lib/prices/list-price.ts'
 import type { FamilyFacts, OwnData, OwnProvider } from './own-data.ts'
-import { isMatch, sourceModels } from './source-models.ts'
+import { sourceModels } from './source-models.ts'
 import type { SourceModel } from './source-models.ts'
 
 /** An entry of the catalogue, as it is written: a model, or the name of the model that it is like. */
@@ -105,14 +105,14 @@ class ProviderCatalogue {
   /** A name that is there whatever the source calls it. */
   #addNamed(name: string): void {
     const bare = name.startsWith(`${this.#provider}/`) ? name.slice(this.#provider.length + 1) : name
-    const source = this.#find(bare)
-    const versions = source === undefined ? [{}] : listPrices(source.info.prices)
+    const source = findGenaiModel(this.#source, bare)
+    const versions = source === undefined ? [{}] : genaiPrices(source.info.prices)
     this.#add(bare, source, versions)
   }
 
   #addFromSource(model: SourceModel): void {
     const { deprecated, context_window: window, prices } = model.info
-    const versions = listPrices(prices)
+    const versions = genaiPrices(prices)
     const isPriced = versions.every(one => one.usdPerMillion !== undefined || one.usdPerUnit !== undefined)
     if (deprecated === true || !isPriced) return
     if (this.#how.needsContext === true && window === undefined) return
@@ -185,16 +185,6 @@ class ProviderCatalogue {
 
   #isLeftOut(name: string): boolean {
     return (this.#how.leaveOut ?? []).some(pattern => matchesPattern(pattern, name))
-  }
-
-  /** The source's model of a name, or of what a pattern begins with. */
-  #find(name: string): SourceModel | undefined {
-    const beginning = name.replace(/(?:-?(?:preview-)?(?:20|0)?)\*.*$/, '')
-    const exact = (one: string) => this.#source.find(model => model.names.includes(one))
-    const matching = (one: string) => this.#source.find(model => isMatch(model.info.match, one))
-    return (
-      exact(name) ?? exact(beginning) ?? matching(name) ?? exact(`${beginning}-latest`) ?? matching(beginning)
-    )
   }
 
   #family(name: string): FamilyFacts {

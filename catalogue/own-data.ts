@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import type { ListPrice } from './list-price.ts'
+import type { ListPrice } from '../lib/prices/list-price.ts'
 
 type Decimals = Readonly<Record<string, string>>
 

@@ -20,6 +20,8 @@ interface StartOptions {
   readonly droppedLogLines: () => number
   /** Takes whole lines that other processes of the gateway have logged. */
   readonly passLogLines: (lines: string) => void
+  /** Reads the configuration again; answers what is wrong with it. */
+  readonly onReload: () => Promise<readonly string[]>
   /** Told what a gateway that was made just now can be tried with. */
   readonly onDemo: (demo: Demo) => void
   /** Told when nothing can be charged any more. */
@@ -33,6 +35,8 @@ export interface CliContext {
   readonly stdout: { write(text: string): unknown }
   /** What is wrong, and remarks. */
   readonly stderr: { write(text: string): unknown }
+  /** Asks who sits at the terminal; absent where nobody does. */
+  ask?(question: string): Promise<boolean>
   /** Loaded only when it is needed: most commands are done sooner than a server's modules are read. */
   startGateway(options: StartOptions): Promise<RunningGateway>
   /** Every plugin that a config can name, loaded only when it is needed. */

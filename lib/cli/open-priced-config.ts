@@ -3,6 +3,7 @@ import { systemClock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import { withRates } from '../config/with-rates.ts'
+import type { DatedRate } from '../money/pricing.ts'
 import type { SharedOptions } from './add-command.ts'
 import { openConfig } from './open-config.ts'
 import { readRecords } from './with-records.ts'
@@ -15,11 +16,17 @@ export async function openPricedConfig(options: SharedOptions): Promise<LoadedCo
   const loaded = openConfig(options)
   const { config } = loaded
   if (config.rates === undefined || !hasStore(config)) return loaded
-  const { ratesInForce, readRates } = await import('../prices/rate-book.ts')
-  const rows = await readRecords(options, readRates)
-  return { ...loaded, config: withRates(config, ratesInForce(rows, systemClock.now())) }
+  return { ...loaded, config: withRates(config, await knownRates(options, config)) }
 }
 
-function hasStore({ store }: Config): boolean {
+/** The Central Bank's rates that the store has, where prices follow them. */
+export async function knownRates(options: SharedOptions, config: Config): Promise<readonly DatedRate[]> {
+  if (config.rates === undefined) return []
+  const { ratesInForce, readRates } = await import('../prices/rate-book.ts')
+  return ratesInForce(await readRecords(options, readRates), systemClock.now())
+}
+
+/** Whether there is a store to read. */
+export function hasStore({ store }: Config): boolean {
   return store.kind === 'postgres' || existsSync(store.file)
 }

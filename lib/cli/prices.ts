@@ -4,6 +4,7 @@ import { acceptRate, readRates } from '../prices/rate-book.ts'
 import type { RateRow } from '../stores/records/rate-table.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
+import { addPricesImport } from './prices-import.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { formatTable } from './table.ts'
@@ -15,6 +16,7 @@ import { openTimeZone } from './open-config.ts'
 export function addPricesCommands(program: Command, context: CliContext): void {
   const prices = program.command('prices').description('what models cost: rates, lists, changes')
   addRate(prices, context)
+  addPricesImport(prices, context)
 }
 
 interface RateOptions extends SharedOptions {

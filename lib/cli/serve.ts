@@ -44,10 +44,17 @@ export function addServeCommand(program: Command, context: CliContext): void {
     const ending = new Ending(log)
     // Plain text among the log's lines, to be copied into a terminal.
     const onDemo = (demo: Demo): void => void context.stderr.write(demoScreen(demo))
+    const running: { current?: Reloading } = {}
+    const onReload = async (): Promise<readonly string[]> => {
+      const { current } = running
+      if (current === undefined || ending.hasBegun) return ['the gateway is starting or ending']
+      return reload(options, current)
+    }
     const gateway = await context.startGateway({
       config,
       log,
       onDemo,
+      onReload,
       onLost: error => ending.fail(error, 'nothing can be charged any more'),
       droppedLogLines: () => log.droppedLines(),
       passLogLines: lines => log.pass(lines),
@@ -56,20 +63,16 @@ export function addServeCommand(program: Command, context: CliContext): void {
     // request was read yet.
     giveBackMemory()
     ending.watchFailures()
-    const onReload = (): void => {
-      if (ending.hasBegun) return
-      reload(options, { gateway, log, running: config, plugins }).catch((error: unknown) => {
-        log.error({ error }, 'the configuration was not taken; the old one stays')
-      })
-    }
-    process.on('SIGHUP', onReload)
+    running.current = { gateway, log, running: config, plugins }
+    const onHangUp = (): void => void onReload()
+    process.on('SIGHUP', onHangUp)
     const reason = await ending.reason
     ending.onHasten = () => void gateway.close(hastyMs)
     await gateway.close(
       reason === 'failure' ? failureMs : drainMs,
       reason === 'SIGTERM' && config.admin !== undefined ? waitMs : 0,
     )
-    process.off('SIGHUP', onReload)
+    process.off('SIGHUP', onHangUp)
     log.info('stopped')
     await log.close()
     if (reason === 'failure') throw new CommandError('ended after a failure; the log says which')
@@ -83,8 +86,11 @@ interface Reloading {
   readonly plugins: PluginRegistry
 }
 
-/** A configuration that is wrong changes nothing. */
-async function reload(options: SharedOptions, { gateway, log, running, plugins }: Reloading): Promise<void> {
+/** A configuration that is wrong changes nothing; what is wrong with it is logged and answered. */
+async function reload(
+  options: SharedOptions,
+  { gateway, log, running, plugins }: Reloading,
+): Promise<readonly string[]> {
   const file = findConfig(options.config)
   try {
     const { config, notices } = loadConfig(file, { plugins })
@@ -94,9 +100,14 @@ async function reload(options: SharedOptions, { gateway, log, running, plugins }
     log.level = config.log.level
     for (const notice of notices) log.info(notice)
     log.info({ file }, 'the configuration was read again')
+    return []
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
+    if (!(error instanceof ConfigError)) {
+      log.error({ error }, 'the configuration was not taken; the old one stays')
+      return [error instanceof Error ? error.message : String(error)]
+    }
     const problems = error.problems.map(formatProblem)
     log.error({ problems }, 'the configuration is wrong; the old one stays')
+    return problems
   }
 }

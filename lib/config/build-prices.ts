@@ -1,4 +1,5 @@
 import { buildPrice } from '../money/build-price.ts'
+import { startOf } from '../money/price.ts'
 import type { Price } from '../money/price.ts'
 import { priceVersions } from '../money/pricing.ts'
 import type { ListPricing, Pricing } from '../money/pricing.ts'
@@ -32,21 +33,22 @@ export function buildPrices(
   const others = written.filter(version => !inDollars.includes(version))
   const isListed = inDollars.length > 0 && others.length === 0
   const versions = isListed ? inDollars : others
-  const starts = new Set<string>()
+  const starts = new Set<number>()
   for (const version of versions) {
-    const from = version.input.from ?? ''
-    if (starts.has(from)) {
-      const which = from === '' ? 'without a date' : `from ${from}`
+    const { from } = version.input
+    if (starts.has(startOf(from))) {
+      const which = from === undefined ? 'without a date' : `from ${from}`
       problems.add(version.path, `there are two prices ${which}; each needs a date of its own`)
     }
-    starts.add(from)
+    starts.add(startOf(from))
     checkPrice(version.input, version.path, isListed ? 'usd' : 'rub', problems)
   }
   if (problems.count > countBefore || versions.length === 0) return { prices: [] }
-  const inputs = versions.map(version => version.input)
+  const inputs = versions
+    .map(version => version.input)
+    .toSorted((left, right) => startOf(left.from) - startOf(right.from))
   if (isListed) return listedPrices(model, { versions: inputs, ...pricing }, problems)
-  const prices = inputs.map(version => buildPrice({ model, round: pricing.round, ...version }))
-  return { prices: prices.sort((left, right) => ((left.from ?? '') < (right.from ?? '') ? -1 : 1)) }
+  return { prices: inputs.map(version => buildPrice({ model, round: pricing.round, ...version })) }
 }
 
 function listedPrices(model: string, list: ListPricing, problems: Problems): ModelPrices {

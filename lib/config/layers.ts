@@ -16,16 +16,27 @@ export interface Layer {
  * Reads a config file and the files it includes, weakest first: an included file before the one that
  * includes it, an earlier include before a later one. What cannot be read is added to the problems.
  */
-export function readLayers(file: string, problems: Problems): Layer[] {
+export function readLayers(
+  file: string,
+  problems: Problems,
+  instead: ReadonlyMap<string, string> = new Map(),
+): Layer[] {
   const layers: Layer[] = []
-  readInto(layers, resolve(file), [], problems)
+  readInto(layers, resolve(file), [], { problems, instead })
   return layers
 }
 
-function readInto(layers: Layer[], file: string, includedBy: readonly string[], problems: Problems): void {
+interface ReadContext {
+  readonly problems: Problems
+  /** Texts in place of what files have. */
+  readonly instead: ReadonlyMap<string, string>
+}
+
+function readInto(layers: Layer[], file: string, includedBy: readonly string[], context: ReadContext): void {
+  const { problems, instead } = context
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = instead.get(file) ?? readFileSync(file, 'utf8')
   } catch (error) {
     problems.addAt(file, '', `cannot be read: ${error instanceof Error ? error.message : String(error)}`)
     return
@@ -45,14 +56,15 @@ function readInto(layers: Layer[], file: string, includedBy: readonly string[], 
     problems.addAt(file, '', 'must be a map of settings')
     return
   }
-  const { include, ...rest } = value
+  // JSON has no comments; a list of prices says in one where it is from.
+  const { include, $comment: _comment, ...rest } = value
   const chain = [...includedBy, file]
   for (const [index, target] of includesOf(include, file, document, problems).entries()) {
     const path = resolve(dirname(file), target)
     if (chain.includes(path)) {
       problems.addAt(file, `include[${index}]`, `includes itself: ${[...chain, path].join(' -> ')}`)
     } else {
-      readInto(layers, path, chain, problems)
+      readInto(layers, path, chain, context)
     }
   }
   layers.push({ file, document, value: rest })

@@ -14,10 +14,11 @@ import type { Config, Listen } from './config.ts'
 import { deepFreeze } from './deep-freeze.ts'
 import type { Environment } from './environment.ts'
 import { isMapping, mergeLayers, readLayers } from './layers.ts'
+import type { Layer } from './layers.ts'
 import { anyPricing, resolveStore, riskRule } from './load-section.ts'
 import { nearest } from '../platform/nearest.ts'
-import { mixedPrices, ownModels } from './mixed-prices.ts'
-import type { MixedPrice } from './mixed-prices.ts'
+import { mixedPrices, ownModels, priceOrigins } from './mixed-prices.ts'
+import type { MixedPrice, PriceOrigin } from './mixed-prices.ts'
 import { overriddenSettings } from './overridden.ts'
 import type { Overridden } from './overridden.ts'
 import { Problems } from './problems.ts'
@@ -33,11 +34,15 @@ export interface LoadConfigOptions {
   readonly env?: Environment
   /** The shipped plugins, with the schemas of their options; absent: the list of plugins is not checked. */
   readonly plugins?: KnownPlugins
+  /** Texts in place of what files have, by their absolute paths: what a config would be, before it is written. */
+  readonly instead?: ReadonlyMap<string, string>
 }
 
 /** A config that is in order. */
 export interface LoadedConfig {
   readonly config: Config
+  /** What it was read from, the main file last. */
+  readonly files: readonly string[]
   /** What an operator should know and that is no error, such as a provider that is off. */
   readonly notices: readonly string[]
   /** What the main file replaces of those that it includes. */
@@ -46,6 +51,7 @@ export interface LoadedConfig {
   readonly mixedPrices: readonly MixedPrice[]
   /** Models of which other files than lists of prices say something. */
   readonly ownModels: ReadonlySet<string>
+  readonly priceOrigins: ReadonlyMap<string, PriceOrigin>
 }
 
 /** Sections of many entries are parsed entry by entry, so that one bad entry does not hide the others. */
@@ -60,7 +66,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   const main = resolve(file)
   const problems = new Problems(main)
   const off: string[] = []
-  problems.layers = readLayers(main, problems)
+  problems.layers = readLayers(main, problems, options.instead)
   problems.throwIfAny()
 
   const merged = mergeLayers(problems.layers)
@@ -118,13 +124,18 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   checkWhole(config, problems)
   const notices = off.length === 0 ? [] : [`providers without a key are off: ${off.join(', ')}`]
   notices.push(...(sold?.notices ?? []), ...passingStore(config.store))
-  return deepFreeze({
-    config,
-    notices,
-    overridden: overriddenSettings(problems.layers),
-    mixedPrices: mixedPrices(problems.layers),
-    ownModels: ownModels(problems.layers),
-  })
+  return deepFreeze({ config, notices, ...readFrom(problems.layers) })
+}
+
+/** What is known of a config by the files that it was read from. */
+function readFrom(layers: readonly Layer[]): Omit<LoadedConfig, 'config' | 'notices'> {
+  return {
+    files: layers.map(({ file }) => file),
+    overridden: overriddenSettings(layers),
+    mixedPrices: mixedPrices(layers),
+    ownModels: ownModels(layers),
+    priceOrigins: priceOrigins(layers),
+  }
 }
 
 /** @throws ConfigError where settings that are right by themselves do not fit each other */

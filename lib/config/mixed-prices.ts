@@ -1,5 +1,6 @@
 import { isMapping } from './layers.ts'
 import type { Layer } from './layers.ts'
+import { priceKeys } from './resolve-likes.ts'
 
 /** A price that is not all of one piece: what an operator wrote, over what an included file says. */
 export interface MixedPrice {
@@ -43,6 +44,27 @@ export function ownModels(layers: readonly Layer[]): ReadonlySet<string> {
   return new Set(
     layers.filter(({ file }) => !file.endsWith('.json')).flatMap(layer => Object.keys(modelsOf(layer))),
   )
+}
+
+/** Whose the price of a model is: a list's, the operator's, or that of the model that it is like. */
+export type PriceOrigin = 'list' | 'own' | 'like'
+
+/** By model. An operator's price is one that a file says which is no list. */
+export function priceOrigins(layers: readonly Layer[]): ReadonlyMap<string, PriceOrigin> {
+  const origins = new Map<string, PriceOrigin>()
+  for (const layer of layers) {
+    const isList = layer.file.endsWith('.json')
+    for (const [model, entry] of Object.entries(modelsOf(layer))) {
+      if (!isMapping(entry)) continue
+      const isPriced = priceKeys.some(key => entry[key] !== undefined)
+      const before = origins.get(model)
+      if (isPriced && !isList) origins.set(model, 'own')
+      else if (before === undefined || (isPriced && before === 'like')) {
+        origins.set(model, isPriced || entry['like'] === undefined ? 'list' : 'like')
+      }
+    }
+  }
+  return origins
 }
 
 type Entry = Readonly<Record<string, unknown>>

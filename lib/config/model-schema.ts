@@ -32,7 +32,12 @@ const priceShape = {
 }
 
 const priceSchema = z.strictObject({
-  from: z.iso.date({ error: 'must be a date such as 2026-01-31' }).optional(),
+  from: z
+    .union([z.iso.date(), z.iso.datetime({ offset: true })], {
+      error: 'must be a date such as 2026-01-31, or a time with its zone such as 2026-01-31T00:00:00+03:00',
+    })
+    .optional()
+    .meta({ description: 'From when it holds; a date begins at midnight UTC.' }),
   ...priceShape,
 })
 
@@ -72,7 +77,7 @@ export const modelSchema = z.strictObject({
   ...priceShape,
   ...ownPricing,
   prices: z.array(priceSchema).optional().meta({
-    description: 'Versions of the price, each from its date on (UTC); without a date from the beginning.',
+    description: 'Versions of the price, each from its date or time on; without one from the beginning.',
   }),
 })
 

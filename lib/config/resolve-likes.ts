@@ -2,6 +2,16 @@ import { isMapping } from './layers.ts'
 import type { ModelInput } from './model-schema.ts'
 import type { Problems } from './problems.ts'
 
+/** What says a price. */
+export const priceKeys = [
+  'rubPerMillion',
+  'rubPerUnit',
+  'usdPerMillion',
+  'usdPerUnit',
+  'above',
+  'prices',
+] as const
+
 interface LikeContext {
   /** `models` as it is written. */
   readonly section: Readonly<Record<string, unknown>>
@@ -66,5 +76,3 @@ function takenFrom(other: ModelInput, own: ModelInput): ModelInput {
     Object.entries(taken).filter(([key]) => !(priceKeys as readonly string[]).includes(key)),
   )
 }
-
-const priceKeys = ['rubPerMillion', 'rubPerUnit', 'usdPerMillion', 'usdPerUnit', 'above', 'prices'] as const

@@ -40,6 +40,11 @@ export class ControlClient implements Accounts, PaymentActions {
     return this.#ask('account.credit', credit)
   }
 
+  /** Has the server read its configuration again; answers what is wrong with it. */
+  async reload(): Promise<readonly string[]> {
+    return (await this.#ask('reload', {})).problems
+  }
+
   debit(debit: Parameters<Accounts['debit']>[0]): Promise<{ entryId: string; balanceMicros: number }> {
     return this.#ask('account.debit', debit)
   }

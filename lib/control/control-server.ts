@@ -21,6 +21,8 @@ interface ControlServerOptions {
   readonly payments?: PaymentActions | undefined
   /** Loads what writes business rows. */
   readonly records: () => Promise<Records>
+  /** Reads the configuration again; answers what is wrong with it, and then changes nothing. */
+  readonly reload?: (() => Promise<readonly string[]>) | undefined
   readonly log: Pick<Log, 'error' | 'info'>
 }
 
@@ -109,7 +111,8 @@ async function respond(
     const result = name.startsWith('payment.')
       ? await runPayment(name, body, options.payments)
       : await run(name, body, options)
-    if (name !== 'ping') log.info({ operation: name }, 'the command line changed accounts')
+    if (name !== 'ping' && name !== 'reload')
+      log.info({ operation: name }, 'the command line changed accounts')
     sendJson(response, 200, result)
   } catch (error) {
     if (error instanceof AccountError) {
@@ -133,7 +136,7 @@ async function respond(
 async function run(
   name: OperationName,
   body: unknown,
-  { accounts, records }: Pick<ControlServerOptions, 'accounts' | 'records'>,
+  { accounts, records, reload }: Pick<ControlServerOptions, 'accounts' | 'records' | 'reload'>,
 ): Promise<object> {
   if (name === 'account.create') {
     return accounts.createAccount(withoutUndefined(taken(operations[name].safeParse(body))))
@@ -160,6 +163,8 @@ async function run(
     const writer = await records()
     return { rows: await writer.write(steps.map(stepOf)) }
   }
+  if (name === 'reload')
+    return { problems: (await reload?.()) ?? ['it reads its configuration at the start only'] }
   return { pid: process.pid }
 }
 

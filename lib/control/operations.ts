@@ -43,6 +43,7 @@ const movement = z.strictObject({
 /** What can be asked of a running server, and the body of each request. */
 export const operations = {
   ping: z.strictObject({}),
+  reload: z.strictObject({}),
   'account.create': z.strictObject({ email: text, name: text.optional() }),
   'account.credit': movement,
   'account.debit': movement,
@@ -90,6 +91,8 @@ export function isOperation(name: string): name is OperationName {
 /** What each operation answers. */
 export interface OperationResults {
   ping: { readonly pid: number }
+  /** What is wrong with the configuration; empty where it was taken. */
+  reload: { readonly problems: readonly string[] }
   'account.create': { readonly id: string }
   'account.credit': { readonly entryId: string; readonly balanceMicros: number }
   'account.debit': { readonly entryId: string; readonly balanceMicros: number }
@@ -106,6 +109,7 @@ export interface OperationResults {
 /** The answers, checked: what listens on the socket may be another version. */
 export const results: { readonly [N in OperationName]: z.ZodType<OperationResults[N]> } = {
   ping: z.object({ pid: z.int() }),
+  reload: z.object({ problems: z.array(z.string()) }),
   'account.create': z.object({ id: z.string() }),
   'account.credit': z.object({ entryId: z.string(), balanceMicros: z.int() }),
   'account.debit': z.object({ entryId: z.string(), balanceMicros: z.int() }),

@@ -34,6 +34,8 @@ export interface GatewayOptions {
   /** The program that each of several workers runs, and what takes the lines that they log. */
   readonly workerFile?: string
   readonly passLogLines?: (lines: string) => void
+  /** Reads the configuration again, for the command line; answers what is wrong with it. */
+  readonly onReload?: () => Promise<readonly string[]>
   /** Told once, when a new store was given a demo account. */
   readonly onDemo?: (demo: Demo) => void
   /** Told when nothing can be charged any more: the process should end, to be started anew. */
@@ -91,7 +93,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     opened.defer(() => payments?.close())
     const documents = await startDocumentWork(config.seller, store, { log, clock })
     opened.defer(() => documents.close())
-    opened.defer(await openControl(config, shared, payments?.actions, log))
+    opened.defer(await openControl(config, shared, payments?.actions, options))
     const { admin, adminUrl } = await openAdmin(config, store, front, payments)
     opened.defer(() => admin?.close())
     const pages = await openPages(config, shared, { log, clock, payments })
@@ -209,7 +211,7 @@ async function openControl(
   config: Config,
   store: Store,
   payments: OpenPayments['actions'] | undefined,
-  log: Log,
+  { log, onReload }: Pick<GatewayOptions, 'log' | 'onReload'>,
 ): Promise<() => Promise<void> | undefined> {
   if (config.store.kind !== 'sqlite') return () => undefined
   const control = await openControlServer({
@@ -217,6 +219,7 @@ async function openControl(
     accounts: store.accounts,
     payments,
     records: () => store.records(),
+    reload: onReload,
     log,
   })
   return () => control.close()

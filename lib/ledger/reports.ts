@@ -1,4 +1,5 @@
 import type { KeyRecord } from '../accounts/accounts.ts'
+import type { Price } from '../money/price.ts'
 import type { Meters } from '../money/usage.ts'
 import type {
   ChargeRecord,
@@ -122,6 +123,18 @@ export interface RecomputedCharge {
   readonly differences: readonly string[]
 }
 
+/** The price of a model's entry in a configuration. */
+export type PriceOf = (model: string) => Price | undefined
+
+/** What the same use of a model costs by two prices. */
+export interface ModelCost {
+  readonly model: string
+  /** How many lines of charges. */
+  readonly lines: number
+  readonly beforeMicros: Micros
+  readonly afterMicros: Micros
+}
+
 /** Reads what stands in the store, beside whoever writes it. Nothing here changes anything. */
 export interface Reports {
   /** As it stands on the disk; undefined for an unknown account. */
@@ -132,6 +145,11 @@ export interface Reports {
   chargesPage(accountId: string, which: ChargesAfter, limit: number): Promise<ChargeReportsPage>
   /** Works the charges from a time on out again, oldest first, those that agree included. */
   recompute(since: number): AsyncIterable<RecomputedCharge>
+  /** What charges from a time on would come to at other prices, by model. Reads page by page. */
+  reprice(
+    since: number,
+    prices: { readonly before: PriceOf; readonly after: PriceOf },
+  ): Promise<readonly ModelCost[]>
   accounts(): Promise<readonly AccountReport[]>
   account(id: string): Promise<AccountReport | undefined>
   keys(accountId?: string): Promise<readonly KeyRecord[]>

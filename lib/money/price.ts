@@ -17,7 +17,7 @@ export interface Price {
   /** SHA-256 of the canonical JSON of all that follows, base64url: the price's version. */
   readonly hash: string
   readonly model: string
-  /** ISO date from which the price applies; absent means always. */
+  /** ISO date or time from which the price applies; absent means always. */
   readonly from?: string
   readonly rubPerMillion: Readonly<{ [M in Meter]?: Decimal }>
   /** By meter or `meter/variant`: `images/1024x1024/high`. */
@@ -39,12 +39,17 @@ export function isPricedBySecond({ rubPerUnit, rubPerMillion }: Price): boolean 
   return rubPerUnit['audioSeconds'] !== undefined || rubPerMillion.audioSeconds !== undefined
 }
 
+/** When a price that says `from` begins, in milliseconds since the epoch. */
+export function startOf(from: string | undefined): number {
+  return from === undefined ? -Infinity : Date.parse(from)
+}
+
 /** Picks the version of a price that applies at a moment: the one with the latest `from` not after it. */
 export function priceInForce(prices: readonly Price[], atMs: number): Price | undefined {
   let best: Price | undefined
   let bestFromMs = -Infinity
   for (const price of prices) {
-    const fromMs = price.from === undefined ? -Infinity : Date.parse(price.from)
+    const fromMs = startOf(price.from)
     if (fromMs <= atMs && (best === undefined || fromMs >= bestFromMs)) {
       best = price
       bestFromMs = fromMs

@@ -2,6 +2,7 @@ import { buildPrice } from './build-price.ts'
 import { productOf, sumOf } from './decimal.ts'
 import { inRoubles } from './in-roubles.ts'
 import type { DollarPrice } from './in-roubles.ts'
+import { startOf } from './price.ts'
 import type { Decimal, Price } from './price.ts'
 
 /** How roubles for a dollar are found: fixed, or the Central Bank's rate of the day with a margin. */
@@ -67,10 +68,6 @@ function ratesOf(usdRub: UsdRub, rates: readonly DatedRate[]): readonly DatedRat
   if (typeof usdRub === 'string') return [{ usdRub }]
   const factor = productOf('0.01', sumOf('100', usdRub.marginPercent))
   return rates.map(rate => ({ ...rate, usdRub: productOf(rate.usdRub, factor) }))
-}
-
-function startOf(from: string | undefined): number {
-  return from === undefined ? -Infinity : Date.parse(from)
 }
 
 function inForce<T extends { readonly from?: string | undefined }>(

@@ -26,6 +26,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'lib/operator-area/',
     'lib/web/',
     'lib/payments/',
+    'lib/prices/',
     'lib/front/plugin-context.ts',
     'lib/sandbox/payments/',
     'lib/companies/read-company.ts',

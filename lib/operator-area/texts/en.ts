@@ -197,6 +197,7 @@ export const english: typeof russian = {
       refund: 'refund of a payment',
       'end-sessions': 'end of sessions',
       'accept-rate': 'acceptance of a rate',
+      'import-prices': 'import of prices',
       'import-statement': 'import of a statement',
       'assign-transfer': 'credit of a transfer',
       'return-transfer': 'return of a transfer',

@@ -196,6 +196,7 @@ export const russian = {
       refund: 'возврат платежа',
       'end-sessions': 'завершение сеансов',
       'accept-rate': 'подтверждение курса',
+      'import-prices': 'загрузка цен',
       'import-statement': 'загрузка выписки',
       'assign-transfer': 'зачисление перевода',
       'return-transfer': 'возврат перевода',

@@ -73,6 +73,7 @@ export interface OperatorActionRow {
     | 'refund'
     | 'end-sessions'
     | 'accept-rate'
+    | 'import-prices'
     | 'import-statement'
     | 'assign-transfer'
     | 'return-transfer'

@@ -19,7 +19,9 @@ import type {
   ChargesAfter,
   ChargesFilter,
   KeyUse,
+  ModelCost,
   ModelSpending,
+  PriceOf,
   RecomputedCharge,
   Reports,
 } from '../../ledger/reports.ts'
@@ -27,6 +29,7 @@ import { chargesPage } from './charge-pages.ts'
 import { chargedModels, chargesTotal, exchangeCharges, exportCharges, findCharges } from './charge-search.ts'
 import { keyRecord } from './key-record.ts'
 import { recomputeCharges } from './recompute-charges.ts'
+import { repriceCharges } from './reprice-charges.ts'
 import { accountReport, chargeColumns, chargeReport } from './report-rows.ts'
 import type { AccountRow, ChargeRow } from './report-rows.ts'
 import { keyUses, modelSpending } from './spending-reports.ts'
@@ -186,6 +189,13 @@ export class StoreReports implements Reports {
 
   recompute(since: number): AsyncIterable<RecomputedCharge> {
     return recomputeCharges(this.#queries, since)
+  }
+
+  reprice(
+    since: number,
+    prices: { readonly before: PriceOf; readonly after: PriceOf },
+  ): Promise<readonly ModelCost[]> {
+    return repriceCharges(this.#queries, since, prices)
   }
 
   verify(): Promise<readonly string[]> {

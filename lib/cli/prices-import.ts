@@ -1,0 +1,273 @@
+import { readFileSync, statSync } from 'node:fs'
+import type { Command } from 'commander'
+import { actionStep } from '../administration/operator-log.ts'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { loadConfig } from '../config/load-config.ts'
+import type { LoadedConfig } from '../config/load-config.ts'
+import { isLoopback } from '../config/scalars.ts'
+import { withRates } from '../config/with-rates.ts'
+import type { ModelCost, PriceOf } from '../ledger/reports.ts'
+import { formatRoubles } from '../money/amount.ts'
+import { priceInForce } from '../money/price.ts'
+import { systemClock } from '../platform/clock.ts'
+import { writeAtomically } from '../platform/write-atomically.ts'
+import { zonedTime } from '../platform/zoned-time.ts'
+import { changePercent } from '../prices/rate-book.ts'
+import { importedPrices } from '../prices/imported-prices.ts'
+import type { ImportedFiles } from '../prices/imported-prices.ts'
+import { planImport } from '../prices/plan-import.ts'
+import type { ImportPlan, PriceChange } from '../prices/plan-import.ts'
+import { PriceListError, readPriceList } from '../prices/read-price-list.ts'
+import type { PriceList } from '../prices/read-price-list.ts'
+import { download } from '../upstream/download.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import { modelList, operatorName, time } from './arguments.ts'
+import { CommandError, UsageError } from './context.ts'
+import type { CliContext } from './context.ts'
+import { openConfig } from './open-config.ts'
+import { hasStore, knownRates } from './open-priced-config.ts'
+import { readStore } from './read-store.ts'
+import { formatTable } from './table.ts'
+import { withRecords } from './with-records.ts'
+
+interface ImportOptions extends SharedOptions {
+  readonly from: string
+  readonly at?: string
+  readonly accept?: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+}
+
+/** The file that @pydantic/genai-prices publishes between its releases. */
+const publishedList =
+  'https://raw.githubusercontent.com/pydantic/genai-prices/main/prices/new_data/v2/data.json'
+const listBytesMax = 64 * 1024 * 1024
+const listMs = 60_000
+const effectMs = 30 * 86_400_000
+const namedMax = 10
+
+/**
+ * `prices import`: takes list prices in dollars from a published list. Shows what changes and what the last 30 days
+ * would have come to, then writes `prices.json` beside the configuration, which includes it from then on.
+ */
+export function addPricesImport(prices: Command, context: CliContext): void {
+  const { stdout, stderr } = context
+  addCommand(
+    prices,
+    'import',
+    'take list prices in dollars from a published list, after showing what changes',
+  )
+    .option('--from <file|url>', 'the list: of genai-prices, LiteLLM or models.dev', publishedList)
+    .option('--at <time>', 'when the new prices hold: an ISO date or time; now unless said')
+    .option('--accept <models>', 'models whose prices may change by more than ten times, with commas between')
+    .option('--dry-run', 'show what changes, and write nothing')
+    .option('--yes', 'do not ask')
+    .action(async (options: ImportOptions) => {
+      const loaded = openConfig(options)
+      const { timeZone } = loaded.config
+      const at = options.at === undefined ? systemClock.now() : time('--at', options.at, timeZone)
+      const accepted = new Set(options.accept === undefined ? [] : modelList('--accept', options.accept))
+      const { plan, list, files } = await prepare(options, loaded, { at, accepted })
+      const costs = await effectOf(options, loaded, files, at)
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify(plan.changes.map(change => changeJson(change, costs)))}\n`
+          : report(plan, costs, timeZone),
+      )
+      for (const line of remarks(plan)) stderr.write(`${line}\n`)
+      if (plan.changes.length === 0 || options.dryRun === true) return
+      const isAsked = options.yes !== true && context.ask !== undefined
+      if (isAsked && (await context.ask?.('Write these prices?')) !== true) {
+        throw new CommandError('nothing was changed')
+      }
+      for (const [file, text] of files) writeAtomically(file, text)
+      stderr.write(`wrote ${[...files.keys()].join(' and ')}\n`)
+      await note(options, loaded.config, `${list.source}, ${options.from}: ${modelCount(plan)} models`)
+      stderr.write(`${await reloadServer(loaded.config)}\n`)
+    })
+}
+
+function modelCount({ entries }: ImportPlan): number {
+  return entries.size
+}
+
+interface Prepared {
+  readonly plan: ImportPlan
+  readonly list: PriceList
+  readonly files: ImportedFiles
+}
+
+/** @throws CommandError when the list cannot be read or must not be used; nothing is written here */
+async function prepare(
+  { from }: ImportOptions,
+  { config, files, priceOrigins: origins }: LoadedConfig,
+  { at, accepted }: { readonly at: number; readonly accepted: ReadonlySet<string> },
+): Promise<Prepared> {
+  try {
+    const list = readPriceList(await readList(from, config))
+    const plan = planImport({ config, origins, list, at, accepted })
+    if (plan.changes.length === 0) return { plan, list, files: new Map() }
+    const day = new Date(systemClock.now()).toISOString().slice(0, 10)
+    const comment = `List prices, by gateway prices import. The last list: ${list.source}, ${from}, read on ${day}.`
+    return { plan, list, files: importedPrices(plan, { configFile: config.file, files, comment }) }
+  } catch (error) {
+    if (error instanceof PriceListError) throw new CommandError(`${from} ${error.message}`)
+    throw error
+  }
+}
+
+async function readList(from: string, config: Config): Promise<string> {
+  if (!/^https?:/i.test(from)) return readListFile(from)
+  const url = URL.canParse(from) ? new URL(from) : undefined
+  if (url === undefined || (url.protocol === 'http:' && !isLoopback(url))) {
+    throw new UsageError(`--from: "${from}" must be https: whoever changes a list on its way changes prices`)
+  }
+  const { rates } = config
+  try {
+    const body = await download(url, {
+      config,
+      egress: rates?.egress,
+      timeoutMs: listMs,
+      bytesMax: listBytesMax,
+    })
+    return body.toString('utf8')
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new CommandError(`${from} cannot be read: ${reason}; a list in a file does as well: --from FILE`)
+  }
+}
+
+function readListFile(file: string): string {
+  try {
+    if (statSync(file).size > listBytesMax) throw new CommandError(`${file} is too long for a price list`)
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    throw new CommandError(
+      `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+}
+
+/** What the last 30 days would have come to, by the price that is in force when the new ones are. */
+async function effectOf(
+  options: ImportOptions,
+  { config }: LoadedConfig,
+  files: ImportedFiles,
+  at: number,
+): Promise<readonly ModelCost[]> {
+  if (files.size === 0) return []
+  const changed = withFiles(config.file, files)
+  if (!hasStore(config)) return []
+  const rates = await knownRates(options, config)
+  const priceAt = (one: Config): PriceOf => {
+    const rated = withRates(one, rates)
+    const patterns = new Map(rated.modelPatterns.map(pattern => [pattern.name, pattern]))
+    const moment = Math.max(at, systemClock.now())
+    return model => priceInForce((rated.models.get(model) ?? patterns.get(model))?.prices ?? [], moment)
+  }
+  const prices = { before: priceAt(config), after: priceAt(changed) }
+  const costs = await readStore(options, reports => reports.reprice(systemClock.now() - effectMs, prices))
+  return costs.filter(({ model }) => prices.before(model)?.hash !== prices.after(model)?.hash)
+}
+
+/** The configuration as it will be. @throws CommandError when it would be wrong */
+function withFiles(file: string, instead: ImportedFiles): Config {
+  try {
+    return loadConfig(file, { instead }).config
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    throw new CommandError(`with these prices the configuration would be wrong:\n${error.message}`)
+  }
+}
+
+async function note(options: ImportOptions, config: Config, reason: string): Promise<void> {
+  if (!hasStore(config)) return
+  await withRecords(options, (records, at) => {
+    const action = { operator: operatorName(), action: 'import-prices', accountId: '', reason, at } as const
+    return records.write([actionStep(records, action)])
+  })
+}
+
+/** Has the running gateway take the prices; says what became of it. */
+async function reloadServer({ store }: Config): Promise<string> {
+  if (store.kind === 'postgres') return 'send SIGHUP to each gateway, or restart it: then the prices hold'
+  const { ControlClient, ControlUnreachableError } = await import('../control/control-client.ts')
+  const { socketPath } = await import('../control/socket-path.ts')
+  try {
+    const problems = await new ControlClient(socketPath(store.file)).reload()
+    return problems.length === 0
+      ? 'the running gateway has read its configuration again'
+      : `the running gateway has not taken its configuration: ${problems.join('; ')}`
+  } catch (error) {
+    if (error instanceof ControlUnreachableError)
+      return 'no gateway runs on this store: the next start has the prices'
+    throw error
+  }
+}
+
+function changeJson(change: PriceChange, costs: readonly ModelCost[]): object {
+  const cost = costs.find(({ model }) => model === change.model)
+  return {
+    ...change,
+    last30Days:
+      cost === undefined
+        ? null
+        : { before: formatRoubles(cost.beforeMicros), after: formatRoubles(cost.afterMicros) },
+  }
+}
+
+function report({ changes }: ImportPlan, costs: readonly ModelCost[], zone: string): string {
+  if (changes.length === 0) return 'the list changes no price\n'
+  const rows = changes.map(({ model, meter, unit, before, after, from }) => ({
+    model,
+    meter: unit === 'one' ? `${meter}, each` : meter,
+    before: before ?? '',
+    after,
+    change: before === null || /^0(?:\.0*)?$/.test(before) ? 'new' : `${changePercent(before, after)} %`,
+    from: zonedTime(Date.parse(from), zone),
+  }))
+  const columns = {
+    model: 'left',
+    meter: 'left',
+    before: 'right',
+    after: 'right',
+    change: 'right',
+    from: 'left',
+  } as const
+  return `${formatTable(rows, columns)}Dollars of list price, for a million units where it does not say each.\n${effect(costs)}`
+}
+
+function effect(costs: readonly ModelCost[]): string {
+  if (costs.length === 0) return 'In the last 30 days none of these models was used.\n'
+  const sum = (of: (cost: ModelCost) => number): number => costs.reduce((total, cost) => total + of(cost), 0)
+  const [before, after] = [sum(cost => cost.beforeMicros), sum(cost => cost.afterMicros)].map(formatRoubles)
+  const rows = costs.map(({ model, lines, beforeMicros, afterMicros }) => ({
+    model,
+    requests: String(lines),
+    before: formatRoubles(beforeMicros),
+    after: formatRoubles(afterMicros),
+  }))
+  const columns = { model: 'left', requests: 'right', before: 'right', after: 'right' } as const
+  return (
+    `\n${formatTable(rows, columns)}The use of the last 30 days, in roubles at today's prices and at the new ones: ` +
+    `${before} and ${after} in all.\n`
+  )
+}
+
+function remarks({ own, absent, doubted }: ImportPlan): readonly string[] {
+  const named = (models: readonly string[]): string =>
+    models.slice(0, namedMax).join(', ') +
+    (models.length > namedMax ? ` and ${models.length - namedMax} more` : '')
+  return [
+    ...(own.length === 0 ? [] : [`left as your files set them: ${named(own)}`]),
+    ...(absent.length === 0 ? [] : [`not in the list, and left as they are: ${named(absent)}`]),
+    ...(doubted.length === 0
+      ? []
+      : [
+          `left as they are, because their prices in the list are far from them and their provider is off: ${named(doubted)}`,
+        ]),
+  ]
+}

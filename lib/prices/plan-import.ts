@@ -1,0 +1,249 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Config, ModelConfig } from '../config/config.ts'
+import type { PriceOrigin } from '../config/mixed-prices.ts'
+import { canonicalDecimal, parseDecimal } from '../money/decimal.ts'
+import { startOf } from '../money/price.ts'
+import type { DollarPrice } from '../money/in-roubles.ts'
+import { PriceListError } from './read-price-list.ts'
+import type { PriceList } from './read-price-list.ts'
+import type { ListPrice } from './list-price.ts'
+
+/** A price that a list changes. */
+export interface PriceChange {
+  readonly model: string
+  /** `input`, or `input above 200000` of long prompts. */
+  readonly meter: string
+  /** Dollars, for a million units or for one. */
+  readonly unit: 'million' | 'one'
+  /** Null where there was none. */
+  readonly before: string | null
+  readonly after: string
+  /** ISO time from which it holds. */
+  readonly from: string
+}
+
+/** What a list changes. */
+export interface ImportPlan {
+  /** What the file of imported prices says of each model that changes. */
+  readonly entries: ReadonlyMap<string, { readonly prices: readonly DollarPrice[] }>
+  readonly changes: readonly PriceChange[]
+  /** Models whose price is in roubles or dollars of the operator's own. */
+  readonly own: readonly string[]
+  /** Models that the list does not have. */
+  readonly absent: readonly string[]
+  /** Models that are not sold today, and whose new price is not believed. */
+  readonly doubted: readonly string[]
+}
+
+interface PlanOptions {
+  readonly config: Pick<Config, 'models' | 'modelPatterns' | 'providers'>
+  readonly origins: ReadonlyMap<string, PriceOrigin>
+  readonly list: PriceList
+  /** When the new prices hold, in milliseconds since the epoch. */
+  readonly at: number
+  /** Models whose prices may change by any factor. */
+  readonly accepted: ReadonlySet<string>
+}
+
+/** By what factor a price may rise or fall at once. Providers have cut prices to a fifth. */
+const factorMax = 10n
+const namedMax = 10
+/** Versions of a price that are over and still written. */
+const pastMax = 12
+
+/**
+ * Works out what a list changes of the models that are priced by lists. Meters that it does not have, tiers of service
+ * and announced changes stay.
+ * @throws PriceListError when prices of models that are sold are negative, missing or far from what they were
+ */
+export function planImport({ config, origins, list, at, accepted }: PlanOptions): ImportPlan {
+  const entries = new Map<string, { readonly prices: readonly DollarPrice[] }>()
+  const changes: PriceChange[] = []
+  const own: string[] = []
+  const absent: string[] = []
+  const doubted: string[] = []
+  const wrong: string[] = []
+  for (const model of [...config.models.values(), ...config.modelPatterns]) {
+    const { name, providers } = model
+    const provider = config.providers.get(providers[0] ?? '')
+    const origin = origins.get(name)
+    if (origin === 'like' || (origin === 'list' && model.list === undefined)) continue
+    const found = list.find(provider?.kind ?? '', listNames(model))
+    if (found === undefined) absent.push(name)
+    if (found !== undefined && origin === 'own') own.push(name)
+    if (found === undefined || origin !== 'list') continue
+    const change = changeOf(model, found, at)
+    const problems = accepted.has(name) ? [] : missing(model, found, at)
+    problems.push(...(change?.steps ?? []).flatMap(step => problemsOf(name, step, accepted.has(name))))
+    if (change === undefined && problems.length === 0) continue
+    if (change !== undefined && problems.length === 0) {
+      entries.set(name, { prices: change.versions })
+      changes.push(...change.steps.flatMap(step => changesOf(name, step)))
+    } else if (provider?.isOff === false) wrong.push(...problems)
+    else doubted.push(name)
+  }
+  if (wrong.length > 0) throw new PriceListError(refusal(wrong))
+  return { entries, changes, own, absent, doubted }
+}
+
+function refusal(wrong: readonly string[]): string {
+  const more = wrong.length > namedMax ? `; and ${wrong.length - namedMax} more` : ''
+  return `is refused, and nothing is changed: ${wrong.slice(0, namedMax).join('; ')}${more}`
+}
+
+/** What a list may call a model: as its provider does, and of a pattern what it is known to cover. */
+function listNames({ name, providers, names = [], upstreamModel }: ModelConfig): readonly string[] {
+  const prefix = `${providers[0]}/`
+  const bare = (one: string): string => (one.startsWith(prefix) ? one.slice(prefix.length) : one)
+  const beginning = name.replace(/(?:-?(?:preview-)?(?:20|0)?)\*.*$/, '')
+  return [upstreamModel ?? bare(name), bare(beginning), ...names.map(bare)]
+}
+
+/** One version of a price and the one before it. */
+interface Step {
+  readonly from: string
+  readonly before: DollarPrice
+  readonly after: DollarPrice
+}
+
+function changeOf(
+  { list }: ModelConfig,
+  found: readonly ListPrice[],
+  at: number,
+): { readonly versions: readonly DollarPrice[]; readonly steps: readonly Step[] } | undefined {
+  const known = list?.versions ?? []
+  const now = known.findLast(({ from }) => startOf(from) <= at)
+  const listed = found.findLast(({ from }) => startOf(from) <= at)
+  if (now === undefined) return undefined
+  const steps: Step[] = []
+  let before = now
+  for (const one of [
+    ...(listed === undefined ? [] : [listed]),
+    ...found.filter(({ from }) => startOf(from) > at),
+  ]) {
+    const from = one === listed ? isoSeconds(at) : (one.from ?? '')
+    const after = { from, ...laidOver(before, one) }
+    if (isSame(before, after)) continue
+    steps.push({ from, before, after })
+    before = after
+  }
+  const announced = known.filter(({ from }) => startOf(from) > at)
+  const hasOwnDates = steps.some(({ from }) => startOf(from) > at)
+  const isNews = steps.some(
+    ({ from, after }) => !announced.some(one => startOf(one.from) === startOf(from) && isSame(one, after)),
+  )
+  if (!isNews) return undefined
+  const past = known.filter(({ from }) => from !== undefined && startOf(from) < at).slice(-pastMax)
+  const later = hasOwnDates ? [] : announced
+  return { versions: [...past, ...steps.map(({ after }) => after), ...later], steps }
+}
+
+function isoSeconds(at: number): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z')
+}
+
+type Table = Readonly<Record<string, string | undefined>>
+
+/** What a list says of a table: nothing of meters that are priced in the other table, and no zeros for what has no price. */
+function news(listed: Table | undefined, own: Table | undefined, other: Table | undefined): Table {
+  return Object.fromEntries(
+    Object.entries(listed ?? {}).filter(
+      ([meter, usd]) =>
+        !Object.hasOwn(other ?? {}, meter) && (usd !== '0' || Object.hasOwn(own ?? {}, meter)),
+    ),
+  )
+}
+
+/** The price with what the list says of it. */
+function laidOver(price: DollarPrice, list: ListPrice): Omit<DollarPrice, 'from'> {
+  const usdPerMillion = {
+    ...price.usdPerMillion,
+    ...news(list.usdPerMillion, price.usdPerMillion, price.usdPerUnit),
+  }
+  const usdPerUnit = {
+    ...price.usdPerUnit,
+    ...news(list.usdPerUnit, price.usdPerUnit, price.usdPerMillion),
+  }
+  const above = list.above === undefined ? price.above : levels(price.above ?? [], list.above, usdPerMillion)
+  return {
+    ...(Object.keys(usdPerMillion).length > 0 && { usdPerMillion }),
+    ...(Object.keys(usdPerUnit).length > 0 && { usdPerUnit }),
+    ...(above !== undefined && { above }),
+    ...(price.factors !== undefined && { factors: price.factors }),
+  }
+}
+
+type Levels = NonNullable<DollarPrice['above']>
+
+/** Lists say 272000 or 271999 of the same level: the one that is here stays. */
+function levels(before: Levels, listed: NonNullable<ListPrice['above']>, base: Table): Levels {
+  return listed.map(level => {
+    const known = before.find(one => Math.abs(one.inputTokens - level.inputTokens) <= level.inputTokens / 100)
+    const { inputTokens, mode } = known ?? level
+    const priced = Object.entries(level.usdPerMillion).filter(([meter]) => Object.hasOwn(base, meter))
+    return { inputTokens, mode, usdPerMillion: { ...known?.usdPerMillion, ...Object.fromEntries(priced) } }
+  })
+}
+
+/** Every price of a version, by what it is called. */
+function pricesOf(
+  price: DollarPrice,
+): ReadonlyMap<string, { readonly unit: PriceChange['unit']; readonly usd: string }> {
+  const rows = (table: Table | undefined, unit: PriceChange['unit'], ending = '') =>
+    Object.entries(table ?? {}).flatMap(([meter, usd]) =>
+      usd === undefined ? [] : [[meter + ending, { unit, usd: canonical(usd) }] as const],
+    )
+  return new Map([
+    ...rows(price.usdPerMillion, 'million'),
+    ...rows(price.usdPerUnit, 'one'),
+    ...(price.above ?? []).flatMap(level =>
+      rows(level.usdPerMillion, 'million', ` above ${level.inputTokens}`),
+    ),
+  ])
+}
+
+/** A negative one stays as it is, to be refused. */
+function canonical(usd: string): string {
+  return usd.startsWith('-') ? usd : canonicalDecimal(usd)
+}
+
+function isSame(one: DollarPrice, other: DollarPrice): boolean {
+  return isDeepStrictEqual(pricesOf(one), pricesOf(other))
+}
+
+function changesOf(model: string, { from, before, after }: Step): readonly PriceChange[] {
+  const old = pricesOf(before)
+  return [...pricesOf(after)].flatMap(([meter, { unit, usd }]) => {
+    const was = old.get(meter)?.usd ?? null
+    return was === usd ? [] : [{ model, meter, unit, before: was, after: usd, from }]
+  })
+}
+
+function problemsOf(model: string, step: Step, isAccepted: boolean): readonly string[] {
+  return changesOf(model, step).flatMap(({ meter, before, after }) => {
+    if (after.startsWith('-')) return [`${model} has a negative price for ${meter}: ${after}`]
+    if (before === null || isAccepted || !isJump(before, after)) return []
+    return [
+      `${model} would cost ${after} dollars for ${meter} instead of ${before}; if that is right, add --accept ${model}`,
+    ]
+  })
+}
+
+/** A list that prices tokens prices those that are read and those that are written. */
+function missing({ name, list }: ModelConfig, found: readonly ListPrice[], at: number): string[] {
+  const priced = list?.versions.findLast(({ from }) => startOf(from) <= at)?.usdPerMillion ?? {}
+  const listed = found.findLast(({ from }) => startOf(from) <= at)?.usdPerMillion
+  if (listed === undefined) return []
+  const meters = ['input', 'output'].filter(one => Object.hasOwn(priced, one) && !Object.hasOwn(listed, one))
+  return meters.length === 0
+    ? []
+    : [
+        `${name} has no price for ${meters.join(' and ')} there; to keep what it costs here, add --accept ${name}`,
+      ]
+}
+
+function isJump(before: string, after: string): boolean {
+  const [left, right] = [parseDecimal(before), parseDecimal(after)]
+  // What was free may get a price; what has one does not become free.
+  return left > 0n && (right > left * factorMax || right * factorMax < left)
+}
