@@ -83,6 +83,39 @@ await t.test(
   },
 )
 
+await t.test(
+  "a prompt's variables are no way to another account's file, nor to one that nobody knows",
+  async t => {
+    const sent = upstream.requests.length
+    const file = { type: 'input_file', file_id: 'file-of-another' }
+    for (const variables of [
+      { paper: file },
+      { city: 'Kazan', paper: file },
+      { paper: { type: 'input_image', file_id: 'file-of-another' } },
+      { variables: file },
+      { metadata: file },
+    ]) {
+      const answer = await ask(first, 'pmpt_plain', {
+        prompt: { id: 'pmpt_plain', variables: { ...variables, x: 'x' } },
+      })
+      t.equal(answer.status, 404, JSON.stringify(variables))
+      t.match(answer.body.toString(), 'file-of-another')
+    }
+    t.equal(upstream.requests.length, sent)
+  },
+)
+
+await t.test('images among the variables of a prompt are measured', async t => {
+  const image = {
+    type: 'input_image',
+    image_url: `data:image/png;base64,${Buffer.from('no image').toString('base64')}`,
+  }
+  const answer = await ask(first, 'pmpt_plain', { prompt: { id: 'pmpt_plain', variables: { image } } })
+
+  t.equal(answer.status, 400)
+  t.match(answer.body.toString(), 'prompt.variables.image.image_url')
+})
+
 await t.test('other requests cannot name a prompt', async t => {
   const sent = upstream.requests.length
   const body = { model: 'gpt-5', input: 'Hi', prompt: { id: 'pmpt_any' } }

@@ -3,11 +3,10 @@ import { names, objectsIn } from '../named-objects.ts'
 import { namedModelsIn, searched } from '../naming-members.ts'
 import { scanMessage, type Steps } from '../session-message.ts'
 import type { SessionNames } from '../session.ts'
-import { tool } from './responses.ts'
+import { storedPrompt, tool } from './responses.ts'
 
-const prompt = object({ id: names('prompt') })
 const item = object({ content: list(object({ file_id: names('file') })) })
-const settings = { prompt, tools: list(tool) }
+const settings = { prompt: storedPrompt, tools: list(tool) }
 
 const message = searched({
   item,

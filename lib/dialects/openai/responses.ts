@@ -41,6 +41,9 @@ export const tool = searched({
   input_image_mask: searched({ image_url: base64('image') }),
 })
 
+/** A prompt that is stored at OpenAI. What stands for its variables are texts, or parts of an input. */
+export const storedPrompt = searched({ id: names('prompt'), variables: object({ '*': inputPart }) })
+
 /** Outputs of tools hold images too, and so do earlier responses that the client sends back. */
 export const inputItem = searched({
   ...cacheMembers,
@@ -69,7 +72,7 @@ export const requestMembers = {
   max_output_tokens: value('cap'),
   previous_response_id: names('response'),
   conversation: anyOf(names('conversation'), object({ id: names('conversation') })),
-  prompt: searched({ id: names('prompt') }),
+  prompt: storedPrompt,
   input: list(inputItem),
   tools: list(tool, toolList),
 }
