@@ -189,6 +189,8 @@ export interface Operation {
   readonly defaultModel?: string
   /** Free operations place no hold and leave no charge. */
   readonly isFree: boolean
+  /** The kinds of providers that bill nothing for it: at others the same path may be work that is paid for. */
+  readonly freeAt?: ReadonlySet<string>
   /** Refused with 501 `not_supported` and this reason. */
   readonly unsupported?: string
   /** It makes keys that work without the gateway: refused for this reason, unless the operator allows it. */

@@ -9,6 +9,9 @@ export function freeOperation(
   return { modelIn: 'none', ...options, name, body, isFree: true, mainMeter: 'requests' }
 }
 
+/** OpenAI, and what answers as it does here. */
+export const atOpenai: ReadonlySet<string> = new Set(['openai', 'sandbox'])
+
 /** An operation that is refused with 501 and this reason. */
 export function unsupportedOperation(name: string, reason: string): Operation {
   return { name, body: 'opaque', modelIn: 'none', isFree: true, mainMeter: 'requests', unsupported: reason }

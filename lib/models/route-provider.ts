@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { RequestFacts } from '../dialects/dialect.ts'
+import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/exchange-facts.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -35,15 +35,28 @@ export function routeProvider(
   facts: RequestFacts,
   model: ResolvedModel | undefined,
 ): ProviderRoute | Promise<ProviderRoute> {
-  const { object } = route.match
+  const { object, operation } = route.match
   const referred = object === undefined ? facts.objects : [object, ...facts.objects]
-  if (referred.length === 0) return ofModel(context.config, route, model)
+  if (referred.length === 0) return requireFree(operation, ofModel(context.config, route, model))
   const accountId = exchange.find('key')?.accountId
   return ofObjects(context, accountId, route, referred).then(place => {
-    if (place === undefined) return ofModel(context.config, route, model)
-    if (route.match.operation.modelIn === 'body' && model !== undefined) requireServed(model, place)
-    return place
+    if (place === undefined) return requireFree(operation, ofModel(context.config, route, model))
+    if (operation.modelIn === 'body' && model !== undefined) requireServed(model, place)
+    return requireFree(operation, place)
   })
+}
+
+/**
+ * Nobody would be charged for what the path means at another provider.
+ * @throws GatewayError not_supported
+ */
+function requireFree({ name, freeAt }: Operation, place: ProviderRoute): ProviderRoute {
+  const elsewhere = place.providers.find(({ provider }) => freeAt?.has(provider.kind) === false)
+  if (elsewhere === undefined) return place
+  throw new GatewayError(
+    'not_supported',
+    `The operation ${name} of ${elsewhere.provider.name} may be paid for, and has no price here, so it is not forwarded.`,
+  )
 }
 
 /**

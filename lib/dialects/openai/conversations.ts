@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
-import { freeOperation } from '../free-operation.ts'
+import { atOpenai, freeOperation } from '../free-operation.ts'
 import { list, object } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
@@ -12,7 +12,7 @@ import { inputItem } from './responses.ts'
 
 const conversation = object({ id: names('conversation') })
 /** A request with items, which may name files, and items that the provider has kept. */
-const withItems = { body: 'json', interest: searched({ items: list(inputItem) }) } as const
+const withItems = { freeAt: atOpenai, body: 'json', interest: searched({ items: list(inputItem) }) } as const
 
 function itemsFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   return factsFrom({ ...scan, findings: withoutEchoes(scan.findings) }, body)
@@ -25,6 +25,7 @@ const createConversation: Operation = {
 }
 /** `POST /conversations/{id}`: other metadata. */
 const updateConversation = objectOperation('conversation-update', conversation, {
+  freeAt: atOpenai,
   body: 'json',
   interest: object({}),
 })
@@ -42,7 +43,8 @@ const path = '/conversations/{id}'
 
 /**
  * Conversations, below `/v1`. Nothing is paid for them by themselves: what a response reads of one is its input, and up
- * to the model's whole window of it is reckoned with.
+ * to the model's whole window of it is reckoned with. Mistral's have the same path, and answer.
+ * https://docs.mistral.ai/api/endpoint/beta/conversations
  */
 export const openaiConversationRows: readonly RouteRow[] = [
   { methods: ['POST'], path: '/conversations', operation: createConversation },

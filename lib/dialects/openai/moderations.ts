@@ -1,4 +1,4 @@
-import { freeOperation } from '../free-operation.ts'
+import { atOpenai, freeOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object } from '../interest.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
@@ -8,8 +8,9 @@ const request = searched({
   input: list(object({ image_url: anyOf(base64('image'), object({ url: base64('image') })) })),
 })
 
-/** `POST /moderations`, which no provider bills. */
+/** `POST /moderations`, which OpenAI does not bill; Mistral does, by its tokens. */
 export const moderations = freeOperation('moderations', {
+  freeAt: atOpenai,
   body: 'json',
   modelIn: 'body',
   interest: request,
