@@ -61,8 +61,8 @@ class ProviderCatalogue {
   build(): ReadonlyMap<string, CatalogueEntry> {
     for (const name of this.#own.names[this.#provider] ?? []) this.#addNamed(name)
     for (const model of this.#source) this.#addFromSource(model)
-    for (const { name, like, ...price } of this.#own.models[this.#provider] ?? []) {
-      if (like === undefined) this.#addWithDates(name, undefined, [price])
+    for (const { name, like, later = [], ...price } of this.#own.models[this.#provider] ?? []) {
+      if (like === undefined) this.#addWithDates(name, undefined, [price, ...later])
       else this.#addLike(name, like)
     }
     const inOrder = [...this.#entries].toSorted(([one], [other]) => (one < other ? -1 : 1))

@@ -22,6 +22,8 @@ export interface FamilyFacts {
 interface OwnModel extends Omit<ListPrice, 'from'> {
   readonly name: string
   readonly like?: string
+  /** What it costs from a day on. */
+  readonly later?: readonly ListPrice[]
 }
 
 /** How the models of a provider are taken from the source. */

@@ -7,6 +7,7 @@ import { readOwnData } from '../../catalogue/own-data.ts'
 import { loadConfig } from '../../lib/config/load-config.ts'
 import { cheaperNames } from '../../lib/models/cheaper-names.ts'
 import { ModelDirectory } from '../../lib/models/model-directory.ts'
+import { priceInForce } from '../../lib/money/price.ts'
 
 const folder = join(import.meta.dirname, '../../config')
 const { config } = loadConfig(join(folder, 'gateway.yaml'), { env: {} })
@@ -48,6 +49,14 @@ await t.test('a model costs its list price at the rate, with its levels, searche
     above: [{ inputTokens: 272_000, mode: 'whole', rubPerMillion: { input: '400', output: '1500' } }],
     factors: { batch: '0.5' },
   })
+})
+
+await t.test('a model of ours costs more from a day on, where its provider says so', async t => {
+  const prices = directory.resolve('gemini-4-argon', undefined)?.entry.prices ?? []
+  const costs = (day: string) => priceInForce(prices, Date.parse(day))?.rubPerMillion
+
+  t.match(costs('2026-11-30T23:59:59Z'), { input: '200', cachedInput: '10', output: '1000' })
+  t.match(costs('2026-12-01'), { input: '400', cachedInput: '20', output: '2000' })
 })
 
 await t.test('every version of a price that has tiers of service has them', async t => {
