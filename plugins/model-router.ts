@@ -1,5 +1,6 @@
 import { modelRouterOptions, type ModelRouterOptions } from '../lib/config/model-router-options.ts'
 import type { Operation } from '../lib/dialects/dialect.ts'
+import { planBatch } from '../lib/batches/plan-batch.ts'
 import { GatewayError } from '../lib/pipeline/errors.ts'
 import { listModels } from '../lib/models/list-models.ts'
 import { ObjectLists } from '../lib/object-lists/object-lists.ts'
@@ -25,6 +26,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
   const directory = new ModelDirectory(config)
   const freeRequests = new FreeRequests(config.limits.freeRequestsPerMinute)
   const objectLists = new ObjectLists(context)
+  const routing = { config, ledger, directory, planBatch }
 
   return {
     name: 'model-router',
@@ -56,7 +58,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
       }
       const connection = exchange.find('connection')
       if (connection !== undefined) {
-        goTo(exchange, await routeTurn({ config, ledger, directory, bodies }, exchange, connection))
+        goTo(exchange, await routeTurn({ ...routing, bodies }, exchange, connection))
         return
       }
       const scanned = await receive({ bodies, config }, exchange)
@@ -66,7 +68,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
         exchange.localAnswer = await freeRequests.inTurn(accountId ?? '', answer)
         return
       }
-      const routed = routeRequest({ config, ledger, directory }, exchange, route, scanned)
+      const routed = routeRequest(routing, exchange, route, scanned)
       goTo(exchange, routed instanceof Promise ? await routed : routed)
     },
 

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { exportBreaches } from './tidy/export-rules.ts'
+import { folderBreaches } from './tidy/folder-rules.ts'
 import { importBreaches } from './tidy/import-rules.ts'
 import { readDocs, readSources } from './tidy/sources.ts'
 import { docBreaches, nameBreaches, sizeBreaches, wordingBreaches } from './tidy/text-rules.ts'
@@ -20,6 +21,10 @@ await t.test('the whole source is looked at', async t => {
 
 await t.test('imports point one way, and each package has one door', async t => {
   t.same(importBreaches(sources), [])
+})
+
+await t.test('folders of lib do not import each other, types included', async t => {
+  t.same(folderBreaches(sources), [])
 })
 
 await t.test('what is exported is used elsewhere', async t => {
@@ -93,6 +98,8 @@ await t.test('each rule objects to what it is there for', async t => {
         'index.ts': "import '../platform/clock.ts'\nimport type {} from '../../plugins/auth.ts'\n",
         'quiet.ts': 'try { one() } catch {}\nvoid Promise.reject(1).catch(() => {})\nfunction one() {}\n',
       },
+      left: { 'hand.ts': "import type { Foot } from '../right/foot.ts'\nexport type Hand = Foot\n" },
+      right: { 'foot.ts': "import type { Hand } from '../left/hand.ts'\nexport type Foot = Hand\n" },
       stores: { 'long.ts': `export function long() {\n${'  void 0\n'.repeat(300)}}\n` },
     },
   })
@@ -107,6 +114,9 @@ await t.test('each rule objects to what it is there for', async t => {
     'lib/pipeline/index.ts:2 imports plugins/auth.ts, but lib/pipeline imports nothing else of lib.',
     'plugins/auth.ts:1 imports plugins/size-limit.ts, but plugins import lib and never each other.',
     'plugins/size-limit.ts:1 imports undici, but undici is imported in lib/upstream/ and lib/payments/yookassa/ only.',
+  ])
+  t.same(folderBreaches(found), [
+    'lib/left, lib/right import each other; move what both need below them: lib/left/hand.ts:1 imports lib/right/foot.ts, lib/right/foot.ts:1 imports lib/left/hand.ts.',
   ])
   t.same(exportBreaches(found).slice(0, 2), [
     'lib/Camel.ts exports env, which no other file uses.',

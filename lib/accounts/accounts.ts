@@ -1,5 +1,13 @@
 import type { Micros } from '../money/amount.ts'
 
+declare module '../pipeline/facts.ts' {
+  interface Facts {
+    key: KeyRecord
+    /** Makes sure that the key may still be used; set for sessions. Throws a GatewayError. */
+    checkKey: () => void
+  }
+}
+
 /**
  * Where money comes from, or what it is taken from: starting credit is nothing that an account has paid, and what a
  * charge gives back was paid before.

@@ -4,10 +4,23 @@ import { formatPath } from '../config/config-error.ts'
 import { GatewayError, ownErrorRow } from '../pipeline/errors.ts'
 import { PipelineOrderError } from '../pipeline/check-order.ts'
 import type { Plugin } from '../pipeline/plugin.ts'
-import type { PluginContext as GatewayContext } from '../front/plugin-context.ts'
+import type { Config } from '../config/config.ts'
+import type { PluginMetrics } from '../observability/plugin-metrics.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Log } from '../platform/log.ts'
 import { ExternalPlugin } from './external-plugin.ts'
 import { checkHooks, loadPlugin, PluginLoadError } from '../plugin-api/load-plugin.ts'
 import type { PluginContext, PluginDefinition } from '../plugin-api/plugin-api.ts'
+
+/** What plugins from outside are served with. */
+interface GatewayContext {
+  readonly config: Config
+  readonly bus: PipelineBus
+  readonly clock: Clock
+  readonly log: Log
+  readonly pluginMetrics: PluginMetrics
+}
 
 /**
  * Makes a plugin from outside of its file and its options in the config.

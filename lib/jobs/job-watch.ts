@@ -1,12 +1,13 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import { chargeAlarms } from '../ledger/charge-flags.ts'
-import type { ChargeRequest, ChargeResult, Hold } from '../ledger/ledger.ts'
+import type { ChargeRequest, ChargeResult, Hold, Ledger } from '../ledger/ledger.ts'
 import { ModelDirectory } from '../models/model-directory.ts'
-import type { PluginContext } from '../front/plugin-context.ts'
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { JobSighting, NamedObject, UsageReading } from '../money/usage.ts'
-import { Upstreams } from '../upstream/upstreams.ts'
+import { Upstreams, type UpstreamsContext } from '../upstream/upstreams.ts'
 import { endJob } from './end-job.ts'
 import type { JobEnd } from './end-job.ts'
 import type { Job, JobName } from '../ledger/job.ts'
@@ -33,15 +34,21 @@ declare module '../pipeline/events.ts' {
   }
 }
 
+interface JobContext extends UpstreamsContext {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly clock: Clock
+}
+
 /** Sees to it that every job is charged once: what clients are told of it on the way, and what they never ask. */
 export class JobWatch {
-  readonly #context: PluginContext
+  readonly #context: JobContext
   readonly #upstreams: Upstreams
   readonly #poller: JobPoller
   readonly #times: PollTimes
   readonly #directory: ModelDirectory
 
-  constructor(context: PluginContext, times: PollTimes) {
+  constructor(context: JobContext, times: PollTimes) {
     this.#context = context
     this.#times = times
     this.#directory = new ModelDirectory(context.config)

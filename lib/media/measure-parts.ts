@@ -8,6 +8,13 @@ import { measureMedia } from './measure-media.ts'
 import { MediaBudget } from './media-reader.ts'
 import { spanSource, type BodyReader, type MediaSource } from './media-source.ts'
 
+declare module '../pipeline/facts.ts' {
+  interface Facts {
+    /** Media of which the gateway could not find out how long or large they are. */
+    unmeasured: readonly MeasuredPart[]
+  }
+}
+
 /** What a type shows in. */
 const typeBytes = 4096
 

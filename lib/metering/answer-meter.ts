@@ -5,6 +5,12 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import { sliceTokens } from './exchange-cost.ts'
 import type { Tap } from '../pipeline/plugin.ts'
 
+declare module '../pipeline/facts.ts' {
+  interface Facts {
+    meter: AnswerMeter
+  }
+}
+
 /** Bounds on the tap's own decoded copy of a compressed answer. */
 const decodeCaps = { outputBytesMax: 512 * 1_048_576, ratioMax: 1000 }
 

@@ -1,8 +1,9 @@
 import type { Config } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
-import type { Target } from '../routes/exchange-facts.ts'
+import type { Target } from '../models/target.ts'
 import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
 import type { Micros } from '../money/amount.ts'
+import type { ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
 import { costAtMost, costUsually, type Consumed } from '../money/consumed-cost.ts'
 import { addMeters, isUnread, tokensOf, type Meters } from '../money/usage.ts'
@@ -12,15 +13,6 @@ import { mediaAllowance } from './media-allowance.ts'
 import { mediaBound } from './media-bound.ts'
 import { outputCap } from './output-cap.ts'
 import { toolRounds, type ToolRounds } from './tool-rounds.ts'
-
-/** What an exchange costs: as such exchanges usually do, and at most. `likely` <= `worst` <= `strict`. */
-export interface ExchangeCost {
-  readonly likelyMicros: Micros
-  /** With a streamed response counted as it is seen: a slice, and what can stay unseen. */
-  readonly worstMicros: Micros
-  /** With nothing taken on trust: output to the cap, tools as often as they may be used. */
-  readonly strictMicros: Micros
-}
 
 /** What an exchange is taken to write, in tokens. */
 interface Written {

@@ -8,6 +8,12 @@ import { exchangeCost, type CostBasis } from './exchange-cost.ts'
 import { waysToFit, type Admitted } from './ways-to-fit.ts'
 import type { UsualOutputs } from './usual-outputs.ts'
 
+declare module '../pipeline/facts.ts' {
+  interface Facts {
+    hold: Hold
+  }
+}
+
 interface HoldContext {
   readonly config: Config
   readonly ledger: Ledger

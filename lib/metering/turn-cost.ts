@@ -2,7 +2,8 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import type { ProviderTool } from '../dialects/provider-tools.ts'
 import { isPricedBySecond } from '../money/price.ts'
 import { addMeters, type Meters } from '../money/usage.ts'
-import { exchangeCost, type CostBasis, type ExchangeCost } from './exchange-cost.ts'
+import { exchangeCost, type CostBasis } from './exchange-cost.ts'
+import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { outputCap } from './output-cap.ts'
 
 /** Google counts 32 tokens a second (wire.md 3.5), OpenAI fewer. */

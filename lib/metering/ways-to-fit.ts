@@ -1,5 +1,6 @@
 import type { Micros } from '../money/amount.ts'
-import { exchangeCost, type CostBasis, type ExchangeCost } from './exchange-cost.ts'
+import { exchangeCost, type CostBasis } from './exchange-cost.ts'
+import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { outputCap } from './output-cap.ts'
 
 /** What of one more exchange would be admitted. */

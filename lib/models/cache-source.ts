@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
-import type { Route } from '../routes/exchange-facts.ts'
+import type { Route } from '../routes/route.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { CacheTerm, NamedObject } from '../money/usage.ts'
 import { objectNotFound } from './object-owner.ts'

@@ -1,6 +1,6 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Target } from '../routes/exchange-facts.ts'
+import type { Target } from './target.ts'
 import { addMeters, readAgain, type Meters } from '../money/usage.ts'
 
 declare module '../pipeline/facts.ts' {

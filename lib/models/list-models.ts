@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { Route } from '../routes/exchange-facts.ts'
+import type { Route } from '../routes/route.ts'
 import type { LocalAnswer } from '../pipeline/exchange.ts'
 import { isAllowed } from './is-allowed.ts'
 import type { ModelDirectory } from './model-directory.ts'

@@ -1,6 +1,6 @@
 import type { NamedModel, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Route } from '../routes/exchange-facts.ts'
+import type { Route } from '../routes/route.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'

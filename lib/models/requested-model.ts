@@ -1,7 +1,7 @@
 import { nearest } from '../platform/nearest.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Route } from '../routes/exchange-facts.ts'
+import type { Route } from '../routes/route.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { isAllowed } from './is-allowed.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Route } from '../routes/exchange-facts.ts'
+import type { Route } from '../routes/route.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import type { NamedObject } from '../money/usage.ts'

@@ -1,8 +1,7 @@
-import type { Config } from '../config/config.ts'
 import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Route, Target } from '../routes/exchange-facts.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Target } from './target.ts'
+import type { Route } from '../routes/route.ts'
 import { priceInForce } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../routes/scan-request.ts'
@@ -13,19 +12,18 @@ import { factsOfSource } from './job-source.ts'
 import { withPromptTools } from './granted-prompts.ts'
 import { keptContext } from './kept-context.ts'
 import type { ChosenProvider } from './choose-provider.ts'
-import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
+import type { BatchContext, BatchPlan, PlanBatch } from './batch-plan.ts'
+import type { ResolvedModel } from './model-directory.ts'
 import { priceNamedModels, type NamedPrice } from './named-models.ts'
-import { planBatch, type BatchPlan } from './plan-batch.ts'
 import { requestedModel } from './requested-model.ts'
 import { routeProvider, type ProviderRoute } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
 import { factsOfStored } from './stored-files.ts'
 import { termFromNow } from './term-from-now.ts'
 
-interface RoutingContext {
-  readonly config: Config
-  readonly ledger: Ledger
-  readonly directory: ModelDirectory
+/** What is looked at to decide on a request. */
+export interface RoutingContext extends BatchContext {
+  readonly planBatch: PlanBatch
 }
 
 /** What a request is and where it goes. */
@@ -185,7 +183,7 @@ async function planOf(
   route: Route,
   facts: RequestFacts,
 ): Promise<BatchPlan> {
-  if (facts.batch !== undefined) return planBatch(context, exchange, route, facts)
+  if (facts.batch !== undefined) return context.planBatch(context, exchange, route, facts)
   throw new GatewayError('body_invalid', 'A batch must be sent as JSON, with content-type: application/json.')
 }
 

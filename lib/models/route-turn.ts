@@ -1,22 +1,17 @@
 import type { Bodies } from '../bodies/bodies.ts'
-import type { Config } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Route, Target } from '../routes/exchange-facts.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Target } from './target.ts'
+import type { Route } from '../routes/route.ts'
 import { addMeters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { scanAgain } from '../routes/receive-request.ts'
 import { withCredential } from './choose-provider.ts'
 import { responseNotFound, type Connection } from './connection.ts'
-import type { ModelDirectory } from './model-directory.ts'
 import { ownerOfObjects } from './object-owner.ts'
-import { routeRequest } from './route-request.ts'
+import { routeRequest, type RoutingContext } from './route-request.ts'
 
-interface TurnContext {
-  readonly config: Config
-  readonly ledger: Ledger
-  readonly directory: ModelDirectory
+interface TurnContext extends RoutingContext {
   readonly bodies: Bodies
 }
 

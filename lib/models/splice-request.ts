@@ -1,7 +1,8 @@
 import { outgoingBody } from '../bodies/outgoing-body.ts'
 import { StreamedBody } from '../bodies/streamed-body.ts'
 import type { ProviderConfig } from '../config/config.ts'
-import type { Route, Target } from '../routes/exchange-facts.ts'
+import type { Target } from './target.ts'
+import type { Route } from '../routes/route.ts'
 import { jsonStringBytes, type Splice } from '../http/splice.ts'
 import type { ScannedRequest } from '../routes/scan-request.ts'
 

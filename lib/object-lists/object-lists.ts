@@ -2,8 +2,10 @@ import type { ObjectList } from '../dialects/object-list.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { ownObject } from '../models/object-owner.ts'
 import type { Exchange, LocalAnswer } from '../pipeline/exchange.ts'
-import type { PluginContext } from '../front/plugin-context.ts'
-import { Upstreams } from '../upstream/upstreams.ts'
+import type { Config } from '../config/config.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Clock } from '../platform/clock.ts'
+import { Upstreams, type UpstreamsContext } from '../upstream/upstreams.ts'
 import { collectPage } from './collect-page.ts'
 import { fetchObject } from './fetch-object.ts'
 import { ownRows } from './own-rows.ts'
@@ -11,15 +13,21 @@ import { ownRows } from './own-rows.ts'
 /** A page takes a second or two; what takes much longer is a provider that does not respond. */
 const pageMs = 60_000
 
+interface ListsContext extends UpstreamsContext {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly clock: Clock
+}
+
 /**
  * Lists of the objects that accounts have at providers. What is in a list is known here, and how each object stands
  * its provider is asked for: the bytes of a page are the gateway's around the provider's own.
  */
 export class ObjectLists {
-  readonly #context: PluginContext
+  readonly #context: ListsContext
   readonly #upstreams: Upstreams
 
-  constructor(context: PluginContext) {
+  constructor(context: ListsContext) {
     this.#context = context
     this.#upstreams = Upstreams.shared(context.config, context)
   }

@@ -3,7 +3,8 @@ import type { LocalAnswer } from '../pipeline/exchange.ts'
 import { showBalance } from './balance.ts'
 import { listCharges, showCharge } from './charges.ts'
 import { showKey } from './key.ts'
-import type { OwnEndpoint, OwnRequest } from './own-endpoint.ts'
+import type { OwnRequest } from './own-endpoint.ts'
+import type { OwnEndpoint } from '../routes/match-own.ts'
 import { quote } from './quote.ts'
 
 /**

@@ -9,14 +9,6 @@ import type { ModelDirectory } from '../models/model-directory.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
-/** One of the gateway's own endpoints below `/gateway/v1/`, from its path. */
-export interface OwnEndpoint {
-  readonly name: 'balance' | 'key' | 'charges' | 'charge' | 'quote'
-  /** The charge's request id, for `charges/{requestId}`. */
-  readonly id?: string
-  readonly query: URLSearchParams
-}
-
 /** What an own endpoint may look at. */
 export interface OwnRequest {
   readonly config: Config

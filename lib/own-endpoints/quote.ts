@@ -1,3 +1,4 @@
+import { planBatch } from '../batches/plan-batch.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { findRoute } from '../routes/find-route.ts'
 import { measureParts, withUploaded } from '../media/measure-parts.ts'
@@ -28,7 +29,7 @@ export async function quote(own: OwnRequest, query: URLSearchParams): Promise<un
     throw new GatewayError('request_invalid', `${path} is nothing that can be priced.`, { param: 'for' })
   }
   const scanned = await scanAgain(bodies, exchange, route)
-  const { request: read, target } = await routeRequest(own, exchange, route, scanned)
+  const { request: read, target } = await routeRequest({ ...own, planBatch }, exchange, route, scanned)
   const uploaded = await withUploaded(read.media, ledger, target.provider.name)
   const request = { ...read, media: await measureParts(uploaded, scanned.content) }
   const { price } = target

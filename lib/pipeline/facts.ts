@@ -1,6 +1,6 @@
 /**
- * What plugins tell each other about an exchange, by name. The gateway's facts are declared in
- * lib/routes/exchange-facts.ts; a plugin of your own adds its facts the same way, by declaration merging.
+ * What is known of an exchange, by name. Each fact is declared by whoever owns its type, beside it, by declaration
+ * merging; so nobody has to know them all.
  */
 // oxlint-disable-next-line typescript/no-empty-interface -- filled by declaration merging
 export interface Facts {}

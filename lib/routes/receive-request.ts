@@ -1,9 +1,29 @@
+import type { UploadWatcher } from '../http/upload-watcher.ts'
+import type { RequestFacts } from '../dialects/dialect.ts'
+import type { RequestBody } from '../bodies/request-body.ts'
 import type { Bodies } from '../bodies/bodies.ts'
 import { StreamedBody } from '../bodies/streamed-body.ts'
 import type { Limits } from '../config/config.ts'
-import type { Route } from './exchange-facts.ts'
+import type { Route } from './route.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { beginScan, scannedRequest, streamedRequest, type ScannedRequest } from './scan-request.ts'
+
+declare module '../pipeline/facts.ts' {
+  interface Facts {
+    /** What the scan of the body found. */
+    request: RequestFacts
+    /** Gives back what `body` and `content` take up. */
+    receivedBody: { close(): void }
+    /** The request's body as it came; absent where it streams through. */
+    body: RequestBody
+    /** The body with its content-encoding undone: the offsets of `request` are into it. The same where it has none. */
+    content: RequestBody
+    /** The body of an upload that streams through. */
+    upload: StreamedBody
+    /** What the operation had watch the upload. */
+    uploadWatcher: UploadWatcher
+  }
+}
 
 /**
  * Takes in a request's body: scanned while it comes and held within the limits, or, where its operation needs

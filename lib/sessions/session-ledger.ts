@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import type { Target } from '../routes/exchange-facts.ts'
+import type { Target } from '../models/target.ts'
 import { chargeAlarms } from '../ledger/charge-flags.ts'
 import type { ChargeRequest, HeldSums, Hold, Ledger } from '../ledger/ledger.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'

@@ -1,19 +1,28 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import { headerValue } from '../http/headers.ts'
-import type { ChargeRequest } from '../ledger/ledger.ts'
+import type { ChargeRequest, ChargeResult } from '../ledger/ledger.ts'
 import type { CountsTokens, EstimatedRequest } from '../metering/estimate-usage.ts'
 import { isSameModel } from '../metering/is-same-model.ts'
 import { usedByTools } from '../metering/used-by-tools.ts'
 import type { OutputTokens, UsualOutputs } from '../metering/usual-outputs.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
 import { priceInForce, type Price } from '../money/price.ts'
-import type { UsageReading } from '../money/usage.ts'
+import type { UsageLine, UsageReading } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { Ending } from './decide-owed.ts'
 import { estimateOwed } from './estimate-owed.ts'
 import type { PricedModel } from './price-lines.ts'
 import { settle, type Work } from './settle.ts'
+
+declare module '../pipeline/facts.ts' {
+  interface Facts {
+    /** What the exchange is charged for, once that is decided. */
+    usage: readonly UsageLine[]
+    /** What the exchange was charged, once it is durable. */
+    charged: { readonly charge: ChargeRequest; readonly result: ChargeResult }
+  }
+}
 
 declare module '../pipeline/facts.ts' {
   interface Facts {

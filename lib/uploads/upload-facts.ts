@@ -1,10 +1,11 @@
 import type { Operation } from '../dialects/dialect.ts'
 import { headerValues } from '../http/headers.ts'
-import type { PluginContext } from '../front/plugin-context.ts'
+import type { Config } from '../config/config.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { ChunkedFiles, watchWholeFile } from './chunked-files.ts'
-import { Upstreams } from '../upstream/upstreams.ts'
+import { Upstreams, type UpstreamsContext } from '../upstream/upstreams.ts'
 import { DecodedUpload } from './decoded-upload.ts'
 import { factsOfParts } from './facts-of-parts.ts'
 import { readStoredBatch } from './read-stored-batch.ts'
@@ -16,9 +17,14 @@ import type { WatchedFile } from './watched-file.ts'
 /** What the body is; `file` is one that nothing describes. */
 type Carries = NonNullable<Operation['carriesFile']> | 'file'
 
+interface UploadContext extends UpstreamsContext {
+  readonly config: Config
+  readonly ledger: Ledger
+}
+
 /** Measures files while they are uploaded, so that they count where they are used. */
 export class UploadFacts {
-  readonly #ledger: PluginContext['ledger']
+  readonly #ledger: Ledger
   /** Accounts are kept apart. */
   readonly #isStrict: boolean
   readonly #upstreams: Upstreams
@@ -27,7 +33,7 @@ export class UploadFacts {
   readonly #stopped = new AbortController()
 
   /** @param now milliseconds of a clock that never goes back */
-  constructor(context: PluginContext, now: () => number) {
+  constructor(context: UploadContext, now: () => number) {
     this.#ledger = context.ledger
     this.#isStrict = context.config.isolation === 'strict'
     this.#upstreams = Upstreams.shared(context.config, context)

@@ -1,6 +1,6 @@
 import type { DialectName } from '../dialects/dialect.ts'
 import type { GatewayError } from '../pipeline/errors.ts'
-import type { Target } from '../routes/exchange-facts.ts'
+import type { Target } from '../models/target.ts'
 import { headerValue } from '../http/headers.ts'
 import type { ChosenProvider } from '../models/choose-provider.ts'
 import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'

@@ -1,5 +1,5 @@
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Target } from '../routes/exchange-facts.ts'
+import type { Target } from '../models/target.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ResponseHead } from '../pipeline/plugin.ts'
 import type { Waiting } from './admission.ts'

@@ -1,4 +1,4 @@
-import type { Target } from '../routes/exchange-facts.ts'
+import type { Target } from '../models/target.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 
 /**

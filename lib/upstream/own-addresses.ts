@@ -1,4 +1,5 @@
-import type { Route, Target } from '../routes/exchange-facts.ts'
+import type { Target } from '../models/target.ts'
+import type { Route } from '../routes/route.ts'
 
 /** Headers in which a provider says where to go next (wire.md 2.5, 3.4). */
 const addressHeaders: ReadonlySet<string> = new Set([

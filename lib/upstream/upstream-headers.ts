@@ -1,4 +1,4 @@
-import type { Target } from '../routes/exchange-facts.ts'
+import type { Target } from '../models/target.ts'
 import { headerValue, headerValues, requestHeaders } from '../http/headers.ts'
 
 /** What of a target decides on headers. */

@@ -7,7 +7,8 @@ import { ProviderState, type ProviderStateOptions } from './provider-state.ts'
 import type { CredentialState } from './credential-state.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
 
-interface UpstreamsContext {
+/** What ways to providers are made of. */
+export interface UpstreamsContext {
   readonly pools: UpstreamPools
   readonly bus: PipelineBus
 }

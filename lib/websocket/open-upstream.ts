@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import type { GatewayError } from '../pipeline/errors.ts'
-import type { Target } from '../routes/exchange-facts.ts'
+import type { Target } from '../models/target.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { AttemptLoop, type AttemptWay } from '../upstream/attempt-loop.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'

@@ -2,7 +2,7 @@ import { memoryBody } from '../bodies/request-body.ts'
 import { runSteps } from '../bodies/run-steps.ts'
 import { scanMessage } from '../dialects/session-message.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Route } from '../routes/exchange-facts.ts'
+import type { Route } from '../routes/route.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../routes/scan-request.ts'
 

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSources, type Source } from '../tidy/sources.ts'
-import { folderCycles } from './folder-cycles.ts'
+import { folderCycles, folderOf, ownImports } from '../tidy/folder-rules.ts'
 
 // How the source hangs together: files and lines by folder, which folders import each other, how often, and in circles,
 // and what is long or small.
@@ -9,18 +9,11 @@ import { folderCycles } from './folder-cycles.ts'
 const say = (line: string): void => void writeSync(1, `${line}\n`)
 const root = join(import.meta.dirname, '../..')
 const sources = readSources(root).filter(({ path }) => /^(?:bin|lib|plugins)\//.test(path))
-const paths = new Set(sources.map(({ path }) => path))
 
-/** `lib/x` for all that is below it, however deep. */
-function folderOf(path: string): string {
-  const parts = path.split('/')
-  return parts.length > 2 ? parts.slice(0, 2).join('/') : path
-}
+const imports = Map.groupBy(ownImports(sources, true), ({ from }) => from)
 
-function importsOf(source: Source, withTypes: boolean): readonly string[] {
-  return source.imports
-    .filter(({ to, isRelative, isTypeOnly }) => isRelative && (withTypes || !isTypeOnly) && paths.has(to))
-    .map(({ to }) => to)
+function importsOf({ path }: Source): readonly string[] {
+  return (imports.get(path) ?? []).map(({ to }) => to)
 }
 
 function median(values: readonly number[]): number {
@@ -31,9 +24,9 @@ function printFolders(): void {
   const byFolder = Map.groupBy(sources, ({ path }) => folderOf(path))
   say('folder                       files   lines  imported by  imports')
   for (const [folder, own] of [...byFolder].toSorted((a, b) => b[1].length - a[1].length)) {
-    const out = new Set(own.flatMap(source => importsOf(source, true)).map(folderOf))
+    const out = new Set(own.flatMap(source => importsOf(source)).map(folderOf))
     const isImporting = (other: readonly Source[]): boolean =>
-      other.some(source => importsOf(source, true).some(to => folderOf(to) === folder))
+      other.some(source => importsOf(source).some(to => folderOf(to) === folder))
     const fanIn = [...byFolder].filter(([name, other]) => name !== folder && isImporting(other)).length
     const lines = own.reduce((sum, { lineCount }) => sum + lineCount, 0)
     out.delete(folder)
@@ -46,14 +39,7 @@ function printFolders(): void {
 
 function printCycles(): void {
   for (const withTypes of [false, true]) {
-    const edges = new Map<string, Set<string>>()
-    for (const source of sources) {
-      const from = folderOf(source.path)
-      const to = edges.get(from) ?? new Set()
-      for (const path of importsOf(source, withTypes)) if (folderOf(path) !== from) to.add(folderOf(path))
-      edges.set(from, to)
-    }
-    const cycles = folderCycles(edges)
+    const cycles = folderCycles(sources, withTypes)
     say(`\n${withTypes ? 'With types' : 'Without types'}: ${cycles.length} knots of folders`)
     for (const knot of cycles) say(`  ${knot.join(', ')}`)
   }
@@ -64,7 +50,7 @@ function printSizes(): void {
   const functions = sources.flatMap(source => source.functions.map(each => ({ ...each, path: source.path })))
   const importers = new Map<string, number>()
   for (const source of sources) {
-    for (const to of new Set(importsOf(source, true))) importers.set(to, (importers.get(to) ?? 0) + 1)
+    for (const to of new Set(importsOf(source))) importers.set(to, (importers.get(to) ?? 0) + 1)
   }
   const onlyOnce = sources.filter(({ path }) => importers.get(path) === 1).length
   const total = lines.reduce((sum, value) => sum + value, 0)

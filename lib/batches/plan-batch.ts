@@ -1,13 +1,13 @@
-import type { Config } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Route, Target } from '../routes/exchange-facts.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Target } from '../models/target.ts'
+import type { Route } from '../routes/route.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import { loopsMax } from '../dialects/provider-tools.ts'
 import { batchShareCost } from '../metering/batch-cost.ts'
 import { drawnAtMost } from '../metering/drawn-cost.ts'
-import { windowTokensOf, writesUnasked, type ExchangeCost } from '../metering/exchange-cost.ts'
+import { windowTokensOf, writesUnasked } from '../metering/exchange-cost.ts'
+import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { outputCap } from '../metering/output-cap.ts'
 import { amountMicrosMax } from '../money/amount.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
@@ -15,26 +15,14 @@ import { priceInForce, type Price } from '../money/price.ts'
 import { timesFactor } from '../money/tier-factor.ts'
 import type { Meters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import { chooseProviders, type ChosenProvider } from './choose-provider.ts'
-import { isPriced } from './is-priced.ts'
-import { keptContexts } from './kept-context.ts'
-import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
-import { priceNamedModels, type NamedPrice } from './named-models.ts'
-import { ownerOfObjects } from './object-owner.ts'
-import { namedModel } from './requested-model.ts'
-
-interface BatchContext {
-  readonly config: Config
-  readonly ledger: Ledger
-  readonly directory: ModelDirectory
-}
-
-/** Where a batch goes and what it may cost. */
-export interface BatchPlan {
-  readonly providers: readonly ChosenProvider[]
-  readonly isPinned: boolean
-  readonly model: Pick<Target, 'model' | 'modelName' | 'upstreamModelName' | 'price' | 'batch'>
-}
+import type { BatchContext, BatchPlan } from '../models/batch-plan.ts'
+import { chooseProviders, type ChosenProvider } from '../models/choose-provider.ts'
+import { isPriced } from '../models/is-priced.ts'
+import { keptContexts } from '../models/kept-context.ts'
+import type { ResolvedModel } from '../models/model-directory.ts'
+import { priceNamedModels, type NamedPrice } from '../models/named-models.ts'
+import { ownerOfObjects } from '../models/object-owner.ts'
+import { namedModel } from '../models/requested-model.ts'
 
 /** One share of a batch, its model found and priced. */
 interface PricedShare {

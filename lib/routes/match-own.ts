@@ -1,9 +1,16 @@
 import type { Operation } from '../dialects/dialect.ts'
 import { openai } from '../dialects/openai/openai.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Route } from '../routes/exchange-facts.ts'
-import { shownPath } from '../routes/shown-path.ts'
-import type { OwnEndpoint } from './own-endpoint.ts'
+import type { Route } from './route.ts'
+import { shownPath } from './shown-path.ts'
+
+/** One of the gateway's own endpoints below `/gateway/v1/`, from its path. */
+export interface OwnEndpoint {
+  readonly name: 'balance' | 'key' | 'charges' | 'charge' | 'quote'
+  /** The charge's request id, for `charges/{requestId}`. */
+  readonly id?: string
+  readonly query: URLSearchParams
+}
 
 const prefix = '/gateway/v1/'
 
