@@ -31,6 +31,7 @@ interface Raised {
 
 /** What ends by itself, and what says so. */
 const endings: Readonly<Record<string, string>> = {
+  credential_restored: 'credential_suspended',
   egress_up: 'egress_down',
   store_available: 'store_unavailable',
 }
@@ -75,7 +76,7 @@ export class AlarmBook {
     if (kind === code) {
       raised.count += 1
       raised.lastAt = now
-      raised.details = alarmDetails(details)
+      raised.details = JSON.stringify(alarmDetails(details))
       raised.endedAt = undefined
     } else {
       raised.endedAt = now

@@ -3,14 +3,14 @@ import { withoutKeys, withoutSecrets } from '../observability/log-secrets.ts'
 const textLengthMax = 500
 const itemsMax = 20
 
-/** What is kept of an alarm's details, as JSON: short values, without secrets and without frames of errors. */
-export function alarmDetails(details: Readonly<Record<string, unknown>>): string {
+/** What is kept of an alarm's details: short values that JSON has, without secrets and without frames of errors. */
+export function alarmDetails(details: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(withoutSecrets(details)).slice(0, itemsMax)) {
     const short = shortened(value)
     if (short !== undefined) kept[name] = short
   }
-  return JSON.stringify(kept)
+  return kept
 }
 
 function shortened(value: unknown): unknown {

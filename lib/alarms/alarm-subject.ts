@@ -2,7 +2,7 @@
 const subjects: Readonly<Record<string, readonly string[]>> = {
   auto_top_up_failed: ['account'],
   balance_exhausted: ['account'],
-  credential_suspended: ['provider', 'credentialName'],
+  credential_suspended: ['credentialName'],
   egress_down: ['provider', 'egress'],
   job_unanswered: ['provider', 'kind'],
   overrun: ['account'],

@@ -7,6 +7,8 @@ import type { PluginRegistry } from '../front/plugin-context.ts'
 export interface RunningGateway {
   /** Takes a new configuration for the exchanges to come. */
   reload(config: Config): Promise<void> | void
+  /** A configuration was wrong, or could not be taken. */
+  noteFailedReload(): void
   /**
    * Serves on for `waitMs`, lets what runs come to its end for `drainMs`, then stops. Called again, it brings
    * the end nearer.

@@ -102,6 +102,7 @@ async function reload(
     log.info({ file }, 'the configuration was read again')
     return []
   } catch (error) {
+    gateway.noteFailedReload()
     if (!(error instanceof ConfigError)) {
       log.error({ error }, 'the configuration was not taken; the old one stays')
       return [error instanceof Error ? error.message : String(error)]

@@ -212,7 +212,11 @@ export interface Config {
   readonly publicUrl: URL
   readonly accountArea?: AccountAreaConfig
   readonly operatorArea?: OperatorAreaConfig
-  readonly admin?: { readonly listen: Listen }
+  readonly admin?: {
+    readonly listen: Listen
+    /** Ids of accounts by the name of their group. */
+    readonly accountGroups?: Readonly<Record<string, readonly string[]>> | undefined
+  }
   readonly store:
     { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'postgres'; readonly url: string }
   /** Where days that are named by their dates begin, for those who ask; the days of money are Moscow's. */

@@ -150,7 +150,15 @@ export const configSchema = z.strictObject({
   publicUrl: publicUrl.optional(),
   accountArea: accountAreaSchema,
   operatorArea: operatorAreaSchema,
-  admin: z.strictObject({ listen }).optional(),
+  admin: z
+    .strictObject({
+      listen,
+      accountGroups: z
+        .record(z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/, 'must be a short name such as retail'), z.array(z.string()))
+        .optional()
+        .meta({ description: 'Accounts whose requests are counted together in the metrics; all else are others.' }),
+    })
+    .optional(),
   store: z
     .string()
     .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, { error: 'must be sqlite:FILE or postgres://...', abort: true })

@@ -16,6 +16,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 import { PluginMetrics } from '../observability/plugin-metrics.ts'
 import { GatewayServer } from '../listener/server.ts'
+import { Upstreams } from '../upstream/upstreams.ts'
 import { UpstreamPools } from '../upstream/upstream-pools.ts'
 
 /** The part of a gateway that meets requests: in the process of the store, or in workers beside it. */
@@ -60,6 +61,8 @@ export class LocalFront implements Front {
   readonly #parts: Parts
   readonly #overload: Overload
   readonly #closing: readonly (() => Promise<void> | undefined)[]
+  /** The one in force. */
+  #config: Config
   #server: GatewayServer | undefined
 
   /** @throws PipelineOrderError, and whatever else keeps the config's pipeline from starting */
@@ -77,6 +80,7 @@ export class LocalFront implements Front {
   private constructor(options: FrontOptions) {
     const { config, log, clock, bus, ledger, keys, reports, spoolPath } = options
     this.#options = options
+    this.#config = config
     const overload = watchLoad(options, () => this.#openExchanges())
     const pools = new UpstreamPools(config)
     const folder = new SpoolFolder(spoolPath)
@@ -103,7 +107,10 @@ export class LocalFront implements Front {
     const certificate = readCertificate(config)
     const pipeline = await startPipeline(config, this.#parts, this.#options.plugins)
     return {
-      commit: () => this.#running.replace({ config, pipeline }, certificate),
+      commit: () => {
+        this.#running.replace({ config, pipeline }, certificate)
+        this.#config = config
+      },
       abandon: () => pipeline.stop(),
     }
   }
@@ -117,10 +124,16 @@ export class LocalFront implements Front {
   }
 
   openMetrics(): Metrics {
-    const { bus, writesWaiting, droppedLogLines } = this.#options
-    const openExchanges = (): number => this.#openExchanges()
-    const { pluginMetrics } = this.#parts
-    const sources = { overload: this.#overload, openExchanges, writesWaiting, droppedLogLines }
+    const { bus, writesWaiting, droppedLogLines, config } = this.#options
+    const { pluginMetrics, pools } = this.#parts
+    const sources = {
+      overload: this.#overload,
+      openExchanges: () => this.#openExchanges(),
+      writesWaiting,
+      droppedLogLines,
+      providers: () => Upstreams.readings(this.#config, pools),
+      accountGroups: config.admin?.accountGroups,
+    }
     return new Metrics(bus, sources, pluginMetrics.registry)
   }
 

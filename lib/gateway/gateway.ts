@@ -1,5 +1,4 @@
 import { AlarmBook } from '../alarms/alarm-book.ts'
-import { AdminServer } from '../listener/admin-server.ts'
 import { readCertificate } from '../listener/certificate.ts'
 import { checkPorts } from './check-ports.ts'
 import { systemClock, type Clock } from '../platform/clock.ts'
@@ -11,13 +10,13 @@ import { createDemoAccount, isFirstTry } from './demo-account.ts'
 import type { Demo } from './demo-account.ts'
 import { LocalFront, spoolPath } from '../front/front.ts'
 import type { Front } from '../front/front.ts'
-import type { ServedMetrics } from '../listener/admin-server.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import type { Log } from '../platform/log.ts'
 import { startDocumentWork } from '../documents/document-work.ts'
+import { openAdmin } from './open-admin.ts'
 import { openPages } from './open-pages.ts'
+import type { Pages } from './open-pages.ts'
 import type { OpenPayments } from '../payments/open-payments.ts'
-import { storeMetrics } from '../observability/metrics.ts'
 import { PipelineBus } from '../pipeline/events.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
 import { startSandbox, withSandbox } from '../sandbox/with-sandbox.ts'
@@ -51,6 +50,8 @@ export interface Gateway {
   readonly operatorAreaUrl: string | undefined
   /** Acts by another config from the next request on. On a throw the old config stays. */
   reload(config: Config): Promise<void>
+  /** Says in the metrics that a config was wrong, or could not be taken. */
+  noteFailedReload(): void
   /**
    * Serves on for `waitMs` (0 unless said) while it calls itself not ready, then lets exchanges end for at most
    * `drainMs`, cuts the rest, and resolves when nothing is open. Called again, it brings the end nearer.
@@ -79,6 +80,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     let { risk } = unpriced
     const bus = openBus(log, clock)
     const parts = { ...options, clock, bus }
+    const reloaded = { isSuccessful: true, succeededAt: clock.now() }
     const store = await openWatchedStore(unpriced, { ...parts, riskRule: () => risk })
     opened.defer(() => store.close())
     const alarms = openAlarms(store, parts)
@@ -94,7 +96,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const documents = await startDocumentWork(config.seller, store, { log, clock })
     opened.defer(() => documents.close())
     opened.defer(await openControl(config, shared, payments?.actions, options))
-    const { admin, adminUrl } = await openAdmin(config, store, front, payments)
+    const { admin, adminUrl } = await openAdmin(config, store, { front, payments, reloaded })
     opened.defer(() => admin?.close())
     const pages = await openPages(config, shared, { log, clock, payments })
     opened.defer(() => pages.close())
@@ -104,17 +106,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log.info({ ...listens, store: storeName(config.store) }, 'listening')
     if (isFirstTry(config, store.isNew)) {
       const made = await createDemoAccount(shared, clock, accountAreaUrl !== undefined)
-      options.onDemo?.({ url, adminUrl, accountAreaUrl, ...made })
+      options.onDemo?.({ ...listens, ...made })
     }
 
+    const applyTo = applierOf(front, pages, payments, documents)
     const apply = async (own: Config): Promise<void> => {
-      // Before anything changes; workers read it for themselves.
-      const certificate = readCertificate(own)
-      await front.reload(own)
+      await applyTo(own)
       ;({ risk } = own)
-      pages.reload(own, certificate)
-      payments?.reload(own)
-      await documents.reload(own.seller)
     }
     prices.watch(unpriced, apply)
     let closed: Promise<void> | undefined
@@ -124,7 +122,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         const own = withSandbox(next, sandbox)
         await apply(await prices.priced(own))
         prices.watch(own, apply)
+        Object.assign(reloaded, { isSuccessful: true, succeededAt: clock.now() })
       },
+      noteFailedReload: () => void (reloaded.isSuccessful = false),
       close(drainMs = drainMsDefault, waitMs = 0) {
         admin?.drain()
         void pages.close(waitMs)
@@ -138,22 +138,21 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** Metrics and readiness, where a listener is configured for them. */
-async function openAdmin(
-  { admin: listener }: Config,
-  store: Store,
+/** Takes another config wherever one is in force; what can fail comes first. */
+function applierOf(
   front: Front,
+  pages: Pages,
   payments: OpenPayments | undefined,
-): Promise<{ readonly admin?: AdminServer; readonly adminUrl?: string }> {
-  if (listener === undefined) return {}
-  const problem = (): string | undefined => {
-    if (store.failure() !== undefined) return 'the store cannot be written'
-    return front.isServing() ? undefined : 'not serving'
+  documents: Awaited<ReturnType<typeof startDocumentWork>>,
+): (config: Config) => Promise<void> {
+  return async config => {
+    // Before anything changes; workers read it for themselves.
+    const certificate = readCertificate(config)
+    await front.reload(config)
+    pages.reload(config, certificate)
+    payments?.reload(config)
+    await documents.reload(config.seller)
   }
-  const isUp = (): boolean => store.failure() === undefined
-  const registries = [storeMetrics(isUp), ...(payments === undefined ? [] : [payments.metrics])]
-  const admin = new AdminServer(withOthers(front.openMetrics(), registries), problem)
-  return { admin, adminUrl: await admin.listen(listener.listen) }
 }
 
 /** The bus of events, whose events are logged from the first on. */
@@ -258,16 +257,6 @@ async function openWatchedStore(
     close() {
       clearInterval(timer)
       return store.close()
-    },
-  }
-}
-
-/** What requests and payments say of themselves, one after the other. */
-function withOthers(metrics: ServedMetrics, others: readonly Pick<ServedMetrics, 'text'>[]): ServedMetrics {
-  return {
-    contentType: metrics.contentType,
-    async text() {
-      return (await Promise.all([metrics, ...others].map(one => one.text()))).join('')
     },
   }
 }

@@ -46,10 +46,13 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
   })
   bus.on('alarm', (code, details) => {
     const facts = { alarm: code, says: sentenceOf(code), ...details }
-    if (code === 'egress_up' || code === 'store_available') log.info(facts, 'alarm')
+    if (endings.includes(code)) log.info(facts, 'alarm')
     else log.warn(facts, 'alarm')
   })
 }
+
+/** Alarms that say that something works again. */
+const endings: readonly string[] = ['credential_restored', 'egress_up', 'store_available']
 
 function sentenceOf(code: string): string | undefined {
   return code in alarmSentences ? alarmSentences[code as AlarmCode] : undefined

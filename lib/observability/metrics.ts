@@ -2,7 +2,10 @@ import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, R
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import { errorTable, GatewayError } from '../pipeline/errors.ts'
 import type { ShedClass } from '../overload/overload.ts'
-import { alarmCodes } from '../pipeline/alarm-codes.ts'
+import type { AlarmCounter } from './alarm-counter.ts'
+import { alarmLabels, countAlarm, declareAlarms } from './alarm-counter.ts'
+import { registerProviderMetrics } from './provider-metrics.ts'
+import type { ProviderReading } from './provider-metrics.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Facts } from '../pipeline/facts.ts'
@@ -13,6 +16,10 @@ export interface MetricSources {
   openExchanges(): number
   writesWaiting(): number
   droppedLogLines(): number
+  /** Providers as this process knows them. */
+  providers(): readonly ProviderReading[]
+  /** The group that an account is counted in. */
+  accountGroups?: Readonly<Record<string, readonly string[]>> | undefined
   readonly overload: {
     readonly level: number
     readonly loopDelayMs: number
@@ -67,7 +74,12 @@ export class Metrics {
     [],
   )
   readonly #charges = this.#counter('charges_total', 'Charges, by where their usage is from.', ['source'])
-  readonly #alarms = this.#counter('alarms_total', 'What an operator should look at.', ['code'])
+  readonly #accountRequests = this.#counter('account_requests_total', 'Requests by group of accounts.', [
+    'group',
+    'outcome',
+  ])
+  readonly #groups: ReadonlyMap<string, string>
+  readonly #alarms: AlarmCounter
   readonly #pluginErrors = this.#counter('plugin_errors_total', 'Hooks of plugins that failed.', [
     'plugin',
     'hook',
@@ -77,6 +89,18 @@ export class Metrics {
   constructor(bus: PipelineBus, sources: MetricSources, others = new Registry()) {
     this.#others = others
     collectDefaultMetrics({ register: this.#registry })
+    // Gauges that are named as counters are: those by type say the same.
+    for (const kind of ['handles', 'requests', 'resources'])
+      this.#registry.removeSingleMetric(`nodejs_active_${kind}_total`)
+    const { accountGroups = {} } = sources
+    this.#groups = new Map(
+      Object.entries(accountGroups).flatMap(([group, accounts]) =>
+        accounts.map(account => [account, group] as const),
+      ),
+    )
+    for (const group of Object.keys(accountGroups))
+      this.#accountRequests.inc({ group, outcome: 'completed' }, 0)
+    registerProviderMetrics(this.#registry, sources.providers)
     this.#gauge('open_exchanges', 'Exchanges that run.', () => sources.openExchanges())
     this.#gauge('writes_waiting', 'Operations the writer has not been sent yet.', () =>
       sources.writesWaiting(),
@@ -107,8 +131,11 @@ export class Metrics {
       if (result !== 'relayed')
         this.#attempts.inc({ provider: String(provider), result: resultName(status, result) })
     })
-    for (const code of alarmCodes) this.#alarms.inc({ code }, 0)
-    bus.on('alarm', code => this.#alarms.inc({ code }))
+    this.#alarms = this.#counter('alarms_total', 'What an operator should look at.', [...alarmLabels], () =>
+      declareAlarms(this.#alarms, sources.providers()),
+    )
+    declareAlarms(this.#alarms, sources.providers())
+    bus.on('alarm', (code, details) => countAlarm(this.#alarms, code, details))
     bus.on('job-end', ({ job, charged }, modelEntry = 'none') => {
       this.#onCharged(charged, job.provider, modelEntry)
     })
@@ -141,6 +168,11 @@ export class Metrics {
     const { begunMs, firstByteMs, endedMs } = exchange.moments
     const status = String(exchange.response.statusCode)
     this.#exchanges.inc({ ...labels, outcome: outcome.kind, status })
+    const account = exchange.find('key')?.accountId
+    if (account !== undefined) {
+      const group = this.#groups.get(account) ?? 'others'
+      this.#accountRequests.inc({ group, outcome: outcome.kind })
+    }
     if (outcome.kind === 'refused') this.#refusals.inc({ code: codeOf(outcome.error) })
     if (endedMs !== undefined) this.#durations.observe(labels, (endedMs - begunMs) / 1000)
     const provider = exchange.find('target')?.provider.name
@@ -224,16 +256,4 @@ function meterName(meter: string): string {
 export function sumMetrics(ofEach: readonly MetricValues[]): Pick<Metrics, 'text' | 'values'> {
   const registry = AggregatorRegistry.aggregate([...ofEach])
   return { text: () => registry.metrics(), values: () => registry.getMetricsAsJSON() }
-}
-
-/** Whether the process can write its store, in Prometheus' form. */
-export function storeMetrics(isUp: () => boolean): { readonly text: () => Promise<string> } {
-  const registry = new Registry()
-  const gauge: Gauge = new Gauge({
-    name: 'gateway_store_up',
-    help: '1: the store can be written. 0: nothing is admitted that has to be paid.',
-    registers: [registry],
-    collect: () => gauge.set(isUp() ? 1 : 0),
-  })
-  return { text: () => registry.metrics() }
 }

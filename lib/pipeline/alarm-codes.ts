@@ -6,6 +6,7 @@ export const alarmCodes = [
   'accept_failed',
   'auto_top_up_failed',
   'body_file_failed',
+  'credential_restored',
   'credential_suspended',
   'egress_down',
   'egress_up',

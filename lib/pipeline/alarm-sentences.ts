@@ -7,6 +7,7 @@ export const alarmSentences: Readonly<Record<AlarmCode, string>> = {
   auto_top_up_failed: 'an automatic top-up could not be started',
   balance_exhausted: 'a response was cut because the account had no more money',
   body_file_failed: 'a long request could not be written to its file',
+  credential_restored: 'a provider takes our key again',
   credential_suspended: 'a provider refuses our key or its billing',
   egress_down: 'an egress to a provider does not work',
   egress_up: 'an egress to a provider works again',

@@ -112,7 +112,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     credential.breaker.succeed()
     attempt.route.succeed()
     if (status >= 400 && (isJudged(status) || target.provider.failover.on.includes(status))) return 'collect'
-    if (status < 400) credential.serve(this)
+    if (status < 400) this.upstreams.serve(target.provider, credential, this)
     this.#pass(attempt, false)
     return 'relay'
   }

@@ -19,6 +19,11 @@ export class Breaker {
     return this.#openMs === 0 || (!this.#isProbing && now >= this.#openUntil)
   }
 
+  /** The last requests did not reach the provider, and none has since. */
+  get isOpen(): boolean {
+    return this.#openMs > 0
+  }
+
   enter(): void {
     if (this.#openMs > 0) this.#isProbing = true
   }

@@ -60,11 +60,21 @@ export class CredentialState {
     this.#suspendedUntil = now + this.#suspendMs
   }
 
-  /** The key was good for an answer. One that was on its way before a suspension says nothing of it. */
-  serve(request: object): void {
-    if (this.#probe !== request) return
+  /**
+   * The key was good for an answer. One that was on its way before a suspension says nothing of it.
+   * @returns whether that ends a suspension
+   */
+  serve(request: object): boolean {
+    if (this.#probe !== request) return false
     this.#suspendMs = 0
     this.#probe = undefined
+    return true
+  }
+
+  /** What is known of it now: a suspension lasts until it was good for an answer. */
+  get state(): 'ready' | 'resting' | 'suspended' {
+    if (this.#suspendMs > 0) return 'suspended'
+    return this.breaker.isOpen ? 'resting' : 'ready'
   }
 
   cool(model: string, until: number): void {

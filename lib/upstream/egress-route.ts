@@ -53,6 +53,11 @@ export class EgressRoute {
     this.#options = options
   }
 
+  /** As the last connection, or the check of its proxy, found it. */
+  isUp(now: number): boolean {
+    return this.#downMs === 0 && now >= this.#barredUntil
+  }
+
   /** 0: usable. 1: fails. 2: the provider does not serve its country. */
   badness(now: number): 0 | 1 | 2 {
     if (now < this.#barredUntil) return 2

@@ -2,6 +2,7 @@ import type { Pool } from 'undici'
 import type { Clock } from '../platform/clock.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
 import { keylessCredential } from '../config/keyless-credential.ts'
+import type { ProviderReading } from '../observability/provider-metrics.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { affinityHash } from './affinity.ts'
@@ -88,6 +89,19 @@ export class ProviderState {
       'upstream_unreachable',
       `${name} could not be reached a moment ago and is left alone for now; nothing was sent.`,
     )
+  }
+
+  /** What is known of it now; what was not used yet counts as well. */
+  reading(now: number): ProviderReading {
+    const { name, egress: ways } = this.provider
+    const credentials = this.#credentials.map(({ credential, state }) => ({ name: credential.name, state }))
+    const routes = [...this.#routes.values()].flat()
+    const egress = ways.map(way => ({
+      name: way.name,
+      isUp: routes.every(route => route.name !== way.name || route.isUp(now)),
+    }))
+    const isUp = credentials.some(({ state }) => state === 'ready') && egress.some(way => way.isUp)
+    return { name, isUp, credentials, egress }
   }
 
   /** The ways to one of its addresses. */

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { steadyClock } from '../platform/clock.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
 import { addressList, isFromProxy } from '../http/client-address.ts'
+import type { ProviderReading } from '../observability/provider-metrics.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import { ProviderState, type ProviderStateOptions } from './provider-state.ts'
 import type { CredentialState } from './credential-state.ts'
@@ -34,6 +35,13 @@ export class Upstreams {
     known.set(config, upstreams)
     upstreams.#users += 1
     return upstreams
+  }
+
+  /** What is known of all providers of a config. */
+  static readings(config: Config, pools: UpstreamPools): readonly ProviderReading[] {
+    const known = open.get(pools)?.get(config)
+    if (known === undefined) return []
+    return [...config.providers.values()].map(provider => known.of(provider).reading(known.now()))
   }
 
   constructor(config: Config, { pools, bus }: UpstreamsContext) {
@@ -72,6 +80,13 @@ export class Upstreams {
     credential.suspend(this.now())
     const credentialName = credential.credential.name
     this.bus.emit('alarm', 'credential_suspended', { provider, credentialName, ...details })
+  }
+
+  /** A credential that was of no use was good for a response; tells of it. */
+  serve(provider: ProviderConfig, credential: CredentialState, request: object): void {
+    if (!credential.serve(request)) return
+    const details = { provider: provider.name, credentialName: credential.credential.name }
+    this.bus.emit('alarm', 'credential_restored', details)
   }
 
   of(provider: ProviderConfig): ProviderState {

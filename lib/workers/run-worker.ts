@@ -1,3 +1,4 @@
+import { alarmDetails } from '../alarms/alarm-details.ts'
 import { MemoryKeyDirectory } from '../accounts/memory-key-directory.ts'
 import { systemClock } from '../platform/clock.ts'
 import { giveBackMemory } from '../platform/collect-garbage.ts'
@@ -120,7 +121,7 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
   const store = await openWorkerStore(config, log, parts)
   const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
   logEvents(bus, log, systemClock)
-  bus.on('alarm', (code, details) => peer.tell('noteAlarm', code, details))
+  bus.on('alarm', (code, details) => peer.tell('noteAlarm', code, alarmDetails(details)))
   lendRateLimits(bus, new RemoteRateLimits(peer))
   const { ledger, keys, reports, writesWaiting } = store
   const front = await LocalFront.open({

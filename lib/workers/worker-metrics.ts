@@ -23,7 +23,8 @@ export class WorkerMetrics implements ServedMetrics {
     const { bus, writesWaiting, droppedLogLines } = options
     this.#options = options
     this.#own = new Metrics(bus, {
-      // Exchanges are the workers'.
+      // Exchanges and what is sent to providers are the workers'.
+      providers: () => [],
       openExchanges: () => 0,
       overload: { level: 0, loopDelayMs: 0, shedCounts: { unknown: 0, new: 0 } },
       writesWaiting,

@@ -29,23 +29,23 @@ export async function alarmsContract(t: Test, open: OpenStore): Promise<void> {
         credentialName: 'a',
         reason: `no ${clock.time}`,
       })
-    book.note('credential_suspended', { provider: 'openai', credentialName: 'b' })
+    book.note('credential_suspended', { provider: 'openai', credentialName: 'openai#b' })
     await until(async () => (await countAlarms(records)).open === 2)
     clock.time = 5000
-    book.note('credential_suspended', { provider: 'openai', credentialName: 'a', reason: 'again' })
+    book.note('credential_suspended', { provider: 'openai', credentialName: 'openai#a', reason: 'again' })
     await until(async () => (await listAlarms(records, { limit }))[0]?.count === 11)
 
     const [first, second] = await listAlarms(records, { limit })
     t.match(first, {
       kind: 'credential_suspended',
-      subject: 'openai/a',
+      subject: 'openai#a',
       state: 'open',
       count: 11,
       first_at: 1000,
       last_at: 5000,
     })
     t.match(JSON.parse(first?.details ?? ''), { reason: 'again' })
-    t.match(second, { subject: 'openai/b', count: 1, first_at: 1010 })
+    t.match(second, { subject: 'openai#b', count: 1, first_at: 1010 })
     t.same((await listAlarms(await (await store.restart()).records(), { limit })).length, 2)
   })
 

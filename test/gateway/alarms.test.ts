@@ -39,14 +39,14 @@ await t.test('an alarm is listed, taken and closed by command while the gateway 
 
   t.match(alarm, {
     alarm: 'credential_suspended',
-    subject: 'openai/main',
+    subject: 'openai#main',
     says: 'a provider refuses our key or its billing',
     state: 'open',
     count: 1,
-    details: { provider: 'openai', credentialName: 'main' },
+    details: { provider: 'openai', credentialName: 'openai#main' },
   })
   t.notMatch(JSON.stringify(alarm), secret)
-  t.match((await run()).stdout, /credential_suspended +openai\/main +open +1 /)
+  t.match((await run()).stdout, /credential_suspended +openai#main +open +1 /)
   t.match(await run('take', id), { code: 0, stdout: `alarm ${id} is yours\n` })
   t.match(await run('take', id), { code: 1, stderr: `gateway: the alarm ${id} is taken already\n` })
   t.match(await run('close', id), { code: 2, stderr: /--reason/ })
@@ -75,5 +75,5 @@ await t.test('an alarm of a worker is kept by the process that has the store', a
   await Promise.all(Array.from({ length: 6 }, ask))
   await until(async () => (await alarmsOf(gateway.configFile)).length === 1)
 
-  t.match(await alarmsOf(gateway.configFile), [{ subject: 'openai/main', state: 'open' }])
+  t.match(await alarmsOf(gateway.configFile), [{ subject: 'openai#main', state: 'open' }])
 })

@@ -11,7 +11,10 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   kysely: ['lib/stores/records/'],
   pino: ['lib/observability/log.ts'],
   'prom-client': [
+    'lib/observability/alarm-counter.ts',
+    'lib/observability/gateway-metrics.ts',
     'lib/observability/metrics.ts',
+    'lib/observability/provider-metrics.ts',
     'lib/observability/plugin-metrics.ts',
     'lib/payments/payment-metrics.ts',
   ],

@@ -1,0 +1,34 @@
+import { Registry } from 'prom-client'
+import t from 'tap'
+import { sumMetrics } from '../../../lib/observability/metrics.ts'
+import { registerProviderMetrics } from '../../../lib/observability/provider-metrics.ts'
+import type { ProviderReading } from '../../../lib/observability/provider-metrics.ts'
+
+async function valuesOf(...readings: ProviderReading[]) {
+  const registry = new Registry()
+  registerProviderMetrics(registry, () => readings)
+  return await registry.getMetricsAsJSON()
+}
+
+await t.test('of several workers the worst counts', async t => {
+  const well: ProviderReading = {
+    name: 'openai',
+    isUp: true,
+    credentials: [{ name: 'openai#1', state: 'ready' }],
+    egress: [{ name: 'direct', isUp: true }],
+  }
+  const ill: ProviderReading = {
+    name: 'openai',
+    isUp: false,
+    credentials: [{ name: 'openai#1', state: 'suspended' }],
+    egress: [{ name: 'direct', isUp: false }],
+  }
+
+  const text = await sumMetrics([await valuesOf(well), await valuesOf(ill), await valuesOf(well)]).text()
+
+  t.match(text, 'gateway_provider_up{provider="openai"} 0\n')
+  t.match(text, 'gateway_egress_up{provider="openai",egress="direct"} 0\n')
+  t.match(text, 'gateway_credential_state{provider="openai",credential="openai#1",state="ready"} 1\n')
+  t.match(text, 'gateway_credential_state{provider="openai",credential="openai#1",state="suspended"} 1\n')
+  t.match(text, 'gateway_credential_state{provider="openai",credential="openai#1",state="resting"} 0\n')
+})
