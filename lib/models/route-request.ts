@@ -121,7 +121,8 @@ async function routeInContext(
   const { operation } = request.route.match
   const { exchange, scanned } = request
   const known = withPromptTools(config, request.facts)
-  const facts = factsOfStored(operation, known, place.inBody ?? [], scanned.body, exchange)
+  const facts =
+    price === undefined ? known : factsOfStored(operation, known, place.inBody ?? [], scanned.body, exchange)
   const target = targetAt(request, place)
   if (price === undefined || place.inBody === undefined) return { request: facts, target }
   return { request: { ...facts, context: await keptContext(ledger, place.inBody) }, target }

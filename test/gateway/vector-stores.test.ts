@@ -1,5 +1,6 @@
 import { NotFoundError, toFile, type OpenAI } from 'openai'
 import t, { type Test } from 'tap'
+import { startPostgres } from '../fixtures/postgres-server.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { openaiClient } from '../fixtures/sdk-clients.ts'
 import { startStoreGateway } from '../fixtures/store-gateway.ts'
@@ -146,8 +147,17 @@ await t.test("another's store is for a stranger what one is that does not exist"
   t.equal(upstream.requests.length, sent, 'nobody is asked')
 })
 
-await t.test('a store is charged for each day by what it holds when the day begins', async t => {
-  const { gateway, openai, kept, pass } = await start(t)
+for (const [name, place] of [
+  ['SQLite', async () => ({})],
+  ['PostgreSQL', async (t: Test) => ({ store: await (await startPostgres(t)).createDatabase() })],
+] as const) {
+  await t.test(`a store on ${name} is charged for each day by what it holds when the day begins`, async t =>
+    checkDays(t, await place(t)),
+  )
+}
+
+async function checkDays(t: Test, sections: object): Promise<void> {
+  const { gateway, openai, kept, pass } = await start(t, { sections })
   await openai.vectorStores.create({ file_ids: [await upload(openai)] })
   t.same(await gateway.charges(), [], 'nothing before the day is over')
 
@@ -185,7 +195,7 @@ await t.test('a store is charged for each day by what it holds when the day begi
   await until(async () => (await gateway.balance()).heldMicros === 0)
   t.equal((await gateway.charges()).length, 3, 'what is deleted costs nothing more')
   t.same(await gateway.breaches(), [])
-})
+}
 
 await t.test('an empty store costs nothing, and is asked after every day', async t => {
   const { gateway, openai, kept, pass } = await start(t)
