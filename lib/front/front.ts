@@ -11,6 +11,7 @@ import { Metrics } from '../observability/metrics.ts'
 import { UsualOutputs } from '../metering/usual-outputs.ts'
 import { memoryLimit, memoryReader } from '../overload/memory-limit.ts'
 import { Overload } from '../overload/overload.ts'
+import { steadyClock, type Clock } from '../platform/clock.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
@@ -36,6 +37,8 @@ export interface Front {
 }
 
 export interface FrontOptions extends Pick<PluginContext, 'ledger' | 'keys' | 'reports' | 'clock'> {
+  /** The system's unless said. */
+  readonly steadyClock?: Clock
   readonly config: Config
   readonly plugins: PluginRegistry
   readonly log: Log
@@ -89,7 +92,7 @@ export class LocalFront implements Front {
     const pluginMetrics = new PluginMetrics()
     const usualOutputs = new UsualOutputs()
     const shared = { bus, pools, bodies, overload, log, pluginMetrics, usualOutputs }
-    this.#parts = { ledger, keys, reports, clock, ...shared }
+    this.#parts = { ledger, keys, reports, clock, steadyClock: options.steadyClock ?? steadyClock, ...shared }
     this.#closing = [() => folder.close(), () => pools.close(), () => overload.close()]
   }
 

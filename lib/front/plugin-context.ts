@@ -20,6 +20,8 @@ export interface PluginContext {
   readonly keys: KeyDirectory
   readonly reports: Reports
   readonly clock: Clock
+  /** For how long something lasts. */
+  readonly steadyClock: Clock
   readonly bus: PipelineBus
   readonly pools: UpstreamPools
   readonly bodies: Bodies

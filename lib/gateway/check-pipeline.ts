@@ -1,4 +1,4 @@
-import { systemClock } from '../platform/clock.ts'
+import { steadyClock, systemClock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import { createPlugins, givenFacts } from '../front/create-pipeline.ts'
 import { checkOrder } from '../pipeline/check-order.ts'
@@ -45,6 +45,7 @@ export async function checkPipeline(config: Config, registry: PluginRegistry): P
     reports: absent as PluginContext['reports'],
     overload: absent as PluginContext['overload'],
     clock: systemClock,
+    steadyClock,
     bus,
     pools: new UpstreamPools(config),
     bodies: absent as PluginContext['bodies'],

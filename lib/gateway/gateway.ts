@@ -28,6 +28,8 @@ export interface GatewayOptions {
   readonly plugins: PluginRegistry
   readonly log: Log
   readonly clock?: Clock
+  /** The clock that runs evenly; the system's unless said, and always in workers. */
+  readonly steadyClock?: Clock
   /** Lines of the log that were lost; for the metrics. */
   readonly droppedLogLines?: () => number
   /** The program that each of several workers runs, and what takes the lines that they log. */
@@ -190,6 +192,7 @@ async function openFront(
   }
   const { ledger, keys, reports, accounts } = store
   const front = await LocalFront.open({
+    ...(options.steadyClock !== undefined && { steadyClock: options.steadyClock }),
     config,
     plugins,
     log,

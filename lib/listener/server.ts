@@ -170,7 +170,6 @@ export class GatewayServer {
   #refuse(exchange: Exchange, error: unknown): void {
     const { bus } = this.#options
     const { request, response } = exchange
-    bus.emit('exchange-start', exchange)
     const dialect = guessDialect(request.url ?? '', request.rawHeaders)
     answerError(response, dialect, asGatewayError(error), exchange.id, exchange.extraHeaders)
     bus.emit('exchange-end', exchange, { kind: 'refused', error: asGatewayError(error) })

@@ -6,7 +6,6 @@ import type { ResponseHead } from './plugin.ts'
 
 /** The moments of an exchange, for logs and metrics. Listeners observe; they decide nothing. */
 export interface PipelineEvents {
-  'exchange-start': (exchange: Exchange) => void
   'response-start': (exchange: Exchange, head: ResponseHead) => void
   'exchange-end': (exchange: Exchange, outcome: Outcome) => void
   'plugin-error': (plugin: string, hook: string, error: unknown, exchange: Pick<Exchange, 'id'>) => void

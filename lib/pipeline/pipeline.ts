@@ -93,7 +93,6 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
   /** The same for a request that comes as a message, behind whose gates the relay takes its response. */
   async beginTurn(exchange: Exchange): Promise<TurnRelay> {
     const relay = new TurnRelay(exchange, this, this.#options.limits.answer)
-    this.#options.bus.emit('exchange-start', exchange)
     try {
       for (const plugin of this.#plugins) await plugin.onRequest?.(exchange)
       exchange.moments.admittedMs = performance.now()
@@ -108,7 +107,6 @@ export class Pipeline implements RelaySteps, SessionSteps, TurnSteps {
 
   async #runGates(exchange: Exchange, relay: Relay | SessionRelay, forward: () => void): Promise<void> {
     this.#open.add(relay)
-    this.#options.bus.emit('exchange-start', exchange)
     try {
       for (const plugin of this.#plugins) {
         const isPartial = exchange.localAnswer !== undefined || exchange.isConnection

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { steadyClock } from '../platform/clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
 import { addressList, isFromProxy } from '../http/client-address.ts'
 import type { ProviderReading } from '../observability/provider-metrics.ts'
@@ -12,6 +12,7 @@ import type { UpstreamPools } from './upstream-pools.ts'
 export interface UpstreamsContext {
   readonly pools: UpstreamPools
   readonly bus: PipelineBus
+  readonly steadyClock: Clock
 }
 
 /** Those that are open, by what they go over and the config that they are for. */
@@ -44,7 +45,7 @@ export class Upstreams {
     return [...config.providers.values()].map(provider => known.of(provider).reading(known.now()))
   }
 
-  constructor(config: Config, { pools, bus }: UpstreamsContext) {
+  constructor(config: Config, { pools, bus, steadyClock }: UpstreamsContext) {
     this.bus = bus
     this.publicUrl = config.publicUrl
     this.#trustedProxies = addressList(config.trustedProxies)

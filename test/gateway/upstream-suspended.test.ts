@@ -2,7 +2,7 @@ import t from 'tap'
 import { askAs, startWithCredentials } from '../fixtures/credential-gateway.ts'
 import { dialectCalls } from '../fixtures/dialect-call.ts'
 import { checkMoney, settled } from '../fixtures/exchange-ends.ts'
-import { plainAnswer } from '../fixtures/raw-upstream.ts'
+import { plainAnswer, type RawAnswer } from '../fixtures/raw-upstream.ts'
 import { until } from '../fixtures/until.ts'
 
 const json = ['content-type', 'application/json']
@@ -23,16 +23,13 @@ for (const call of dialectCalls) {
     `${call.name}: one request finds out whether a suspended credential is good again`,
     async t => {
       let offsetMs = 0
-      const now = performance.now.bind(performance)
-      performance.now = () => now() + offsetMs
-      t.teardown(() => (performance.now = now))
+      const clock = { now: () => performance.now() + offsetMs }
       let isGood = false
       let letGo: (() => void) | undefined
       const [status, body] = refusals[call.name]
       const waiting: Promise<void>[] = []
-      const { gateway, upstream } = await startWithCredentials(t, call, ['only'], () =>
-        isGood ? undefined : plainAnswer(status, json, body),
-      )
+      const refuse = (): RawAnswer | undefined => (isGood ? undefined : plainAnswer(status, json, body))
+      const { gateway, upstream } = await startWithCredentials(t, call, ['only'], refuse, {}, clock)
       const { answer } = upstream
       upstream.answer = async request => {
         await Promise.all(waiting)
@@ -84,9 +81,7 @@ for (const call of dialectCalls) {
     `${call.name}: a request that tells nothing is followed by another that finds out`,
     async t => {
       let offsetMs = 0
-      const now = performance.now.bind(performance)
-      performance.now = () => now() + offsetMs
-      t.teardown(() => (performance.now = now))
+      const clock = { now: () => performance.now() + offsetMs }
       const [status, body] = refusals[call.name]
       const answers = [
         plainAnswer(status, json, body),
@@ -94,7 +89,7 @@ for (const call of dialectCalls) {
         plainAnswer(429, json, '{"error":{"message":"slow down"}}'),
         { pieces: [], then: 'reset' as const },
       ]
-      const { gateway } = await startWithCredentials(t, call, ['only'], () => answers.shift())
+      const { gateway } = await startWithCredentials(t, call, ['only'], () => answers.shift(), {}, clock)
 
       const found: number[] = []
       for (let count = 0; count < 6; count += 1) {

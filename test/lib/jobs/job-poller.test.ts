@@ -9,6 +9,7 @@ import { loadConfig } from '../../../lib/config/load-config.ts'
 import type { Job, NewJob } from '../../../lib/ledger/job.ts'
 import { JobPoller } from '../../../lib/jobs/job-poller.ts'
 import { PipelineBus } from '../../../lib/pipeline/events.ts'
+import { steadyClock } from '../../../lib/platform/clock.ts'
 import { UpstreamPools } from '../../../lib/upstream/upstream-pools.ts'
 import { Upstreams } from '../../../lib/upstream/upstreams.ts'
 import { accountWith, holdOf, testPrice } from '../../contracts/store-under-test.ts'
@@ -85,7 +86,7 @@ async function polled(t: Test, more: Partial<NewJob> = {}): Promise<Polled> {
   const { config } = loadConfig(file, { env: {} })
   const pools = new UpstreamPools(config)
   const bus = new PipelineBus(() => undefined)
-  const upstreams = new Upstreams(config, { pools, bus })
+  const upstreams = new Upstreams(config, { pools, bus, steadyClock })
   const poller = new JobPoller({
     config,
     ledger: store.ledger,

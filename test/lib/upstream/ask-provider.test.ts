@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { PipelineBus } from '../../../lib/pipeline/events.ts'
 import { askProvider } from '../../../lib/upstream/ask-provider.ts'
+import { steadyClock } from '../../../lib/platform/clock.ts'
 import { UpstreamPools } from '../../../lib/upstream/upstream-pools.ts'
 import { Upstreams } from '../../../lib/upstream/upstreams.ts'
 import { configOf } from '../../fixtures/config-of.ts'
@@ -59,7 +60,7 @@ async function startDesk(t: Test, answer: (path: string, count: number) => RawAn
   const alarms: string[] = []
   const bus = new PipelineBus(() => undefined)
   bus.on('alarm', code => alarms.push(code))
-  const upstreams = Upstreams.shared(config, { pools, bus })
+  const upstreams = Upstreams.shared(config, { pools, bus, steadyClock })
   t.teardown(async () => {
     upstreams.close()
     await pools.close()

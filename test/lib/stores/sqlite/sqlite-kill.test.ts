@@ -12,7 +12,7 @@ import { openFile, openNew } from '../open-store.ts'
 
 const program = fileURLToPath(new URL('../../../fixtures/store-jobs.ts', import.meta.url))
 /** `npm run test:crash` makes them more. */
-const rounds = Number(process.env['CRASH_ROUNDS'] ?? 4)
+const rounds = Number(process.env['CRASH_ROUNDS'] ?? 2)
 
 /** Runs a job and kills it so long after it began; what it had said by then. */
 async function killedAfter(ms: number, job: string, ...files: string[]): Promise<string[]> {

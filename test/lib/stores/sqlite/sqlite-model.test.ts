@@ -8,7 +8,7 @@ import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store
 import { openNew } from '../open-store.ts'
 
 /** `npm run test:model` makes it 10,000. */
-const runs = Number(process.env['MODEL_RUNS'] ?? 100)
+const runs = Number(process.env['MODEL_RUNS'] ?? 40)
 const seed = process.env['MODEL_SEED'] === undefined ? undefined : Number(process.env['MODEL_SEED'])
 const amount = fc.integer({ min: 0, max: 30 })
 
