@@ -44,7 +44,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     provides: ['hold', 'meter', 'usage'],
 
     onRequest(exchange) {
-      uploads.watch(exchange)
+      if (exchange.find('upload') !== undefined) uploads.watch(exchange)
       const { object } = exchange.get('route').match
       if (object !== undefined)
         return jobs.onRequest(exchange, object).then(() => setAside(exchange, context))
@@ -78,7 +78,9 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       return settle(exchange, outcome, jobs, context, settlement)
     },
 
-    onEnd: exchange => uploads.end(exchange),
+    onEnd(exchange) {
+      if (exchange.find('upload') !== undefined) uploads.end(exchange)
+    },
 
     start: () => jobs.start(),
 
@@ -119,7 +121,8 @@ async function settle(
   const meter = exchange.find('meter')
   const read = meter?.end()
   if (read !== undefined) await read
-  const settled = jobs.settle(exchange, outcome, meter?.reading)
+  const isOfJob = exchange.find('job') !== undefined || exchange.find('request')?.startsJob === true
+  const settled = isOfJob && jobs.settle(exchange, outcome, meter?.reading)
   const isSettled = settled instanceof Promise ? await settled : settled
   const hold = exchange.find('hold')
   if (hold === undefined || isSettled) return

@@ -4,10 +4,11 @@ import type { MediaPart } from '../http/media-part.ts'
 import type { MultipartResult } from '../http/multipart-scan.ts'
 import type { UploadHead, UploadWatcher } from '../http/upload-watcher.ts'
 import type { RouteRow } from './route-table.ts'
-import type { BatchFacts } from '../money/batch-facts.ts'
-import type { CacheTerm, Meter, Meters, NamedObject, ObjectKind, UsageReading } from '../money/usage.ts'
+import type { CacheTerm, Meter, Meters, NamedObject, UsageReading } from '../money/usage.ts'
 import type { TextTokens } from '../http/text-density.ts'
 import type { AskedReasoning } from './asked-reasoning.ts'
+import type { BatchedRequests } from './batched-requests.ts'
+import type { JobKind } from './job-kind.ts'
 import type { ObjectList } from './object-list.ts'
 import type { ProviderTool } from './provider-tools.ts'
 import type { SessionProtocol } from './session.ts'
@@ -111,20 +112,6 @@ export interface NamedModel {
   readonly name: string
   /** Its path in the body, or its place in a batch. */
   readonly at: string
-}
-
-/** The requests of a batch: what they come to, or the uploaded file in which they stand. */
-export interface BatchedRequests {
-  readonly requests?: BatchFacts
-  readonly file?: NamedObject
-  /** Where all requests of the file must go. */
-  readonly endpoint?: string
-  /** Each of them must say so itself. */
-  readonly isSaidByEach?: true
-  /** The model that the body names beside the one in the path or in the requests, and which must be the same. */
-  readonly model?: string
-  /** What a model must have a price for to be asked; that of the batch's operation unless said. */
-  readonly mainMeter?: Meter
 }
 
 /** What a usage reader may know beside the answer. */
@@ -238,24 +225,6 @@ export interface Operation {
    * ended (`reads`), or it takes the job away (`ends`, a deletion), which must have ended before.
    */
   readonly job?: 'reads' | 'ends'
-}
-
-/**
- * How the jobs of one kind are asked after, by clients and by the gateway itself. Readers say what they saw
- * in `UsageReading.job`; to them a job's facts are those of its submission (units, variant, model).
- */
-export interface JobKind {
-  readonly kind: ObjectKind
-  /** Whose `readUsage` reads the answer at `path`. */
-  readonly retrieval: Operation
-  /** Whose `readUsage` reads the document that `JobSighting.resultsPath` names. */
-  readonly results?: Operation
-  /** Below the dialect's base URL, where a provider of this kind has it. */
-  path(id: string, providerKind: string): string
-  /** After so long a job has ended, whatever is known of it. */
-  readonly durationMsMax: number
-  /** It is a rent: what the job is about is paid for again whenever so long has passed, until it is there no more. */
-  readonly rentMs?: number
 }
 
 /** A request's method and path, matched. */

@@ -1,4 +1,4 @@
-import type { JobKind } from '../dialects/dialect.ts'
+import type { JobKind } from '../dialects/job-kind.ts'
 import type { Price } from '../money/price.ts'
 import type { JobSighting } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'

@@ -59,7 +59,8 @@ export function routeRequest(
   scanned: ScannedRequest,
 ): RoutedRequest | Promise<RoutedRequest> {
   if (context.config.isolation === 'strict') refuseUnknownObjects(route, exchange)
-  const facts = termFromNow(scanned.facts, exchange.startedAt)
+  const isKept = scanned.facts.keptUntil !== undefined
+  const facts = isKept ? termFromNow(scanned.facts, exchange.startedAt) : scanned.facts
   if (goesOnFromObject(route) || isOfBatch(route, facts))
     return routeLookedUp(context, exchange, route, { ...scanned, facts })
   const request = modelled(context, exchange, route, scanned, facts)

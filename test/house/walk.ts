@@ -94,8 +94,10 @@ for (const { url, functions } of result) {
   if (!url.startsWith('file:')) continue
   const path = fileURLToPath(url)
   if (!path.startsWith(root) || !/^(?:lib|plugins|bin)\b/.test(path.slice(root.length))) continue
-  // The first is the module itself.
-  const called = functions.slice(1).filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0)
+  const called = functions.filter(({ ranges: [range] }) => {
+    // What begins with the file is the module itself, as long as V8 keeps it.
+    return range !== undefined && range.startOffset > 0 && range.count > 0
+  })
   if (called.length > 0)
     walk.set(
       path.slice(root.length),

@@ -1,6 +1,7 @@
 import { AnswerReader } from '../answer-reader.ts'
 import { batchedRequest, InlineBatchReader } from '../batch-requests.ts'
-import type { AnswerHead, JobKind, Operation, UsageReaderContext } from '../dialect.ts'
+import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import type { JobKind } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'

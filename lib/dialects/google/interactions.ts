@@ -1,14 +1,8 @@
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type {
-  AnswerHead,
-  BodyLength,
-  JobKind,
-  Operation,
-  RequestFacts,
-  UsageReaderContext,
-} from '../dialect.ts'
+import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { JobKind } from '../job-kind.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
 import { addUsed } from '../measure.ts'

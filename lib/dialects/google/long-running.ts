@@ -1,13 +1,7 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type {
-  AnswerHead,
-  BodyLength,
-  JobKind,
-  Operation,
-  RequestFacts,
-  UsageReaderContext,
-} from '../dialect.ts'
+import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { JobKind } from '../job-kind.ts'
 import { base64, list, object, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
 import type { AnswerMeasure } from '../measure.ts'

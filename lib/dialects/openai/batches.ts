@@ -1,6 +1,7 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
-import type { AnswerHead, JobKind, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { AnswerHead, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { JobKind } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
 import { object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'

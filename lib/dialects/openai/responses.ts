@@ -1,13 +1,7 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { ObjectKind, UsageLine } from '../../money/usage.ts'
-import type {
-  AnswerHead,
-  BodyLength,
-  JobKind,
-  Operation,
-  RequestFacts,
-  UsageReaderContext,
-} from '../dialect.ts'
+import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
+import type { JobKind } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'

@@ -1,6 +1,7 @@
 import type { Meters } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, JobKind, Operation, UsageReaderContext } from '../dialect.ts'
+import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import type { JobKind } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
 import { list, object, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'

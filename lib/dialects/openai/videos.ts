@@ -1,14 +1,8 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { Meters, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type {
-  AnswerHead,
-  JobKind,
-  Operation,
-  RequestFacts,
-  UsageReader,
-  UsageReaderContext,
-} from '../dialect.ts'
+import type { AnswerHead, Operation, RequestFacts, UsageReader, UsageReaderContext } from '../dialect.ts'
+import type { JobKind } from '../job-kind.ts'
 import { factsFromForm, readFormField } from '../form-facts.ts'
 import { freeOperation } from '../free-operation.ts'
 import { anyOf, base64, object, value } from '../interest.ts'
