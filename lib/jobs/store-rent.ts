@@ -27,6 +27,7 @@ interface StoreRentOptions {
   readonly upstreams: Upstreams
   readonly clock: Clock
   readonly onEnd: (end: JobEnd) => void
+  readonly onFailure: (job: Job | undefined, error: unknown) => void
   readonly onAlarm: (code: 'vector_store_unpaid' | 'vector_store_deleted', job: Job) => void
 }
 
@@ -55,30 +56,40 @@ export class StoreRent {
     const { ledger, clock } = this.#options
     const held = await this.#ask(job, signal)
     const now = clock.now()
-    const days = 1 + Math.max(0, Math.floor((now - job.createdAt - kind.rentMs) / kind.rentMs))
     const index = indexOf(job)
+    const nextId = `${storeOf(job)}#${index + 1}`
+    // Opened by somebody who did not come to charge this day; from then on the days are that one's.
+    const opened = await ledger.findJob({ ...job, id: nextId })
+    const waitedMs = (opened?.createdAt ?? now) - job.createdAt - kind.rentMs
+    const days = 1 + Math.max(0, Math.floor(waitedMs / kind.rentMs))
     const paidBefore = job.facts.units?.storageGigabyteDays ?? 0
     // What went in when the store was made has its first day still to pay.
     const first = index === 0 ? paidBefore : 0
-    if (held === 'unknown') {
-      if (now >= job.deadlineAt) await this.#end(job, first)
-      else await ledger.postponeJob(job, Math.min(now + retryMs, job.deadlineAt))
-      return
-    }
+    if (held === 'unknown') return this.#askLater(job, first, now)
     // Days that were waited for were used.
     if (held === 'gone') return this.#end(job, first + (job.polls > 0 && index > 0 ? paidBefore * days : 0))
     const owed = first + held * days
-    if (await this.#openNext(job, kind, `${storeOf(job)}#${index + 1}`, held)) return this.#end(job, owed)
+    if (opened !== undefined || (await this.#openNext(job, kind, nextId, held))) return this.#end(job, owed)
     const prices = await ledger.findPrices(Object.values(job.facts.priceVersions))
     const [price] = prices.values()
     if (price === undefined || costOf(price, owed) <= job.heldMicros) {
-      if (job.polls === 0) this.#options.onAlarm('vector_store_unpaid', job)
+      if (job.polls === 0 && held > 0) this.#options.onAlarm('vector_store_unpaid', job)
       await ledger.postponeJob(job, now + retryMs)
       return
     }
     await this.#delete(job, kind, signal)
     this.#options.onAlarm('vector_store_deleted', job)
     await this.#end(job, first + held * (days - 1))
+  }
+
+  /** Of what nobody can be asked after for long nothing more is held. */
+  async #askLater(job: Job, first: number, now: number): Promise<void> {
+    if (now < job.deadlineAt) {
+      await this.#options.ledger.postponeJob(job, Math.min(now + retryMs, job.deadlineAt))
+      return
+    }
+    this.#options.onFailure(job, new Error('its provider has not said for days what the store holds'))
+    await this.#end(job, first)
   }
 
   async #ask(job: Job, signal: AbortSignal): Promise<Held> {
@@ -95,8 +106,6 @@ export class StoreRent {
   /** Holds for the days to come and has them asked after; answers false when there is no money for them. */
   async #openNext(job: Job, kind: RentKind, id: string, gigabytes: number): Promise<boolean> {
     const { ledger, clock } = this.#options
-    // Opened by somebody who did not come to charge the day before.
-    if ((await ledger.findJob({ ...job, id })) !== undefined) return true
     const now = clock.now()
     const price = await this.#priceNow(job, now)
     if (price === undefined) return false
