@@ -9,6 +9,8 @@ export class KeptUsages {
   readonly #interest: Interest
   readonly #values = new Map<string, object>()
   readonly #sources = new Map<string, string | Buffer>()
+  /** Worked out when it is first asked for. */
+  #text: string | undefined
   /** One of them counted fewer tokens of output than the one before it. */
   hasFallen = false
   /** One event had two of them in one place. */
@@ -24,6 +26,7 @@ export class KeptUsages {
     if (before !== undefined && outputOf(value) < outputOf(before)) this.hasFallen = true
     this.#values.set(name, value)
     this.#sources.set(name, source)
+    this.#text = undefined
   }
 
   get(name: string): object | undefined {
@@ -32,6 +35,11 @@ export class KeptUsages {
 
   /** The only object's text, or an object of all by their names; undefined when there is none. */
   text(): string | undefined {
+    this.#text ??= this.#allTexts()
+    return this.#text
+  }
+
+  #allTexts(): string | undefined {
     const texts: string[] = []
     for (const [name, source] of this.#sources) {
       const text = typeof source === 'string' ? source : this.#cutOut(name, source)

@@ -92,7 +92,9 @@ export class Relay implements AnswerSink, AnswerFlow {
   onData(chunk: Buffer, isLast = false, framed?: Buffer): void {
     if (this.#phase !== 'relaying') return
     this.#isFeeding = true
-    for (const tap of this.#taps) this.#feed(tap, chunk)
+    // One that fails is taken out of a new list.
+    const taps = this.#taps
+    for (let index = 0; index < taps.length; index += 1) this.#feed(taps[index] as Tap, chunk)
     this.#isFeeding = false
     if (this.#tapReason !== undefined) this.cutAtEvent(this.#tapReason)
     this.#readableBytes -= chunk.length
