@@ -7,10 +7,11 @@ import { requestTo } from './bench/requests.ts'
 import { median } from './bench/scenarios.ts'
 import { gateway, relay, type GatewayTarget, type Target } from './bench/targets.ts'
 import { bounds } from './guard/bounds.ts'
+import { guardFrames } from './guard/frame-guard.ts'
 import { survivors } from './guard/survivors.ts'
 
 // Whether a request has become dearer: its CPU as a multiple of the bare relay's, by turns in short rounds, and how
-// much survives in the young generation. It ends with 1 when a bound is passed twice.
+// much survives in the young generation. Then the same of a frame. It ends with 1 when a bound is passed twice.
 
 const connections = 32
 const warmUpRounds = 4
@@ -91,25 +92,31 @@ const built = spawnSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' })
 if (built.status !== 0) throw new Error('The build failed.')
 if (!canPin) say('not pinned: there is no taskset here, or not both cores')
 
-const upstream = await startNode(join(import.meta.dirname, 'bench/fast-upstream.ts'), [], cores.around)
-const started: { stop(): Promise<void> }[] = [upstream]
-const nodeOptions = ['--trace-gc-nvp']
-try {
-  const loader = await startLoader(cores.around)
-  started.push(loader)
-  const bare = await relay('bare relay', 'bare-relay.ts', upstream.port)()
-  if (typeof bare === 'string') throw new Error(bare)
-  started.push(bare)
-  const strict = await gateway('strict', upstream.port, { nodeOptions })()
-  started.push(strict)
-  const relaxed = await gateway('relaxed', upstream.port, { nodeOptions, durability: 'relaxed' })()
-  started.push(relaxed)
-  const isKept = await guard(loader, bare, [
-    { target: strict, bound: bounds.strict },
-    { target: relaxed, bound: bounds.relaxed },
-  ])
-  say(isKept ? 'no bound is passed' : 'a bound is passed')
-  process.exitCode = isKept ? 0 : 1
-} finally {
-  for (const each of started.toReversed()) await each.stop()
+async function guardRequests(): Promise<boolean> {
+  const upstream = await startNode(join(import.meta.dirname, 'bench/fast-upstream.ts'), [], cores.around)
+  const started: { stop(): Promise<void> }[] = [upstream]
+  const nodeOptions = ['--trace-gc-nvp']
+  try {
+    const loader = await startLoader(cores.around)
+    started.push(loader)
+    const bare = await relay('bare relay', 'bare-relay.ts', upstream.port)()
+    if (typeof bare === 'string') throw new Error(bare)
+    started.push(bare)
+    const strict = await gateway('strict', upstream.port, { nodeOptions })()
+    started.push(strict)
+    const relaxed = await gateway('relaxed', upstream.port, { nodeOptions, durability: 'relaxed' })()
+    started.push(relaxed)
+    return await guard(loader, bare, [
+      { target: strict, bound: bounds.strict },
+      { target: relaxed, bound: bounds.relaxed },
+    ])
+  } finally {
+    for (const each of started.toReversed()) await each.stop()
+  }
 }
+
+const areRequestsKept = await guardRequests()
+const areFramesKept = await guardFrames(say)
+const isKept = areRequestsKept && areFramesKept
+say(isKept ? 'no bound is passed' : 'a bound is passed')
+process.exitCode = isKept ? 0 : 1

@@ -5,14 +5,16 @@ import { canPin, cores, startNode, type Measured } from './bench/process.ts'
 import { median } from './bench/scenarios.ts'
 import { nginx, type Contender, type Target } from './bench/targets.ts'
 import { formats } from './streams/frames.ts'
+import { measureAllocations } from './streams/measure-allocations.ts'
+import { measureMemory } from './streams/measure-memory.ts'
 import { measureStreams, type StreamCost } from './streams/measure-streams.ts'
 import { streamRequest } from './streams/stream-request.ts'
 import { bareRelay, makeCertificate, streamGateway } from './streams/stream-targets.ts'
 import type { StreamWishes } from './streams/wishes.ts'
 
 // What a frame of a stream costs on its way through, beside nginx and a bare relay, by turns in one run. `--quick`
-// measures the two rows that are aimed at, `--only TEXT` those rows whose name holds the text, `--turns 5`,
-// `--seconds 4`.
+// measures the rows that are aimed at, `--only TEXT` those rows whose name holds the text, `--turns 5`, `--seconds 4`.
+// `--allocations` says what a frame allocates, `--memory` what many connections take up.
 
 interface Row extends StreamWishes {
   readonly streams: number
@@ -45,6 +47,7 @@ function option(name: string): string | undefined {
   return index === -1 ? undefined : process.argv[index + 1]
 }
 
+const upstreamProgram = join(import.meta.dirname, 'streams/stream-upstream.ts')
 const turns = Number(option('turns') ?? 5)
 const seconds = Number(option('seconds') ?? 4)
 
@@ -143,8 +146,11 @@ async function measureRows(load: Measured, rows: readonly Row[], isTls: boolean)
     say('not measured over TLS: there is no openssl here')
     return
   }
-  const program = join(import.meta.dirname, 'streams/stream-upstream.ts')
-  const upstream = await startNode(program, tls === undefined ? [] : [tls.cert, tls.key], cores.around)
+  const upstream = await startNode(
+    upstreamProgram,
+    tls === undefined ? [] : [tls.cert, tls.key],
+    cores.around,
+  )
   const targets = await startAll([
     ...(isTls ? [] : [nginx(upstream.port)]),
     bareRelay(upstream.port, tls),
@@ -158,6 +164,31 @@ async function measureRows(load: Measured, rows: readonly Row[], isTls: boolean)
   }
 }
 
+async function printAllocations(load: Measured, upstream: Measured & { port: number }): Promise<void> {
+  for (const format of formats) {
+    const { frames, owners } = await measureAllocations(load, upstream, {
+      ...usual,
+      format,
+      framesPerSecond: 48,
+    })
+    const all = owners.reduce((sum, [, bytes]) => sum + bytes, 0)
+    say(`\n${format}: ${all.toFixed(0)} bytes of JavaScript's heap a frame, of ${frames} frames`)
+    for (const [owner, bytes] of owners.filter(each => each[1] >= 1))
+      say(`  ${bytes.toFixed(0).padStart(5)}  ${owner}`)
+  }
+}
+
+async function printMemory(load: Measured, upstream: Measured & { port: number }): Promise<void> {
+  const found = await measureMemory(load, upstream, { idle: 10_000, streams: 5_000, seconds: 60 })
+  const megabytes = (bytes: number): string => `${(bytes / 1_048_576).toFixed(0)} MB`
+  const each = (found.streamsBytes - found.connectionsBytes) / found.streams / 1024
+  say(`\nmemory: ${megabytes(found.idleBytes)} idle, ${megabytes(found.connectionsBytes)} with`)
+  say(`${found.idle} idle connections, ${megabytes(found.streamsBytes)} with ${found.streams} streams too`)
+  say(
+    `(${each.toFixed(1)} KB a stream), ${megabytes(found.laterBytes)} a minute later, ${found.failed} failed`,
+  )
+}
+
 const built = spawnSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' })
 if (built.status !== 0) throw new Error('The build failed.')
 if (!canPin) say('not pinned: there is no taskset here, or not both cores')
@@ -166,8 +197,17 @@ const only = option('only')
 const all = process.argv.includes('--quick') ? aimed : [...aimed, ...others]
 const rows = only === undefined ? all : all.filter(row => nameOf(row).includes(only))
 const load = await startNode(join(import.meta.dirname, 'streams/stream-load.ts'), [], cores.around)
+const alone = [
+  ...(process.argv.includes('--allocations') ? [printAllocations] : []),
+  ...(process.argv.includes('--memory') ? [printMemory] : []),
+]
 try {
-  for (const isTls of [false, true]) {
+  for (const print of alone) {
+    const upstream = await startNode(upstreamProgram, [], cores.around)
+    await print(load, upstream)
+    await upstream.stop()
+  }
+  for (const isTls of alone.length > 0 ? [] : [false, true]) {
     await measureRows(
       load,
       rows.filter(row => (row.isTls === true) === isTls),

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
 
+export interface CallFrame {
+  readonly functionName: string
+  readonly url: string
+  readonly lineNumber: number
+}
+
 interface CpuProfile {
-  readonly nodes: readonly {
-    readonly id: number
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
-  }[]
+  readonly nodes: readonly { readonly id: number; readonly callFrame: CallFrame }[]
   readonly samples: readonly number[]
   readonly timeDeltas: readonly number[]
 }
@@ -48,7 +51,7 @@ export function readProfile(file: string, fromShare: number): Shares {
   return { owners: percent(owners), own: percent(own) }
 }
 
-function placeOf({ functionName, url, lineNumber }: CpuProfile['nodes'][number]['callFrame']): Place {
+export function placeOf({ functionName, url, lineNumber }: CallFrame): Place {
   const name = functionName === '' ? '(no name)' : functionName
   const ours = /\/dist\/((?:lib|plugins)\/.*)$/.exec(url)?.[1]
   if (ours !== undefined) {

@@ -43,10 +43,7 @@ export async function measureStreams(
   const cpuAfter = target.cpuMicros()
   const { frames, lateMs } = await ask(load, { kind: 'look' })
   const openBytes = target.rssBytes()
-  const told = once(upstream.child, 'message')
-  upstream.child.send('end')
-  const [sent] = (await told) as [number]
-  const ended = await ask(load, { kind: 'finish', timeoutMs: 20_000 })
+  const { sent, ended } = await endStreams(load, upstream)
   const { p50, p99 } = quantiles(lateMs)
   return {
     cpuMicrosAFrame: (cpuAfter - cpuBefore) / frames,
@@ -58,7 +55,18 @@ export async function measureStreams(
   }
 }
 
-async function ask({ child }: Measured, order: LoadOrder): Promise<LoadReport> {
+/** Has the upstream end its streams, and waits for their clients. */
+export async function endStreams(
+  load: Measured,
+  upstream: Measured,
+): Promise<{ readonly sent: number; readonly ended: LoadReport }> {
+  const told = once(upstream.child, 'message')
+  upstream.child.send('end')
+  const [sent] = (await told) as [number]
+  return { sent, ended: await ask(load, { kind: 'finish', timeoutMs: 20_000 }) }
+}
+
+export async function ask({ child }: Measured, order: LoadOrder): Promise<LoadReport> {
   const answered = once(child, 'message')
   child.send(order)
   const [report] = (await answered) as [LoadReport]

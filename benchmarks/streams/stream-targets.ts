@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cores, measure, pinned, startNode } from '../bench/process.ts'
-import type { Contender } from '../bench/targets.ts'
+import type { Target } from '../bench/targets.ts'
 import { startGatewayProcess } from '../gateway-process.ts'
 
 /** The files of a certificate for 127.0.0.1 and its key. */
@@ -29,7 +29,7 @@ export function makeCertificate(): Certificate | undefined {
 }
 
 /** Node's own relay, TLS on both sides where there is a certificate. */
-export function bareRelay(upstreamPort: number, tls?: Certificate): Contender {
+export function bareRelay(upstreamPort: number, tls?: Certificate): () => Promise<Target> {
   return async () => {
     const origin = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${upstreamPort}`
     const argv = tls === undefined ? [origin] : [origin, tls.cert, tls.key]
@@ -40,13 +40,21 @@ export function bareRelay(upstreamPort: number, tls?: Certificate): Contender {
   }
 }
 
+interface StreamGatewayOptions {
+  readonly nodeOptions?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  /** To each provider. */
+  readonly connectionsMax?: number
+}
+
 /** The compiled gateway, with a provider for each format. */
 export function streamGateway(
   upstreamPort: number,
   tls?: Certificate,
-  nodeOptions: readonly string[] = [],
-): Contender {
+  { nodeOptions = [], environment = {}, connectionsMax = 2048 }: StreamGatewayOptions = {},
+): () => Promise<Target> {
   return async () => {
+    const limits = { connectionsMax }
     const origin = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${upstreamPort}`
     const credentials = ['sk-bench']
     const price = { outputTokensMax: 100_000, rubPerMillion: { input: '1', output: '2' } }
@@ -54,17 +62,19 @@ export function streamGateway(
       program,
       prefix: command => pinned(cores.measured, command),
       nodeOptions,
-      environment: trusting(tls),
+      environment: { ...trusting(tls), ...environment },
       config: {
         ...(tls !== undefined && { tls: { cert: tls.cert, key: tls.key } }),
         providers: {
           openai: {
             credentials,
+            limits,
             streamUsage: 'as-sent',
             dialects: { openai: { baseUrl: `${origin}/v1` } },
           },
           restored: {
             credentials,
+            limits,
             streamUsage: 'inject',
             dialects: { openai: { baseUrl: `${origin}/v1` } },
           },
