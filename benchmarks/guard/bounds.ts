@@ -4,7 +4,7 @@ export const bounds = {
   strict: 9,
   relaxed: 9,
   /** CPU a frame of all threads, as a multiple of the bare relay's in the same run. */
-  frame: 1.5,
+  frame: 1.8,
   /** Of the young generation at a collection. */
   survivorPercent: 10,
 } as const
