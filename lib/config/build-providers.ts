@@ -71,6 +71,8 @@ function buildProvider(
   return {
     name,
     kind: input.like ?? name,
+    // It plays at being a provider: nobody is bought from.
+    isPublic: input.public || (input.like ?? name) === 'sandbox',
     credentials,
     isOff,
     dialects,

@@ -75,6 +75,8 @@ export interface ProviderConfig {
   readonly timeouts: ProviderTimeouts
   readonly failover: Failover
   readonly limits: ProviderLimits
+  /** Customers are told its name. */
+  readonly isPublic: boolean
   /** What its models' list prices are multiplied by, where it differs from the section `prices`. */
   readonly pricing: OwnPricing
 }

@@ -129,6 +129,9 @@ export const providerSchema = z.strictObject({
     .optional()
     .meta({ description: 'What is sent at once, for each credential.' }),
   ...ownPricing,
+  public: z.boolean().default(false).meta({
+    description: 'Whether customers are told its name, in charges, lists of models and errors; operators always are.',
+  }),
 })
 
 /** A provider as it is written. */

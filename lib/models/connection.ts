@@ -1,4 +1,5 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
+import { toldProvider } from '../config/shown-provider.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from './target.ts'
 import { addMeters, readAgain, type Meters } from '../money/usage.ts'
@@ -60,7 +61,7 @@ export class Connection {
     if (this.place === undefined) return withSocket(target) ?? refuse(noSocket(target))
     const { provider, credential, baseUrl } = this.place
     const here = placesOf(target).find(place => place.provider.name === provider.name)
-    if (here === undefined) return refuse(atAnother(target, provider.name))
+    if (here === undefined) return refuse(atAnother(target, provider))
     if (here.isPinned === true && here.credential.name !== credential.name) {
       const response = objects.find(({ kind }) => kind === 'response')
       return refuse(response === undefined ? madeElsewhere() : responseNotFound(response.id))
@@ -99,17 +100,19 @@ function afterwards(next: NonNullable<Target['next']>): Target | undefined {
 function noSocket({ modelName, provider }: Target): GatewayError {
   return new GatewayError(
     'request_invalid',
-    `"${modelName}" is not served over a WebSocket, since ${provider.name} has none: use POST /v1/responses for it.`,
+    `"${modelName}" is not served over a WebSocket, since ${toldProvider(provider)} has none: use POST /v1/responses for it.`,
     { param: 'model' },
   )
 }
 
-function atAnother({ modelName, provider }: Target, here: string): GatewayError {
-  return new GatewayError(
-    'request_invalid',
-    `"${modelName}" is at ${provider.name}, and this connection goes to ${here}: open another connection for it.`,
-    { param: 'model' },
-  )
+function atAnother({ modelName, provider }: Target, here: Target['provider']): GatewayError {
+  const where =
+    provider.isPublic && here.isPublic
+      ? `is at ${provider.name}, and this connection goes to ${here.name}`
+      : 'is at another provider than this connection goes to'
+  return new GatewayError('request_invalid', `"${modelName}" ${where}: open another connection for it.`, {
+    param: 'model',
+  })
 }
 
 function madeElsewhere(): GatewayError {

@@ -68,7 +68,7 @@ function requireServed({ entry, canonicalName }: ResolvedModel, { providers }: P
   if (elsewhere === undefined) return
   throw new GatewayError(
     'request_invalid',
-    `The request names objects that are kept at ${elsewhere.provider.name}, which does not serve the model "${canonicalName}" here.`,
+    `The request names objects that are kept at ${elsewhere.provider.isPublic ? elsewhere.provider.name : 'a provider'}, which does not serve the model "${canonicalName}" here.`,
     { param: 'model' },
   )
 }
@@ -121,5 +121,5 @@ function whyNowhere(name: string | undefined, { dialect, providerName }: Route):
   const setting = `defaultProvider.${dialect.name}`
   return name === undefined
     ? `no provider is set for such requests: the operator sets ${setting}, or ask at /<provider>/v1.`
-    : `${setting}, "${name}", has no credential: the operator sets one, or ask at /<provider>/v1.`
+    : `the provider of ${setting} has no credential: the operator sets one, or ask at /<provider>/v1.`
 }

@@ -1,3 +1,5 @@
+import type { ChargeReport } from '../ledger/reports.ts'
+import { shownProvider } from '../config/shown-provider.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { isId } from '../platform/new-id.ts'
 import { zonedParse } from '../platform/zoned-time.ts'
@@ -24,17 +26,26 @@ export async function listCharges(
     { keyId: key.id, ...(after !== undefined && { after }), ...(since !== undefined && { since }) },
     limit,
   )
-  return { charges: page.charges, next: page.next ?? null }
+  return { charges: page.charges.map(charge => shownCharge(config, charge)), next: page.next ?? null }
 }
 
 /**
  * The charge of one exchange: final as soon as the answer has ended.
  * @throws GatewayError object_not_found for an exchange of another key, or one that cost nothing
  */
-export async function showCharge({ reports, key }: OwnRequest, requestId: string): Promise<unknown> {
+export async function showCharge({ config, reports, key }: OwnRequest, requestId: string): Promise<unknown> {
   for await (const charge of reports.charges(key.accountId, { keyId: key.id, exchangeId: requestId }))
-    return charge
+    return shownCharge(config, charge)
   throw new GatewayError('object_not_found', `No charge of this key has the request id "${requestId}".`)
+}
+
+/** Without the name of a provider that is not public, and without the id by which that knows the request. */
+function shownCharge(
+  config: OwnRequest['config'],
+  { provider, providerRequestId, ...charge }: ChargeReport,
+): Partial<ChargeReport> {
+  if (shownProvider(config, provider) === undefined) return charge
+  return { ...charge, provider, ...(providerRequestId !== undefined && { providerRequestId }) }
 }
 
 function readLimit(text: string | null): number {

@@ -46,7 +46,7 @@ export async function quote(own: OwnRequest, query: URLSearchParams): Promise<un
   const { maxTokens, advice } = isAdmitted ? { maxTokens: undefined, advice: '' } : waysToFit(basis, room)
   return {
     operation: operation.name,
-    provider: target.provider.name,
+    ...(target.provider.isPublic && { provider: target.provider.name }),
     model: target.modelName,
     hold: formatRoubles(cost.likelyMicros),
     likely: formatRoubles(cost.likelyMicros),

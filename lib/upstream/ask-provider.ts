@@ -155,7 +155,7 @@ class ProviderQuestion extends AttemptLoop<Attempt> implements AttemptOwner {
       return
     }
     this.passBroken(attempt)
-    this.#sink.onError(upstreamError(error, true, attempt.stop.target.provider.name))
+    this.#sink.onError(upstreamError(error, true, attempt.stop.target.provider))
   }
 }
 

@@ -92,7 +92,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   onWaitedTooLong(): void {
     const { credential, target } = this.#stop as Stop
     credential.breaker.leave()
-    this.fail(overloaded(target.provider.name))
+    this.fail(overloaded(target.provider))
   }
 
   #send(stop: Stop): void {
@@ -128,7 +128,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
     const verdict = judgeRefusal(target.provider.kind, attempt.head as ResponseHead, attempt.body())
     this.#learn(verdict, attempt)
     if (this.#mayGoOn(attempt.stop) && this.#goOnAfter(verdict, attempt)) return
-    if (verdict.about === 'credential') this.fail(exhausted(target.provider.name))
+    if (verdict.about === 'credential') this.fail(exhausted(target.provider))
     else this.#pass(attempt, true)
   }
 
@@ -169,7 +169,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   /** No response came. */
   protected failAttempt(attempt: A, error: Error): void {
     const { credential, target } = attempt.stop
-    const failure = upstreamError(error, attempt.wasStarted, target.provider.name)
+    const failure = upstreamError(error, attempt.wasStarted, target.provider)
     const isOurs = !(attempt.wasStarted || isConnectionFailure(error))
     if (this.isOver || this.#exchange?.hasClientLeft === true || isOurs) {
       credential.breaker.leave()

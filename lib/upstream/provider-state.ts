@@ -1,6 +1,7 @@
 import type { Pool } from 'undici'
 import type { Clock } from '../platform/clock.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
+import { toldProvider, toldProviderFirst } from '../config/shown-provider.ts'
 import { keylessCredential } from '../config/keyless-credential.ts'
 import type { ProviderReading } from '../observability/provider-metrics.ts'
 import { GatewayError } from '../pipeline/errors.ts'
@@ -79,15 +80,15 @@ export class ProviderState {
   /** Why no credential, or not this one, can take a request. */
   problem(credentialName: string | undefined): GatewayError {
     const now = this.#options.clock.now()
-    const { name } = this.provider
     const wanted = this.#credentials.filter(
       ({ credential }) => credentialName === undefined || credential.name === credentialName,
     )
-    if (wanted.every(state => state.isSuspended(now))) return exhausted(name)
-    if (wanted.some(state => isServing(state, now) && state.admission.isFull)) return overloaded(name)
+    if (wanted.every(state => state.isSuspended(now))) return exhausted(this.provider)
+    if (wanted.some(state => isServing(state, now) && state.admission.isFull))
+      return overloaded(this.provider)
     return new GatewayError(
       'upstream_unreachable',
-      `${name} could not be reached a moment ago and is left alone for now; nothing was sent.`,
+      `${toldProviderFirst(this.provider)} could not be reached a moment ago and is left alone for now; nothing was sent.`,
     )
   }
 
@@ -150,17 +151,17 @@ export function isServing(state: CredentialState, now: number): boolean {
   return !state.isSuspended(now) && state.breaker.allows(now)
 }
 
-export function exhausted(providerName: string): GatewayError {
+export function exhausted(provider: ProviderConfig): GatewayError {
   return new GatewayError(
     'credentials_exhausted',
-    `The gateway has no working credential for ${providerName} now. Your own key is fine; its operator has been told.`,
+    `The gateway has no working credential for ${toldProvider(provider)} now. Your own key is fine; its operator has been told.`,
   )
 }
 
-export function overloaded(providerName: string): GatewayError {
+export function overloaded(provider: ProviderConfig): GatewayError {
   return new GatewayError(
     'overloaded',
-    `As many requests wait for ${providerName} as may. Try again soon; nothing was sent.`,
+    `As many requests wait for ${toldProvider(provider)} as may. Try again soon; nothing was sent.`,
     { retryAfterSeconds: 1 },
   )
 }

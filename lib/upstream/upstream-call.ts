@@ -73,7 +73,7 @@ export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamContro
     } else if (attempt.head !== undefined) {
       // It was cut in what was passed on of it, or in what was looked at first.
       this.passBroken(attempt)
-      this.#sink.onError(upstreamError(error, attempt.wasStarted, attempt.stop.target.provider.name))
+      this.#sink.onError(upstreamError(error, attempt.wasStarted, attempt.stop.target.provider))
     } else {
       this.failAttempt(attempt, error)
     }

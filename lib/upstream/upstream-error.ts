@@ -1,5 +1,7 @@
 import type { BodyFailedError } from '../bodies/body-failed-error.ts'
 import { ClientLeftError } from '../bodies/read-short-body.ts'
+import type { ProviderConfig } from '../config/config.ts'
+import { toldProvider, toldProviderFirst } from '../config/shown-provider.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 
 /**
@@ -7,22 +9,30 @@ import { GatewayError } from '../pipeline/errors.ts'
  * and nowhere else.
  * @param wasStarted whether a byte of the request may have reached the provider
  */
-export function upstreamError(error: Error, wasStarted: boolean, providerName: string): GatewayError {
+export function upstreamError(error: Error, wasStarted: boolean, provider: ProviderConfig): GatewayError {
   const code = (error as NodeJS.ErrnoException).code ?? ''
   if (code === 'UND_ERR_HEADERS_TIMEOUT') {
-    return new GatewayError('upstream_timeout', `${providerName} did not begin to answer in time.`, {
-      cause: error,
-    })
+    return new GatewayError(
+      'upstream_timeout',
+      `${toldProviderFirst(provider)} did not begin to answer in time.`,
+      {
+        cause: error,
+      },
+    )
   }
   if (code === 'UND_ERR_BODY_TIMEOUT') {
-    return new GatewayError('upstream_timeout', `${providerName} fell silent in the middle of its answer.`, {
-      cause: error,
-    })
+    return new GatewayError(
+      'upstream_timeout',
+      `${toldProviderFirst(provider)} fell silent in the middle of its answer.`,
+      {
+        cause: error,
+      },
+    )
   }
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
     return new GatewayError(
       'upstream_timeout',
-      `${providerName} could not be reached in time; nothing was sent.`,
+      `${toldProviderFirst(provider)} could not be reached in time; nothing was sent.`,
       {
         cause: error,
       },
@@ -31,7 +41,7 @@ export function upstreamError(error: Error, wasStarted: boolean, providerName: s
   if (!wasStarted) {
     return new GatewayError(
       'upstream_unreachable',
-      `${providerName} could not be reached; nothing was sent.`,
+      `${toldProviderFirst(provider)} could not be reached; nothing was sent.`,
       {
         cause: error,
       },
@@ -39,7 +49,7 @@ export function upstreamError(error: Error, wasStarted: boolean, providerName: s
   }
   return new GatewayError(
     'upstream_failed',
-    `The connection to ${providerName} failed after the request was sent. It may have been worked on, so it was not repeated.`,
+    `The connection to ${toldProvider(provider)} failed after the request was sent. It may have been worked on, so it was not repeated.`,
     { cause: error },
   )
 }

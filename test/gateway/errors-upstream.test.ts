@@ -59,19 +59,19 @@ const failures: readonly {
     when: 'a provider that resets the connection after it has the request',
     answer: () => ({ pieces: [], then: 'reset' }),
     code: 'upstream_failed',
-    message: /connection to somebody failed after the request was sent.*not repeated/,
+    message: /connection to the provider failed after the request was sent.*not repeated/,
   },
   {
     when: 'a provider that closes the connection after it has the request',
     answer: () => ({ pieces: [], then: 'end' }),
     code: 'upstream_failed',
-    message: /connection to somebody failed after the request was sent/,
+    message: /connection to the provider failed after the request was sent/,
   },
   {
     when: 'a provider that breaks off in its head',
     answer: () => ({ pieces: [Buffer.from('HTTP/1.1 200 OK\r\ncontent-ty')], then: 'end' }),
     code: 'upstream_failed',
-    message: /connection to somebody failed after the request was sent/,
+    message: /connection to the provider failed after the request was sent/,
   },
   {
     when: 'a provider that breaks off after its head',
@@ -80,7 +80,7 @@ const failures: readonly {
       then: 'reset',
     }),
     code: 'upstream_failed',
-    message: /connection to somebody failed after the request was sent/,
+    message: /connection to the provider failed after the request was sent/,
   },
   {
     when: 'a provider that falls silent after its head',
@@ -88,20 +88,20 @@ const failures: readonly {
       pieces: [headLines(200, ['content-type', 'application/json', 'content-length', '500'])],
     }),
     code: 'upstream_timeout',
-    message: /somebody fell silent in the middle of its answer/,
+    message: /The provider fell silent in the middle of its answer/,
     provider: { timeouts: { silenceMs: 200 } },
   },
   {
     when: 'a provider that does not speak HTTP',
     answer: () => ({ pieces: [Buffer.from('220 mail.example.org ESMTP\r\n')], then: 'end' }),
     code: 'upstream_failed',
-    message: /somebody/,
+    message: /the provider/,
   },
   {
     when: 'a provider that does not answer',
     answer: silence,
     code: 'upstream_timeout',
-    message: /somebody did not begin to answer in time/,
+    message: /The provider did not begin to answer in time/,
     provider: { timeouts: { firstByteMs: 200 } },
   },
 ]
@@ -126,7 +126,13 @@ t.test('a provider that is not there is 502 upstream_unreachable, and SDKs try a
     dialectNames.map(async dialect => {
       const gateway = await startTestGateway(t, { config: countingConfig(`http://127.0.0.1:${port}`) })
       const error = await ask(dialect, gateway)
-      checkError(t, dialect, error, 'upstream_unreachable', /somebody could not be reached; nothing was sent/)
+      checkError(
+        t,
+        dialect,
+        error,
+        'upstream_unreachable',
+        /The provider could not be reached; nothing was sent/,
+      )
       const count = gateway.logLines.filter(line => line.includes('"msg":"exchange"')).length
       // Google's SDK repeats nothing unless it is told to.
       t.equal(count, dialect === 'google' ? 1 : 3, dialect)

@@ -175,7 +175,6 @@ t.test('a quote says what would be set aside and at which price, and sends nothi
   t.equal(status, 200)
   t.match(json, {
     operation: 'chat',
-    provider: 'openai',
     model: 'gpt-5',
     hold: likely,
     likely,

@@ -237,7 +237,7 @@ await t.test("another provider's video is not gone on from at xAI's price", asyn
         video: { id: 'video_1' },
       })
       t.equal(answer.status, 400, answer.text)
-      t.match(answer.text, /kept at openrouter, which does not serve the model/)
+      t.match(answer.text, /kept at a provider, which does not serve the model/)
     }
   }
   t.equal(upstream.requests.length, sent)

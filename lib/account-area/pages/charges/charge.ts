@@ -1,5 +1,6 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
+import { shownProvider } from '../../../config/shown-provider.ts'
 import type { ChargeRecord, ExchangeCharges } from '../../../ledger/charge-records.ts'
 import { count, smallMoney, time, units } from '../../../web/format.ts'
 import { isId } from '../../../platform/new-id.ts'
@@ -69,6 +70,7 @@ function part(
   one: ChargeRecord,
 ): Html {
   const { charge, charges } = page.texts
+  const provider = shownProvider(page.site.config, one.provider)
   return html`<section class="card" aria-labelledby="part-${one.sequence}">
     <div class="row between">
       <h2 id="part-${one.sequence}">
@@ -81,7 +83,8 @@ function part(
       ${fact(charges.key, keyLabel(page, keys, one.keyId))}
       ${fact(charges.outcome, outcomeBadge(page, one.outcome))}
       ${fact(charge.operation, word(charge.operationNames, one.operation))}
-      ${fact(charge.provider, one.provider)} ${fact(charge.source, measured(page, one))}
+      ${provider === undefined ? '' : fact(charge.provider, provider)}
+      ${fact(charge.source, measured(page, one))}
     </dl>
     ${one.lines.length === 0 ? html`<p class="quiet">${charge.noLines}</p>` : ''}
     ${one.lines.map(line => chargeFormula(page, line, prices.get(line.priceVersion)))} ${overrun(page, one)}

@@ -1,8 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import { byteOrderMark, csvCell } from '../../../documents/csv-table.ts'
+import type { Config } from '../../../config/config.ts'
 import type { ChargeRecord } from '../../../ledger/charge-records.ts'
 import { formatRoubles } from '../../../money/amount.ts'
+import { shownProvider } from '../../../config/shown-provider.ts'
 import { meters } from '../../../money/usage.ts'
 import { isoDay, isoTime } from '../../../web/format.ts'
 import type { OwnPage, PageContext } from '../../page.ts'
@@ -37,7 +39,7 @@ function headRow({ texts }: OwnPage): string {
   return `${cells.map(csvCell).join(';')}\r\n`
 }
 
-function row(charge: ChargeRecord, keyNames: ReadonlyMap<string, string>): string {
+function row(config: Config, charge: ChargeRecord, keyNames: ReadonlyMap<string, string>): string {
   const { keyId, usage, lines } = charge
   const tiers = new Set(lines.flatMap(({ tier }) => (tier === undefined ? [] : [tier])))
   const cells = [
@@ -47,7 +49,7 @@ function row(charge: ChargeRecord, keyNames: ReadonlyMap<string, string>): strin
     csvCell(keyId),
     csvCell(keyNames.get(keyId) ?? ''),
     csvCell(charge.model),
-    csvCell(charge.provider),
+    csvCell(shownProvider(config, charge.provider) ?? ''),
     csvCell(charge.dialect),
     csvCell(charge.operation),
     csvCell(charge.outcome),
@@ -64,6 +66,7 @@ function row(charge: ChargeRecord, keyNames: ReadonlyMap<string, string>): strin
 
 /** A table that is made as it is taken, a few hundred rows at a time, so that a million need no memory. */
 function table(
+  config: Config,
   head: string,
   batches: AsyncIterable<readonly ChargeRecord[]>,
   keys: readonly KeyRecord[],
@@ -89,7 +92,9 @@ function table(
             await setImmediate()
             continue
           }
-          return controller.enqueue(encoder.encode(value.map(charge => row(charge, keyNames)).join('')))
+          return controller.enqueue(
+            encoder.encode(value.map(charge => row(config, charge, keyNames)).join('')),
+          )
         }
       },
       async cancel() {
@@ -109,7 +114,7 @@ export async function downloadCharges(context: PageContext, page: OwnPage): Prom
   const name = `${texts.chargesTable.fileName}-${isoDay(site.clock.now())}.csv`
   const head = byteOrderMark + headRow(page)
   const batches = site.reports.exportCharges(account.accountId, search)
-  return context.body(table(head, batches, keys), 200, {
+  return context.body(table(site.config, head, batches, keys), 200, {
     'content-type': 'text/csv; charset=utf-8',
     'content-disposition': `attachment; filename="${name}"`,
   })

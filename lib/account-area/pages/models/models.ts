@@ -54,10 +54,10 @@ function providerModels(page: OwnPage, provider: string, found: readonly PricedM
   const { models } = page.texts
   return html`<section class="card">
     <div class="row between">
-      <h2>${provider}</h2>
+      <h2>${provider === '' ? models.title : provider}</h2>
       <span class="quiet small">${models.perMillion}</span>
     </div>
-    <div class="table" tabindex="0" role="region" aria-label="${provider}">
+    <div class="table" tabindex="0" role="region" aria-label="${provider === '' ? models.title : provider}">
       <table class="models" role="table">
         <thead role="rowgroup">
           <tr role="row">
@@ -82,7 +82,8 @@ function byProvider(found: readonly PricedModel[]): ReadonlyMap<string, readonly
 function providerChoice(page: OwnPage, found: readonly PricedModel[], { q, provider }: Search): Html | '' {
   const { models } = page.texts
   const groups = byProvider(found)
-  if (provider === '' && (groups.size < 2 || found.length < modelsBeforeChoice)) return ''
+  const named = [...groups].filter(([name]) => name !== '')
+  if (provider === '' && (named.length < 2 || found.length < modelsBeforeChoice)) return ''
   const link = (name: string, label: string, models: number): Html => {
     const query = new URLSearchParams({
       ...(q === '' ? {} : { q }),
@@ -99,7 +100,7 @@ function providerChoice(page: OwnPage, found: readonly PricedModel[], { q, provi
   return html`<nav class="contents choice" aria-label="${models.providers}">
     <ul>
       ${link('', models.allProviders, found.length)}
-      ${[...groups].map(([name, own]) => link(name, name, own.length))}
+      ${named.map(([name, own]) => link(name, name, own.length))}
     </ul>
   </nav>`
 }

@@ -1,4 +1,5 @@
 import type { Config, ModelConfig } from '../../../config/config.ts'
+import { shownProvider } from '../../../config/shown-provider.ts'
 import { ModelDirectory } from '../../../models/model-directory.ts'
 import { canonicalPrice } from '../../../money/build-price.ts'
 import { priceInForce } from '../../../money/price.ts'
@@ -7,6 +8,7 @@ import type { Price } from '../../../money/price.ts'
 /** A model that can be paid for. */
 export interface PricedModel {
   readonly name: string
+  /** Empty where customers are not told. */
   readonly provider: string
   /** Other names for it, and patterns that cost the same. */
   readonly aliases: string[]
@@ -24,7 +26,7 @@ function priced(
   const price = priceInForce(prices, now)
   if (provider === undefined || price === undefined) return undefined
   const later = prices.filter(({ from }) => from !== undefined && Date.parse(from) > now)
-  return { name, provider, aliases: [], price, later }
+  return { name, provider: shownProvider(config, provider) ?? '', aliases: [], price, later }
 }
 
 function isSamePrice(left: PricedModel, right: PricedModel): boolean {
