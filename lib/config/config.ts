@@ -261,7 +261,7 @@ export interface Config {
   readonly trustedProxies: readonly string[]
   readonly cors: { readonly origins: readonly string[] }
   readonly tls: { readonly cert: string; readonly key: string } | undefined
-  readonly log: { readonly level: string }
+  readonly log: { readonly level: string; readonly clientAddress: 'full' | 'truncated' | 'none' }
   readonly unmetered: boolean
 }
 

@@ -264,6 +264,9 @@ export const configSchema = z.strictObject({
   log: z
     .strictObject({
       level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+      clientAddress: z.enum(['full', 'truncated', 'none']).default('truncated').meta({
+        description: 'How lines name the address of a client: whole, its network (203.0.113.0, 2001:db8:1::), or not.',
+      }),
     })
     .prefault({}),
   unmetered: z.boolean().default(false),

@@ -79,11 +79,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const sandbox = await startSandbox(options.config)
     opened.defer(() => sandbox?.close())
     const unpriced = withSandbox(options.config, sandbox)
-    let { risk } = unpriced
-    const bus = openBus(log, clock)
+    let running = unpriced
+    const bus = openBus(log, clock, () => running)
     const parts = { ...options, clock, bus }
     const reloaded = { isSuccessful: true, succeededAt: clock.now() }
-    const store = await openWatchedStore(unpriced, { ...parts, riskRule: () => risk })
+    const store = await openWatchedStore(unpriced, { ...parts, riskRule: () => running.risk })
     opened.defer(() => store.close())
     const alarms = openAlarms(store, parts)
     opened.defer(() => alarms.close())
@@ -114,7 +114,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const applyTo = applierOf(front, pages, payments, documents)
     const apply = async (own: Config): Promise<void> => {
       await applyTo(own)
-      ;({ risk } = own)
+      running = own
     }
     prices.watch(unpriced, apply)
     let closed: Promise<void> | undefined
@@ -158,9 +158,9 @@ function applierOf(
 }
 
 /** The bus of events, whose events are logged from the first on. */
-function openBus(log: Log, clock: Clock): PipelineBus {
+function openBus(log: Log, clock: Clock, running: () => Config): PipelineBus {
   const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
-  logEvents(bus, log, clock)
+  logEvents(bus, log, clock, running)
   return bus
 }
 

@@ -69,6 +69,12 @@ export function networkOf(address: string): string {
   return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }
 
+/** An address without what tells the clients of one network apart: `203.0.113.0`, `2001:db8:1::`. */
+export function truncatedAddress(address: string): string {
+  if (isIP(address) !== 6) return address.replace(/\d+$/, '0')
+  return networkOf(address).replace(/:[^:]+::\/64$/, '::')
+}
+
 /** A dual-stack socket shows IPv4 clients as `::ffff:203.0.113.7`. */
 function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address

@@ -56,6 +56,8 @@ export interface ChargeRequest {
   readonly details?: Readonly<Record<string, number>>
   /** By which the provider's bill and support know the request. */
   readonly providerRequestId?: string
+  /** As the provider named the model in its answer; for the log. */
+  readonly answeredModel?: string
   readonly flags: readonly string[]
 }
 

@@ -1,3 +1,6 @@
+import type { BlockList } from 'node:net'
+import type { Config } from '../config/config.ts'
+import { addressList, addressOf, truncatedAddress } from '../http/client-address.ts'
 import { alarmSentences } from '../pipeline/alarm-sentences.ts'
 import type { AlarmCode } from '../pipeline/alarm-codes.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -9,16 +12,30 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import { versionlessBases } from '../upstream/versionless-bases.ts'
 
+/** What of the config in force says how lines are written. */
+type LogSettings = Pick<Config, 'log' | 'trustedProxies'>
+
 /** One line for each exchange, and one for whatever an operator should look at. No bodies, no keys. */
-export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
+export function logEvents(bus: PipelineBus, log: Log, clock: Clock, settings: () => LogSettings): void {
+  /** Attempts of exchanges that run, before the last one. */
+  const tried = new Map<string, Readonly<Record<string, unknown>>[]>()
   bus.on('exchange-end', (exchange, outcome) => {
-    const facts = exchangeFacts(exchange, outcome, clock.now())
+    const attempts = tried.get(exchange.id)
+    tried.delete(exchange.id)
+    const facts = {
+      ...exchangeFacts(exchange, outcome, clock.now()),
+      client: clientOf(exchange, settings()),
+      ...(attempts !== undefined && { tried: attempts }),
+    }
     if (outcome.kind === 'broken' || isInternal(outcome)) log.warn(facts, 'exchange')
     // Under overload the work that is saved includes this line.
     else if (isShed(exchange, outcome) || isGreeting(exchange, outcome)) log.debug(facts, 'exchange')
     else log.info(facts, 'exchange')
   })
   bus.on('upstream-attempt', (requestId, attempt) => {
+    // The one that is relayed is what the exchange's own line says.
+    if (requestId !== undefined && attempt['result'] !== 'relayed')
+      tried.set(requestId, [...(tried.get(requestId) ?? []), attempt])
     log.info({ requestId, ...attempt }, 'attempt')
   })
   bus.on('session-charge', (exchange, sequence, { charge, result }) => {
@@ -51,6 +68,23 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock): void {
   })
 }
 
+/** It is the provider's word. */
+const answeredModelMax = 100
+/** Lists of trusted proxies, by what they were written as. */
+const proxies = new WeakMap<readonly string[], BlockList>()
+
+/** Where a client is, as exactly as the config has it in the log. */
+function clientOf({ request }: Exchange, { log, trustedProxies }: LogSettings): string | undefined {
+  if (log.clientAddress === 'none') return undefined
+  let trusted = proxies.get(trustedProxies)
+  if (trusted === undefined) {
+    trusted = addressList(trustedProxies)
+    proxies.set(trustedProxies, trusted)
+  }
+  const address = addressOf(request, trusted)
+  return log.clientAddress === 'full' ? address : truncatedAddress(address)
+}
+
 /** Alarms that say that something works again. */
 const endings: readonly string[] = ['credential_restored', 'egress_up', 'store_available']
 
@@ -70,12 +104,14 @@ function exchangeFacts(exchange: Exchange, outcome: Outcome, nowMs: number): obj
     status: exchange.response.statusCode,
     dialect: route?.dialect.name,
     operation: route?.match.operation.name,
+    account: exchange.find('key')?.accountId,
     key: exchange.find('key')?.id,
     provider: target?.provider.name,
     credentialName: target?.credential.name,
     egress: exchange.find('upstream')?.egressName,
     attempts: exchange.find('upstream')?.attemptCount,
     model: target?.modelName,
+    answeredModel: charged?.charge.answeredModel?.slice(0, answeredModelMax),
     ...unmeasuredFacts(exchange),
     ...(charged !== undefined && { amount: formatRoubles(charged.result.amountMicros) }),
     durationMs: nowMs - exchange.startedAt,

@@ -103,6 +103,7 @@ export function chargeOf(
     ...(reported?.raw !== undefined && { rawUsage: reported.raw }),
     ...(Object.keys(details).length > 0 && { details }),
     ...(providerRequestId !== undefined && { providerRequestId }),
+    ...(reported?.model !== undefined && { answeredModel: reported.model }),
     flags: [...raised],
   }
 }

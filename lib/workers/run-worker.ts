@@ -14,8 +14,6 @@ import type { PluginRegistry } from '../front/plugin-context.ts'
 import { lendRateLimits } from '../rate-limits/shared-rate-limits.ts'
 import { openServedReports, openStore } from '../stores/open-store.ts'
 import { processChannel } from './channel.ts'
-import { noRisk } from '../ledger/risk.ts'
-import type { RiskRule } from '../ledger/risk.ts'
 import { configOf } from './config-message.ts'
 import { Peer } from './peer.ts'
 import { RemoteLedger } from './remote-ledger.ts'
@@ -52,7 +50,7 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
   let running: RunningWorker | undefined
   let prepared: { readonly config: Config; commit(): void; abandon(): Promise<void> } | undefined
   let ended: Promise<void> | undefined
-  let risk = noRisk
+  let acting: Config | undefined
   const started = (): RunningWorker => {
     if (running === undefined) throw new Error('the worker was not started')
     return running
@@ -74,8 +72,9 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
     blockKeys: (accountId, at) => keys.block(accountId, at),
     async start(worker, message) {
       const config = configOf(message)
-      ;({ risk } = config)
-      const parts = { plugins, exit, peer, ledger, keys, riskRule: () => risk }
+      acting = config
+      const configInForce = (): Config => acting ?? config
+      const parts = { plugins, exit, peer, ledger, keys, configInForce }
       running = await startWorker(worker, config, parts)
       watchFailures(running, exit)
     },
@@ -88,7 +87,7 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
       prepared?.commit()
       if (prepared !== undefined) {
         started().log.level = prepared.config.log.level
-        ;({ risk } = prepared.config)
+        acting = prepared.config
       }
       prepared = undefined
     },
@@ -112,7 +111,8 @@ interface WorkerParts extends WorkerProgram {
   readonly peer: Peer<PrimaryOperations, WorkerOperations>
   readonly ledger: RemoteLedger
   readonly keys: MemoryKeyDirectory
-  readonly riskRule: () => RiskRule
+  /** The config in force. */
+  readonly configInForce: () => Config
 }
 
 async function startWorker(worker: number, config: Config, parts: WorkerParts): Promise<RunningWorker> {
@@ -120,7 +120,7 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
   const log = createLog({ level: config.log.level, facts: { worker } })
   const store = await openWorkerStore(config, log, parts)
   const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
-  logEvents(bus, log, systemClock)
+  logEvents(bus, log, systemClock, parts.configInForce)
   bus.on('alarm', (code, details) => peer.tell('noteAlarm', code, alarmDetails(details)))
   lendRateLimits(bus, new RemoteRateLimits(peer))
   const { ledger, keys, reports, writesWaiting } = store
@@ -145,19 +145,19 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
 async function openWorkerStore(
   config: Config,
   log: OwnedLog,
-  { exit, peer, ledger, keys, riskRule }: WorkerParts,
+  { exit, peer, ledger, keys, configInForce }: WorkerParts,
 ): Promise<WorkerStore> {
   if (config.store.kind === 'postgres') {
     const onLost = (error: Error): void => {
       log.fatal({ error }, 'nothing can be charged any more')
       exit(1)
     }
-    return await openStore(config, { clock: systemClock, log, onLost, riskRule })
+    return await openStore(config, { clock: systemClock, log, onLost, riskRule: () => configInForce().risk })
   }
   const { readSqliteKeys } = await import('../stores/sqlite/sqlite-keys.ts')
   // Changes from now on are told, and those before stand in the file.
   for (const [digest, key] of readSqliteKeys(config.store.file)) keys.put(digest, key)
-  const reports = await openServedReports(config.store, systemClock, riskRule)
+  const reports = await openServedReports(config.store, systemClock, () => configInForce().risk)
   return { ledger, keys, reports, writesWaiting: () => peer.waiting, close: () => reports.close() }
 }
 

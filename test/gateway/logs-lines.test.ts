@@ -45,11 +45,14 @@ await t.test('an exchange is one line: what it was, who paid how much, and when 
     status: 200,
     dialect: 'openai',
     operation: 'chat',
+    account: gateway.accountId,
     key: gateway.keyId,
+    client: '127.0.0.0',
     provider: 'openai',
     credentialName: 'openai#1',
     attempts: 1,
     model: 'test-model',
+    answeredModel: 'test-model',
     amount: '0.046000',
   })
   const { queueMs = -1, holdMs = -1, connectMs = -1, firstByteMs = -1, endMs = -1 } = timings
@@ -59,6 +62,69 @@ await t.test('an exchange is one line: what it was, who paid how much, and when 
   t.ok(firstByteMs <= endMs)
   await checkMoney(t, gateway)
 })
+
+for (const [setting, shown] of [
+  ['full', '203.0.113.77'],
+  ['truncated', '203.0.113.0'],
+  ['none', undefined],
+] as const) {
+  await t.test(`a client's address is in its line as the configuration has it: ${setting}`, async t => {
+    const upstream = await startRawUpstream(t, () =>
+      plainAnswer(200, ['content-type', 'application/json'], openai.document),
+    )
+    const log = { clientAddress: setting }
+    const gateway = await startTestGateway(t, {
+      config: callConfig(upstream.origin, {}, { log, trustedProxies: ['127.0.0.1'] }),
+    })
+
+    const answer = await send(gateway.url + openai.path(false), {
+      headers: [...openai.keyHeader(gateway.key), 'x-forwarded-for', '198.51.100.9, 203.0.113.77'],
+      body: openai.body(false),
+    })
+
+    await settled(gateway, 1)
+    t.equal(lineOf(gateway, answer.requestId)['client'], shown)
+  })
+}
+
+await t.test(
+  'every attempt is in the line of its exchange, with where it went and what came of it',
+  async t => {
+    let count = 0
+    const upstream = await startRawUpstream(t, () => {
+      count += 1
+      return count === 1
+        ? plainAnswer(401, ['content-type', 'application/json'], '{"error":{"code":"invalid_api_key"}}')
+        : plainAnswer(200, ['content-type', 'application/json'], openai.document)
+    })
+    const credentials = [
+      { name: 'a', value: 'sk-canary-one' },
+      { name: 'b', value: 'sk-canary-two' },
+    ]
+    const gateway = await startTestGateway(t, { config: callConfig(upstream.origin, { credentials }) })
+
+    const answer = await send(gateway.url + openai.path(false), {
+      headers: openai.keyHeader(gateway.key),
+      body: openai.body(false),
+    })
+
+    await settled(gateway, 1)
+    const line = lineOf(gateway, answer.requestId)
+    const [first] = line['tried'] as readonly Record<string, unknown>[]
+    t.equal((line['tried'] as readonly object[]).length, 1)
+    t.match(first, {
+      provider: 'openai',
+      credentialName: /^openai#[ab]$/,
+      egress: 'direct',
+      status: 401,
+      result: 'invalid_api_key',
+      durationMs: Number,
+    })
+    t.match(line, { attempts: 2, status: 200, credentialName: /^openai#[ab]$/ })
+    t.not(line['credentialName'], first?.['credentialName'])
+    t.notMatch(gateway.logLines.join(''), 'sk-canary')
+  },
+)
 
 await t.test('a refusal says its code and its reason, and what has not happened has no time', async t => {
   const upstream = await startRawUpstream(t, () => plainAnswer(200, [], openai.document))

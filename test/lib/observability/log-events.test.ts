@@ -6,6 +6,7 @@ import { PipelineBus } from '../../../lib/pipeline/events.ts'
 
 // An alarm carries its error as it is: the log writes what its list has, and nothing that the error quotes or carries.
 
+const settings = { log: { level: 'info', clientAddress: 'full' }, trustedProxies: [] } as const
 const canary = 'Quetzal-response'
 
 /** Errors as libraries throw them with content in hand. */
@@ -42,6 +43,7 @@ for (const [name, error] of Object.entries(errors)) {
       bus,
       createLog({ level: 'info', destination: { write: line => lines.push(line) } }),
       systemClock,
+      () => settings,
     )
 
     bus.emit('alarm', 'job_unanswered', { provider: 'openai', error })
