@@ -1,7 +1,7 @@
 import type { Counter } from 'prom-client'
 import { alarmCodes } from '../pipeline/alarm-codes.ts'
 import type { AlarmCode } from '../pipeline/alarm-codes.ts'
-import type { ProviderReading } from './provider-metrics.ts'
+import type { ProviderReading } from '../upstream/provider-state.ts'
 
 /** The labels of an alarm; each of them names what it is about, where it is about such a thing. */
 export const alarmLabels = ['code', 'provider', 'egress', 'credential'] as const

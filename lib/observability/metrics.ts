@@ -5,7 +5,7 @@ import type { ShedClass } from '../overload/overload.ts'
 import type { AlarmCounter } from './alarm-counter.ts'
 import { alarmLabels, countAlarm, declareAlarms } from './alarm-counter.ts'
 import { registerProviderMetrics } from './provider-metrics.ts'
-import type { ProviderReading } from './provider-metrics.ts'
+import type { ProviderReading } from '../upstream/provider-state.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Facts } from '../pipeline/facts.ts'
@@ -100,7 +100,7 @@ export class Metrics {
     )
     for (const group of Object.keys(accountGroups))
       this.#accountRequests.inc({ group, outcome: 'completed' }, 0)
-    registerProviderMetrics(this.#registry, sources.providers)
+    registerProviderMetrics(this.#registry, () => sources.providers())
     this.#gauge('open_exchanges', 'Exchanges that run.', () => sources.openExchanges())
     this.#gauge('writes_waiting', 'Operations the writer has not been sent yet.', () =>
       sources.writesWaiting(),

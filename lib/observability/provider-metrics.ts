@@ -1,17 +1,7 @@
 import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
-
-/** What is known of a provider now. Its credentials go by their names, never by their secrets. */
-export interface ProviderReading {
-  readonly name: string
-  /** A credential and an egress are ready. */
-  readonly isUp: boolean
-  readonly credentials: readonly { readonly name: string; readonly state: CredentialReading }[]
-  readonly egress: readonly { readonly name: string; readonly isUp: boolean }[]
-}
-
-/** `suspended`: refused by its provider. `resting`: the provider could not be reached with it. */
-export type CredentialReading = 'ready' | 'resting' | 'suspended'
+import type { CredentialReading } from '../upstream/credential-state.ts'
+import type { ProviderReading } from '../upstream/provider-state.ts'
 
 const credentialStates: readonly CredentialReading[] = ['ready', 'resting', 'suspended']
 

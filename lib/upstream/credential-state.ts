@@ -9,6 +9,9 @@ const suspendMsMax = 3_600_000
 /** More models than this are not cooled down at once: names come from requests. */
 const coolingModelsMax = 1000
 
+/** `suspended`: refused by its provider. `resting`: the provider could not be reached with it. */
+export type CredentialReading = 'ready' | 'resting' | 'suspended'
+
 /** What is known of one key of a provider while the process lives. */
 export class CredentialState {
   readonly credential: Credential
@@ -72,7 +75,7 @@ export class CredentialState {
   }
 
   /** What is known of it now: a suspension lasts until it was good for an answer. */
-  get state(): 'ready' | 'resting' | 'suspended' {
+  get state(): CredentialReading {
     if (this.#suspendMs > 0) return 'suspended'
     return this.breaker.isOpen ? 'resting' : 'ready'
   }

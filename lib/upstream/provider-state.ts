@@ -3,14 +3,22 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
 import { toldProvider, toldProviderFirst } from '../config/shown-provider.ts'
 import { keylessCredential } from '../config/keyless-credential.ts'
-import type { ProviderReading } from '../observability/provider-metrics.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { affinityHash } from './affinity.ts'
-import { CredentialState } from './credential-state.ts'
+import { CredentialState, type CredentialReading } from './credential-state.ts'
 import { EgressRoute, type EgressRouteOptions } from './egress-route.ts'
 import { rendezvousScore } from './rendezvous.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
+
+/** What is known of a provider now. Its credentials go by their names, never by their secrets. */
+export interface ProviderReading {
+  readonly name: string
+  /** A credential and an egress are ready. */
+  readonly isUp: boolean
+  readonly credentials: readonly { readonly name: string; readonly state: CredentialReading }[]
+  readonly egress: readonly { readonly name: string; readonly isUp: boolean }[]
+}
 
 export interface ProviderStateOptions {
   readonly pools: UpstreamPools

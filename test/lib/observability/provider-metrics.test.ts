@@ -2,7 +2,7 @@ import { Registry } from 'prom-client'
 import t from 'tap'
 import { sumMetrics } from '../../../lib/observability/metrics.ts'
 import { registerProviderMetrics } from '../../../lib/observability/provider-metrics.ts'
-import type { ProviderReading } from '../../../lib/observability/provider-metrics.ts'
+import type { ProviderReading } from '../../../lib/upstream/provider-state.ts'
 
 async function valuesOf(...readings: ProviderReading[]) {
   const registry = new Registry()
