@@ -11,7 +11,7 @@ import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { versionlessNotices } from '../upstream/versionless-bases.ts'
+import { versionlessNotices } from '../config/versionless-bases.ts'
 import { priceNotices } from './price-notices.ts'
 
 /**

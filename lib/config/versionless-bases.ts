@@ -1,5 +1,5 @@
-import type { Config, ProviderConfig } from '../config/config.ts'
-import { knownProviders } from '../config/known-providers.ts'
+import type { Config, ProviderConfig } from './config.ts'
+import { knownProviders } from './known-providers.ts'
 
 /** `/v1`, `/v1beta`, `/api/v4`: what stands in nearly every base URL. */
 const version = /\/v\d+[a-z]*(?:\/|$)/
