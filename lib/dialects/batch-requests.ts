@@ -10,15 +10,9 @@ import { span } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
 import { namedModelsIn } from './naming-members.ts'
 import { containersIn } from './rented-containers.ts'
-import { findField, isSpelled, memberOf, readCount, readString } from './read-field.ts'
+import { findField, isSpelled, memberOf, readCount, readString, requireSpellings } from './read-field.ts'
 import { readMedia } from './read-media.ts'
-import {
-  cacheWriteIn,
-  demandIn,
-  modelsNamedAgain,
-  requireSpelling,
-  wantedBatchTier,
-} from './request-facts.ts'
+import { cacheWriteIn, demandIn, modelsNamedAgain, wantedBatchTier } from './request-facts.ts'
 
 const requestName = 'request'
 /** Each is measured and checked, and told apart by its place. */
@@ -112,6 +106,7 @@ export function addRequest(
   if (request === undefined) return []
   const scan: ScanResult = { findings }
   const at = batch.at ?? request.path
+  requireSpellings(scan)
   const model = modelOf(scan, batch.model)
   if (request.type !== 'object' || model === undefined || model === '') {
     tally.fail(at, 'It names no model.')
@@ -157,8 +152,6 @@ export function addRequest(
 /** A request may name its model in several places, which a provider may go by, so all must name the same. */
 function modelOf(scan: ScanResult, unlessSaid: string | undefined): string | undefined {
   const own = readString(scan, 'model')
-  const spelled = findField(scan, 'model')
-  if (spelled !== undefined) requireSpelling(spelled)
   const named = new Set(modelsNamedAgain(scan).map(({ name }) => name))
   if (own !== undefined) named.add(own)
   if (named.size > 1) {

@@ -44,16 +44,6 @@ export function factsFromForm(
   own: { readonly units?: Meters; readonly unitsVariant?: string | undefined } = {},
 ): RequestFacts {
   const model = onePart(form, 'model')
-  // A provider that reads no such field takes the model that it takes by itself.
-  if (model !== undefined && model.name !== 'model') {
-    throw new GatewayError(
-      'body_invalid',
-      `The form spells the field model as ${JSON.stringify(model.name)}.`,
-      {
-        param: 'model',
-      },
-    )
-  }
   const named = namesInForm(form)
   const namedModels = namedModelsIn(named)
   const media = form.parts
@@ -123,7 +113,18 @@ function onePart(form: MultipartResult, name: string): MultipartPart | undefined
       param: name,
     })
   }
-  return parts[0]
+  const [part] = parts
+  // A provider that reads no such field takes what it takes when nothing is said: a model, a size that costs more.
+  if (part !== undefined && part.name !== name) {
+    throw new GatewayError(
+      'body_invalid',
+      `The form spells the field ${name} as ${JSON.stringify(part.name)}.`,
+      {
+        param: name,
+      },
+    )
+  }
+  return part
 }
 
 function textOfPart(part: MultipartPart): string {

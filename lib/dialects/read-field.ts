@@ -2,8 +2,14 @@ import type { Finding, JsonType, ScanResult } from '../http/json-scan.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { fold } from '../http/json-fold.ts'
 
-/** Google's names that bound what a request costs; its snake case is lower-case anyway. */
+/** Google's names that decide what a request costs; its snake case is lower-case anyway. */
 const camelCase: ReadonlySet<string> = new Set([
+  'serviceTier',
+  'candidateCount',
+  'sampleCount',
+  'sampleImageSize',
+  'numberOfVideos',
+  'durationSeconds',
   'maxOutputTokens',
   'thinkingConfig',
   'thinkingBudget',
@@ -23,7 +29,47 @@ export function memberOf({ path }: Pick<Finding, 'path'>): string {
  */
 export function isSpelled({ path }: Pick<Finding, 'path'>): boolean {
   if (path === fold(path, false)) return true
-  return path.split(/[.[]/).every(member => member === fold(member, false) || camelCase.has(member))
+  return path.split(/[.[]/).every(isMemberSpelled)
+}
+
+function isMemberSpelled(member: string): boolean {
+  return member === fold(member, false) || camelCase.has(member)
+}
+
+/** What a request costs goes by these, and by something else where its provider does not find them. */
+const decisive: ReadonlySet<string> = new Set([
+  'model',
+  'stream',
+  'wantedTier',
+  'wantedSpeed',
+  'wantedPlace',
+  'candidates',
+  'bestOf',
+  'background',
+  'store',
+  'generate',
+  'size',
+  'quality',
+  'resolution',
+  'seconds',
+  'samples',
+  'images',
+])
+
+/**
+ * A provider that tells capitals apart passes over another spelling, and takes what it takes when nothing is said: the
+ * model that it takes by itself, no stream, a tier or a picture that costs more.
+ * @throws GatewayError body_invalid
+ */
+export function requireSpellings({ findings }: ScanResult): void {
+  for (const finding of findings) {
+    if (!decisive.has(finding.name) || finding.type === 'null') continue
+    const member = memberOf(finding)
+    if (isMemberSpelled(member)) continue
+    const { path } = finding
+    const spelling = JSON.stringify(fold(member, false))
+    throw new GatewayError('body_invalid', `${path} must be spelled ${spelling}.`, { param: path })
+  }
 }
 
 /** The first finding of a name that is not null: null means the same as absent to every provider. */

@@ -1,5 +1,4 @@
-import { GatewayError } from '../pipeline/errors.ts'
-import { fold, type Finding, type ScanResult } from '../http/json-scan.ts'
+import type { ScanResult } from '../http/json-scan.ts'
 import type { CountedText } from '../http/json-text-count.ts'
 import type { TextTokens } from '../http/text-density.ts'
 import type { MediaPart } from '../http/media-part.ts'
@@ -7,7 +6,16 @@ import type { BodyLength, NamedModel, RequestFacts } from './dialect.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
 import { objectsIn } from './named-objects.ts'
 import { namedModelsIn, searched } from './naming-members.ts'
-import { findField, isSpelled, memberOf, readBoolean, readCount, textOf, wrongType } from './read-field.ts'
+import {
+  findField,
+  isSpelled,
+  memberOf,
+  readBoolean,
+  readCount,
+  requireSpellings,
+  textOf,
+  wrongType,
+} from './read-field.ts'
 import { readMedia } from './read-media.ts'
 import { reasoningIn, reasoningMembers } from './asked-reasoning.ts'
 import { explainedTools, providerToolsIn, searchesOf } from './search-tools.ts'
@@ -80,8 +88,7 @@ export interface OwnFacts {
  */
 export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}): RequestFacts {
   const model = findField(scan, factNames.model)
-  for (const found of [model, findField(scan, factNames.stream)])
-    if (found !== undefined) requireSpelling(found)
+  requireSpellings(scan)
   const otherModels = otherModelsIn(scan)
   const cap = limitIn(scan, factNames.cap)
   const otherCap = limitIn(scan, factNames.otherCap)
@@ -113,19 +120,6 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
     ...(own.units !== undefined && { units: own.units }),
     ...(own.unitsVariant !== undefined && { unitsVariant: own.unitsVariant }),
   }
-}
-
-/**
- * A provider that tells capitals apart finds no model under another spelling, and takes the one that it takes by itself.
- * Nor does it stream.
- * @throws GatewayError body_invalid
- */
-export function requireSpelling(finding: Finding): void {
-  const { path } = finding
-  const member = memberOf(finding)
-  if (member === fold(member, false)) return
-  const spelling = JSON.stringify(fold(member, false))
-  throw new GatewayError('body_invalid', `${path} must be spelled ${spelling}.`, { param: path })
 }
 
 /** Speed is charged before any tier, and where it is made beside both; what is no text the provider refuses. */

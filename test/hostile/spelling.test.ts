@@ -1,0 +1,85 @@
+import t from 'tap'
+import { messages } from '../../lib/dialects/anthropic/messages.ts'
+import type { Operation } from '../../lib/dialects/dialect.ts'
+import { chat } from '../../lib/dialects/openai/chat.ts'
+import { imageEdits, imageGenerations } from '../../lib/dialects/openai/images.ts'
+import { responsesConnection } from '../../lib/dialects/openai/responses-connection.ts'
+import { responses } from '../../lib/dialects/openai/responses.ts'
+import { openaiVideoRows } from '../../lib/dialects/openai/videos.ts'
+import { xaiVideoRows } from '../../lib/dialects/openai/xai-videos.ts'
+import { scanMultipart } from '../../lib/http/multipart-scan.ts'
+import { factsOf } from '../lib/dialects/read-answer.ts'
+
+// Members whose value makes a request cheaper, in a spelling that the provider passes over: it takes what it takes when
+// nothing is said, which costs more. So whatever decides a price is spelled as it is documented, or refused.
+
+const [createVideo] = openaiVideoRows.map(({ operation }) => operation)
+const xaiVideo = xaiVideoRows.find(({ path }) => path === '/videos/generations')?.operation
+const turn = responsesConnection.turns?.turn
+if (createVideo === undefined || xaiVideo === undefined || turn === undefined) throw new Error('no operation')
+
+const create = { type: 'response.create', model: 'm', input: 'Hi' }
+const rows: readonly (readonly [
+  name: string,
+  operation: Operation,
+  body: object,
+  member: string,
+  value: unknown,
+])[] = [
+  ['a chat', chat, { model: 'm', messages: [] }, 'service_tier', 'flex'],
+  ['a response', responses, { model: 'm', input: 'Hi' }, 'service_tier', 'flex'],
+  ['a response', responses, { model: 'm', input: 'Hi' }, 'background', true],
+  ['a response', responses, { model: 'm', input: 'Hi' }, 'store', false],
+  ['a turn of a connection', turn, create, 'generate', false],
+  ['a turn of a connection', turn, create, 'service_tier', 'flex'],
+  ['a message', messages, { model: 'm', messages: [] }, 'service_tier', 'batch'],
+  ['a message', messages, { model: 'm', messages: [] }, 'speed', 'fast'],
+  ['a picture', imageGenerations, { model: 'm', prompt: 'a sea' }, 'size', '256x256'],
+  ['a picture', imageGenerations, { model: 'm', prompt: 'a sea' }, 'quality', 'low'],
+  ['a picture', imageGenerations, { model: 'm', prompt: 'a sea' }, 'resolution', '1k'],
+  ['a picture', imageGenerations, { model: 'm', prompt: 'a sea' }, 'n', 1],
+  ['a video', createVideo, { model: 'm', prompt: 'a sea' }, 'seconds', '1'],
+  ['a video', createVideo, { model: 'm', prompt: 'a sea' }, 'size', '1x1'],
+  ["xAI's video", xaiVideo, { model: 'm', prompt: 'a sea' }, 'duration', 1],
+  ["xAI's video", xaiVideo, { model: 'm', prompt: 'a sea' }, 'resolution', '1p'],
+]
+
+/** Other spellings of a name: they are found, and are no name that a provider documents. */
+const spellings = [
+  (name: string) => name.toUpperCase(),
+  (name: string) => name.slice(0, 1).toUpperCase() + name.slice(1),
+]
+
+for (const [name, operation, body, member, value] of rows) {
+  t.test(`${name}: ${member} is spelled so, or the request is refused`, t => {
+    t.doesNotThrow(() => factsOf(operation, { ...body, [member]: value }))
+    for (const spelled of spellings.map(spelling => spelling(member))) {
+      t.throws(() => factsOf(operation, { ...body, [spelled]: value }), { code: 'body_invalid' }, spelled)
+    }
+    t.end()
+  })
+}
+
+const form = (operation: Operation, name: string, value: string): unknown => {
+  const parts = [
+    ['model', 'm'],
+    [name, value],
+  ].map(([name, value]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
+  const body = Buffer.from(`${parts.join('')}--b--\r\n`)
+  return operation.factsFromMultipart?.(scanMultipart(body, 'b'), body)
+}
+for (const [operation, member, value] of [
+  [imageEdits, 'size', '256x256'],
+  [imageEdits, 'quality', 'low'],
+  [imageEdits, 'n', '1'],
+  [createVideo, 'seconds', '1'],
+  [createVideo, 'size', '1x1'],
+] as const) {
+  t.test(`a form of ${operation.name}: ${member} is spelled so, or the request is refused`, t => {
+    t.doesNotThrow(() => form(operation, member, value))
+    for (const spelled of spellings.map(spelling => spelling(member))) {
+      t.throws(() => form(operation, spelled, value), { code: 'body_invalid' }, spelled)
+    }
+    t.end()
+  })
+}
