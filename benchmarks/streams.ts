@@ -6,7 +6,6 @@ import { median } from './bench/scenarios.ts'
 import { nginx, type Contender, type Target } from './bench/targets.ts'
 import { formats } from './streams/frames.ts'
 import { measureAllocations } from './streams/measure-allocations.ts'
-import { measureMemory } from './streams/measure-memory.ts'
 import { measureStreams, type StreamCost } from './streams/measure-streams.ts'
 import { streamRequest } from './streams/stream-request.ts'
 import { bareRelay, makeCertificate, streamGateway } from './streams/stream-targets.ts'
@@ -14,7 +13,7 @@ import type { StreamWishes } from './streams/wishes.ts'
 
 // What a frame of a stream costs on its way through, beside nginx and a bare relay, by turns in one run. `--quick`
 // measures the rows that are aimed at, `--only TEXT` those rows whose name holds the text, `--turns 5`, `--seconds 4`.
-// `--allocations` says what a frame allocates, `--memory` what many connections take up.
+// `--allocations` says what a frame allocates.
 
 interface Row extends StreamWishes {
   readonly streams: number
@@ -178,17 +177,6 @@ async function printAllocations(load: Measured, upstream: Measured & { port: num
   }
 }
 
-async function printMemory(load: Measured, upstream: Measured & { port: number }): Promise<void> {
-  const found = await measureMemory(load, upstream, { idle: 10_000, streams: 5_000, seconds: 60 })
-  const megabytes = (bytes: number): string => `${(bytes / 1_048_576).toFixed(0)} MB`
-  const each = (found.streamsBytes - found.connectionsBytes) / found.streams / 1024
-  say(`\nmemory: ${megabytes(found.idleBytes)} idle, ${megabytes(found.connectionsBytes)} with`)
-  say(`${found.idle} idle connections, ${megabytes(found.streamsBytes)} with ${found.streams} streams too`)
-  say(
-    `(${each.toFixed(1)} KB a stream), ${megabytes(found.laterBytes)} a minute later, ${found.failed} failed`,
-  )
-}
-
 const built = spawnSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' })
 if (built.status !== 0) throw new Error('The build failed.')
 if (!canPin) say('not pinned: there is no taskset here, or not both cores')
@@ -197,17 +185,14 @@ const only = option('only')
 const all = process.argv.includes('--quick') ? aimed : [...aimed, ...others]
 const rows = only === undefined ? all : all.filter(row => nameOf(row).includes(only))
 const load = await startNode(join(import.meta.dirname, 'streams/stream-load.ts'), [], cores.around)
-const alone = [
-  ...(process.argv.includes('--allocations') ? [printAllocations] : []),
-  ...(process.argv.includes('--memory') ? [printMemory] : []),
-]
+const isSampled = process.argv.includes('--allocations')
 try {
-  for (const print of alone) {
+  if (isSampled) {
     const upstream = await startNode(upstreamProgram, [], cores.around)
-    await print(load, upstream)
+    await printAllocations(load, upstream)
     await upstream.stop()
   }
-  for (const isTls of alone.length > 0 ? [] : [false, true]) {
+  for (const isTls of isSampled ? [] : [false, true]) {
     await measureRows(
       load,
       rows.filter(row => (row.isTls === true) === isTls),
