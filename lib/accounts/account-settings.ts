@@ -29,10 +29,4 @@ export interface AccountSettings {
     readonly from: string
     readonly to: string
   }): Promise<boolean>
-  /**
-   * Removes a user and what is personal about the accounts they own: e-mails, names, sessions, what they sign in
-   * with, names and addresses of keys. Accounts and what they were charged stay under their ids, and consents as
-   * proof. Keys are for the caller to revoke before. Of many at once, one is answered that it has done it.
-   */
-  deleteUser(userId: string): Promise<boolean>
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { formatRoubles } from '../money/amount.ts'
 import { addAccountBlocks } from './account-block.ts'
 import { addAccountCorrection } from './account-correct.ts'
+import { addAccountDeletion } from './account-delete.ts'
 import { addAccountSearch } from './account-search.ts'
 import { addAccountCompany } from './account-company.ts'
 import { addAccountViews } from './account-views.ts'
@@ -26,13 +27,14 @@ interface MovementOptions extends SharedOptions {
 export function addAccountCommands(program: Command, context: CliContext): void {
   const account = program
     .command('account')
-    .description('who pays: create, find, show, credit, debit, correct, block')
+    .description('who pays: create, find, show, credit, debit, correct, block, delete')
   addCreate(account, context)
   addAccountViews(account, context)
   addMovement(account, context, 'credit')
   addMovement(account, context, 'debit')
   addAccountCorrection(account, context)
   addAccountBlocks(account, context)
+  addAccountDeletion(account, context)
   addAccountSearch(account, context)
   addAccountCompany(account, context)
 }

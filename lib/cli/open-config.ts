@@ -4,7 +4,13 @@ import { ConfigError } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
 import { loadConfig } from '../config/load-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
-import { loadModelNames, loadRiskRule, loadStoreSetting, loadTimeZone } from '../config/load-section.ts'
+import {
+  loadModelNames,
+  loadProviderNames,
+  loadRiskRule,
+  loadStoreSetting,
+  loadTimeZone,
+} from '../config/load-section.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
 import type { SharedOptions } from './add-command.ts'
@@ -48,6 +54,14 @@ export function openTimeZone(options: SharedOptions): string {
  */
 export function openModelNames(options: SharedOptions): ModelNames {
   return readFrom(options, loadModelNames)
+}
+
+/**
+ * What providers are called, also by a configuration that is wrong elsewhere.
+ * @throws CommandError
+ */
+export function openProviderNames(options: SharedOptions): readonly string[] {
+  return readFrom(options, loadProviderNames)
 }
 
 function readFrom<T>(options: SharedOptions, read: (file: string) => T): T {

@@ -16,6 +16,7 @@ import { addModelsCommand } from './models.ts'
 import { addOperatorCommands } from './operator.ts'
 import { addPaymentCommands } from './payment.ts'
 import { addPricesCommands } from './prices.ts'
+import { addProvidersCommands } from './providers.ts'
 import { addRequestsCommands } from './requests.ts'
 import { addServeCommand } from './serve.ts'
 import { addStatementCommands } from './statement.ts'
@@ -60,6 +61,7 @@ function buildProgram(context: CliContext): Command {
   addTopCommand(program, context)
   addRequestsCommands(program, context)
   addPricesCommands(program, context)
+  addProvidersCommands(program, context)
   addPaymentCommands(program, context)
   addInvoiceCommands(program, context)
   addStatementCommands(program, context)

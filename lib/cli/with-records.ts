@@ -1,3 +1,4 @@
+import type { Accounts } from '../accounts/accounts.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Seller } from '../companies/seller.ts'
 import { DocumentError } from '../documents/document-error.ts'
@@ -10,14 +11,14 @@ import { openConfig, openStoreSetting } from './open-config.ts'
 /** Works on business rows through the running server, or with the store's lock where none runs. */
 export async function withRecords<T>(
   options: SharedOptions,
-  work: (records: Records, now: number) => Promise<T>,
+  work: (records: Records, now: number, accounts: Accounts) => Promise<T>,
 ): Promise<T> {
   const { connectAccounts } = await import('../control/connect-accounts.ts')
   const { createLog } = await import('../observability/log.ts')
   const log = createLog({ level: 'warn' })
   const connection = await connectAccounts(openStoreSetting(options), { clock: systemClock, log })
   try {
-    return await work(await connection.records(), systemClock.now())
+    return await work(await connection.records(), systemClock.now(), connection.accounts)
   } catch (error) {
     if (!(error instanceof DocumentError || error instanceof StatementError)) throw error
     throw new CommandError(error.message)

@@ -74,6 +74,16 @@ export function loadModelNames(file: string, env: Environment = process.env): Mo
   return models
 }
 
+/**
+ * The names of providers, by a config that may be wrong in any other place, and whose secrets need not be set.
+ *
+ * @throws ConfigError when the file cannot be read
+ */
+export function loadProviderNames(file: string): readonly string[] {
+  const { providers } = readWritten(file).written
+  return Object.keys(isMapping(providers) ? providers : {})
+}
+
 /** What a config says, unchecked. */
 function readWritten(file: string): { problems: Problems; written: Readonly<Record<string, unknown>> } {
   const problems = new Problems(resolve(file))

@@ -3,6 +3,7 @@ import type { AccountBlock, Accounts, KeyEdit, KeyRecord } from '../accounts/acc
 import { nodeHttp } from '../platform/node-http.ts'
 import type { CreatedPayment, CreatedRefund, PaymentActions } from '../payments/payment-actions.ts'
 import type { Reconciliation } from '../payments/reconcile.ts'
+import type { ProviderHealth } from '../upstream/provider-health.ts'
 import { recordValues } from '../stores/records/record-values.ts'
 import { RecordConflictError, recordConflict } from '../stores/records/records.ts'
 import type { RecordStep } from '../stores/records/records.ts'
@@ -74,6 +75,10 @@ export class ControlClient implements Accounts, PaymentActions {
 
   setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
     return this.#ask('account.block', block)
+  }
+
+  async providerHealth(): Promise<readonly (readonly ProviderHealth[])[]> {
+    return (await this.#ask('provider.health', {})).processes
   }
 
   createPayment(payment: Parameters<PaymentActions['createPayment']>[0]): Promise<CreatedPayment> {

@@ -9,16 +9,20 @@ import { nodeHttp } from '../platform/node-http.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
 import { RecordConflictError, recordConflict } from '../stores/records/records.ts'
 import type { RecordStep, Records } from '../stores/records/records.ts'
+import type { ProviderHealth } from '../upstream/provider-health.ts'
 import { isListening } from './control-client.ts'
 import { isOperation, operations, withoutUndefined } from './operations.ts'
 import type { OperationName, RecordStepMessage } from './operations.ts'
 import { socketAddress, socketPath } from './socket-path.ts'
 
-interface ControlServerOptions {
+/** What the command line may ask for, and of whom. */
+export interface ControlServerOptions {
   readonly storeFile: string
   readonly accounts: Accounts
   /** Absent: nobody can pay here. */
   readonly payments?: PaymentActions | undefined
+  /** Of each process that meets requests; absent: there is none. */
+  readonly providers?: { health(): Promise<readonly (readonly ProviderHealth[])[]> } | undefined
   /** Loads what writes business rows. */
   readonly records: () => Promise<Records>
   /** Reads the configuration again; answers what is wrong with it, and then changes nothing. */
@@ -111,8 +115,7 @@ async function respond(
     const result = name.startsWith('payment.')
       ? await runPayment(name, body, options.payments)
       : await run(name, body, options)
-    if (name !== 'ping' && name !== 'reload')
-      log.info({ operation: name }, 'the command line changed accounts')
+    if (!isReading(name)) log.info({ operation: name }, 'the command line changed accounts')
     sendJson(response, 200, result)
   } catch (error) {
     if (error instanceof AccountError) {
@@ -132,11 +135,20 @@ async function respond(
   }
 }
 
+function isReading(name: OperationName): boolean {
+  return name === 'ping' || name === 'reload' || name === 'provider.health'
+}
+
 /** @throws SyntaxError when the body is not what the operation takes */
 async function run(
   name: OperationName,
   body: unknown,
-  { accounts, records, reload }: Pick<ControlServerOptions, 'accounts' | 'records' | 'reload'>,
+  {
+    accounts,
+    records,
+    providers,
+    reload,
+  }: Pick<ControlServerOptions, 'accounts' | 'records' | 'providers' | 'reload'>,
 ): Promise<object> {
   if (name === 'account.create') {
     return accounts.createAccount(withoutUndefined(taken(operations[name].safeParse(body))))
@@ -158,6 +170,7 @@ async function run(
     return accounts.editKey(withoutUndefined(taken(operations[name].safeParse(body))))
   }
   if (name === 'account.block') return accounts.setBlocked(taken(operations[name].safeParse(body)))
+  if (name === 'provider.health') return { processes: (await providers?.health()) ?? [] }
   if (name === 'records.write') {
     const { steps } = taken(operations[name].safeParse(body))
     const writer = await records()

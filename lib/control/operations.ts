@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { KeyRecord } from '../accounts/accounts.ts'
 import type { CreatedPayment, CreatedRefund } from '../payments/payment-actions.ts'
 import type { Reconciliation } from '../payments/reconcile.ts'
+import type { ProviderHealth } from '../upstream/provider-health.ts'
 
 const micros = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 const text = z.string().min(1).max(1000)
@@ -69,6 +70,7 @@ export const operations = {
     operator: text,
   }),
   'account.block': z.strictObject({ accountId: text, isBlocked: z.boolean(), reason: text, operator: text }),
+  'provider.health': z.strictObject({}),
   'payment.create': z.strictObject({
     accountId: text,
     amountMicros: micros,
@@ -100,11 +102,36 @@ export interface OperationResults {
   'key.revoke': Readonly<Record<string, never>>
   'key.edit': KeyRecord
   'account.block': { readonly blockedAt: number | null }
+  'provider.health': { readonly processes: readonly (readonly ProviderHealth[])[] }
   'payment.create': CreatedPayment
   'payment.refund': CreatedRefund
   'payment.reconcile': Reconciliation
   'records.write': { readonly rows: readonly (readonly unknown[])[] }
 }
+
+const providerHealth = z.object({
+  name: z.string(),
+  isOff: z.boolean(),
+  credentials: z.array(
+    z.object({
+      name: z.string(),
+      isPaused: z.boolean(),
+      state: z.enum(['works', 'unreachable', 'refused']),
+      restMs: z.number(),
+      coolingModels: z.int(),
+      requests: z.int(),
+      waiting: z.int(),
+    }),
+  ),
+  routes: z.array(
+    z.object({
+      egress: z.string(),
+      origin: z.string(),
+      state: z.enum(['works', 'fails', 'barred']),
+      restMs: z.number(),
+    }),
+  ),
+})
 
 /** The answers, checked: what listens on the socket may be another version. */
 export const results: { readonly [N in OperationName]: z.ZodType<OperationResults[N]> } = {
@@ -130,6 +157,7 @@ export const results: { readonly [N in OperationName]: z.ZodType<OperationResult
     createdAt: z.int(),
   }),
   'account.block': z.object({ blockedAt: z.int().nullable() }),
+  'provider.health': z.object({ processes: z.array(z.array(providerHealth)) }),
   'payment.create': z.object({
     id: z.string(),
     providerId: z.string().nullable(),

@@ -17,6 +17,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { PluginContext, PluginRegistry } from './plugin-context.ts'
 import { PluginMetrics } from '../observability/plugin-metrics.ts'
 import { GatewayServer } from '../listener/server.ts'
+import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
 import { Upstreams } from '../upstream/upstreams.ts'
 import { UpstreamPools } from '../upstream/upstream-pools.ts'
 
@@ -34,6 +35,10 @@ export interface Front {
   openMetrics(): ServedMetrics
   /** Whether anybody takes requests. */
   isServing(): boolean
+  /** Acts by what operators have switched, from the next request on. */
+  switchProviders(switches: readonly ProviderSwitch[]): Promise<void>
+  /** What each process that meets requests knows of every provider. */
+  providerHealth(): Promise<readonly (readonly ProviderHealth[])[]>
 }
 
 export interface FrontOptions extends Pick<PluginContext, 'ledger' | 'keys' | 'reports' | 'clock'> {
@@ -142,6 +147,15 @@ export class LocalFront implements Front {
 
   isServing(): boolean {
     return true
+  }
+
+  switchProviders(switches: readonly ProviderSwitch[]): Promise<void> {
+    Upstreams.apply(this.#parts.pools, switches)
+    return Promise.resolve()
+  }
+
+  providerHealth(): Promise<readonly (readonly ProviderHealth[])[]> {
+    return Promise.resolve([Upstreams.health(this.#parts.pools)])
   }
 
   async #start(): Promise<void> {

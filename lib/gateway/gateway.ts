@@ -3,7 +3,7 @@ import { readCertificate } from '../listener/certificate.ts'
 import { checkPorts } from './check-ports.ts'
 import { systemClock, type Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
-import { openControlServer } from '../control/control-server.ts'
+import { openControl } from './open-control.ts'
 import { logEvents } from '../observability/log-events.ts'
 import { RatedPrices } from '../prices/rated-prices.ts'
 import { createDemoAccount, isFirstTry } from './demo-account.ts'
@@ -19,6 +19,7 @@ import type { Pages } from './open-pages.ts'
 import type { OpenPayments } from '../payments/open-payments.ts'
 import { PipelineBus } from '../pipeline/events.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
+import { SwitchWatch } from './switch-watch.ts'
 import { startSandbox, withSandbox } from '../sandbox/with-sandbox.ts'
 import { openStore, storeName } from '../stores/open-store.ts'
 import type { Store } from '../stores/store.ts'
@@ -93,23 +94,22 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const { front, accounts } = await openFront(config, store, { ...parts, noteAlarm: alarms.note })
     opened.defer(() => front.close())
     const shared = { ...store, accounts }
+    const providers = await SwitchWatch.open(store, front, log)
+    opened.defer(() => providers.close())
     const payments = await openShop(config, store, { log, clock, bus })
     opened.defer(() => payments?.close())
     const documents = await startDocumentWork(config.seller, store, { log, clock })
     opened.defer(() => documents.close())
-    opened.defer(await openControl(config, shared, payments?.actions, options))
+    opened.defer(await openControl(config, shared, { ...options, payments: payments?.actions, providers }))
     const { admin, adminUrl } = await openAdmin(config, store, { front, payments, reloaded })
     opened.defer(() => admin?.close())
-    const pages = await openPages(config, shared, { log, clock, payments })
+    const pages = await openPages(config, shared, { log, clock, payments, providers })
     opened.defer(() => pages.close())
     const url = await front.listen()
     const { accountAreaUrl, operatorAreaUrl } = pages
     const listens = { url, adminUrl, accountAreaUrl, operatorAreaUrl }
     log.info({ ...listens, store: storeName(config.store) }, 'listening')
-    if (isFirstTry(config, store.isNew)) {
-      const made = await createDemoAccount(shared, clock, accountAreaUrl !== undefined)
-      options.onDemo?.({ ...listens, ...made })
-    }
+    if (isFirstTry(config, store.isNew)) await showDemo(shared, listens, parts)
 
     const applyTo = applierOf(front, pages, payments, documents)
     const apply = async (own: Config): Promise<void> => {
@@ -138,6 +138,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await opened.disposeAsync()
     throw error
   }
+}
+
+/** Makes an account to try out the gateway with. */
+async function showDemo(
+  store: Store,
+  listens: Pick<Gateway, 'url' | 'adminUrl' | 'accountAreaUrl'>,
+  { clock, onDemo }: { readonly clock: Clock; readonly onDemo?: (demo: Demo) => void },
+): Promise<void> {
+  const { url, adminUrl, accountAreaUrl } = listens
+  const made = await createDemoAccount(store, clock, accountAreaUrl !== undefined)
+  onDemo?.({ url, adminUrl, accountAreaUrl, ...made })
 }
 
 /** Takes another config wherever one is in force; what can fail comes first. */
@@ -206,25 +217,6 @@ async function openFront(
     spoolPath: spoolPath(config),
   })
   return { front, accounts }
-}
-
-/** The socket on which the command line asks for changes; answers what closes it. */
-async function openControl(
-  config: Config,
-  store: Store,
-  payments: OpenPayments['actions'] | undefined,
-  { log, onReload }: Pick<GatewayOptions, 'log' | 'onReload'>,
-): Promise<() => Promise<void> | undefined> {
-  if (config.store.kind !== 'sqlite') return () => undefined
-  const control = await openControlServer({
-    storeFile: config.store.file,
-    accounts: store.accounts,
-    payments,
-    records: () => store.records(),
-    reload: onReload,
-    log,
-  })
-  return () => control.close()
 }
 
 /** Opens the store, and ends holds past their expiry every minute until it is closed. */

@@ -4,10 +4,12 @@ import { openFailureCounts } from '../rate-limits/open-failure-counts.ts'
 import type { Log } from '../platform/log.ts'
 import type { OpenPayments } from '../payments/open-payments.ts'
 import type { Clock } from '../platform/clock.ts'
+import type { DeskProviders } from '../operator-area/page.ts'
 import type { Store } from '../stores/store.ts'
 
 interface PagesOptions {
   readonly payments: OpenPayments | undefined
+  readonly providers: DeskProviders
   readonly clock: Clock
   readonly log: Log
 }
@@ -25,7 +27,7 @@ export interface Pages {
 export async function openPages(
   config: Config,
   store: Store,
-  { payments, clock, log }: PagesOptions,
+  { payments, providers, clock, log }: PagesOptions,
 ): Promise<Pages> {
   const opened: Pick<Pages, 'reload' | 'close'>[] = []
   const failures = await openFailureCounts(config, clock, log)
@@ -56,6 +58,7 @@ export async function openPages(
         settings: operators,
         store,
         payments: payments?.actions,
+        providers,
         failures,
         clock,
         log,

@@ -16,7 +16,7 @@ import { openSignIn } from '../web/sign-in/open-sign-in.ts'
 import { operatorTables } from '../web/sign-in/sign-in-tables.ts'
 import { areaAssets } from '../web/view/assets.ts'
 import type { WebPage } from '../web/web-page.ts'
-import type { DeskSite, Page } from './page.ts'
+import type { DeskProviders, DeskSite, Page } from './page.ts'
 import { createRouter } from './router.ts'
 import { textsOf } from './texts/texts.ts'
 import { deskFrame } from './view/desk-frame.ts'
@@ -27,6 +27,7 @@ interface OperatorAreaOptions {
   readonly settings: OperatorAreaConfig
   readonly store: Pick<Store, 'users' | 'accounts' | 'reports' | 'records'>
   readonly payments?: PaymentActions | undefined
+  readonly providers: DeskProviders
   /** Counts what fails, for all nodes. */
   readonly failures: FailureCounts
   readonly clock: Clock
@@ -55,7 +56,7 @@ const letters = {
 const securityEmails = { passwordChanged: nothing, twoFactorChanged: nothing, backupCodesMade: nothing }
 
 async function openSite(
-  { settings, store, payments, failures, clock, log }: OperatorAreaOptions,
+  { settings, store, payments, providers, failures, clock, log }: OperatorAreaOptions,
   publicUrl: URL,
   current: { readonly config: Config },
 ): Promise<DeskSite> {
@@ -95,6 +96,7 @@ async function openSite(
     movements: new Movements(records),
     payments: new PaymentReader(records),
     paymentActions: payments,
+    providers,
     assets: areaAssets([deskStyle]),
     textsOf,
     frame: (page: WebPage) => deskFrame(page as Page),

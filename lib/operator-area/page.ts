@@ -7,10 +7,19 @@ import type { PaymentReader } from '../payments/payment-reader.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
 import type { OperatorRole } from '../stores/records/operator-tables.ts'
 import type { Records } from '../stores/records/records.ts'
+import type { ProviderHealth } from '../upstream/provider-health.ts'
 import type { OpenSession } from '../web/sign-in/sessions.ts'
 import type { Language } from '../web/texts/web-texts.ts'
 import type { PageContext, WebPage, WebSite } from '../web/web-page.ts'
 import type { Texts } from './texts/texts.ts'
+
+/** Providers as the processes of this node have them. */
+export interface DeskProviders {
+  /** What each process knows of every provider. */
+  health(): Promise<readonly (readonly ProviderHealth[])[]>
+  /** Resolves when all processes act by what is switched in the store. */
+  look(): Promise<void>
+}
 
 /** What the operators' pages work with, made once at the start. */
 export interface DeskSite extends WebSite {
@@ -24,6 +33,7 @@ export interface DeskSite extends WebSite {
   readonly payments: PaymentReader
   /** Absent: nobody can pay, and nothing be refunded. */
   readonly paymentActions: PaymentActions | undefined
+  readonly providers: DeskProviders
   textsOf(language: Language): Texts
 }
 

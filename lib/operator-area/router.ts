@@ -32,10 +32,12 @@ import {
 } from './pages/customer-actions.ts'
 import { showCustomer } from './pages/customer.ts'
 import { showCustomers } from './pages/customers.ts'
+import { showDeleteCustomer, submitDeleteCustomer } from './pages/delete-customer.ts'
 import { showDocuments, submitClose } from './pages/documents.ts'
 import { showLog } from './pages/log.ts'
 import { showPayment, showPayments, submitRefund } from './pages/payments.ts'
 import { showPrices, submitAcceptRate } from './pages/prices.ts'
+import { showProviders, submitPause, submitResume, submitTry } from './pages/providers.ts'
 import { showSetPassword, submitSetPassword } from './pages/set-password.ts'
 import { showToday } from './pages/today.ts'
 import { showTransfers, submitAssign, submitReturn, submitStatement, submitUndo } from './pages/transfers.ts'
@@ -113,6 +115,8 @@ export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> 
   router.post('/customers/:id/block', desk('manage', submitBlock))
   router.post('/customers/:id/unblock', desk('manage', submitUnblock))
   router.post('/customers/:id/end-sessions', desk('manage', submitEndSessions))
+  router.get('/customers/:id/delete', desk('manage', showDeleteCustomer))
+  router.post('/customers/:id/delete', desk('manage', submitDeleteCustomer))
   router.get('/payments', desk('look', showPayments))
   router.get('/payments/:id', desk('look', showPayment))
   router.post('/payments/:id/refund', desk('money', submitRefund))
@@ -123,6 +127,10 @@ export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> 
   router.post('/transfers/:id/undo', desk('money', submitUndo))
   router.get('/documents', desk('look', showDocuments))
   router.post('/documents/close', desk('money', submitClose))
+  router.get('/providers', desk('look', showProviders))
+  router.post('/providers/:name/pause', desk('manage', submitPause))
+  router.post('/providers/:name/resume', desk('manage', submitResume))
+  router.post('/providers/:name/try', desk('manage', submitTry))
   router.get('/prices', desk('look', showPrices))
   router.post('/prices/accept', desk('manage', submitAcceptRate))
   router.get('/log', desk('look', showLog))

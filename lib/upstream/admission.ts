@@ -35,6 +35,14 @@ export class Admission {
     return this.#count >= this.#limits.connectionsMax
   }
 
+  get requests(): number {
+    return this.#count
+  }
+
+  get waiting(): number {
+    return this.#places.size
+  }
+
   /** `now`: go, and call `leave` at the end. `later`: one of the calls comes. `no`: too many wait. */
   enter(waiting: Waiting, accountId?: string): 'now' | 'later' | 'no' {
     if (!this.isBusy) {

@@ -19,13 +19,23 @@ export class Breaker {
     return this.#openMs === 0 || (!this.#isProbing && now >= this.#openUntil)
   }
 
+  enter(): void {
+    if (this.#openMs > 0) this.#isProbing = true
+  }
+
   /** The last requests did not reach the provider, and none has since. */
   get isOpen(): boolean {
     return this.#openMs > 0
   }
 
-  enter(): void {
-    if (this.#openMs > 0) this.#isProbing = true
+  /** How long nothing is sent yet. */
+  restMs(now: number): number {
+    return Math.max(0, this.#openUntil - now)
+  }
+
+  /** The next request may find out whether it can be reached. */
+  tryNow(): void {
+    this.#openUntil = 0
   }
 
   /** It answered, whatever it said. */

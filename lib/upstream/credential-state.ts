@@ -3,6 +3,7 @@ import type { Credential, ProviderLimits } from '../config/config.ts'
 import { Admission } from './admission.ts'
 import { Breaker } from './breaker.ts'
 import type { EgressRoute } from './egress-route.ts'
+import type { CredentialHealth } from './provider-health.ts'
 
 const suspendMsMin = 300_000
 const suspendMsMax = 3_600_000
@@ -17,6 +18,8 @@ export class CredentialState {
   readonly credential: Credential
   readonly breaker = new Breaker()
   readonly admission: Admission
+  /** An operator keeps clients' requests from it. */
+  isPaused = false
   /** Connections are never shared between two credentials, nor between two ways out. */
   readonly pools = new Map<EgressRoute, Pool>()
   readonly #coolingUntil = new Map<string, number>()
@@ -78,6 +81,27 @@ export class CredentialState {
   get state(): CredentialReading {
     if (this.#suspendMs > 0) return 'suspended'
     return this.breaker.isOpen ? 'resting' : 'ready'
+  }
+
+  /** Ends all rests: the next request finds out whether it works. */
+  tryNow(): void {
+    this.#suspendedUntil = 0
+    this.#coolingUntil.clear()
+    this.breaker.tryNow()
+  }
+
+  health(now: number): CredentialHealth {
+    const isRefused = this.#suspendMs > 0
+    const suspendedMs = Math.max(0, this.#suspendedUntil - now)
+    return {
+      name: this.credential.name,
+      isPaused: this.isPaused,
+      state: isRefused ? 'refused' : this.breaker.isOpen ? 'unreachable' : 'works',
+      restMs: isRefused ? suspendedMs : this.breaker.restMs(now),
+      coolingModels: [...this.#coolingUntil.keys()].filter(model => this.isCooling(model, now)).length,
+      requests: this.admission.requests,
+      waiting: this.admission.waiting,
+    }
   }
 
   cool(model: string, until: number): void {

@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { TunnelEnd } from './http-connect.ts'
 import { openTunnel, type Proxy } from './open-tunnel.ts'
 import { errorWords } from '../platform/error-words.ts'
+import type { RouteHealth } from './provider-health.ts'
 
 const downMsMin = 1_000
 const downMsMax = 60_000
@@ -88,6 +89,22 @@ export class EgressRoute {
   bar(reason: string): void {
     this.#barredUntil = this.#options.clock.now() + barredMs
     this.#options.onChange(this, false, reason)
+  }
+
+  /** Ends its rest: a proxy is checked at once, and what is direct is used again. */
+  tryNow(): void {
+    this.#barredUntil = 0
+    this.#downUntil = 0
+    if (this.proxy !== undefined && this.#downMs > 0) this.#checkIn(0)
+  }
+
+  health(now: number): Omit<RouteHealth, 'origin'> {
+    const isBarred = now < this.#barredUntil
+    return {
+      egress: this.name,
+      state: isBarred ? 'barred' : this.#downMs > 0 ? 'fails' : 'works',
+      restMs: Math.max(0, (isBarred ? this.#barredUntil : this.#downMs > 0 ? this.#downUntil : 0) - now),
+    }
   }
 
   close(): void {

@@ -4,7 +4,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import { chooseEgress } from './choose-egress.ts'
 import type { CredentialState } from './credential-state.ts'
 import type { EgressRoute } from './egress-route.ts'
-import { isServing, type ProviderState } from './provider-state.ts'
+import { isServing, takesClients, type ProviderState } from './provider-state.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /** Where a request may be sent: a provider, and a credential there that can take it. */
@@ -80,7 +80,8 @@ export class Itinerary {
     if (this.#exchange === undefined || target.isPinned === true) {
       const pinned = provider.named(target.credential.name)
       if (pinned === undefined || this.#triedCredentials?.has(pinned) === true) return undefined
-      return isServing(pinned, now) && !pinned.admission.isFull ? pinned : undefined
+      const isTaken = this.#exchange === undefined ? isServing(pinned, now) : takesClients(pinned, now)
+      return isTaken && !pinned.admission.isFull ? pinned : undefined
     }
     return provider.choose(this.#exchange, target.upstreamModelName, this.#triedCredentials, now)
   }

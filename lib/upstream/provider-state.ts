@@ -8,6 +8,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import { affinityHash } from './affinity.ts'
 import { CredentialState, type CredentialReading } from './credential-state.ts'
 import { EgressRoute, type EgressRouteOptions } from './egress-route.ts'
+import type { ProviderHealth, ProviderSwitch } from './provider-health.ts'
 import { rendezvousScore } from './rendezvous.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
 
@@ -58,14 +59,14 @@ export class ProviderState {
   ): CredentialState | undefined {
     const [only] = this.#credentials
     if (this.#credentials.length === 1 && only !== undefined) {
-      return tried?.has(only) !== true && isServing(only, now) && !only.admission.isFull ? only : undefined
+      return tried?.has(only) !== true && takesClients(only, now) && !only.admission.isFull ? only : undefined
     }
     let best: CredentialState | undefined
     let bestScore = -1
     let bestIsFree = false
     const affinity = affinityHash(exchange)
     for (const state of this.#credentials) {
-      if (tried?.has(state) === true || !isServing(state, now) || state.admission.isFull) continue
+      if (tried?.has(state) === true || !takesClients(state, now) || state.admission.isFull) continue
       // One that is cooling or busy is better than none.
       const isFree = !state.isCooling(model, now) && !state.admission.isBusy
       const score = rendezvousScore(affinity, state.credential.name, state.credential.weight ?? 1)
@@ -81,7 +82,7 @@ export class ProviderState {
   /** Whether another credential could serve the model now. */
   hasOther(than: CredentialState, model: string, now: number): boolean {
     return this.#credentials.some(
-      state => state !== than && isServing(state, now) && !state.isCooling(model, now),
+      state => state !== than && takesClients(state, now) && !state.isCooling(model, now),
     )
   }
 
@@ -91,7 +92,8 @@ export class ProviderState {
     const wanted = this.#credentials.filter(
       ({ credential }) => credentialName === undefined || credential.name === credentialName,
     )
-    if (wanted.every(state => state.isSuspended(now))) return exhausted(this.provider)
+    if (wanted.every(state => state.isPaused)) return paused(this.provider)
+    if (wanted.every(state => state.isPaused || state.isSuspended(now))) return exhausted(this.provider)
     if (wanted.some(state => isServing(state, now) && state.admission.isFull))
       return overloaded(this.provider)
     return new GatewayError(
@@ -111,6 +113,30 @@ export class ProviderState {
     }))
     const isUp = credentials.some(({ state }) => state === 'ready') && egress.some(way => way.isUp)
     return { name, isUp, credentials, egress }
+  }
+
+  /** Acts by what operators have switched. @param tried credentials whose rests end, and the routes' with them */
+  apply(switches: readonly ProviderSwitch[], tried: readonly ProviderSwitch[]): void {
+    const isOf =
+      (name: string) =>
+      ({ provider, credential }: ProviderSwitch): boolean =>
+        provider === this.provider.name && (credential === '' || credential === name)
+    for (const state of this.#credentials) {
+      const { name } = state.credential
+      state.isPaused = switches.some(one => one.isPaused && isOf(name)(one))
+      if (tried.some(isOf(name))) state.tryNow()
+    }
+    if (!tried.some(one => one.provider === this.provider.name)) return
+    for (const routes of this.#routes.values()) for (const route of routes) route.tryNow()
+  }
+
+  /** What is known of it now. */
+  health(now: number): ProviderHealth {
+    const { name, isOff } = this.provider
+    const routes = [...this.#routes].flatMap(([origin, all]) =>
+      all.map(route => ({ origin, ...route.health(now) })),
+    )
+    return { name, isOff, credentials: this.#credentials.map(state => state.health(now)), routes }
   }
 
   /** The ways to one of its addresses. */
@@ -157,6 +183,18 @@ export class ProviderState {
 
 export function isServing(state: CredentialState, now: number): boolean {
   return !state.isSuspended(now) && state.breaker.allows(now)
+}
+
+/** Whether a client's request may go there; what the gateway asks for itself is not paused. */
+export function takesClients(state: CredentialState, now: number): boolean {
+  return !state.isPaused && isServing(state, now)
+}
+
+function paused(provider: ProviderConfig): GatewayError {
+  return new GatewayError(
+    'upstream_unreachable',
+    `${toldProviderFirst(provider)} is paused by the gateway's operator; nothing was sent. Try again later, or use another model.`,
+  )
 }
 
 export function exhausted(provider: ProviderConfig): GatewayError {

@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Config, ProviderConfig } from '../config/config.ts'
 import { addressList, isFromProxy } from '../http/client-address.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
+import type { ProviderHealth, ProviderSwitch } from './provider-health.ts'
 import { ProviderState, type ProviderReading, type ProviderStateOptions } from './provider-state.ts'
 import type { CredentialState } from './credential-state.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
@@ -14,8 +15,23 @@ export interface UpstreamsContext {
   readonly steadyClock: Clock
 }
 
-/** Those that are open, by what they go over and the config that they are for. */
-const open = new WeakMap<UpstreamPools, Map<Config, Upstreams>>()
+/** What goes over the same pools: one process, whose configs follow each other. */
+interface OpenUpstreams {
+  switches: readonly ProviderSwitch[]
+  /** The latest config last. */
+  readonly byConfig: Map<Config, Upstreams>
+}
+
+const open = new WeakMap<UpstreamPools, OpenUpstreams>()
+
+function openOver(pools: UpstreamPools): OpenUpstreams {
+  let known = open.get(pools)
+  if (known === undefined) {
+    known = { switches: [], byConfig: new Map() }
+    open.set(pools, known)
+  }
+  return known
+}
 
 /** What is known of every provider under one config. Another config begins anew. */
 export class Upstreams {
@@ -24,28 +40,51 @@ export class Upstreams {
   readonly publicUrl: URL
   readonly #trustedProxies: ReturnType<typeof addressList>
   readonly #options: ProviderStateOptions
+  readonly #providers: Config['providers']
   readonly #states = new Map<string, ProviderState>()
   #users = 0
 
   /** The same for all plugins of a pipeline; each closes it once. */
   static shared(config: Config, context: UpstreamsContext): Upstreams {
-    const known = open.get(context.pools) ?? new Map<Config, Upstreams>()
-    open.set(context.pools, known)
-    const upstreams = known.get(config) ?? new Upstreams(config, context)
-    known.set(config, upstreams)
+    const { byConfig } = openOver(context.pools)
+    const upstreams = byConfig.get(config) ?? new Upstreams(config, context)
+    byConfig.set(config, upstreams)
     upstreams.#users += 1
     return upstreams
   }
 
   /** What is known of all providers of a config. */
   static readings(config: Config, pools: UpstreamPools): readonly ProviderReading[] {
-    const known = open.get(pools)?.get(config)
+    const known = open.get(pools)?.byConfig.get(config)
     if (known === undefined) return []
     return [...config.providers.values()].map(provider => known.of(provider).reading(known.now()))
   }
 
+  /** Acts by what operators have switched, now and under every later config. */
+  static apply(pools: UpstreamPools, switches: readonly ProviderSwitch[]): void {
+    const known = openOver(pools)
+    const before = known.switches
+    const tried = switches.filter(
+      ({ provider, credential, triedAt }) =>
+        triedAt >
+        (before.find(one => one.provider === provider && one.credential === credential)?.triedAt ?? 0),
+    )
+    known.switches = switches
+    for (const upstreams of known.byConfig.values()) {
+      for (const state of upstreams.#states.values()) state.apply(switches, tried)
+    }
+  }
+
+  /** What is known of every provider of the latest config. */
+  static health(pools: UpstreamPools): readonly ProviderHealth[] {
+    const upstreams = [...openOver(pools).byConfig.values()].at(-1)
+    if (upstreams === undefined) return []
+    return [...upstreams.#providers.values()].map(provider => upstreams.of(provider).health(upstreams.now()))
+  }
+
   constructor(config: Config, { pools, bus, steadyClock }: UpstreamsContext) {
     this.bus = bus
+    this.#providers = config.providers
     this.publicUrl = config.publicUrl
     this.#trustedProxies = addressList(config.trustedProxies)
     this.#options = {
@@ -93,6 +132,7 @@ export class Upstreams {
     let state = this.#states.get(provider.name)
     if (state === undefined) {
       state = new ProviderState(provider, this.#options)
+      state.apply(openOver(this.#options.pools).switches, [])
       this.#states.set(provider.name, state)
     }
     return state
@@ -103,8 +143,8 @@ export class Upstreams {
     this.#users -= 1
     if (this.#users > 0) return
     const { pools } = this.#options
-    const known = open.get(pools)
-    for (const [config, upstreams] of known ?? []) if (upstreams === this) known?.delete(config)
+    const { byConfig } = openOver(pools)
+    for (const [config, upstreams] of byConfig) if (upstreams === this) byConfig.delete(config)
     for (const state of this.#states.values()) state.close()
   }
 }

@@ -96,6 +96,8 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
       prepared = undefined
     },
     metrics: async () => (await started().metrics?.values()) ?? [],
+    switchProviders: switches => started().front.switchProviders(switches),
+    providerHealth: async () => (await started().front.providerHealth()).flat(),
     async drain(drainMs, waitMs) {
       if (running === undefined) return
       const drained = running.front.drain({ drainMs, waitMs })

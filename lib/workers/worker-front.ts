@@ -9,6 +9,7 @@ import type { PipelineBus } from '../pipeline/events.ts'
 import { borrowRateLimits, returnRateLimits } from '../rate-limits/shared-rate-limits.ts'
 import type { RateLimiting } from '../rate-limits/rate-limits.ts'
 import type { Store } from '../stores/store.ts'
+import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
 import { Restarts } from './restarts.ts'
 import { SharedAccounts } from './shared-accounts.ts'
 import type { AskAll } from './shared-accounts.ts'
@@ -64,6 +65,7 @@ class WorkerFront implements Front {
   readonly #links = new Map<number, WorkerLink>()
   readonly #metrics: WorkerMetrics
   #config: Config
+  #switches: readonly ProviderSwitch[] = []
   #limits: Promise<RateLimiting> | undefined
   #drain: Promise<void> | undefined
   #isClosing = false
@@ -140,6 +142,32 @@ class WorkerFront implements Front {
     return [...this.#links.values()].some(link => link.isListening)
   }
 
+  /** In turn with starts of workers, so that none begins without it. */
+  switchProviders(switches: readonly ProviderSwitch[]): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#switches = switches
+      await Promise.all([...this.#links.values()].map(link => this.#switchOf(link)))
+    })
+  }
+
+  async providerHealth(): Promise<readonly (readonly ProviderHealth[])[]> {
+    const found: (readonly ProviderHealth[])[] = []
+    const links = [...this.#links.values()].filter(link => link.isListening)
+    await Promise.all(
+      links.map(link =>
+        unlessGone(
+          link,
+          link.answered(link.peer.ask('providerHealth')).then(health => found.push(health)),
+        ),
+      ),
+    )
+    return found
+  }
+
+  #switchOf(link: WorkerLink): Promise<void> {
+    return unlessGone(link, link.answered(link.peer.ask('switchProviders', this.#switches)))
+  }
+
   readonly askAll: AskAll = async (name, ...values) => {
     const links = [...this.#links.values()]
     await Promise.all(links.map(link => unlessGone(link, link.answered(link.peer.ask(name, ...values)))))
@@ -204,6 +232,7 @@ class WorkerFront implements Front {
     try {
       link = this.#fork(number)
       await link.start()
+      await this.#switchOf(link)
       await this.#listenOn(link)
     } catch (error) {
       this.#options.log.error({ worker: number, error }, 'a worker cannot start')

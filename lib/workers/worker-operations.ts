@@ -1,4 +1,5 @@
 import type { MetricValues } from '../observability/metrics.ts'
+import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
 import type { ConfigMessage } from './config-message.ts'
 import type { HoldNews, LedgerOperations } from './ledger-operations.ts'
 import type { LimitOperations } from './limit-server.ts'
@@ -23,6 +24,8 @@ export type WorkerOperations = HoldNews &
     takeConfig(): void
     dropConfig(): Promise<void>
     metrics(): Promise<MetricValues>
+    switchProviders(switches: readonly ProviderSwitch[]): Promise<void>
+    providerHealth(): Promise<readonly ProviderHealth[]>
     /** Resolves when it has ended what ran and given everything back. Asked again, it brings the end nearer. */
     drain(drainMs: number, waitMs: number): Promise<void>
   }

@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { forgetUser } from '../../lib/administration/forget-user.ts'
 import { Members } from '../../lib/administration/members.ts'
 import { setCompany } from '../../lib/documents/company-book.ts'
 import { newId } from '../../lib/platform/new-id.ts'
@@ -119,12 +120,12 @@ export async function membersContract(t: Test, open: OpenStore): Promise<void> {
     await members.invite({ accountId, email: other.email, invitedBy: owner.id })
     await members.invite({ accountId: other.accountId, email: accountant.email, invitedBy: other.id })
 
-    await store.settings.deleteUser(accountant.id)
+    await forgetUser(await store.records(), accountant.id)
     t.match(await members.list(accountId), [{ userId: owner.id }])
     t.strictSame(await members.invitations({ accountId: other.accountId }), [])
     await members.invite({ accountId, email: other.email, invitedBy: owner.id })
     await members.accept(other, accountId)
-    await store.settings.deleteUser(owner.id)
+    await forgetUser(await store.records(), owner.id)
 
     t.match(await store.users.memberships(other.id), [{ accountId: other.accountId, role: 'owner' }])
     t.equal((await store.users.memberships(other.id)).length, 1)

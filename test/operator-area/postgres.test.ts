@@ -41,11 +41,19 @@ await t.test('on PostgreSQL every page is shown, and money moves once with its l
     '/payments',
     '/transfers',
     '/documents',
+    '/providers',
     '/prices',
     '/log',
   ]) {
     t.equal((await desk.get(path)).status, 200, path)
   }
+  const pause = { credential: '', reason: 'r' }
+  t.equal(
+    (await desk.post('/providers/sandbox/pause', pause, { from: '/providers' })).location,
+    '/providers?notice=done',
+  )
+  t.match((await desk.get('/providers')).text, 'приостановлен')
+  t.match((await area.run('providers', 'list')).stdout, /sandbox +paused/)
   t.match((await desk.get('/log')).text, 'исправление списания')
   t.match((await area.run('balance', '--account', id, '--json')).stdout, '"balance":"100.000000"')
   t.match((await area.run('top', '--by', 'model', '--json')).stdout, '"model":"sandbox-chat"')

@@ -15,10 +15,12 @@ const pages: readonly (readonly [path: string, roles: readonly Role[]])[] = [
   ['/customers', everybody],
   ['/customers?q=%25', everybody],
   [`/customers/${id}`, everybody],
+  [`/customers/${id}/delete`, ['owner']],
   ['/payments', everybody],
   ['/payments?state=differing', everybody],
   ['/transfers', everybody],
   ['/documents', everybody],
+  ['/providers', everybody],
   ['/prices', everybody],
   ['/log', everybody],
   ['/security', everybody],
@@ -31,12 +33,16 @@ const forms: readonly (readonly [path: string, roles: readonly Role[]])[] = [
   [`/customers/${id}/block`, ['owner']],
   [`/customers/${id}/unblock`, ['owner']],
   [`/customers/${id}/end-sessions`, ['owner']],
+  [`/customers/${id}/delete`, ['owner']],
   ['/payments/x/refund', money],
   ['/transfers/import', money],
   ['/transfers/x/assign', money],
   ['/transfers/x/return', money],
   ['/transfers/x/undo', money],
   ['/documents/close', money],
+  ['/providers/sandbox/pause', ['owner']],
+  ['/providers/sandbox/resume', ['owner']],
+  ['/providers/sandbox/try', ['owner']],
   ['/prices/accept', ['owner']],
 ]
 
@@ -57,7 +63,10 @@ for (const role of everybody) {
       ([, path]) => path,
     )
     const expected = forms.filter(([path, roles]) => path.startsWith('/customers/') && roles.includes(role))
-    t.same(new Set(shown), new Set(expected.map(([path]) => path).filter(path => !path.endsWith('unblock'))))
+    t.same(
+      new Set(shown),
+      new Set(expected.map(([path]) => path).filter(path => !/unblock|delete$/.test(path))),
+    )
   })
 }
 

@@ -68,7 +68,7 @@ function moneyForms(page: DeskPage, { roubles, reason, typed, action }: ReturnTy
 
 function accessForms(
   page: DeskPage,
-  { isBlocked }: Customer,
+  { accountId, isBlocked }: Customer,
   { reason, action }: ReturnType<typeof formsOf>,
 ): Html {
   const { common, customer: texts } = page.texts
@@ -76,7 +76,12 @@ function accessForms(
     ? action('unblock', { title: texts.unblock }, reason('unblock', common.ownReason))
     : action('block', { title: texts.block, hint: texts.blockHint }, reason('block', common.ownReason))
   return html`${block}
-  ${action('end-sessions', { title: texts.endSessions }, reason('end-sessions', common.ownReason))}`
+    ${action('end-sessions', { title: texts.endSessions }, reason('end-sessions', common.ownReason))}
+    <section class="card">
+      <h3>${page.texts.deletion.title}</h3>
+      <p class="quiet">${page.texts.deletion.hint}</p>
+      <p><a href="/customers/${accountId}/delete">${page.texts.deletion.open}</a></p>
+    </section>`
 }
 
 function noteForm(page: DeskPage, { typed, action }: ReturnType<typeof formsOf>): Html {

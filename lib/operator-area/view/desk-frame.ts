@@ -12,6 +12,7 @@ export function deskFrame(page: Page): Frame {
       { path: '/payments', label: sections.payments },
       { path: '/transfers', label: sections.transfers },
       { path: '/documents', label: sections.documents },
+      { path: '/providers', label: sections.providers },
       { path: '/prices', label: sections.prices },
       { path: '/log', label: sections.log },
       { path: '/security', label: page.texts.shell.security },

@@ -3,6 +3,7 @@ import { postgresBlocks } from '../shared/account-blocks.ts'
 import { postgresCorrections } from '../records/correction-table.ts'
 import { postgresFacsimiles } from '../records/facsimile-table.ts'
 import { postgresNotes } from '../records/note-table.ts'
+import { postgresProviderSwitches } from '../records/provider-table.ts'
 import { postgresRates } from '../records/rate-table.ts'
 import { postgresDebts } from '../shared/debt-schema.ts'
 import { postgresListedObjects } from '../shared/object-record.ts'
@@ -255,4 +256,5 @@ export const postgresMigrations: readonly string[] = [
   postgresFacsimiles,
   postgresNotes,
   postgresAlarms,
+  postgresProviderSwitches,
 ]

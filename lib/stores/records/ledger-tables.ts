@@ -47,6 +47,8 @@ interface AccountRow {
   readonly blocked_at: number | null
   readonly balance_micros: number
   readonly debt_micros: number
+  /** Below it its owners are told. */
+  readonly alert_below_micros: number | null
 }
 
 /** Keys, to be read. */
@@ -55,6 +57,14 @@ interface KeyOfAccountRow {
   readonly account_id: string
   readonly name: string
   readonly last_four: string
+  readonly ip_addresses: string | null
+  readonly created_at: number
+  readonly revoked_at: number | null
+}
+
+/** What is to be told of a balance. */
+interface BalanceAlertRow {
+  readonly account_id: string
 }
 
 /** What operators did. */
@@ -81,6 +91,9 @@ export interface OperatorActionRow {
     | 'close-month'
     | 'take-alarm'
     | 'close-alarm'
+    | 'pause-provider'
+    | 'resume-provider'
+    | 'try-provider'
   /** Empty where it was nobody's account. */
   readonly account_id: string
   readonly reason: string
@@ -103,6 +116,14 @@ interface UserRow {
   readonly email: string
   readonly email_verified: number
   readonly language: string | null
+  readonly name: string | null
+  readonly image: string | null
+  readonly two_factor_enabled: number
+}
+
+/** What somebody signs in with. */
+interface OfUser {
+  readonly user_id: string
 }
 
 /** Tables of the ledger that business rows are read beside. */
@@ -112,6 +133,11 @@ export interface LedgerTables {
   readonly keys: KeyOfAccountRow
   readonly operator_actions: OperatorActionRow
   readonly users: UserRow
+  readonly user_sessions: OfUser
+  readonly user_passwords: OfUser
+  readonly user_two_factors: OfUser
+  readonly user_verifications: { readonly value: string }
+  readonly balance_alerts: BalanceAlertRow
   readonly entries: EntryRow
   readonly charge_sums: ChargeSumRow
   readonly charges: ChargeRow

@@ -9,6 +9,7 @@ import type { MemberTables } from './member-tables.ts'
 import type { NoteTables } from './note-table.ts'
 import type { OperatorTables } from './operator-tables.ts'
 import type { PaymentTables } from './payment-tables.ts'
+import type { ProviderTables } from './provider-table.ts'
 import type { RateTables } from './rate-table.ts'
 import type { StartingCreditTables } from './starting-credit-table.ts'
 
@@ -26,5 +27,6 @@ export interface RecordTables
     MemberTables,
     NoteTables,
     OperatorTables,
+    ProviderTables,
     RateTables,
     StartingCreditTables {}

@@ -21,11 +21,6 @@ interface AlertRow {
 
 const ownedBy = `(SELECT account_id FROM memberships WHERE user_id = ? AND role = 'owner')`
 
-/** An address that no letter reaches: names ending so belong to nobody (RFC 2606). */
-function noEmail(id: string): string {
-  return `deleted-${id}@deleted.invalid`
-}
-
 /** Settings of accounts in a store of either kind. */
 export class StoreAccountSettings implements AccountSettings {
   readonly #options: AccountSettingsOptions
@@ -115,41 +110,6 @@ export class StoreAccountSettings implements AccountSettings {
       // Links that were sent to the old address are worth nothing from now on.
       { sql: 'DELETE FROM user_verifications WHERE value = ?', values: [userId] },
       { sql: 'SELECT id FROM users WHERE id = ? AND email = ?', values: [userId, to] },
-    ])
-    return rows.length > 0
-  }
-
-  async deleteUser(userId: string): Promise<boolean> {
-    const owned = await this.#options.queries.all<{ readonly id: string }>(
-      `SELECT id FROM accounts WHERE id IN ${ownedBy}`,
-      [userId],
-    )
-    const rows = await this.#options.change([
-      ...owned.flatMap(({ id }) => [
-        {
-          sql: 'UPDATE accounts SET email = ?, name = NULL, alert_below_micros = NULL WHERE id = ?',
-          values: [noEmail(id), id],
-        },
-        { sql: 'DELETE FROM balance_alerts WHERE account_id = ?', values: [id] },
-        { sql: `UPDATE keys SET name = '', ip_addresses = NULL WHERE account_id = ?`, values: [id] },
-        { sql: 'DELETE FROM invitations WHERE account_id = ?', values: [id] },
-        { sql: `DELETE FROM memberships WHERE account_id = ? AND role <> 'owner'`, values: [id] },
-      ]),
-      {
-        sql: 'DELETE FROM invitations WHERE email = (SELECT email FROM users WHERE id = ?)',
-        values: [userId],
-      },
-      { sql: `DELETE FROM memberships WHERE user_id = ? AND role <> 'owner'`, values: [userId] },
-      ...['user_sessions', 'user_passwords', 'user_two_factors'].map(table => ({
-        sql: `DELETE FROM ${table} WHERE user_id = ?`,
-        values: [userId],
-      })),
-      { sql: 'DELETE FROM user_verifications WHERE value = ?', values: [userId] },
-      {
-        sql: `UPDATE users SET email = ?, name = NULL, image = NULL, language = NULL, email_verified = 0,
-          two_factor_enabled = 0 WHERE id = ? AND email <> ? RETURNING id`,
-        values: [noEmail(userId), userId, noEmail(userId)],
-      },
     ])
     return rows.length > 0
   }

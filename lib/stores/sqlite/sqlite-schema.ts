@@ -3,6 +3,7 @@ import { sqliteBlocks } from '../shared/account-blocks.ts'
 import { sqliteCorrections } from '../records/correction-table.ts'
 import { sqliteFacsimiles } from '../records/facsimile-table.ts'
 import { sqliteNotes } from '../records/note-table.ts'
+import { sqliteProviderSwitches } from '../records/provider-table.ts'
 import { sqliteRates } from '../records/rate-table.ts'
 import { sqliteDebts } from '../shared/debt-schema.ts'
 import { sqliteListedObjects } from '../shared/object-record.ts'
@@ -223,4 +224,5 @@ export const migrations: readonly string[] = [
   sqliteFacsimiles,
   sqliteNotes,
   sqliteAlarms,
+  sqliteProviderSwitches,
 ]

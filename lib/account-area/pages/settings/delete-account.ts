@@ -1,5 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
+import { forgetUser } from '../../../administration/forget-user.ts'
 import { money } from '../../../web/format.ts'
 import { fieldSchemas, readForm, withError } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
@@ -90,7 +91,7 @@ export async function submitDeleteAccount(context: PageContext, page: OwnPage): 
   await revokeKeys(page)
   // Nothing is charged for an account that is gone.
   await site.autoTopUps.write(site.autoTopUps.unlinkAll(account.accountId, site.clock.now()))
-  const isDeletedHere = await site.settings.deleteUser(session.user.id)
+  const isDeletedHere = await forgetUser(site.records, session.user.id)
   // Another window may have made one meanwhile; from now on there is no session to make one in.
   await revokeKeys(page)
   if (isDeletedHere) {

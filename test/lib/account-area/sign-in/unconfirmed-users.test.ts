@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { deleteUnconfirmed } from '../../../../lib/account-area/sign-in/unconfirmed-users.ts'
+import { forgetUser } from '../../../../lib/administration/forget-user.ts'
 import type { Consent } from '../../../../lib/accounts/user-rows.ts'
 import type { Clock } from '../../../../lib/platform/clock.ts'
 import type { StoreUnderTest } from '../../../contracts/store-under-test.ts'
@@ -45,11 +46,11 @@ async function openedAt(open: (clock: Clock) => Promise<StoreUnderTest>) {
 
 async function sweeps(t: Test, open: (clock: Clock) => Promise<StoreUnderTest>): Promise<void> {
   const { store, time, clock, signUp, emails } = await openedAt(open)
-  const { users, accounts, settings } = store
+  const { users, accounts } = store
   const forgotten = await signUp('forgotten')
   await signUp('confirmed', true)
   const left = await signUp('left', true)
-  await settings.deleteUser('left')
+  await forgetUser(await store.records(), 'left')
   await accounts.credit({ accountId: await signUp('paid'), amountMicros: 1_000_000, reason: 'test' })
   await accounts.createKey({ accountId: await signUp('keyed') })
   await accounts.createAccount({ email: 'made@example.org', name: 'By an operator' })

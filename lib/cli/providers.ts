@@ -1,0 +1,162 @@
+import type { Command } from 'commander'
+import { readSwitches, switchProvider } from '../administration/provider-switches.ts'
+import type { ProviderAction } from '../administration/provider-switches.ts'
+import { mergeHealth } from '../upstream/merge-health.ts'
+import type { MergedProvider } from '../upstream/merge-health.ts'
+import { addCommand } from './add-command.ts'
+import type { SharedOptions } from './add-command.ts'
+import { operatorName, reasonText } from './arguments.ts'
+import { CommandError } from './context.ts'
+import type { CliContext } from './context.ts'
+import { openProviderNames, openStoreSetting } from './open-config.ts'
+import { formatTable } from './table.ts'
+import { readRecords, withRecords } from './with-records.ts'
+
+interface SwitchOptions extends SharedOptions {
+  readonly credential?: string
+  readonly reason: string
+}
+
+const actions: Readonly<Record<ProviderAction, { readonly about: string; readonly done: string }>> = {
+  pause: {
+    about: 'send no new requests of clients there; what runs is finished, jobs are polled on',
+    done: 'is paused',
+  },
+  resume: { about: 'end a pause', done: 'is resumed' },
+  try: { about: 'end what rests: the next request finds out whether it works', done: 'is tried again' },
+}
+
+/** `providers`: what works, what rests, and what operators have paused. */
+export function addProvidersCommands(program: Command, context: CliContext): void {
+  const providers = program
+    .command('providers')
+    .description('providers as the running gateway knows them: list, pause, resume, try')
+  addList(providers, context)
+  for (const action of ['pause', 'resume', 'try'] as const) addSwitch(providers, context, action)
+}
+
+function addSwitch(providers: Command, { stdout }: CliContext, action: ProviderAction): void {
+  const { about, done } = actions[action]
+  addCommand(providers, `${action} <provider>`, about)
+    .option('--credential <name>', 'only this one, such as openai#1')
+    .requiredOption('--reason <text>', 'for the log')
+    .action(async (provider: string, options: SwitchOptions) => {
+      const { credential = '' } = options
+      const reason = reasonText(options.reason)
+      await requireKnown(options, provider, credential)
+      const order = { action, provider, credential, reason, operator: operatorName() }
+      await withRecords(options, (records, now) => switchProvider(records, order, now))
+      const name = credential === '' ? provider : credential
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ action, provider, credential: credential === '' ? null : credential })}\n`
+          : `${name} ${done}: a running gateway acts by it within a second\n`,
+      )
+    })
+}
+
+/** @throws CommandError when the configuration, or the running gateway, knows no such provider or credential */
+async function requireKnown(options: SharedOptions, provider: string, credential: string): Promise<void> {
+  const names = openProviderNames(options)
+  if (!names.includes(provider)) {
+    throw new CommandError(
+      `the configuration has no provider "${provider}": gateway providers list shows them all`,
+    )
+  }
+  if (credential === '') return
+  const known = (await runningHealth(options))?.find(one => one.name === provider)?.credentials
+  const isKnown =
+    known === undefined ? credential.startsWith(`${provider}#`) : known.some(one => one.name === credential)
+  if (isKnown) return
+  throw new CommandError(
+    `${provider} has no credential "${credential}": gateway providers list shows them all`,
+  )
+}
+
+/** As the server beside a SQLite file has it; undefined where none can be asked. */
+async function runningHealth(options: SharedOptions): Promise<readonly MergedProvider[] | undefined> {
+  const setting = openStoreSetting(options)
+  if (setting.kind !== 'sqlite') return undefined
+  const { ControlClient, ControlUnreachableError } = await import('../control/control-client.ts')
+  const { socketPath } = await import('../control/socket-path.ts')
+  try {
+    return mergeHealth(await new ControlClient(socketPath(setting.file)).providerHealth())
+  } catch (error) {
+    if (error instanceof ControlUnreachableError) return undefined
+    throw error
+  }
+}
+
+const columns = {
+  provider: 'left',
+  credential: 'left',
+  egress: 'left',
+  state: 'left',
+  restSeconds: 'right',
+  requests: 'right',
+  waiting: 'right',
+} as const
+
+type Row = Readonly<Record<keyof typeof columns, string>>
+
+const nothing = { credential: '', egress: '', restSeconds: '', requests: '', waiting: '' }
+
+/** `fails (1 of 2)` where only some processes have found that. */
+function stateOf(one: {
+  readonly state: string
+  readonly affected: number
+  readonly processes: number
+}): string {
+  const isPart = one.affected > 0 && one.affected < one.processes
+  return isPart ? `${one.state} (${one.affected} of ${one.processes})` : one.state
+}
+
+function rowsOf({ name, isOff, credentials, routes }: MergedProvider): readonly Row[] {
+  if (isOff) return [{ ...nothing, provider: name, state: 'off: no credential is set' }]
+  const rest = (ms: number): string => (ms === 0 ? '' : String(Math.ceil(ms / 1000)))
+  return [
+    ...credentials.map(one => ({
+      ...nothing,
+      provider: name,
+      credential: one.name,
+      state: one.isPaused ? `paused, ${stateOf(one)}` : stateOf(one),
+      restSeconds: rest(one.restMs),
+      requests: String(one.requests),
+      waiting: String(one.waiting),
+    })),
+    ...routes.map(one => ({
+      ...nothing,
+      provider: name,
+      egress: one.egress,
+      state: stateOf(one),
+      restSeconds: rest(one.restMs),
+    })),
+  ]
+}
+
+function addList(providers: Command, { stdout }: CliContext): void {
+  addCommand(providers, 'list', 'list providers with credentials and ways out').action(
+    async (options: SharedOptions) => {
+      const running = await runningHealth(options)
+      const rows = running?.flatMap(rowsOf) ?? (await switchedRows(options))
+      if (options.json === true) {
+        for (const one of running ?? rows) stdout.write(`${JSON.stringify(one)}\n`)
+        return
+      }
+      if (running === undefined) {
+        stdout.write('no gateway runs here that could be asked: this is what operators switched\n')
+      }
+      stdout.write(formatTable(rows, columns))
+    },
+  )
+}
+
+/** What is known without a running gateway. */
+async function switchedRows(options: SharedOptions): Promise<readonly Row[]> {
+  const switches = (await readRecords(options, readSwitches)).filter(one => one.isPaused)
+  return openProviderNames(options).flatMap(provider => {
+    const own = switches.filter(one => one.provider === provider)
+    if (own.length === 0) return [{ ...nothing, provider, state: '' }]
+    return own.map(({ credential }) => ({ ...nothing, provider, credential, state: 'paused' }))
+  })
+}

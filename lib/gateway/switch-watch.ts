@@ -1,0 +1,91 @@
+import { readSwitches } from '../administration/provider-switches.ts'
+import type { Log } from '../platform/log.ts'
+import type { RecordReader } from '../stores/records/records.ts'
+import type { Store } from '../stores/store.ts'
+import type { Front } from '../front/front.ts'
+
+/** How often the store is read: an operator's page of another node, or the command line, may have changed it. */
+const lookMs = 500
+
+type SwitchedFront = Pick<Front, 'switchProviders' | 'providerHealth'>
+type WatchLog = Pick<Log, 'info' | 'warn'>
+
+/** Has a front act by what operators switch of providers, whichever process they did it in. */
+export class SwitchWatch {
+  readonly #records: RecordReader
+  readonly #front: SwitchedFront
+  readonly #log: WatchLog
+  #applied = '[]'
+  #timer: NodeJS.Timeout | undefined
+  /** One after the other: what is being read may be older than what was written since. */
+  #turn: Promise<void> = Promise.resolve()
+  #isOut = false
+  #isClosed = false
+
+  /** Acts by what is switched, then looks again and again. */
+  static async open(
+    store: Pick<Store, 'records'>,
+    front: SwitchedFront,
+    log: WatchLog,
+  ): Promise<SwitchWatch> {
+    const watch = new SwitchWatch(await store.records(), front, log)
+    await watch.look()
+    watch.#lookLater()
+    return watch
+  }
+
+  private constructor(records: RecordReader, front: SwitchedFront, log: WatchLog) {
+    this.#records = records
+    this.#front = front
+    this.#log = log
+  }
+
+  /** What each process knows of every provider. */
+  health(): ReturnType<Front['providerHealth']> {
+    return this.#front.providerHealth()
+  }
+
+  /** Resolves when all workers act by what is in the store now. */
+  look(): Promise<void> {
+    const read = this.#turn.then(() => this.#read())
+    this.#turn = read.catch(() => undefined) // Whoever looks is told; the next in turn need not know.
+    return read
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#turn
+  }
+
+  #lookLater(): void {
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => void this.#lookAgain(), lookMs)
+    this.#timer.unref()
+  }
+
+  async #lookAgain(): Promise<void> {
+    try {
+      await this.look()
+      this.#isOut = false
+    } catch (error) {
+      // What was switched stays so; a store that is out is told of once.
+      if (!this.#isOut) this.#log.warn({ error }, 'what operators switched of providers cannot be read')
+      this.#isOut = true
+    }
+    this.#lookLater()
+  }
+
+  async #read(): Promise<void> {
+    const switches = await readSwitches(this.#records)
+    const text = JSON.stringify(switches)
+    if (text === this.#applied) return
+    await this.#front.switchProviders(switches)
+    this.#applied = text
+    const paused = switches.filter(one => one.isPaused)
+    this.#log.info(
+      { paused: paused.map(({ provider, credential }) => (credential === '' ? provider : credential)) },
+      'operators switched providers',
+    )
+  }
+}

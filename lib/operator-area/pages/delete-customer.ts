@@ -1,0 +1,109 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { AccountError } from '../../accounts/accounts.ts'
+import { microsPerKopeck } from '../../money/kopecks.ts'
+import { deleteAccount, deletionBlockers } from '../../payments/delete-account.ts'
+import type { DeletionBlockers } from '../../payments/delete-account.ts'
+import { count, money } from '../../web/format.ts'
+import { readForm, says } from '../../web/http/read-form.ts'
+import { seeOther } from '../../web/http/redirect.ts'
+import { showFailure } from '../../web/pages/failure.ts'
+import { emptyForm, field, form, formProblems } from '../../web/view/form.ts'
+import type { FormState } from '../../web/view/form.ts'
+import { layout } from '../../web/view/layout.ts'
+import type { Html, PageContext } from '../../web/web-page.ts'
+import type { DeskPage } from '../page.ts'
+
+const schema = z.object({
+  reason: z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong')),
+})
+
+/** What is in the way, with how much of it. */
+function blockerList(page: DeskPage, blockers: DeletionBlockers): readonly string[] {
+  const { blockers: texts } = page.texts.deletion
+  const { language } = page
+  const shown: readonly (readonly [keyof DeletionBlockers, string])[] = [
+    ['balanceMicros', money(blockers.balanceMicros, language)],
+    ['debtMicros', money(blockers.debtMicros, language)],
+    ['openHolds', count(blockers.openHolds, language)],
+    ['openPayments', count(blockers.openPayments, language)],
+    ['openInvoices', count(blockers.openInvoices, language)],
+    ['undocumentedKopecks', money(blockers.undocumentedKopecks * microsPerKopeck, language)],
+  ]
+  return shown.flatMap(([name, amount]) => (blockers[name] > 0 ? [`${texts[name]}: ${amount}`] : []))
+}
+
+function points(title: string, all: readonly string[]): Html {
+  return html`<h2>${title}</h2>
+    <ul class="points">
+      ${all.map(one => html`<li>${one}</li>`)}
+    </ul>`
+}
+
+async function view(page: DeskPage, accountId: string, state: FormState): Promise<Html> {
+  const { deletion, common } = page.texts
+  const blockers = blockerList(
+    page,
+    await deletionBlockers(page.site.records, accountId, page.site.clock.now()),
+  )
+  const path = `/customers/${accountId}`
+  return layout(
+    page,
+    { title: deletion.title, isNarrow: true },
+    html`<h1>${deletion.title}</h1>
+      <p>
+        <a href="${path}"><code>${accountId}</code></a>
+      </p>
+      ${formProblems(page, state)}
+      <section class="card">
+        ${blockers.length === 0 ? '' : points(deletion.inTheWay, blockers)}
+        ${points(deletion.removed, deletion.removedPoints)} ${points(deletion.kept, deletion.keptPoints)}
+        ${
+          blockers.length > 0
+            ? ''
+            : form(
+                page,
+                `${path}/delete`,
+                html`${field(state, { name: 'reason', label: common.ownReason })}
+                  <div><button class="danger">${deletion.submit}</button></div>`,
+              )
+        }
+      </section>`,
+  )
+}
+
+/** Says what a deletion removes, what stays, and what is in its way. */
+export async function showDeleteCustomer(context: PageContext, page: DeskPage): Promise<Response> {
+  return answer(context, page, emptyForm, 200)
+}
+
+async function answer(
+  context: PageContext,
+  page: DeskPage,
+  state: FormState,
+  status: 200 | 422,
+): Promise<Response> {
+  try {
+    return await context.html(await view(page, context.req.param('id') ?? '', state), status)
+  } catch (error) {
+    // There is none, or none any more.
+    if (!(error instanceof AccountError)) throw error
+    return showFailure(context, page, 'notFound')
+  }
+}
+
+/** Closes an account for good. */
+export async function submitDeleteCustomer(context: PageContext, page: DeskPage): Promise<Response> {
+  const { site, session } = page
+  const accountId = context.req.param('id') ?? ''
+  const sent = await readForm(context, page, schema)
+  if (!sent.isValid) return answer(context, page, sent.state, 422)
+  const deletion = { accountId, reason: sent.value.reason, operator: session.user.email }
+  try {
+    await deleteAccount(site, deletion, site.clock.now())
+  } catch (error) {
+    if (!(error instanceof AccountError)) throw error
+    return answer(context, page, { ...sent.state, errors: { reason: error.message } }, 422)
+  }
+  return seeOther(context, `/customers/${accountId}?notice=done`)
+}

@@ -1,0 +1,164 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { switchProvider } from '../../administration/provider-switches.ts'
+import type { ProviderAction } from '../../administration/provider-switches.ts'
+import { mergeHealth } from '../../upstream/merge-health.ts'
+import type { MergedProvider } from '../../upstream/merge-health.ts'
+import { count } from '../../web/format.ts'
+import { readForm, says } from '../../web/http/read-form.ts'
+import { seeOther } from '../../web/http/redirect.ts'
+import { showFailure } from '../../web/pages/failure.ts'
+import { emptyForm, field, form, formProblems, notice } from '../../web/view/form.ts'
+import type { FormState } from '../../web/view/form.ts'
+import { layout } from '../../web/view/layout.ts'
+import type { Html, PageContext } from '../../web/web-page.ts'
+import { may } from '../page.ts'
+import type { DeskPage, ShowDeskPage } from '../page.ts'
+import { dataTable } from '../view/data-table.ts'
+
+const schema = z.object({
+  credential: z.string().max(200, says('invalid')).default(''),
+  reason: z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong')),
+})
+
+interface Refused {
+  readonly provider: string
+  readonly state: FormState
+}
+
+interface Shown {
+  readonly state: keyof DeskPage['texts']['providers']['states']
+  readonly affected: number
+  readonly processes: number
+  readonly restMs: number
+}
+
+/** `does not answer (1 of 2 processes), for another 12 s`. */
+function stateOf(page: DeskPage, { state, affected, processes, restMs }: Shown): Html {
+  const { providers } = page.texts
+  if (state === 'works') return html`${providers.states.works}`
+  const where = affected < processes ? ` (${providers.partly(affected, processes)})` : ''
+  const rest = restMs > 0 ? `, ${providers.restFor(Math.ceil(restMs / 1000))}` : ''
+  return html`<span class="badge bad">${providers.states[state]}</span>${where}${rest}`
+}
+
+function credentialTable(page: DeskPage, { name, credentials }: MergedProvider): Html {
+  const { providers, common } = page.texts
+  const { language } = page
+  return dataTable(
+    { label: `${name}: ${providers.credentials}`, empty: common.none },
+    [
+      { name: providers.credential, cell: one => html`<code>${one.name}</code>` },
+      {
+        name: common.state,
+        cell: one =>
+          html`${one.isPaused ? html`<span class="badge bad">${providers.paused}</span> ` : ''}${stateOf(page, one)}`,
+      },
+      { name: providers.cooling, cell: one => count(one.coolingModels, language), isNumber: true },
+      { name: providers.requests, cell: one => count(one.requests, language), isNumber: true },
+      { name: providers.waiting, cell: one => count(one.waiting, language), isNumber: true },
+    ],
+    credentials,
+  )
+}
+
+function routeTable(page: DeskPage, { name, routes }: MergedProvider): Html {
+  const { providers, common } = page.texts
+  return dataTable(
+    { label: `${name}: ${providers.egress}`, empty: providers.unused },
+    [
+      { name: providers.egress, cell: one => html`<code>${one.egress}</code>` },
+      { name: providers.address, cell: one => one.origin },
+      { name: common.state, cell: one => stateOf(page, one) },
+    ],
+    routes,
+  )
+}
+
+/** Pause, resume and try, for the whole provider or one credential. */
+function actions(page: DeskPage, { name, credentials }: MergedProvider, state: FormState): Html {
+  const { providers, common } = page.texts
+  if (!may(page.role, 'manage')) return html``
+  const path = `/providers/${encodeURIComponent(name)}`
+  const id = `${name}-credential`
+  const chosen = state.typed['credential']
+  return form(
+    page,
+    `${path}/pause`,
+    html`<div class="field">
+        <label for="${id}">${providers.credential}</label>
+        <select id="${id}" name="credential">
+          <option value="">${providers.whole}</option>
+          ${credentials.map(
+            one =>
+              html`<option value="${one.name}" ${one.name === chosen ? html`selected` : ''}>
+                ${one.name}
+              </option>`,
+          )}
+        </select>
+      </div>
+      ${field(state, { name: 'reason', label: common.ownReason, id: `${name}-reason` })}
+      <div class="row">
+        <button class="danger">${providers.pause}</button>
+        <button class="plain" formaction="${path}/resume">${providers.resume}</button>
+        <button class="plain" formaction="${path}/try">${providers.try}</button>
+      </div>`,
+  )
+}
+
+async function view(page: DeskPage, refused?: Refused): Promise<Html> {
+  const { providers: texts } = page.texts
+  const all = mergeHealth(await page.site.providers.health())
+  const off = all.filter(one => one.isOff)
+  return layout(
+    page,
+    { title: texts.title },
+    html`<h1>${texts.title}</h1>
+      ${notice(page)}
+      ${refused === undefined ? '' : formProblems(page, refused.state, `${refused.provider}-`)}
+      <p class="quiet">${texts.hint}</p>
+      ${all
+        .filter(one => !one.isOff)
+        .map(
+          one =>
+            html`<section class="card">
+              <h2>${one.name}</h2>
+              ${credentialTable(page, one)} ${routeTable(page, one)}
+              ${actions(page, one, refused?.provider === one.name ? refused.state : emptyForm)}
+            </section>`,
+        )}
+      ${off.length === 0 ? '' : html`<p class="quiet">${texts.off} ${off.map(one => one.name).join(', ')}.</p>`}`,
+  )
+}
+
+/** Credentials and ways out as the processes of this node know them. */
+export async function showProviders(context: PageContext, page: DeskPage): Promise<Response> {
+  return context.html(await view(page))
+}
+
+function order(action: ProviderAction): ShowDeskPage {
+  return async (context, page) => {
+    const { site, session } = page
+    const provider = context.req.param('name') ?? ''
+    const known = site.config.providers.get(provider)
+    if (known === undefined) return showFailure(context, page, 'notFound')
+    const sent = await readForm(context, page, schema)
+    if (!sent.isValid) return context.html(await view(page, { provider, state: sent.state }), 422)
+    const { credential, reason } = sent.value
+    if (credential !== '' && !known.credentials.some(one => one.name === credential))
+      return showFailure(context, page, 'notFound')
+    const operator = session.user.email
+    await switchProvider(site.records, { action, provider, credential, reason, operator }, site.clock.now())
+    await site.providers.look()
+    return seeOther(context, '/providers?notice=done')
+  }
+}
+
+/** Keeps clients' requests from a provider or a credential. */
+export const submitPause = order('pause')
+
+/** Ends a pause. */
+export const submitResume = order('resume')
+
+/** Ends what rests: the next request finds out. */
+export const submitTry = order('try')
