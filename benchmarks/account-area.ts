@@ -15,9 +15,9 @@ import { plugins } from '../plugins/index.ts'
 import { AccountBrowser } from '../test/fixtures/account-browser.ts'
 import { Watched } from './bodies/watched.ts'
 import { fillCharges } from './account-area/fill-charges.ts'
-import { pages } from './account-area/pages.ts'
 import { percentile } from './percentile.ts'
 import { startPostgresServer } from './postgres-server.ts'
+import { isoDay } from '../lib/web/format.ts'
 
 // How long the pages of an account with a million charges take, gateway and client in one process.
 // `--rows 1000000`, `--repeats 40`.
@@ -163,6 +163,42 @@ async function measureExport(browser: AccountBrowser, store: string): Promise<vo
   )
   const size = `${(bytes / 1e6).toFixed(0)} MB in ${seconds.toFixed(0)} s`
   print(`${store}: the table of all is ${size}; memory grew by ${grownMb.toFixed(0)} MB`)
+}
+
+interface MeasuredPages {
+  readonly keyIds: readonly [common: string, other: string, rare: string]
+  readonly now: number
+  readonly rows: number
+}
+
+/** Every page that shows something of an account, and the questions that are hardest to answer. */
+function pages({ keyIds, now, rows }: MeasuredPages): Readonly<Record<string, string>> {
+  const [common, , rare] = keyIds
+  const dayAgo = (days: number): string => isoDay(now - days * 86_400_000)
+  const middle = Math.floor(rows / 2)
+  const requestId = String(middle).padStart(26, '0')
+  return {
+    overview: '/',
+    keys: '/keys',
+    charges: '/charges',
+    'charges, from the middle on': `/charges?before=${middle}`,
+    'charges, the last page': '/charges?before=40',
+    'charges, a day long ago': `/charges?from=${dayAgo(150)}&until=${dayAgo(150)}`,
+    'charges, 90 days': `/charges?from=${dayAgo(120)}&until=${dayAgo(30)}`,
+    'charges, a common key': `/charges?key=${common}`,
+    'charges, a key with 1 in 100,000': `/charges?key=${rare}`,
+    'charges, a model': '/charges?model=model-7',
+    'charges, a model with 1 in 100,000': '/charges?model=rare-model',
+    'charges, an outcome with 1 in 50,000': '/charges?outcome=refused',
+    'charges, an outcome with 1 in 40': '/charges?outcome=aborted',
+    'charges, key, model and outcome': `/charges?key=${common}&model=model-3&outcome=aborted`,
+    'charges, nothing found': `/charges?key=${rare}&model=rare-model`,
+    'one charge': `/charges/${requestId}`,
+    models: '/models',
+    'quick start': '/quick-start',
+    settings: '/settings',
+    security: '/security',
+  }
 }
 
 /** Answers the 95th percentile of the slowest page. */

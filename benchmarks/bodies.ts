@@ -1,7 +1,11 @@
 import { Worker } from 'node:worker_threads'
-import { startGatewayProcess, type GatewayProcess } from './gateway-process.ts'
-import { formPieces, longChat, type Pieces } from './bodies/made-bodies.ts'
-import { startSink, type Sink } from './bodies/sink.ts'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { startGatewayProcess } from './gateway-process.ts'
+import type { GatewayProcess } from './gateway-process.ts'
+import { formPieces, longChat } from './bodies/made-bodies.ts'
+import type { Pieces } from './bodies/made-bodies.ts'
 import { upload } from './bodies/upload.ts'
 import { Watched } from './bodies/watched.ts'
 import { percentile } from './percentile.ts'
@@ -16,6 +20,37 @@ interface Row {
   readonly grownMb: number
   readonly boundMb: number
   readonly statuses: string
+}
+
+/** A provider that takes whatever comes and keeps nothing. */
+interface Sink {
+  readonly origin: string
+  close(): void
+}
+
+const completion =
+  '{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Yes"}}],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}}'
+let files = 0
+
+async function startSink(): Promise<Sink> {
+  const server = createServer((request, response) => {
+    request.resume()
+    request.on('end', () => {
+      const isFile = request.url === '/v1/files'
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(isFile ? `{"id":"file-${(files += 1)}","object":"file"}` : completion)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
 }
 
 /** A gateway of its own for each row, so that no row pays for the one before it. */

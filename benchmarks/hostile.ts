@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { startLoader } from './bench/loader.ts'
 import { measure, startNode } from './bench/process.ts'
 import { requestTo } from './bench/requests.ts'
@@ -10,7 +11,6 @@ import { quantiles } from './bench/scenarios.ts'
 import { startGatewayProcess } from './gateway-process.ts'
 import type { HostileBody } from './hostile/hostile-body.ts'
 import { hostileMedia } from './hostile/hostile-media.ts'
-import { longBodies } from './hostile/long-bodies.ts'
 
 // How long others wait while hostile requests arrive: one small request after another, by turns alone and beside
 // clients that send what is made to take long, as fast as it is refused. `--clients 4` says how many of them.
@@ -104,6 +104,26 @@ async function measureBeside(waits: Waits, bodies: readonly HostileBody[]): Prom
   isHostile = false
   await Promise.all(clients)
   clearInterval(sampler)
+}
+
+const path = '/v1/chat/completions'
+const begin = '{"model":"bench-model","max_tokens":9,"messages":[{"role":"user","content":'
+
+/** JSON that takes long to scan: deep, with very many names, with a long number, broken off, a bomb. */
+function longBodies(): readonly HostileBody[] {
+  const names = Array.from({ length: 200_000 }, (_, index) => `"k${index}":1,`)
+  const texts = [
+    `${begin}${'['.repeat(200_000)}`,
+    `{${names.join('')}`,
+    `${begin}[{"type":"image_url","image_url":{"url":"data:image/png;base64,${'iVBORw0K'.repeat(2_500_000)}"}}]}]}`,
+    `{"model":"bench-model","max_tokens":${'9'.repeat(1_000_000)},"messages":[]}`,
+    `${begin}"${'a'.repeat(1_000_000)}`,
+  ]
+  const bomb = gzipSync(Buffer.from(`${begin}"${' '.repeat(100_000_000)}"}]}`))
+  return [
+    ...texts.map(text => ({ path, body: Buffer.from(text) })),
+    { path, body: bomb, headers: { 'content-encoding': 'gzip' } },
+  ]
 }
 
 try {

@@ -1,12 +1,11 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from '../../lib/platform/clock.ts'
 import { openSqliteStore } from '../../lib/stores/sqlite/sqlite.ts'
-import { chargeRate, type ChargeRate } from '../ledger/charge-rate.ts'
-import { firstAnswerMs } from './first-answer.ts'
+import { chargeRate } from '../ledger/charge-rate.ts'
+import type { ChargeRate } from '../ledger/charge-rate.ts'
 import type { Loader } from './loader.ts'
-import { measureManyKeys, type ManyKeys } from './many-keys.ts'
-import { measureScaling, type Scaling } from './scaling.ts'
 import {
   atRate,
   firstByte,
@@ -15,14 +14,14 @@ import {
   memory,
   openStreams,
   saturate,
-  type AtRate,
-  type Effort,
-  type Memory,
-  type Quantiles,
-  type Saturation,
-  type Streams,
+  median,
 } from './scenarios.ts'
-import { gateway, nginx, portkey, relay, type Contender, type Target } from './targets.ts'
+import type { AtRate, Effort, Memory, Quantiles, Saturation, Streams } from './scenarios.ts'
+import { gateway, nginx, portkey, relay } from './targets.ts'
+import type { Contender, Target } from './targets.ts'
+import { RawConnection } from './raw-connection.ts'
+import { requestTo } from './requests.ts'
+import { childrenOf, cpuMicrosOf } from './process.ts'
 
 /** What was measured of those that stand between load and upstream, by name. */
 interface OfContenders {
@@ -35,6 +34,118 @@ interface OfContenders {
   readonly streams: Readonly<Record<string, Streams>>
   readonly memory: Readonly<Record<string, Memory>>
   readonly startMs: Readonly<Record<string, number>>
+}
+
+/** What a gateway is like when its store has many keys. */
+interface ManyKeys {
+  readonly keys: number
+  /** After its first answer. */
+  readonly bytes: number
+  /** From its start until that answer. */
+  readonly startMs: number
+}
+
+const patienceMs = 120_000
+
+/** From a target's start until it has answered its first request, in milliseconds. */
+async function firstAnswerMs(target: Pick<Target, 'port' | 'headers' | 'beganMs'>): Promise<number> {
+  const request = Buffer.from(requestTo(target), 'latin1')
+  let problem: unknown
+  while (performance.now() - target.beganMs < patienceMs) {
+    const connection = new RawConnection(target.port)
+    try {
+      const { status, endMs } = await connection.ask(request)
+      if (status === 200) return endMs - target.beganMs
+      problem = new Error(`It answered with ${status}.`)
+    } catch (error) {
+      problem = error
+    } finally {
+      connection.close()
+    }
+    await delay(5)
+  }
+  throw new Error('The first request was not answered.', { cause: problem })
+}
+
+/** A gateway of its own, on a store that has been filled before. */
+async function measureManyKeys(upstreamPort: number, keys: number): Promise<ManyKeys> {
+  const target = await gateway('gateway, many keys', upstreamPort, { moreKeys: keys - 1 })()
+  try {
+    const startMs = await firstAnswerMs(target)
+    return { keys, bytes: target.rssBytes(), startMs }
+  } finally {
+    await target.stop()
+  }
+}
+
+/** What workers bring where nothing is pinned: load, upstream and gateway share all cores. */
+interface Scaling {
+  readonly requestsPerSecond: number
+  /** Of all its processes together. */
+  readonly cpuMicros: number
+  /** Cores that they used together. */
+  readonly coresUsed: number
+  /** What each of its processes had of that time: the first one, then the workers. */
+  readonly shares: readonly number[]
+  readonly errors: number
+}
+
+const connections = 32
+
+/** One worker and two by turns, in the same minutes. */
+async function measureScaling(
+  loader: Loader,
+  upstreamPort: number,
+  effort: Effort,
+): Promise<Record<string, Scaling>> {
+  const targets: Target[] = []
+  try {
+    for (const workers of [1, 2]) {
+      const name = `gateway, ${workers} worker${workers === 1 ? '' : 's'}`
+      const started = await gateway(name, upstreamPort, { core: undefined, workers })()
+      if (typeof started !== 'string') targets.push(started)
+    }
+    const rounds = new Map<string, Scaling[]>(targets.map(({ name }) => [name, []]))
+    for (let round = -1; round < effort.rounds; round++) {
+      for (const target of targets) {
+        // The first round is for the compiler.
+        const seconds = round === -1 ? effort.warmUpSeconds : effort.seconds
+        const measured = await measureOnce(loader, target, seconds)
+        if (round >= 0) rounds.get(target.name)?.push(measured)
+      }
+    }
+    return Object.fromEntries([...rounds].map(([name, list]) => [name, middle(list)]))
+  } finally {
+    for (const target of targets) await target.stop()
+  }
+}
+
+async function measureOnce(loader: Loader, target: Target, seconds: number): Promise<Scaling> {
+  const pid = target.child.pid ?? 0
+  const pids = [pid, ...childrenOf(pid)]
+  const before = pids.map(cpuMicrosOf)
+  const request = requestTo(target)
+  const result = await loader.run({ kind: 'closed', port: target.port, request, connections, seconds })
+  const spent = pids.map((each, index) => cpuMicrosOf(each) - (before[index] ?? 0))
+  const total = spent.reduce((sum, micros) => sum + micros, 0)
+  return {
+    requestsPerSecond: result.ms.length / result.seconds,
+    cpuMicros: total / result.ms.length,
+    coresUsed: total / 1e6 / result.seconds,
+    shares: spent.map(micros => micros / total),
+    errors: result.errors,
+  }
+}
+
+function middle(list: readonly Scaling[]): Scaling {
+  const of = (read: (each: Scaling) => number): number => median(list.map(read))
+  return {
+    requestsPerSecond: of(each => each.requestsPerSecond),
+    cpuMicros: of(each => each.cpuMicros),
+    coresUsed: of(each => each.coresUsed),
+    shares: (list[0]?.shares ?? []).map((_, index) => of(each => each.shares[index] ?? 0)),
+    errors: list.reduce((sum, each) => sum + each.errors, 0),
+  }
 }
 
 /** Everything that one run measured. */

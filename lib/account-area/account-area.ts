@@ -17,16 +17,15 @@ import type { Store } from '../stores/store.ts'
 import { readLegalTexts } from './documents/legal-texts.ts'
 import { Members } from '../administration/members.ts'
 import { BalanceAlerts } from './mail/balance-alerts.ts'
-import { invitationEmails } from './mail/invitation-email.ts'
 import { DocumentEmails } from './mail/document-emails.ts'
 import { openMailer } from './mail/mailer.ts'
 import type { Mailer } from './mail/mailer.ts'
 import { NoticeTeller } from './mail/notice-teller.ts'
 import { PaymentEmails } from './mail/payment-emails.ts'
 import { SettingsLetters } from './mail/settings-letters.ts'
-import { signInLetters } from './mail/sign-in-letters.ts'
 import type { Site } from './page.ts'
 import { textsOf } from './texts/texts.ts'
+import type { Texts } from './texts/texts.ts'
 import { createRouter } from './router.ts'
 import { attemptsOf } from '../web/sign-in/attempts.ts'
 import { EmailChange } from './sign-in/email-change.ts'
@@ -38,6 +37,8 @@ import { customerTables } from '../web/sign-in/sign-in-tables.ts'
 import { areaAssets } from '../web/view/assets.ts'
 import { accountFrame } from './view/account-frame.ts'
 import { accountStyle } from './view/style.ts'
+import type { Recipient, SignInLetters } from '../web/sign-in/auth.ts'
+import { chooseLanguage } from '../web/texts/web-texts.ts'
 
 interface AccountAreaOptions {
   readonly config: Config
@@ -81,6 +82,44 @@ function openRows(records: Records, clock: Clock) {
     members: new Members({ records, clock }),
     movements: new Movements(records),
     autoTopUps: new AutoTopUpRows(records),
+  }
+}
+
+interface InvitationEmailOptions {
+  readonly mailer: Pick<Mailer, 'send'>
+  readonly publicUrl: URL
+  /** Of the site. */
+  readonly name: string
+}
+
+/** Sends invitations to an account, in the name of the user who invites. */
+function invitationEmails({ mailer, publicUrl, name }: InvitationEmailOptions) {
+  return ({ email, language }: Recipient, inviter: string): void => {
+    const { subject, text } = textsOf(chooseLanguage(language, undefined, undefined)).invitationEmail
+    const link = new URL('/accounts', publicUrl).href
+    mailer.send({ to: email, subject: subject(name), text: text({ site: name, inviter, email, link }) })
+  }
+}
+
+interface LettersOptions {
+  readonly mailer: Mailer
+  readonly publicUrl: URL
+  readonly name: string
+}
+
+/** The letters of signing up and in, each in its reader's language. */
+function signInLetters({ mailer, publicUrl, name }: LettersOptions): SignInLetters {
+  const send = (kind: keyof Texts['letters'], to: Recipient, path: string): void => {
+    const letter = textsOf(chooseLanguage(to.language, undefined, undefined)).letters[kind]
+    const link = new URL(path, publicUrl).href
+    mailer.send({ to: to.email, subject: letter.subject(name), text: letter.text(name, link) })
+  }
+  return {
+    confirm: (to, token) => send('confirm', to, `/confirm?token=${encodeURIComponent(token)}`),
+    alreadySignedUp: to => send('alreadySignedUp', to, '/forgot-password'),
+    resetPassword: (to, token) =>
+      send('resetPassword', to, `/reset-password?token=${encodeURIComponent(token)}`),
+    passwordChanged: to => send('passwordChanged', to, '/forgot-password'),
   }
 }
 

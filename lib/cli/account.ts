@@ -1,16 +1,19 @@
+import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { formatRoubles } from '../money/amount.ts'
-import { addAccountBlocks } from './account-block.ts'
-import { addAccountCorrection } from './account-correct.ts'
-import { addAccountDeletion } from './account-delete.ts'
 import { addAccountSearch } from './account-search.ts'
-import { addAccountCompany } from './account-company.ts'
 import { addAccountViews } from './account-views.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
-import { roubles } from './arguments.ts'
+import { roubles, operatorName, reasonText, wholeNumber } from './arguments.ts'
 import { changeAccounts } from './change-accounts.ts'
+import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
+import { deleteAccount } from '../payments/delete-account.ts'
+import { withRecords } from './with-records.ts'
+import { readCompany } from '../companies/read-company.ts'
+import { CompanyBook, setCompany } from '../documents/company-book.ts'
+import { correctCharge } from '../administration/correct-charge.ts'
 
 interface CreateOptions extends SharedOptions {
   readonly email: string
@@ -21,6 +24,143 @@ interface MovementOptions extends SharedOptions {
   readonly rub: string
   readonly reason: string
   readonly idempotencyKey?: string
+}
+
+interface DeleteOptions extends SharedOptions {
+  readonly reason: string
+}
+
+/** `account delete`. */
+function addAccountDeletion(account: Command, { stdout }: CliContext): void {
+  addCommand(
+    account,
+    'delete <account>',
+    'close an account for good: keys are revoked, what is personal is removed; ledger, payments and documents stay',
+  )
+    .requiredOption('--reason <text>', 'for the log')
+    .action(async (accountId: string, options: DeleteOptions) => {
+      const deletion = { accountId, reason: reasonText(options.reason), operator: operatorName() }
+      await withRecords(options, (records, now, accounts) =>
+        deleteAccount({ records, accounts }, deletion, now),
+      )
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ id: accountId, deleted: true })}\n`
+          : `account ${accountId} deleted; its ledger, payments and documents stay under this id\n`,
+      )
+    })
+}
+
+interface BlockOptions extends SharedOptions {
+  readonly reason: string
+}
+
+/** `account block` and `account unblock`. */
+function addAccountBlocks(account: Command, context: CliContext): void {
+  addBlock(account, context, 'block')
+  addBlock(account, context, 'unblock')
+}
+
+function addBlock(account: Command, { stdout }: CliContext, name: 'block' | 'unblock'): void {
+  const isBlocked = name === 'block'
+  addCommand(
+    account,
+    `${name} <account>`,
+    isBlocked ? 'refuse all keys of an account; what runs is finished and charged' : 'end a block',
+  )
+    .requiredOption('--reason <text>', 'for the log; the customer does not see it')
+    .action(async (accountId: string, options: BlockOptions) => {
+      const reason = reasonText(options.reason)
+      const block = { accountId, isBlocked, reason, operator: operatorName() }
+      const { blockedAt } = await changeAccounts(options, accounts => accounts.setBlocked(block))
+      const since = blockedAt === null ? null : new Date(blockedAt).toISOString()
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ id: accountId, blockedAt: since })}\n`
+          : `account ${accountId} ${isBlocked ? 'blocked: its keys are refused' : 'unblocked'}\n`,
+      )
+    })
+}
+
+interface CompanyOptions extends SharedOptions {
+  readonly set?: string
+}
+
+/** `account company`: shows or sets the company that an account's documents are made out to. */
+function addAccountCompany(account: Command, { stdout }: CliContext): void {
+  addCommand(account, 'company <account>', 'show or set the company that documents are made out to')
+    .option(
+      '--set <file>',
+      'a JSON file: kind (company or sole), name, inn, kpp, ogrn, address, email, bank, signer, ediId',
+    )
+    .action(async (accountId: string, options: CompanyOptions) => {
+      const typed = options.set === undefined ? undefined : readDetails(options.set)
+      const version = await withRecords(options, (records, now) =>
+        typed === undefined
+          ? new CompanyBook(records).current(accountId)
+          : setCompany(records, accountId, typed, now),
+      )
+      if (version === undefined) throw new CommandError(`the account ${accountId} has no company details`)
+      const { details } = version
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify(details)}\n`
+          : `${details.name}, INN ${details.inn}${details.kpp === undefined ? '' : `, KPP ${details.kpp}`}\n`,
+      )
+    })
+}
+
+/** @throws CommandError when the file is none that can be read */
+function readDetails(file: string): ReturnType<typeof readCompany> {
+  try {
+    return readCompany(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (error) {
+    throw new CommandError(`${file}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+interface CorrectOptions extends SharedOptions {
+  readonly request: string
+  readonly turn: string
+  readonly rub: string
+  readonly reason: string
+}
+
+/** `account correct`. */
+function addAccountCorrection(account: Command, { stdout }: CliContext): void {
+  addCommand(
+    account,
+    'correct <account>',
+    'say what a request was to cost: what it was charged beyond that is given back',
+  )
+    .requiredOption('--request <id>', 'the id of x-gateway-request-id')
+    .option('--turn <n>', 'of a session the turn, from 0 on', '0')
+    .requiredOption('--rub <amount>', 'roubles that it comes to from now on; 0 gives back all of it')
+    .requiredOption('--reason <text>', 'what stands beside the entry; the customer sees it')
+    .action(async (accountId: string, options: CorrectOptions) => {
+      const correction = {
+        accountId,
+        requestId: options.request,
+        sequence: wholeNumber('--turn', options.turn),
+        costMicros: roubles('--rub', options.rub),
+        reason: reasonText(options.reason),
+        operator: operatorName(),
+      }
+      const done = await withRecords(options, (records, now) => correctCharge(records, correction, now))
+      const { revision, beforeMicros, returnedMicros } = done
+      const cost = formatRoubles(correction.costMicros)
+      const returned = formatRoubles(returnedMicros)
+      const json = { request: options.request, revision, before: formatRoubles(beforeMicros), cost, returned }
+      const moved =
+        returnedMicros > 0
+          ? `${returned} ₽ were given back to ${accountId}`
+          : `${formatRoubles(-returnedMicros)} ₽ were taken from ${accountId}`
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify(json)}\n`
+          : `the request ${options.request} comes to ${cost} ₽ instead of ${json.before} ₽: ${moved}\n`,
+      )
+    })
 }
 
 /** `account`: makes accounts, adds money, and shows them. */

@@ -1,16 +1,17 @@
+import { Writable } from 'node:stream'
 import type { Command } from 'commander'
 import { csvCell } from '../documents/csv-table.ts'
-import type { ChargeReport } from '../ledger/reports.ts'
+import type { ChargeReport, RecomputedCharge } from '../ledger/reports.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { time } from './arguments.ts'
+import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { found, readStore } from './read-store.ts'
-import { addChargesRecomputeCommand } from './charges-recompute.ts'
 import { formatTable } from './table.ts'
-import { writeResult } from './write-result.ts'
 import { zonedTime } from '../platform/zoned-time.ts'
 import { openTimeZone } from './open-config.ts'
+import { formatRoubles } from '../money/amount.ts'
 
 /** Rows that a table has in memory, and that share the widths of its columns. */
 const tableRows = 1000
@@ -23,6 +24,57 @@ interface ChargesOptions extends SharedOptions {
   readonly since?: string
   readonly until?: string
   readonly csv?: boolean
+}
+
+interface RecomputeOptions extends SharedOptions {
+  readonly since: string
+}
+
+/**
+ * Prints one line for every charge that does not come out as it was charged, then what was looked at; with
+ * `--json` the lines are `{requestId, sequence, account, at, differences, charged, recomputed, hasProviderUsage}` and the last
+ * one is `{charges, differing, withProviderUsage}`. Works beside a running server.
+ */
+function addChargesRecomputeCommand(charges: Command, { stdout }: CliContext): void {
+  addCommand(charges, 'recompute', 'work charges out again from their usage and price; none should differ')
+    .requiredOption('--since <time>', 'charges from this ISO date or time on')
+    .action(async (options: RecomputeOptions) => {
+      const since = time('--since', options.since, openTimeZone(options))
+      const counted = { charges: 0, differing: 0, withProviderUsage: 0 }
+      await readStore(options, async reports => {
+        for await (const charge of reports.recompute(since)) {
+          counted.charges += 1
+          if (charge.hasRawUsage) counted.withProviderUsage += 1
+          if (charge.differences.length === 0) continue
+          counted.differing += 1
+          stdout.write(options.json === true ? `${JSON.stringify(view(charge))}\n` : sentence(charge))
+        }
+      })
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify(counted)}\n`
+          : `${counted.charges} charges were worked out again and ${counted.differing} differ; ` +
+              `${counted.withProviderUsage} have the provider's own usage beside them\n`,
+      )
+      if (counted.differing > 0)
+        throw new CommandError(`${counted.differing} charges are not what they should be`)
+    })
+}
+
+function view({ costMicros, recomputedMicros, hasRawUsage, ...charge }: RecomputedCharge): object {
+  return {
+    ...charge,
+    charged: formatRoubles(costMicros),
+    recomputed: recomputedMicros === undefined ? null : formatRoubles(recomputedMicros),
+    hasProviderUsage: hasRawUsage,
+  }
+}
+
+function sentence(charge: RecomputedCharge): string {
+  const { requestId, sequence, at, costMicros, recomputedMicros, differences } = charge
+  const again = recomputedMicros === undefined ? 'unknown' : formatRoubles(recomputedMicros)
+  const why = differences.join('; ')
+  return `${at} ${requestId}/${sequence}: charged ${formatRoubles(costMicros)}, recomputed ${again}: ${why}\n`
 }
 
 /** `charges`: an account's charges, oldest first, and `charges recompute`. */
@@ -65,6 +117,22 @@ export function addChargesCommand(program: Command, context: CliContext): void {
 }
 
 type Charges = AsyncIterable<ChargeReport>
+
+/**
+ * Writes a piece of a long result, and waits until its reader has taken it, so that a slow one does not fill the memory.
+ * @returns whether anybody still reads
+ */
+async function writeResult(stdout: CliContext['stdout'], text: string): Promise<boolean> {
+  const isTaken = stdout.write(text) !== false
+  if (!(stdout instanceof Writable)) return true
+  if (!isTaken && stdout.writable) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    stdout.once('drain', resolve).once('close', resolve)
+    await promise
+    stdout.off('drain', resolve).off('close', resolve)
+  }
+  return stdout.writable
+}
 
 async function printLines(charges: Charges, stdout: CliContext['stdout']): Promise<void> {
   for await (const charge of charges) if (!(await writeResult(stdout, `${JSON.stringify(charge)}\n`))) return

@@ -1,16 +1,119 @@
 import type { Command } from 'commander'
-import type { NewKey } from '../accounts/accounts.ts'
+import type { NewKey, KeyEdit } from '../accounts/accounts.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
-import { addressList, futureTime, modelList, oneOf, roubles } from './arguments.ts'
-import { addKeyEdit, budgetPeriods } from './key-edit.ts'
-import type { KeyOptions } from './key-edit.ts'
+import { addressList, futureTime, modelList, oneOf, roubles, operatorName, reasonText } from './arguments.ts'
 import { changeAccounts } from './change-accounts.ts'
-import { checkModels } from './check-models.ts'
-import { UsageError } from './context.ts'
+import { UsageError, CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { addKeyViews } from './key-views.ts'
-import { openTimeZone } from './open-config.ts'
+import { addKeyViews, keyTable, keyView } from './key-views.ts'
+import { openTimeZone, openModelNames } from './open-config.ts'
+import { findConfig } from '../config/find-config.ts'
+import { nearest } from '../platform/nearest.ts'
+import { standsForModel } from '../models/stands-for-model.ts'
+
+/** What a key is called and limited to, as it is typed. */
+interface KeyOptions extends SharedOptions {
+  readonly name?: string
+  readonly models?: string
+  readonly allowUnknownModels?: boolean
+  readonly budgetRub?: string
+  readonly budgetPeriod?: string
+  readonly expires?: string
+  readonly ips?: string
+}
+
+interface EditOptions extends KeyOptions {
+  readonly reason: string
+}
+
+/** When the budget of a key may begin anew. */
+const budgetPeriods = ['total', 'day', 'week', 'month'] as const
+
+/** Ends a limit. */
+const none = 'none'
+
+/**
+ * Makes sure that each entry of an allow-list can stand for a model: a key limited to a slip of the pen would be
+ * refused everything, and nobody would see why.
+ * @throws CommandError that names the others, with the nearest that there are
+ */
+function checkModels(options: SharedOptions, entries: readonly string[]): void {
+  const config = openModelNames(options)
+  const names = [...config.models.keys(), ...config.aliases.keys()]
+  const unknown = entries.filter(entry => !standsForModel(config, entry))
+  if (unknown.length === 0) return
+  const file = findConfig(options.config)
+  const lines = unknown.map(entry => {
+    const near = nearestEntry(entry, names)
+    return `${file} has no model "${entry}"${near === undefined ? '' : `; did you mean "${near}"?`}`
+  })
+  throw new CommandError(
+    `${lines.join('\n')}\ngateway models lists them; --allow-unknown-models takes the names of models to come`,
+  )
+}
+
+/** A beginning is nearest to beginnings of about its length. */
+function nearestEntry(entry: string, names: readonly string[]): string | undefined {
+  if (!entry.endsWith('*')) return nearest(entry, names)
+  const beginning = entry.slice(0, -1)
+  const lengths = [beginning.length, beginning.length + 1, beginning.length - 1]
+  const near = nearest(
+    beginning,
+    names.flatMap(name => lengths.map(length => name.slice(0, length))),
+  )
+  return near === undefined ? undefined : `${near}*`
+}
+
+/** `key edit`. */
+function addKeyEdit(key: Command, { stdout }: CliContext): void {
+  addCommand(key, 'edit <key>', 'change a key; by its id, not its value; what is not named stays as it is')
+    .requiredOption('--reason <text>', 'for the log; the customer does not see it')
+    .option('--name <name>', 'what to call it')
+    .option('--models <list>', `the models it may use, with commas between; ${none}: all of them`)
+    .option('--allow-unknown-models', 'among them such as the configuration does not have yet')
+    .option('--budget-rub <amount>', `how much it may spend, what it has spent counted; ${none}: no budget`)
+    .option('--budget-period <period>', `when the budget begins anew: ${budgetPeriods.join(', ')}`)
+    .option('--expires <time>', `an ISO date or time; ${none}: never`)
+    .option('--ips <list>', `the addresses and networks it may come from; ${none}: any`)
+    .action(async (id: string, options: EditOptions) => {
+      const edit = editOf(id, options)
+      if (options.allowUnknownModels !== true) checkModels(options, edit.models ?? [])
+      const edited = await changeAccounts(options, accounts => accounts.editKey(edit))
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify(keyView(edited))}\n`
+          : keyTable([edited], openTimeZone(options)),
+      )
+    })
+}
+
+/** @throws UsageError */
+function editOf(id: string, options: EditOptions): KeyEdit {
+  const { name, models, budgetRub, budgetPeriod, expires, ips } = options
+  if (budgetPeriod !== undefined && (budgetRub === undefined || budgetRub === none)) {
+    throw new UsageError('--budget-period needs --budget-rub with an amount')
+  }
+  if ([name, models, budgetRub, expires, ips].every(one => one === undefined)) {
+    throw new UsageError('name what to change: --name, --models, --budget-rub, --expires or --ips')
+  }
+  const limit = <T>(text: string, read: (text: string) => T): T | null => (text === none ? null : read(text))
+  return {
+    id,
+    reason: reasonText(options.reason),
+    operator: operatorName(),
+    ...(name !== undefined && { name }),
+    ...(models !== undefined && { models: limit(models, text => modelList('--models', text)) }),
+    ...(budgetRub !== undefined && { budgetMicros: limit(budgetRub, text => roubles('--budget-rub', text)) }),
+    ...(budgetPeriod !== undefined && {
+      budgetPeriod: oneOf('--budget-period', budgetPeriod, budgetPeriods),
+    }),
+    ...(expires !== undefined && {
+      expiresAt: limit(expires, text => futureTime('--expires', text, openTimeZone(options))),
+    }),
+    ...(ips !== undefined && { ipAddresses: limit(ips, text => addressList('--ips', text)) }),
+  }
+}
 
 interface CreateOptions extends KeyOptions {
   readonly account: string

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import type { Payment, PaymentReader } from '../payments/payment-reader.ts'
+import { PaymentReader } from '../payments/payment-reader.ts'
+import type { Payment } from '../payments/payment-reader.ts'
 import type { Reconciliation } from '../payments/reconcile.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { addCommand } from './add-command.ts'
@@ -8,10 +9,10 @@ import { oneOf, roubles, time } from './arguments.ts'
 import { changePayments } from './change-payments.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { readPayments } from './read-payments.ts'
 import { formatTable } from './table.ts'
 import { zonedTime } from '../platform/zoned-time.ts'
 import { openTimeZone } from './open-config.ts'
+import { readRecords } from './with-records.ts'
 
 const states = ['created', 'pending', 'succeeded', 'canceled'] as const
 const listMax = 1000
@@ -72,6 +73,11 @@ function addCreate(payment: Command, context: CliContext): void {
           : `payment ${created.id} is ${created.status}\n${created.confirmationUrl ?? ''}\n`,
       )
     })
+}
+
+/** Reads payments, beside a running server or without one. */
+function readPayments<T>(options: SharedOptions, read: (payments: PaymentReader) => Promise<T>): Promise<T> {
+  return readRecords(options, records => read(new PaymentReader(records)))
 }
 
 function addList(payment: Command, { stdout }: CliContext): void {

@@ -1,20 +1,21 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Command } from 'commander'
 import { giveBackMemory } from '../platform/collect-garbage.ts'
 import { ConfigError, formatProblem } from '../config/config-error.ts'
+import type { ConfigProblem } from '../config/config-error.ts'
 import { findConfig } from '../config/find-config.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load-config.ts'
-import { needsRestart } from '../config/needs-restart.ts'
 import { demoScreen } from '../gateway/demo-account.ts'
 import type { Demo } from '../gateway/demo-account.ts'
 import type { OwnedLog } from '../observability/log.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
-import type { CliContext, RunningGateway } from './context.ts'
 import { CommandError } from './context.ts'
-import { Ending } from './ending.ts'
+import type { CliContext, RunningGateway } from './context.ts'
 import { openConfig } from './open-config.ts'
+import type { Log } from '../platform/log.ts'
 
 /** How long requests are served after SIGTERM, so that balancers which ask /readyz stop sending them. */
 const waitMs = 2000
@@ -24,6 +25,63 @@ const drainMs = 600_000
 const failureMs = 10_000
 /** What is left of either after a second signal. */
 const hastyMs = 1000
+
+/** What ends a server: a signal, or a failure that nobody caught. */
+type EndReason = 'SIGTERM' | 'SIGINT' | 'failure'
+
+/** How long a process that has failed may take to end by itself. */
+const stuckMs = 90_000
+
+/**
+ * Waits for what ends the process. The first signal begins the end, every further one hastens it. A failure
+ * that nobody caught ends it too: what is left in memory may be wrong, and a supervisor starts it anew.
+ */
+class Ending {
+  readonly reason: Promise<EndReason>
+  /** Called by signals that follow the first. */
+  onHasten: (() => void) | undefined
+  readonly #log: Log
+  readonly #resolve: (reason: EndReason) => void
+  #hasBegun = false
+
+  constructor(log: Log) {
+    const { promise, resolve } = Promise.withResolvers<EndReason>()
+    this.reason = promise
+    this.#log = log
+    this.#resolve = resolve
+    const onSignal = (signal: NodeJS.Signals): void => {
+      if (this.#hasBegun) {
+        log.info({ signal }, 'stopping now')
+        this.onHasten?.()
+        return
+      }
+      this.#hasBegun = true
+      log.info({ signal }, 'stopping when what runs has ended; once more stops in a second')
+      resolve(signal === 'SIGINT' ? 'SIGINT' : 'SIGTERM')
+    }
+    process.on('SIGTERM', onSignal)
+    process.on('SIGINT', onSignal)
+  }
+
+  /** From now on a failure that nobody caught ends what runs in order. */
+  watchFailures(): void {
+    process.on('uncaughtException', error => this.fail(error, 'a failure that nobody caught'))
+  }
+
+  /** Ends what runs in order, and the process with exit code 1, so that a supervisor starts it anew. */
+  fail(error: Error, what: string): void {
+    this.#log.fatal({ error }, `${what}: stopping, to be started anew`)
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    // What a killed process leaves behind, the next start puts in order.
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), stuckMs).unref()
+    this.#resolve('failure')
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+}
 
 /** `serve`: runs the gateway until it is told to end. */
 export function addServeCommand(program: Command, context: CliContext): void {
@@ -84,6 +142,40 @@ interface Reloading {
   readonly log: OwnedLog
   readonly running: Config
   readonly plugins: PluginRegistry
+}
+
+/** What is fixed while the process runs, by its path in the config. */
+const fixed: Readonly<Record<string, (config: Config) => unknown>> = {
+  listen: config => config.listen,
+  admin: config => config.admin,
+  accountArea: config => config.accountArea,
+  operatorArea: config => config.operatorArea,
+  'payments.provider': config => config.payments?.provider,
+  'payments.yookassa': config => config.payments?.yookassa,
+  store: config => config.store,
+  durability: config => config.durability,
+  workers: config => config.workers,
+  tls: config => config.tls,
+  dns: config => config.dns,
+  'limits.connectionsMax': config => config.limits.connectionsMax,
+  'limits.exchangesMax': config => config.limits.exchangesMax,
+  'limits.memoryBytesMax': config => config.limits.memoryBytesMax,
+  'limits.loopDelayMsMax': config => config.limits.loopDelayMsMax,
+  'limits.writesWaitingMax': config => config.limits.writesWaitingMax,
+  'limits.bodyBytesTotalMax': config => config.limits.bodyBytesTotalMax,
+  'limits.headersMs': config => config.limits.headersMs,
+  'limits.bodyMs': config => config.limits.bodyMs,
+}
+
+/**
+ * Where a new config differs in what a reload cannot change. It is refused as a whole: a setting that is
+ * silently ignored is worse than none, and a file that was read while it was written, half of it or empty,
+ * mostly differs here.
+ */
+function needsRestart(running: Config, next: Config): readonly ConfigProblem[] {
+  return Object.entries(fixed)
+    .filter(([, read]) => !isDeepStrictEqual(read(running), read(next)))
+    .map(([path]) => ({ file: next.file, path, message: 'differs, and a reload cannot change it: restart' }))
 }
 
 /** A configuration that is wrong changes nothing; what is wrong with it is logged and answered. */

@@ -1,7 +1,5 @@
 import type { DialectName } from '../dialects/dialect.ts'
-import { buildCredentials, dropMissingCredentials, laidOver } from './build-credentials.ts'
-import { buildEgress } from './build-egress.ts'
-import type { Credential, ProviderConfig } from './config.ts'
+import type { Credential, ProviderConfig, EgressChoice, ProviderTimeouts } from './config.ts'
 import { knownProviders, reservedProviderNames } from './known-providers.ts'
 import type { KnownProvider } from './known-providers.ts'
 import { isMapping } from './layers.ts'
@@ -27,6 +25,63 @@ const defaultFailover = { on: [429, 503, 529], attemptsMax: 4 }
 const defaultLimits = { connectionsMax: 2048, waitingMax: 1024, waitMs: 10_000 }
 const dialectNames: readonly DialectName[] = ['openai', 'anthropic', 'google']
 
+/** A credential whose variable is missing has become undefined; it is no error, only not there. */
+function dropMissingCredentials(value: unknown): unknown {
+  if (!isMapping(value) || !Array.isArray(value['credentials'])) return value
+  return { ...value, credentials: value['credentials'].map(trimmed).filter(item => item !== undefined) }
+}
+
+/** Secrets read from files often end with a line feed, which no header may hold. */
+function trimmed(credential: unknown): unknown {
+  if (typeof credential === 'string') return credential.trim()
+  if (!isMapping(credential) || !('value' in credential)) return credential
+  const value = trimmed(credential['value'])
+  return value === undefined ? undefined : { ...credential, value }
+}
+
+/**
+ * The credentials of a provider, by their names where they have any, else numbered as written, so that a name
+ * stays when another credential's variable goes missing.
+ * @param written the provider's entry before the missing ones were dropped from it
+ */
+function buildCredentials(
+  provider: string,
+  written: unknown,
+  { input, timeouts, problems }: CredentialContext,
+): Credential[] {
+  if (!isMapping(written) || !Array.isArray(written['credentials'])) return []
+  const parsed = [...(input.credentials ?? [])]
+  const names = new Set<string>()
+  return written['credentials'].flatMap((item: unknown, index): Credential[] => {
+    const one = trimmed(item) === undefined ? undefined : parsed.shift()
+    if (one === undefined) return []
+    if (typeof one === 'string') return [{ name: `${provider}#${index + 1}`, value: one }]
+    const name = `${provider}#${one.name ?? index + 1}`
+    if (names.has(name))
+      problems.add(['providers', provider, 'credentials', index, 'name'], 'is the name of another one')
+    names.add(name)
+    const { value, weight = 1 } = one
+    const own = one.timeouts === undefined ? {} : { timeouts: laidOver(timeouts, one.timeouts) }
+    return [{ name, value, weight, ...own }]
+  })
+}
+
+interface CredentialContext {
+  readonly input: ProviderInput
+  /** The provider's, under those of its credentials. */
+  readonly timeouts: ProviderTimeouts
+  readonly problems: Problems
+}
+
+/** Defaults under the values that are given. */
+function laidOver<T extends object>(
+  defaults: T,
+  given: { [K in keyof T]?: T[K] | undefined } = {},
+): T {
+  const values = Object.entries(given).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(values) }
+}
+
 /** Parses `providers` and lays its values over the built-in defaults of known names. */
 export function buildProviders(section: unknown, context: ProviderContext): Map<string, ProviderConfig> {
   const providers = new Map<string, ProviderConfig>()
@@ -51,6 +106,58 @@ function checkName(name: string, problems: Problems): boolean {
     return false
   }
   return true
+}
+
+interface EgressContext {
+  readonly problems: Problems
+  readonly egressNames: readonly string[]
+}
+
+const direct: readonly EgressChoice[] = [{ name: 'direct', weight: 1 }]
+
+/**
+ * A provider's ways out. With proxies at the top level each provider says its own, so that none goes out
+ * directly by an oversight; the sandbox never leaves the process.
+ */
+function buildEgress(
+  name: string,
+  input: ProviderInput,
+  { isOff, dialects }: Pick<ProviderConfig, 'isOff' | 'dialects'>,
+  { problems, egressNames }: EgressContext,
+): readonly EgressChoice[] {
+  if (input.egress === undefined) {
+    const isInside = (input.like ?? name) === 'sandbox'
+    if (egressNames.length > 0 && !isOff && !isInside) {
+      problems.add(
+        ['providers', name, 'egress'],
+        'is missing: with a top-level egress every provider names its own, or egress: [direct]',
+      )
+    }
+    return direct
+  }
+  const choices = input.egress.map((choice): EgressChoice =>
+    typeof choice === 'string'
+      ? { name: choice, weight: 1 }
+      : { name: choice.name, weight: choice.weight ?? 1 },
+  )
+  const seen = new Set<string>()
+  for (const [index, choice] of choices.entries()) {
+    const path = ['providers', name, 'egress', index]
+    if (choice.name !== 'direct' && !egressNames.includes(choice.name)) {
+      problems.addUnknown(path, 'egress', choice.name, ['direct', ...egressNames])
+    } else if (seen.has(choice.name)) {
+      problems.add(path, `"${choice.name}" is there twice; give it a weight instead`)
+    } else if (choice.name !== 'direct' && isPlain(dialects)) {
+      problems.add(path, 'a base URL with http: is on this machine; it goes out by direct only')
+    }
+    seen.add(choice.name)
+  }
+  return choices
+}
+
+/** Through a proxy the key of the provider would pass in the clear. */
+function isPlain(dialects: ProviderConfig['dialects']): boolean {
+  return Object.values(dialects).some(({ baseUrl }) => baseUrl.protocol === 'http:')
 }
 
 function buildProvider(

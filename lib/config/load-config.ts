@@ -11,7 +11,6 @@ import { buildProviders } from './build-providers.ts'
 import { buildRates, checkRates } from './build-rates.ts'
 import { buildSeller } from './build-seller.ts'
 import type { Config, Listen } from './config.ts'
-import { deepFreeze } from './deep-freeze.ts'
 import type { Environment } from './environment.ts'
 import { isMapping, mergeLayers, readLayers } from './layers.ts'
 import type { Layer } from './layers.ts'
@@ -23,11 +22,10 @@ import { overriddenSettings } from './overridden.ts'
 import type { Overridden } from './overridden.ts'
 import { Problems } from './problems.ts'
 import { checkListens } from './check-listens.ts'
-import { checkUnmetered } from './check-unmetered.ts'
-import { checkWorkers } from './check-workers.ts'
 import { resolveVariables } from './resolve-variables.ts'
 import { configSchema } from './schema.ts'
 import type { ConfigKey, Settings } from './schema.ts'
+import type { Path } from './config-error.ts'
 
 /** What a config is read with; as the process has it unless said. */
 export interface LoadConfigOptions {
@@ -56,6 +54,31 @@ export interface LoadedConfig {
 
 /** Sections of many entries are parsed entry by entry, so that one bad entry does not hide the others. */
 const builtApart = new Set<ConfigKey>(['providers', 'models', 'plugins', 'include'])
+
+/** Freezes a value and all it holds. Maps refuse to change; a URL's own setters cannot be frozen. */
+function deepFreeze<T>(value: T): T {
+  freezeInto(value, new Set())
+  return value
+}
+
+/** What is frozen already may hold what is not, so only what was visited is passed over. */
+function freezeInto(value: unknown, visited: Set<unknown>): void {
+  if (typeof value !== 'object' || value === null || visited.has(value)) return
+  visited.add(value)
+  if (value instanceof Map) {
+    for (const item of value.values()) freezeInto(item, visited)
+    Object.defineProperties(value, { set: refusal, delete: refusal, clear: refusal })
+  } else {
+    for (const item of Object.values(value)) freezeInto(item, visited)
+  }
+  Object.freeze(value)
+}
+
+const refusal: PropertyDescriptor = {
+  value() {
+    throw new TypeError('the configuration is frozen')
+  },
+}
 
 /**
  * Reads a config file with all it includes, checks it, and freezes it.
@@ -136,6 +159,30 @@ function readFrom(layers: readonly Layer[]): Omit<LoadedConfig, 'config' | 'noti
     ownModels: ownModels(layers),
     priceOrigins: priceOrigins(layers),
   }
+}
+
+/** `unmetered: true` switches charging off; beside the plugin that charges one of the two is a mistake. */
+function checkUnmetered({
+  unmetered,
+  plugins,
+}: Config): readonly { readonly path: Path; readonly message: string }[] {
+  if (!unmetered || plugins.every(plugin => plugin.name !== 'usage-tap')) return []
+  const message =
+    'is true and the plugin usage-tap is on: nothing would be charged; take one away (usage-tap: { enabled: false })'
+  return [{ path: ['unmetered'], message }]
+}
+
+/** Where several workers cannot keep to what the config says, with the reason to give. */
+function checkWorkers({
+  workers,
+  providers,
+}: Config): readonly { readonly path: Path; readonly message: string }[] {
+  return [...providers.values()]
+    .filter(provider => !provider.isOff && provider.limits.connectionsMax < workers)
+    .map(({ name }) => ({
+      path: ['providers', name, 'limits', 'connectionsMax'],
+      message: `must be at least ${workers}, as many as workers: they share the connections`,
+    }))
 }
 
 /** @throws ConfigError where settings that are right by themselves do not fit each other */

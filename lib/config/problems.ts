@@ -1,16 +1,45 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { ConfigError, formatPath } from './config-error.ts'
 import type { ConfigProblem, Path } from './config-error.ts'
 import { locate } from './layers.ts'
 import type { Layer } from './layers.ts'
 import { nearest } from '../platform/nearest.ts'
-import { validNamesAt } from './valid-names.ts'
 import type { Place } from './yaml-document.ts'
 
 type Issue = z.core.$ZodIssue
 
 /** Of more names than these a message says none. */
 const namesListedMax = 20
+
+type JsonSchema = z.core.JSONSchema.JSONSchema
+
+/** The keys that a schema allows at a path. Read from its JSON Schema, and only once something is wrong. */
+function validNamesAt(schema: z.ZodType, path: Path): readonly string[] {
+  const names = new Set<string>()
+  let level = branches(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
+  for (const part of path) level = level.flatMap(branch => step(branch, part))
+  for (const branch of level) {
+    for (const name of Object.keys(branch.properties ?? {})) names.add(name)
+    const { propertyNames } = branch
+    if (typeof propertyNames === 'object') {
+      for (const name of propertyNames.enum ?? []) names.add(String(name))
+    }
+  }
+  return [...names]
+}
+
+function step(schema: JsonSchema, part: string | number): JsonSchema[] {
+  const { properties, additionalProperties, items } = schema
+  const next = typeof part === 'number' ? items : (properties?.[part] ?? additionalProperties)
+  if (Array.isArray(next)) return next.flatMap(item => branches(item))
+  return branches(next)
+}
+
+function branches(schema: JsonSchema | boolean | undefined): JsonSchema[] {
+  if (schema === undefined || typeof schema === 'boolean') return []
+  const options = schema.anyOf ?? schema.oneOf
+  return options === undefined ? [schema] : options.flatMap(option => branches(option))
+}
 
 /** Gathers everything that is wrong, so that one run of `gateway check` shows it all. */
 export class Problems {

@@ -2,13 +2,57 @@ import type { RecordReader } from '../stores/records/records.ts'
 import type { StoredClosing } from './closing-rows.ts'
 import type { DocumentPrinter } from './print/document-printer.ts'
 import { printDocument } from './print/print-document.ts'
-import { register } from './register.ts'
 import { writeUpd } from './upd-xml.ts'
+import { formatKopecks } from '../money/kopecks.ts'
+import type { ClosingRow } from '../stores/records/document-tables.ts'
+import { csvTable } from './csv-table.ts'
+import { printedRate, shortDay } from './print/printed-text.ts'
 
 /** A file for an accountant. */
 export interface DocumentFile {
   readonly name: string
   readonly bytes: Uint8Array
+}
+
+const columns = [
+  'Вид',
+  'Номер',
+  'Дата',
+  'Исправление',
+  'Покупатель',
+  'ИНН',
+  'КПП',
+  'Сумма',
+  'Ставка НДС',
+  'НДС',
+  'Состояние',
+]
+
+const states: Readonly<Record<ClosingRow['state'], string>> = {
+  issued: 'выставлен',
+  sent: 'отправлен',
+  signed: 'подписан',
+}
+
+/** The closing documents of a month as a table for spreadsheets, one row for each with its corrections. */
+function register(documents: readonly StoredClosing[]): string {
+  const rows = documents.map(({ document, state }) => {
+    const { kind, number, date, correction, buyer, amount, tax, vat } = document
+    return [
+      kind === 'act' ? 'Акт' : 'УПД',
+      number,
+      shortDay(date),
+      correction === undefined ? '' : `${correction.number} от ${shortDay(correction.date)}`,
+      buyer.name,
+      buyer.inn,
+      buyer.kpp ?? '',
+      { number: formatKopecks(amount) },
+      printedRate(tax.rate),
+      { number: formatKopecks(vat) },
+      states[state],
+    ]
+  })
+  return csvTable([columns, ...rows])
 }
 
 /** Documents for whoever keeps the books: each as PDF and XML, and a register of all. */

@@ -1,7 +1,7 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import { headerValue } from '../http/headers.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import type { Fact } from '../pipeline/facts.ts'
+import type { Fact, Facts } from '../pipeline/facts.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { Plugin, ResponseHead, SessionTap, Tap } from '../pipeline/plugin.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
@@ -14,15 +14,78 @@ import type {
   PluginOutcome,
   TextReader,
 } from '../plugin-api/plugin-api.ts'
-import { exchangeCharge, isFirstToTell, jobCharge } from './plugin-charge.ts'
-import { readBodyText } from './read-body-text.ts'
 import { ResponseTap } from './response-tap.ts'
 import { TextPieces } from './text-pieces.ts'
+import { bodyPieces } from '../bodies/request-body.ts'
+import type { RequestBody } from '../bodies/request-body.ts'
+import type { MediaPart } from '../http/media-part.ts'
+import { Base64Source } from '../media/base64-source.ts'
+import { MediaBudget } from '../media/media-reader.ts'
+import type { JobEnd } from '../jobs/end-job.ts'
+import { addMeters } from '../money/usage.ts'
+import type { Meters } from '../money/usage.ts'
 
 /** A gate that never ends would keep its client and its exchange for ever. */
 const gateMs = 30_000
 
 type Hooks = PluginHooks<ExternalExchange>
+
+const pieceBytes = 49_152
+const textTypes = /^(?:text\/|application\/(?:json|xml|rtf|yaml|javascript))|\+(?:json|xml)$/
+
+/** Reads a body as text, and what stands in it as documents of text in base64, which hide what they say. */
+async function readBodyText(
+  content: RequestBody,
+  media: readonly MediaPart[],
+  text: TextPieces,
+): Promise<void> {
+  for await (const piece of bodyPieces(content)) text.push(piece)
+  const budget = new MediaBudget()
+  for (const part of media) {
+    const { bytes, encoding, declaredType = '', bodyStart, bodyBytes } = part
+    if (bytes === undefined || encoding === undefined || !textTypes.test(declaredType)) continue
+    text.end()
+    const isDataUrl = encoding === 'dataUrl'
+    const place = { start: bodyStart, end: bodyStart + bodyBytes, bytes, isDataUrl }
+    const source = new Base64Source(content, place, budget)
+    for (let position = 0; position < bytes; position += pieceBytes) {
+      text.push(await source.read(position, pieceBytes))
+    }
+  }
+}
+
+type Charged = Facts['charged']
+
+/** The charge of an exchange, or of a turn of its session. */
+function exchangeCharge(exchange: Exchange, sequence: number, charged: Charged): PluginCharge {
+  const { id, accountId } = exchange.get('key')
+  return { requestId: exchange.id, sequence, accountId, keyId: id, ...shared(charged) }
+}
+
+/** The charge of a job; undefined for one that costs nothing. */
+function jobCharge({ job, charged }: JobEnd): PluginCharge | undefined {
+  if (charged === undefined) return undefined
+  const { exchangeId, sequence, accountId, keyId } = job
+  return { requestId: exchangeId, sequence, accountId, keyId, ...shared(charged) }
+}
+
+const tellers = new WeakMap<JobEnd, Set<string>>()
+
+/** A job belongs to no pipeline: while a reload's pipelines run beside each other, the first plugin tells of it. */
+function isFirstToTell(end: JobEnd, plugin: string): boolean {
+  const told = tellers.get(end) ?? new Set()
+  tellers.set(end, told)
+  const isFirst = !told.has(plugin)
+  told.add(plugin)
+  return isFirst
+}
+
+function shared({ charge, result }: Charged) {
+  const { provider, model, dialect, operation, lines } = charge
+  const usage = lines.reduce<Meters>((sum, line) => addMeters(sum, line.usage.meters), {})
+  const { amountMicros, flags } = result
+  return { provider, model, dialect, operation, usage: { ...usage }, amountMicros, flags }
+}
 
 /**
  * A plugin from outside as a stage of the pipeline. It gets views and copies in place of what the gateway works

@@ -7,10 +7,11 @@ import type { Listen } from '../config/config.ts'
 import { servedMethods } from './cors.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { nodeHttp } from '../platform/node-http.ts'
-import { answerBrokenRequest, type WriteError } from './broken-request.ts'
+import { answerBrokenRequest } from './broken-request.ts'
+import type { WriteError } from './broken-request.ts'
 import { ConnectionReader } from './connection-reader.ts'
-import { framingProblem } from './framing-problem.ts'
-import { hasOddLine } from './request-line.ts'
+import type { Segment } from './connection-reader.ts'
+import { checkFraming } from '../http/headers.ts'
 
 /** Bounds on who sends slowly or opens much; times in milliseconds. */
 export interface ServerBounds {
@@ -143,6 +144,73 @@ export function urlOf(server: Server): string {
 /** Connections from now on are shown this certificate. */
 export function renewCertificate(server: Server, certificate: Certificate | undefined): void {
   if (certificate !== undefined && server instanceof HttpsServer) server.setSecureContext(certificate)
+}
+
+const methodsWithoutBody: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
+/** node:http tells of a thousand headers, and of those behind them nothing. */
+const rawHeadersMax = 2000
+
+/** Why a request could be read in two ways by two servers, in a sentence; undefined for one that could not. */
+function framingProblem(request: IncomingMessage): string | undefined {
+  const { method = '', headers, rawHeaders, httpVersion } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'Only HTTP/1.1 and HTTP/1.0 are spoken here.'
+  if (rawHeaders.length >= rawHeadersMax) return `The request has ${rawHeadersMax / 2} headers or more.`
+  if (headers.host === undefined && httpVersion !== '1.0') return 'The request has no Host.'
+  const isChunked = headers['transfer-encoding'] !== undefined
+  // What comes before us may pass such a body on without knowing where it ends (RFC 9112 section 6.1).
+  if (isChunked && httpVersion === '1.0') return 'An HTTP/1.0 request may not have a Transfer-Encoding.'
+  const hasBody = isChunked || Number(headers['content-length'] ?? 0) > 0
+  // Google's SDKs send `{}` with every DELETE: no request fits into that.
+  const isEmptyObject = method === 'DELETE' && headers['content-length'] === '2'
+  if (hasBody && methodsWithoutBody.has(method) && !isEmptyObject) {
+    return `A ${method} request may not have a body.`
+  }
+  return checkFraming(rawHeaders)
+}
+
+/** As node:http takes it. */
+const version = /^(?:HTTP|RTSP|ICE)\/\d\.\d\r?\n/
+const versionBytesMax = 12
+const [blank, carriageReturn, lineFeed] = [0x20, 0x0d, 0x0a]
+
+/**
+ * Whether a request's first line is written otherwise than RFC 9112 section 3 has it, though node:http takes it: with
+ * more than one blank between its parts, or as RTSP or ICE. A server in front may have read another target in it. A line
+ * that comes in two segments is not seen: whoever stands in front writes each line at once.
+ */
+function hasOddLine({ method = '', url = '', httpVersion }: IncomingMessage, segment: Segment): boolean {
+  const { bytes } = segment
+  const line = `${method} ${url} HTTP/${httpVersion}\r\n`
+  // Nearly always the request is all that there is.
+  const begin = segment.at === 0 ? firstOfLine(bytes) : segment.at
+  const plainAt = isAt(bytes, begin, line) ? begin : bytes.indexOf(line, begin, 'latin1')
+  if (plainAt >= 0) segment.at = plainAt + line.length
+  if (plainAt === begin) return false
+  return hasSpreadLine(bytes.subarray(begin, plainAt < 0 ? bytes.length : plainAt), method, url)
+}
+
+/** Empty lines may come before a request (RFC 9112 section 2.2). */
+function firstOfLine(bytes: Buffer): number {
+  let at = 0
+  while (bytes[at] === carriageReturn || bytes[at] === lineFeed) at += 1
+  return at
+}
+
+function isAt(bytes: Buffer, at: number, text: string): boolean {
+  return bytes.toString('latin1', at, at + text.length) === text
+}
+
+/** Whether such a line is there, however many blanks are in it and whatever its version. */
+function hasSpreadLine(bytes: Buffer, method: string, url: string): boolean {
+  for (let start = bytes.indexOf(`${method} `); start >= 0; start = bytes.indexOf(`${method} `, start + 1)) {
+    let at = start + method.length
+    while (bytes[at] === blank) at += 1
+    if (bytes[at + url.length] !== blank || !isAt(bytes, at, url)) continue
+    at += url.length
+    while (bytes[at] === blank) at += 1
+    if (version.test(bytes.toString('latin1', at, at + versionBytesMax))) return true
+  }
+  return false
 }
 
 function problemOf(request: IncomingMessage, reader: ConnectionReader | undefined): string | undefined {

@@ -1,15 +1,17 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { answerError } from './answer-error.ts'
+import { answerError, errorHeaders } from './answer-error.ts'
 import { asGatewayError } from '../ledger/as-gateway-error.ts'
-import { readCertificate, type Certificate } from './certificate.ts'
+import { readCertificate } from './certificate.ts'
+import type { Certificate } from './certificate.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import { answerPreflight, corsHeaders } from './cors.ts'
-import { Drain, type DrainOptions } from './drain.ts'
+import { Drain } from './drain.ts'
+import type { DrainOptions } from './drain.ts'
 import { GatewayError, ShutDownError } from '../pipeline/errors.ts'
-import { findRoute, guessDialect } from '../routes/find-route.ts'
+import { findRoute, guessDialect, dialects } from '../routes/find-route.ts'
 import { addressList, ownerOfConnection } from '../http/client-address.ts'
 import { createHttpServer, listenOn, renewCertificate } from './http-server.ts'
 import { newId } from '../platform/new-id.ts'
@@ -17,8 +19,9 @@ import type { Overload } from '../overload/overload.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import { Exchange } from '../pipeline/exchange.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
-import { writeRawError } from './raw-answer.ts'
 import { ClientSocket } from '../websocket/client-socket.ts'
+import type { WriteError } from './broken-request.ts'
+import { nodeHttp } from '../platform/node-http.ts'
 
 /** How long an idle connection is kept: longer than the balancers in front of us keep theirs. */
 const keepAliveMs = 75_000
@@ -41,6 +44,19 @@ export interface GatewayServerOptions {
   readonly bus: PipelineBus
   /** Counts what sessions hold of half-read messages: more bytes, or fewer. May throw. */
   readonly holdBytes: (bytes: number) => void
+}
+
+/** Tells an error where there is no request whose dialect could be told: in the format that most clients read. */
+const writeRawError: WriteError = (socket, error, status) => {
+  const exchangeId = newId()
+  const body = dialects.openai.errorBody(error, exchangeId)
+  const headers = errorHeaders(dialects.openai, error, exchangeId)
+  headers.push('content-length', String(Buffer.byteLength(body)))
+  headers.push('connection', 'close')
+  let head = `HTTP/1.1 ${status} ${nodeHttp.STATUS_CODES[status]}\r\n`
+  for (let index = 0; index < headers.length; index += 2)
+    head += `${headers[index]}: ${headers[index + 1]}\r\n`
+  socket.end(`${head}\r\n${body}`)
 }
 
 /** The raw HTTP face: makes an exchange of every request. */

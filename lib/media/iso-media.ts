@@ -1,8 +1,7 @@
 import { believedSeconds } from './believed-seconds.ts'
 import { BrokenMediaError } from './broken-media-error.ts'
-import { fragmentSeconds } from './iso-fragment.ts'
 import { soundFrames } from './iso-sound.ts'
-import { trackOf, type IsoState } from './iso-state.ts'
+import type { SoundFrames } from './iso-sound.ts'
 import type { MediaReader } from './media-reader.ts'
 
 /** How long a film or sound is; whether there are pictures in it, where that is said. */
@@ -14,6 +13,48 @@ export interface Playtime {
 /** Boxes that are walked through: the walk is flat, so no nesting can make it deep. */
 const entered = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl', 'mvex', 'moof', 'traf'])
 const payloadBytesMax = 1_048_576
+
+/** What is known of a track; its fragments go by it, in units of its timescale. */
+interface Track {
+  timescale: number
+  /** Its sound's frames; undefined for pictures, and for sound of an unknown kind. */
+  sound: SoundFrames | undefined
+  /** How many samples its tables and fragments have named. */
+  samples: number
+  /** How long a sample is unless its fragment says otherwise. */
+  sampleUnits: number
+  fragmentSampleUnits: number | undefined
+  /** Where the samples seen so far end. */
+  endUnits: number
+}
+
+/** What a walk gathers. The current track is that of the last `tkhd` or `tfhd`. */
+interface IsoState {
+  longestSeconds: number
+  movieTimescale: number
+  track: number
+  hasVideo: boolean
+  hasSound: boolean
+  readonly tracks: Map<number, Track>
+}
+
+/** The current track. */
+function trackOf(state: IsoState): Track {
+  let track = state.tracks.get(state.track)
+  if (track === undefined) {
+    track = {
+      timescale: 0,
+      sound: undefined,
+      samples: 0,
+      sampleUnits: 0,
+      fragmentSampleUnits: undefined,
+      endUnits: 0,
+    }
+    // Ids are 32 bits wide: a file of nothing but ids is not kept whole.
+    if (state.tracks.size < 1000) state.tracks.set(state.track, track)
+  }
+  return track
+}
 
 /**
  * The length of a film in the ISO base media format (MP4, MOV, M4A), fragmented or not: the longest that
@@ -93,6 +134,52 @@ function soundSeconds(state: IsoState): number {
     if (sound !== undefined) seconds = Math.max(seconds, (samples * sound.samplesPerFrame) / sound.rate)
   }
   return seconds
+}
+
+/** Where a fragment's samples end, once its boxes `tfhd`, `tfdt` and `trun` have told. */
+function fragmentSeconds(type: string, payload: Buffer, state: IsoState): number | undefined {
+  if (payload.length < 8) return undefined
+  const flags = payload.readUInt32BE(0) & 0xffffff
+  switch (type) {
+    case 'trex':
+      if (payload.length >= 16) {
+        state.track = payload.readUInt32BE(4)
+        trackOf(state).sampleUnits = payload.readUInt32BE(12)
+      }
+      return undefined
+    case 'tfhd': {
+      state.track = payload.readUInt32BE(4)
+      const at = 8 + ((flags & 1) === 0 ? 0 : 8) + ((flags & 2) === 0 ? 0 : 4)
+      const isSet = (flags & 8) !== 0 && payload.length >= at + 4
+      trackOf(state).fragmentSampleUnits = isSet ? payload.readUInt32BE(at) : undefined
+      return undefined
+    }
+    case 'tfdt': {
+      const isLong = payload[0] === 1 && payload.length >= 12
+      trackOf(state).endUnits = isLong ? Number(payload.readBigUInt64BE(4)) : payload.readUInt32BE(4)
+      return undefined
+    }
+    default: {
+      const track = trackOf(state)
+      track.samples += payload.readUInt32BE(4)
+      track.endUnits += runUnits(payload, flags, track)
+      return track.timescale === 0 ? undefined : track.endUnits / track.timescale
+    }
+  }
+}
+
+/** A run of samples: each with its own length, or all with the default. */
+function runUnits(payload: Buffer, flags: number, track: Track): number {
+  const samples = payload.readUInt32BE(4)
+  if ((flags & 0x100) === 0) return samples * (track.fragmentSampleUnits ?? track.sampleUnits)
+  let at = 8 + ((flags & 1) === 0 ? 0 : 4) + ((flags & 4) === 0 ? 0 : 4)
+  const others = [0x200, 0x400, 0x800].filter(flag => (flags & flag) !== 0).length
+  let units = 0
+  for (let index = 0; index < samples && at + 4 <= payload.length; index++) {
+    units += payload.readUInt32BE(at)
+    at += 4 + others * 4
+  }
+  return units
 }
 
 /** Boxes that are too short for what they are say nothing. */

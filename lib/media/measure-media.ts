@@ -8,12 +8,12 @@ import { headerSeconds } from './header-audio.ts'
 import { imagePixels } from './image-pixels.ts'
 import { isoPlaytime } from './iso-media.ts'
 import type { MediaFacts } from './media-facts.ts'
-import { MediaReader, type MediaBudget } from './media-reader.ts'
-import { MediaUnreadableError, type MediaSource } from './media-source.ts'
-import { mpegSeconds } from './mpeg-program.ts'
+import { MediaReader } from './media-reader.ts'
+import type { MediaBudget } from './media-reader.ts'
+import { MediaUnreadableError } from './media-source.ts'
+import type { MediaSource } from './media-source.ts'
 import { aviSeconds, flvSeconds, transportSeconds } from './older-films.ts'
 import { oggSeconds } from './ogg-pages.ts'
-import { pcmSeconds } from './pcm-chunks.ts'
 import { pdfPages } from './pdf-pages.ts'
 
 const headBytes = 4096
@@ -54,6 +54,59 @@ export async function measureMedia(source: MediaSource, budget: MediaBudget): Pr
     if (error instanceof MediaUnreadableError) return { facts, unmeasuredBecause: error.message }
     throw error
   }
+}
+
+const packStart = Buffer.from('000001ba', 'hex')
+const tailBytes = 262_144
+const packBytes = 14
+const clockHz = 90_000
+/** The clock has 33 bits. */
+const clockPeriod = 2 ** 33
+
+interface Pack {
+  /** In 90 kHz ticks. */
+  readonly clock: number
+  /** The most bytes a second that the stream may have. */
+  readonly bytesPerSecond: number
+}
+
+/**
+ * The length of an MPEG program stream: from its first clock to its last. A clock that was set anew on the
+ * way shows in the rate: so many bytes cannot play in less time.
+ */
+async function mpegSeconds(reader: MediaReader): Promise<number | undefined> {
+  const first = packAt(await reader.read(0, packBytes), 0)
+  if (first === undefined) return undefined
+  const tail = await reader.tail(tailBytes)
+  let last: Pack | undefined
+  for (
+    let at = tail.lastIndexOf(packStart);
+    at >= 0;
+    at = at === 0 ? -1 : tail.lastIndexOf(packStart, at - 1)
+  ) {
+    last = packAt(tail, at)
+    if (last !== undefined) break
+  }
+  const byRate = first.bytesPerSecond === 0 ? 0 : (await reader.size()) / first.bytesPerSecond
+  const ticks = last === undefined ? 0 : (last.clock - first.clock + clockPeriod) % clockPeriod
+  const seconds = Math.max(byRate, ticks / clockHz)
+  return seconds > 0 ? seconds : undefined
+}
+
+function packAt(bytes: Buffer, at: number): Pack | undefined {
+  if (at + packBytes > bytes.length || bytes.readUInt32BE(at) !== 0x1ba) return undefined
+  const [b4 = 0, b5 = 0, b6 = 0, b7 = 0, b8 = 0, , b10 = 0, b11 = 0, b12 = 0] = bytes.subarray(at + 4)
+  // MPEG-2 (ISO 13818-1) begins with 01, MPEG-1 (ISO 11172-1) with 0010.
+  if (b4 >> 6 === 1) {
+    const high = ((b4 >> 3) & 7) * 2 ** 30
+    const middle = (((b4 & 3) << 13) | (b5 << 5) | (b6 >> 3)) * 2 ** 15
+    const low = ((b6 & 3) << 13) | (b7 << 5) | (b8 >> 3)
+    return { clock: high + middle + low, bytesPerSecond: ((b10 << 14) | (b11 << 6) | (b12 >> 2)) * 50 }
+  }
+  if (b4 >> 4 !== 2) return undefined
+  const b9 = bytes[at + 9] ?? 0
+  const clock = ((b4 >> 1) & 7) * 2 ** 30 + ((b5 << 7) | (b6 >> 1)) * 2 ** 15 + ((b7 << 7) | (b8 >> 1))
+  return { clock, bytesPerSecond: (((b9 & 0x7f) << 15) | (b10 << 7) | (b11 >> 1)) * 50 }
 }
 
 const measures: Readonly<Record<string, Measure>> = {
@@ -99,6 +152,62 @@ async function taggedSound(reader: MediaReader): Promise<OwnFacts> {
   const isFlac = (await reader.read(start, 4)).toString('latin1') === 'fLaC'
   if (isFlac) return { mediaType: 'audio/flac', ...withSeconds(await flacSeconds(reader, start)) }
   return withSeconds(await framesSeconds(reader))
+}
+
+const chunksMax = 1000
+/** Formats of WAV whose samples take the bits that the header names: PCM, floats, and either by an extension. */
+const plainFormats = new Set([1, 3, 0xfffe])
+/** Of AIFF-C, the types that are not compressed; plain AIFF names none. */
+const plainTypes = new Set([
+  '',
+  'NONE',
+  'sowt',
+  'twos',
+  'raw ',
+  'in24',
+  'in32',
+  'fl32',
+  'fl64',
+  'FL32',
+  'FL64',
+])
+
+/**
+ * How long the samples of a WAV or AIFF play, by the bytes they fill: its other fields (the bytes of a block, the
+ * number of frames) may say less than players find. 0 where samples are compressed, or none are found.
+ */
+async function pcmSeconds(reader: MediaReader): Promise<number> {
+  const isAiff = (await reader.read(0, 4)).toString('latin1') === 'FORM'
+  const size = await reader.size()
+  let bytesPerSecond = 0
+  let soundBytes = 0
+  let position = 12
+  for (let chunk = 0; chunk < chunksMax; chunk++) {
+    const head = await reader.read(position, 48)
+    if (head.length < 8) break
+    const type = head.toString('latin1', 0, 4)
+    const named = isAiff ? head.readUInt32BE(4) : head.readUInt32LE(4)
+    if (type === 'fmt ' && head.length >= 24) bytesPerSecond = wavRate(head)
+    if (type === 'COMM' && head.length >= 26) bytesPerSecond = aiffRate(head, named)
+    // Players of a recording from a pipe, which names no length, play to the end.
+    if (type === (isAiff ? 'SSND' : 'data')) soundBytes = Math.min(named, size - position - 8)
+    if (bytesPerSecond > 0 && soundBytes > 0) return soundBytes / bytesPerSecond
+    position += 8 + named + (named % 2)
+  }
+  return 0
+}
+
+function wavRate(head: Buffer): number {
+  if (!plainFormats.has(head.readUInt16LE(8))) return 0
+  return (head.readUInt16LE(10) * head.readUInt32LE(12) * head.readUInt16LE(22)) / 8
+}
+
+function aiffRate(head: Buffer, named: number): number {
+  const type = named > 18 ? head.toString('latin1', 26, 30) : ''
+  if (!plainTypes.has(type)) return 0
+  // Hertz as an 80-bit float: an exponent, and 64 bits of which the first 32 say enough.
+  const hertz = head.readUInt32BE(18) * 2 ** (head.readUInt16BE(16) - 16_383 - 31)
+  return Number.isFinite(hertz) ? (head.readUInt16BE(8) * hertz * head.readUInt16BE(14)) / 8 : 0
 }
 
 async function pcmSound(reader: MediaReader, mediaType: string): Promise<OwnFacts> {

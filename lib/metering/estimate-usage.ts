@@ -3,11 +3,11 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import { pictureTokens } from '../money/picture-tokens.ts'
 import type { Price } from '../money/price.ts'
 import { ratesOf, unitRate } from '../money/rates.ts'
-import { addMeters, type Meters, type UsageLine, type UsageReading } from '../money/usage.ts'
+import { addMeters } from '../money/usage.ts'
+import type { Meters, UsageLine, UsageReading } from '../money/usage.ts'
 import type { TextToCount, TokenCount } from './count-tokens.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { requestText } from './request-text.ts'
-import { tokenizerOf } from './tokenizer.ts'
 
 /** Whatever counts tokens; undefined when it could not in time. */
 export interface CountsTokens {
@@ -44,6 +44,35 @@ const bytesPerToken = 4
 
 function byLength(bytes: number): Estimate {
   return { tokens: Math.ceil(bytes / bytesPerToken), isCounted: false }
+}
+
+/** How a provider's tokens differ from tiktoken's o200k; how well this fits stands in ADR 9. */
+interface Tokenizer {
+  /** Its tokens for one of o200k. */
+  readonly factor: number
+  /** Tokens around each turn of a conversation, around all of it, and for there being tools at all. */
+  readonly perMessage: number
+  readonly perRequest: number
+  readonly forTools: number
+  /** Tokens that a tool or schema is told in, for one of its JSON. */
+  readonly definitions: number
+}
+
+const openai: Tokenizer = { factor: 1, perMessage: 4, perRequest: 3, forTools: 0, definitions: 0.85 }
+
+const tokenizers: ReadonlyMap<string, Tokenizer> = new Map([
+  ['anthropic', { factor: 1.1, perMessage: 4, perRequest: 3, forTools: 330, definitions: 1 }],
+  ['google', { factor: 1, perMessage: 0, perRequest: 1, forTools: 0, definitions: 1 }],
+  // Bills the text alone.
+  ['perplexity', { ...openai, perMessage: 0, perRequest: 0 }],
+  // Their tools come with instructions of some hundred tokens.
+  ['deepseek', { ...openai, forTools: 230, definitions: 1 }],
+  ['xai', { ...openai, forTools: 230, definitions: 1 }],
+])
+
+/** The tokens of a provider, by its kind; those of OpenAI where none are known. */
+function tokenizerOf(providerKind: string): Tokenizer {
+  return tokenizers.get(providerKind) ?? openai
 }
 
 /** Tokens of the text that was delivered and is in no usage the provider has told. */

@@ -3,23 +3,25 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from './target.ts'
 import type { Route } from '../routes/route.ts'
 import { priceInForce } from '../money/price.ts'
+import type { Price } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../routes/scan-request.ts'
 import { factsOfCache } from './cache-source.ts'
 import { isPriced } from './is-priced.ts'
-import { requirePricedContainers } from './priced-containers.ts'
 import { factsOfSource } from './job-source.ts'
 import { withPromptTools } from './granted-prompts.ts'
 import { keptContext } from './kept-context.ts'
 import type { ChosenProvider } from './choose-provider.ts'
 import type { BatchContext, BatchPlan, PlanBatch } from './batch-plan.ts'
 import type { ResolvedModel } from './model-directory.ts'
-import { priceNamedModels, type NamedPrice } from './named-models.ts'
+import { priceNamedModels } from './named-models.ts'
+import type { NamedPrice } from './named-models.ts'
 import { requestedModel } from './requested-model.ts'
-import { routeProvider, type ProviderRoute } from './route-provider.ts'
+import { routeProvider } from './route-provider.ts'
+import type { ProviderRoute } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
 import { factsOfStored } from './stored-files.ts'
-import { termFromNow } from './term-from-now.ts'
+import { rentsContainers } from '../dialects/rented-containers.ts'
 
 /** What is looked at to decide on a request. */
 export interface RoutingContext extends BatchContext {
@@ -44,6 +46,20 @@ interface ModelledRequest {
   readonly price: Target['price']
   /** Of the models that the request names beside it. */
   readonly named: readonly NamedPrice[]
+}
+
+const hourMs = 3_600_000
+
+/** The facts of a request by which something is kept until a moment, for the hours until then. */
+function termFromNow(facts: RequestFacts, now: number): RequestFacts {
+  const { keptUntil, keptHours, units } = facts
+  if (keptUntil === undefined) return facts
+  const hours = Math.max(0, keptUntil - now) / hourMs
+  return {
+    ...facts,
+    ...(keptHours !== undefined && { keptHours: keptHours * hours }),
+    units: { ...units, cacheStorage: (units?.cacheStorage ?? 0) * hours },
+  }
 }
 
 /**
@@ -127,6 +143,26 @@ async function routeInContext(
   const target = targetAt(request, place)
   if (price === undefined || place.inBody === undefined) return { request: facts, target }
   return { request: { ...facts, context: await keptContext(ledger, place.inBody) }, target }
+}
+
+/**
+ * Containers are rented whether code runs in them or not, so one without a price of its own size would be the house's.
+ * @throws GatewayError not_supported
+ */
+function requirePricedContainers(
+  { units, unitsVariant }: Pick<RequestFacts, 'units' | 'unitsVariant'>,
+  { rubPerUnit }: Price,
+  providerKind: string,
+): void {
+  if (units?.containers === undefined || !rentsContainers(providerKind)) return
+  const name = unitsVariant === undefined ? 'containers' : `containers/${unitsVariant}`
+  if (rubPerUnit[name] !== undefined) return
+  const size = unitsVariant === undefined ? '' : ` of ${unitsVariant}`
+  throw new GatewayError(
+    'not_supported',
+    `A container${size} has no price for this model here, so none is rented. The operator sets it: rubPerUnit or usdPerUnit, "${name}".`,
+    { param: 'tools' },
+  )
 }
 
 /** The first place to try, or a later one, each of which knows the next. */

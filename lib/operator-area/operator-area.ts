@@ -19,8 +19,9 @@ import type { WebPage } from '../web/web-page.ts'
 import type { DeskProviders, DeskSite, Page } from './page.ts'
 import { createRouter } from './router.ts'
 import { textsOf } from './texts/texts.ts'
-import { deskFrame } from './view/desk-frame.ts'
 import { deskStyle } from './view/style.ts'
+import { html } from 'hono/html'
+import type { Frame } from '../web/view/layout.ts'
 
 interface OperatorAreaOptions {
   readonly config: Config
@@ -54,6 +55,25 @@ const letters = {
   passwordChanged: nothing,
 }
 const securityEmails = { passwordChanged: nothing, twoFactorChanged: nothing, backupCodesMade: nothing }
+
+/** What stands around the content of an operator's page. */
+function deskFrame(page: Page): Frame {
+  const { sections, roles } = page.texts
+  return {
+    sections: [
+      { path: '/', label: sections.today },
+      { path: '/customers', label: sections.customers },
+      { path: '/payments', label: sections.payments },
+      { path: '/transfers', label: sections.transfers },
+      { path: '/documents', label: sections.documents },
+      { path: '/providers', label: sections.providers },
+      { path: '/prices', label: sections.prices },
+      { path: '/log', label: sections.log },
+      { path: '/security', label: page.texts.shell.security },
+    ],
+    ...(page.role !== undefined && { who: html`<span class="badge">${roles[page.role]}</span>` }),
+  }
+}
 
 async function openSite(
   { settings, store, payments, providers, failures, clock, log }: OperatorAreaOptions,

@@ -1,8 +1,6 @@
 import { steadyClock } from '../platform/clock.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Log } from '../platform/log.ts'
-import { LoopDelay } from './loop-delay.ts'
-import { Threshold, type Level } from './threshold.ts'
 
 /** Who is turned away: callers whose key is unknown, or anybody who asks for something new. */
 export type ShedClass = 'unknown' | 'new'
@@ -29,6 +27,55 @@ const loopDelayPart = [0.2, 1] as const
 const memoryPart = [0.8, 0.9] as const
 const exchangesPart = [0.8, 1] as const
 const writesPart = [1 / 3, 1] as const
+
+const sampleCount = 5
+
+/**
+ * How late timers are, as the middle one of the last five samples: a single long pause, such as the parsing of
+ * one body, is no overload, and one that lasts is seen after three samples.
+ */
+class LoopDelay {
+  readonly #samplesMs: number[] = Array.from({ length: sampleCount }, () => 0)
+  #next = 0
+
+  add(lateMs: number): void {
+    this.#samplesMs[this.#next] = Math.max(0, lateMs)
+    this.#next = (this.#next + 1) % sampleCount
+  }
+
+  get medianMs(): number {
+    return this.#samplesMs.toSorted((a, b) => a - b)[sampleCount >> 1] ?? 0
+  }
+}
+
+/** 0: all is well. 1: high, unknown callers are shed. 2: full, everything new is. */
+type Level = 0 | 1 | 2
+
+/** A value has to fall to this part of a limit before the limit counts as kept again. */
+const release = 0.8
+
+/** Says how far a value has come, and does not flicker when it stays near a limit. */
+class Threshold {
+  readonly #high: number
+  readonly #full: number
+  #level: Level = 0
+
+  constructor(high: number, full: number) {
+    this.#high = high
+    this.#full = full
+  }
+
+  get level(): Level {
+    return this.#level
+  }
+
+  update(value: number): Level {
+    if (value >= this.#full * (this.#level === 2 ? release : 1)) this.#level = 2
+    else if (value >= this.#high * (this.#level === 0 ? 1 : release)) this.#level = 1
+    else this.#level = 0
+    return this.#level
+  }
+}
 
 /**
  * Decides whom to turn away when the process cannot keep up. What runs is never touched. The limits are far

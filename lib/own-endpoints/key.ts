@@ -1,7 +1,9 @@
 import { formatRoubles } from '../money/amount.ts'
-import { limitsOfKey } from '../rate-limits/limits-of-key.ts'
 import { findRateLimits } from '../rate-limits/shared-rate-limits.ts'
 import type { OwnRequest } from './own-endpoint.ts'
+import type { Config } from '../config/config.ts'
+import { rateLimitOptions } from '../config/rate-limit-options.ts'
+import type { Limits } from '../rate-limits/rate-limits.ts'
 
 /** The key that asks, without its value: its limits and what it has used of them. */
 export async function showKey(own: OwnRequest): Promise<unknown> {
@@ -29,6 +31,14 @@ export async function showKey(own: OwnRequest): Promise<unknown> {
           },
     rateLimits: await showRateLimits(own),
   }
+}
+
+/** What the config lets a key do; undefined when the plugin rate-limit is not enabled. */
+function limitsOfKey({ plugins }: Pick<Config, 'plugins'>, keyId: string): Limits | undefined {
+  const plugin = plugins.find(({ name }) => name === 'rate-limit')
+  if (plugin === undefined) return undefined
+  const { keys, ...limits } = rateLimitOptions.parse(plugin.options)
+  return { ...limits, ...keys[keyId] }
 }
 
 /** Null without the plugin; a limit that the key does not have is absent. */

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { writeAnswerHead } from './answer-head.ts'
 import { chunkSocket, writeChunk } from './chunk-writer.ts'
 import { cutOff } from './cut-off.ts'
 import { endAfterBody, isBodyComing } from './end-after-body.ts'
@@ -16,6 +15,20 @@ export interface AnswerFlow {
   caughtUp(): void
   /** What the answer's bytes waited for failed. */
   failed(error: Error): void
+}
+
+/**
+ * Writes an answer's status and headers: the upstream's own, then our id of the exchange and the length.
+ * Transfer-Encoding and Connection are node:http's to add.
+ */
+function writeAnswerHead(exchange: Exchange, head: ResponseHead): void {
+  const headers = [...head.headers, ...exchange.extraHeaders, 'x-gateway-request-id', exchange.id]
+  if (head.contentLength !== undefined && exchange.rewriter === undefined) {
+    headers.push('content-length', String(head.contentLength))
+  }
+  // Behind a body that was not wanted to its end the connection cannot be used again.
+  if (isBodyComing(exchange.request)) exchange.response.shouldKeepAlive = false
+  exchange.response.writeHead(head.status, headers)
 }
 
 /**

@@ -1,12 +1,108 @@
 import { randomUUID } from 'node:crypto'
-import { jsonAnswer, SandboxFault } from './answer.ts'
-import type { SandboxAnswer, SandboxRequest } from './answer.ts'
-import { answerSpeech, answerTranscription } from './openai-audio.ts'
+import { jsonAnswer, SandboxFault, bytesAnswer, jsonBody, streamAnswer } from './answer.ts'
+import type { SandboxAnswer, SandboxRequest, JsonObject } from './answer.ts'
 import { answerChat, answerCompletion } from './openai-chat.ts'
 import { answerEmbeddings, answerImages, answerModeration } from './openai-inputs.ts'
 import { answerResponse } from './openai-responses.ts'
+import { openaiModel } from './openai-model.ts'
+import { makeReply } from './reply.ts'
 
 type Handler = (request: SandboxRequest) => SandboxAnswer | Promise<SandboxAnswer>
+
+const samplesPerSecond = 8000
+const beepSeconds = 0.1
+/** What the provider counts for speech: ten tokens a second. */
+const audioTokensPerSecond = 10
+/** Guessed for files that are not WAV: 128 kbit a second. */
+const bytesPerSecondGuess = 16_000
+
+/** A short WAV, whatever was asked for; like the provider's, the answer says nothing about usage. */
+function answerSpeech(request: SandboxRequest): SandboxAnswer {
+  const body = jsonBody(request)
+  openaiModel(body['model'])
+  if (typeof body['input'] !== 'string' || body['input'] === '') {
+    throw new SandboxFault(400, "Missing required parameter: 'input'.", 'input')
+  }
+  return bytesAnswer(beep(), 'audio/wav')
+}
+
+/** One tone of 440 Hz, 16-bit mono. */
+function beep(): Buffer {
+  const samples = samplesPerSecond * beepSeconds
+  const wav = Buffer.alloc(44 + samples * 2)
+  wav.write('RIFF', 0, 'latin1')
+  wav.writeUInt32LE(wav.length - 8, 4)
+  wav.write('WAVEfmt ', 8, 'latin1')
+  wav.writeUInt32LE(16, 16)
+  wav.writeUInt16LE(1, 20)
+  wav.writeUInt16LE(1, 22)
+  wav.writeUInt32LE(samplesPerSecond, 24)
+  wav.writeUInt32LE(samplesPerSecond * 2, 28)
+  wav.writeUInt16LE(2, 32)
+  wav.writeUInt16LE(16, 34)
+  wav.write('data', 36, 'latin1')
+  wav.writeUInt32LE(samples * 2, 40)
+  for (let index = 0; index < samples; index += 1) {
+    const level = Math.sin((2 * Math.PI * 440 * index) / samplesPerSecond)
+    wav.writeInt16LE(Math.round(level * 8000), 44 + index * 2)
+  }
+  return wav
+}
+
+/** `POST /audio/transcriptions` */
+async function answerTranscription(request: SandboxRequest): Promise<SandboxAnswer> {
+  const form = await readForm(request)
+  const model = openaiModel(form.get('model') ?? undefined)
+  const file = form.get('file')
+  if (file === null || typeof file === 'string') {
+    throw new SandboxFault(400, "Missing required parameter: 'file'.", 'file')
+  }
+  const audio = Buffer.from(await file.arrayBuffer())
+  const seconds = secondsOf(audio)
+  const reply = makeReply(`a file of ${audio.length} bytes`, undefined)
+  if (form.get('response_format') === 'text') {
+    return bytesAnswer(`${reply.text}\n`, 'text/plain; charset=utf-8')
+  }
+  const usage = transcriptionUsage(model, seconds, reply.pieces.length)
+  if (form.get('stream') !== 'true') return jsonAnswer({ text: reply.text, usage })
+  return streamAnswer(
+    [
+      ...reply.pieces.map(delta => ({ type: 'transcript.text.delta', delta })),
+      { type: 'transcript.text.done', text: reply.text, usage },
+    ]
+      .map(event => `data: ${JSON.stringify(event)}\n\n`)
+      .concat('data: [DONE]\n\n'),
+    false,
+  )
+}
+
+/** Whisper bills by duration, the newer models by tokens. */
+function transcriptionUsage(model: string, seconds: number, outputTokens: number): JsonObject {
+  if (model.includes('whisper')) return { type: 'duration', seconds: Math.ceil(seconds) }
+  const audioTokens = Math.ceil(seconds * audioTokensPerSecond)
+  return {
+    type: 'tokens',
+    input_tokens: audioTokens,
+    input_token_details: { text_tokens: 0, audio_tokens: audioTokens },
+    output_tokens: outputTokens,
+    total_tokens: audioTokens + outputTokens,
+  }
+}
+
+async function readForm(request: SandboxRequest): Promise<FormData> {
+  try {
+    const headers = { 'content-type': request.headers['content-type'] ?? '' }
+    return await new Response(new Uint8Array(request.body), { headers }).formData()
+  } catch {
+    throw new SandboxFault(400, 'The body is not valid multipart/form-data.')
+  }
+}
+
+function secondsOf(audio: Buffer): number {
+  const isWav = audio.length > 44 && audio.toString('latin1', 0, 4) === 'RIFF'
+  const bytesPerSecond = isWav ? audio.readUInt32LE(28) : bytesPerSecondGuess
+  return (audio.length - (isWav ? 44 : 0)) / (bytesPerSecond || bytesPerSecondGuess)
+}
 
 const routes: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['/v1/chat/completions', answerChat],

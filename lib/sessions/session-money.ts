@@ -1,16 +1,22 @@
 import type { TurnUsage } from '../dialects/session.ts'
-import type { ChargeRequest, Hold } from '../ledger/ledger.ts'
+import { BalanceInsufficientError, KeyBudgetExceededError, LedgerUnavailableError } from '../ledger/ledger.ts'
+import type { ChargeRequest, Hold, Micros } from '../ledger/ledger.ts'
 import { priceCharge } from '../ledger/price-charge.ts'
 import { isPricedBySecond } from '../money/price.ts'
-import { addMeters, type Meters, type NamedObject } from '../money/usage.ts'
+import { addMeters } from '../money/usage.ts'
+import type { Meters, NamedObject } from '../money/usage.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { Ending, Owed } from '../settlement/decide-owed.ts'
-import { chargeOf, settle, type EstimatedLines } from '../settlement/settle.ts'
+import { chargeOf, settle } from '../settlement/settle.ts'
+import type { EstimatedLines } from '../settlement/settle.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
-import { holdError } from '../metering/hold-error.ts'
 import type { SessionLedger } from './session-ledger.ts'
-import { newTurn, readingOf, type Turn } from './session-turn.ts'
-import { audioTokens, inSeconds, turnCost, type ExpectedTurn } from '../metering/turn-cost.ts'
+import { newTurn, readingOf } from './session-turn.ts'
+import type { Turn } from './session-turn.ts'
+import { audioTokens, inSeconds, turnCost } from '../metering/turn-cost.ts'
+import type { ExpectedTurn } from '../metering/turn-cost.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import { formatRoubles } from '../money/amount.ts'
 
 interface TurnEnd {
   readonly usage: TurnUsage | undefined
@@ -21,6 +27,39 @@ interface TurnEnd {
 
 /** Four bytes of text are about a token. */
 const bytesPerToken = 4
+
+/** Why a turn of a session cannot be held for, as its client is told. */
+function holdError(error: unknown): Error {
+  if (error instanceof LedgerUnavailableError) {
+    return new GatewayError('overloaded', 'The ledger cannot take new turns now. Try again soon.', {
+      cause: error,
+      retryAfterSeconds: 1,
+    })
+  }
+  if (error instanceof KeyBudgetExceededError) {
+    return wanting('key_budget_exceeded', "the key's budget has", error, error.budget.availableMicros)
+  }
+  if (error instanceof BalanceInsufficientError) {
+    return wanting('balance_insufficient', 'the account has', error, error.balance.availableMicros)
+  }
+  return error instanceof Error ? error : new Error(String(error))
+}
+
+function wanting(
+  code: 'key_budget_exceeded' | 'balance_insufficient',
+  whose: string,
+  cause: BalanceInsufficientError | KeyBudgetExceededError,
+  availableMicros: Micros,
+): GatewayError {
+  const likely = formatRoubles(cause.likelyMicros)
+  const worst = formatRoubles(cause.worstMicros)
+  const available = formatRoubles(availableMicros)
+  return new GatewayError(
+    code,
+    `The next turn likely costs ${likely} roubles and ${worst} at worst, and ${whose} ${available}. Top up, or cap its output.`,
+    { cause, details: { likely, worst, available } },
+  )
+}
 
 /** Moves the money of a session's turns. */
 export class SessionMoney {

@@ -5,14 +5,20 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { NamedObject, ObjectFacts } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { ChunkedFiles, watchWholeFile } from './chunked-files.ts'
-import { Upstreams, type UpstreamsContext } from '../upstream/upstreams.ts'
+import { Upstreams } from '../upstream/upstreams.ts'
+import type { UpstreamsContext } from '../upstream/upstreams.ts'
 import { DecodedUpload } from './decoded-upload.ts'
-import { factsOfParts } from './facts-of-parts.ts'
 import { readStoredBatch } from './read-stored-batch.ts'
-import { watchFormFile } from './watch-form-file.ts'
 import { OwnNameWatcher } from './own-name-watcher.ts'
-import { watchRelatedFile } from './watch-related-file.ts'
 import type { WatchedFile } from './watched-file.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import { multipartBoundary } from '../http/multipart-scan.ts'
+import type { MultipartPartHead } from '../http/multipart-scan.ts'
+import { GoogleFile } from './google-file.ts'
+import { PartsPassage } from './parts-passage.ts'
+import { BatchInputReader } from '../dialects/openai/batch-input.ts'
+import { measureUpload } from '../media/measure-upload.ts'
+import type { UploadMeter } from '../media/measure-upload.ts'
 
 /** What the body is; `file` is one that nothing describes. */
 type Carries = NonNullable<Operation['carriesFile']> | 'file'
@@ -20,6 +26,127 @@ type Carries = NonNullable<Operation['carriesFile']> | 'file'
 interface UploadContext extends UpstreamsContext {
   readonly config: Config
   readonly ledger: Ledger
+}
+
+/**
+ * What is known of a file that was put together from parts: all of it when there was one only, else its size,
+ * and its type by how it begins. Undefined when a part is not known.
+ */
+async function factsOfParts(
+  ledger: Pick<Ledger, 'findObject'>,
+  provider: string,
+  parts: readonly NamedObject[],
+): Promise<ObjectFacts | undefined> {
+  const known = await Promise.all(
+    parts.map(async ({ kind, id }) => (await ledger.findObject(provider, kind, id))?.facts),
+  )
+  const [first] = known
+  if (first === undefined || known.length === 1) return first
+  let bytes = 0
+  for (const facts of known) {
+    if (facts?.bytes === undefined) return undefined
+    bytes += facts.bytes
+  }
+  return { bytes, ...(first.mediaType !== undefined && { mediaType: first.mediaType }) }
+}
+
+/** The description of the file, and the file. */
+const partsWanted = 2
+
+/**
+ * Measures a file that comes in one request with its description before it (`uploadType=multipart`). What
+ * cannot be told apart surely is refused before the provider has seen its end.
+ * @param length the body's, where it was announced
+ * @throws GatewayError body_invalid for a type without a boundary
+ */
+function watchRelatedFile(contentType: string, length: number | undefined): WatchedFile {
+  const boundary = multipartBoundary(contentType, true)
+  if (boundary === undefined) {
+    throw new GatewayError('body_invalid', 'The content-type must be multipart/related with a boundary.', {
+      param: 'content-type',
+    })
+  }
+  const file = new GoogleFile()
+  let begun = 0
+  return new PartsPassage(boundary, length, {
+    scan: {
+      isRelated: true,
+      partsMax: partsWanted,
+      onPart: () => {
+        begun += 1
+      },
+      onContent: (_part, bytes) => {
+        if (begun === partsWanted) file.write(bytes)
+      },
+    },
+    check({ parts }) {
+      if (parts.length === partsWanted) return
+      throw new GatewayError(
+        'body_invalid',
+        'An upload of this kind has two parts: the description of the file in JSON, and the file.',
+      )
+    },
+    measure: () => file.end(),
+    abort: () => file.abort(),
+  })
+}
+
+const fieldBytesMax = 256
+const fileField = 'file'
+
+/**
+ * Measures the file in a form.
+ * @param length the form's, where it was announced
+ * @throws GatewayError body_invalid for a form without a boundary
+ */
+function watchFormFile(contentType: string, length: number | undefined): WatchedFile {
+  const boundary = multipartBoundary(contentType)
+  if (boundary === undefined) {
+    throw new GatewayError('body_invalid', 'The content-type must be multipart/form-data with a boundary.', {
+      param: 'content-type',
+    })
+  }
+  const file = new FormFile()
+  return new PartsPassage(boundary, length, {
+    scan: { onContent: (part, bytes) => file.take(part, bytes) },
+    measure: () => file.measure(),
+    abort: () => file.abort(),
+  })
+}
+
+class FormFile {
+  readonly #meter: UploadMeter = measureUpload()
+  readonly #batch = new BatchInputReader()
+  #purpose = ''
+  /** Nothing else in the form could be taken for the file. */
+  #isSure = true
+  /** Where the first part that is a file begins: others are not looked at. */
+  #fileStart: number | undefined
+
+  take(part: MultipartPartHead, bytes: Buffer): void {
+    if (part.filename === undefined) {
+      const isPurpose = part.name.toLowerCase() === 'purpose' && this.#purpose.length < fieldBytesMax
+      if (isPurpose) this.#purpose += bytes.toString('latin1', 0, fieldBytesMax)
+      if (part.name.toLowerCase() === fileField) this.#isSure = false
+      return
+    }
+    this.#fileStart ??= part.start
+    this.#isSure &&= part.start === this.#fileStart && part.name === fileField
+    if (part.start !== this.#fileStart) return
+    this.#meter.write(bytes)
+    this.#batch.push(bytes)
+  }
+
+  async measure(): Promise<ObjectFacts> {
+    // xAI's uploads have no purpose; others refuse them without one.
+    const isBatch = this.#isSure && ['batch', ''].includes(this.#purpose.trim())
+    const batch = isBatch ? { batch: this.#batch.end() } : undefined
+    return { ...(await this.#meter.end()), ...batch }
+  }
+
+  abort(): void {
+    this.#meter.abort()
+  }
 }
 
 /** Measures files while they are uploaded, so that they count where they are used. */

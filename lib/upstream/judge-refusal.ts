@@ -1,7 +1,8 @@
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import { headerValue } from '../http/headers.ts'
 import type { ResponseHead } from '../pipeline/plugin.ts'
-import { errorFields, retryDelayMs } from './error-fields.ts'
 import { isAboutCountry, isAboutCredential } from './refusal-table.ts'
+import type { ErrorFields } from './refusal-table.ts'
 
 /** What an error answer means to whoever chooses where the next request goes. */
 export type Verdict =
@@ -21,6 +22,68 @@ const judgedStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 429])
 
 export function isJudged(status: number): boolean {
   return judgedStatuses.has(status)
+}
+
+/** What an error's body may unfold to. */
+const decodedBytesMax = 262_144
+
+type Decode = (body: Buffer, options: { readonly maxOutputLength: number }) => Buffer
+const decoders: ReadonlyMap<string, Decode> = new Map<string, Decode>([
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
+  ['zstd', zstdDecompressSync],
+])
+
+/** What an error answer says; of one that is no JSON, its status only. */
+function errorFields(status: number, headers: readonly string[], body: Buffer): ErrorFields {
+  const parsed = parse(body, headerValue(headers, 'content-encoding'))
+  // Google's streams answer with an array of one.
+  const whole = objectOf(Array.isArray(parsed) ? (parsed as readonly unknown[])[0] : parsed)
+  const error = typeof whole['error'] === 'object' ? objectOf(whole['error']) : whole
+  const details = Array.isArray(error['details']) ? (error['details'] as readonly unknown[]) : []
+  return {
+    status,
+    code: textOf(error['code']),
+    type: textOf(error['type']),
+    state: textOf(error['status']),
+    reasons: details.map(detail => textOf(objectOf(detail)['reason'])).filter(reason => reason !== ''),
+    message: textOf(typeof whole['error'] === 'string' ? whole['error'] : error['message']),
+  }
+}
+
+/** Google's wait in seconds: `retryDelay: "34.4s"` in a detail of the error. */
+function retryDelayMs(headers: readonly string[], body: Buffer): number | undefined {
+  const parsed = parse(body, headerValue(headers, 'content-encoding'))
+  const whole = objectOf(Array.isArray(parsed) ? (parsed as readonly unknown[])[0] : parsed)
+  const { details } = objectOf(whole['error'])
+  if (!Array.isArray(details)) return undefined
+  for (const detail of details as readonly unknown[]) {
+    const seconds = /^(\d+(?:\.\d+)?)s$/.exec(textOf(objectOf(detail)['retryDelay']))?.[1]
+    if (seconds !== undefined) return Number(seconds) * 1000
+  }
+  return undefined
+}
+
+function parse(body: Buffer, encoding: string | undefined): unknown {
+  try {
+    const decoder = decoders.get(encoding?.trim().toLowerCase() ?? '')
+    const bytes = decoder === undefined ? body : decoder(body, { maxOutputLength: decodedBytesMax })
+    return JSON.parse(bytes.toString())
+  } catch (error) {
+    // A page of HTML, a cut body, an encoding that is not known: the status has to do.
+    if (error instanceof Error) return undefined
+    throw error
+  }
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 /** Reads an error answer with its whole body. */

@@ -5,11 +5,12 @@ import { toldProvider, toldProviderFirst } from '../config/shown-provider.ts'
 import { keylessCredential } from '../config/keyless-credential.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import { affinityHash } from './affinity.ts'
-import { CredentialState, type CredentialReading } from './credential-state.ts'
-import { EgressRoute, type EgressRouteOptions } from './egress-route.ts'
+import { CredentialState } from './credential-state.ts'
+import type { CredentialReading } from './credential-state.ts'
+import { EgressRoute } from './egress-route.ts'
+import type { EgressRouteOptions } from './egress-route.ts'
 import type { ProviderHealth, ProviderSwitch } from './provider-health.ts'
-import { rendezvousScore } from './rendezvous.ts'
+import { rendezvousScore, hashText } from './rendezvous.ts'
 import type { UpstreamPools } from './upstream-pools.ts'
 
 /** What is known of a provider now. Its credentials go by their names, never by their secrets. */
@@ -29,6 +30,71 @@ export interface ProviderStateOptions {
     provider: ProviderConfig,
     ...change: Parameters<EgressRouteOptions['onChange']>
   ) => void
+}
+
+/** Headers by which coding tools tell their sessions apart: Claude Code, Codex. */
+const sessionHeaders = [
+  'x-claude-code-session-id',
+  'session_id',
+  'session-id',
+  'conversation_id',
+  'x-session-id',
+] as const
+
+/**
+ * Where the part of a body begins that stays the same while a conversation grows. Providers cache prompts of
+ * a thousand tokens and more, so its first thousand bytes are enough to know it again.
+ */
+const beginnings = [
+  '"system"',
+  '"systemInstruction"',
+  '"system_instruction"',
+  '"instructions"',
+  '"messages"',
+  '"contents"',
+  '"input"',
+]
+const prefixBytes = 1024
+const keyTextMax = 512
+
+/**
+ * What should stay with one credential, since a provider's cache of prompts belongs to an account there: the
+ * same `prompt_cache_key`, session, `metadata.user_id` or beginning of a conversation. It is a preference
+ * and nothing more, so the body is searched and not parsed.
+ */
+function affinityHash(exchange: Exchange): number {
+  const account = exchange.find('key')?.accountId ?? ''
+  // Of a body in a file, its first bytes: what tells conversations apart stands there nearly always.
+  const body = exchange.find('body')?.head
+  const { headers } = exchange.request
+  const cacheKey = body === undefined ? undefined : stringMember(body, '"prompt_cache_key"')
+  if (cacheKey !== undefined) return hashText(`${account} cache ${cacheKey}`)
+  for (const name of sessionHeaders) {
+    const value = headers[name]
+    if (typeof value === 'string' && value !== '')
+      return hashText(`${account} session ${value.slice(0, keyTextMax)}`)
+  }
+  if (body === undefined || body.length === 0) return hashText(account)
+  const metadata = body.indexOf('"metadata"')
+  const userId = metadata === -1 ? undefined : stringMember(body.subarray(metadata), '"user_id"')
+  return hashText(userId === undefined ? `${account} prefix ${prefixOf(body)}` : `${account} user ${userId}`)
+}
+
+function prefixOf(body: Buffer): string {
+  for (const beginning of beginnings) {
+    const start = body.indexOf(beginning)
+    if (start !== -1) return body.toString('latin1', start, start + prefixBytes)
+  }
+  return body.toString('latin1', 0, prefixBytes)
+}
+
+/** The raw text of the first member with this name whose value is a string. */
+function stringMember(body: Buffer, quotedName: string): string | undefined {
+  const start = body.indexOf(quotedName)
+  if (start === -1) return undefined
+  const after = start + quotedName.length
+  const text = body.toString('latin1', after, after + keyTextMax)
+  return /^\s*:\s*"((?:[^"\\]|\\.)+)/.exec(text)?.[1]
 }
 
 /** What is known of a provider while the process lives: its keys, and the ways to it. */

@@ -6,9 +6,10 @@ import type { Target } from '../models/target.ts'
 import { answerTrailers } from '../http/trailers.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { AnswerSink, UpstreamControls } from '../pipeline/plugin.ts'
-import { Attempt, type AttemptOwner } from './attempt.ts'
-import { AttemptLoop, type AttemptWay } from './attempt-loop.ts'
-import { clientLeftPolicy } from './client-left-policy.ts'
+import { Attempt } from './attempt.ts'
+import type { AttemptOwner } from './attempt.ts'
+import { AttemptLoop } from './attempt-loop.ts'
+import type { AttemptWay } from './attempt-loop.ts'
 import type { Stop } from './itinerary.ts'
 import { ownAddresses } from './own-addresses.ts'
 import { bodyError, upstreamError } from './upstream-error.ts'
@@ -16,6 +17,16 @@ import type { Upstreams } from './upstreams.ts'
 
 /** What is sent to a target. */
 export type RequestFor = (exchange: Exchange, target: Target) => Dispatcher.DispatchOptions
+
+/**
+ * What is done with an answer whose client has left. Work that its provider goes on with, and what it keeps
+ * for money, must be known by its name, whoever is still there to hear it.
+ */
+function clientLeftPolicy(exchange: Exchange, { provider }: Target): Exchange['onClientLeft'] {
+  const { startsJob, units } = exchange.get('request')
+  const isKept = startsJob === true || units?.cacheStorage !== undefined
+  return isKept || exchange.find('job') !== undefined ? 'drain' : provider.onClientLeft
+}
 
 /** Sends an exchange's request over HTTP, and pushes the response into the sink. */
 export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamControls, AttemptOwner {

@@ -1,12 +1,115 @@
 import type { Duplex } from 'node:stream'
+import type { Socket } from 'node:net'
 import type { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from '../models/target.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import { AttemptLoop, type AttemptWay } from '../upstream/attempt-loop.ts'
+import { AttemptLoop } from '../upstream/attempt-loop.ts'
+import type { AttemptWay, TransportAttempt } from '../upstream/attempt-loop.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
-import type { UpgradeAnswer } from './read-answer.ts'
-import { UpgradeAttempt } from './upgrade-attempt.ts'
+import { proxyWebSocket } from './web-socket-proxy.ts'
 import type { UpgradeRequest } from './web-socket-proxy.ts'
+import type { EgressRoute } from '../upstream/egress-route.ts'
+import type { Stop } from '../upstream/itinerary.ts'
+import { egressConnector } from '../upstream/egress-connector.ts'
+import type { ResponseHead } from '../pipeline/plugin.ts'
+
+/** What a provider said to a request to upgrade. */
+interface UpgradeAnswer {
+  readonly head: ResponseHead
+  /** Of a refusal, as much of it as may be waited for; empty when the upgrade was agreed to. */
+  readonly body: Buffer
+}
+
+const headBytesMax = 65_536
+const bodyBytesMax = 65_536
+const bodyMs = 2_000
+
+/**
+ * Reads the answer to a request to upgrade, and leaves what comes after a 101 in the stream.
+ * @throws Error when the connection ends before there is one, or it is none of HTTP/1.1
+ */
+async function readAnswer(stream: Duplex): Promise<UpgradeAnswer> {
+  let read = Buffer.alloc(0)
+  for (;;) {
+    const end = read.indexOf('\r\n\r\n')
+    if (end !== -1) {
+      const head = parseHead(read.toString('latin1', 0, end))
+      const rest = read.subarray(end + 4)
+      if (head.status === 101) {
+        if (rest.length > 0) stream.unshift(rest)
+        return { head, body: Buffer.alloc(0) }
+      }
+      return { head, body: bodyOf(head, await readRest(stream, rest)) }
+    }
+    if (read.length > headBytesMax) throw new Error('The head of the answer is too long.')
+    const chunk = await nextChunk(stream)
+    if (chunk === undefined) throw new Error('The connection ended before the answer.')
+    read = Buffer.concat([read, chunk])
+  }
+}
+
+async function nextChunk(stream: Duplex): Promise<Buffer | undefined> {
+  for (;;) {
+    const chunk = stream.read() as Buffer | null
+    if (chunk !== null) return chunk
+    if (stream.readableEnded || stream.destroyed) return undefined
+    await somethingOf(stream)
+  }
+}
+
+async function somethingOf(stream: Duplex): Promise<void> {
+  const names = ['readable', 'end', 'close']
+  await new Promise<void>(resolve => {
+    const done = (): void => {
+      for (const name of names) stream.off(name, done)
+      resolve()
+    }
+    for (const name of names) stream.on(name, done)
+  })
+}
+
+async function readRest(stream: Duplex, first: Buffer): Promise<Buffer> {
+  let body = first
+  const timer = setTimeout(() => stream.destroy(), bodyMs)
+  try {
+    while (body.length <= bodyBytesMax) {
+      const chunk = await nextChunk(stream)
+      if (chunk === undefined) break
+      body = Buffer.concat([body, chunk])
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+  return body
+}
+
+function parseHead(text: string): ResponseHead {
+  const [first = '', ...lines] = text.split('\r\n')
+  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(first)?.[1] ?? Number.NaN)
+  if (!Number.isInteger(status)) throw new Error('The answer is not HTTP/1.1.')
+  const headers = lines.flatMap(line => {
+    const colon = line.indexOf(':')
+    return colon < 1 ? [] : [line.slice(0, colon), line.slice(colon + 1).trim()]
+  })
+  return { status, headers, contentLength: undefined }
+}
+
+/** http-proxy-3 sends refusals on in chunks where they have no length. */
+function bodyOf({ headers }: ResponseHead, rest: Buffer): Buffer {
+  const isChunked = headers.some(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === 'transfer-encoding',
+  )
+  if (!isChunked) return rest
+  const pieces: Buffer[] = []
+  let position = 0
+  for (;;) {
+    const lineEnd = rest.indexOf('\r\n', position)
+    const size = lineEnd === -1 ? Number.NaN : Number.parseInt(rest.toString('latin1', position, lineEnd), 16)
+    if (!(size > 0)) return Buffer.concat(pieces)
+    pieces.push(rest.subarray(lineEnd + 2, lineEnd + 2 + size))
+    position = lineEnd + 2 + size + 2
+  }
+}
 
 /** A provider's answer, and the stream behind it. */
 export interface UpstreamSession {
@@ -19,6 +122,93 @@ export interface UpstreamSession {
 
 /** What is sent to a target. */
 export type UpgradeFor = (exchange: Exchange, target: Target) => UpgradeRequest
+
+/**
+ * One connection to a provider's origin by one way out, with TLS verified here where the origin has it.
+ * @throws Error of the connection, EgressError of the proxy; nothing was sent to the provider
+ */
+async function openConnection(origin: URL, route: EgressRoute, connectMs: number): Promise<Socket> {
+  const { protocol, hostname, host, port } = origin
+  const connect = egressConnector(route.proxy, connectMs, route.lookup)
+  route.watch()
+  return await new Promise((resolve, reject) => {
+    connect({ protocol, hostname, host, port }, (error, socket) => {
+      if (error === null) resolve(socket)
+      else reject(error)
+    })
+  })
+}
+
+/** One request to upgrade, on its way to one provider. */
+class UpgradeAttempt implements TransportAttempt {
+  readonly stop: Stop
+  readonly route: EgressRoute
+  readonly startedAt: number
+  wasStarted = false
+  #answer: UpgradeAnswer | undefined
+  #stream: Duplex | undefined
+  #abortReason: Error | undefined
+
+  constructor({ stop, route, startedAt }: AttemptWay) {
+    this.stop = stop
+    this.route = route
+    this.startedAt = startedAt
+  }
+
+  get head(): UpgradeAnswer['head'] | undefined {
+    return this.#answer?.head
+  }
+
+  body(): Buffer {
+    return this.#answer?.body ?? Buffer.alloc(0)
+  }
+
+  /** What the provider says after its head; there is one when the attempt was answered. */
+  get stream(): Duplex {
+    if (this.#stream === undefined) throw new Error('The provider has not answered.')
+    return this.#stream
+  }
+
+  /**
+   * @param onStarted a connection takes the request
+   * @throws Error when none does, or no response comes
+   */
+  async run(request: () => UpgradeRequest, onStarted: () => void): Promise<UpgradeAnswer> {
+    const { target } = this.stop
+    const { connectMs, firstByteMs } = target.credential.timeouts ?? target.provider.timeouts
+    const connection = await openConnection(new URL(target.baseUrl.origin), this.route, connectMs)
+    if (this.#abortReason !== undefined) {
+      connection.destroy()
+      throw this.#abortReason
+    }
+    this.wasStarted = true
+    onStarted()
+    let failure: Error | undefined
+    const stream = proxyWebSocket(connection, request(), error => {
+      failure = error
+    })
+    this.#stream = stream
+    stream.on('error', () => undefined) // It shows as an end that came too early.
+    const timer = setTimeout(() => {
+      failure = Object.assign(new Error('no answer in time'), { code: 'UND_ERR_HEADERS_TIMEOUT' })
+      stream.destroy()
+    }, firstByteMs)
+    try {
+      this.#answer = await readAnswer(stream)
+      return this.#answer
+    } catch (error) {
+      stream.destroy()
+      throw this.#abortReason ?? failure ?? error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  abort(reason: Error): void {
+    this.#abortReason ??= reason
+    this.#stream?.destroy()
+  }
+}
 
 /** Finds a provider for a session. */
 export class OpenUpstream extends AttemptLoop<UpgradeAttempt> {

@@ -6,8 +6,8 @@ import type { Config } from '../config/config.ts'
 import { LocalFront, spoolPath } from '../front/front.ts'
 import type { FrontOptions } from '../front/front.ts'
 import { createLog } from '../observability/log.ts'
-import { logEvents } from '../observability/log-events.ts'
 import type { OwnedLog } from '../observability/log.ts'
+import { logEvents } from '../observability/log-events.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { PipelineBus } from '../pipeline/events.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
@@ -16,9 +16,11 @@ import { openServedReports, openStore } from '../stores/open-store.ts'
 import { processChannel } from './channel.ts'
 import { configOf } from './config-message.ts'
 import { Peer } from './peer.ts'
+import type { Operations } from './peer.ts'
 import { RemoteLedger } from './remote-ledger.ts'
-import { RemoteRateLimits } from './remote-rate-limits.ts'
 import type { PrimaryOperations, WorkerOperations } from './worker-operations.ts'
+import type { Admission, Limits, RateLimiting, TakenOfLimits } from '../rate-limits/rate-limits.ts'
+import type { LimitOperations } from './limit-server.ts'
 
 /** How long exchanges may go on after a failure, in which not everything may be as it should. */
 const failureMs = 10_000
@@ -115,6 +117,26 @@ interface WorkerParts extends WorkerProgram {
   readonly keys: MemoryKeyDirectory
   /** The config in force. */
   readonly configInForce: () => Config
+}
+
+/** What keys have taken of their limits over all workers, as another process counts it. */
+class RemoteRateLimits implements RateLimiting {
+  readonly #peer: Peer<LimitOperations, Operations>
+  #nextId = 1
+
+  constructor(peer: Peer<LimitOperations, Operations>) {
+    this.#peer = peer
+  }
+
+  taken(key: string): Promise<TakenOfLimits> {
+    return this.#peer.ask('takenOfLimits', key)
+  }
+
+  async admit(key: string, limits: Limits, tokens: number): Promise<Admission> {
+    const id = this.#nextId++
+    await this.#peer.ask('admit', id, key, limits, tokens)
+    return { end: tokensUsed => this.#peer.ask('endAdmission', id, tokensUsed) }
+  }
 }
 
 async function startWorker(worker: number, config: Config, parts: WorkerParts): Promise<RunningWorker> {

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import type { Worker } from 'node:cluster'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Config } from '../config/config.ts'
+import type { Config, Limits, ProviderConfig } from '../config/config.ts'
 import type { HoldRequest } from '../ledger/ledger.ts'
 import type { MetricValues } from '../observability/metrics.ts'
 import type { RateLimiting } from '../rate-limits/rate-limits.ts'
@@ -11,8 +11,8 @@ import { configMessage } from './config-message.ts'
 import { LedgerServer } from './ledger-server.ts'
 import { LimitServer } from './limit-server.ts'
 import { Peer } from './peer.ts'
-import { shareConfig } from './share-config.ts'
 import type { PrimaryOperations, WorkerOperations } from './worker-operations.ts'
+import { memoryLimit } from '../overload/memory-limit.ts'
 
 export interface WorkerLinkOptions {
   /** Its place among the workers, from 1; another one takes it when this one is gone. */
@@ -41,6 +41,36 @@ export interface WorkerEnd {
   readonly error?: Error
   /** Holds of the exchanges that it lost; they are released. */
   readonly releasedHolds: readonly HoldRequest[]
+}
+
+/**
+ * What one of several workers may take of what the config grants the gateway: an equal share of all that is
+ * counted by the process. Providers' connections are at least as many as workers; the config's check says so.
+ */
+function shareConfig(config: Config): Config {
+  const { workers, limits, providers } = config
+  const share = (total: number): number => Math.max(1, Math.floor(total / workers))
+  const shared: Limits = {
+    ...limits,
+    bodyBytesTotalMax: Math.max(limits.bodyBytesMax, share(limits.bodyBytesTotalMax)),
+    connectionsMax: share(limits.connectionsMax),
+    exchangesMax: share(limits.exchangesMax ?? limits.connectionsMax),
+    memoryBytesMax: share(memoryLimit(limits.memoryBytesMax)),
+    writesWaitingMax: share(limits.writesWaitingMax),
+  }
+  const shareProvider = (provider: ProviderConfig): ProviderConfig => ({
+    ...provider,
+    limits: {
+      ...provider.limits,
+      connectionsMax: share(provider.limits.connectionsMax),
+      waitingMax: share(provider.limits.waitingMax),
+    },
+  })
+  return {
+    ...config,
+    limits: shared,
+    providers: new Map([...providers].map(([name, provider]) => [name, shareProvider(provider)])),
+  }
 }
 
 /** A worker, as the process that started it has it. */

@@ -1,13 +1,15 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:https'
+import { createServer } from 'node:https'
+import type { Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { createSocket } from 'node:dgram'
 import { callConfig } from '../fixtures/dialect-call.ts'
-import { startDnsServer } from '../fixtures/dns-server.ts'
 import { providerHost, trustTestAuthority } from '../fixtures/tls-upstream.ts'
 import type { Fault, FaultContext } from './fault.ts'
 import { ask, openai, sentence } from './observe.ts'
+import type { Test } from 'tap'
 
 const pem = (name: string): string => readFileSync(join(import.meta.dirname, '../fixtures/tls', name), 'utf8')
 
@@ -34,6 +36,78 @@ async function startProvider(context: FaultContext, address: string, port = 0): 
     request.on('end', () => response.end(openai.document))
   })
   return provider
+}
+
+/** A DNS server that knows a few names, and answers all others with NXDOMAIN. */
+interface DnsServer {
+  /** `127.0.0.1:PORT` */
+  readonly address: string
+  /** IPv4 addresses by name; may be changed at any time. */
+  readonly names: Map<string, string>
+  /** Names that were asked for, in order. */
+  readonly asked: string[]
+}
+
+const typeA = 1
+const classIn = 1
+const nxDomain = 3
+/** Seconds for which an answer may be kept. */
+const ttl = 1
+
+async function startDnsServer(t: Test): Promise<DnsServer> {
+  const socket = createSocket('udp4')
+  const names = new Map<string, string>()
+  const asked: string[] = []
+  socket.on('message', (query, from) => {
+    const { name, type, end } = readQuestion(query)
+    asked.push(name)
+    const address = names.get(name)
+    const answer = address !== undefined && type === typeA ? recordOf(address) : undefined
+    const head = Buffer.from(query.subarray(0, 12))
+    // An answer, to a question that wants recursion and gets it.
+    head.writeUInt16BE(0x81_80 | (address === undefined ? nxDomain : 0), 2)
+    head.writeUInt16BE(answer === undefined ? 0 : 1, 6)
+    head.writeUInt32BE(0, 8)
+    socket.send(
+      Buffer.concat([head, query.subarray(12, end), answer ?? Buffer.alloc(0)]),
+      from.port,
+      from.address,
+    )
+  })
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  t.teardown(() => socket.close())
+  return { address: `127.0.0.1:${socket.address().port}`, names, asked }
+}
+
+interface Question {
+  readonly name: string
+  readonly type: number
+  /** Where it ends in the message. */
+  readonly end: number
+}
+
+function readQuestion(query: Buffer): Question {
+  const labels: string[] = []
+  let at = 12
+  for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length))
+    at += length + 1
+  }
+  // Resolvers may ask in any case, and see whether it comes back.
+  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 }
+}
+
+/** The record of the name in the question, which stands at byte 12. */
+function recordOf(address: string): Buffer {
+  const record = Buffer.alloc(16)
+  record.writeUInt16BE(0xc0_0c, 0)
+  record.writeUInt16BE(typeA, 2)
+  record.writeUInt16BE(classIn, 4)
+  record.writeUInt32BE(ttl, 6)
+  record.writeUInt16BE(4, 10)
+  record.set(address.split('.').map(Number), 12)
+  return record
 }
 
 /** A gateway that asks a DNS server of this machine. */

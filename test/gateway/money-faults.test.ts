@@ -2,16 +2,21 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, statSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
 import { systemClock } from '../../lib/platform/clock.ts'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'
 import { openSqliteReports } from '../../lib/stores/sqlite/sqlite-reports.ts'
-import { connectRaw, parseAnswers, type RawClient } from '../fixtures/raw-client.ts'
+import { connectRaw, parseAnswers } from '../fixtures/raw-client.ts'
+import type { RawClient } from '../fixtures/raw-client.ts'
 import { startPaidGateway } from '../fixtures/paid-gateway.ts'
-import { storeFaults, type StoreFault } from '../fixtures/store-faults.ts'
 import { until } from '../fixtures/test-gateway.ts'
 import { runGateway } from '../cli/run-gateway.ts'
+import Database from 'better-sqlite3'
 
 /** How long the store stays out of order; `npm run test:crash` makes it 30. */
 const faultMs = Number(process.env['LOCK_SECONDS'] ?? 2) * 1000
@@ -92,6 +97,73 @@ async function askUntil(t: Test, url: string, key: string, status: number): Prom
   }
   throw new Error(`nothing was answered with ${status}`)
 }
+
+/** Something that keeps a store from being written, until it ends. */
+interface StoreFault {
+  readonly name: string
+  /** Makes a folder in which the fault can be had; undefined where this system does not let it. */
+  prepare(t: Test, folder: string): string | undefined
+  /** Begins the fault for the process that writes the store; answers what ends it. */
+  begin(storeFile: string, pid: number): () => void
+}
+
+function runs(command: string, words: readonly string[]): boolean {
+  return spawnSync(command, words, { stdio: 'ignore' }).status === 0
+}
+
+const foreignLock: StoreFault = {
+  name: 'a foreign lock',
+  prepare: (_, folder) => folder,
+  begin(storeFile) {
+    const database = new Database(storeFile)
+    database.exec('BEGIN IMMEDIATE')
+    return () => {
+      database.exec('ROLLBACK')
+      database.close()
+    }
+  },
+}
+
+/** ENOSPC as the kernel says it: a small file system of its own, filled to the brim. */
+const fullDisk: StoreFault = {
+  name: 'a full disk',
+  prepare(t) {
+    const mount = mkdtempSync(join(tmpdir(), 'gw-disk-'))
+    const isMounted = runs('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', mount])
+    t.teardown(() => {
+      if (isMounted) execFileSync('umount', ['-l', mount])
+      rmdirSync(mount)
+    })
+    return isMounted ? mount : undefined
+  },
+  begin(storeFile) {
+    const filler = `${storeFile}.filler`
+    const descriptor = openSync(filler, 'w')
+    const page = Buffer.alloc(4096, 1)
+    try {
+      for (;;) writeSync(descriptor, page)
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+    } finally {
+      closeSync(descriptor)
+    }
+    return () => rmSync(filler)
+  },
+}
+
+/** The writer's process may not make files longer: where nothing can be mounted, the next best thing. */
+const fileSizeLimit: StoreFault = {
+  name: 'a limit on the size of files',
+  prepare: (_, folder) => (runs('prlimit', ['--version']) ? folder : undefined),
+  begin(storeFile, pid) {
+    const { size } = statSync(`${storeFile}-wal`)
+    // The soft limit only, or it could not be taken back.
+    execFileSync('prlimit', ['--pid', String(pid), `--fsize=${size}:`])
+    return () => void execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited:'])
+  },
+}
+
+const storeFaults: readonly StoreFault[] = [foreignLock, fullDisk, fileSizeLimit]
 
 async function survives(t: Test, fault: StoreFault): Promise<void> {
   const folder = t.testdir()

@@ -3,13 +3,15 @@ import { batchedRequest, InlineBatchReader } from '../batch-requests.ts'
 import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import type { JobKind } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
-import { list, object, value } from '../interest.ts'
+import { list, object, value, span } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import type { RouteRow } from '../route-table.ts'
-import { BatchMessagesReader } from './batch-messages.ts'
 import { batchedMessage } from './message-request.ts'
 import { anthropicList } from './object-list.ts'
+import type { ScanResult } from '../../http/json-scan.ts'
+import { BatchResultsReader, lastUsage, lastValue } from '../batch-results.ts'
+import { measureLines } from './message-lines.ts'
 
 const request = object({ requests: list(batchedRequest(object({ params: batchedMessage }))) })
 const requestsMax = 100_000
@@ -70,6 +72,43 @@ const createBatch: Operation = {
 
 /** Deleted are batches that have ended, and their results with them. */
 const batches = jobOperations('batch', readUsage)
+
+const line = object({
+  result: object({
+    type: value('type'),
+    message: object({
+      model: value('model'),
+      stop_reason: value('stopReason'),
+      content: list(span('block')),
+      usage: value('usage'),
+    }),
+  }),
+})
+
+/** Reads the results of a batch. Only requests that succeeded have a message, and are billed. */
+class BatchMessagesReader extends BatchResultsReader {
+  constructor(context: UsageReaderContext) {
+    super(context, line)
+  }
+
+  protected override takeResult({ findings }: ScanResult): void {
+    if (lastValue(findings, 'type') !== 'succeeded') return
+    const isRefusal = lastValue(findings, 'stopReason') === 'refusal'
+    if (isRefusal && !findings.some(({ name }) => name === 'block')) {
+      // A refusal before any output shows its usage and is not billed.
+      this.flags.add('refusal_unbilled')
+      return
+    }
+    const usage = lastUsage(findings, 'usage', this.flags)
+    const model = lastValue(findings, 'model')
+    const { lines, details } = usage === undefined ? { lines: [], details: {} } : measureLines(usage)
+    if (lines.length === 0) this.flags.add('usage_missing')
+    for (const [index, { tier = 'batch', ...line }] of lines.entries()) {
+      const ofMessage = typeof model === 'string' ? { model } : {}
+      this.sum.add({ ...ofMessage, ...line, tier }, index === 0 ? details : {})
+    }
+  }
+}
 
 /** `GET /messages/batches/{id}/results` */
 const batchResults: Operation = {

@@ -1,13 +1,37 @@
-import type { ScanResult } from '../../http/json-scan.ts'
+import type { ScanResult, Interest } from '../../http/json-scan.ts'
 import type { JobSighting, UsageReading } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import { BatchSum } from '../batch-sum.ts'
 import { batchReading, BatchResultsReader, lastValue } from '../batch-results.ts'
 import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
-import { list, object, value } from '../interest.ts'
+import { list, object, value, span } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { addAnswer, answerInterest } from './batch-answers.ts'
-import { Grounding } from './grounding.ts'
+import { Grounding, groundingInterest } from './grounding.ts'
+import { UsageFields } from '../usage-fields.ts'
+import { generateNames, measureMetadata } from './usage-metadata.ts'
+
+/** Where one answer of a batch says what it used, under names with a prefix. */
+function answerInterest(prefix = ''): Interest {
+  const answer = object({
+    usagemetadata: value(`${prefix}tokens`),
+    // Of embeddings, the number alone.
+    tokencount: value(`${prefix}count`),
+    modelversion: value(`${prefix}version`),
+    candidates: list(object({ groundingmetadata: groundingInterest(prefix) })),
+  })
+  return { ...span(`${prefix}answer`), ...answer }
+}
+
+/** Adds what one answer used; answers false for a value that says nothing of it. */
+function addAnswer(sum: BatchSum, name: string, found: unknown, flags: Set<string>): boolean {
+  const isTold = found !== undefined && found !== null
+  if (!isTold || (name !== 'tokens' && name !== 'count')) return false
+  const usage = name === 'tokens' ? found : { promptTokenCount: Number(found) }
+  const measure = measureMetadata(new UsageFields(usage, flags), generateNames)
+  if (measure === undefined) return false
+  sum.add({ meters: measure.meters, tier: 'batch' }, measure.details)
+  return true
+}
 
 /** What came of the requests; it may stand at two places, or at both. */
 function output(place: string): ReturnType<typeof object> {

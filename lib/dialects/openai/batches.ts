@@ -3,7 +3,7 @@ import { GatewayError } from '../../pipeline/errors.ts'
 import type { AnswerHead, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import type { JobKind } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
-import { object, value } from '../interest.ts'
+import { object, value, list, span } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { jobOperations } from '../job-operations.ts'
 import { names } from '../named-objects.ts'
@@ -15,7 +15,11 @@ import { BatchOutputReader } from './batch-output.ts'
 import { openaiList } from './object-list.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { measureTokens } from './token-usage.ts'
-import { XaiResultsReader, xaiResultsPath } from './xai-batch-results.ts'
+import type { JobSighting, UsageReading } from '../../money/usage.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import { batchReading } from '../batch-results.ts'
+import { BatchSum } from '../batch-sum.ts'
+import { UsageFields } from '../usage-fields.ts'
 
 const request = object({ input_file_id: names('file'), endpoint: value('endpoint') })
 
@@ -45,6 +49,64 @@ const finalStatuses: ReadonlySet<string> = new Set([
   'TIMEOUT_EXCEEDED',
 ])
 const failedStatuses: ReadonlySet<string> = new Set(['failed', 'FAILED'])
+
+const body = object({ model: value('resultModel'), usage: value('resultTokens') }, span('answer'))
+const result = object({
+  // Under the name of the endpoint; answers of `/v1/responses` come as chat completions too.
+  batch_result: object({ response: object({ chat_get_completion: body, responses: body }) }),
+})
+const page = object({ results: list(result), pagination_token: value('next') })
+
+const pageSize = 1000
+
+/** Where the results of a batch are, page by page. */
+function xaiResultsPath(id: string, token?: string): string {
+  const next = token === undefined ? '' : `&pagination_token=${encodeURIComponent(token)}`
+  return `/batches/${encodeURIComponent(id)}/results?limit=${pageSize}${next}`
+}
+
+/** Reads a page of the results of a batch of xAI's. Requests that failed stand there too, and are not billed. */
+class XaiResultsReader extends AnswerReader {
+  readonly #sum = new BatchSum()
+  #model: string | undefined
+  #answers = 0
+  #counted = 0
+  #next = ''
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, page)
+  }
+
+  override end(): UsageReading {
+    const { isTerminal } = super.end()
+    if (this.#answers > this.#counted) this.flags.add('usage_missing')
+    return batchReading(this.#sum, this.flags, { isTerminal, job: this.#sighting() })
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'next' && typeof value === 'string') this.#next = value
+    if (name === 'answer') this.#answers += 1
+    if (name === 'resultModel') this.#model = typeof value === 'string' ? value : undefined
+    if (name !== 'resultTokens') return
+    const measure = measureTokens(new UsageFields(value, this.flags), this.context.providerKind)
+    if (measure === undefined) return
+    this.#counted += 1
+    const model = this.#model === undefined ? {} : { model: this.#model }
+    this.#sum.add({ ...model, meters: measure.meters, tier: 'batch' }, measure.details)
+  }
+
+  protected override measure(): AnswerMeasure {
+    return { lines: [], details: {} }
+  }
+
+  #sighting(): JobSighting {
+    const id = this.context.object?.id ?? ''
+    const name = { kind: 'batch', id } as const
+    if (this.#next !== '') return { ...name, state: 'done', resultsPath: xaiResultsPath(id, this.#next) }
+    // A batch in which nothing came to anything is not billed.
+    return { ...name, state: this.#answers === 0 && this.flags.size === 0 ? 'failed' : 'done' }
+  }
+}
 
 /**
  * Reads the batch object. Its `usage` counts zeros while the batch runs; totals of several models, or of

@@ -3,10 +3,15 @@ import { headerValue } from '../../http/headers.ts'
 import type { Operation, RouteMatch } from '../dialect.ts'
 import { freeOperation } from '../free-operation.ts'
 import { decodeSegment } from '../route-table.ts'
-import type { SessionProtocol } from '../session.ts'
-import { realtimeNames } from './realtime-names.ts'
+import type { SessionProtocol, SessionNames } from '../session.ts'
 import { RealtimeReader } from './realtime-reader.ts'
 import { TranscriptionReader } from './transcription-reader.ts'
+import { list, object } from '../interest.ts'
+import { names, objectsIn } from '../named-objects.ts'
+import { namedModelsIn, searched } from '../naming-members.ts'
+import { scanMessage } from '../session-message.ts'
+import type { Steps } from '../session-message.ts'
+import { storedPrompt, tool } from './responses.ts'
 
 /** The error event of the Realtime API: the session goes on after it unless it is closed. */
 function errorMessage(error: GatewayError, eventId: string): string {
@@ -16,6 +21,24 @@ function errorMessage(error: GatewayError, eventId: string): string {
     event_id: eventId,
     error: { type, code, message: error.message, param: error.param ?? null, event_id: null },
   })
+}
+
+const item = object({ content: list(object({ file_id: names('file') })) })
+const settings = { prompt: storedPrompt, tools: list(tool) }
+
+const message = searched({
+  item,
+  session: searched(settings),
+  response: searched({ ...settings, input: list(item) }),
+})
+
+/**
+ * What a Realtime event names. Items of the conversation are the session's own.
+ * @throws GatewayError body_invalid, field_ambiguous
+ */
+function* realtimeNames(event: Buffer): Steps<SessionNames> {
+  const scan = yield* scanMessage(event, message)
+  return { objects: objectsIn(scan), models: namedModelsIn(scan) }
 }
 
 const protocol: SessionProtocol = {

@@ -10,11 +10,13 @@ import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
 import { facts } from '../view/facts.ts'
-import { consentTable, documentTable, noteTable } from './customer-papers.ts'
 import { customerActions } from './customer-forms.ts'
 import type { SentForm } from './customer-forms.ts'
 import { actionTable } from './log.ts'
 import { paymentTable } from './payments.ts'
+import { readConsents, readNotes } from '../../administration/account-notes.ts'
+import { listClosing } from '../../documents/closing-documents.ts'
+import { microsPerKopeck } from '../../money/kopecks.ts'
 
 const shownMax = 20
 
@@ -111,6 +113,58 @@ function summary(page: DeskPage, account: AccountReport, blockedAt: number | nul
         [page.texts.common.id, html`<code>${account.id}</code>`],
       ])}
     </section>`
+}
+
+const notesMax = 100
+
+/** What operators noted about a customer. */
+async function noteTable(page: DeskPage, accountId: string): Promise<Html> {
+  const { customer, common, log } = page.texts
+  return dataTable(
+    { label: customer.notes, empty: common.none },
+    [
+      { name: common.at, cell: one => time(one.at, page.language) },
+      { name: log.who, cell: one => one.operator },
+      { name: customer.note, cell: one => html`<bdi>${one.note}</bdi>` },
+    ],
+    await readNotes(page.site.records, accountId, notesMax),
+  )
+}
+
+/** The closing documents of a customer, the newest first. */
+async function documentTable(page: DeskPage, accountId: string): Promise<Html> {
+  const { customer, common, documents } = page.texts
+  const all = await listClosing(page.site.records, { accountId })
+  return dataTable(
+    { label: customer.documents, empty: common.none },
+    [
+      { name: documents.number, cell: one => one.document.number },
+      { name: common.at, cell: one => one.document.date },
+      {
+        name: common.amount,
+        cell: one => money(one.document.amount * microsPerKopeck, page.language),
+        isNumber: true,
+      },
+      { name: common.state, cell: one => documents.states[one.state] },
+    ],
+    all.toReversed(),
+  )
+}
+
+/** What the users of a customer agreed to. */
+async function consentTable(page: DeskPage, accountId: string): Promise<Html> {
+  const { customer, common } = page.texts
+  return dataTable(
+    { label: customer.consents, empty: common.none },
+    [
+      { name: common.at, cell: one => time(one.at, page.language) },
+      { name: common.email, cell: one => one.email },
+      { name: customer.consent, cell: one => customer.consentKinds[one.kind] },
+      { name: customer.version, cell: one => one.version },
+      { name: customer.address, cell: one => one.address },
+    ],
+    await readConsents(page.site.records, accountId),
+  )
 }
 
 /** The page of a customer; undefined when there is no such account. */

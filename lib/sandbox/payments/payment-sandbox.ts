@@ -2,18 +2,76 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../platform/clock.ts'
-import { Notifier } from './notifier.ts'
-import type { NotifierTemper } from './notifier.ts'
-import { payPage } from './pay-page.ts'
 import { faultAnswer, ShopApi } from './shop-api.ts'
 import type { ShopAnswer, ShopRequest } from './shop-api.ts'
-import { paymentJson, refundJson } from './shop-objects.ts'
+import { paymentJson, refundJson, kopecksOf } from './shop-objects.ts'
+import type { ShopPayment } from './shop-objects.ts'
 import { Shop } from './shop.ts'
 
 /** How the next call of the API fails. `applied`: it is done, and the answer does not say so. `hang`: no answer comes. */
 export type Fault =
   'applied-500' | 'applied-202' | 'applied-cut' | 'applied-hang' | '500' | '429' | 'cut' | 'hang'
+
+/** How notifications go out from now on. */
+interface NotifierTemper {
+  /** How often each is sent. */
+  copies: number
+  delayMs: number
+}
+
+/** Waits before a notification that was not answered by 200 is sent again. */
+const retriesMs = [500, 2000, 10_000, 60_000, 300_000]
+
+/** Sends notifications to the shop's address, until they are answered. */
+class Notifier {
+  readonly temper: NotifierTemper = { copies: 1, delayMs: 0 }
+  readonly #stop = new AbortController()
+  #url: string | undefined
+
+  /** From now on notifications go there; before, there are none. */
+  notifyTo(url: string | undefined): void {
+    this.#url = url
+  }
+
+  send(event: string, object: object): void {
+    const body = JSON.stringify({ type: 'notification', event, object })
+    for (let copy = 0; copy < this.temper.copies; copy += 1) void this.#deliver(body)
+  }
+
+  close(): void {
+    this.#stop.abort()
+  }
+
+  async #deliver(body: string): Promise<void> {
+    const { signal } = this.#stop
+    try {
+      await delay(this.temper.delayMs, undefined, { signal, ref: false })
+      for (const retryMs of retriesMs) {
+        if (this.#url === undefined || (await this.#post(this.#url, body))) return
+        await delay(retryMs, undefined, { signal, ref: false })
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+
+  async #post(url: string, body: string): Promise<boolean> {
+    const headers = { 'content-type': 'application/json' }
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(10_000)])
+    try {
+      const response = await fetch(url, { method: 'POST', headers, body, signal })
+      await response.arrayBuffer()
+      return response.status === 200
+    } catch (error) {
+      // Whoever is to be told is not there: told again later.
+      if (error instanceof TypeError || (error instanceof Error && error.name === 'TimeoutError'))
+        return false
+      throw error
+    }
+  }
+}
 
 /** The payment sandbox, listening. Its members are the faults and events that tests and demos ask for. */
 export interface PaymentSandbox {
@@ -91,6 +149,66 @@ function answerApi(request: ShopRequest, response: ServerResponse, api: ShopApi,
   if (fault === 'applied-cut') return void response.destroy()
   if (fault === 'applied-500') return sendJson(response, faultAnswer(500))
   return sendJson(response, fault === 'applied-202' ? faultAnswer(202) : answer)
+}
+
+/** Reasons that the page offers, as the API names them. */
+const reasons = [
+  'insufficient_funds',
+  '3d_secure_failed',
+  'general_decline',
+  'card_expired',
+  'fraud_suspected',
+]
+
+const texts = {
+  ru: {
+    title: 'Тестовая оплата',
+    note: 'Это песочница: деньги не списываются.',
+    card: 'Оплатить картой',
+    sbp: 'Оплатить через СБП',
+    decline: 'Отклонить',
+    saves: 'Карта сохранится для автоматических списаний.',
+    back: 'Вернуться в магазин',
+    succeeded: 'Оплачено',
+    canceled: 'Отменено',
+  },
+  en: {
+    title: 'Test payment',
+    note: 'This is a sandbox: no money moves.',
+    card: 'Pay by card',
+    sbp: 'Pay by SBP',
+    decline: 'Decline',
+    saves: 'The card is saved for automatic payments.',
+    back: 'Back to the shop',
+    succeeded: 'Paid',
+    canceled: 'Canceled',
+  },
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+}
+
+/** The page on which a customer pays, declines, or lets it wait. */
+function payPage({ id, status, body }: ShopPayment): string {
+  const text = body.confirmation?.locale === 'en_US' ? texts.en : texts.ru
+  const method = body.payment_method_data?.type
+  const offered = (['bank_card', 'sbp'] as const).filter(one => method === undefined || method === one)
+  const amount = (kopecksOf(body.amount) / 100).toFixed(2)
+  const buttons = offered.map(
+    one => `<button name="pay" value="${one}">${one === 'sbp' ? text.sbp : text.card}</button>`,
+  )
+  const options = reasons.map(reason => `<option>${reason}</option>`).join('')
+  const form = `<form method="post" action="/pay/${id}">${buttons.join('')}</form>
+<form method="post" action="/pay/${id}"><select name="decline">${options}</select><button>${text.decline}</button></form>`
+  return `<!doctype html><html lang="${text === texts.ru ? 'ru' : 'en'}"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><title>${text.title}</title>
+<style>body{font:18px/1.5 sans-serif;max-width:26rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}
+button,select{font:inherit;padding:.6rem 1rem;margin:.3rem .3rem .3rem 0}</style>
+<h1>${text.title}</h1><p>${text.note}</p><p><strong>${amount} ₽</strong><br>${escaped(body.description ?? '')}</p>
+${status === 'pending' ? form : `<p role="status">${text[status]}</p>`}
+${body.save_payment_method === true ? `<p>${text.saves}</p>` : ''}
+<p><a href="${escaped(body.confirmation?.return_url ?? '')}">${text.back}</a></p></html>`
 }
 
 /** The page of a payment, and what is done on it. */

@@ -12,6 +12,7 @@ import type {
   Hold,
   HoldRequest,
   Ledger,
+  Micros,
 } from '../../ledger/ledger.ts'
 import type {
   ListedObject,
@@ -28,7 +29,6 @@ import { chargedUsage, selectCharged } from '../shared/charged-usage.ts'
 import type { ChargedRow } from '../shared/charged-usage.ts'
 import { postgresCharge } from './postgres-charge.ts'
 import { holdMembers, holdRefusal, refusal } from './postgres-hold-operation.ts'
-import { PostgresHold } from './postgres-hold.ts'
 import { PostgresJobs } from './postgres-jobs.ts'
 import { PostgresObjects } from './postgres-objects.ts'
 import { accountMoney } from './postgres-operation.ts'
@@ -36,8 +36,8 @@ import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
 import { storedPricesOf } from '../shared/stored-prices.ts'
 import { writtenWithin } from '../shared/write-batch.ts'
-import type { WriteQueue } from '../shared/write-queue.ts'
 import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
+import type { WriteQueue } from '../shared/write-queue.ts'
 
 /** A hold that nobody resolved in this time is forgotten: no exchange lasts as long. */
 const holdMs = 24 * 60 * 60 * 1000
@@ -61,6 +61,41 @@ interface PostgresLedgerOptions {
   /** Whether the others know that this node lives; if not, they give back what it holds. */
   readonly isHeard: () => boolean
   readonly riskRule: () => RiskRule
+}
+
+const done = Promise.resolve()
+
+/** A hold that the database has written. */
+class PostgresHold implements Hold {
+  readonly exchangeId: string
+  readonly sequence: number
+  readonly accountId: string
+  readonly keyId: string
+  readonly budget?: NonNullable<HoldRequest['budget']>
+  likelyMicros: Micros
+  worstMicros: Micros
+  readonly durable = done
+  readonly isDurable = true
+  state: 'open' | 'charged' | 'released' | 'job' = 'open'
+
+  constructor(
+    { exchangeId, sequence, accountId, keyId, likelyMicros, budget }: HoldRequest,
+    worstMicros: Micros,
+  ) {
+    this.exchangeId = exchangeId
+    this.sequence = sequence
+    this.accountId = accountId
+    this.keyId = keyId
+    this.likelyMicros = likelyMicros
+    this.worstMicros = worstMicros
+    if (budget !== undefined) this.budget = budget
+  }
+
+  /** Answers may come in another order than they were given in; no total ever falls. */
+  raise({ likelyMicros, worstMicros }: HeldSums): void {
+    this.likelyMicros = Math.max(this.likelyMicros, likelyMicros)
+    this.worstMicros = Math.max(this.worstMicros, worstMicros)
+  }
 }
 
 /** The ledger on PostgreSQL: the database decides, for all nodes, in batches. */

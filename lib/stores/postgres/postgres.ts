@@ -3,25 +3,37 @@ import { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
 import { steadyClock as systemSteadyClock } from '../../platform/clock.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import type { HoldRequest } from '../../ledger/ledger.ts'
 import { noRisk } from '../../ledger/risk.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
 import type { Log } from '../../platform/log.ts'
 import { newId } from '../../platform/new-id.ts'
 import { PostgresAccounts } from './postgres-accounts.ts'
-import { cannotConnect, endPostgres, postgresPool } from './postgres-connection.ts'
+import {
+  cannotConnect,
+  endPostgres,
+  postgresPool,
+  isStoreFailure,
+  transaction,
+} from './postgres-connection.ts'
 import type { PostgresPool } from './postgres-connection.ts'
 import { lostTouch, PostgresLedger } from './postgres-ledger.ts'
 import { migratePostgres } from './postgres-migrate.ts'
 import { PostgresNode } from './postgres-node.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
-import { PostgresOpenHolds } from './postgres-open-holds.ts'
-import { postgresQueries } from './postgres-queries.ts'
+import { postgresQueries, numbered } from './postgres-queries.ts'
 import { postgresReports } from './postgres-reports.ts'
-import { postgresUsers } from './postgres-users.ts'
 import { PostgresWriter } from './postgres-writer.ts'
 import { StoreError } from '../shared/store-error.ts'
 import type { Store } from '../store.ts'
 import { WriteQueue } from '../shared/write-queue.ts'
+import type { AccountSettings } from '../../accounts/account-settings.ts'
+import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
+import { StoreAccountSettings } from '../shared/store-account-settings.ts'
+import { StoreUserRows } from '../shared/store-user-rows.ts'
+import type { SqlStatement } from '../shared/user-tables.ts'
+import { errorWords } from '../../platform/error-words.ts'
+import type { QueryValue, StoreQueries } from '../shared/store-queries.ts'
 
 /** Times in milliseconds. */
 export interface PostgresStoreOptions {
@@ -64,6 +76,82 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   } catch (error) {
     if (!pool.ending) await pool.end()
     throw error instanceof StoreError ? error : cannotConnect(url, error)
+  }
+}
+
+async function change(pool: PostgresPool, statements: readonly SqlStatement[]): Promise<readonly UserRow[]> {
+  try {
+    return await transaction(pool, 'BEGIN', async queries => {
+      let rows: readonly UserRow[] = []
+      for (const { sql, values } of statements) {
+        rows = (await queries.query<Record<string, UserRow[string]>>(numbered(sql), [...values])).rows
+      }
+      return rows
+    })
+  } catch (cause) {
+    if (!isStoreFailure(cause)) throw cause
+    const reason = errorWords(cause)
+    throw new LedgerUnavailableError(`the store cannot be written: ${reason}`, { cause })
+  }
+}
+
+/** Users and settings on PostgreSQL: each change is a transaction. */
+function postgresUsers(
+  pool: PostgresPool,
+  clock: Clock,
+): { readonly users: UserRows; readonly settings: AccountSettings } {
+  const options = {
+    queries: postgresQueries(pool),
+    change: (statements: readonly SqlStatement[]) => change(pool, statements),
+    clock,
+  }
+  return { users: new StoreUserRows(options), settings: new StoreAccountSettings(options) }
+}
+
+/** Holds are ended this many at a time, as one batch. */
+const holdsAtOnce = 1000
+
+const selectOpen = `SELECT exchange_id AS "exchangeId", sequence, account_id AS "accountId", key_id AS "keyId",
+  amount_micros AS "likelyMicros",
+  worst_micros AS "worstMicros" FROM holds WHERE state = 'open' AND owner <> 'jobs'`
+
+/** Ends holds that nobody resolves any more, of whichever node. Those of jobs belong to all nodes. */
+class PostgresOpenHolds {
+  readonly #queries: StoreQueries
+  readonly #ledger: PostgresLedger
+
+  constructor(queries: StoreQueries, ledger: PostgresLedger) {
+    this.#queries = queries
+    this.#ledger = ledger
+  }
+
+  /** Those of nodes that have closed. */
+  endAbandoned(): Promise<readonly HoldRequest[]> {
+    return this.#end('owner NOT IN (SELECT id FROM nodes)')
+  }
+
+  /** Those of nodes that have closed, or whose lease is over. */
+  endOrphaned(): Promise<readonly HoldRequest[]> {
+    return this.#end('owner NOT IN (SELECT id FROM nodes WHERE lease_until > now())')
+  }
+
+  /** Those that are older than any exchange can be. */
+  async endExpired(now: number): Promise<number> {
+    return (await this.#end('expires_at <= ?', [now])).length
+  }
+
+  async #end(condition: string, values: readonly QueryValue[] = []): Promise<readonly HoldRequest[]> {
+    const ended: HoldRequest[] = []
+    for (;;) {
+      const holds = await this.#queries.all<HoldRequest>(
+        `${selectOpen} AND ${condition} ORDER BY created_at, exchange_id, sequence LIMIT ${holdsAtOnce}`,
+        values,
+      )
+      // `expired`, so that a node which was only thought to be gone can still charge what it owes.
+      await this.#ledger.endHolds(holds, 'expired')
+      ended.push(...holds)
+      if (holds.length < holdsAtOnce) return ended
+    }
   }
 }
 

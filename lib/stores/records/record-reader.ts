@@ -1,8 +1,46 @@
-import type { Compilable } from 'kysely'
+import {
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { Compilable, Driver } from 'kysely'
 import type { StoreQueries } from '../shared/store-queries.ts'
-import { queryBuilder } from './query-builder.ts'
 import { recordValues } from './record-values.ts'
 import type { RecordReader } from './records.ts'
+import type { RecordTables } from './record-tables.ts'
+
+function refuse(): never {
+  throw new TypeError('queries are run by `all` and `write` of the records')
+}
+
+/** Kysely only builds queries here. One that is executed by itself would run beside the store's one writer. */
+const noDriver: Driver = {
+  init: async () => undefined,
+  acquireConnection: async () => refuse(),
+  beginTransaction: async () => refuse(),
+  commitTransaction: async () => refuse(),
+  rollbackTransaction: async () => refuse(),
+  releaseConnection: async () => undefined,
+  destroy: async () => undefined,
+}
+
+/** Builds queries in the words of a database. */
+function queryBuilder(kind: 'sqlite' | 'postgres'): Kysely<RecordTables> {
+  const isSqlite = kind === 'sqlite'
+  return new Kysely<RecordTables>({
+    dialect: {
+      createAdapter: () => (isSqlite ? new SqliteAdapter() : new PostgresAdapter()),
+      createDriver: () => noDriver,
+      createIntrospector: database =>
+        isSqlite ? new SqliteIntrospector(database) : new PostgresIntrospector(database),
+      createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
+    },
+  })
+}
 
 /** Reads business rows of a store of either kind. */
 export function recordReader(kind: 'sqlite' | 'postgres', queries: Pick<StoreQueries, 'all'>): RecordReader {

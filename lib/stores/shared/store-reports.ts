@@ -35,7 +35,8 @@ import type { AccountRow, ChargeRow } from './report-rows.ts'
 import { keyUses, modelSpending } from './spending-reports.ts'
 import type { KeyRow } from './store-operation.ts'
 import type { QueryValue, StoreQueries } from './store-queries.ts'
-import { verifyLedger } from './verify-ledger.ts'
+import { invariants } from './ledger-invariants.ts'
+import { storedPrices } from './stored-prices.ts'
 
 /** Charges are read this many at a time, so that nothing else waits long for the thread. */
 const pageRows = 500
@@ -54,6 +55,38 @@ interface ReportsOptions {
   readonly riskRule: () => RiskRule
   /** What only one kind of store can have wrong, as sentences. */
   readonly verifyMore?: (queries: StoreQueries) => Promise<readonly string[]>
+}
+
+/** At most so many breaches of one kind are told one by one. */
+const examplesMax = 20
+
+async function breachesOf(queries: StoreQueries, sentence: string, query: string): Promise<string[]> {
+  const rows = await queries.all<{ readonly name: unknown }>(
+    `SELECT name FROM (${query}) AS breaches LIMIT ${examplesMax + 1}`,
+  )
+  const breaches = rows.slice(0, examplesMax).map(({ name }) => `${sentence}: ${String(name)}`)
+  return rows.length > examplesMax ? [...breaches, `${sentence}: and more of them`] : breaches
+}
+
+/** Works every charge out again from its meters and the price that it names. */
+async function recomputed(queries: StoreQueries): Promise<string[]> {
+  const { damaged } = await storedPrices(queries)
+  const breaches = damaged.map(hash => `a price is not what its version says: ${hash}`)
+  for await (const { requestId, sequence, differences } of recomputeCharges(queries, 0)) {
+    for (const difference of differences) breaches.push(`${difference}: ${requestId}/${sequence}`)
+    if (breaches.length >= examplesMax) return [...breaches, 'and more charges that are not what they cost']
+  }
+  return breaches
+}
+
+/**
+ * Checks every invariant of the ledger. What is read should be one state of the store.
+ * @returns the breaches as sentences; empty when all is well
+ */
+async function verifyLedger(queries: StoreQueries): Promise<readonly string[]> {
+  const breaches: string[] = []
+  for (const [sentence, query] of invariants) breaches.push(...(await breachesOf(queries, sentence, query)))
+  return [...breaches, ...(await recomputed(queries))]
 }
 
 /** Reads a store of either kind. */

@@ -1,9 +1,7 @@
 import { blockedMessage } from '../shared/account-rules.ts'
 import { OperationRefusedError } from '../shared/operation-refused-error.ts'
 import { sqliteErrorCode } from './sqlite-database.ts'
-import type { SqliteDatabase } from './sqlite-database.ts'
-import { RareStatements } from '../shared/rare-statements.ts'
-import { runTransaction } from '../records/sqlite-transaction.ts'
+import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
 import { SqliteEntries } from './sqlite-entries.ts'
 import { SqliteJobRows } from './sqlite-job-rows.ts'
 import { prepareStatements } from './sqlite-statements.ts'
@@ -13,11 +11,89 @@ import type {
   BatchReport,
   KeyOperation,
   StoreOperation,
+  CreditOperation,
+  DebitOperation,
+  TransactionAnswer,
+  TransactionStep,
 } from '../shared/store-operation.ts'
+import { recordConflict, rowsMessage } from '../records/records.ts'
+import type { SqlStatement } from '../shared/user-tables.ts'
 
 /** Errors of the disk or the file: no operation of the batch can do anything about them. */
 const storeFailures =
   /^SQLITE_(FULL|IOERR|BUSY|LOCKED|NOMEM|READONLY|CORRUPT|NOTADB|CANTOPEN|PROTOCOL|PERM|AUTH|INTERRUPT)/
+
+/** Runs statements as they are brought, prepared once each; there are a few dozen different ones. */
+class RareStatements {
+  readonly #database: SqliteDatabase
+  readonly #prepared = new Map<string, SqliteStatement>()
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database
+  }
+
+  /** Answers the rows of the last one. */
+  run(statements: readonly SqlStatement[]): readonly unknown[] {
+    let rows: readonly unknown[] = []
+    for (const statement of statements) rows = this.runOne(statement).rows
+    return rows
+  }
+
+  /** Answers the rows that it returns, and how many rows it returned or changed. */
+  runOne({ sql, values }: SqlStatement): { readonly rows: readonly unknown[]; readonly count: number } {
+    const statement = this.#prepare(sql)
+    if (!statement.reader) return { rows: [], count: statement.run(...values).changes }
+    const rows = statement.all(...values)
+    return { rows, count: rows.length }
+  }
+
+  #prepare(sql: string): SqliteStatement {
+    let statement = this.#prepared.get(sql)
+    if (statement === undefined) this.#prepared.set(sql, (statement = this.#database.prepare(sql)))
+    return statement
+  }
+}
+
+/** Runs the steps of a transaction within the writer's own, which is undone as far when a step throws. */
+function runTransaction(
+  steps: readonly TransactionStep[],
+  statements: RareStatements,
+  move: (operation: CreditOperation | DebitOperation) => boolean,
+): TransactionAnswer {
+  const rows: (readonly unknown[])[] = []
+  const booked: number[] = []
+  for (const [index, step] of steps.entries()) {
+    if (step[0] === 'credit' || step[0] === 'debit') {
+      if (move(step)) booked.push(index)
+      rows.push([])
+    } else rows.push(runWrite(index, step, statements))
+  }
+  return { rows, booked }
+}
+
+function runWrite(
+  index: number,
+  [, sql, values, expected]: Extract<TransactionStep, readonly ['write', ...unknown[]]>,
+  statements: RareStatements,
+): readonly unknown[] {
+  const { rows, count } = unlessTaken(() => statements.runOne({ sql, values }))
+  if (expected !== null && count !== expected) {
+    throw new OperationRefusedError(recordConflict, rowsMessage(index + 1, count, expected))
+  }
+  return rows
+}
+
+/** A row that is there already is a conflict like any other. */
+function unlessTaken<T>(run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    const code = sqliteErrorCode(error)
+    if (code !== 'SQLITE_CONSTRAINT_UNIQUE' && code !== 'SQLITE_CONSTRAINT_PRIMARYKEY') throw error
+    const message = error instanceof Error ? error.message : String(error)
+    throw new OperationRefusedError(recordConflict, message)
+  }
+}
 
 /** Writes batches of operations, each batch as one transaction. */
 export class SqliteBatch {

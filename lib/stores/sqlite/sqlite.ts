@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync, mkdirSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -19,8 +19,6 @@ import { lockStore } from './sqlite-lock.ts'
 import type { StoreLock } from './sqlite-lock.ts'
 import { SqliteReaderQueries } from './sqlite-reader-queries.ts'
 import { sqliteReports } from './sqlite-reports.ts'
-import { sqliteUsers } from './sqlite-users.ts'
-import { isOpenToOthers, makeFolder } from './make-folder.ts'
 import { StoreError, cannotOpen } from '../shared/store-error.ts'
 import type {
   StoreOperation,
@@ -30,6 +28,13 @@ import type {
 } from '../shared/store-operation.ts'
 import type { Store } from '../store.ts'
 import { WriteQueue } from '../shared/write-queue.ts'
+import type { AccountSettings } from '../../accounts/account-settings.ts'
+import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
+import { StoreAccountSettings } from '../shared/store-account-settings.ts'
+import type { StoreQueries } from '../shared/store-queries.ts'
+import { StoreUserRows } from '../shared/store-user-rows.ts'
+import type { SqlStatement } from '../shared/user-tables.ts'
+import { written } from '../shared/write-batch.ts'
 
 /** Times in milliseconds. */
 export interface SqliteStoreOptions {
@@ -103,6 +108,30 @@ function loadMemory(file: string, snapshot: StoreSnapshot, riskRule: () => RiskR
   return { book, keys, spending }
 }
 
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+/** Makes a folder and those above it, for their owner. Node's own `recursive` never ends below folders such as /proc. */
+function makeFolder(folder: string): void {
+  if (isFolder(folder)) return
+  const parent = dirname(folder)
+  if (parent !== folder) makeFolder(parent)
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!isFolder(folder)) throw error
+  }
+}
+
+/** Whether a user who is neither the owner nor of the group may put another file in the place of one in a folder. */
+function isOpenToOthers(folder: string): boolean {
+  const { mode } = statSync(folder)
+  const isSticky = (mode & 0o1000) !== 0
+  return (mode & 0o002) !== 0 && !isSticky
+}
+
 /** The one name of a file, so that a second path to it does not lead around its lock. */
 function realFile(file: string): string {
   const folder = dirname(resolve(file))
@@ -150,6 +179,27 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     await worker?.terminate()
     lock.release()
     throw error
+  }
+}
+
+interface SqliteUsersOptions {
+  readonly queries: Pick<StoreQueries, 'all'>
+  readonly queue: WriteQueue
+  readonly clock: Clock
+  readonly onAccount: (accountId: string) => void
+}
+
+/** Users and settings on SQLite: changes go to the ledger's writer, since there is no other. */
+function sqliteUsers({ queries, queue, clock, onAccount }: SqliteUsersOptions): {
+  readonly users: UserRows
+  readonly settings: AccountSettings
+} {
+  // Whoever asked is told that it failed, and must not find later that it was done after all.
+  const change = async (statements: readonly SqlStatement[]): Promise<readonly UserRow[]> =>
+    (await written(queue.add(['statements', statements], { isKept: false }))) as readonly UserRow[]
+  return {
+    users: new StoreUserRows({ queries, change, clock, onAccount }),
+    settings: new StoreAccountSettings({ queries, change, clock }),
   }
 }
 

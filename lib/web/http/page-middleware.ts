@@ -1,5 +1,6 @@
 import type { BlockList } from 'node:net'
-import { getCookie } from 'hono/cookie'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { getCookie, setCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
 import { addressOf } from '../../http/client-address.ts'
 import { readBody } from '../../http/read-body.ts'
@@ -7,7 +8,6 @@ import { newId } from '../../platform/new-id.ts'
 import { showFailure } from '../pages/failure.ts'
 import { chooseLanguage } from '../texts/web-texts.ts'
 import type { PageContext, PageEnv, SignedInPage, Theme, WebPage, WebSite } from '../web-page.ts'
-import { formToken, isOwnOrigin, isSameToken, visitorMark } from './form-token.ts'
 import { lookCookies } from './look-cookies.ts'
 import { ownPath } from './redirect.ts'
 
@@ -90,6 +90,58 @@ export interface AreaSession {
   readonly more: object
   /** Forms are good for this, and for nothing else that the same session may change to. */
   readonly boundTo?: string | undefined
+}
+
+const visitorPattern = /^[\w-]{43}$/
+
+function cookieOptions(site: WebSite) {
+  const isSecure = site.publicUrl.protocol === 'https:'
+  // With the prefix no other host of the domain can plant one (RFC 6265bis 4.1.3.2).
+  return { name: `${isSecure ? '__Host-' : ''}${site.cookiePrefix}.visitor`, isSecure }
+}
+
+/** The random mark of a browser, signed in or not; a new one is set when there is none. */
+function visitorMark(context: PageContext, site: WebSite): string {
+  const { name, isSecure } = cookieOptions(site)
+  const known = getCookie(context, name)
+  if (known !== undefined && visitorPattern.test(known)) return known
+  const mark = randomBytes(32).toString('base64url')
+  setCookie(context, name, mark, { httpOnly: true, sameSite: 'Lax', secure: isSecure, path: '/' })
+  return mark
+}
+
+/** To whom a form is shown. */
+interface FormReader {
+  /** The mark of the browser. */
+  readonly mark: string
+  readonly sessionToken: string | undefined
+  /** What of the user's it is for. */
+  readonly boundTo: string | undefined
+}
+
+/**
+ * The token that forms carry. Another session's is refused, and so is one that was for something else of the same user:
+ * a page that was open before they changed accounts in another tab.
+ */
+function formToken(secret: string, { mark, sessionToken, boundTo }: FormReader): string {
+  return createHmac('sha256', secret)
+    .update(`form\0${mark}\0${sessionToken ?? ''}\0${boundTo ?? ''}`)
+    .digest('base64url')
+}
+
+/** Whether a token is the one that is expected, told in a time that says nothing of where they differ. */
+function isSameToken(sent: string, expected: string): boolean {
+  const one = Buffer.from(sent)
+  const other = Buffer.from(expected)
+  return one.length === other.length && timingSafeEqual(one, other)
+}
+
+/**
+ * Whether a form was sent from a page of this site, as the browser tells. Every browser of today sends `Origin`
+ * with a POST; a request that has none comes from no page.
+ */
+function isOwnOrigin(context: PageContext, site: WebSite): boolean {
+  return context.req.header('origin') === site.publicUrl.origin
 }
 
 /** The session of a request, and what the area knows of it. */

@@ -6,8 +6,8 @@ import type { Attempts } from './attempts.ts'
 import type { Auth } from './auth.ts'
 import { callerHeaders, networkOf } from './caller.ts'
 import type { Caller } from './caller.ts'
-import { confirmedEmail } from './confirmed-email.ts'
 import { consentsOfSignUp } from './user-rows-adapter.ts'
+import { verifyJWT } from 'better-auth/crypto'
 
 /** How a sign-in ended. `cookies` are `set-cookie` values for the answer. */
 export type SignInResult =
@@ -48,6 +48,12 @@ const resetToken = /^[0-9a-z]+$/i
 export function refusalCode(error: unknown): string {
   if (error instanceof APIError) return error.body?.code ?? String(error.status)
   throw error
+}
+
+/** The e-mail that a link to confirm was made for; undefined when it is forged or too old. */
+async function confirmedEmail(token: string, secret: string): Promise<string | undefined> {
+  const claims = await verifyJWT<{ readonly email?: unknown }>(token, secret)
+  return typeof claims?.email === 'string' ? claims.email : undefined
 }
 
 /** Who somebody is: signing up, confirming, signing in, and a password that was forgotten. */

@@ -1,10 +1,11 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
 import type { ChargeRecord } from '../../../ledger/charge-records.ts'
-import { alignDecimals, smallMoney, time } from '../../../web/format.ts'
+import { alignDecimals, smallMoney, time, units } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 import { keyName } from '../keys/key-name.ts'
-import { usageSummary } from './usage-summary.ts'
+import { meters as allMeters } from '../../../money/usage.ts'
+import type { Meter, Meters } from '../../../money/usage.ts'
 
 /** How an exchange ended, in the user's words. */
 export function outcomeBadge({ texts }: OwnPage, outcome: string): Html {
@@ -24,6 +25,38 @@ function marks({ texts }: OwnPage, { usageSource, flags }: ChargeRecord): Html {
   const { charges } = texts
   return html`${usageSource === 'estimated' ? html`<span class="badge">${charges.estimated}</span>` : ''}
   ${flags.length > 0 ? html`<span class="badge">${charges.withFlags}</span>` : ''}`
+}
+
+const tokensIn: ReadonlySet<Meter> = new Set([
+  'input',
+  'cachedInput',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'audioInput',
+  'cachedAudioInput',
+  'imageInput',
+])
+const tokensOut: ReadonlySet<Meter> = new Set(['output', 'audioOutput', 'imageOutput'])
+
+/** What was used, in short: tokens in and out, and whatever else there was. */
+function usageSummary({ texts, language }: Pick<OwnPage, 'texts' | 'language'>, usage: Meters): string {
+  const { charges, meters } = texts
+  let sumIn = 0
+  let sumOut = 0
+  const others: string[] = []
+  for (const meter of allMeters) {
+    const count = usage[meter]
+    if (count === undefined || count === 0) continue
+    if (tokensIn.has(meter)) sumIn += count
+    else if (tokensOut.has(meter)) sumOut += count
+    else others.push(`${meters[meter]}: ${units(count, language)}`)
+  }
+  const parts = [
+    ...(sumIn === 0 ? [] : [`${charges.tokensIn}\u00a0${units(sumIn, language)}`]),
+    ...(sumOut === 0 ? [] : [`${charges.tokensOut}\u00a0${units(sumOut, language)}`]),
+    ...others,
+  ]
+  return parts.length === 0 ? '—' : parts.join(' · ')
 }
 
 function row(

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { cleanCompanyDetails, companyProblems } from '../../../companies/company-details.ts'
-import type { CompanyDetails } from '../../../companies/company-details.ts'
+import type { CompanyDetails, DetailProblem } from '../../../companies/company-details.ts'
 import { CompanyBook, setCompany } from '../../../documents/company-book.ts'
 import { readForm } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
@@ -13,7 +13,7 @@ import { layout } from '../../../web/view/layout.ts'
 import { settingCard } from '../../../web/view/setting-card.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { settingsTabs } from '../settings/settings-tabs.ts'
-import { companyProblem } from './company-problem.ts'
+import type { Texts } from '../../texts/texts.ts'
 
 const text = z.string().max(4000).default('')
 /** Fields are called by their path in the details, as problems are. */
@@ -66,6 +66,37 @@ function typedOf({ bank, signer, ...details }: CompanyDetails): Record<string, s
         Object.entries(values ?? {}).map(([key, value]) => [`${part}.${key}`, String(value)]),
       ),
     ),
+  }
+}
+
+function shown(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+  return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? `«${character}»` : `U+${code}`
+}
+
+/** A problem in the reader's language, with the digit that is wrong. */
+function companyProblem({ company, fieldErrors }: Texts, problem: DetailProblem): string {
+  const { problems } = company
+  switch (problem.kind) {
+    case 'tooLong':
+      return problems.tooLong(problem.found, problem.max)
+    case 'unprintable':
+      return problems.unprintable(shown(problem.found), problem.position)
+    case 'length':
+      return problems.length(problem.found, problem.expected.join(problems.or))
+    case 'character':
+      return problems.character(problem.found, problem.position)
+    case 'prefix':
+      return problems.prefix(problem.found, problem.expected.join(problems.or))
+    case 'checkDigit':
+      return problems.checkDigit(problem.position, problem.found, problem.expected)
+    case 'email':
+      return fieldErrors.emailInvalid
+    case 'missing':
+    case 'personName':
+    case 'ediId':
+    case 'unexpected':
+      return problems[problem.kind]
   }
 }
 

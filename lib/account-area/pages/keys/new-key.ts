@@ -1,19 +1,136 @@
 import { html } from 'hono/html'
 import { AccountError } from '../../../accounts/accounts.ts'
-import { readForm } from '../../../web/http/read-form.ts'
+import { readForm, fieldSchemas, hiddenField, says } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { copyButton } from '../../../web/view/copy-button.ts'
-import { emptyForm } from '../../../web/view/form.ts'
+import { emptyForm, field, form, formProblems, problem } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { newKeyForm } from './new-key-form.ts'
-import { newKeySchema } from './new-key-fields.ts'
-import type { NewKeyFields } from './new-key-fields.ts'
-import { isOffered } from './offered-models.ts'
+import { z } from 'zod'
+import { isAddressRange } from '../../../config/scalars.ts'
+import { isDay } from '../../../web/format.ts'
+import type { Language } from '../../../web/texts/web-texts.ts'
+import { newId } from '../../../platform/new-id.ts'
+import { choice, textArea } from '../../../web/view/form-controls.ts'
+import type { Config } from '../../../config/config.ts'
+import { ModelDirectory } from '../../../models/model-directory.ts'
+import { standsForModel } from '../../../models/stands-for-model.ts'
 
 /** All keys that are not revoked stand in memory, on every node. */
 const activeKeysMax = 100
+
+/** The models that a key can be limited to, by the provider that comes first for them. */
+function offeredModels(config: Config): ReadonlyMap<string, readonly string[]> {
+  const byProvider = new Map<string, string[]>()
+  for (const { name, prices, providers } of config.models.values()) {
+    const provider = providers.find(one => config.providers.get(one)?.isOff === false)
+    if (provider === undefined || prices.length === 0) continue
+    const names = byProvider.get(provider)
+    if (names === undefined) byProvider.set(provider, [name])
+    else names.push(name)
+  }
+  return byProvider
+}
+
+/** Whether a name, or a beginning with `*` after it, can ever stand for a model that has a price. */
+function isOffered(config: Config, name: string): boolean {
+  const star = name.indexOf('*')
+  if (star === -1) return (new ModelDirectory(config).resolve(name, undefined)?.entry.prices.length ?? 0) > 0
+  return star === name.length - 1 && standsForModel(config, name)
+}
+
+function modelList(page: OwnPage, state: FormState): Html {
+  const { newKey } = page.texts
+  const offered = offeredModels(page.site.config)
+  const chosen = new Set(state.typed['models']?.split('\n'))
+  const total = [...offered.values()].reduce((sum, names) => sum + names.length, 0)
+  if (total === 0) return html``
+  const box = (name: string, id: string): Html =>
+    html`<div class="check">
+      <input
+        type="checkbox"
+        id="${id}"
+        name="models"
+        value="${name}"
+        ${chosen.has(name) ? html`checked` : ''}
+      />
+      <label for="${id}" class="mono">${name}</label>
+    </div>`
+  return html`<details class="disclosure" ${chosen.size > 0 ? html`open` : ''}>
+    <summary>${newKey.chooseModels(total)}</summary>
+    <div class="choices">
+      ${[...offered].map(
+        ([provider, names]) =>
+          html`<fieldset>
+            <legend>${provider}</legend>
+            ${names.map((name, index) => box(name, `model-${provider}-${index}`))}
+          </fieldset>`,
+      )}
+    </div>
+  </details>`
+}
+
+/** The form for a new key, empty or as it was sent. */
+function newKeyForm(page: OwnPage, state: FormState): Html {
+  const { keys, newKey } = page.texts
+  return layout(
+    page,
+    { title: newKey.title },
+    html`<h1>${newKey.title}</h1>
+      ${formProblems(page, state)}
+      <section class="card">
+        ${form(
+          page,
+          '/keys/new',
+          html`<input type="hidden" name="form" value="${newId()}" />
+            <div class="halves">
+              <div class="stack">
+                ${field(state, { name: 'name', label: newKey.name, hint: newKey.nameHint })}
+                ${field(state, {
+                  name: 'budget',
+                  label: newKey.budget,
+                  hint: newKey.budgetHint,
+                  inputmode: 'decimal',
+                  isOptional: true,
+                })}
+                ${choice(state, {
+                  name: 'period',
+                  label: newKey.period,
+                  hint: newKey.periodHint,
+                  options: keys.periods,
+                })}
+                ${field(state, {
+                  name: 'expires',
+                  label: newKey.expires,
+                  type: 'date',
+                  hint: newKey.expiresHint,
+                  isOptional: true,
+                })}
+              </div>
+              <div class="stack">
+                <fieldset class="field" id="models" aria-describedby="models-hint">
+                  <legend>${keys.models}</legend>
+                  <span class="hint" id="models-hint">${newKey.modelsHint}</span>
+                  ${modelList(page, state)} ${problem('models', state.errors['models'])}
+                </fieldset>
+                ${textArea(state, { name: 'patterns', label: newKey.patterns, hint: newKey.patternsHint })}
+                ${textArea(state, {
+                  name: 'addresses',
+                  label: newKey.addresses,
+                  hint: newKey.addressesHint,
+                })}
+              </div>
+            </div>
+            <div class="row">
+              <button>${newKey.submit}</button>
+              <a class="button plain" href="/keys">${newKey.cancel}</a>
+            </div>`,
+          { className: 'stack wide' },
+        )}
+      </section>`,
+  )
+}
 
 /** The form for a new key. */
 export async function showNewKey(context: PageContext, page: OwnPage): Promise<Response> {
@@ -42,6 +159,52 @@ function shownOnce(page: OwnPage, name: string, value: string): Html {
       </section>`,
   )
 }
+
+const msPerDay = 86_400_000
+const listMax = 100
+
+function list(text: string): string[] {
+  return [...new Set(text.split(/[\s,;]+/).filter(item => item !== ''))]
+}
+
+/** The end of a day in Moscow, as the moment when the next one begins. */
+function dayEnd(day: string): number {
+  return Date.parse(`${day}T00:00:00+03:00`) + msPerDay
+}
+
+/** The fields of a new key; `now` is what an expiry must be after. */
+function newKeySchema(now: number, language: Language) {
+  return z.object({
+    name: fieldSchemas.name.min(1, says('required')).max(60, says('tooLong')),
+    /** Which showing of the form was sent. */
+    form: hiddenField(26),
+    models: z.array(z.string().max(200, says('tooLong'))).max(1000, says('tooLong')),
+    patterns: z
+      .string()
+      .default('')
+      .transform(list)
+      .pipe(z.array(z.string().max(200, says('tooLong'))).max(listMax, says('listLong'))),
+    budget: fieldSchemas.roubles(language),
+    period: z.enum(['total', 'day', 'week', 'month'], says('invalid')).default('total'),
+    expires: z
+      .string()
+      .trim()
+      .default('')
+      .refine(text => text === '' || isDay(text), { ...says('dayInvalid'), abort: true })
+      .transform(text => (text === '' ? undefined : dayEnd(text)))
+      .refine(at => at === undefined || at > now, says('dayPast')),
+    addresses: z
+      .string()
+      .default('')
+      .transform(list)
+      .pipe(
+        z.array(z.string().refine(isAddressRange, says('addressesInvalid'))).max(listMax, says('listLong')),
+      ),
+  })
+}
+
+/** What a form for a new key says. */
+type NewKeyFields = z.output<ReturnType<typeof newKeySchema>>
 
 /**
  * Makes a key and shows it, once: there is no page to come back to, and no address that holds it. Nothing of

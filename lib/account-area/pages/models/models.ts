@@ -1,13 +1,16 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { count, exactRoubles } from '../../../web/format.ts'
+import { count, exactRoubles, decimal, isoDay } from '../../../web/format.ts'
 import { hiddenField, readQuery, says } from '../../../web/http/read-form.ts'
-import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Html, OwnPage, PageContext, Page } from '../../page.ts'
 import { field, formProblems } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { mainMeters, priceNotes } from './price-notes.ts'
 import { pricedModels } from './priced-models.ts'
 import type { PricedModel } from './priced-models.ts'
+import { productOf } from '../../../money/decimal.ts'
+import type { Price } from '../../../money/price.ts'
+import { meters as allMeters } from '../../../money/usage.ts'
+import type { Meter } from '../../../money/usage.ts'
 
 const searchSchema = z.object({
   q: z.string().trim().max(100, says('tooLong')).default(''),
@@ -21,6 +24,89 @@ const modelsBeforeChoice = 12
 function matches({ name, provider, aliases }: PricedModel, text: string): boolean {
   const words = text.toLowerCase().split(/\s+/)
   return words.every(word => [name, provider, ...aliases].some(one => one.toLowerCase().includes(word)))
+}
+
+/** In which words prices are shown. */
+type Words = Pick<Page, 'texts' | 'language'>
+
+/** What has a column of its own. */
+const mainMeters = ['input', 'cachedInput', 'output'] as const satisfies readonly Meter[]
+
+function perMillion(
+  { texts, language }: Words,
+  rates: Price['rubPerMillion'],
+  only = allMeters as readonly Meter[],
+): string[] {
+  const { meters, models } = texts
+  return only.flatMap(meter => {
+    const rub = rates[meter]
+    return rub === undefined ? [] : [`${meters[meter]}: ${exactRoubles(rub, language)} ${models.unitOf}`]
+  })
+}
+
+/** Where the unit is said already. */
+function short({ texts, language }: Words, rates: Price['rubPerMillion']): string {
+  const { meters } = texts
+  return allMeters
+    .flatMap(meter => {
+      const rub = rates[meter]
+      return rub === undefined ? [] : [`${meters[meter].toLowerCase()} ${exactRoubles(rub, language)}`]
+    })
+    .join(', ')
+}
+
+function perUnit({ texts, language }: Words, rates: Price['rubPerUnit']): string[] {
+  const { meters } = texts
+  return Object.entries(rates).map(([name, rub]) => {
+    const [meter = '', ...variant] = name.split('/')
+    const label = Object.hasOwn(meters, meter) ? meters[meter as Meter] : meter
+    return `${[label, ...variant].join(' ')}: ${exactRoubles(rub, language)}`
+  })
+}
+
+function levels(words: Words, { above }: Price): string[] {
+  const { models } = words.texts
+  return above.map(({ inputTokens, mode, rubPerMillion }) => {
+    const reach = mode === 'whole' ? models.whole : models.excess
+    return `${reach(count(inputTokens, words.language))}: ${short(words, rubPerMillion)}`
+  })
+}
+
+/** A factor says little by itself: what the tokens cost with it is said, too. */
+function tiers(words: Words, { factors, rubPerMillion }: Price): string[] {
+  const { models } = words.texts
+  return Object.entries(factors).map(([name, factor]) => {
+    const label = Object.hasOwn(models.tiers, name)
+      ? models.tiers[name as keyof typeof models.tiers]
+      : models.tier(name)
+    const rates: { [M in Meter]?: string } = {}
+    for (const meter of mainMeters) {
+      const rub = rubPerMillion[meter]
+      if (rub !== undefined) rates[meter] = productOf(rub, factor)
+    }
+    const prices = short(words, rates)
+    return `${label}, ×${decimal(factor, words.language)}${prices === '' ? '' : `: ${prices}`}`
+  })
+}
+
+/** All of a price that has no column of its own, as sentences. */
+function priceNotes(words: Words, { price, later }: Pick<PricedModel, 'price' | 'later'>): readonly string[] {
+  const isMain: ReadonlySet<Meter> = new Set(mainMeters)
+  const others = allMeters.filter(meter => !isMain.has(meter))
+  return [
+    ...perMillion(words, price.rubPerMillion, others),
+    ...perUnit(words, price.rubPerUnit),
+    ...levels(words, price),
+    ...tiers(words, price),
+    ...later.map(next => {
+      const prices = [
+        ...perMillion(words, next.rubPerMillion),
+        ...perUnit(words, next.rubPerUnit),
+        ...levels(words, next),
+      ]
+      return `${words.texts.models.from(isoDay(Date.parse(next.from ?? '')))}: ${prices.join(', ')}`
+    }),
+  ]
 }
 
 function row(page: OwnPage, model: PricedModel): Html {

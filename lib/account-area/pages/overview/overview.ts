@@ -2,15 +2,14 @@ import { html } from 'hono/html'
 import { budgetDay } from '../../../ledger/key-spending.ts'
 import type { Balance } from '../../../ledger/ledger.ts'
 import type { ChargeReport } from '../../../ledger/reports.ts'
-import { count, debtMoney, money, spentMoney } from '../../../web/format.ts'
+import { count, debtMoney, money, spentMoney, alignDecimals, smallMoney, time } from '../../../web/format.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { notice } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { firstSteps } from './first-steps.ts'
-import { lastRequests } from './last-requests.ts'
 import { spendingChart } from './spending-chart.ts'
 import { spendingByDay, sum } from './spending.ts'
 import type { Spending } from './spending.ts'
+import { parseRoubles } from '../../../money/amount.ts'
 
 const daysShown = 30
 const chargesShown = 8
@@ -78,6 +77,82 @@ async function keyNames(
 
 function invitationNotice({ texts: { accounts } }: OwnPage): Html {
   return html`<p class="notice">${accounts.waiting} <a href="/accounts">${accounts.look}</a></p>`
+}
+
+/** What a new customer has done already. */
+interface Done {
+  readonly hasKey: boolean
+  readonly hasMoney: boolean
+}
+
+/** What to do next, for an account without a single charge. */
+function firstSteps({ texts }: OwnPage, { hasKey, hasMoney }: Done): Html {
+  const { overview } = texts
+  const { steps } = overview
+  const step = (
+    { title, text }: { readonly title: string; readonly text: string },
+    isDone: boolean,
+    action: Html | string,
+  ): Html =>
+    html`<li>
+      <h3>${title} ${isDone ? html`<span class="badge good">${overview.isDone}</span>` : ''}</h3>
+      <p class="quiet">${text}</p>
+      ${isDone ? '' : action}
+    </li>`
+  const link = (path: string, label: string, isNext: boolean): Html =>
+    html`<p><a class="button ${isNext ? '' : 'plain'}" href="${path}">${label}</a></p>`
+  return html`<section class="card">
+    <h2>${overview.start}</h2>
+    <ol class="steps">
+      ${step(steps.key, hasKey, link('/keys/new', overview.makeKey, true))}
+      ${step(steps.money, hasMoney, link('/balance', overview.topUp, hasKey))}
+      ${step(steps.quickStart, false, link('/quick-start', overview.quickStart, hasKey && hasMoney))}
+    </ol>
+  </section>`
+}
+
+/** The newest charges, each with a way to its details. */
+function lastRequests(
+  page: OwnPage,
+  charges: readonly ChargeReport[],
+  keyNames: ReadonlyMap<string, string>,
+): Html {
+  const { overview } = page.texts
+  const amounts = alignDecimals(charges.map(({ amount }) => smallMoney(parseRoubles(amount), page.language)))
+  const row = ({ requestId, at, model, key }: ChargeReport, index: number): Html => {
+    const when = time(Date.parse(at), page.language)
+    return html`<tr>
+      <td>
+        <a href="/charges/${encodeURIComponent(requestId)}" aria-label="${overview.open(model, when)}"
+          >${when}</a
+        >
+      </td>
+      <td>${model}</td>
+      <td class="wide-only"><bdi>${keyNames.get(key) ?? ''}</bdi></td>
+      <td class="number">${amounts[index]}</td>
+    </tr>`
+  }
+  return html`<section class="card">
+    <div class="row between">
+      <h2>${overview.last}</h2>
+      <a href="/charges">${overview.all}</a>
+    </div>
+    <div class="table" tabindex="0" role="region" aria-label="${overview.last}">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${overview.time}</th>
+            <th scope="col">${overview.model}</th>
+            <th scope="col" class="wide-only">${overview.key}</th>
+            <th scope="col" class="number">${overview.amount}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${charges.map(row)}
+        </tbody>
+      </table>
+    </div>
+  </section>`
 }
 
 /** What the account has, what it spent and on what, and what to do when it is new. */

@@ -2,15 +2,32 @@ import type { Hono } from 'hono'
 import type { PageContext, PageEnv, SignedInPage } from '../../web-page.ts'
 import { submitPassword } from './password.ts'
 import { showSecurity } from './security.ts'
-import { submitEndOtherSessions, submitEndSession } from './sessions.ts'
 import {
   submitBackupCodes,
   submitRemoveTwoFactor,
   submitTwoFactor,
   submitTwoFactorCode,
 } from './two-factor.ts'
+import { z } from 'zod'
+import { readForm } from '../../http/read-form.ts'
+import { seeOther } from '../../http/redirect.ts'
 
 type Show = (context: PageContext, page: SignedInPage) => Response | Promise<Response>
+
+const schema = z.object({ id: z.string().max(100) })
+
+/** Ends one of the user's own sessions; the id of another's does nothing. */
+async function submitEndSession(context: PageContext, page: SignedInPage): Promise<Response> {
+  const sent = await readForm(context, page, schema)
+  if (sent.isValid) await page.site.sessions.endOne(page.caller, sent.value.id)
+  return seeOther(context, '/security?notice=session-ended')
+}
+
+/** Ends all of the user's sessions but this one. */
+async function submitEndOtherSessions(context: PageContext, page: SignedInPage): Promise<Response> {
+  await page.site.sessions.endOthers(page.caller)
+  return seeOther(context, '/security?notice=sessions-ended')
+}
 
 /**
  * Password, second factor and sessions of one's own.
