@@ -54,7 +54,7 @@ const openaiRows: readonly Row[] = [
   ['POST', '/tts', 'tts', 'charged'],
   ['POST', '/stt', 'stt', 'charged'],
   ['POST', '/realtime/client_secrets', 'realtime-keys', 'free'],
-  ['POST', '/vector_stores', 'vector-store', 'free'],
+  ['POST', '/vector_stores', 'vector-store', 'charged'],
   ['GET', '/vector_stores', 'vector-store-list', 'free'],
   ['POST', '/vector_stores/vs_1/search', 'vector-store-search', 'free'],
   ['DELETE', '/vector_stores/vs_1/files/file-1', 'removed-vector-store-file', 'free'],
@@ -110,8 +110,13 @@ const googleRows: readonly Row[] = [
   ['GET', '/batches/b', 'stored-batch', 'free'],
   ['POST', '/fileSearchStores', 'file-search-store', 'free'],
   ['GET', '/fileSearchStores', 'file-search-store-list', 'free'],
-  ['POST', '/fileSearchStores/s:importFile', 'file-search-store-import', 'free'],
-  ['POST', '/upload/v1beta/fileSearchStores/s:uploadToFileSearchStore', 'file-search-store-upload', 'free'],
+  ['POST', '/fileSearchStores/s:importFile', 'file-search-store-import', 'charged'],
+  [
+    'POST',
+    '/upload/v1beta/fileSearchStores/s:uploadToFileSearchStore',
+    'file-search-store-upload',
+    'charged',
+  ],
   ['GET', '/fileSearchStores/s/documents/d', 'stored-file-search-documents', 'free'],
   ['POST', '/auth_tokens', 'auth-tokens', 'free'],
 ]
@@ -142,6 +147,8 @@ await t.test('everything that is charged reads facts and usage', async t => {
       const { operation } = dialect.match(method, path)
       if (operation.isFree) continue
       t.ok('readUsage' in operation, path)
+      // The bytes of a file: what they cost is known by their number.
+      if (operation.body === 'streamed') continue
       t.ok(
         operation.body === 'multipart'
           ? 'factsFromMultipart' in operation
