@@ -84,7 +84,7 @@ async function answer(
   status: 200 | 422,
 ): Promise<Response> {
   try {
-    return await context.html(await view(page, context.req.param('id') ?? '', state), status)
+    return context.html(await view(page, context.req.param('id') ?? '', state), status)
   } catch (error) {
     // There is none, or none any more.
     if (!(error instanceof AccountError)) throw error
