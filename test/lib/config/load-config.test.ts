@@ -135,7 +135,7 @@ unmetered: true
   t.same(config.trustedProxies, ['10.0.0.0/8', '::1'])
   t.same(config.cors, { origins: ['https://app.example.org'] })
   t.same(config.tls, { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') })
-  t.same(config.log, { level: 'debug' })
+  t.same(config.log, { level: 'debug', clientAddress: 'truncated' })
   t.equal(config.unmetered, true)
 })
 
