@@ -62,6 +62,8 @@ export class SqliteReaderQueries implements StoreQueries {
   /** Waits for what was asked. */
   async close(): Promise<void> {
     this.#isClosed = true
+    // An idle thread keeps no process alive, and this waits for its end: with nothing else open, Node would exit with 13.
+    this.#worker?.ref()
     this.#worker?.postMessage(undefined)
     await this.#exited
   }
