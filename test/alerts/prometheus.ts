@@ -1,0 +1,88 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { stringify } from 'yaml'
+import { until } from '../fixtures/until.ts'
+
+/** An alert as Prometheus has it. */
+export interface SeenAlert {
+  readonly state: 'pending' | 'firing'
+  readonly labels: Readonly<Record<string, string>>
+}
+
+const rulesFile = join(import.meta.dirname, '../../deploy/prometheus-rules.yml')
+
+/** Whether Prometheus is here; root on Debian gets it. */
+export function findPrometheus(): boolean {
+  const isThere = (): boolean => spawnSync('prometheus', ['--version']).error === undefined
+  if (isThere()) return true
+  if (process.getuid?.() !== 0 || spawnSync('apt-get', ['--version']).error !== undefined) return false
+  spawnSync('apt-get', ['update'], { stdio: 'ignore' })
+  spawnSync('apt-get', ['install', '-y', '--no-install-recommends', 'prometheus'], { stdio: 'ignore' })
+  return isThere()
+}
+
+/**
+ * The shipped rules with shorter times, so that nobody waits for them: `for` is five seconds, and what is looked back on is
+ * `range`. Expressions and thresholds stay.
+ */
+export function hastenedRules(range: string): string {
+  return readFileSync(rulesFile, 'utf8')
+    .replaceAll(/^(\s+for: ).+$/gm, '$15s')
+    .replaceAll(/\[\d+[mh]\]/g, `[${range}]`)
+}
+
+/** Prometheus on loopback, which scrapes these each second and judges by these rules. */
+export async function startPrometheus(
+  t: Test,
+  rules: string,
+  targets: readonly string[],
+): Promise<{ alerts(): Promise<readonly SeenAlert[]> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'prometheus-'))
+  writeFileSync(join(folder, 'rules.yml'), rules)
+  const config = {
+    global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+    rule_files: ['rules.yml'],
+    scrape_configs: [{ job_name: 'gateway', static_configs: [{ targets }] }],
+  }
+  writeFileSync(join(folder, 'prometheus.yml'), stringify(config))
+  const port = await freePort()
+  const child = spawn(
+    'prometheus',
+    [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${join(folder, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { stdio: 'ignore' },
+  )
+  t.teardown(async () => {
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const url = `http://127.0.0.1:${port}`
+  await until(async () => (await fetch(`${url}/-/ready`).catch(() => undefined))?.ok === true, 60_000)
+  return {
+    async alerts() {
+      const response = await fetch(`${url}/api/v1/alerts`)
+      const { data } = (await response.json()) as { data: { alerts: readonly SeenAlert[] } }
+      return data.alerts
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
