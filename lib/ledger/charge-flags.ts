@@ -12,7 +12,7 @@ const reasons: readonly string[] = [
 ]
 
 /** The flags of a charge that an operator should look at. */
-function alarmsAmong(flags: readonly string[]): readonly string[] {
+export function alarmsAmong(flags: readonly string[]): readonly string[] {
   return flags.length === 0 ? flags : flags.filter(flag => !reasons.includes(flag))
 }
 

@@ -47,15 +47,16 @@ export function routeProvider(
 }
 
 /**
- * Nobody would be charged for what the path means at another provider.
+ * Only the providers at which the path is free: nobody would be charged for what it means at another.
  * @throws GatewayError not_supported
  */
 function requireFree({ name, freeAt }: Operation, place: ProviderRoute): ProviderRoute {
-  const elsewhere = place.providers.find(({ provider }) => freeAt?.has(provider.kind) === false)
-  if (elsewhere === undefined) return place
+  if (freeAt === undefined) return place
+  const providers = place.providers.filter(({ provider }) => freeAt.has(provider.kind))
+  if (providers.length > 0) return { ...place, providers }
   throw new GatewayError(
     'not_supported',
-    `The operation ${name} of ${elsewhere.provider.name} may be paid for, and has no price here, so it is not forwarded.`,
+    `The operation ${name} of ${place.providers[0]?.provider.name} may be paid for, and has no price here, so it is not forwarded.`,
   )
 }
 

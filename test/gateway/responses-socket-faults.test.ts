@@ -221,7 +221,7 @@ await t.test(
     const refused = await client.next('error', client.received.length - 1)
     t.match(refused, {
       status: 400,
-      error: { code: 'request_invalid', message: /this connection goes to openai/ },
+      error: { code: 'request_invalid', message: /another provider than this connection goes to/ },
     })
     t.equal((await chargesOf(gateway, 1)).length, 1)
     t.same(await gateway.breaches(), [])
