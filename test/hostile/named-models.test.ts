@@ -13,8 +13,17 @@ const providers = ['openai', 'anthropic', 'google']
 const priced = {
   provider: providers,
   rubPerMillion: { input: '1', output: '1', imageOutput: '1' },
-  rubPerUnit: { videoSeconds: '1', images: '1', characters: '1', audioSeconds: '1', pages: '1' },
+  rubPerUnit: {
+    videoSeconds: '1',
+    images: '1',
+    characters: '1',
+    audioSeconds: '1',
+    pages: '1',
+    storageGigabyteDays: '1',
+  },
 }
+/** Stores of files are priced by these, which no request names. */
+const storeModels = ['text-embedding-3-large', 'gemini-embedding-2']
 const upstream = await startRawUpstream(t, () =>
   plainAnswer(200, ['content-type', 'application/json'], '{"id":"x_1"}'),
 )
@@ -23,11 +32,13 @@ const gateway = await startTestGateway(t, {
     upstream.origin,
     {},
     {
-      models: { 'main-model': priced, 'allowed-model': priced, 'forbidden-model': priced },
+      models: Object.fromEntries(
+        ['main-model', 'allowed-model', 'forbidden-model', ...storeModels].map(name => [name, priced]),
+      ),
       limits: { freeRequestsPerMinute: 1_000_000 },
     },
   ),
-  keyModels: ['main-model', 'allowed-model'],
+  keyModels: ['main-model', 'allowed-model', ...storeModels],
 })
 
 function ask(request: ModelRequest, isGoogle: boolean): Promise<ClientAnswer> {
