@@ -26,7 +26,7 @@ export async function alarmsContract(t: Test, open: OpenStore): Promise<void> {
     for (clock.time = 1000; clock.time < 1010; clock.time += 1)
       book.note('credential_suspended', {
         provider: 'openai',
-        credentialName: 'a',
+        credentialName: 'openai#a',
         reason: `no ${clock.time}`,
       })
     book.note('credential_suspended', { provider: 'openai', credentialName: 'openai#b' })
