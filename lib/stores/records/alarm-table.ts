@@ -21,19 +21,9 @@ export interface AlarmRow {
   readonly reason: string | null
 }
 
-/** An alarm that somebody still has to be told of. */
-export interface AlarmDeliveryRow {
-  readonly alarm_id: string
-  readonly channel: 'email' | 'webhook'
-  readonly attempts: number
-  /** Nobody else tries before; who tries moves it on first. */
-  readonly next_at: number
-}
-
 /** The tables of alarms. */
 export interface AlarmTables {
   readonly alarms: AlarmRow
-  readonly alarm_deliveries: AlarmDeliveryRow
 }
 
 function alarmTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
@@ -54,14 +44,6 @@ CREATE TABLE alarms (
   reason TEXT,
   UNIQUE (kind, subject),
   CHECK ((state = 'closed') = (closed_at IS NOT NULL))
-)${options};
-
-CREATE TABLE alarm_deliveries (
-  alarm_id TEXT NOT NULL REFERENCES alarms (id),
-  channel TEXT NOT NULL CHECK (channel IN ('email', 'webhook')),
-  attempts ${integer} NOT NULL,
-  next_at ${integer} NOT NULL,
-  PRIMARY KEY (alarm_id, channel)
 )${options};
 `
 }
