@@ -17,11 +17,10 @@ type LogSettings = Pick<Config, 'log' | 'trustedProxies'>
 
 /** One line for each exchange, and one for whatever an operator should look at. No bodies, no keys. */
 export function logEvents(bus: PipelineBus, log: Log, clock: Clock, settings: () => LogSettings): void {
-  /** Attempts of exchanges that run, before the last one. */
-  const tried = new Map<string, Readonly<Record<string, unknown>>[]>()
+  /** The attempts before the last one; of a request that was left, one may be reported when its exchange has ended. */
+  const tried = new WeakMap<Exchange, Readonly<Record<string, unknown>>[]>()
   bus.on('exchange-end', (exchange, outcome) => {
-    const attempts = tried.get(exchange.id)
-    tried.delete(exchange.id)
+    const attempts = tried.get(exchange)
     const facts = {
       ...exchangeFacts(exchange, outcome, clock.now()),
       client: clientOf(exchange, settings()),
@@ -32,11 +31,11 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock, settings: ()
     else if (isShed(exchange, outcome) || isGreeting(exchange, outcome)) log.debug(facts, 'exchange')
     else log.info(facts, 'exchange')
   })
-  bus.on('upstream-attempt', (requestId, attempt) => {
+  bus.on('upstream-attempt', (exchange, attempt) => {
     // The one that is relayed is what the exchange's own line says.
-    if (requestId !== undefined && attempt['result'] !== 'relayed')
-      tried.set(requestId, [...(tried.get(requestId) ?? []), attempt])
-    log.info({ requestId, ...attempt }, 'attempt')
+    if (exchange !== undefined && attempt['result'] !== 'relayed')
+      tried.set(exchange, [...(tried.get(exchange) ?? []), attempt])
+    log.info({ requestId: exchange?.id, ...attempt }, 'attempt')
   })
   bus.on('session-charge', (exchange, sequence, { charge, result }) => {
     const { usageSource, flags } = charge

@@ -126,7 +126,7 @@ export class Metrics {
       },
     )
     bus.on('exchange-end', (exchange, outcome) => this.#onEnd(exchange, outcome))
-    bus.on('upstream-attempt', (_requestId, { provider, status, result }) => {
+    bus.on('upstream-attempt', (_exchange, { provider, status, result }) => {
       // The last one is counted when the exchange ends.
       if (result !== 'relayed')
         this.#attempts.inc({ provider: String(provider), result: resultName(status, result) })

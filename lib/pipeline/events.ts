@@ -10,7 +10,7 @@ export interface PipelineEvents {
   'exchange-end': (exchange: Exchange, outcome: Outcome) => void
   'plugin-error': (plugin: string, hook: string, error: unknown, exchange: Pick<Exchange, 'id'>) => void
   /** One of several attempts at an upstream, when it is known what became of it; without id for the gateway's own. */
-  'upstream-attempt': (requestId: string | undefined, attempt: Readonly<Record<string, unknown>>) => void
+  'upstream-attempt': (exchange: Exchange | undefined, attempt: Readonly<Record<string, unknown>>) => void
   /** A turn of a session was charged. */
   'session-charge': (exchange: Exchange, sequence: number, charged: Facts['charged']) => void
   /** Something an operator should look at: a flag of a charge, an unpriced meter. */

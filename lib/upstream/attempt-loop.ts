@@ -259,7 +259,7 @@ export abstract class AttemptLoop<A extends TransportAttempt> implements Waiting
   }
 
   #report({ stop, route, head, startedAt }: A, result: string): void {
-    this.upstreams.bus.emit('upstream-attempt', this.#exchange?.id, {
+    this.upstreams.bus.emit('upstream-attempt', this.#exchange, {
       provider: stop.target.provider.name,
       credentialName: stop.credential.credential.name,
       egress: route.name,
