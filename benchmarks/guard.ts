@@ -10,7 +10,7 @@ import { bounds } from './guard/bounds.ts'
 import { guardFrames } from './guard/frame-guard.ts'
 import { survivors } from './guard/survivors.ts'
 
-// Whether a request has become dearer: its CPU as a multiple of the bare relay's, by turns in short rounds, and how
+// Whether a request has become more expensive: its CPU as a multiple of the bare relay's, by turns in short rounds, and how
 // much survives in the young generation. Then the same of a frame. It ends with 1 when a bound is passed twice.
 
 const connections = 32

@@ -7,7 +7,7 @@ import { streamRequest } from '../streams/stream-request.ts'
 import { bareRelay, streamGateway } from '../streams/stream-targets.ts'
 import { bounds } from './bounds.ts'
 
-// Whether a frame of a stream has become dearer: its CPU as a multiple of the bare relay's, by turns. The streams are
+// Whether a frame of a stream has become more expensive: its CPU as a multiple of the bare relay's, by turns. The streams are
 // chats whose usage is restored, for which the gateway does most.
 
 const rounds = 5

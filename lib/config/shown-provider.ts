@@ -2,7 +2,7 @@ import type { Config, ProviderConfig } from './config.ts'
 
 type Shown = Pick<ProviderConfig, 'name' | 'isPublic'>
 
-/** The name of a provider as customers see it; undefined where whom the operator buys from is not their business. */
+/** The name of a provider as customers see it; undefined where the provider is not public. */
 export function shownProvider(config: Pick<Config, 'providers'>, name: string): string | undefined {
   return config.providers.get(name)?.isPublic === true ? name : undefined
 }

@@ -15,7 +15,7 @@ import { isOperation, operations, withoutUndefined } from './operations.ts'
 import type { OperationName, RecordStepMessage } from './operations.ts'
 import { socketAddress, socketPath } from './socket-path.ts'
 
-/** What the command line may ask for, and of whom. */
+/** What the command line may ask for, and what answers it. */
 export interface ControlServerOptions {
   readonly storeFile: string
   readonly accounts: Accounts
