@@ -50,14 +50,14 @@ async function closesByItself(t: Test, { store, nodes, at, clock }: World): Prom
 
   at(Date.parse('2026-12-01T00:10:00+03:00'))
   await until(async () => (await documentsOf(records)).length > 0)
-  await until(() => logged.length >= nodes.length)
+  // A node that looks when the month is closed already has nothing to say, so what was made is counted, and not the lines.
+  const made = (): number =>
+    logged.reduce<number>((sum, one) => sum + Number((one as { documents?: number }).documents ?? 0), 0)
+  await until(() => made() > 0)
   await new Promise(resolve => setTimeout(resolve, 100))
 
   t.strictSame(await documentsOf(records), ['2026-11 1 1200'])
-  const made = logged
-    .map(one => Number((one as { documents?: number }).documents ?? 0))
-    .reduce((sum, one) => sum + one, 0)
-  t.equal(made, 1, 'one of them made it')
+  t.equal(made(), 1, 'one of them made it')
   const emails = await records.all(records.build.selectFrom('document_emails').selectAll())
   t.match(emails, [{ kind: 'closing-issued', account_id: accountId, state: 'waiting' }])
   t.equal(emails.length, 1)
