@@ -1,27 +1,33 @@
 import { Command, CommanderError } from 'commander'
 import { AccountError } from '../accounts/accounts.ts'
-import { addAccountCommands } from './account.ts'
-import { addAlarmsCommands } from './alarms.ts'
-import { addBackupCommand } from './backup.ts'
-import { addBalanceCommand } from './balance.ts'
-import { addChargesCommand } from './charges.ts'
-import { addCheckCommand } from './check.ts'
 import { CommandError, UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { addInitCommand } from './init.ts'
-import { addDocumentCommands } from './documents.ts'
-import { addInvoiceCommands } from './invoice.ts'
-import { addKeyCommands } from './key.ts'
-import { addModelsCommand } from './models.ts'
-import { addOperatorCommands } from './operator.ts'
-import { addPaymentCommands } from './payment.ts'
-import { addPricesCommands } from './prices.ts'
-import { addProvidersCommands } from './providers.ts'
-import { addRequestsCommands } from './requests.ts'
-import { addServeCommand } from './serve.ts'
-import { addStatementCommands } from './statement.ts'
-import { addTopCommand } from './top.ts'
-import { addVerifyCommand } from './verify.ts'
+
+type AddCommand = (program: Command, context: CliContext) => void
+
+/** Every command, in the order of the help. The modules of one are read when it is named: most load a part of the server. */
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  serve: async () => (await import('./serve.ts')).addServeCommand,
+  check: async () => (await import('./check.ts')).addCheckCommand,
+  init: async () => (await import('./init.ts')).addInitCommand,
+  account: async () => (await import('./account.ts')).addAccountCommands,
+  key: async () => (await import('./key.ts')).addKeyCommands,
+  balance: async () => (await import('./balance.ts')).addBalanceCommand,
+  charges: async () => (await import('./charges.ts')).addChargesCommand,
+  models: async () => (await import('./models.ts')).addModelsCommand,
+  top: async () => (await import('./top.ts')).addTopCommand,
+  requests: async () => (await import('./requests.ts')).addRequestsCommands,
+  prices: async () => (await import('./prices.ts')).addPricesCommands,
+  providers: async () => (await import('./providers.ts')).addProvidersCommands,
+  payment: async () => (await import('./payment.ts')).addPaymentCommands,
+  invoice: async () => (await import('./invoice.ts')).addInvoiceCommands,
+  statement: async () => (await import('./statement.ts')).addStatementCommands,
+  documents: async () => (await import('./documents.ts')).addDocumentCommands,
+  operator: async () => (await import('./operator.ts')).addOperatorCommands,
+  alarms: async () => (await import('./alarms.ts')).addAlarmsCommands,
+  verify: async () => (await import('./verify.ts')).addVerifyCommand,
+  backup: async () => (await import('./backup.ts')).addBackupCommand,
+}
 
 /**
  * Runs one command.
@@ -31,14 +37,15 @@ import { addVerifyCommand } from './verify.ts'
  */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
   try {
-    await buildProgram(context).parseAsync(argv, { from: 'user' })
+    await (await buildProgram(argv[0] ?? '', context)).parseAsync(argv, { from: 'user' })
     return 0
   } catch (error) {
     return report(error, context)
   }
 }
 
-function buildProgram(context: CliContext): Command {
+/** @param word the first one: a command's name, or what concerns all of them, such as `--help` */
+async function buildProgram(word: string, context: CliContext): Promise<Command> {
   const program = new Command('gateway')
     .description('A self-hosted gateway to AI providers, charged in roubles.')
     .version(context.version, '-v, --version')
@@ -50,26 +57,8 @@ function buildProgram(context: CliContext): Command {
       writeErr: text => context.stderr.write(text),
     })
     .showHelpAfterError('Try --help.')
-  addServeCommand(program, context)
-  addCheckCommand(program, context)
-  addInitCommand(program, context)
-  addAccountCommands(program, context)
-  addKeyCommands(program, context)
-  addBalanceCommand(program, context)
-  addChargesCommand(program, context)
-  addModelsCommand(program, context)
-  addTopCommand(program, context)
-  addRequestsCommands(program, context)
-  addPricesCommands(program, context)
-  addProvidersCommands(program, context)
-  addPaymentCommands(program, context)
-  addInvoiceCommands(program, context)
-  addStatementCommands(program, context)
-  addDocumentCommands(program, context)
-  addOperatorCommands(program, context)
-  addAlarmsCommands(program, context)
-  addVerifyCommand(program, context)
-  addBackupCommand(program, context)
+  const named = Object.hasOwn(commands, word) ? [commands[word]] : Object.values(commands)
+  for (const load of named) if (load !== undefined) (await load())(program, context)
   return program
 }
 

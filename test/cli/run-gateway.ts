@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCli } from '../../lib/cli/program.ts'
 import { plugins } from '../../plugins/index.ts'
+import { processEnvironment } from '../fixtures/process-environment.ts'
 
 const bin = join(import.meta.dirname, '../../bin/gateway.ts')
 
@@ -24,7 +25,7 @@ export function runGateway(words: readonly string[], options: RunOptions = {}): 
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [bin, ...words], {
       cwd: options.cwd,
-      env: { PATH: process.env['PATH'] ?? '', ...options.env },
+      env: { ...processEnvironment, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: options.timeout,
       killSignal: 'SIGKILL',

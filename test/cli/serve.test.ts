@@ -5,13 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
 import { runGateway, runHere, writeConfig } from './run-gateway.ts'
+import { processEnvironment } from '../fixtures/process-environment.ts'
 
 const bin = join(import.meta.dirname, '../../bin/gateway.ts')
 
 /** A gateway as a process of its own, with what it has written to stderr. */
 async function serve(t: Test, config: string) {
   const child = spawn(process.execPath, [bin, 'serve', '--config', config], {
-    env: { PATH: process.env['PATH'] ?? '' },
+    env: processEnvironment,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   let written = ''
