@@ -30,10 +30,10 @@ await t.test('a store whose folder cannot be made is named at once, with what to
 await t.test('accounts, money and keys without a server', async t => {
   const folder = t.testdir()
   const { config } = writeConfig(folder)
-  const run = (...words: string[]) => runGateway([...words, '--config', config])
-  const here = (...words: string[]) => runHere([...words, '--config', config])
+  const run = (...words: string[]) => runHere([...words, '--config', config])
 
-  const created = await run('account', 'create', '--email', 'a@b.ru', '--name', 'A', '--json')
+  const person = ['--email', 'a@b.ru', '--name', 'A']
+  const created = await runGateway(['account', 'create', ...person, '--json', '--config', config])
   t.match(created, { code: 0, stderr: '' })
   const id = member(created.stdout, 'id')
   t.same(JSON.parse(created.stdout), { id })
@@ -62,7 +62,7 @@ await t.test('accounts, money and keys without a server', async t => {
   t.match(key, /^gw-[\w-]{43}$/)
   t.same(JSON.parse(made.stdout), { id: keyId, key })
 
-  const listed = await here('key', 'list', '--account', id, '--json')
+  const listed = await run('key', 'list', '--account', id, '--json')
   t.match(JSON.parse(listed.stdout), {
     id: keyId,
     account: id,
@@ -78,7 +78,7 @@ await t.test('accounts, money and keys without a server', async t => {
   })
   t.match(await run('key', 'revoke', keyId), { code: 0, stdout: `key ${keyId} revoked\n` })
 
-  const shown = await here('account', 'show', id, '--json')
+  const shown = await run('account', 'show', id, '--json')
   t.match(JSON.parse(shown.stdout), {
     id,
     email: 'a@b.ru',
@@ -87,11 +87,11 @@ await t.test('accounts, money and keys without a server', async t => {
   })
   t.notMatch(shown.stdout, key)
   const [accounts, charges, alarms, verified, verifiedJson] = await Promise.all([
-    here('account', 'list'),
-    here('charges', '--account', id, '--json'),
-    here('charges', '--alarms'),
-    here('verify'),
-    here('verify', '--json'),
+    run('account', 'list'),
+    run('charges', '--account', id, '--json'),
+    run('charges', '--alarms'),
+    run('verify'),
+    run('verify', '--json'),
   ])
   t.match(accounts.stdout, new RegExp(`^ID +EMAIL +NAME .*\n${id} +a@b\\.ru +A .* 100\\.000000\n$`))
   t.match(charges, { code: 0, stdout: '' })
@@ -100,9 +100,9 @@ await t.test('accounts, money and keys without a server', async t => {
   t.match(verifiedJson, { code: 0, stdout: '{"ok":true,"breaches":[]}\n' })
 
   const copy = join(folder, 'copy.db')
-  t.match(await here('backup', copy, '--json'), { code: 0, stdout: `${JSON.stringify({ file: copy })}\n` })
+  t.match(await run('backup', copy, '--json'), { code: 0, stdout: `${JSON.stringify({ file: copy })}\n` })
   t.equal(statSync(copy).mode & 0o777, 0o600)
-  t.match(await here('backup', copy), { code: 1, stderr: /exists already/ })
+  t.match(await run('backup', copy), { code: 1, stderr: /exists already/ })
 })
 
 await t.test('a key is revoked also by a configuration that is wrong elsewhere', async t => {
@@ -164,9 +164,10 @@ await t.test('beside an open store the change goes through its socket and is in 
     log,
   })
   t.teardown(() => server.close())
-  const run = (...words: string[]) => runGateway([...words, '--config', config, '--json'])
+  const run = (...words: string[]) => runHere([...words, '--config', config, '--json'])
 
-  const id = member((await run('account', 'create', '--email', 'a@b.ru')).stdout, 'id')
+  const created = await runGateway(['account', 'create', '--email', 'a@b.ru', '--config', config, '--json'])
+  const id = member(created.stdout, 'id')
   await run('account', 'credit', id, '--rub', '0.000001', '--reason', 'r', '--idempotency-key', 'one')
   await run('account', 'credit', id, '--rub', '0.000001', '--reason', 'r', '--idempotency-key', 'one')
   t.match(await store.ledger.balance(id), { balanceMicros: 1 })

@@ -12,7 +12,7 @@ import { encodeStatement, statementLines } from '../fixtures/bank-statement.ts'
 import { company, seller, sellerYaml } from '../fixtures/companies.ts'
 import { pdfPages } from '../fixtures/pdf-text.ts'
 import { openSqliteReports } from '../../lib/stores/sqlite/sqlite-reports.ts'
-import { runGateway, writeConfig } from './run-gateway.ts'
+import { runHere, writeConfig } from './run-gateway.ts'
 
 const { bank } = seller
 const since2020 = {
@@ -30,7 +30,7 @@ await t.test(
   async t => {
     const folder = t.testdir()
     const { config, store: file } = writeConfig(folder, sellerYaml(since2020))
-    const run = (...words: string[]) => runGateway([...words, '--config', config, '--json'])
+    const run = (...words: string[]) => runHere([...words, '--config', config, '--json'])
     const log = createLog({ level: 'silent' })
     const store = await openSqliteStore({ file, durability: 'strict', clock: systemClock, log })
     t.teardown(() => store.close())
@@ -137,7 +137,7 @@ await t.test(
 await t.test('what is wrong says what to do, and changes nothing', async t => {
   const folder = t.testdir()
   const { config } = writeConfig(folder)
-  const run = (...words: string[]) => runGateway([...words, '--config', config])
+  const run = (...words: string[]) => runHere([...words, '--config', config])
   writeFileSync(join(folder, 'bad.json'), '{"kind":"llc"}')
 
   t.match(await run('statement', 'import', 'x'), { code: 1, stderr: /has no seller/ })
@@ -145,11 +145,11 @@ await t.test('what is wrong says what to do, and changes nothing', async t => {
   const large = join(folder, 'large.txt')
   writeFileSync(large, '1CClientBankExchange\r\n')
   truncateSync(large, 100 * 1024 ** 2)
-  t.match(await runGateway(['statement', 'import', large, '--config', selling]), {
+  t.match(await runHere(['statement', 'import', large, '--config', selling]), {
     code: 1,
     stderr: /has 104857600 bytes; at most 32 MB are read at once: export a shorter period/,
   })
-  t.match(await runGateway(['statement', 'list', '--config', selling]), { code: 0, stdout: '' })
+  t.match(await runHere(['statement', 'list', '--config', selling]), { code: 0, stdout: '' })
   t.match(await run('account', 'company', 'x', '--set', join(folder, 'bad.json')), {
     code: 1,
     stderr: /bad\.json: kind: .*; name: /,

@@ -198,7 +198,7 @@ for (const [what, yaml, message] of pipelines) {
   await t.test(`check and serve alike object to ${what} in the pipeline`, async t => {
     const { config } = writeConfig(join(t.testdir(), 'one'), `plugins: ${yaml}\n`)
     const [checked, served] = await Promise.all([
-      runGateway(['check', '--config', config]),
+      runHere(['check', '--config', config]),
       runGateway(['serve', '--config', config]),
     ])
 
