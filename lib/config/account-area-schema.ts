@@ -1,13 +1,5 @@
 import { z } from 'zod'
-import { listen, publicUrl } from './scalars.ts'
-
-const mailUrlError = 'must be a mail server such as smtps://user:password@mail.example.org'
-
-/** A mail server. Its value may hold a password and is never shown. */
-const mailUrl = z
-  .string()
-  .refine(text => URL.canParse(text) && /^smtps?:$/.test(new URL(text).protocol), mailUrlError)
-  .transform(text => new URL(text))
+import { listen, mailServer, publicUrl } from './scalars.ts'
 
 const document = z.strictObject({
   version: z.string().min(1).max(60),
@@ -23,8 +15,7 @@ export const accountAreaSchema = z
       description: 'Where customers find it, for links in letters; its own address unless said.',
     }),
     name: z.string().min(1).max(60).default('Gateway').meta({ description: 'The name that pages show.' }),
-    mail: z
-      .strictObject({ url: mailUrl, from: z.string().min(3) })
+    mail: mailServer
       .optional()
       .meta({ description: 'Without it letters are written to the log, which is for trying things out only.' }),
     support: z

@@ -185,6 +185,23 @@ export interface ReceiptSettings {
   readonly subject: string
 }
 
+/** Who is told of alarms. */
+export interface AlarmsConfig {
+  readonly email?: { readonly to: readonly string[]; readonly mail: { readonly url: URL; readonly from: string } }
+  /** By name. */
+  readonly webhooks: Readonly<Record<string, AlarmWebhook>>
+  /** Codes of which nobody is told. */
+  readonly except: readonly string[]
+}
+
+/** Where messages about alarms are posted, and by which secret they are signed: `whsec_` and base64. */
+export interface AlarmWebhook {
+  readonly url: URL
+  readonly secret: string
+  /** `direct`, or the name of an egress. */
+  readonly egress?: string | undefined
+}
+
 /** How customers pay. Amounts in micro-roubles, times in milliseconds since the epoch. */
 export interface PaymentsConfig {
   readonly provider: 'yookassa' | 'sandbox'
@@ -214,6 +231,8 @@ export interface Config {
   readonly publicUrl: URL
   readonly accountArea?: AccountAreaConfig
   readonly operatorArea?: OperatorAreaConfig
+  /** Absent: nobody is told. */
+  readonly alarms?: AlarmsConfig
   readonly admin?: {
     readonly listen: Listen
     /** Ids of accounts by the name of their group. */

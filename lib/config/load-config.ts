@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, resolve, sep } from 'node:path'
 import { buildAccountArea } from './build-account-area.ts'
+import { buildAlarms } from './build-alarms.ts'
 import { buildModels } from './build-models.ts'
 import { buildOperatorArea } from './build-operator-area.ts'
 import { buildPayments, buildStartingCredit, sellsNothingReal, trialPayments } from './build-payments.ts'
@@ -120,6 +121,7 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
       ? {}
       : { accountArea: buildAccountArea(whole.accountArea, problems.fileOf('accountArea'), problems) }),
     ...(whole.operatorArea && { operatorArea: buildOperatorArea(whole.operatorArea, problems) }),
+    ...(whole.alarms && { alarms: buildAlarms(whole.alarms, whole, problems) }),
     ...(whole.admin === undefined ? {} : { admin: whole.admin }),
     store: resolveStore(whole.store, problems.fileOf('store')),
     timeZone: whole.timeZone,

@@ -162,3 +162,14 @@ export const listen = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   port: integer(0, 65_535),
 })
+
+const mailUrlError = 'must be a mail server such as smtps://user:password@mail.example.org'
+
+/** A mail server, and who letters are from. The URL may hold a password and is never shown. */
+export const mailServer = z.strictObject({
+  url: z
+    .string()
+    .refine(text => /^smtps?:$/.test(parseUrl(text)?.protocol ?? ''), mailUrlError)
+    .transform(text => new URL(text)),
+  from: z.string().min(3),
+})

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { accountAreaSchema } from './account-area-schema.ts'
+import { alarmsSchema } from './alarms-schema.ts'
 import { isControlPlane } from './control-plane.ts'
 import { modelSchema } from './model-schema.ts'
 import { ownPricing, pricesSchema } from './pricing-schema.ts'
@@ -153,6 +154,7 @@ export const configSchema = z.strictObject({
   publicUrl: publicUrl.optional(),
   accountArea: accountAreaSchema,
   operatorArea: operatorAreaSchema,
+  alarms: alarmsSchema,
   admin: z
     .strictObject({
       listen,

@@ -1,4 +1,3 @@
-import { AlarmBook } from '../alarms/alarm-book.ts'
 import { readCertificate } from '../listener/certificate.ts'
 import { checkPorts } from './check-ports.ts'
 import { systemClock, type Clock } from '../platform/clock.ts'
@@ -14,6 +13,8 @@ import type { RiskRule } from '../ledger/risk.ts'
 import type { Log } from '../platform/log.ts'
 import { startDocumentWork } from '../documents/document-work.ts'
 import { openAdmin } from './open-admin.ts'
+import { openAlarms } from './open-alarms.ts'
+import type { Alarms } from './open-alarms.ts'
 import { openPages } from './open-pages.ts'
 import type { Pages } from './open-pages.ts'
 import type { OpenPayments } from '../payments/open-payments.ts'
@@ -86,7 +87,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const reloaded = { isSuccessful: true, succeededAt: clock.now() }
     const store = await openWatchedStore(unpriced, { ...parts, riskRule: () => running.risk })
     opened.defer(() => store.close())
-    const alarms = openAlarms(store, parts)
+    const alarms = await openAlarms(unpriced, store, parts)
     opened.defer(() => alarms.close())
     const prices = new RatedPrices({ records: () => store.records(), clock, log, bus })
     opened.defer(() => prices.close())
@@ -111,7 +112,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     log.info({ ...listens, store: storeName(config.store) }, 'listening')
     if (isFirstTry(config, store.isNew)) await showDemo(shared, listens, parts)
 
-    const applyTo = applierOf(front, pages, payments, documents)
+    const applyTo = applierOf({ front, pages, payments, documents, alarms })
     const apply = async (own: Config): Promise<void> => {
       await applyTo(own)
       running = own
@@ -152,12 +153,19 @@ async function showDemo(
 }
 
 /** Takes another config wherever one is in force; what can fail comes first. */
-function applierOf(
-  front: Front,
-  pages: Pages,
-  payments: OpenPayments | undefined,
-  documents: Awaited<ReturnType<typeof startDocumentWork>>,
-): (config: Config) => Promise<void> {
+function applierOf({
+  front,
+  pages,
+  payments,
+  documents,
+  alarms,
+}: {
+  readonly front: Front
+  readonly pages: Pages
+  readonly payments: OpenPayments | undefined
+  readonly documents: Awaited<ReturnType<typeof startDocumentWork>>
+  readonly alarms: Alarms
+}): (config: Config) => Promise<void> {
   return async config => {
     // Before anything changes; workers read it for themselves.
     const certificate = readCertificate(config)
@@ -165,6 +173,7 @@ function applierOf(
     pages.reload(config, certificate)
     payments?.reload(config)
     await documents.reload(config.seller)
+    await alarms.reload(config)
   }
 }
 
@@ -175,16 +184,6 @@ function openBus(log: Log, clock: Clock, running: () => Config): PipelineBus {
   return bus
 }
 
-/** Keeps the alarms of the bus as rows from now on. */
-function openAlarms(
-  store: Store,
-  { bus, clock, log }: { readonly bus: PipelineBus; readonly clock: Clock; readonly log: Log },
-): AlarmBook {
-  const alarms = new AlarmBook({ records: () => store.records(), clock, log })
-  bus.on('alarm', alarms.note)
-  return alarms
-}
-
 /** What meets requests, and the accounts as they must be changed while it does. */
 async function openFront(
   config: Config,
@@ -192,7 +191,7 @@ async function openFront(
   options: GatewayOptions & {
     readonly clock: Clock
     readonly bus: PipelineBus
-    readonly noteAlarm: AlarmBook['note']
+    readonly noteAlarm: Alarms['note']
   },
 ): Promise<{ readonly front: Front; readonly accounts: Store['accounts'] }> {
   const { log, clock, bus, plugins, droppedLogLines = () => 0 } = options

@@ -1,4 +1,4 @@
-import { postgresAlarms } from '../records/alarm-table.ts'
+import { postgresAlarmMessages, postgresAlarms } from '../records/alarm-table.ts'
 import { postgresBlocks } from '../shared/account-blocks.ts'
 import { postgresCorrections } from '../records/correction-table.ts'
 import { postgresFacsimiles } from '../records/facsimile-table.ts'
@@ -257,4 +257,5 @@ export const postgresMigrations: readonly string[] = [
   postgresNotes,
   postgresAlarms,
   postgresProviderSwitches,
+  postgresAlarmMessages,
 ]

@@ -21,9 +21,25 @@ export interface AlarmRow {
   readonly reason: string | null
 }
 
+/** What somebody was told of an alarm last, and what is being tried. */
+export interface AlarmMessageRow {
+  readonly alarm_id: string
+  /** `email`, or `webhook:NAME`. */
+  readonly channel: string
+  /** The opening that was told, by the alarm's `first_at`; 0: none yet. */
+  readonly opened_at: number
+  /** 1 when its end was told. */
+  readonly is_closed: number
+  /** Attempts to tell what comes next. */
+  readonly attempts: number
+  /** Nobody tries before; who tries moves it on first. */
+  readonly next_at: number
+}
+
 /** The tables of alarms. */
 export interface AlarmTables {
   readonly alarms: AlarmRow
+  readonly alarm_messages: AlarmMessageRow
 }
 
 function alarmTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
@@ -53,3 +69,23 @@ export const sqliteAlarms = alarmTables('INTEGER', ' STRICT, WITHOUT ROWID')
 
 /** The step that brings alarms to a PostgreSQL store. */
 export const postgresAlarms = alarmTables('BIGINT', '')
+
+function messageTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
+CREATE TABLE alarm_messages (
+  alarm_id TEXT NOT NULL REFERENCES alarms (id),
+  channel TEXT NOT NULL,
+  opened_at ${integer} NOT NULL,
+  is_closed ${integer} NOT NULL,
+  attempts ${integer} NOT NULL,
+  next_at ${integer} NOT NULL,
+  PRIMARY KEY (alarm_id, channel)
+)${options};
+`
+}
+
+/** The step that brings messages about alarms to a SQLite store. */
+export const sqliteAlarmMessages = messageTable('INTEGER', ' STRICT, WITHOUT ROWID')
+
+/** The step that brings messages about alarms to a PostgreSQL store. */
+export const postgresAlarmMessages = messageTable('BIGINT', '')

@@ -1,4 +1,4 @@
-import { sqliteAlarms } from '../records/alarm-table.ts'
+import { sqliteAlarmMessages, sqliteAlarms } from '../records/alarm-table.ts'
 import { sqliteBlocks } from '../shared/account-blocks.ts'
 import { sqliteCorrections } from '../records/correction-table.ts'
 import { sqliteFacsimiles } from '../records/facsimile-table.ts'
@@ -225,4 +225,5 @@ export const migrations: readonly string[] = [
   sqliteNotes,
   sqliteAlarms,
   sqliteProviderSwitches,
+  sqliteAlarmMessages,
 ]

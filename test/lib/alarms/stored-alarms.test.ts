@@ -1,4 +1,5 @@
 import t from 'tap'
+import { alarmMessagesContract } from '../../contracts/alarm-messages.ts'
 import { alarmsContract } from '../../contracts/alarms.ts'
 import type { OpenStore } from '../../contracts/store-under-test.ts'
 import { startPostgres } from '../../fixtures/postgres-server.ts'
@@ -7,6 +8,7 @@ import { openNew } from '../stores/open-store.ts'
 
 await t.test('on SQLite', async t => {
   await alarmsContract(t, openNew)
+  await alarmMessagesContract(t, openNew)
 })
 
 await t.test('on PostgreSQL', async t => {
@@ -14,4 +16,5 @@ await t.test('on PostgreSQL', async t => {
 
   const open: OpenStore = async (t, options) => openNode(t, await server.createDatabase(), options)
   await alarmsContract(t, open)
+  await alarmMessagesContract(t, open)
 })

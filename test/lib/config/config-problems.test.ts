@@ -76,6 +76,12 @@ const cases: readonly (readonly [yaml: string, path: string, message: RegExp, ne
   ['accountArea: { listen: { port: 1 }, publicUrl: https://a.example }', 'accountArea.mail', /is needed/],
   ['accountArea: { listen: { port: 1 }, publicUrl: http://a.example }', 'accountArea.publicUrl', /must be https/],
   ['accountArea: { listen: { host: 0.0.0.0, port: 1 } }', 'accountArea.publicUrl', /is needed/],
+  ['alarms: { email: { to: [a@example.org] } }', 'alarms.email', /needs a mail server: write mail beside to, or accountArea.mail/],
+  ['alarms: { email: { to: [nobody] } }', 'alarms.email.to[0]', /must be an address/],
+  ['alarms: { webhooks: { pager: { url: http://a.example, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw } } }', 'alarms.webhooks.pager.url', /must be https/],
+  ['alarms: { webhooks: { pager: { url: https://a.example, secret: short } } }', 'alarms.webhooks.pager.secret', /must be whsec_ and 24 to 64 random bytes/],
+  ['alarms: { webhooks: { pager: { url: https://a.example, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw, egress: fi } } }', 'alarms.webhooks.pager.egress', /unknown egress "fi"/],
+  ['alarms: { except: [overun] }', 'alarms.except[0]', /overrun/],
   ['accountArea: { listen: { port: 1 }, secret: short }', 'accountArea.secret', /must be 32 characters or more/],
   ['accountArea: { listen: { port: 1 }, mail: { url: http://a.example, from: a@b.c } }', 'accountArea.mail.url', /mail server/],
   [

@@ -18,6 +18,7 @@ await t.test('the schema has the full list of top-level keys', async t => {
   t.same(Object.keys(schema.properties).sort(), [
     'accountArea',
     'admin',
+    'alarms',
     'cors',
     'defaultProvider',
     'dns',

@@ -1,0 +1,166 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { LedgerUnavailableError } from '../ledger/ledger.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Log } from '../platform/log.ts'
+import type { Records } from '../stores/records/records.ts'
+import type { AlarmChannel } from './alarm-channel.ts'
+import { alarmDetails } from './alarm-details.ts'
+import { endMessage, takeMessages } from './alarm-messages.ts'
+import type { AlarmMessage } from './alarm-messages.ts'
+
+/** Who is told, and of what not. */
+export interface AlarmChannels {
+  readonly channels: readonly AlarmChannel[]
+  /** Codes of which nobody is told. */
+  readonly except: readonly string[]
+  close(): Promise<void>
+}
+
+interface AlarmTellerOptions {
+  readonly records: () => Promise<Records>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'error' | 'warn'>
+  /** How often rows are looked at. */
+  readonly everyMs?: number
+  /** How long the store may be away before that is told without its row, and the first wait between attempts. */
+  readonly awayMs?: number
+}
+
+const awayKind = 'store_unavailable'
+const everyMsDefault = 2000
+const awayMsDefault = 5000
+const awayMsMax = 15 * 60_000
+const closeMs = 5000
+/** Of one channel at once. */
+const messagesMax = 20
+
+/**
+ * Tells those who are configured that alarms were opened or closed. What is to be told is in the store with the alarms,
+ * where one process takes it, and ends it when somebody has it; a crash in between repeats a message under its old id.
+ * That the store is away cannot stand there, so each process that finds it so says that by itself.
+ */
+export class AlarmTeller {
+  readonly #options: AlarmTellerOptions
+  #current: AlarmChannels
+  readonly #timer: NodeJS.Timeout
+  #running: Promise<void> | undefined
+  #away: AbortController | undefined
+  /** Who knows already that the store went away, when its row is written at last. */
+  #toldAway = new Set<string>()
+  #isClosed = false
+
+  constructor(options: AlarmTellerOptions, current: AlarmChannels) {
+    this.#options = options
+    this.#current = current
+    this.#timer = setInterval(() => {
+      this.#running ??= this.#tellAll().finally(() => (this.#running = undefined))
+    }, options.everyMs ?? everyMsDefault)
+    this.#timer.unref()
+  }
+
+  /** Tells others from now on. */
+  async reload(next: AlarmChannels): Promise<void> {
+    const before = this.#current
+    this.#current = next
+    await this.#running
+    await before.close()
+  }
+
+  /** Hears of alarms as they are raised, for the one that has no row while it lasts. */
+  readonly note = (code: string, details: Readonly<Record<string, unknown>>): void => {
+    if (code !== awayKind && code !== 'store_available') return
+    this.#away?.abort()
+    this.#away = undefined
+    if (code === 'store_available' || this.#isClosed) return
+    this.#away = new AbortController()
+    this.#toldAway = new Set()
+    void this.#tellAway(details, this.#away.signal)
+  }
+
+  /** Ends; what is being told is waited for, for some seconds at most. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    this.#away?.abort()
+    await Promise.race([this.#running, delay(closeMs, undefined, { ref: false })])
+    await this.#current.close()
+  }
+
+  async #tellAll(): Promise<void> {
+    const { channels, except } = this.#current
+    if (channels.length === 0 || this.#away !== undefined) return
+    try {
+      const records = await this.#options.records()
+      await Promise.all(channels.map(channel => this.#tellChannel(records, channel, except)))
+    } catch (error) {
+      // The store has said by itself that it is away.
+      if (!this.#isClosed && !(error instanceof LedgerUnavailableError))
+        this.#options.log.error({ error }, 'alarms could not be told')
+    }
+  }
+
+  async #tellChannel(records: Records, channel: AlarmChannel, except: readonly string[]): Promise<void> {
+    const { clock, log } = this.#options
+    const taken = await takeMessages(records, {
+      channel: channel.name,
+      except,
+      now: clock.now(),
+      limit: messagesMax,
+    })
+    const news = taken.filter(message => !this.#isToldAway(channel, message))
+    const results = news.length === 0 ? [] : await channel.tell(news)
+    for (const message of taken) {
+      const result = results[news.indexOf(message)] ?? { isTold: true }
+      const { attempts, alarm } = message
+      if (!result.isTold) {
+        const facts = { channel: channel.name, alarm: alarm.kind, attempts, reason: result.reason }
+        log.warn(facts, 'an alarm could not be told yet')
+      }
+      await endMessage(records, message, { channel: channel.name, isTold: result.isTold, now: clock.now() })
+    }
+  }
+
+  #isToldAway({ name }: AlarmChannel, { event, alarm }: AlarmMessage): boolean {
+    return event === 'opened' && alarm.kind === awayKind && this.#toldAway.has(name)
+  }
+
+  /** Says that the store is away, again and again until each channel has it or the store is back. */
+  async #tellAway(details: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<void> {
+    const { clock, log, awayMs = awayMsDefault } = this.#options
+    const message = awayMessage(details, clock.now())
+    const toldTo = this.#toldAway
+    for (let waitMs = awayMs; ; waitMs = Math.min(waitMs * 2, awayMsMax)) {
+      await delay(waitMs, undefined, { signal, ref: false }).catch(() => undefined)
+      if (signal.aborted || this.#current.except.includes(message.alarm.kind)) return
+      const waiting = this.#current.channels.filter(({ name }) => !toldTo.has(name))
+      if (waiting.length === 0) return
+      for (const channel of waiting) {
+        const [result] = await channel.tell([message])
+        if (result?.isTold === true) toldTo.add(channel.name)
+        else
+          log.warn(
+            { channel: channel.name, alarm: message.alarm.kind, ...result },
+            'an alarm could not be told yet',
+          )
+      }
+    }
+  }
+}
+
+function awayMessage(details: Readonly<Record<string, unknown>>, now: number): AlarmMessage {
+  return {
+    id: `${awayKind}.${now}.opened`,
+    event: 'opened',
+    alarm: {
+      kind: awayKind,
+      subject: '',
+      count: 1,
+      first_at: now,
+      last_at: now,
+      details: JSON.stringify(alarmDetails(details)),
+      closed_by: null,
+      closed_at: null,
+      reason: null,
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { signatureHeaders } from '../../lib/alarms/alarm-channel.ts'
+import { readWebhook, webhookSecret } from '../contracts/alarm-messages.ts'
+import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
+import { askAs } from '../fixtures/credential-gateway.ts'
+import { startMailServer } from '../fixtures/mail-server.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import { startTestGateway } from '../fixtures/test-gateway.ts'
+import { until } from '../fixtures/until.ts'
+
+const [openai] = dialectCalls as readonly [DialectCall]
+const secret = 'sk-canary-0123456789'
+const refused = plainAnswer(
+  401,
+  ['content-type', 'application/json'],
+  '{"error":{"message":"Incorrect API key","code":"invalid_api_key"}}',
+)
+
+await t.test('the signature is the one of Standard Webhooks', t => {
+  // The example of its documentation.
+  const headers = signatureHeaders({
+    id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    atMs: 1_614_265_330_000,
+    body: '{"test": 2432232314}',
+    secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+  })
+
+  t.same(headers, {
+    'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    'webhook-timestamp': '1614265330',
+    'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  })
+  t.end()
+})
+
+await t.test('a key that is refused, and a store that is away, are told by email and by webhook', async t => {
+  const upstream = await startRawUpstream(t, () => refused)
+  const receiver = await startRawUpstream(t, () => plainAnswer(204, [], ''))
+  const mail = await startMailServer(t)
+  const gateway = await startTestGateway(t, {
+    config: callConfig(
+      upstream.origin,
+      { credentials: [{ name: 'main', value: secret }] },
+      {
+        alarms: {
+          // The poller of jobs says so of a store that is away.
+          except: ['job_unanswered'],
+          email: { to: ['ops@example.org'], mail: { url: mail.url, from: 'gateway@example.org' } },
+          webhooks: { pager: { url: `${receiver.origin}/hook?token=t`, secret: webhookSecret } },
+        },
+      },
+    ),
+  })
+  const told = () => receiver.requests.map(readWebhook)
+
+  await askAs(gateway, openai)
+  await mail.letterTo('ops@example.org', /credential_suspended/)
+  await until(() => told().length === 1)
+
+  const [letter] = mail.letters
+  t.match(letter, {
+    from: 'gateway@example.org',
+    subject: 'Gateway: credential_suspended openai#main opened',
+    text: /a provider refuses our key or its billing\nopened 20\d\d-.*\+03:00/,
+  })
+  t.match(told()[0], {
+    type: 'alarm.opened',
+    data: { kind: 'credential_suspended', subject: 'openai#main', count: 1, closedAt: null },
+  })
+  t.equal(receiver.requests[0]?.path, '/hook?token=t')
+  t.notMatch(JSON.stringify([mail.letters, told()]), secret)
+
+  // Its row cannot be written now.
+  const other = new Database(gateway.storeFile)
+  other.exec('BEGIN IMMEDIATE')
+  const asked = askAs(gateway, openai)
+  await mail.letterTo('ops@example.org', /store_unavailable opened/)
+  await until(() => told().length === 2)
+  other.exec('ROLLBACK')
+  other.close()
+  await asked
+
+  await mail.letterTo('ops@example.org', /store_unavailable closed/)
+  await until(() => told().length === 3)
+  t.same(
+    told().map(({ type, data }) => `${type} ${String(data['kind'])}`),
+    ['alarm.opened credential_suspended', 'alarm.opened store_unavailable', 'alarm.closed store_unavailable'],
+  )
+  t.equal(mail.letters.length, 3)
+})
