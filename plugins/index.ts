@@ -7,6 +7,8 @@ import { auth } from './auth.ts'
 import { modelRouter } from './model-router.ts'
 import { rateLimit } from './rate-limit.ts'
 import { sizeLimit } from './size-limit.ts'
+import { telemetryOptions } from '../lib/config/telemetry-options.ts'
+import { telemetry } from './telemetry.ts'
 import { upstreamProxy } from './upstream-proxy.ts'
 import { usageTap } from './usage-tap.ts'
 
@@ -16,6 +18,7 @@ export const plugins: PluginRegistry = {
   'model-router': { create: modelRouter, options: modelRouterOptions },
   'rate-limit': { create: rateLimit, options: rateLimitOptions },
   'size-limit': { create: sizeLimit, options: sizeLimitOptions },
+  telemetry: { create: telemetry, options: telemetryOptions },
   'upstream-proxy': { create: upstreamProxy },
   'usage-tap': { create: usageTap, options: usageTapOptions },
 }

@@ -98,7 +98,8 @@ const upgradeFor: UpgradeFor = (exchange, target) => {
 function requestHeadersOf({ request: { rawHeaders }, upstreamHeaders: own }: Exchange): readonly string[] {
   if (own === undefined) return rawHeaders
   const kept = rawHeaders.filter((_, index) => !own.has((rawHeaders[index & ~1] as string).toLowerCase()))
-  return [...kept, ...[...own].flat()]
+  for (const [name, value] of own) if (value !== undefined) kept.push(name, value)
+  return kept
 }
 
 function bodyOf({ body }: Target): Buffer | Readable | null {

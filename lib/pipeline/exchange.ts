@@ -80,8 +80,8 @@ export class Exchange {
   rewriter: AnswerRewriter | undefined
   /** Headers of ours that the answer carries beside the upstream's; flat. */
   readonly extraHeaders: string[] = []
-  /** Headers, by their names in lower case, that the provider gets in place of the client's; undefined: none. */
-  upstreamHeaders: Map<string, string> | undefined
+  /** Headers, by their names in lower case, that the provider gets in place of the client's, or does not get at all. */
+  upstreamHeaders: Map<string, string | undefined> | undefined
   /** Whether to stop or to read on to the usage when the client leaves; set with the upstream. */
   onClientLeft: 'abort' | 'drain' = 'abort'
   /**

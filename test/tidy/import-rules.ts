@@ -20,6 +20,12 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   '@standard-schema/spec': ['lib/plugin-api/', 'lib/external-plugins/'],
   // What a config names.
+  '@opentelemetry/api': ['lib/observability/telemetry.ts', 'lib/observability/exchange-telemetry.ts'],
+  '@opentelemetry/exporter-metrics-otlp-http': ['lib/observability/telemetry.ts'],
+  '@opentelemetry/exporter-trace-otlp-http': ['lib/observability/telemetry.ts'],
+  '@opentelemetry/resources': ['lib/observability/telemetry.ts'],
+  '@opentelemetry/sdk-metrics': ['lib/observability/telemetry.ts'],
+  '@opentelemetry/sdk-trace': ['lib/observability/telemetry.ts'],
   '(computed)': ['lib/plugin-api/load-plugin.ts'],
   eventemitter3: ['lib/pipeline/events.ts'],
   zod: [

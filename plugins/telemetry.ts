@@ -1,0 +1,33 @@
+import type { PluginContext } from '../lib/front/plugin-context.ts'
+import { telemetryOptions } from '../lib/config/telemetry-options.ts'
+import { openExchangeTelemetry } from '../lib/observability/exchange-telemetry.ts'
+import type { ExchangeTelemetry } from '../lib/observability/exchange-telemetry.ts'
+import type { Plugin } from '../lib/pipeline/plugin.ts'
+
+/** Sends spans and metrics of requests by OpenTelemetry; nobody's words, and no keys. */
+export function telemetry({ bus, log }: PluginContext, options: Readonly<Record<string, unknown>>): Plugin {
+  const settings = telemetryOptions.parse(options)
+  let exchanges: ExchangeTelemetry | undefined
+
+  return {
+    name: 'telemetry',
+
+    async start() {
+      exchanges = await openExchangeTelemetry(settings, bus, log)
+    },
+
+    onUpstreamRequest(exchange) {
+      const headers = (exchange.upstreamHeaders ??= new Map<string, string | undefined>())
+      // What a plugin has set stays.
+      const isOurs = !headers.has('traceparent')
+      for (const name of ['traceparent', 'tracestate', 'baggage']) {
+        if (!headers.has(name)) headers.set(name, undefined)
+      }
+      if (settings.sendTrace && isOurs) headers.set('traceparent', exchanges?.traceParent(exchange))
+    },
+
+    onEnd: (exchange, outcome) => exchanges?.end(exchange, outcome),
+
+    stop: () => exchanges?.close(),
+  }
+}
