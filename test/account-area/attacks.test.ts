@@ -206,5 +206,5 @@ await t.test('no other site can put our pages in a frame', async t => {
   const [, frame] = page.frames()
   t.equal(await frame?.locator('form').count(), 0)
   // The browser says why.
-  await until(() => /frame-ancestors|X-Frame-Options/i.test(complaints.join(' ')), 30_000)
+  await until(() => /frame-ancestors|X-Frame-Options/i.test(complaints.join(' ')))
 })

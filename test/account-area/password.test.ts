@@ -132,7 +132,7 @@ await t.test('with a new password, links to set one that were sent before open n
   const linkAfter = async (count: number): Promise<string> => {
     await browser.post('/forgot-password', { email })
     const sent = () => area.mail.letters.filter(({ to, text }) => to === email && /reset-password/.test(text))
-    await until(() => sent().length === count, 20_000)
+    await until(() => sent().length === count)
     return linkIn(sent().at(-1)?.text ?? '')
   }
   const set = async (link: string, phrase: string): Promise<number> => {

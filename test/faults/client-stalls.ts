@@ -64,7 +64,7 @@ async function standStill(context: FaultContext, readers: Readers): Promise<stri
   const clients: RawClient[] = []
   while (clients.length < readers.count) {
     const client = await requestStream(context, served)
-    await until(() => client.socket.bytesRead > 0, 20_000)
+    await until(() => client.socket.bytesRead > 0)
     client.socket.pause()
     // A machine that is busy with other things may be too slow for a moment: such a request was turned away.
     if (client.received().toString('latin1', 0, 12) === 'HTTP/1.1 200') clients.push(client)
@@ -78,7 +78,7 @@ async function standStill(context: FaultContext, readers: Readers): Promise<stri
     if (index >= readers.readingOn) client.socket.destroy()
     else equalCount += (await readOn(client)) === expected ? 1 : 0
   }
-  await until(async () => (await served.heldMicros()) === 0, 20_000)
+  await until(async () => (await served.heldMicros()) === 0)
   const outcomes = new Map<string, number>()
   for (const { outcome, usageSource } of await served.charges())
     outcomes.set(`${outcome} ${usageSource}`, (outcomes.get(`${outcome} ${usageSource}`) ?? 0) + 1)

@@ -44,7 +44,7 @@ async function keepOpen(context: FaultContext, idleCount: number, streamCount: n
   const next = (await askServed(served)).status
   endStreams(context)
   const isWhole = (stream: RawClient): boolean => parseAnswers(stream.received())[0]?.isWhole === true
-  await until(() => streams.every(isWhole), 20_000)
+  await until(() => streams.every(isWhole))
   const text = openai.events[0] ?? ''
   const begun = streams.filter(stream => stream.received().includes(text)).length
   for (const { socket } of streams) socket.destroy()

@@ -24,7 +24,7 @@ async function start(
 
 /** The only charge, once nothing is held any more. */
 async function onlyCharge(t: Test, gateway: TestGateway): Promise<ChargeReport> {
-  await until(async () => (await gateway.charges()).length > 0, 30_000)
+  await until(async () => (await gateway.charges()).length > 0)
   const charges = await gateway.charges()
   t.equal(charges.length, 1, 'one charge')
   const [charge] = charges
@@ -44,7 +44,7 @@ for (const client of batchClients) {
     await client.make(gateway)
     t.ok((await gateway.balance()).heldMicros > 0)
     provider.finish(provider.lastBatch(), { status: 'failed' })
-    await until(async () => (await gateway.balance()).heldMicros === 0, 30_000)
+    await until(async () => (await gateway.balance()).heldMicros === 0)
     t.match(await gateway.charges(), [{ amount: '0.000000', lines: [], flags: ['provider_error'] }])
     t.match(await gateway.balance(), { balanceMicros: credit })
     t.same(await gateway.breaches(), [])

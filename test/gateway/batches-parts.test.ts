@@ -98,7 +98,7 @@ await t.test('a batch of a file in parts is held and charged for as one of a who
   t.notMatch(JSON.stringify(facts), /Question/, 'nothing of what is asked is kept')
 
   provider.finish(provider.lastBatch())
-  await until(async () => (await gateway.charges()).length > 0, 30_000)
+  await until(async () => (await gateway.charges()).length > 0)
   t.match(await gateway.balance(), { balanceMicros: credit - costOf([0, 1, 2]), heldMicros: 0 })
   t.same(await gateway.breaches(), [])
 })

@@ -55,7 +55,7 @@ await t.test('pictures of a batch are charged by their tokens, at half their pri
   t.ok(heldMicros > 3 * 4000 * 4000 * 0.5)
 
   provider.finish(id)
-  await until(async () => (await gateway.charges()).length === 1, 30_000)
+  await until(async () => (await gateway.charges()).length === 1)
   const input = usageOf(0).input + usageOf(1).input
   const output = usageOf(0).output + usageOf(1).output
   t.match(await gateway.charges(), [
@@ -84,7 +84,7 @@ await t.test('pictures that nobody counts in tokens are charged one by one, by s
   t.equal((await gateway.balance()).heldMicros, most)
 
   provider.finish(id, { failing: ['c'] })
-  await until(async () => (await gateway.charges()).length === 1, 30_000)
+  await until(async () => (await gateway.charges()).length === 1)
   t.match(await gateway.charges(), [{ amount: '10.000000', usage: { images: 4 }, flags: [] }])
   t.match(await gateway.balance(), { balanceMicros: credit - 10_000_000, heldMicros: 0 })
   t.same(await gateway.breaches(), [])
@@ -174,7 +174,7 @@ await t.test('what tools draw inside of a batch is held for and has the price of
   t.ok(heldMicros < 3 * 6240 * 4000 * 0.5, `and no third: ${heldMicros}`)
 
   provider.finish(id)
-  await until(async () => (await gateway.charges()).length === 1, 30_000)
+  await until(async () => (await gateway.charges()).length === 1)
   const drawn = 2 * (50 * 100 + 1000 * 4000) * 0.5
   t.match(await gateway.charges(), [
     { amount: ((costOf([0, 1, 2]) + drawn) / 1e6).toFixed(6), flags: [], usage: { imageOutput: 2000 } },

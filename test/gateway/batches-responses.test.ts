@@ -37,7 +37,7 @@ async function batched(t: Test): Promise<Batched> {
   const lines = responseLine('a', { tools }) + responseLine('b') + responseLine('c', { store: false })
   const id = await makeOpenaiBatch(gateway, lines, '/v1/responses')
   provider.finish(provider.lastBatch())
-  await until(async () => (await gateway.charges()).length === 1, 30_000)
+  await until(async () => (await gateway.charges()).length === 1)
   t.match(await gateway.charges(), [{ amount: (costOf([0, 1, 2]) / 1e6).toFixed(6), flags: [] }])
   const { output_file_id: file } = await openaiClient(gateway).batches.retrieve(id)
   return { provider, gateway, other: { url: gateway.url, key }, file: String(file) }

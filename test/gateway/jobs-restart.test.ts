@@ -55,7 +55,7 @@ await t.test(
     t.ok(heldMicros >= micros(jobCosts.response), 'whoever has heard its name has a job, with its hold')
     t.notMatch(gateway.log(), 'released a hold')
 
-    await until(() => provider.seen.includes('GET /v1/responses/resp_1'), 30_000)
+    await until(() => provider.seen.includes('GET /v1/responses/resp_1'))
     t.same(await gateway.charges(), [], 'nothing is charged while it runs')
     t.equal((await gateway.money()).heldMicros, heldMicros)
 
@@ -81,8 +81,8 @@ await t.test(
     provider.isMute = true
     const gateway = await startKillableGateway(t, jobConfig(provider.origin, oftenMs))
     const answering = t.rejects(call(gateway, 'POST', '/v1/responses', streamedResponse))
-    await until(() => provider.jobs.size === 1, 30_000)
-    await until(async () => (await gateway.money()).heldMicros > 0, 30_000)
+    await until(() => provider.jobs.size === 1)
+    await until(async () => (await gateway.money()).heldMicros > 0)
 
     await gateway.restart()
     await answering

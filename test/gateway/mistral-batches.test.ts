@@ -116,7 +116,7 @@ await t.test(
     t.match((await ask('GET', path)).json(), { status: 'QUEUED' })
     end(1, 'SUCCESS')
     for (const _time of [1, 2]) t.match((await ask('GET', path)).json(), { output_file: 'file-out' })
-    await until(async () => (await gateway.charges()).length === 1, 10_000)
+    await until(async () => (await gateway.charges()).length === 1)
     t.equal((await ask('GET', '/mistral/v1/files/file-out/content')).status, 200, 'the results are its own')
     t.match(await gateway.charges(), [
       { operation: 'batch-job', amount: expected, usage: { input: 4000, output: 150 }, flags: [] },
@@ -138,7 +138,7 @@ await t.test('a batch of a file is planned by its lines, and charged also if nob
   t.equal((await ask('POST', '/mistral/v1/batch/jobs', job)).status, 200)
 
   end(1, 'SUCCESS')
-  await until(async () => (await gateway.charges()).length === 1, 10_000)
+  await until(async () => (await gateway.charges()).length === 1)
   t.match(await gateway.charges(), [{ amount: expected, flags: [] }])
   t.ok(upstream.requests.some(({ method, path }) => `${method} ${path}` === `GET /v1/batch/jobs/${jobId(1)}`))
   t.same(await gateway.breaches(), [])
@@ -172,7 +172,7 @@ await t.test('embeddings need a price for their input alone', async t => {
   setResults(`${JSON.stringify({ custom_id: '0', response: { status_code: 200, body } })}\n`)
   end(1, 'SUCCESS')
   await ask('GET', `/v1/batch/jobs/${jobId(1)}`)
-  await until(async () => (await gateway.charges()).length === 1, 10_000)
+  await until(async () => (await gateway.charges()).length === 1)
   t.match(await gateway.charges(), [{ amount: '2.000000', usage: { input: 20_000 } }])
 })
 

@@ -45,8 +45,8 @@ for (const client of batchClients) {
 
       const second = await startTestGateway(t, { config, beside: first })
       t.ok(await client.ask({ url: second.url, key: first.key }, id))
-      await until(async () => (await second.charges()).length > 0, 30_000)
-      await until(async () => (await second.balance()).heldMicros === 0, 30_000)
+      await until(async () => (await second.charges()).length > 0)
+      await until(async () => (await second.balance()).heldMicros === 0)
       const charges = await second.charges()
       t.equal(charges.length, 1)
       t.equal(Math.round(Number(charges[0]?.amount) * 1e6), costOf([0, 1, 2]))

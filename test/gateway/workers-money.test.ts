@@ -30,13 +30,13 @@ await t.test(
       const load = startPaidLoad(running.url, key, 24, 'go-on')
       t.teardown(() => load.stop())
       for (let kill = 0; kill < 2; kill += 1) {
-        await until(() => workerPids(running.written()).size === workers, 20_000)
+        await until(() => workerPids(running.written()).size === workers)
         await delay(50 + Math.random() * 300)
         const [number, pid] = [...workerPids(running.written())][Math.floor(Math.random() * workers)] ?? []
         const before = load.records.length
         process.kill(Number(pid), 'SIGKILL')
-        await until(() => workerPids(running.written()).get(Number(number)) !== pid, 20_000)
-        await until(() => load.records.slice(before).some(record => record.isWhole), 20_000)
+        await until(() => workerPids(running.written()).get(Number(number)) !== pid)
+        await until(() => load.records.slice(before).some(record => record.isWhole))
       }
       const quiet = load.stop()
       await delay(Math.random() * 20)

@@ -110,7 +110,7 @@ await t.test('a batch of a file is held for, and charged once by all pages of it
     { results: [failed] },
   ])
   for (const _time of [1, 2]) t.equal((await ask('GET', path)).status, 200)
-  await until(async () => (await gateway.charges()).length === 1, 10_000)
+  await until(async () => (await gateway.charges()).length === 1)
   t.match(await gateway.charges(), [
     { operation: 'batch', amount: '2.340000', usage: { input: 4000, output: 170 }, flags: [] },
   ])
@@ -126,7 +126,7 @@ await t.test('a batch that nobody asks after is charged all the same', async t =
   await upload([line('a')])
   t.equal((await ask('POST', '/v1/batches', submission)).status, 200)
   go(1, 0, [{ results: [result('a', 1000, 100, 50)] }])
-  await until(async () => (await gateway.charges()).length === 1, 10_000)
+  await until(async () => (await gateway.charges()).length === 1)
   t.match(await gateway.charges(), [{ amount: '0.800000', flags: [] }])
 })
 
@@ -139,7 +139,7 @@ await t.test(
       await ask('POST', '/v1/batches', submission)
       go(results.length, 0, [{ results }])
       t.equal((await ask('POST', `/v1/batches/${batchId}:cancel`)).status, 200)
-      await until(async () => (await gateway.charges()).length === 1, 10_000)
+      await until(async () => (await gateway.charges()).length === 1)
       t.match(await gateway.charges(), [{ amount: results.length === 0 ? '0.000000' : '0.800000' }])
       t.equal(await held(), 0)
     }

@@ -40,7 +40,7 @@ const tests = pages.map(({ name, url }) =>
       open(url, 'GET /sign-in HTTP/1.1\r\nhost: a\r\nx-slow: '),
     )
     t.teardown(() => slow.forEach(socket => socket.destroy()))
-    await until(() => slow.every(socket => !socket.connecting), 20_000)
+    await until(() => slow.every(socket => !socket.connecting))
     // They go on, a byte at a time, which ends no head.
     const dripping = setInterval(() => slow.forEach(socket => socket.writable && socket.write('a')), 1000)
     t.teardown(() => clearInterval(dripping))
@@ -56,7 +56,7 @@ const tests = pages.map(({ name, url }) =>
 
     t.equal(status, 200)
     t.comment(`${name}: a place after ${Math.round(performance.now() - began)} ms`)
-    await until(() => slow.every(socket => socket.closed), 20_000)
+    await until(() => slow.every(socket => socket.closed))
     t.ok(
       slow.every(socket => socket.closed),
       'every one of them is ended',

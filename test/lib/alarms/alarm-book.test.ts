@@ -56,14 +56,14 @@ await t.test(
     other.exec('BEGIN IMMEDIATE')
 
     book.note('store_unavailable', { error: 'it is locked' })
-    await until(() => store.failure() !== undefined, 20_000)
+    await until(() => store.failure() !== undefined)
     book.note('rate_missing', {})
     book.note('rate_missing', {})
     book.note('store_available', {})
     other.exec('ROLLBACK')
     other.close()
 
-    await until(async () => (await countAlarms(records)).open === 1, 20_000)
+    await until(async () => (await countAlarms(records)).open === 1)
     t.match(await listAlarms(records, { limit: 10, isAll: true }), [
       { kind: 'rate_missing', count: 2, state: 'open' },
       { kind: 'store_unavailable', count: 1, state: 'closed', closed_by: 'gateway' },

@@ -166,7 +166,7 @@ await t.test('kill -9 of a node loses nothing that was promised, and its holds a
     stdio: ['ignore', output, 'inherit'],
   })
   const closed = once(child, 'close')
-  await until(() => readFileSync(said, 'utf8').split('\n').length > 1500, 20_000)
+  await until(() => readFileSync(said, 'utf8').split('\n').length > 1500)
   child.kill('SIGKILL')
   await closed
   closeSync(output)
