@@ -27,31 +27,38 @@ export function actionStep(
   return { write: build.insertInto('operator_actions').values(row), rows: 1 }
 }
 
-/**
- * What operators did, the newest first.
- * @param before the id of the last one of the page before; several may be of one moment
- */
-export function readActions(
+interface ActionQuery {
+  readonly isDescending: boolean
+  readonly limit: number
+  readonly offset: number
+  /** An operator's email, an action, and an account; empty: any. */
+  readonly filters: Readonly<Record<string, string>>
+}
+
+/** What operators did, in the order of time. */
+export function findActions(
   records: RecordReader,
-  {
-    accountId,
-    before,
-    limit,
-  }: { readonly accountId?: string; readonly before?: string; readonly limit: number },
+  { isDescending, limit, offset, filters }: ActionQuery,
 ): Promise<readonly OperatorActionRow[]> {
-  const { build } = records
-  let query = build
+  const { operator = '', action = '', account = '' } = filters
+  const order = isDescending ? 'desc' : 'asc'
+  let query = records.build
     .selectFrom('operator_actions')
     .selectAll()
-    .orderBy('at', 'desc')
-    .orderBy('id', 'desc')
+    .orderBy('at', order)
+    .orderBy('id', order)
     .limit(limit)
-  if (accountId !== undefined) query = query.where('account_id', '=', accountId)
-  if (before !== undefined) {
-    const at = build.selectFrom('operator_actions').select('at').where('id', '=', before)
-    query = query.where(row =>
-      row.or([row('at', '<', at), row.and([row('at', '=', at), row('id', '<', before)])]),
-    )
-  }
+    .offset(offset)
+  if (operator !== '') query = query.where('operator', '=', operator)
+  if (action !== '') query = query.where('action', '=', action as OperatorActionRow['action'])
+  if (account !== '') query = query.where('account_id', '=', account)
   return records.all(query)
+}
+
+/** The latest of what operators did, of an account where one is named. */
+export function readActions(
+  records: RecordReader,
+  { accountId = '', limit }: { readonly accountId?: string; readonly limit: number },
+): Promise<readonly OperatorActionRow[]> {
+  return findActions(records, { isDescending: true, limit, offset: 0, filters: { account: accountId } })
 }

@@ -30,6 +30,34 @@ export async function listClosing(
   return (await records.all(query)).map(storedClosing)
 }
 
+interface ClosingSearch {
+  /** Empty: any. */
+  readonly month: string
+  readonly state?: ClosingRow['state'] | undefined
+  /** An account, or the INN of a buyer; empty: any. */
+  readonly text: string
+  readonly sort: 'month' | 'amount'
+  readonly isDescending: boolean
+  readonly limit: number
+  readonly offset: number
+}
+
+/** Some of the documents of all accounts. */
+export async function searchClosing(
+  records: RecordReader,
+  { month, state, text, sort, isDescending, limit, offset }: ClosingSearch,
+): Promise<readonly StoredClosing[]> {
+  const order = isDescending ? 'desc' : 'asc'
+  let query = records.build.selectFrom('closing_documents').selectAll().limit(limit).offset(offset)
+  if (sort === 'amount') query = query.orderBy('amount_kopecks', order)
+  query = query.orderBy('month', order).orderBy('year', order).orderBy('number', order).orderBy('id')
+  if (month !== '') query = query.where('month', '=', month)
+  if (state !== undefined) query = query.where('state', '=', state)
+  if (text !== '')
+    query = query.where(row => row.or([row('account_id', '=', text), row('buyer_inn', '=', text)]))
+  return (await records.all(query)).map(storedClosing)
+}
+
 /** @throws DocumentError when there is none */
 export async function findClosing(records: RecordReader, id: string): Promise<ClosingRow> {
   const [row] = await records.all(

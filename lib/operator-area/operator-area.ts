@@ -62,7 +62,9 @@ function deskFrame(page: Page): Frame {
   return {
     sections: [
       { path: '/', label: sections.today },
+      { path: '/alarms', label: sections.alarms },
       { path: '/customers', label: sections.customers },
+      { path: '/requests', label: sections.requests },
       { path: '/payments', label: sections.payments },
       { path: '/transfers', label: sections.transfers },
       { path: '/documents', label: sections.documents },

@@ -20,7 +20,8 @@ import { routeSecurity } from '../web/pages/security/route-security.ts'
 import { showSignIn, submitSignIn, submitSignOut } from '../web/pages/sign-in.ts'
 import type { PageContext, PageEnv, SignedInPage, WebPage } from '../web/web-page.ts'
 import { may } from './page.ts'
-import type { DeskSite, Page, Permission, ShowDeskPage } from './page.ts'
+import type { DeskPage, DeskSite, Page, Permission, ShowDeskPage } from './page.ts'
+import { alarmList, showAlarms, submitCloseAlarm, submitTake } from './pages/alarms.ts'
 import {
   submitBlock,
   submitCorrection,
@@ -31,16 +32,26 @@ import {
   submitUnblock,
 } from './pages/customer-actions.ts'
 import { showCustomer } from './pages/customer.ts'
-import { showCustomers } from './pages/customers.ts'
+import { customerList, showCustomers } from './pages/customers.ts'
 import { showDeleteCustomer, submitDeleteCustomer } from './pages/delete-customer.ts'
-import { showDocuments, submitClose } from './pages/documents.ts'
-import { showLog } from './pages/log.ts'
-import { showPayment, showPayments, submitRefund } from './pages/payments.ts'
+import { documentList, showDocuments, submitClose } from './pages/documents.ts'
+import { actionList, showLog } from './pages/log.ts'
+import { paymentList, showPayment, showPayments, submitRefund } from './pages/payments.ts'
 import { showPrices, submitAcceptRate } from './pages/prices.ts'
 import { showProviders, submitPause, submitResume, submitTry } from './pages/providers.ts'
+import { requestList, showRequests } from './pages/requests.ts'
 import { showSetPassword, submitSetPassword } from './pages/set-password.ts'
 import { showToday } from './pages/today.ts'
-import { showTransfers, submitAssign, submitReturn, submitStatement, submitUndo } from './pages/transfers.ts'
+import { downloadList } from './view/desk-list.ts'
+import type { DeskList } from './view/desk-list.ts'
+import {
+  showTransfers,
+  submitAssign,
+  submitReturn,
+  submitStatement,
+  submitUndo,
+  transferList,
+} from './pages/transfers.ts'
 
 const formBytesMax = 64 * 1024
 
@@ -81,7 +92,48 @@ function desk(permission: Permission, show: ShowDeskPage) {
   }
 }
 
-/** The map of the operators' pages: every page and form there is, with what its reader must be allowed. */
+/** The desk: every page and form of it, with what its reader must be allowed. */
+function routeDesk(router: Hono<PageEnv>): void {
+  const list = <Row>(path: string, show: ShowDeskPage, makeList: (page: DeskPage) => DeskList<Row>): void => {
+    router.get(path, desk('look', show))
+    router.get(`${path}.csv`, desk('look', downloadList(makeList)))
+  }
+  router.get('/', desk('look', showToday))
+  list('/alarms', showAlarms, alarmList)
+  router.post('/alarms/:id/take', desk('note', submitTake))
+  router.post('/alarms/:id/close', desk('note', submitCloseAlarm))
+  list('/customers', showCustomers, customerList)
+  router.get('/customers/:id', desk('look', showCustomer))
+  router.post('/customers/:id/note', desk('note', submitNote))
+  router.post('/customers/:id/credit', desk('money', submitCredit))
+  router.post('/customers/:id/debit', desk('money', submitDebit))
+  router.post('/customers/:id/correct', desk('money', submitCorrection))
+  router.post('/customers/:id/block', desk('manage', submitBlock))
+  router.post('/customers/:id/unblock', desk('manage', submitUnblock))
+  router.post('/customers/:id/end-sessions', desk('manage', submitEndSessions))
+  router.get('/customers/:id/delete', desk('manage', showDeleteCustomer))
+  router.post('/customers/:id/delete', desk('manage', submitDeleteCustomer))
+  list('/requests', showRequests, requestList)
+  list('/payments', showPayments, paymentList)
+  router.get('/payments/:id', desk('look', showPayment))
+  router.post('/payments/:id/refund', desk('money', submitRefund))
+  list('/transfers', showTransfers, transferList)
+  router.post('/transfers/import', desk('money', submitStatement))
+  router.post('/transfers/:id/assign', desk('money', submitAssign))
+  router.post('/transfers/:id/return', desk('money', submitReturn))
+  router.post('/transfers/:id/undo', desk('money', submitUndo))
+  list('/documents', showDocuments, documentList)
+  router.post('/documents/close', desk('money', submitClose))
+  router.get('/providers', desk('look', showProviders))
+  router.post('/providers/:name/pause', desk('manage', submitPause))
+  router.post('/providers/:name/resume', desk('manage', submitResume))
+  router.post('/providers/:name/try', desk('manage', submitTry))
+  router.get('/prices', desk('look', showPrices))
+  router.post('/prices/accept', desk('manage', submitAcceptRate))
+  list('/log', showLog, actionList)
+}
+
+/** The map of the operators' pages. */
 export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> {
   const router = new Hono<PageEnv>()
   router.use(securityHeaders(site.publicUrl.protocol === 'https:'))
@@ -105,35 +157,7 @@ export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> 
   router.post('/appearance', open(submitAppearance))
   routeSecurity(router, signedIn)
 
-  router.get('/', desk('look', showToday))
-  router.get('/customers', desk('look', showCustomers))
-  router.get('/customers/:id', desk('look', showCustomer))
-  router.post('/customers/:id/note', desk('note', submitNote))
-  router.post('/customers/:id/credit', desk('money', submitCredit))
-  router.post('/customers/:id/debit', desk('money', submitDebit))
-  router.post('/customers/:id/correct', desk('money', submitCorrection))
-  router.post('/customers/:id/block', desk('manage', submitBlock))
-  router.post('/customers/:id/unblock', desk('manage', submitUnblock))
-  router.post('/customers/:id/end-sessions', desk('manage', submitEndSessions))
-  router.get('/customers/:id/delete', desk('manage', showDeleteCustomer))
-  router.post('/customers/:id/delete', desk('manage', submitDeleteCustomer))
-  router.get('/payments', desk('look', showPayments))
-  router.get('/payments/:id', desk('look', showPayment))
-  router.post('/payments/:id/refund', desk('money', submitRefund))
-  router.get('/transfers', desk('look', showTransfers))
-  router.post('/transfers/import', desk('money', submitStatement))
-  router.post('/transfers/:id/assign', desk('money', submitAssign))
-  router.post('/transfers/:id/return', desk('money', submitReturn))
-  router.post('/transfers/:id/undo', desk('money', submitUndo))
-  router.get('/documents', desk('look', showDocuments))
-  router.post('/documents/close', desk('money', submitClose))
-  router.get('/providers', desk('look', showProviders))
-  router.post('/providers/:name/pause', desk('manage', submitPause))
-  router.post('/providers/:name/resume', desk('manage', submitResume))
-  router.post('/providers/:name/try', desk('manage', submitTry))
-  router.get('/prices', desk('look', showPrices))
-  router.post('/prices/accept', desk('manage', submitAcceptRate))
-  router.get('/log', desk('look', showLog))
+  routeDesk(router)
 
   router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
   router.onError((error, context) => {

@@ -17,7 +17,12 @@ export interface PaymentFilter {
   readonly isDifferent?: boolean
   /** Payments before this one. */
   readonly before?: string
+  /** By time unless said. */
+  readonly sort?: 'amount'
+  /** The latest, or largest, first unless said. */
+  readonly isAscending?: boolean
   readonly limit?: number
+  readonly offset?: number
 }
 
 /** Reads payments and what belongs to them. */
@@ -44,17 +49,20 @@ export class PaymentReader {
     return (await this.#records.all(query))[0]
   }
 
-  /** The newest first. */
+  /** The newest first, unless said. */
   payments(filter: PaymentFilter): Promise<readonly Payment[]> {
     const { accountId, state, createdFrom, createdUntil, isDifferent = false, before, limit } = filter
-    let query = this.#records.build.selectFrom('payments').selectAll().orderBy('id', 'desc')
+    const order = filter.isAscending === true ? 'asc' : 'desc'
+    let query = this.#records.build.selectFrom('payments').selectAll()
+    if (filter.sort === 'amount') query = query.orderBy('amount_micros', order)
+    query = query.orderBy('id', order)
     if (accountId !== undefined) query = query.where('account_id', '=', accountId)
     if (state !== undefined) query = query.where('state', '=', state)
     if (createdFrom !== undefined) query = query.where('created_at', '>=', createdFrom)
     if (createdUntil !== undefined) query = query.where('created_at', '<', createdUntil)
     if (isDifferent) query = query.where('difference', 'is not', null)
     if (before !== undefined) query = query.where('id', '<', before)
-    return this.#records.all(limit === undefined ? query : query.limit(limit))
+    return this.#records.all(limit === undefined ? query : query.limit(limit).offset(filter.offset ?? 0))
   }
 
   /** Which of some payments were made by a saved card, with nobody to ask. */

@@ -1,14 +1,17 @@
 import { html } from 'hono/html'
-import { readActions } from '../../administration/operator-log.ts'
-import { isId } from '../../platform/new-id.ts'
+import { findActions } from '../../administration/operator-log.ts'
 import type { OperatorActionRow } from '../../stores/records/ledger-tables.ts'
-import { time } from '../../web/format.ts'
+import { isoTime, time } from '../../web/format.ts'
 import { layout } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
+import { listSection } from '../view/desk-list.ts'
+import type { DeskList } from '../view/desk-list.ts'
 
-const shownMax = 100
+function accountLink({ account_id: id }: OperatorActionRow): Html | string {
+  return id === '' ? '' : html`<a href="/customers/${id}"><code>${id}</code></a>`
+}
 
 /** What operators did, as a table. */
 export function actionTable(page: DeskPage, actions: readonly OperatorActionRow[]): Html {
@@ -21,10 +24,7 @@ export function actionTable(page: DeskPage, actions: readonly OperatorActionRow[
       { name: log.what, cell: one => log.actions[one.action] },
       {
         name: common.account,
-        cell: one =>
-          one.account_id === ''
-            ? ''
-            : html`<a href="/customers/${one.account_id}"><code>${one.account_id}</code></a>`,
+        cell: accountLink,
       },
       { name: common.reason, cell: one => one.reason },
     ],
@@ -32,24 +32,41 @@ export function actionTable(page: DeskPage, actions: readonly OperatorActionRow[
   )
 }
 
-/** What operators did, the newest first. */
-export async function showLog(context: PageContext, page: DeskPage): Promise<Response> {
+/** What operators did, the latest first. */
+export function actionList(page: DeskPage): DeskList<OperatorActionRow> {
   const { log, common } = page.texts
-  const before = context.req.query('before') ?? ''
-  const actions = await readActions(page.site.records, {
-    ...(isId(before) && { before }),
-    limit: shownMax,
-  })
-  const last = actions[shownMax - 1]
+  const { site, language } = page
+  return {
+    path: '/log',
+    label: log.title,
+    empty: common.none,
+    filters: [
+      { name: 'operator', label: log.who },
+      { name: 'action', label: log.what, options: { '': common.all, ...log.actions } },
+      { name: 'account', label: common.account },
+    ],
+    columns: [
+      { name: common.at, sort: 'at', cell: one => time(one.at, language), csv: one => isoTime(one.at) },
+      { name: log.who, cell: one => one.operator, csv: one => one.operator },
+      { name: log.what, cell: one => log.actions[one.action], csv: one => log.actions[one.action] },
+      { name: common.account, cell: accountLink, csv: one => one.account_id },
+      { name: common.reason, cell: one => one.reason, csv: one => one.reason },
+    ],
+    read: query => findActions(site.records, query),
+  }
+}
+
+/** What operators did. */
+export async function showLog(context: PageContext, page: DeskPage): Promise<Response> {
+  const { log } = page.texts
+  const { view, status } = await listSection(context, page, actionList(page))
   return context.html(
     layout(
       page,
       { title: log.title },
       html`<h1>${log.title}</h1>
-        <section class="card">
-          ${actionTable(page, actions)}
-          ${last === undefined ? '' : html`<p><a href="/log?before=${last.id}">${common.older}</a></p>`}
-        </section>`,
+        ${view}`,
     ),
+    status,
   )
 }

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
 import { actionStep } from '../../administration/operator-log.ts'
 import type { Payment } from '../../payments/payment-reader.ts'
-import { money, time } from '../../web/format.ts'
+import { formatRoubles } from '../../money/amount.ts'
+import { isoTime, money, time } from '../../web/format.ts'
 import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
@@ -14,66 +15,117 @@ import type { Html, PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
+import { listSection } from '../view/desk-list.ts'
+import type { DeskList } from '../view/desk-list.ts'
 
-const shownMax = 100
 const states = ['created', 'pending', 'succeeded', 'canceled'] as const
+
+function paymentColumns(page: DeskPage): DeskList<Payment>['columns'] {
+  const { payments: texts, common } = page.texts
+  const { language } = page
+  const number = (micros: number) => ({ number: formatRoubles(micros) })
+  return [
+    {
+      name: common.at,
+      sort: 'at',
+      cell: one => time(one.created_at, language),
+      csv: one => isoTime(one.created_at),
+    },
+    {
+      name: common.id,
+      cell: one => html`<a href="/payments/${one.id}"><code>${one.id}</code></a>`,
+      csv: one => one.id,
+    },
+    {
+      name: common.account,
+      cell: one => html`<a href="/customers/${one.account_id}"><code>${one.account_id}</code></a>`,
+      csv: one => one.account_id,
+    },
+    {
+      name: texts.method,
+      cell: one => one.method_title ?? one.method ?? '',
+      csv: one => one.method_title ?? one.method ?? '',
+    },
+    { name: common.state, cell: one => texts.states[one.state], csv: one => texts.states[one.state] },
+    {
+      name: common.amount,
+      sort: 'amount',
+      cell: one => money(one.amount_micros, language),
+      csv: one => number(one.amount_micros),
+      isNumber: true,
+    },
+    {
+      name: texts.refunded,
+      cell: one => (one.refunded_micros === 0 ? '' : money(one.refunded_micros, language)),
+      csv: one => number(one.refunded_micros),
+      isNumber: true,
+    },
+    {
+      name: texts.difference,
+      cell: one => one.difference ?? one.failure ?? '',
+      csv: one => one.difference ?? one.failure ?? '',
+    },
+    {
+      name: '',
+      cell: one =>
+        may(page.role, 'money') && one.state === 'succeeded'
+          ? html`<a href="/payments/${one.id}#rub">${texts.refund}</a>`
+          : '',
+    },
+  ]
+}
 
 /** Payments as a table. */
 export function paymentTable(page: DeskPage, payments: readonly Payment[]): Html {
   const { payments: texts, common } = page.texts
-  const { language } = page
-  return dataTable(
-    { label: texts.title, empty: common.none },
-    [
-      { name: common.at, cell: one => time(one.created_at, language) },
-      { name: common.id, cell: one => html`<a href="/payments/${one.id}"><code>${one.id}</code></a>` },
-      {
-        name: common.account,
-        cell: one => html`<a href="/customers/${one.account_id}"><code>${one.account_id}</code></a>`,
-      },
-      { name: texts.method, cell: one => one.method_title ?? one.method ?? '' },
-      { name: common.state, cell: one => texts.states[one.state] },
-      { name: common.amount, cell: one => money(one.amount_micros, language), isNumber: true },
-      {
-        name: texts.refunded,
-        cell: one => (one.refunded_micros === 0 ? '' : money(one.refunded_micros, language)),
-        isNumber: true,
-      },
-      { name: texts.difference, cell: one => one.difference ?? one.failure ?? '' },
-    ],
-    payments,
-  )
+  return dataTable({ label: texts.title, empty: common.none }, paymentColumns(page), payments)
 }
 
-/** Payments, the newest first, of a state where one was chosen. */
-export async function showPayments(context: PageContext, page: DeskPage): Promise<Response> {
+/** Payments, the latest first. */
+export function paymentList(page: DeskPage): DeskList<Payment> {
   const { payments: texts, common } = page.texts
-  const asked = context.req.query('state')
-  const before = context.req.query('before')
-  const state = states.find(one => one === asked)
-  const all = await page.site.payments.payments({
-    ...(state !== undefined && { state }),
-    ...(asked === 'differing' && { isDifferent: true }),
-    ...(before !== undefined && { before }),
-    limit: shownMax,
-  })
-  const last = all[shownMax - 1]
-  const query = asked === undefined ? '' : `state=${encodeURIComponent(asked)}&`
+  const { site } = page
+  const columns = paymentColumns(page)
+  return {
+    path: '/payments',
+    label: texts.title,
+    empty: common.none,
+    filters: [
+      {
+        name: 'state',
+        label: common.state,
+        options: { '': texts.all, ...texts.states, differing: texts.difference },
+      },
+      { name: 'account', label: common.account },
+    ],
+    columns,
+    read({ filters: { state = '', account = '' }, sort, isDescending, limit, offset }) {
+      const known = states.find(one => one === state)
+      return site.payments.payments({
+        ...(known !== undefined && { state: known }),
+        ...(state === 'differing' && { isDifferent: true }),
+        ...(account !== '' && { accountId: account }),
+        ...(sort === 'amount' && { sort }),
+        isAscending: !isDescending,
+        limit,
+        offset,
+      })
+    },
+  }
+}
+
+/** All payments. */
+export async function showPayments(context: PageContext, page: DeskPage): Promise<Response> {
+  const { payments: texts } = page.texts
+  const { view, status } = await listSection(context, page, paymentList(page))
   return context.html(
     layout(
       page,
       { title: texts.title },
       html`<h1>${texts.title}</h1>
-        <p class="row">
-          <a href="/payments">${texts.all}</a>
-          ${states.map(one => html`<a href="/payments?state=${one}">${texts.states[one]}</a>`)}
-          <a href="/payments?state=differing">${texts.difference}</a>
-        </p>
-        <section class="card">
-          ${paymentTable(page, all)}
-          ${last === undefined ? '' : html`<p><a href="/payments?${query}before=${last.id}">${common.older}</a></p>`}
-        </section>`,
+        ${view}`,
     ),
+    status,
   )
 }
 

@@ -6,7 +6,8 @@ import { assignTransfer, returnTransfer, undoTransfer } from '../../documents/de
 import { DocumentError } from '../../documents/document-error.ts'
 import { importStatement } from '../../documents/import-statement.ts'
 import type { ImportResult } from '../../documents/import-statement.ts'
-import { listTransfers } from '../../documents/transfers.ts'
+import { findTransfers } from '../../documents/transfers.ts'
+import { formatRoubles } from '../../money/amount.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { StatementError } from '../../statements/statement-error.ts'
 import type { TransferRow } from '../../stores/records/document-tables.ts'
@@ -18,9 +19,8 @@ import { layout } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
-import { dataTable } from '../view/data-table.ts'
-
-const recentMax = 50
+import { listSection } from '../view/desk-list.ts'
+import type { DeskList } from '../view/desk-list.ts'
 
 const decisionSchema = z.object({ account: hiddenField(60), note: hiddenField(500) })
 
@@ -51,24 +51,50 @@ function decisions(page: DeskPage, { id, state, suggestions }: TransferRow): Htm
   ${decision(page, id, 'return', transfers.return, html``)}`
 }
 
-function transferTable(page: DeskPage, label: string, rows: readonly TransferRow[]): Html {
+const states = ['queued', 'credited', 'returned'] as const
+
+/** Bank transfers, the latest first; those that wait for a person unless others are asked for. */
+export function transferList(page: DeskPage): DeskList<TransferRow> {
   const { transfers, common } = page.texts
-  return dataTable(
-    { label, empty: common.none },
-    [
-      { name: common.at, cell: one => one.received_on },
-      { name: transfers.payer, cell: one => html`<bdi>${one.payer_name}</bdi> ${one.payer_inn}` },
-      { name: transfers.purpose, cell: one => html`<bdi>${one.purpose}</bdi>` },
+  const { site, language } = page
+  const { queued, ...decided } = transfers.states
+  return {
+    path: '/transfers',
+    label: transfers.title,
+    empty: common.none,
+    filters: [
+      { name: 'state', label: common.state, options: { '': queued, ...decided, all: common.all } },
+      { name: 'q', label: transfers.search },
+    ],
+    columns: [
+      { name: common.at, sort: 'day', cell: one => one.received_on, csv: one => one.received_on },
+      {
+        name: transfers.payer,
+        cell: one => html`<bdi>${one.payer_name}</bdi> ${one.payer_inn}`,
+        csv: one => `${one.payer_name} ${one.payer_inn}`,
+      },
+      { name: transfers.purpose, cell: one => html`<bdi>${one.purpose}</bdi>`, csv: one => one.purpose },
       {
         name: common.amount,
-        cell: one => money(one.amount_kopecks * microsPerKopeck, page.language),
+        sort: 'amount',
+        cell: one => money(one.amount_kopecks * microsPerKopeck, language),
+        csv: one => ({ number: formatRoubles(one.amount_kopecks * microsPerKopeck) }),
         isNumber: true,
       },
-      { name: common.state, cell: one => `${transfers.states[one.state]} ${one.reason}` },
+      {
+        name: common.state,
+        cell: one => `${transfers.states[one.state]} ${one.reason}`,
+        csv: one => transfers.states[one.state],
+      },
+      { name: common.account, cell: one => one.account_id ?? '', csv: one => one.account_id ?? '' },
       { name: '', cell: one => decisions(page, one) },
     ],
-    rows,
-  )
+    read({ filters: { state = '', q = '' }, sort, isDescending, limit, offset }) {
+      const known = state === 'all' ? undefined : (states.find(one => one === state) ?? 'queued')
+      const by = sort === 'amount' ? 'amount' : 'day'
+      return findTransfers(site.records, { state: known, text: q, sort: by, isDescending, limit, offset })
+    },
+  }
 }
 
 function importForm(page: DeskPage): Html {
@@ -94,39 +120,20 @@ interface Said {
   readonly isBad?: boolean
 }
 
-async function view(page: DeskPage, said?: Said): Promise<Html> {
+async function answer(context: PageContext, page: DeskPage, said?: Said): Promise<Response> {
   const { transfers } = page.texts
-  const all = await listTransfers(page.site.records)
   const { isBad = false } = said ?? {}
-  return layout(
-    page,
-    { title: transfers.title },
-    html`<h1>${transfers.title}</h1>
-      ${notice(page)}
-      ${said === undefined ? '' : html`<p class="notice ${isBad ? 'bad' : ''}" role="alert">${said.text}</p>`}
-      ${importForm(page)}
-      <section class="card">
-        <h2>${transfers.queue}</h2>
-        ${transferTable(
-          page,
-          transfers.queue,
-          all.filter(one => one.state === 'queued'),
-        )}
-      </section>
-      <section class="card">
-        <h2>${transfers.recent}</h2>
-        ${transferTable(
-          page,
-          transfers.recent,
-          all.filter(one => one.state !== 'queued').slice(0, recentMax),
-        )}
-      </section>`,
-  )
+  const { view, status } = await listSection(context, page, transferList(page))
+  const content = html`<h1>${transfers.title}</h1>
+    ${notice(page)}
+    ${said === undefined ? '' : html`<p class="notice ${isBad ? 'bad' : ''}" role="alert">${said.text}</p>`}
+    ${importForm(page)} ${view}`
+  return context.html(layout(page, { title: transfers.title }, content), isBad ? 422 : status)
 }
 
-/** Bank transfers: those that need a person, and the latest. */
-export async function showTransfers(context: PageContext, page: DeskPage): Promise<Response> {
-  return context.html(await view(page))
+/** Bank transfers, and where statements of the bank are imported. */
+export function showTransfers(context: PageContext, page: DeskPage): Promise<Response> {
+  return answer(context, page)
 }
 
 /** Credits what a statement of the bank shows, or says what would happen. */
@@ -135,10 +142,9 @@ export async function submitStatement(context: PageContext, page: DeskPage): Pro
   const { seller } = site.config
   const body = await context.req.parseBody()
   const { file } = body
-  if (seller === undefined)
-    return context.html(await view(page, { text: texts.transfers.noSeller, isBad: true }), 422)
+  if (seller === undefined) return answer(context, page, { text: texts.transfers.noSeller, isBad: true })
   if (!(file instanceof File) || file.size === 0)
-    return context.html(await view(page, { text: texts.transfers.noFile, isBad: true }), 422)
+    return answer(context, page, { text: texts.transfers.noFile, isBad: true })
   const isDryRun = body['dryRun'] === 'yes'
   const at = site.clock.now()
   let result: ImportResult
@@ -147,15 +153,15 @@ export async function submitStatement(context: PageContext, page: DeskPage): Pro
     result = await importStatement(site.records, seller, { bytes, at, isDryRun })
   } catch (error) {
     if (!(error instanceof StatementError || error instanceof DocumentError)) throw error
-    return context.html(await view(page, { text: error.message, isBad: true }), 422)
+    return answer(context, page, { text: error.message, isBad: true })
   }
   const { documents, credited, queued, repeated } = result
   const found = texts.transfers.found(documents, credited.length, queued.length, repeated)
-  if (isDryRun) return context.html(await view(page, { text: `${texts.transfers.wouldBe} ${found}` }))
+  if (isDryRun) return answer(context, page, { text: `${texts.transfers.wouldBe} ${found}` })
   const done = { operator: session.user.email, action: 'import-statement', accountId: '' } as const
   const name = file.name.slice(0, 200)
   await site.records.write([actionStep(site.records, { ...done, reason: `${name}: ${found}`, at })])
-  return context.html(await view(page, { text: found }))
+  return answer(context, page, { text: found })
 }
 
 type Decide = (
@@ -170,7 +176,7 @@ function decide(action: 'assign-transfer' | 'return-transfer' | 'undo-transfer',
   return async (context: PageContext, page: DeskPage): Promise<Response> => {
     const { site, session } = page
     const sent = await readForm(context, page, decisionSchema)
-    if (!sent.isValid) return context.html(await view(page), 422)
+    if (!sent.isValid) return answer(context, page, { text: page.texts.failures.summary, isBad: true })
     const at = site.clock.now()
     try {
       const row = await run(page, context.req.param('id') ?? '', sent.value, at)
@@ -180,7 +186,7 @@ function decide(action: 'assign-transfer' | 'return-transfer' | 'undo-transfer',
       return seeOther(context, '/transfers?notice=done')
     } catch (error) {
       if (!(error instanceof DocumentError || error instanceof AccountError)) throw error
-      return context.html(await view(page, { text: error.message, isBad: true }), 422)
+      return answer(context, page, { text: error.message, isBad: true })
     }
   }
 }

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { Html } from '../../web/web-page.ts'
 
 interface Column<Row> {
-  readonly name: string
+  readonly name: Html | string
   readonly cell: (row: Row) => Html | string
   readonly isNumber?: boolean
 }

@@ -8,6 +8,7 @@ import { postgresRates } from '../records/rate-table.ts'
 import { postgresDebts } from '../shared/debt-schema.ts'
 import { postgresListedObjects } from '../shared/object-record.ts'
 import { applyOperations } from './postgres-apply.ts'
+import { deskIndexes } from '../records/desk-indexes.ts'
 import { movementIndex } from '../records/ledger-tables.ts'
 import { postgresAutoTopUps } from '../records/auto-top-up-tables.ts'
 import { postgresDocumentEmails } from '../records/document-email-tables.ts'
@@ -258,4 +259,5 @@ export const postgresMigrations: readonly string[] = [
   postgresAlarms,
   postgresProviderSwitches,
   postgresAlarmMessages,
+  deskIndexes,
 ]

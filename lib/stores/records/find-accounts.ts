@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { contains } from './contains.ts'
 import type { RecordReader } from './records.ts'
 
 /** An account that a search found. */
@@ -14,9 +14,56 @@ export interface FoundAccount {
 const searchLengthMax = 200
 const foundMax = 100
 
+interface AccountSearch {
+  /** What customers write to support with; empty: all accounts. */
+  readonly text?: string
+  readonly only?: 'blocked' | 'indebted' | undefined
+  readonly sort?: 'created' | 'email' | 'balance'
+  readonly isDescending?: boolean
+  readonly limit: number
+  readonly offset?: number
+}
+
+const columns = { created: 'created_at', email: 'email', balance: 'balance_micros' } as const
+
 /**
  * Accounts by what customers write to support with: a part of the email or name, the INN, the id of the account or of a
- * key, the last four characters of a key, or the id of a request. The oldest first, at most 100.
+ * key, the last four characters of a key, or the id of a request.
+ */
+export function searchAccounts(
+  records: RecordReader,
+  { text = '', only, sort = 'created', isDescending = false, limit, offset = 0 }: AccountSearch,
+): Promise<readonly FoundAccount[]> {
+  const { build } = records
+  const order = isDescending ? 'desc' : 'asc'
+  let query = build
+    .selectFrom('accounts')
+    .select(['id', 'email', 'name', 'balance_micros as balanceMicros', 'blocked_at as blockedAt'])
+    .where('kind', '=', 'customer')
+    .orderBy(columns[sort], order)
+    .orderBy('id', order)
+    .limit(limit)
+    .offset(offset)
+  if (only === 'blocked') query = query.where('blocked_at', 'is not', null)
+  if (only === 'indebted') query = query.where('debt_micros', '>', 0)
+  if (text !== '') {
+    query = query.where(where =>
+      where.or([
+        where('id', '=', text),
+        contains('email', text.toLowerCase()),
+        contains('name', text),
+        where('id', 'in', where.selectFrom('keys').select('account_id').where('id', '=', text)),
+        where('id', 'in', where.selectFrom('keys').select('account_id').where('last_four', '=', text)),
+        where('id', 'in', where.selectFrom('companies').select('account_id').where('inn', '=', text)),
+        where('id', 'in', where.selectFrom('holds').select('account_id').where('exchange_id', '=', text)),
+      ]),
+    )
+  }
+  return records.all(query)
+}
+
+/**
+ * Accounts that a search finds, the oldest first, at most 100.
  * @throws RangeError for an empty or an overlong text
  */
 export async function findAccounts(records: RecordReader, typed: string): Promise<readonly FoundAccount[]> {
@@ -24,25 +71,5 @@ export async function findAccounts(records: RecordReader, typed: string): Promis
   if (text === '' || text.length > searchLengthMax) {
     throw new RangeError(`a search takes 1 to ${searchLengthMax} characters`)
   }
-  const { build } = records
-  const part = (of: string): string => `%${of.replaceAll(/[\\%_]/g, '\\$&')}%`
-  const query = build
-    .selectFrom('accounts')
-    .select(['id', 'email', 'name', 'balance_micros as balanceMicros', 'blocked_at as blockedAt'])
-    .where('kind', '=', 'customer')
-    .where(where =>
-      where.or([
-        where('id', '=', text),
-        sql<boolean>`email LIKE ${part(text.toLowerCase())} ESCAPE '\\'`,
-        sql<boolean>`name LIKE ${part(text)} ESCAPE '\\'`,
-        where('id', 'in', where.selectFrom('keys').select('account_id').where('id', '=', text)),
-        where('id', 'in', where.selectFrom('keys').select('account_id').where('last_four', '=', text)),
-        where('id', 'in', where.selectFrom('companies').select('account_id').where('inn', '=', text)),
-        where('id', 'in', where.selectFrom('holds').select('account_id').where('exchange_id', '=', text)),
-      ]),
-    )
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(foundMax)
-  return records.all(query)
+  return searchAccounts(records, { text, limit: foundMax })
 }

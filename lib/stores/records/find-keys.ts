@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { contains } from './contains.ts'
 import type { RecordReader } from './records.ts'
 
 const foundMax = 100
@@ -8,17 +8,12 @@ export function findKeys(
   records: RecordReader,
   text: string,
 ): Promise<readonly { readonly id: string; readonly account_id: string }[]> {
-  const part = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
   return records.all(
     records.build
       .selectFrom('keys')
       .select(['id', 'account_id'])
       .where(where =>
-        where.or([
-          where('id', '=', text),
-          where('last_four', '=', text),
-          sql<boolean>`name LIKE ${part} ESCAPE '\\'`,
-        ]),
+        where.or([where('id', '=', text), where('last_four', '=', text), contains('name', text)]),
       )
       .orderBy('id')
       .limit(foundMax),

@@ -28,6 +28,10 @@ interface ChargeSumRow {
 interface ChargeRow {
   readonly id: number
   readonly account_id: string
+  readonly key_id: string
+  readonly provider: string
+  readonly model: string
+  readonly outcome: string
   readonly exchange_id: string
   readonly sequence: number
   readonly revision: number

@@ -29,9 +29,9 @@ export interface OutcomeSum {
 export async function readToday(records: RecordReader, from: number): Promise<Today> {
   const query = sql<Readonly<Record<keyof Today, number | string>>>`SELECT
     (SELECT coalesce(sum(amount_micros), 0) FROM payments WHERE credited_at >= ${from}) AS "paidMicros",
-    (SELECT coalesce(sum(amount_kopecks), 0) FROM transfers JOIN transfer_changes AS latest
+    (SELECT coalesce(sum(amount_kopecks), 0) FROM transfer_changes AS latest JOIN transfers
        ON latest.transfer_id = transfers.id AND latest.revision = transfers.revision
-     WHERE transfers.state = 'credited' AND latest.at >= ${from}) AS "transferredKopecks",
+     WHERE latest.at >= ${from} AND transfers.state = 'credited') AS "transferredKopecks",
     (SELECT coalesce(sum(amount_micros), 0) FROM refunds WHERE state = 'succeeded' AND ended_at >= ${from})
       AS "refundedMicros",
     (SELECT coalesce(sum(balance_micros), 0) FROM accounts WHERE kind = 'customer') AS "balancesMicros",

@@ -7,6 +7,7 @@ import { sqliteProviderSwitches } from '../records/provider-table.ts'
 import { sqliteRates } from '../records/rate-table.ts'
 import { sqliteDebts } from '../shared/debt-schema.ts'
 import { sqliteListedObjects } from '../shared/object-record.ts'
+import { deskIndexes } from '../records/desk-indexes.ts'
 import { movementIndex } from '../records/ledger-tables.ts'
 import { sqliteAutoTopUps } from '../records/auto-top-up-tables.ts'
 import { sqliteDocumentEmails } from '../records/document-email-tables.ts'
@@ -226,4 +227,5 @@ export const migrations: readonly string[] = [
   sqliteAlarms,
   sqliteProviderSwitches,
   sqliteAlarmMessages,
+  deskIndexes,
 ]

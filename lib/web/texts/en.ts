@@ -66,7 +66,7 @@ export const fieldErrors: typeof ru.fieldErrors = {
 /** Pages shown when something went wrong. */
 export const failures: typeof ru.failures = {
   summary: 'Check the marked fields',
-  notFound: { title: 'WebPage not found', text: 'There is no such page, or the link is out of date.' },
+  notFound: { title: 'Page not found', text: 'There is no such page, or the link is out of date.' },
   forbidden: {
     title: 'The form is out of date',
     text: 'The page was opened too long ago or in another window. Open it again and repeat.',

@@ -1,0 +1,59 @@
+import { html } from 'hono/html'
+import { formatRoubles } from '../../money/amount.ts'
+import { searchCharges } from '../../stores/records/search-charges.ts'
+import type { ListedCharge } from '../../stores/records/search-charges.ts'
+import { exactRoubles, isoTime, time } from '../../web/format.ts'
+import { layout } from '../../web/view/layout.ts'
+import type { PageContext } from '../../web/web-page.ts'
+import type { DeskPage } from '../page.ts'
+import { listSection } from '../view/desk-list.ts'
+import type { DeskList } from '../view/desk-list.ts'
+
+/** Charged requests of all customers, the latest first. */
+export function requestList(page: DeskPage): DeskList<ListedCharge> {
+  const { customer, common, requests } = page.texts
+  const { language, site } = page
+  const text = (one: 'requestId' | 'keyId' | 'provider' | 'model') => (row: ListedCharge) => row[one]
+  return {
+    path: '/requests',
+    label: requests.title,
+    empty: common.none,
+    filters: [
+      { name: 'request', label: customer.request },
+      { name: 'account', label: common.account },
+      { name: 'model', label: customer.model },
+      { name: 'outcome', label: customer.outcome, options: { '': common.all, ...requests.outcomes } },
+    ],
+    columns: [
+      { name: common.at, cell: one => time(one.at, language), csv: one => isoTime(one.at) },
+      { name: customer.request, cell: one => html`<code>${one.requestId}</code>`, csv: text('requestId') },
+      {
+        name: common.account,
+        cell: one => html`<a href="/customers/${one.accountId}"><code>${one.accountId}</code></a>`,
+        csv: one => one.accountId,
+      },
+      { name: requests.key, cell: one => html`<code>${one.keyId}</code>`, csv: text('keyId') },
+      { name: customer.model, cell: one => html`<bdi>${one.model}</bdi>`, csv: text('model') },
+      { name: customer.provider, cell: text('provider'), csv: text('provider') },
+      { name: customer.outcome, cell: one => one.outcome, csv: one => one.outcome },
+      {
+        name: common.amount,
+        cell: one => exactRoubles(formatRoubles(one.amountMicros), language),
+        csv: one => ({ number: formatRoubles(one.amountMicros) }),
+        isNumber: true,
+      },
+    ],
+    read: ({ filters: { request = '', account = '', model = '', outcome = '' }, limit, offset }) =>
+      searchCharges(site.records, { requestId: request, accountId: account, model, outcome, limit, offset }),
+  }
+}
+
+/** What was asked of models, and what it cost. */
+export async function showRequests(context: PageContext, page: DeskPage): Promise<Response> {
+  const { requests } = page.texts
+  const { view, status } = await listSection(context, page, requestList(page))
+  const content = html`<h1>${requests.title}</h1>
+    <p class="quiet">${requests.hint}</p>
+    ${view}`
+  return context.html(layout(page, { title: requests.title }, content), status)
+}

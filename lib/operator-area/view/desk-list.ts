@@ -1,0 +1,170 @@
+import { html } from 'hono/html'
+import { csvTable } from '../../documents/csv-table.ts'
+import type { CsvNumber } from '../../documents/csv-table.ts'
+import { isoDay } from '../../web/format.ts'
+import type { Html, PageContext } from '../../web/web-page.ts'
+import type { DeskPage } from '../page.ts'
+import { dataTable } from './data-table.ts'
+
+/** What a list is asked for; everything in it is bounded. */
+export interface ListQuery {
+  /** One of the list's sorts. */
+  readonly sort: string
+  readonly isDescending: boolean
+  readonly offset: number
+  readonly limit: number
+  /** By the name of the filter; empty where none was chosen. */
+  readonly filters: Readonly<Record<string, string>>
+}
+
+interface ListColumn<Row> {
+  readonly name: string
+  readonly cell: (row: Row) => Html | string
+  readonly isNumber?: boolean
+  /** By which name it can be sorted by. */
+  readonly sort?: string
+  /** As it is in the table for spreadsheets; absent: it is not there. */
+  readonly csv?: (row: Row) => string | CsvNumber
+}
+
+interface ListFilter {
+  readonly name: string
+  readonly label: string
+  /** What can be chosen, by value; absent: a text is typed. */
+  readonly options?: Readonly<Record<string, string>>
+}
+
+/** Rows that operators sort, filter, page through and take with them as a table for spreadsheets. */
+export interface DeskList<Row> {
+  readonly path: string
+  readonly label: string
+  readonly empty: string
+  /** The first sort is used unless another is asked for. */
+  readonly columns: readonly ListColumn<Row>[]
+  readonly filters: readonly ListFilter[]
+  read(query: ListQuery): Promise<readonly Row[]>
+}
+
+const pageRows = 50
+/** Beyond so many rows a list is narrowed by its filters: no question costs more than this. */
+const rowsMax = 10_000
+const filterLengthMax = 200
+
+interface Asked extends ListQuery {
+  readonly page: number
+  /** A filter is too long, or is no text that a store could have. */
+  readonly isRefused: boolean
+}
+
+function ask<Row>(context: PageContext, page: DeskPage, { path, columns, filters }: DeskList<Row>): Asked {
+  const sorts = columns.flatMap(({ sort }) => (sort === undefined ? [] : [sort]))
+  const wanted = context.req.query('sort') ?? ''
+  const typedPage = Number(context.req.query('page') ?? '1')
+  const number = Number.isInteger(typedPage) ? Math.min(Math.max(typedPage, 1), rowsMax / pageRows) : 1
+  const typed = filters.map(({ name, options }) => {
+    const value = (context.req.query(name) ?? '').trim()
+    return [name, options === undefined || Object.hasOwn(options, value) ? value : ''] as const
+  })
+  const isRefused = typed.some(([, value]) => value.length > filterLengthMax || value.includes('\0'))
+  if (isRefused) page.site.log.info({ path, requestId: page.requestId }, 'a filter of a list was refused')
+  return {
+    sort: sorts.includes(wanted) ? wanted : (sorts[0] ?? ''),
+    isDescending: context.req.query('order') !== 'asc',
+    page: number,
+    offset: (number - 1) * pageRows,
+    // One more says whether there is a next page.
+    limit: pageRows + 1,
+    filters: Object.fromEntries(typed.map(([name, value]) => [name, value.slice(0, filterLengthMax)])),
+    isRefused,
+  }
+}
+
+/** The list's own address with other words in it. */
+function addressOf(
+  path: string,
+  { sort, isDescending, filters }: ListQuery,
+  changes: Readonly<Record<string, string>> = {},
+): string {
+  const words = { ...filters, sort, order: isDescending ? 'desc' : 'asc', ...changes }
+  const set = Object.entries(words).filter(([, value]) => value !== '')
+  return `${path}?${new URLSearchParams(set).toString()}`
+}
+
+function filterForm<Row>(page: DeskPage, { path, filters }: DeskList<Row>, asked: Asked): Html {
+  const { common } = page.texts
+  if (filters.length === 0) return html``
+  const fieldOf = ({ name, label, options }: ListFilter): Html => {
+    const value = asked.filters[name] ?? ''
+    const content =
+      options === undefined
+        ? html`<input id="${name}" name="${name}" type="search" value="${value}" />`
+        : html`<select id="${name}" name="${name}">
+            ${Object.entries(options).map(
+              ([one, text]) =>
+                html`<option value="${one}" ${one === value ? html`selected` : ''}>${text}</option>`,
+            )}
+          </select>`
+    return html`<div class="field"><label for="${name}">${label}</label>${content}</div>`
+  }
+  return html`<form class="search" action="${path}">
+    ${filters.map(fieldOf)}
+    <button>${common.find}</button>
+  </form>`
+}
+
+function head<Row>({ path }: DeskList<Row>, { name, sort }: ListColumn<Row>, asked: Asked): Html | string {
+  if (sort === undefined) return name
+  const isSorted = sort === asked.sort
+  const order = isSorted && asked.isDescending ? 'asc' : 'desc'
+  const mark = isSorted ? (asked.isDescending ? ' ↓' : ' ↑') : ''
+  return html`<a href="${addressOf(path, asked, { sort, order })}">${name}${mark}</a>`
+}
+
+function pager<Row>(page: DeskPage, { path }: DeskList<Row>, asked: Asked, hasMore: boolean): Html {
+  const { common } = page.texts
+  const to = (number: number, label: string): Html =>
+    html`<a href="${addressOf(path, asked, { page: String(number) })}">${label}</a>`
+  const isLast = asked.page === rowsMax / pageRows
+  return html`<p class="row">
+    ${asked.page > 1 ? to(asked.page - 1, common.previous) : ''}
+    ${hasMore && !isLast ? to(asked.page + 1, common.next) : ''}
+    ${hasMore && isLast ? html`<span class="quiet">${common.narrow}</span>` : ''}
+    <a href="${addressOf(`${path}.csv`, asked)}">${common.csv}</a>
+  </p>`
+}
+
+/** A list with its filters, its sorts and its pages. The status is for the page that has it. */
+export async function listSection<Row>(
+  context: PageContext,
+  page: DeskPage,
+  list: DeskList<Row>,
+): Promise<{ readonly view: Html; readonly status: 200 | 422 }> {
+  const asked = ask(context, page, list)
+  const rows = asked.isRefused ? [] : await list.read(asked)
+  const shown = rows.slice(0, pageRows)
+  const columns = list.columns.map(column => ({ ...column, name: head(list, column, asked) }))
+  const view = html`<section class="card">
+    ${filterForm(page, list, asked)}
+    ${asked.isRefused ? html`<p class="notice bad" role="alert">${page.texts.common.filterRefused}</p>` : ''}
+    ${dataTable({ label: list.label, empty: list.empty }, columns, shown)}
+    ${pager(page, list, asked, rows.length > pageRows)}
+  </section>`
+  return { view, status: asked.isRefused ? 422 : 200 }
+}
+
+/** The rows of a list as a table for spreadsheets, as many as its pages have. */
+export function downloadList<Row>(makeList: (page: DeskPage) => DeskList<Row>) {
+  return async (context: PageContext, page: DeskPage): Promise<Response> => {
+    const list = makeList(page)
+    const asked = ask(context, page, list)
+    if (asked.isRefused) return context.text(page.texts.common.filterRefused, 422)
+    const rows = await list.read({ ...asked, offset: 0, limit: rowsMax })
+    const columns = list.columns.flatMap(({ name, csv }) => (csv === undefined ? [] : [{ name, csv }]))
+    const table = [columns.map(one => one.name), ...rows.map(row => columns.map(one => one.csv(row)))]
+    const name = `${list.path.slice(1)}-${isoDay(page.site.clock.now())}.csv`
+    return context.body(csvTable(table), 200, {
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': `attachment; filename="${name}"`,
+    })
+  }
+}
