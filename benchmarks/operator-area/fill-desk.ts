@@ -17,7 +17,10 @@ function numbers(count: number, from = 0): string {
   return `WITH RECURSIVE numbers (n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${from + count - 1})`
 }
 
-const account = `printf('account-%06d', CASE WHEN n % 10 = 0 THEN 0 ELSE (n * 7919) % ${accounts} END)`
+const accountNumber = `(CASE WHEN n % 10 = 0 THEN 0 ELSE (n * 7919) % ${accounts} END)`
+const account = `printf('account-%06d', ${accountNumber})`
+/** One of the account's two. */
+const key = `'key-' || (${accountNumber} + n / 10 % 2 * ${accounts})`
 const id = `printf('%026d', n)`
 
 /** Customers with users, keys, companies, payments, transfers, movements, notes, and what operators did. */
@@ -69,7 +72,7 @@ function charges({ rows, now }: Filling, from: number): string {
   return `
     INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation, outcome,
         usage_source, lines, flags, amount_micros, overrun_micros) ${numbers(count, from)}
-      SELECT ${id}, 0, ${account}, 'key-' || ((n * 7919) % ${accounts * 2}), ${at}, 'sandbox', 'model-' || (n % 5),
+      SELECT ${id}, 0, ${account}, ${key}, ${at}, 'sandbox', 'model-' || (n % 5),
         'openai', 'chat', CASE WHEN n % 40 = 1 THEN 'aborted' WHEN n % 500 = 5 THEN 'refused' ELSE 'completed' END,
         'provider', '[]', '[]', 1000 + n % 90000, 0 FROM numbers;
     ${from + count > rows - heldRows ? holds : ''}`

@@ -179,7 +179,7 @@ export const english: typeof russian = {
   },
   requests: {
     title: 'Requests',
-    hint: 'What was charged. By model or outcome, the latest 20,000 are looked through; narrow them by the account.',
+    hint: 'What was charged. By model or outcome, the latest 5,000 are looked through; narrow them by the account.',
     key: 'Key',
     outcomes: { completed: 'completed', aborted: 'aborted', broken: 'broken', refused: 'refused' },
   },

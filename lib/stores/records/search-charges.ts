@@ -24,7 +24,7 @@ interface ChargeQuery {
 }
 
 /** Charges that are looked through for a model or an outcome, the latest of the account or of all. */
-const lookedMax = 20_000
+const lookedMax = 5000
 
 /**
  * Charges of all accounts, the newest first. What is sought by model or outcome is sought among the latest, so that no
