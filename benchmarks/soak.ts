@@ -1,7 +1,6 @@
-import { writeSync } from 'node:fs'
+import { writeSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startSoakGateway, costMicros } from './soak/soak-gateway.ts'
-import type { SoakGateway } from './soak/soak-gateway.ts'
+import { join } from 'node:path'
 import { SoakLoad } from './soak/soak-load.ts'
 import type { SoakRecord } from './soak/soak-load.ts'
 import { startSoakUpstream } from './soak/soak-upstream.ts'
@@ -9,6 +8,8 @@ import type { SoakUpstream, Fate, Given } from './soak/soak-upstream.ts'
 import { systemClock } from '../lib/platform/clock.ts'
 import type { ChargeReport } from '../lib/ledger/reports.ts'
 import { openSqliteReports } from '../lib/stores/sqlite/sqlite-reports.ts'
+import { startGatewayProcess } from './gateway-process.ts'
+import type { GatewayProcess } from './gateway-process.ts'
 
 // A third of what the gateway can do, for `--minutes 10`, while `--faults 5` percent of the requests go wrong:
 // clients leave or read slowly, the provider resets and cuts, requests are no JSON. Memory and sockets have to
@@ -42,6 +43,50 @@ interface Sample {
   readonly atMs: number
   readonly rssBytes: number
   readonly socketCount: number
+}
+
+const rubPerMillion = { input: '0.37', output: '1.113' } as const
+
+/** What a usage costs by that price, in micro-roubles, by arithmetic of its own. */
+function costMicros(input: number, output: number): number {
+  return Math.floor((input * 370 + output * 1113 + 500) / 1000)
+}
+
+interface SoakGateway extends GatewayProcess {
+  isRunning(): boolean
+  rssBytes(): number
+  socketCount(): number
+}
+
+/** The gateway in a process of its own, before this provider. */
+async function startSoakGateway(origin: string): Promise<SoakGateway> {
+  const dialects = { openai: { baseUrl: `${origin}/v1` } }
+  const gateway = await startGatewayProcess({
+    config: {
+      providers: { openai: { credentials: ['sk-x'], streamUsage: 'as-sent', dialects } },
+      models: { 'test-model': { provider: 'openai', outputTokensMax: 60, rubPerMillion } },
+    },
+  })
+  const { child } = gateway
+  const proc = `/proc/${child.pid}`
+  return {
+    ...gateway,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    rssBytes: () => Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`${proc}/status`, 'utf8'))?.[1]) * 1024,
+    socketCount: () => countSockets(`${proc}/fd`),
+  }
+}
+
+function countSockets(folder: string): number {
+  return readdirSync(folder).filter(name => {
+    try {
+      return readlinkSync(join(folder, name)).startsWith('socket:')
+    } catch (error) {
+      // Closed between the two calls.
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false
+      throw error
+    }
+  }).length
 }
 
 /** Watches a process's memory and sockets, a sample a second. */

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, resolve, sep } from 'node:path'
 import { buildAccountArea } from './build-account-area.ts'
-import { buildAlarms } from './build-alarms.ts'
 import { buildModels } from './build-models.ts'
 import { buildOperatorArea } from './build-operator-area.ts'
 import { buildPayments, buildStartingCredit, sellsNothingReal, trialPayments } from './build-payments.ts'
@@ -11,7 +10,7 @@ import type { KnownPlugins } from './build-plugins.ts'
 import { buildProviders } from './build-providers.ts'
 import { buildRates, checkRates } from './build-rates.ts'
 import { buildSeller } from './build-seller.ts'
-import type { Config, Listen } from './config.ts'
+import type { Config, Listen, AlarmsConfig } from './config.ts'
 import type { Environment } from './environment.ts'
 import { isMapping, mergeLayers, readLayers } from './layers.ts'
 import type { Layer } from './layers.ts'
@@ -27,6 +26,7 @@ import { resolveVariables } from './resolve-variables.ts'
 import { configSchema } from './schema.ts'
 import type { ConfigKey, Settings } from './schema.ts'
 import type { Path } from './config-error.ts'
+import type { AlarmsSettings } from './alarms-schema.ts'
 
 /** What a config is read with; as the process has it unless said. */
 export interface LoadConfigOptions {
@@ -79,6 +79,24 @@ const refusal: PropertyDescriptor = {
   value() {
     throw new TypeError('the configuration is frozen')
   },
+}
+
+/** Who is told of alarms: letters have a server, and messages a way out. */
+function buildAlarms(
+  { email, webhooks, except }: AlarmsSettings,
+  { accountArea, egress }: Pick<Settings, 'accountArea' | 'egress'>,
+  problems: Problems,
+): AlarmsConfig {
+  const mail = email?.mail ?? accountArea?.mail
+  if (email !== undefined && mail === undefined) {
+    problems.add(['alarms', 'email'], 'needs a mail server: write mail beside to, or accountArea.mail')
+  }
+  const ways = ['direct', ...Object.keys(egress)]
+  for (const [name, webhook] of Object.entries(webhooks)) {
+    if (webhook.egress === undefined || ways.includes(webhook.egress)) continue
+    problems.addUnknown(['alarms', 'webhooks', name, 'egress'], 'egress', webhook.egress, ways)
+  }
+  return { ...(email && mail && { email: { to: email.to, mail } }), webhooks, except }
 }
 
 /**

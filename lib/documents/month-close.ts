@@ -1,12 +1,22 @@
 import type { Seller } from '../companies/seller.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
+import { closingRow } from './closing-rows.ts'
 import type { StoredClosing } from './closing-rows.ts'
 import { CompanyBook } from './company-book.ts'
 import type { CompanyVersion } from './company-book.ts'
 import { DocumentError } from './document-error.ts'
-import { issueClosing } from './issue-closing.ts'
-import { isMonth, lastDay, moscowDay, shiftMonth } from '../ledger/moscow-days.ts'
+import { isMonth, lastDay, moscowDay, shiftMonth, dayEnd } from '../ledger/moscow-days.ts'
 import { owedUntil } from './owed-documents.ts'
+import type { Owed } from './owed-documents.ts'
+import { newId } from '../platform/new-id.ts'
+import { readMoney } from './account-money.ts'
+import { vatWithin } from './arithmetic.ts'
+import { documentEmailStep } from './document-email-step.ts'
+import type { ClosingDocument } from './document.ts'
+import { keepFacsimile } from './facsimile.ts'
+import { withNextNumber } from './next-number.ts'
+import { lotsOf, spentBetween } from './spent-money.ts'
+import { contractOf, requiredTax } from './terms-of-sale.ts'
 
 /** What closing did: the documents that it made, by month, oldest first. */
 export interface CloseResult {
@@ -50,6 +60,116 @@ async function closedMonths(records: RecordReader, seller: Seller): Promise<read
       .orderBy('month'),
   )
   return rows.map(row => row.month)
+}
+
+const monthNames = 'январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь'.split(
+  ' ',
+)
+
+/**
+ * Issues the document of a company's month under the next number, and has it emailed. Undefined when another node has
+ * issued it meanwhile.
+ */
+async function issueClosing(
+  records: Records,
+  seller: Seller,
+  buyer: CompanyVersion,
+  { owed, month, at }: { readonly owed: Owed; readonly month: string; readonly at: number },
+): Promise<StoredClosing | undefined> {
+  const { accountId } = buyer
+  const payments = await paymentsFor(records, owed, month)
+  const issuer = await keepFacsimile(records, seller, at)
+  const id = newId(at)
+  const about = { document_id: id, account_id: accountId, created_at: at }
+  const email = documentEmailStep(records, { kind: 'closing-issued', ...about })
+  return withNextNumber(
+    () => lastNumber(records, seller.inn, Number(month.slice(0, 4))),
+    async number => {
+      // Looked at after each lost race: the winner may have issued this very document.
+      if (await hasDocument(records, seller, accountId, month)) return undefined
+      const document = closingDocument(issuer, buyer, { number, month, owed, payments })
+      const stored = { id, accountId, month, state: 'issued' as const, document }
+      const row = closingRow(stored, { sellerInn: seller.inn, number, at })
+      await records.write([{ write: records.build.insertInto('closing_documents').values(row) }, email])
+      return stored
+    },
+  )
+}
+
+function closingDocument(
+  seller: Seller,
+  buyer: CompanyVersion,
+  sale: {
+    readonly number: number
+    readonly month: string
+    readonly owed: Owed
+    readonly payments: ClosingDocument['payments']
+  },
+): ClosingDocument {
+  const { number, month, payments } = sale
+  const { amount } = sale.owed
+  const date = lastDay(month)
+  const tax = requiredTax(seller, date)
+  const vat = vatWithin(amount, tax.rate)
+  const [year, index] = month.split('-')
+  return {
+    kind: tax.rate === 'none' ? 'act' : 'upd',
+    number: `${seller.numbering.documentPrefix}${number}`,
+    date,
+    from: `${month}-01`,
+    to: date,
+    seller,
+    buyer: buyer.details,
+    tax,
+    lines: [{ name: `Услуги доступа по API за ${monthNames[Number(index) - 1]} ${year} г.`, amount, vat }],
+    amount,
+    vat,
+    contract: contractOf(buyer),
+    payments,
+  }
+}
+
+async function lastNumber(records: RecordReader, sellerInn: string, year: number): Promise<number> {
+  const [row] = await records.all(
+    records.build
+      .selectFrom('closing_documents')
+      .select(one => one.fn.max('number').as('last'))
+      .where('seller_inn', '=', sellerInn)
+      .where('year', '=', year),
+  )
+  return row?.last ?? 0
+}
+
+async function hasDocument(
+  records: RecordReader,
+  seller: Seller,
+  accountId: string,
+  month: string,
+): Promise<boolean> {
+  const rows = await records.all(
+    records.build
+      .selectFrom('closing_documents')
+      .select('id')
+      .where('account_id', '=', accountId)
+      .where('seller_inn', '=', seller.inn)
+      .where('month', '=', month)
+      .limit(1),
+  )
+  return rows.length > 0
+}
+
+/** The payment orders whose money a document is for: an invoice of the tax must name those that came ahead of it. */
+async function paymentsFor(
+  records: RecordReader,
+  { accountId, before, amount }: Owed,
+  month: string,
+): Promise<ClosingDocument['payments']> {
+  const moved = await readMoney(records, accountId, dayEnd(lastDay(month)))
+  const orders = new Map(moved.map(({ id, order }) => [id, order]))
+  return spentBetween(lotsOf(moved), before, before + amount).flatMap(({ lot }) => {
+    const order = orders.get(lot.id)
+    return order === undefined ? [] : [{ ...order, amount: lot.amount }]
+  })
 }
 
 async function closeOne(

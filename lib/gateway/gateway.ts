@@ -1,8 +1,8 @@
 import { readCertificate } from '../listener/certificate.ts'
 import { checkPorts } from './check-ports.ts'
-import { systemClock, type Clock } from '../platform/clock.ts'
+import { systemClock } from '../platform/clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
-import { openControl } from './open-control.ts'
 import { logEvents } from '../observability/log-events.ts'
 import { RatedPrices } from '../prices/rated-prices.ts'
 import { createDemoAccount, isFirstTry } from './demo-account.ts'
@@ -24,6 +24,8 @@ import { SwitchWatch } from './switch-watch.ts'
 import { startSandbox, withSandbox } from '../sandbox/with-sandbox.ts'
 import { openStore, storeName } from '../stores/open-store.ts'
 import type { Store } from '../stores/store.ts'
+import { openControlServer } from '../control/control-server.ts'
+import type { ControlServerOptions } from '../control/control-server.ts'
 
 export interface GatewayOptions {
   readonly config: Config
@@ -67,6 +69,29 @@ export interface Gateway {
 const drainMsDefault = 600_000
 /** How often holds past their expiry are looked for. */
 const expireMs = 60_000
+
+interface ControlOptions extends Pick<ControlServerOptions, 'log' | 'payments' | 'providers'> {
+  readonly onReload?: ControlServerOptions['reload']
+}
+
+/** The socket on which the command line asks for changes; answers what closes it. */
+async function openControl(
+  { store: setting }: Pick<Config, 'store'>,
+  store: Pick<Store, 'accounts' | 'records'>,
+  { log, payments, providers, onReload }: ControlOptions,
+): Promise<() => Promise<void> | undefined> {
+  if (setting.kind !== 'sqlite') return () => undefined
+  const control = await openControlServer({
+    storeFile: setting.file,
+    accounts: store.accounts,
+    payments,
+    providers,
+    records: () => store.records(),
+    reload: onReload,
+    log,
+  })
+  return () => control.close()
+}
 
 /**
  * Starts everything that `gateway serve` runs: store, control socket, pipeline, listeners.

@@ -8,7 +8,6 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../routes/scan-request.ts'
 import { factsOfCache } from './cache-source.ts'
 import { isPriced } from './is-priced.ts'
-import { factsOfSource } from './job-source.ts'
 import { withPromptTools } from './granted-prompts.ts'
 import { keptContext } from './kept-context.ts'
 import type { ChosenProvider } from './choose-provider.ts'
@@ -22,6 +21,9 @@ import type { ProviderRoute } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
 import { factsOfStored } from './stored-files.ts'
 import { rentsContainers } from '../dialects/rented-containers.ts'
+import type { Config } from '../config/config.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { objectNotFound } from './object-owner.ts'
 
 /** What is looked at to decide on a request. */
 export interface RoutingContext extends BatchContext {
@@ -200,6 +202,32 @@ function targetAt(
     object,
     named,
     next: index + 1 < providers.length ? () => targetAt(request, place, ofBatch, index + 1) : undefined,
+  }
+}
+
+/**
+ * What a request that goes on from an earlier job takes from it: the model, and how much of what it makes.
+ * @throws GatewayError object_not_found for a job of another account and for an unknown one alike
+ */
+async function factsOfSource(
+  { config, ledger }: { readonly config: Config; readonly ledger: Ledger },
+  accountId: string | undefined,
+  { match, providerName }: Route,
+  facts: RequestFacts,
+): Promise<RequestFacts> {
+  const { operation, object } = match
+  if (operation.modelIn !== 'job' || object === undefined) return facts
+  const names = providerName === undefined ? [...config.providers.keys()] : [providerName]
+  const jobs = await Promise.all(names.map(provider => ledger.findJob({ ...object, provider })))
+  const own = jobs.find(job => job?.accountId === accountId)
+  const source = own ?? (config.isolation === 'off' ? jobs.find(job => job !== undefined) : undefined)
+  if (source === undefined) throw objectNotFound(object)
+  const { units, variant } = source.facts
+  return {
+    ...facts,
+    model: source.model,
+    ...(units !== undefined && { units }),
+    ...(variant !== undefined && { unitsVariant: variant }),
   }
 }
 

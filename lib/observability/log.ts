@@ -1,6 +1,5 @@
-import { fstatSync } from 'node:fs'
+import { fstatSync, write, writeSync } from 'node:fs'
 import { pino } from 'pino'
-import { fileTaker, LogPipe } from './log-pipe.ts'
 import { withoutKeys, withoutSecrets } from './log-secrets.ts'
 import type { Log } from '../platform/log.ts'
 
@@ -58,6 +57,120 @@ export function createLog(options: LogOptions): OwnedLog {
     droppedLines: () => destination.droppedLines ?? 0,
     close: async () => await destination.close?.(),
   })
+}
+
+/** Takes text and says when it is gone, without making anybody wait. `process.stderr` is one, for a pipe. */
+interface LogTaker {
+  write(text: string, done: (error?: NodeJS.ErrnoException | null) => void): unknown
+}
+
+/** Bytes of lines kept for a reader that does not read. What comes beyond is dropped and counted. */
+const keptBytesMax = 8 * 1_048_576
+/** How long the end of the process waits for the reader. */
+const closeMs = 500
+/** How long lines gather, so that many leave in one write: a write each took a tenth of the processor. */
+const gatherMs = 20
+/** From this many characters on they leave at once. */
+const gatherBytesMax = 65_536
+
+/**
+ * Writes lines without ever waiting for whoever takes them: what gathers in a few milliseconds leaves in
+ * one write, and what is not taken is kept up to a bound. pino's own destination would block one of the process's few
+ * file threads on a full pipe, and wait for ever at the exit for a disk that is full.
+ */
+class LogPipe {
+  readonly #taker: LogTaker
+  readonly #keptBytesMax: number
+  #lines: string[] = []
+  #keptBytes = 0
+  #droppedLines = 0
+  #isWriting = false
+  #timer: NodeJS.Timeout | undefined
+  #isGone = false
+  #onIdle: (() => void) | undefined
+
+  constructor(taker: LogTaker, bytesMax = keptBytesMax) {
+    this.#taker = taker
+    this.#keptBytesMax = bytesMax
+  }
+
+  get droppedLines(): number {
+    return this.#droppedLines
+  }
+
+  write(line: string): void {
+    // Its characters stand for its bytes: a bound of twice as many is a bound too.
+    if (this.#isGone || this.#keptBytes + line.length > this.#keptBytesMax) {
+      this.#droppedLines += 1
+      return
+    }
+    this.#lines.push(line)
+    this.#keptBytes += line.length
+    this.#flushSoon()
+  }
+
+  /** Hands over what is left; gives up on a reader that does not take it in half a second. */
+  async close(): Promise<void> {
+    this.#flush()
+    if (!this.#isWriting) return
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, closeMs)
+      this.#onIdle = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  /** What is left when the process exits without having closed it: one attempt. */
+  exit(fileDescriptor: number): void {
+    if (this.#isWriting || this.#lines.length === 0) return
+    try {
+      writeSync(fileDescriptor, this.#lines.join(''))
+    } catch {
+      this.#droppedLines += this.#lines.length
+    }
+    this.#lines = []
+  }
+
+  #flushSoon(): void {
+    if (this.#isWriting) return
+    if (this.#keptBytes >= gatherBytesMax) this.#flush()
+    else this.#timer ??= setTimeout(() => this.#flush(), gatherMs)
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#isWriting || this.#lines.length === 0) return
+    const text = this.#lines.join('')
+    const lineCount = this.#lines.length
+    this.#lines = []
+    this.#isWriting = true
+    this.#taker.write(text, error => {
+      this.#isWriting = false
+      this.#keptBytes -= text.length
+      if (error) {
+        this.#droppedLines += lineCount
+        this.#isGone = error.code === 'EPIPE'
+      }
+      if (this.#lines.length === 0 || this.#isGone) this.#onIdle?.()
+      else if (this.#onIdle === undefined) this.#flushSoon()
+      else this.#flush()
+    })
+  }
+}
+
+/** A file or terminal, written in a thread of its own; what it does not take, as when its disk is full, is lost. */
+function fileTaker(fileDescriptor: number): LogTaker {
+  const writeRest = (bytes: Buffer, done: (error?: NodeJS.ErrnoException | null) => void): void => {
+    write(fileDescriptor, bytes, (error, written) => {
+      if (error?.code === 'EAGAIN') setTimeout(() => writeRest(bytes, done), 20)
+      else if (error === null && written < bytes.length) writeRest(bytes.subarray(written), done)
+      else done(error)
+    })
+  }
+  return { write: (text, done) => writeRest(Buffer.from(text), done) }
 }
 
 function standardError(): Destination {

@@ -1,8 +1,147 @@
-import { Fields, readDocument, readSection } from './read-fields.ts'
-import type { AccountSection, Statement, StatementDocument } from './statement.ts'
+import type { AccountSection, Statement, StatementDocument, PaymentSide } from './statement.ts'
 import { StatementError } from './statement-error.ts'
+import { cleanNumber } from '../companies/number-problem.ts'
+import { cleanText } from '../companies/printable-text.ts'
+import { parseKopecks } from '../money/kopecks.ts'
+import type { Kopecks } from '../money/kopecks.ts'
 
 const versions = ['1.01', '1.02', '1.03']
+
+/** What a bank may write of a payment order is 210 characters; what is longer than this is no text of one. */
+const valueLengthMax = 2000
+
+/** The keys and values of one section. */
+class Fields {
+  readonly name: string
+  readonly line: number
+  readonly #values = new Map<string, { readonly text: string; readonly line: number }>()
+
+  constructor(name: string, line: number) {
+    this.name = name
+    this.line = line
+  }
+
+  /** @throws StatementError when a key has two values: taking either could be wrong */
+  add(key: string, text: string, line: number): void {
+    if (text.length > valueLengthMax) {
+      throw new StatementError(
+        `${key} has ${text.length} characters; at most ${valueLengthMax} are read`,
+        line,
+      )
+    }
+    const known = this.#values.get(key)
+    if (known !== undefined && known.text !== text) {
+      throw new StatementError(
+        `${key} has another value than in line ${known.line} of the same section`,
+        line,
+      )
+    }
+    this.#values.set(key, { text, line })
+  }
+
+  /** The first of the keys that has a value, or an empty text. */
+  text(...keys: readonly string[]): string {
+    return keys.map(key => this.#values.get(key)?.text ?? '').find(text => text !== '') ?? ''
+  }
+
+  amount(key: string): Kopecks | undefined {
+    const found = this.#values.get(key)
+    if (found === undefined || found.text === '') return undefined
+    const isNegative = found.text.startsWith('-')
+    const kopecks = parseKopecks(isNegative ? found.text.slice(1) : found.text)
+    if (kopecks === undefined) {
+      throw new StatementError(
+        `${key} is "${shown(found.text)}", and must be roubles such as 45329.91`,
+        found.line,
+      )
+    }
+    return isNegative ? -kopecks : kopecks
+  }
+
+  /** An ISO day of `11.01.2026`. */
+  day(key: string): string | undefined {
+    const found = this.#values.get(key)
+    if (found === undefined || found.text === '') return undefined
+    const [, day, month, year] = /^(\d\d)\.(\d\d)\.(\d{4})$/.exec(found.text) ?? []
+    const iso = `${year}-${month}-${day}`
+    const ms = Date.parse(`${iso}T00:00:00Z`)
+    // The parser takes 31 February for a day of March.
+    if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== iso) {
+      throw new StatementError(
+        `${key} is "${shown(found.text)}", and must be a day such as 11.01.2026`,
+        found.line,
+      )
+    }
+    return iso
+  }
+
+  /** @throws StatementError when the value is absent */
+  required<T>(value: T | undefined, key: string): T {
+    if (value === undefined || value === '') throw new StatementError(`the section has no ${key}`, this.line)
+    return value
+  }
+}
+
+function shown(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text
+}
+
+/** A present value as a member, an absent one as none. */
+function member<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]: V })
+}
+
+function readSection(fields: Fields): AccountSection {
+  const from = fields.required(fields.day('ДатаНачала'), 'ДатаНачала')
+  return {
+    line: fields.line,
+    account: fields.required(cleanNumber(fields.text('РасчСчет')), 'РасчСчет'),
+    from,
+    to: fields.day('ДатаКонца') ?? from,
+    ...member('opening', fields.amount('НачальныйОстаток')),
+    ...member('received', fields.amount('ВсегоПоступило')),
+    ...member('sent', fields.amount('ВсегоСписано')),
+    ...member('closing', fields.amount('КонечныйОстаток')),
+  }
+}
+
+function readDocument(fields: Fields): StatementDocument {
+  const amount = fields.required(fields.amount('Сумма'), 'Сумма')
+  if (amount <= 0) throw new StatementError('Сумма must be more than nothing', fields.line)
+  return {
+    line: fields.line,
+    kind: fields.name,
+    number: fields.text('Номер'),
+    date: fields.required(fields.day('Дата'), 'Дата'),
+    amount,
+    payer: readSide(fields, 'Плательщик'),
+    payee: readSide(fields, 'Получатель'),
+    ...member('receivedOn', fields.day('ДатаПоступило')),
+    ...member('sentOn', fields.day('ДатаСписано')),
+    purpose: readPurpose(fields),
+  }
+}
+
+/** Before version 1.03 the name stands with the number: `ИНН 7707083893 ООО Ромашка`. */
+const nameWithInn = /^ИНН\s*(\d{10}|\d{12})(?:\s*КПП\s*\w{9})?\s+(.*)$/u
+
+function readSide(fields: Fields, side: 'Плательщик' | 'Получатель'): PaymentSide {
+  const [, innOfName = '', plainName] = nameWithInn.exec(fields.text(side)) ?? []
+  return {
+    account: cleanNumber(fields.text(`${side}Счет`, `${side}РасчСчет`)),
+    inn: cleanNumber(fields.text(`${side}ИНН`)) || innOfName,
+    kpp: cleanNumber(fields.text(`${side}КПП`)),
+    name: cleanText(fields.text(`${side}1`) || (plainName ?? fields.text(side))),
+    bic: cleanNumber(fields.text(`${side}БИК`)),
+  }
+}
+
+/** In one value, or in lines 1 to 6. */
+function readPurpose(fields: Fields): string {
+  const whole = fields.text('НазначениеПлатежа')
+  const parts = [1, 2, 3, 4, 5, 6].map(index => fields.text(`НазначениеПлатежа${index}`))
+  return cleanText(whole || parts.join(' '))
+}
 
 /** A part of the file that is being read. */
 interface OpenPart {

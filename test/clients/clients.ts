@@ -3,15 +3,17 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
+import type { Test } from 'tap'
 import { startClientGateway, words } from './client-gateway.ts'
 import type { Client } from './client.ts'
 import { commandLineClients } from './command-line-clients.ts'
 import { libraryClients } from './library-clients.ts'
 import { faultsTable, triedTable, withTable } from './client-tables.ts'
-import { keepSeen, seenBefore } from './seen-before.ts'
+import type { Seen } from './client-tables.ts'
 import { isShipped, ownModels } from './own-models.ts'
-import { seeFaults, type Ask } from './see-faults.ts'
+import { seeFaults } from './see-faults.ts'
+import type { Ask } from './see-faults.ts'
 import { sdkClients } from './sdk-clients.ts'
 
 // Real clients of pinned versions, each in a folder of its own, driven through the gateway to an emulator that
@@ -98,6 +100,27 @@ function asking(t: Test, client: Client, { installed, url }: Place): Ask {
     }
     return run(client.command?.(prompt) ?? [interpreter, script, prompt], { cwd: home, env, timeoutMs })
   }
+}
+
+type Kept = Omit<Seen, 'client'> & { readonly packages: readonly string[] }
+
+/** Keeps what was seen of a client, so that the tables can be written when the others were seen at other times. */
+function keepSeen(folder: string, { client, models, faults }: Seen): void {
+  mkdirSync(join(folder, 'seen'), { recursive: true })
+  const kept: Kept = { packages: client.packages, models, faults }
+  writeFileSync(fileOf(folder, client), JSON.stringify(kept))
+}
+
+/** What was seen of this version of a client. */
+function seenBefore(folder: string, client: Client): Seen | undefined {
+  const file = fileOf(folder, client)
+  if (!existsSync(file)) return undefined
+  const { packages, models, faults } = JSON.parse(readFileSync(file, 'utf8')) as Kept
+  return packages.join() === client.packages.join() ? { client, models, faults } : undefined
+}
+
+function fileOf(folder: string, { name }: Client): string {
+  return join(folder, 'seen', `${name}.json`)
 }
 
 async function drive(t: Test, client: Client): Promise<void> {

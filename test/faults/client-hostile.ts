@@ -7,7 +7,7 @@ import type { Fault, FaultContext } from './fault.ts'
 import type { HostileOrder, HostileReport } from './hostile-client.ts'
 import { ask, json, openai } from './observe.ts'
 import { compareOthers } from './others-latency.ts'
-import { countStoreCalls } from './store-calls.ts'
+import { openForReading } from '../../lib/stores/sqlite/sqlite-database.ts'
 
 const delayMsMax = 20
 /** A machine that is busy with other things has a bad round now and then; a gateway that blocks has only such. */
@@ -62,6 +62,35 @@ async function endure(context: FaultContext, kind: HostileOrder['kind'], count: 
       `event loop p99 ${bestMs() <= delayMsMax ? `at most ${delayMsMax} ms` : `${Math.round(bestMs())} ms`}`,
     )
   return seen.join('; ')
+}
+
+/** Everything that can be asked of a prepared statement. */
+const asking = ['run', 'get', 'all', 'iterate'] as const
+
+/**
+ * Counts what this process asks of SQLite databases, and what it sends to its threads, one of which writes the
+ * store, until `stop` is called.
+ */
+function countStoreCalls(storeFile: string): {
+  readonly count: () => number
+  readonly stop: () => void
+} {
+  const database = openForReading(storeFile)
+  const statement = Object.getPrototypeOf(database.prepare('SELECT 1')) as Record<string, unknown>
+  database.close()
+  const undo: (() => void)[] = []
+  let count = 0
+  const watch = (owner: Record<string, unknown>, name: string): void => {
+    const original = owner[name] as (this: unknown, ...args: unknown[]) => unknown
+    owner[name] = function counted(this: unknown, ...args: unknown[]): unknown {
+      count += 1
+      return original.apply(this, args)
+    }
+    undo.push(() => (owner[name] = original))
+  }
+  for (const name of asking) watch(statement, name)
+  watch(Worker.prototype as unknown as Record<string, unknown>, 'postMessage')
+  return { count: () => count, stop: () => undo.splice(0).forEach(step => step()) }
 }
 
 /** Keys that nobody has, from a thread of its own, while the gateway's calls to its store are counted. */

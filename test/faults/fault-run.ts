@@ -1,18 +1,18 @@
-import { readdirSync, readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { callConfig } from '../fixtures/dialect-call.ts'
-import { plainAnswer, startRawUpstream, type RawUpstream } from '../fixtures/raw-upstream.ts'
+import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
+import type { RawUpstream } from '../fixtures/raw-upstream.ts'
 import type { ServeOptions } from '../fixtures/serve-process.ts'
-import {
-  startTestGateway,
-  until,
-  type TestGateway,
-  type TestGatewayOptions,
-} from '../fixtures/test-gateway.ts'
+import { startTestGateway, until } from '../fixtures/test-gateway.ts'
+import type { TestGateway, TestGatewayOptions } from '../fixtures/test-gateway.ts'
 import type { Fault, FaultContext, Setting } from './fault.ts'
-import { EndReader } from './end-reader.ts'
 import { memoryInUse } from './memory-in-use.ts'
-import { Scope } from './scope.ts'
-import { watchProcess, type WatchedProcess } from './watched-process.ts'
+import { watchProcess } from './watched-process.ts'
+import type { WatchedProcess } from './watched-process.ts'
+import type { Test } from 'tap'
+import { exchangeEnds } from '../fixtures/exchange-ends.ts'
 
 /** How long a case may take, and how long its traces may stay. */
 const caseMs = 60_000
@@ -29,6 +29,60 @@ export interface FaultResult {
   readonly seen: string
   readonly isAsExpected: boolean
   readonly durationMs: number
+}
+
+/** What was opened for one case, closed again at its end in reverse order. */
+class Scope {
+  readonly #steps: (() => unknown)[] = []
+
+  /** The fixtures want a test, and ask nothing of it but what is here. */
+  get asTest(): Test {
+    return this as unknown as Test
+  }
+
+  teardown(step: () => unknown): void {
+    this.#steps.push(step)
+  }
+
+  testdir(): string {
+    const folder = mkdtempSync(join(tmpdir(), 'fault-'))
+    this.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    return folder
+  }
+
+  async close(): Promise<void> {
+    for (const step of this.#steps.splice(0).toReversed()) await step()
+  }
+}
+
+/** Tells how exchanges ended, one after another: `refused upstream_failed; 0.000000 provider ambiguous`. */
+class EndReader {
+  readonly #counts = new Map<TestGateway, number>()
+
+  async next(gateway: TestGateway): Promise<string> {
+    const count = this.#counts.get(gateway) ?? 0
+    await this.skip(1, gateway)
+    const end = exchangeEnds(gateway)[count]
+    if (end === undefined) throw new Error('The end that was waited for is not in the log.')
+    const kind = end.outcome === 'refused' ? `refused ${end.code ?? ''}` : end.outcome
+    return `${kind}; ${await paidFor(gateway, end.requestId)}`
+  }
+
+  async skip(count: number, gateway: TestGateway): Promise<void> {
+    const total = (this.#counts.get(gateway) ?? 0) + count
+    await until(() => exchangeEnds(gateway).length >= total)
+    this.#counts.set(gateway, total)
+  }
+}
+
+/** The charge of an exchange: `0.046000 provider`, `estimated`, `nothing owed`; flags behind it. */
+async function paidFor(gateway: TestGateway, requestId: string): Promise<string> {
+  const charge = await gateway.chargeOf(requestId)
+  if (charge === undefined) return 'nothing owed'
+  const { usageSource, amount, flags } = charge
+  // How good an estimate is stands elsewhere; here it counts that there is one, and that it costs something.
+  const isEstimate = usageSource === 'estimated' && Number(amount) > 0
+  return [isEstimate ? 'estimated' : `${amount} ${usageSource}`, ...flags].join(' ')
 }
 
 /** Runs cases one after another before whole gateways, and sees to it that none leaves anything behind. */

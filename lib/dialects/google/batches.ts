@@ -1,18 +1,25 @@
-import type { ScanResult } from '../../http/json-scan.ts'
+import type { ScanResult, Interest } from '../../http/json-scan.ts'
 import { GatewayError } from '../../pipeline/errors.ts'
 import type { BatchFacts } from '../../money/batch-facts.ts'
 import { InlineBatchReader } from '../batch-requests.ts'
-import type { Operation } from '../dialect.ts'
+import type { Operation, AnswerHead, UsageReaderContext } from '../dialect.ts'
 import type { BatchedRequests } from '../batched-requests.ts'
 import type { JobKind } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
-import { list, object, value } from '../interest.ts'
+import { list, object, value, span } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
 import { readString } from '../read-field.ts'
 import type { RouteRow } from '../route-table.ts'
 import { batchRequestsMax, googleBatchedRequest } from './batch-input.ts'
-import { GoogleBatchFileReader, GoogleBatchReader } from './batch-reader.ts'
 import { googleList } from './object-list.ts'
+import type { JobSighting, UsageReading } from '../../money/usage.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import { BatchSum } from '../batch-sum.ts'
+import { batchReading, BatchResultsReader, lastValue } from '../batch-results.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { Grounding, groundingInterest } from './grounding.ts'
+import { UsageFields } from '../usage-fields.ts'
+import { generateNames, measureMetadata } from './usage-metadata.ts'
 
 const requests = object({ requests: list(googleBatchedRequest) })
 const request = object({
@@ -21,6 +28,144 @@ const request = object({
     inputconfig: object({ filename: value('inputFile'), requests }),
   }),
 })
+
+/** Where one answer of a batch says what it used, under names with a prefix. */
+function answerInterest(prefix = ''): Interest {
+  const answer = object({
+    usagemetadata: value(`${prefix}tokens`),
+    // Of embeddings, the number alone.
+    tokencount: value(`${prefix}count`),
+    modelversion: value(`${prefix}version`),
+    candidates: list(object({ groundingmetadata: groundingInterest(prefix) })),
+  })
+  return { ...span(`${prefix}answer`), ...answer }
+}
+
+/** Adds what one answer used; answers false for a value that says nothing of it. */
+function addAnswer(sum: BatchSum, name: string, found: unknown, flags: Set<string>): boolean {
+  const isTold = found !== undefined && found !== null
+  if (!isTold || (name !== 'tokens' && name !== 'count')) return false
+  const usage = name === 'tokens' ? found : { promptTokenCount: Number(found) }
+  const measure = measureMetadata(new UsageFields(usage, flags), generateNames)
+  if (measure === undefined) return false
+  sum.add({ meters: measure.meters, tier: 'batch' }, measure.details)
+  return true
+}
+
+/** What came of the requests; it may stand at two places, or at both. */
+function output(place: string): ReturnType<typeof object> {
+  const answers = object({
+    inlinedresponses: list(object({ response: answerInterest(`${place}:`) })),
+  })
+  return object({
+    responsesfile: value(`${place}:file`),
+    inlinedresponses: answers,
+    inlinedembedcontentresponses: answers,
+  })
+}
+
+const operation = object({
+  name: value('id'),
+  done: value('done'),
+  metadata: object({ model: value('model'), state: value('state'), output: output('metadata') }),
+  response: output('response'),
+})
+
+const finalStates: ReadonlySet<string> = new Set(
+  ['SUCCEEDED', 'PARTIALLY_SUCCEEDED', 'FAILED', 'CANCELLED', 'EXPIRED'].map(state => `BATCH_STATE_${state}`),
+)
+
+/** The answers at one place. */
+class Output {
+  readonly sum = new BatchSum()
+  file = ''
+  /** Answers to requests, and those that say what they used. */
+  answers = 0
+  counted = 0
+  grounding = new Grounding()
+
+  get isEmpty(): boolean {
+    return this.file === '' && this.answers === 0
+  }
+
+  /** An answer has ended, or another one begins. */
+  addSearches(model: string | undefined): void {
+    this.sum.addSearches(undefined, this.grounding.count(model))
+    this.grounding = new Grounding()
+  }
+}
+
+/** Reads the operation of a batch, in which the answers stand unless they are in a file. */
+class GoogleBatchReader extends AnswerReader {
+  readonly #outputs = new Map([
+    ['response', new Output()],
+    ['metadata', new Output()],
+  ])
+  #isOver = false
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, operation, 'batch')
+  }
+
+  override end(): UsageReading {
+    const { isTerminal } = super.end()
+    const output = [...this.#outputs.values()].find(({ isEmpty }) => !isEmpty) ?? new Output()
+    output.addSearches(this.model)
+    const job = this.objectId === '' ? undefined : this.#sighting(output)
+    if (output.answers > output.counted) this.flags.add('usage_missing')
+    const sum = job?.state === 'done' && job.resultsPath === undefined ? output.sum : new BatchSum()
+    return batchReading(sum, this.flags, { isTerminal, ...(job !== undefined && { job }) })
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'done') this.#isOver ||= value === true
+    else if (name === 'state') this.#isOver ||= finalStates.has(String(value))
+    const [place = '', what = ''] = name.split(':')
+    const output = this.#outputs.get(place)
+    if (output === undefined) return
+    if (output.grounding.take(what, value)) return
+    if (what === 'file' && typeof value === 'string') {
+      output.file = value
+      this.nameObject('file', value, { resultsOf: this.context.object?.id ?? this.objectId })
+    } else if (what === 'answer') {
+      output.answers += 1
+      output.addSearches(this.model)
+    } else if (addAnswer(output.sum, what, value, this.flags)) output.counted += 1
+  }
+
+  protected override measure(): AnswerMeasure {
+    return { lines: [], details: {} }
+  }
+
+  #sighting({ file, isEmpty }: Output): JobSighting {
+    const name = { kind: 'batch', id: this.objectId } as const
+    if (!this.#isOver) return { ...name, state: 'running' }
+    // What failed, or was cancelled before anything was done, has no output.
+    if (isEmpty) return { ...name, state: 'failed' }
+    if (file === '') return { ...name, state: 'done' }
+    return { ...name, state: 'done', resultsPath: `/${file}:download?alt=media` }
+  }
+}
+
+const line = object({ response: answerInterest() })
+
+/** Reads the file of answers: JSON lines of `{key, response}`, and `{key, error}` for what is not billed. */
+class GoogleBatchFileReader extends BatchResultsReader {
+  constructor(context: UsageReaderContext) {
+    super(context, line)
+  }
+
+  protected override takeResult({ findings }: ScanResult): void {
+    const version = lastValue(findings, 'version')
+    const grounding = new Grounding()
+    for (const { name, raw } of findings) grounding.take(name, raw && JSON.parse(raw.toString('utf8')))
+    this.sum.addSearches(undefined, grounding.count(typeof version === 'string' ? version : undefined))
+    const name = findings.some(finding => finding.name === 'tokens') ? 'tokens' : 'count'
+    const isAnswer = findings.some(finding => finding.name === 'answer' && finding.type === 'object')
+    const isCounted = addAnswer(this.sum, name, lastValue(findings, name), this.flags)
+    if (isAnswer && !isCounted) this.flags.add('usage_missing')
+  }
+}
 
 const readUsage: NonNullable<Operation['readUsage']> = (head, context) => new GoogleBatchReader(head, context)
 
