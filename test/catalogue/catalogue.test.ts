@@ -57,6 +57,18 @@ await t.test('a model of ours costs more from a day on, where its provider says 
 
   t.match(costs('2026-11-30T23:59:59Z'), { input: '200', cachedInput: '10', output: '1000' })
   t.match(costs('2026-12-01'), { input: '400', cachedInput: '20', output: '2000' })
+
+  const speech = directory.resolve('gemini-3.8-flash-tts', undefined)?.entry.prices ?? []
+  const spoken = (day: string) => priceInForce(speech, Date.parse(day))?.rubPerMillion.audioOutput
+  t.equal(spoken('2026-12-31T23:59:59Z'), '900')
+  t.equal(spoken('2027-01-01'), '1800')
+})
+
+await t.test('a film that is four times as large costs more', t => {
+  const veo = directory.resolve('veo-3.1-generate-preview', undefined)?.entry.prices
+
+  t.match(veo?.[0]?.rubPerUnit, { videoSeconds: '40', 'videoSeconds/4k': '60' })
+  t.end()
 })
 
 await t.test('every version of a price that has tiers of service has them', async t => {
@@ -95,7 +107,7 @@ await t.test('dated names have the window and the price of their model', async t
 
 await t.test('what the tools of today ask for unless they are told otherwise has a price', async t => {
   const asked = {
-    // Claude Code 2.1.330
+    // Claude Code 2.1.331
     anthropic: ['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5', 'claude-fable-5-2'],
     // Codex 0.169, OpenAI Agents SDK 0.20
     openai: ['gpt-6.1-sol', 'gpt-6.1-terra', 'gpt-6-astra', 'codex-auto-review', 'gpt-5.6-luna'],
