@@ -35,6 +35,7 @@ import { showCustomer } from './pages/customer.ts'
 import { customerList, showCustomers } from './pages/customers.ts'
 import { showDeleteCustomer, submitDeleteCustomer } from './pages/delete-customer.ts'
 import { documentList, showDocuments, submitClose } from './pages/documents.ts'
+import { showEditKey, submitEditKey } from './pages/edit-key.ts'
 import { actionList, showLog } from './pages/log.ts'
 import { paymentList, showPayment, showPayments, submitRefund } from './pages/payments.ts'
 import { showPrices, submitAcceptRate } from './pages/prices.ts'
@@ -111,6 +112,8 @@ function routeDesk(router: Hono<PageEnv>): void {
   router.post('/customers/:id/block', desk('manage', submitBlock))
   router.post('/customers/:id/unblock', desk('manage', submitUnblock))
   router.post('/customers/:id/end-sessions', desk('manage', submitEndSessions))
+  router.get('/customers/:id/keys/:key', desk('manage', showEditKey))
+  router.post('/customers/:id/keys/:key', desk('manage', submitEditKey))
   router.get('/customers/:id/delete', desk('manage', showDeleteCustomer))
   router.post('/customers/:id/delete', desk('manage', submitDeleteCustomer))
   list('/requests', showRequests, requestList)

@@ -132,6 +132,55 @@ await t.test('a block refuses the keys at once, with a sentence, until it is end
   t.equal((await ask()).status, 200)
 })
 
+await t.test('limits of a key are changed with a reason, as by command', async t => {
+  const path = `${from}/keys/${keyId}`
+  const form = {
+    name: 'laptop',
+    budget: '150,50',
+    period: 'day',
+    models: 'chat',
+    addresses: '203.0.113.0/24',
+    reason: 'просьба',
+  }
+  for (const wrong of [
+    { reason: '' },
+    { budget: '-1' },
+    { models: 'chta' },
+    { addresses: '300.0.0.1' },
+    { addresses: 'a'.repeat(10_001) },
+  ]) {
+    t.equal(
+      (await desk.post(path, { ...form, ...wrong }, { from: path })).status,
+      422,
+      JSON.stringify(wrong).slice(0, 40),
+    )
+  }
+  t.equal((await ask()).status, 200, 'nothing changed yet')
+  t.equal((await desk.post(path, form, { from: path })).location, `${from}?notice=done`)
+  t.equal((await ask()).status, 403, 'from another address')
+  const shown = async () => {
+    const { stdout } = await area.run('key', 'find', keyId, '--json')
+    const { budget, budgetPeriod, models, ipAddresses } = JSON.parse(stdout) as Record<string, unknown>
+    return { budget, budgetPeriod, models, ipAddresses }
+  }
+  t.same(await shown(), {
+    budget: '150.500000',
+    budgetPeriod: 'day',
+    models: ['chat'],
+    ipAddresses: ['203.0.113.0/24'],
+  })
+  const edited = await desk.get(path)
+  t.match(edited.text, 'value="150.500000"')
+
+  const words = ['--budget-rub', 'none', '--models', 'none', '--ips', 'none', '--reason', 'вернули']
+  await area.run('key', 'edit', keyId, ...words)
+  t.same(await shown(), { budget: null, budgetPeriod: null, models: null, ipAddresses: null })
+  t.equal((await ask()).status, 200)
+  const { text } = await desk.get('/log?action=edit-key')
+  for (const word of ['просьба', 'вернули', 'budget 150.500000 day; ', '203.0.113.0/24']) t.match(text, word)
+  t.equal((await desk.get(`/customers/nobody/keys/${keyId}`)).status, 404)
+})
+
 await t.test('sessions of a customer are ended', async t => {
   t.equal((await customer.get('/balance')).status, 200)
   await act('end-sessions', { reason: 'чужой вход' })

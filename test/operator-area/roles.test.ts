@@ -6,6 +6,8 @@ const area = await startOperatorArea(t, { payments: { provider: 'sandbox' } })
 const { email } = await area.signUp()
 const id = await area.accountOf(email)
 
+const { id: keyId } = await area.test.accounts.createKey({ accountId: id, name: 'laptop' })
+
 const everybody: readonly Role[] = ['owner', 'finance', 'support']
 const money: readonly Role[] = ['owner', 'finance']
 
@@ -18,6 +20,7 @@ const pages: readonly (readonly [path: string, roles: readonly Role[]])[] = [
   ['/customers.csv', everybody],
   ['/customers?q=%25', everybody],
   [`/customers/${id}`, everybody],
+  [`/customers/${id}/keys/${keyId}`, ['owner']],
   [`/customers/${id}/delete`, ['owner']],
   ['/payments', everybody],
   ['/payments.csv', everybody],
@@ -43,6 +46,7 @@ const forms: readonly (readonly [path: string, roles: readonly Role[]])[] = [
   [`/customers/${id}/unblock`, ['owner']],
   [`/customers/${id}/end-sessions`, ['owner']],
   [`/customers/${id}/delete`, ['owner']],
+  [`/customers/${id}/keys/${keyId}`, ['owner']],
   ['/alarms/x/take', everybody],
   ['/alarms/x/close', everybody],
   ['/payments/x/refund', money],
@@ -76,7 +80,7 @@ for (const role of everybody) {
     const expected = forms.filter(([path, roles]) => path.startsWith('/customers/') && roles.includes(role))
     t.same(
       new Set(shown),
-      new Set(expected.map(([path]) => path).filter(path => !/unblock|delete$/.test(path))),
+      new Set(expected.map(([path]) => path).filter(path => !/unblock|delete$|keys/.test(path))),
     )
   })
 }

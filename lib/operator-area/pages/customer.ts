@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import type { KeyRecord } from '../../accounts/accounts.ts'
 import { readActions } from '../../administration/operator-log.ts'
 import { CompanyBook } from '../../documents/company-book.ts'
 import type { AccountReport, ChargeReport } from '../../ledger/reports.ts'
@@ -7,6 +8,7 @@ import { showFailure } from '../../web/pages/failure.ts'
 import { formProblems, notice } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
+import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
 import { facts } from '../view/facts.ts'
@@ -65,6 +67,20 @@ async function movementTable(page: DeskPage, accountId: string): Promise<Html> {
   )
 }
 
+/** What a key is limited to: `100,00 ₽ a day; gpt-5; 10.0.0.0/8`. */
+function limitsOf(
+  page: DeskPage,
+  { budgetMicros, budgetPeriod = 'total', models, ipAddresses }: KeyRecord,
+): string {
+  const { periods } = page.texts.editKey
+  const budget =
+    budgetMicros === undefined ? [] : [`${money(budgetMicros, page.language)} ${periods[budgetPeriod]}`]
+  return [
+    ...budget,
+    ...[models, ipAddresses].flatMap(list => (list === undefined ? [] : [list.join(', ')])),
+  ].join('; ')
+}
+
 async function people(page: DeskPage, accountId: string): Promise<Html> {
   const { customer, common } = page.texts
   const { site } = page
@@ -86,6 +102,14 @@ async function people(page: DeskPage, accountId: string): Promise<Html> {
       {
         name: common.state,
         cell: one => (one.revokedAt === undefined ? customer.active : customer.revoked),
+      },
+      { name: customer.limits, cell: one => html`<bdi>${limitsOf(page, one)}</bdi>` },
+      {
+        name: '',
+        cell: one =>
+          may(page.role, 'manage') && one.revokedAt === undefined
+            ? html`<a href="/customers/${accountId}/keys/${one.id}">${page.texts.editKey.open}</a>`
+            : '',
       },
     ],
     keys,

@@ -1,0 +1,152 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import type { KeyEdit, KeyRecord } from '../../accounts/accounts.ts'
+import { AccountError } from '../../accounts/accounts.ts'
+import { isAddressRange } from '../../config/scalars.ts'
+import { standsForModel } from '../../models/stands-for-model.ts'
+import { formatRoubles } from '../../money/amount.ts'
+import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
+import { seeOther } from '../../web/http/redirect.ts'
+import { showFailure } from '../../web/pages/failure.ts'
+import { field, form, formProblems } from '../../web/view/form.ts'
+import type { FormState } from '../../web/view/form.ts'
+import { layout } from '../../web/view/layout.ts'
+import type { Html, PageContext } from '../../web/web-page.ts'
+import type { DeskPage } from '../page.ts'
+
+const periods = ['total', 'day', 'week', 'month'] as const
+const listMax = 100
+
+const list = z
+  .string()
+  .max(10_000, says('tooLong'))
+  .default('')
+  .transform(text => [...new Set(text.split(/[\s,;]+/).filter(item => item !== ''))])
+
+function schemaOf({ language }: DeskPage) {
+  return z.object({
+    name: fieldSchemas.name.max(200, says('tooLong')),
+    budget: fieldSchemas.roubles(language),
+    period: z.enum(periods).catch('total'),
+    models: list.pipe(z.array(z.string().max(200, says('tooLong'))).max(listMax, says('listLong'))),
+    addresses: list.pipe(
+      z.array(z.string().refine(isAddressRange, says('addressesInvalid'))).max(listMax, says('listLong')),
+    ),
+    reason: z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong')),
+  })
+}
+
+/** A key as its form shows it; nothing: no limit. */
+function typedOf({ name, budgetMicros, budgetPeriod = 'total', models = [], ipAddresses = [] }: KeyRecord) {
+  return {
+    name,
+    budget: budgetMicros === undefined ? '' : formatRoubles(budgetMicros),
+    period: budgetPeriod,
+    models: models.join(', '),
+    addresses: ipAddresses.join(', '),
+  }
+}
+
+function view(page: DeskPage, key: KeyRecord, state: FormState): Html {
+  const { editKey, common } = page.texts
+  const path = `/customers/${key.accountId}`
+  const period = state.typed['period'] ?? 'total'
+  return layout(
+    page,
+    { title: editKey.title, isNarrow: true },
+    html`<h1>${editKey.title}</h1>
+      <p>
+        <a href="${path}"><code>${key.accountId}</code></a> · <code>${key.id}</code> · …${key.lastFour}
+      </p>
+      ${formProblems(page, state)}
+      <section class="card">
+        ${form(
+          page,
+          `${path}/keys/${key.id}`,
+          html`${field(state, { name: 'name', label: common.name, isOptional: true })}
+            ${field(state, {
+              name: 'budget',
+              label: editKey.budget,
+              hint: editKey.noLimit,
+              inputmode: 'decimal',
+              isOptional: true,
+            })}
+            <div class="field">
+              <label for="period">${editKey.period}</label>
+              <select id="period" name="period">
+                ${periods.map(
+                  one =>
+                    html`<option value="${one}" ${one === period ? html`selected` : ''}>
+                      ${editKey.periods[one]}
+                    </option>`,
+                )}
+              </select>
+            </div>
+            ${field(state, { name: 'models', label: editKey.models, hint: editKey.noLimit, isOptional: true })}
+            ${field(state, {
+              name: 'addresses',
+              label: editKey.addresses,
+              hint: editKey.noLimit,
+              isOptional: true,
+            })}
+            ${field(state, { name: 'reason', label: common.ownReason })}
+            <div><button>${editKey.submit}</button></div>`,
+        )}
+      </section>`,
+  )
+}
+
+function keyOf(context: PageContext, { site }: DeskPage): Promise<KeyRecord | undefined> {
+  return site.reports.key(context.req.param('id') ?? '', context.req.param('key') ?? '')
+}
+
+/** What a key is limited to. */
+export async function showEditKey(context: PageContext, page: DeskPage): Promise<Response> {
+  const key = await keyOf(context, page)
+  if (key === undefined) return showFailure(context, page, 'notFound')
+  return context.html(view(page, key, { typed: typedOf(key), errors: {} }))
+}
+
+/** What differs from the key as it is: a limit that nobody changed stays, whatever it was set to meanwhile. */
+function changesOf(
+  key: KeyRecord,
+  { name, budget, period, models, addresses }: z.output<ReturnType<typeof schemaOf>>,
+): Partial<KeyEdit> {
+  const isSame = (one: readonly string[], other: readonly string[] = []): boolean =>
+    one.join(',') === other.join(',')
+  const isBudgetSame =
+    budget === key.budgetMicros && (budget === undefined || period === (key.budgetPeriod ?? 'total'))
+  return {
+    ...(name !== key.name && { name }),
+    ...(!isBudgetSame && {
+      budgetMicros: budget ?? null,
+      ...(budget !== undefined && { budgetPeriod: period }),
+    }),
+    ...(!isSame(models, key.models) && { models: models.length === 0 ? null : models }),
+    ...(!isSame(addresses, key.ipAddresses) && { ipAddresses: addresses.length === 0 ? null : addresses }),
+  }
+}
+
+/** Changes what a key is limited to; requests that begin from then on meet it so. */
+export async function submitEditKey(context: PageContext, page: DeskPage): Promise<Response> {
+  const { site, session } = page
+  const key = await keyOf(context, page)
+  if (key === undefined) return showFailure(context, page, 'notFound')
+  const sent = await readForm(context, page, schemaOf(page))
+  const refuse = (state: FormState) => context.html(view(page, key, state), 422)
+  if (!sent.isValid) return refuse(sent.state)
+  const { models, reason } = sent.value
+  const unknown = models.find(one => !standsForModel(site.config, one) && key.models?.includes(one) !== true)
+  if (unknown !== undefined) {
+    return refuse({ ...sent.state, errors: { models: page.texts.editKey.modelUnknown(unknown) } })
+  }
+  const changes = changesOf(key, sent.value)
+  const edit = { ...changes, id: key.id, reason, operator: session.user.email }
+  try {
+    if (Object.keys(changes).length > 0) await site.accounts.editKey(edit)
+  } catch (error) {
+    if (!(error instanceof AccountError)) throw error
+    return refuse({ ...sent.state, errors: { reason: error.message } })
+  }
+  return seeOther(context, `/customers/${key.accountId}?notice=done`)
+}
