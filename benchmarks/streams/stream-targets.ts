@@ -43,17 +43,20 @@ export function bareRelay(upstreamPort: number, tls?: Certificate): () => Promis
 interface StreamGatewayOptions {
   readonly nodeOptions?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
+  /** To each provider. */
+  readonly connectionsMax?: number
 }
 
 /** The compiled gateway, with a provider for each format. */
 export function streamGateway(
   upstreamPort: number,
   tls?: Certificate,
-  { nodeOptions = [], environment = {} }: StreamGatewayOptions = {},
+  { nodeOptions = [], environment = {}, connectionsMax = 2048 }: StreamGatewayOptions = {},
 ): () => Promise<Target> {
   return async () => {
     const origin = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${upstreamPort}`
     const credentials = ['sk-bench']
+    const limits = { connectionsMax }
     const price = { outputTokensMax: 100_000, rubPerMillion: { input: '1', output: '2' } }
     const started = await startGatewayProcess({
       program,
@@ -65,11 +68,13 @@ export function streamGateway(
         providers: {
           openai: {
             credentials,
+            limits,
             streamUsage: 'as-sent',
             dialects: { openai: { baseUrl: `${origin}/v1` } },
           },
           restored: {
             credentials,
+            limits,
             streamUsage: 'inject',
             dialects: { openai: { baseUrl: `${origin}/v1` } },
           },
