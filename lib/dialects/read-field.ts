@@ -57,18 +57,21 @@ const decisive: ReadonlySet<string> = new Set([
 ])
 
 /**
- * A provider that tells capitals apart passes over another spelling, and takes what it takes when nothing is said: the
- * model that it takes by itself, no stream, a tier or a picture that costs more.
+ * A provider that tells capitals apart passes over another spelling, of a member or of what it is in, and takes what it
+ * takes when nothing is said: the model that it takes by itself, no stream, a tier or a picture that costs more.
  * @throws GatewayError body_invalid
  */
 export function requireSpellings({ findings }: ScanResult): void {
   for (const finding of findings) {
     if (!decisive.has(finding.name) || finding.type === 'null') continue
-    const member = memberOf(finding)
-    if (isMemberSpelled(member)) continue
     const { path } = finding
-    const spelling = JSON.stringify(fold(member, false))
-    throw new GatewayError('body_invalid', `${path} must be spelled ${spelling}.`, { param: path })
+    const member = path.split(/[.[]/).find(one => !isMemberSpelled(one))
+    if (member === undefined) continue
+    const documented = [...camelCase].find(name => fold(name, false) === fold(member, false))
+    const spelling = JSON.stringify(documented ?? fold(member, false))
+    throw new GatewayError('body_invalid', `In ${path}, "${member}" must be spelled ${spelling}.`, {
+      param: path,
+    })
   }
 }
 

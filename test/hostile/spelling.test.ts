@@ -1,6 +1,9 @@
 import t from 'tap'
 import { messages } from '../../lib/dialects/anthropic/messages.ts'
 import type { Operation } from '../../lib/dialects/dialect.ts'
+import { generateContent } from '../../lib/dialects/google/generate-content.ts'
+import { predictLongRunning } from '../../lib/dialects/google/long-running.ts'
+import { predict } from '../../lib/dialects/google/predict.ts'
 import { chat } from '../../lib/dialects/openai/chat.ts'
 import { imageEdits, imageGenerations } from '../../lib/dialects/openai/images.ts'
 import { responsesConnection } from '../../lib/dialects/openai/responses-connection.ts'
@@ -56,6 +59,27 @@ for (const [name, operation, body, member, value] of rows) {
     for (const spelled of spellings.map(spelling => spelling(member))) {
       t.throws(() => factsOf(operation, { ...body, [spelled]: value }), { code: 'body_invalid' }, spelled)
     }
+    t.end()
+  })
+}
+
+/** What decides a price, in a member that is found, and is no name that a provider documents. */
+const parents: readonly (readonly [Operation, object, object])[] = [
+  [predict, { parameters: { sampleCount: 1 } }, { Parameters: { sampleCount: 1 } }],
+  [predict, { parameters: { sampleImageSize: '1K' } }, { PARAMETERS: { sampleImageSize: '1K' } }],
+  [generateContent, { generationConfig: { candidateCount: 2 } }, { GenerationConfig: { candidateCount: 2 } }],
+  [
+    generateContent,
+    { generation_config: { candidate_count: 2 } },
+    { Generation_config: { candidate_count: 2 } },
+  ],
+  [predictLongRunning, { parameters: { durationSeconds: 4 } }, { Parameters: { durationSeconds: 4 } }],
+  [predictLongRunning, { parameters: { resolution: '720p' } }, { parameterS: { resolution: '720p' } }],
+]
+for (const [operation, spelled, misspelled] of parents) {
+  t.test(`${operation.name}: ${Object.keys(misspelled).join()} is spelled as documented, or refused`, t => {
+    t.doesNotThrow(() => factsOf(operation, spelled, true))
+    t.throws(() => factsOf(operation, misspelled, true), { code: 'body_invalid' })
     t.end()
   })
 }
