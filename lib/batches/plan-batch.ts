@@ -1,4 +1,5 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
+import { atOpenai } from '../dialects/free-operation.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from '../models/target.ts'
 import type { Route } from '../routes/route.ts'
@@ -167,7 +168,8 @@ function commonProviders(
 ): readonly ChosenProvider[] {
   let common: readonly ChosenProvider[] | undefined = pinned === undefined ? undefined : [pinned]
   for (const { share, model } of shares) {
-    const own = at(share.firstAt, () => chooseProviders(config, model, dialect.name, providerName))
+    const served = at(share.firstAt, () => chooseProviders(config, model, dialect.name, providerName))
+    const own = share.isFree === true ? requireFree(share, served, pinned) : served
     const names = new Set(own.map(({ provider }) => provider.name))
     const left: readonly ChosenProvider[] = common?.filter(({ provider }) => names.has(provider.name)) ?? own
     if (left.length === 0) {
@@ -180,6 +182,21 @@ function commonProviders(
     common = left
   }
   return common ?? []
+}
+
+/** Nobody would be charged for what is free at some providers and may be paid for at others. */
+function requireFree(
+  { firstAt, endpoint }: BatchShare,
+  served: readonly ChosenProvider[],
+  pinned: ChosenProvider | undefined,
+): readonly ChosenProvider[] {
+  const free = served.filter(({ provider }) => atOpenai.has(provider.kind))
+  if (free.length > 0 && (pinned === undefined || atOpenai.has(pinned.provider.kind))) return free
+  throw new GatewayError(
+    'not_supported',
+    `${firstAt}: Requests to ${endpoint} are free at OpenAI alone. Where this batch goes they may be paid for, and have no price in a batch here, so it is not forwarded.`,
+    { param: firstAt },
+  )
 }
 
 function modelOf(

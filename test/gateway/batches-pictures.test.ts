@@ -132,6 +132,32 @@ await t.test('moderations are free in a batch too, and need no price', async t =
   )
 })
 
+await t.test(
+  'where others than OpenAI are asked, moderations may be paid for, and no batch has them',
+  async t => {
+    const provider = await startBatchProvider(t)
+    const { providers, ...config } = batchConfig(provider.origin, 20)
+    const together = { credentials: ['c'], dialects: { openai: { baseUrl: `${provider.origin}/v1` } } }
+    const gateway = await startTestGateway(t, {
+      config: {
+        ...config,
+        providers: { ...(providers as object), openai: { ...together, like: 'together' } },
+        models: { ...models, moderator: { provider: 'openai', rubPerMillion: { input: '100' } } },
+      },
+    })
+    const moderation = '/v1/moderations'
+    const text =
+      line('a', moderation, { model: 'moderator', input: 'Is this fine?' }) +
+      line('b', moderation, { model: 'moderator', input: 'And this?' })
+    t.match(await refusalOf(makeOpenaiBatch(gateway, text, moderation)), {
+      status: 501,
+      message: /line 1: Requests to \/v1\/moderations are free at OpenAI alone/,
+    })
+    t.notOk(provider.seen.some(({ path }) => path === '/v1/batches'))
+    await noHoldIsLeft(t, gateway)
+  },
+)
+
 await t.test('what costs money does not pass for a moderation', async t => {
   const { gateway } = await start(t)
   const text = line('a', '/v1/chat/completions', { model: 'gpt-5-nano', messages: [] })
