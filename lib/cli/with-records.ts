@@ -5,6 +5,7 @@ import { DocumentError } from '../documents/document-error.ts'
 import { StatementError } from '../statements/statement-error.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
 import type { SharedOptions } from './add-command.ts'
+import { connectTo } from './change-accounts.ts'
 import { CommandError } from './context.ts'
 import { openConfig, openStoreSetting } from './open-config.ts'
 
@@ -13,10 +14,7 @@ export async function withRecords<T>(
   options: SharedOptions,
   work: (records: Records, now: number, accounts: Accounts) => Promise<T>,
 ): Promise<T> {
-  const { connectAccounts } = await import('../control/connect-accounts.ts')
-  const { createLog } = await import('../observability/log.ts')
-  const log = createLog({ level: 'warn' })
-  const connection = await connectAccounts(openStoreSetting(options), { clock: systemClock, log })
+  const connection = await connectTo(options)
   try {
     return await work(await connection.records(), systemClock.now(), connection.accounts)
   } catch (error) {

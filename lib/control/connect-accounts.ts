@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
+import type { RiskRule } from '../ledger/risk.ts'
 import type { Log } from '../platform/log.ts'
 import type { openRecordReader } from '../stores/open-store.ts'
 import type { Records } from '../stores/records/records.ts'
@@ -22,6 +23,8 @@ interface AccountsConnection {
 interface ConnectOptions {
   readonly clock: Clock
   readonly log: Log
+  /** By what a server would decide on the money that goes out; nobody is trusted with anything unless said. */
+  readonly riskRule?: () => RiskRule
   /** How long a server that has the lock and does not listen yet is waited for. */
   readonly startingMs?: number
 }

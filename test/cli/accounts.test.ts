@@ -27,6 +27,44 @@ await t.test('a store whose folder cannot be made is named at once, with what to
   t.match(stderr, 'name a file in a folder that this user may write')
 })
 
+await t.test(
+  'without a server too, money goes out as far as the configured risk covers open worst cases',
+  async t => {
+    for (const [name, hold, code] of [
+      ['as shipped', '', 0],
+      ['no risk', 'hold: { riskRub: "0", riskOfPaid: "0" }\n', 1],
+    ] as const) {
+      const { config, store: file } = writeConfig(join(t.testdir(), name), hold)
+      const rule = { baseMicros: 1_000_000_000, perRoubleMicros: 0, maxMicros: 1_000_000_000 }
+      const store = await openSqliteStore({
+        file,
+        durability: 'strict',
+        clock: systemClock,
+        riskRule: () => rule,
+      })
+      const { id } = await store.accounts.createAccount({ email: 'a@b.ru' })
+      await store.accounts.credit({ accountId: id, amountMicros: 100_000_000, reason: 'test' })
+      const sums = { likelyMicros: 1_000_000, worstMicros: 150_000_000, strictMicros: 150_000_000 }
+      const exchange = { exchangeId: 'one', sequence: 0, accountId: id, keyId: 'key' }
+      await store.ledger.openJob(await store.ledger.placeHold({ ...exchange, ...sums }), {
+        provider: 'openai',
+        kind: 'batch',
+        id: 'batch_1',
+        credential: 'openai#1',
+        dialect: 'openai',
+        operation: 'batches',
+        model: 'gpt-5',
+        facts: { upstreamModel: 'gpt-5', priceVersions: {} },
+        nextPollAt: Date.now() + 60_000,
+        deadlineAt: Date.now() + 60_000_000,
+      })
+      await store.close()
+      const debit = ['account', 'debit', id, '--rub', '1', '--reason', 'error', '--config', config]
+      t.match(await runHere(debit), { code }, name)
+    }
+  },
+)
+
 await t.test('accounts, money and keys without a server', async t => {
   const folder = t.testdir()
   const { config } = writeConfig(folder)
