@@ -52,6 +52,8 @@ export interface RequestFacts {
   readonly sameModels?: readonly NamedModel[]
   /** What the provider runs by itself for it. */
   readonly tools?: readonly ProviderTool[]
+  /** What its provider keeps of it may rent a container. */
+  readonly mayRent?: true
   /** How often its provider writes instructions for tools around what it says. */
   readonly explainedTools?: number
   /** How often they may be used, all together, by the member that says so. */

@@ -54,6 +54,15 @@ export function containersLine(
   return unitsVariant === undefined ? { meters } : { meters, variant: unitsVariant }
 }
 
+/** What a prompt may bring that is stored at its provider, where nobody sees its tools before they run. */
+export const rentedUnseen = { units: { containers: 1 }, unitsVariant: sizes[sizes.length - 1] } as const
+
+/** What a response of such a prompt is charged: for the container that it tells of, of the size that it tells. */
+export function unseenLine(memory: unknown): UsageLine {
+  const size = sizes.find(one => one === memory) ?? sizes[0]
+  return { meters: rentedUnseen.units, ...(size !== sizes[0] && { variant: size }) }
+}
+
 const renting: ReadonlySet<string> = new Set(['openai', 'anthropic'])
 
 /** Whether a provider rents containers out, by its kind. Others bill code by its runs, or not at all. */

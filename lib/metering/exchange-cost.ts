@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
+import { rentedUnseen } from '../dialects/rented-containers.ts'
 import type { Target } from '../models/target.ts'
 import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
 import type { Micros } from '../money/amount.ts'
@@ -183,8 +184,17 @@ function atMost(
     cacheWrite: told === undefined ? cacheWriteOf(basis) : undefined,
     wantedTier: facts.wantedTier,
   }
+  const rented =
+    facts.mayRent === true
+      ? costAtMost(price, {
+          read: {},
+          outputTokens: 0,
+          units: rentedUnseen.units,
+          variant: rentedUnseen.unitsVariant,
+        })
+      : 0
   const others = namedAtMost(basis, { tokens, outputTokens: written, rounds })
-  const micros = costAtMost(price, consumed) + first.mediaMicros + others
+  const micros = costAtMost(price, consumed) + first.mediaMicros + others + rented
   return Math.max(1, Math.min(amountMicrosMax, micros))
 }
 

@@ -43,5 +43,6 @@ export function withPromptTools({ providers }: Config, facts: RequestFacts): Req
   const isPlain = ({ id }: NamedObject): boolean =>
     [...providers.values()].some(({ prompts }) => prompts.get(id)?.tools === false)
   const mayRunTools = facts.objects.some(object => object.kind === 'prompt' && !isPlain(object))
-  return mayRunTools ? { ...facts, tools: [...(facts.tools ?? []), { type: 'prompt' }] } : facts
+  if (!mayRunTools) return facts
+  return { ...facts, tools: [...(facts.tools ?? []), { type: 'prompt' }], mayRent: true }
 }

@@ -39,6 +39,7 @@ async function start(t: Test, scenario: Scenario = {}) {
           like,
           credentials: ['c'],
           dialects: { [like === 'anthropic' ? like : 'openai']: { baseUrl: `${upstream.origin}/v1` } },
+          ...(like === 'openai' && { prompts: { pmpt_any: { accounts: ['*'] } } }),
         },
       },
       models: {
@@ -98,6 +99,34 @@ await t.test('it is held for', async t => {
   t.equal((await ask({})).status, 200)
   t.equal(upstream.requests.length, 1)
 })
+
+await t.test(
+  'one that a stored prompt brings is held for at its largest, and charged where it is told of',
+  async t => {
+    const rubPerUnit = { searches: '0', containers: '3', 'containers/4g': '12', 'containers/64g': '192' }
+    const plain = { ...finished, output: [] }
+    const prompt = { id: 'pmpt_any' }
+    for (const [name, answer, fee] of [
+      ['none', plain, 0],
+      ['its code ran', finished, 3],
+      ['its tools have one', { ...plain, tools: [auto] }, 3],
+      ['a larger one', { ...plain, tools: [sized('4g')] }, 12],
+      ['its tools are others', { ...plain, tools: [{ type: 'web_search' }] }, 0],
+    ] as const) {
+      const { gateway, ask, look } = await start(t, { rub: 500, rubPerUnit, answer })
+      const { requestId } = await ask({ prompt })
+      t.match(await gateway.chargeOf(requestId), { amount: inRoubles(fee), flags: [] }, name)
+      const background = await ask({ prompt, background: true })
+      t.equal((await look()).status, 200)
+      await until(async () => (await gateway.charges()).length === 2)
+      t.match(await gateway.chargeOf(background.requestId), { amount: inRoubles(fee), flags: [] }, name)
+      t.same(await gateway.breaches(), [])
+    }
+    const { upstream, ask } = await start(t, { rub: 191.9, rubPerUnit })
+    t.equal((await ask({ prompt })).status, 402)
+    t.equal(upstream.requests.length, 0)
+  },
+)
 
 await t.test('a size without a price is refused in words before anything is sent', async t => {
   const { upstream, ask } = await start(t)

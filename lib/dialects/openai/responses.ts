@@ -14,7 +14,13 @@ import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } fro
 import { searchMembers, toolList, toolMembers } from '../search-tools.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { withoutEchoes } from './item-echoes.ts'
-import { containerMembers, containersIn, containersLine } from '../rented-containers.ts'
+import {
+  containerMembers,
+  containersIn,
+  containersLine,
+  rentsContainers,
+  unseenLine,
+} from '../rented-containers.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 const inputPart = object({
@@ -94,7 +100,14 @@ const response = {
   error: value('error'),
   usage: value('usage'),
   tool_usage: value('usageTools'),
-  tools: list(object({ model: value('toolModel'), quality: value('quality') })),
+  tools: list(
+    object({
+      type: value('toolRun'),
+      model: value('toolModel'),
+      quality: value('quality'),
+      container: object({ memory_limit: value('memory') }),
+    }),
+  ),
 }
 
 /** A document is the response itself, an event has it as a member. Deltas are text of every kind. */
@@ -129,6 +142,8 @@ class ResponsesReader extends OpenaiReader {
   #pictures = 0
   #isDrawing = false
   #quality: string | undefined
+  #isRenting = false
+  #memory: unknown
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
     super(head, context, answer, 'response')
@@ -136,6 +151,7 @@ class ResponsesReader extends OpenaiReader {
 
   protected override nameObject(kind: ObjectKind, id: unknown): void {
     // With `store: false` nothing of it can be asked for later.
+    this.#isRenting ||= kind === 'container'
     const isKept = this.context.facts.isForgotten !== true || kind === 'container'
     if (isKept) super.nameObject(kind, id)
   }
@@ -157,6 +173,10 @@ class ResponsesReader extends OpenaiReader {
       if (typeof value === 'string') this.#quality = value
     } else if (name === 'toolModel') {
       if (typeof value === 'string') this.#drawsWith = value
+    } else if (name === 'toolRun') {
+      this.#isRenting ||= value === 'code_interpreter'
+    } else if (name === 'memory') {
+      this.#memory = value
     } else if (name === 'action') {
       if (freeActions.has(value)) this.#searches -= 1
     } else if (name === 'outputType') {
@@ -170,7 +190,16 @@ class ResponsesReader extends OpenaiReader {
   /** A client may leave with its picture before the usage has come. */
   protected override get madeBeside(): readonly UsageLine[] {
     const pictures = this.#pictures + (this.#isDrawing ? 1 : 0)
-    return pictures === 0 ? [] : [drawnUncounted(pictures, this.#quality, this.#drawsWith)]
+    const drawn = pictures === 0 ? undefined : drawnUncounted(pictures, this.#quality, this.#drawsWith)
+    return [drawn, this.#rentedUnseen].filter(one => one !== undefined)
+  }
+
+  /** What its stored prompt has rented. */
+  get #rentedUnseen(): UsageLine | undefined {
+    const { facts, providerKind } = this.context
+    const mayRent = facts.mayRent === true || facts.startsJob === true
+    if (!this.#isRenting || !mayRent || !rentsContainers(providerKind)) return undefined
+    return unseenLine(this.#memory)
   }
 
   protected override jobState(): ReturnType<OpenaiReader['jobState']> {
@@ -191,7 +220,7 @@ class ResponsesReader extends OpenaiReader {
     addUsed(meters, 'searches', tools === undefined ? seen : tools.within('web_search').count('num_requests'))
     const drawn = tools && drawnLine(tools, this.#drawsWith)
     if (this.#hasDrawn && drawn === undefined) this.flags.add('usage_unpriced')
-    const rented = containersLine(this.context.facts, this.context.providerKind)
+    const rented = containersLine(this.context.facts, this.context.providerKind) ?? this.#rentedUnseen
     const beside = [drawn, rented, isCounted ? undefined : fileSearchLine(this.#fileSearches)]
     return { ...measure, lines: [{ ...line, meters }, ...beside.filter(one => one !== undefined)] }
   }
