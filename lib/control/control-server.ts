@@ -22,7 +22,13 @@ export interface ControlServerOptions {
   /** Absent: nobody can pay here. */
   readonly payments?: PaymentActions | undefined
   /** Of each process that meets requests; absent: there is none. */
-  readonly providers?: { health(): Promise<readonly (readonly ProviderHealth[])[]> } | undefined
+  readonly providers?:
+    | {
+        health(): Promise<readonly (readonly ProviderHealth[])[]>
+        /** Acts by what the store says of them now. */
+        look(): Promise<void>
+      }
+    | undefined
   /** Loads what writes business rows. */
   readonly records: () => Promise<Records>
   /** Reads the configuration again; answers what is wrong with it, and then changes nothing. */
@@ -174,7 +180,9 @@ async function run(
   if (name === 'records.write') {
     const { steps } = taken(operations[name].safeParse(body))
     const writer = await records()
-    return { rows: await writer.write(steps.map(stepOf)) }
+    const rows = await writer.write(steps.map(stepOf))
+    await providers?.look()
+    return { rows }
   }
   if (name === 'reload')
     return { problems: (await reload?.()) ?? ['it reads its configuration at the start only'] }

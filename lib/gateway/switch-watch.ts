@@ -4,7 +4,7 @@ import type { RecordReader } from '../stores/records/records.ts'
 import type { Store } from '../stores/store.ts'
 import type { Front } from '../front/front.ts'
 
-/** How often the store is read: an operator's page of another node, or the command line, may have changed it. */
+/** How often the store is read: an operator's page of another node, or a command beside it, may have changed it. */
 const lookMs = 500
 
 type SwitchedFront = Pick<Front, 'switchProviders' | 'providerHealth'>
@@ -22,15 +22,19 @@ export class SwitchWatch {
   #isOut = false
   #isClosed = false
 
-  /** Acts by what is switched, then looks again and again. */
+  /** Acts by what is switched, then looks again and again where other nodes may switch something too. */
   static async open(
     store: Pick<Store, 'records'>,
-    front: SwitchedFront,
-    log: WatchLog,
+    {
+      front,
+      log,
+      hasNodes,
+    }: { readonly front: SwitchedFront; readonly log: WatchLog; readonly hasNodes: boolean },
   ): Promise<SwitchWatch> {
     const watch = new SwitchWatch(await store.records(), front, log)
     await watch.look()
-    watch.#lookLater()
+    // Of SQLite one process writes, and it looks whenever it has written.
+    if (hasNodes) watch.#lookLater()
     return watch
   }
 

@@ -26,6 +26,8 @@ export class CredentialState {
   #suspendedUntil = 0
   /** 0 until it is suspended, and again when a request that was let through after that was served. */
   #suspendMs = 0
+  /** Somebody was told that it is refused, perhaps under the config before, and not yet that it is good. */
+  isAlarmed = false
   /** The one request that finds out whether the key is good again. */
   #probe: object | undefined
 
@@ -62,6 +64,7 @@ export class CredentialState {
   suspend(now: number): void {
     // What other requests that were on their way are told is no news.
     if (now < this.#suspendedUntil) return
+    this.isAlarmed = true
     this.#suspendMs = Math.min(suspendMsMax, Math.max(suspendMsMin, this.#suspendMs * 2))
     this.#suspendedUntil = now + this.#suspendMs
   }
@@ -71,7 +74,8 @@ export class CredentialState {
    * @returns whether that ends a suspension
    */
   serve(request: object): boolean {
-    if (this.#probe !== request) return false
+    if (!this.isAlarmed || (this.#suspendMs > 0 && this.#probe !== request)) return false
+    this.isAlarmed = false
     this.#suspendMs = 0
     this.#probe = undefined
     return true

@@ -41,6 +41,8 @@ export class EgressRoute {
   #downMs = 0
   #downUntil = 0
   #barredUntil = 0
+  /** Somebody was told that it does not work, perhaps under the config before, and not yet that it does. */
+  isAlarmed = false
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   /** For the choice by turns: the more it has been passed over the higher. */
@@ -72,7 +74,8 @@ export class EgressRoute {
   }
 
   succeed(): void {
-    if (this.#downMs === 0) return
+    if (!this.isAlarmed) return
+    this.isAlarmed = false
     this.#downMs = 0
     this.#options.onChange(this, true, 'it works again')
     this.watch()
@@ -82,6 +85,7 @@ export class EgressRoute {
     const wasUp = this.#downMs === 0
     this.#downMs = Math.min(downMsMax, Math.max(downMsMin, this.#downMs * 2))
     this.#downUntil = this.#options.clock.now() + this.#downMs
+    this.isAlarmed = true
     if (wasUp) this.#options.onChange(this, false, errorWords(error))
     if (this.proxy !== undefined) this.#checkIn(this.#downMs)
   }
@@ -105,6 +109,13 @@ export class EgressRoute {
       state: isBarred ? 'barred' : this.#downMs > 0 ? 'fails' : 'works',
       restMs: Math.max(0, (isBarred ? this.#barredUntil : this.#downMs > 0 ? this.#downUntil : 0) - now),
     }
+  }
+
+  /** It begins anew under another config, but for the alarm that is open. */
+  inherit({ isAlarmed }: EgressRoute): void {
+    if (!isAlarmed || this.isAlarmed) return
+    this.isAlarmed = true
+    if (this.proxy !== undefined) this.#checkIn(0)
   }
 
   close(): void {

@@ -242,6 +242,20 @@ export class ProviderState {
     return pool
   }
 
+  /** Begins anew under another config, but for alarms that are open: what works from now on ends them. */
+  inherit(earlier: ProviderState): void {
+    for (const { credential, isAlarmed } of earlier.#credentials) {
+      const state = this.named(credential.name)
+      if (state !== undefined && isAlarmed) state.isAlarmed = true
+    }
+    const origins = Object.values(this.provider.dialects).map(({ baseUrl }) => baseUrl.origin)
+    for (const [origin, routes] of earlier.#routes) {
+      if (!origins.includes(origin) || routes.every(route => !route.isAlarmed)) continue
+      const own = this.routesTo(new URL(origin))
+      for (const route of routes) own.find(({ name }) => name === route.name)?.inherit(route)
+    }
+  }
+
   close(): void {
     for (const routes of this.#routes.values()) for (const route of routes) route.close()
   }

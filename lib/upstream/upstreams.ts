@@ -33,7 +33,7 @@ function openOver(pools: UpstreamPools): OpenUpstreams {
   return known
 }
 
-/** What is known of every provider under one config. Another config begins anew. */
+/** What is known of every provider under one config. Another config begins anew, but for the alarms that are open. */
 export class Upstreams {
   readonly bus: PipelineBus
   /** Where clients reach the gateway; Host is not trusted. */
@@ -98,6 +98,15 @@ export class Upstreams {
           reason,
         }),
     }
+    const before = [...openOver(pools).byConfig.values()].at(-1)
+    if (before !== undefined) this.#inherit(before)
+  }
+
+  #inherit(earlier: Upstreams): void {
+    for (const [name, state] of earlier.#states) {
+      const provider = this.#providers.get(name)
+      if (provider !== undefined) this.of(provider).inherit(state)
+    }
   }
 
   /** Milliseconds that run evenly. */
@@ -145,6 +154,9 @@ export class Upstreams {
     const { pools } = this.#options
     const { byConfig } = openOver(pools)
     for (const [config, upstreams] of byConfig) if (upstreams === this) byConfig.delete(config)
+    // What its last requests have found.
+    const latest = [...byConfig.values()].at(-1)
+    if (latest !== undefined) latest.#inherit(this)
     for (const state of this.#states.values()) state.close()
   }
 }
