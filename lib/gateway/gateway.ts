@@ -120,11 +120,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const { front, accounts } = await openFront(config, store, { ...parts, noteAlarm: alarms.note })
     opened.defer(() => front.close())
     const shared = { ...store, accounts }
-    const providers = await SwitchWatch.open(store, {
-      front,
-      log,
-      hasNodes: config.store.kind === 'postgres',
-    })
+    const providers = await SwitchWatch.open(store, { front, log, setting: config.store })
     opened.defer(() => providers.close())
     const payments = await openShop(config, store, { log, clock, bus })
     opened.defer(() => payments?.close())

@@ -1,4 +1,5 @@
 import { readSwitches } from '../administration/provider-switches.ts'
+import type { Config } from '../config/config.ts'
 import type { Log } from '../platform/log.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 import type { Store } from '../stores/store.ts'
@@ -9,6 +10,13 @@ const lookMs = 500
 
 type SwitchedFront = Pick<Front, 'switchProviders' | 'providerHealth'>
 type WatchLog = Pick<Log, 'info' | 'warn'>
+
+interface SwitchWatchOptions {
+  readonly front: SwitchedFront
+  readonly log: WatchLog
+  /** Which kind of store it is. */
+  readonly setting: Config['store']
+}
 
 /** Has a front act by what operators switch of providers, whichever process they did it in. */
 export class SwitchWatch {
@@ -25,16 +33,12 @@ export class SwitchWatch {
   /** Acts by what is switched, then looks again and again where other nodes may switch something too. */
   static async open(
     store: Pick<Store, 'records'>,
-    {
-      front,
-      log,
-      hasNodes,
-    }: { readonly front: SwitchedFront; readonly log: WatchLog; readonly hasNodes: boolean },
+    { front, log, setting }: SwitchWatchOptions,
   ): Promise<SwitchWatch> {
     const watch = new SwitchWatch(await store.records(), front, log)
     await watch.look()
     // Of SQLite one process writes, and it looks whenever it has written.
-    if (hasNodes) watch.#lookLater()
+    if (setting.kind === 'postgres') watch.#lookLater()
     return watch
   }
 

@@ -110,33 +110,10 @@ await t.test(
 
     await settled(gateway, 1)
     const line = lineOf(gateway, answer.requestId)
-    t.same(
-      Object.keys(line).toSorted(),
-      [
-        ...[
-          'account',
-          'amount',
-          'answeredModel',
-          'attempts',
-          'client',
-          'credentialName',
-          'dialect',
-          'durationMs',
-        ],
-        ...[
-          'egress',
-          'key',
-          'level',
-          'model',
-          'msg',
-          'operation',
-          'outcome',
-          'provider',
-          'requestId',
-          'status',
-        ],
-        ...['time', 'timings', 'tried'],
-      ],
+    t.equal(
+      Object.keys(line).toSorted().join(' '),
+      'account amount answeredModel attempts client credentialName dialect durationMs egress key ' +
+        'level model msg operation outcome provider requestId status time timings tried',
       'all that a line may say',
     )
     const [first] = line['tried'] as readonly Record<string, unknown>[]
