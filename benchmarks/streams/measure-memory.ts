@@ -31,7 +31,7 @@ const descriptorsKept = 250
 const steadySeconds = 20
 
 /**
- * Opens streams, and then connections beside them that say nothing, which are closed after a minute; fewer of those where
+ * Opens streams, and then connections beside them that say nothing, for which the gateway waits seconds; fewer where
  * descriptors are few.
  */
 export async function measureMemory(
