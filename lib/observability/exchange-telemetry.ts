@@ -97,8 +97,8 @@ function tellEnd(telemetry: Telemetry, span: Span, ended: Ended): void {
   const endMs = epochMs(exchange, endedMs)
   const error = errorOf(outcome)
   const generation = generationAttributes(exchange)
-  const name =
-    `${String(generation['gen_ai.operation.name'])} ${String(generation['gen_ai.request.model'] ?? '')}`.trim()
+  const { 'gen_ai.operation.name': operation, 'gen_ai.request.model': model } = generation
+  const name = [operation, model].filter(word => typeof word === 'string').join(' ')
   for (const attempt of tried) {
     const { provider, credentialName, egress, status, result, durationMs, endMs: failedMs } = attempt
     telemetry.attempt(span, {
@@ -182,9 +182,9 @@ function withoutAnswer(attributes: Attributes, provider: string): Attributes {
 
 function way(credential: unknown, egress: unknown, status: unknown): Attributes {
   return {
-    ...(credential !== undefined && { 'gateway.credential': String(credential) }),
-    ...(egress !== undefined && { 'gateway.egress': String(egress) }),
-    ...(status !== undefined && { 'http.response.status_code': Number(status) }),
+    ...(typeof credential === 'string' && { 'gateway.credential': credential }),
+    ...(typeof egress === 'string' && { 'gateway.egress': egress }),
+    ...(typeof status === 'number' && { 'http.response.status_code': status }),
   }
 }
 

@@ -22,7 +22,10 @@ const log = {
 export function readWebhook({ headers, body }: SeenRequest) {
   const header = (name: string): string => headers[headers.indexOf(name) + 1] ?? ''
   const [id, time] = [header('webhook-id'), header('webhook-timestamp')]
-  const signed = createHmac('sha256', Buffer.alloc(32, 7)).update(`${id}.${time}.${body}`).digest('base64')
+  const signed = createHmac('sha256', Buffer.alloc(32, 7))
+    .update(`${id}.${time}.`)
+    .update(body)
+    .digest('base64')
   if (header('webhook-signature') !== `v1,${signed}`) throw new Error('the signature is wrong')
   const { type, data } = JSON.parse(body.toString()) as {
     type: string
@@ -80,7 +83,8 @@ export async function alarmMessagesContract(t: Test, open: OpenStore): Promise<v
     await until(() => told().length >= 2 * names.length)
     book.note('egress_down', { provider: 'openai', egress: 'egress-0' })
     await until(() => told().length > 2 * names.length)
-    const [{ id = '' } = {}] = await listAlarms(records, { limit: 1 })
+    const [newest] = await listAlarms(records, { limit: 1 })
+    const id = newest?.id ?? ''
     await closeAlarm(records, { id, operator: 'olga', at: Date.now(), reason: 'mended' })
     await until(() => told().length > 2 * names.length + 1)
     await new Promise(resolve => setTimeout(resolve, 100))

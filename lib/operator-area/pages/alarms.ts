@@ -94,9 +94,9 @@ export function showAlarms(context: PageContext, page: DeskPage): Promise<Respon
 /** Does something about an alarm; what was wrong is said above the list. */
 function change(act: (page: DeskPage, id: string, reason: string) => Promise<unknown>): ShowDeskPage {
   return async (context, page) => {
-    const { reason = '' } = await context.req.parseBody()
+    const { reason } = await context.req.parseBody()
     try {
-      await act(page, context.req.param('id') ?? '', String(reason))
+      await act(page, context.req.param('id') ?? '', typeof reason === 'string' ? reason : '')
     } catch (error) {
       // Somebody else was sooner.
       if (!(error instanceof AccountError)) throw error

@@ -127,7 +127,7 @@ export async function submitClose(context: PageContext, page: DeskPage): Promise
     const said = texts.documents.closed(made.length)
     const done = { operator: session.user.email, action: 'close-month', accountId: '', at } as const
     await site.records.write([actionStep(site.records, { ...done, reason: `${sent.value.month}: ${said}` })])
-    return answer(context, page, { state: sent.state, said })
+    return await answer(context, page, { state: sent.state, said })
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error
     return answer(context, page, { state: { ...sent.state, errors: { month: error.message } } })

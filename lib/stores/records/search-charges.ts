@@ -31,10 +31,10 @@ const lookedMax = 5000
  * question takes longer the more charges there are.
  */
 export function searchCharges(
-  { build, all }: RecordReader,
+  reader: RecordReader,
   { requestId, accountId, model, outcome, limit, offset }: ChargeQuery,
 ): Promise<readonly ListedCharge[]> {
-  let latest = build
+  let latest = reader.build
     .selectFrom('charges')
     .select([
       'id',
@@ -53,7 +53,7 @@ export function searchCharges(
     .limit(model === '' && outcome === '' ? limit + offset : lookedMax)
   if (requestId !== '') latest = latest.where('exchange_id', '=', requestId)
   if (accountId !== '') latest = latest.where('account_id', '=', accountId)
-  let query = build
+  let query = reader.build
     .selectFrom(latest.as('latest'))
     .selectAll()
     .orderBy('id', 'desc')
@@ -61,5 +61,5 @@ export function searchCharges(
     .offset(offset)
   if (model !== '') query = query.where('model', '=', model)
   if (outcome !== '') query = query.where('outcome', '=', outcome)
-  return all(query)
+  return reader.all(query)
 }
