@@ -5,6 +5,7 @@ import { png } from '../fixtures/small-images.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
 
 const json = ['content-type', 'application/json']
+const picture = `data:image/png;base64,${png(8, 8).toString('base64')}`
 const requestId = 'c84748c1-5ec7-9c62-b013-dc6e71a83de7'
 
 /** A provider that answers as xAI has been recorded to, and OpenRouter beside it. */
@@ -35,7 +36,7 @@ async function start(t: Test, rub = 1000) {
         'grok-stt': { provider: 'xai', rubPerUnit: { audioSeconds: '0.5' } },
         'grok-imagine-video': {
           provider: 'xai',
-          rubPerUnit: { videoSeconds: '5', 'videoSeconds/720p': '7' },
+          rubPerUnit: { videoSeconds: '5', 'videoSeconds/720p': '7', statedUsd: '100' },
         },
         'dear-video': { provider: 'openrouter', rubPerUnit: { videoSeconds: '50' } },
         'openrouter/openai/whisper-1': { provider: 'openrouter', rubPerUnit: { audioSeconds: '0.25' } },
@@ -162,13 +163,13 @@ await t.test('a video is held for as it is asked for, and charged once, by the l
 
   const begun = await ask('POST', '/v1/videos/generations', {
     ...body,
-    image: { url: `data:image/png;base64,${png(8, 8).toString('base64')}` },
+    image: { url: picture },
   })
 
   t.same(JSON.parse(begun.text), { request_id: requestId })
-  t.equal(await held(), 70_000_000)
+  t.equal(await held(), 71_000_000, 'ten seconds, and a cent for the picture')
   t.match((await ask('GET', `/v1/videos/${requestId}`)).text, 'pending')
-  t.equal(await held(), 70_000_000, 'it goes on')
+  t.equal(await held(), 71_000_000, 'it goes on')
   answers[`GET /v1/videos/${requestId}`] = {
     status: 'done',
     video: { url: 'https://vidgen.x.ai/a.mp4', duration: 9, respect_moderation: true },
@@ -192,21 +193,41 @@ await t.test('a video is held for as it is asked for, and charged once, by the l
 })
 
 await t.test('a video that leaves its length open is held for as long as it may become', async t => {
-  for (const [path, body, seconds] of [
-    ['generations', {}, 8],
-    ['edits', { video: { url: 'https://example.org/a.mp4' } }, 9],
-    ['extensions', { video: { url: 'https://example.org/a.mp4' } }, 21],
-    ['extensions', { video: { url: 'https://example.org/a.mp4' }, duration: 10 }, 25],
+  for (const [path, body, seconds, cents] of [
+    ['generations', {}, 8, 0],
+    ['generations', { reference_images: [{ url: picture }, { url: picture }] }, 8, 2],
+    ['edits', { video: { url: 'https://example.org/a.mp4' } }, 9, 9],
+    ['extensions', { video: { url: 'https://example.org/a.mp4' } }, 21, 15],
+    ['extensions', { video: { url: 'https://example.org/a.mp4' }, duration: 10 }, 25, 15],
   ] as const) {
     const { answers, ask, gateway, held } = await start(t)
     const begun = await ask('POST', `/xai/v1/videos/${path}`, { prompt: 'A calm sea', ...body })
     t.equal(begun.status, 200, begun.text)
-    t.equal(await held(), seconds * 5_000_000, path)
+    t.equal(await held(), seconds * 5_000_000 + cents * 1_000_000, path)
     answers[`GET /v1/videos/${requestId}`] = { status: 'expired' }
     await ask('GET', `/v1/videos/${requestId}`)
     t.equal(await held(), 0, 'one that came to nothing is free')
     t.match(await gateway.charges(), [{ amount: '0.000000' }])
   }
+})
+
+await t.test('what a video began from is charged as its answer states it, beyond its seconds', async t => {
+  const { answers, ask, gateway } = await start(t)
+  await ask('POST', '/v1/videos/edits', { prompt: 'Calmer', video: { url: 'https://example.org/a.mp4' } })
+  answers[`GET /v1/videos/${requestId}`] = {
+    status: 'done',
+    video: { url: 'https://vidgen.x.ai/a.mp4', duration: 6 },
+    model: 'grok-imagine-video',
+    // Six seconds at $0.05, which are 5 roubles each here, and at $0.01 for those that it began from.
+    usage: { cost_in_usd_ticks: 3_600_000_000 },
+  }
+
+  await ask('GET', `/v1/videos/${requestId}`)
+
+  t.match(await gateway.charges(), [
+    { amount: '36.000000', usage: { videoSeconds: 6, statedUsd: 0.06 }, overrun: undefined, flags: [] },
+  ])
+  t.same(await gateway.breaches(), [])
 })
 
 await t.test("another account's video is not found, and neither is one to go on from", async t => {

@@ -40,7 +40,11 @@ const answer = object({
   // xAI's.
   request_id: value('id'),
   video: object({ duration: value('seconds') }),
+  usage: object({ cost_in_usd_ticks: value('costTicks') }),
 })
+
+/** In which xAI states what a video has cost: https://docs.x.ai/docs/models. */
+const ticksPerUsd = 1e10
 
 /** Of OpenAI and of xAI. */
 const doneStatuses: ReadonlySet<string> = new Set(['completed', 'done'])
@@ -51,6 +55,7 @@ class VideoReader extends AnswerReader {
   #status = ''
   #seconds: number | undefined
   #size: string | undefined
+  #costUsd: number | undefined
 
   /** @param id of the video that is asked for, which xAI's answers do not name */
   constructor(head: AnswerHead, context: UsageReaderContext, id = '') {
@@ -62,14 +67,19 @@ class VideoReader extends AnswerReader {
     if (name === 'status' && typeof value === 'string') this.#status = value
     if (name === 'seconds') this.#seconds = secondsOf(value)
     if (name === 'size' && typeof value === 'string') this.#size = value
+    if (name === 'costTicks' && typeof value === 'number') this.#costUsd = value / ticksPerUsd
   }
 
   protected override measure(): AnswerMeasure {
     if (!doneStatuses.has(this.#status)) return { lines: [], details: {} }
     const { units, unitsVariant } = this.context.facts
-    const meters: Meters = this.#seconds === undefined ? { ...units } : { videoSeconds: this.#seconds }
+    const videoSeconds = this.#seconds ?? units?.videoSeconds
+    const meters: Meters = videoSeconds === undefined ? {} : { videoSeconds }
     const variant = this.#size ?? unitsVariant
-    return { lines: [variant === undefined ? { meters } : { meters, variant }], details: {} }
+    return {
+      lines: [variant === undefined ? { meters } : { meters, variant }],
+      details: this.#costUsd === undefined ? {} : { costUsd: this.#costUsd },
+    }
   }
 
   protected override jobState(): ReturnType<AnswerReader['jobState']> {

@@ -3,6 +3,7 @@ import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
+import { readMedia } from '../read-media.ts'
 import { readString } from '../read-field.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
@@ -15,6 +16,12 @@ const extensionUnlessSaid = 6
 /** The longest video that is edited, and the longest that another is put behind. */
 const editedSecondsMax = 9
 const extendedSecondsMax = 15
+
+/**
+ * A picture that is begun from costs a cent at most, and so does a second of such a video. Held for; what they have cost
+ * is in what the answer states: https://docs.x.ai/developers/models/grok-imagine-video.
+ */
+const givenPerUsd = 100
 
 const image = anyOf(base64('image'), object({ url: base64('image'), image_url: base64('image') }))
 
@@ -31,8 +38,13 @@ const request = searched({
  * Begins a video. It is asked after at `GET /videos/{id}`, as OpenAI's are, and charged by the length that it is told to
  * have there.
  * @param secondsFor the most that it can have, by the length that is asked for
+ * @param givenSeconds the most that a video can have that is begun from
  */
-function submission(name: string, secondsFor: (asked: number | undefined) => number): Operation {
+function submission(
+  name: string,
+  secondsFor: (asked: number | undefined) => number,
+  givenSeconds = 0,
+): Operation {
   return {
     ...videoSubmission,
     name,
@@ -41,12 +53,19 @@ function submission(name: string, secondsFor: (asked: number | undefined) => num
     interest: request,
     factsFromJson: (scan: ScanResult, body: BodyLength): RequestFacts => ({
       ...factsFrom(scan, body, {
-        units: { videoSeconds: secondsFor(jsonSeconds(scan)) },
+        units: {
+          videoSeconds: secondsFor(jsonSeconds(scan)),
+          statedUsd: (imagesIn(scan) + givenSeconds) / givenPerUsd,
+        },
         unitsVariant: readString(scan, 'size') ?? resolutionUnlessSaid,
       }),
       startsJob: true,
     }),
   }
+}
+
+function imagesIn(scan: ScanResult): number {
+  return readMedia(scan).filter(({ kind }) => kind === 'image').length
 }
 
 function post(path: string, operation: Operation): RouteRow {
@@ -61,10 +80,14 @@ export const xaiVideoRows: readonly RouteRow[] = [
   ),
   post(
     '/videos/edits',
-    submission('video-edits', () => editedSecondsMax),
+    submission('video-edits', () => editedSecondsMax, editedSecondsMax),
   ),
   post(
     '/videos/extensions',
-    submission('video-extensions', asked => extendedSecondsMax + (asked ?? extensionUnlessSaid)),
+    submission(
+      'video-extensions',
+      asked => extendedSecondsMax + (asked ?? extensionUnlessSaid),
+      extendedSecondsMax,
+    ),
   ),
 ]
