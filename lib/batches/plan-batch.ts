@@ -1,3 +1,4 @@
+import { toldProvider } from '../config/shown-provider.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { atOpenai } from '../dialects/free-operation.ts'
 import { GatewayError } from '../pipeline/errors.ts'
@@ -173,10 +174,10 @@ function commonProviders(
     const names = new Set(own.map(({ provider }) => provider.name))
     const left: readonly ChosenProvider[] = common?.filter(({ provider }) => names.has(provider.name)) ?? own
     if (left.length === 0) {
-      const others = common?.map(({ provider }) => provider.name).join(', ') ?? ''
+      const others = common?.map(({ provider }) => toldProvider(provider)) ?? []
       throw badRequest(
         share.firstAt,
-        `The model "${share.model}" is not served by ${others}, where the rest of the batch goes.`,
+        `The model "${share.model}" is not served by ${[...new Set(others)].join(', ')}, where the rest of the batch goes.`,
       )
     }
     common = left

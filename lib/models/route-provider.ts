@@ -1,3 +1,4 @@
+import { toldProvider } from '../config/shown-provider.ts'
 import type { Config } from '../config/config.ts'
 import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
@@ -54,9 +55,11 @@ function requireFree({ name, freeAt }: Operation, place: ProviderRoute): Provide
   if (freeAt === undefined) return place
   const providers = place.providers.filter(({ provider }) => freeAt.has(provider.kind))
   if (providers.length > 0) return { ...place, providers }
+  const [first] = place.providers
+  const where = first === undefined ? 'the provider' : toldProvider(first.provider)
   throw new GatewayError(
     'not_supported',
-    `The operation ${name} of ${place.providers[0]?.provider.name} may be paid for, and has no price here, so it is not forwarded.`,
+    `The operation ${name} of ${where} may be paid for, and has no price here, so it is not forwarded.`,
   )
 }
 

@@ -1,3 +1,4 @@
+import { toldProvider } from '../config/shown-provider.ts'
 import type { ObjectList, ListPage, PageRequest } from '../dialects/object-list.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { ownObject } from '../models/object-owner.ts'
@@ -115,7 +116,7 @@ async function ask(
 function unreachable({ object, chosen }: OwnRow, what: string, cause?: unknown): GatewayError {
   return new GatewayError(
     'upstream_unreachable',
-    `The ${object.kind} "${object.id}" could not be listed: ${chosen.provider.name} ${what}. Ask again.`,
+    `The ${object.kind} "${object.id}" could not be listed: ${toldProvider(chosen.provider)} ${what}. Ask again.`,
     cause === undefined ? {} : { cause },
   )
 }

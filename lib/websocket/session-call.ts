@@ -1,3 +1,4 @@
+import { toldProviderFirst } from '../config/shown-provider.ts'
 import { asGatewayError } from '../ledger/as-gateway-error.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { answerHeaders, headerValue } from '../http/headers.ts'
@@ -123,7 +124,7 @@ export class SessionCall implements SessionControls, UpstreamFacts {
     if (head.status < 400 || this.#exchange.get('client').isAccepted) {
       throw new GatewayError(
         'upstream_failed',
-        `${target.provider.name} did not agree to a session, but said ${head.status}.`,
+        `${toldProviderFirst(target.provider)} did not agree to a session, but said ${head.status}.`,
       )
     }
     this.#exchange.answerStatus = head.status

@@ -1,3 +1,5 @@
+import type { ProviderConfig } from '../config/config.ts'
+import { toldProviderFirst } from '../config/shown-provider.ts'
 import { ClientLeftError } from '../bodies/read-short-body.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { TurnProtocol } from '../dialects/turns.ts'
@@ -158,7 +160,7 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
       if (upstream.answer.head.status === 101) return upstream
       upstream.stream.destroy()
       upstream.leave()
-      throw disagreement(exchange.get('target').provider.name, upstream.answer.head)
+      throw disagreement(exchange.get('target').provider, upstream.answer.head)
     } catch (error) {
       throw await this.#turns.refuse(turn, error instanceof Error ? error : new Error(String(error)))
     } finally {
@@ -199,8 +201,8 @@ export class TurnsCall implements SessionControls, UpstreamFacts {
 }
 
 /** What a client is told of a provider that did not agree to a WebSocket. */
-function disagreement(providerName: string, { status, headers }: ResponseHead): GatewayError {
-  const message = `${providerName} did not agree to a WebSocket, but said ${status}.`
+function disagreement(provider: ProviderConfig, { status, headers }: ResponseHead): GatewayError {
+  const message = `${toldProviderFirst(provider)} did not agree to a WebSocket, but said ${status}.`
   if (status !== 429) return new GatewayError('upstream_failed', message)
   const seconds = Number(headerValue(headers, 'retry-after'))
   return new GatewayError('rate_limited', message, {
