@@ -172,6 +172,9 @@ const hasPip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0
 const all = [...commandLineClients, ...sdkClients, ...libraryClients].filter(
   ({ isPython }) => hasPip || isPython !== true,
 )
+const unknown = only.find(name => all.every(client => client.name !== name))
+if (unknown !== undefined)
+  throw new Error(`No client is called ${unknown}, only: ${all.map(({ name }) => name).join(', ')}.`)
 for (const client of all) {
   if (only.length > 0 && !only.includes(client.name)) continue
   await t.test(client.name, { timeout: 900_000 }, t => drive(t, client))

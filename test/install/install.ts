@@ -109,10 +109,13 @@ async function tryInstall(t: Test, tools: string, user: RootUser): Promise<void>
 }
 
 t.setTimeout(0)
-for (const node of nodes) {
-  for (const [name, user] of Object.entries({ root, user: somebody })) {
-    const title = `npm ${node.npm} of ${node.name}, ${name}`
-    if (only.some(word => !title.includes(word))) continue
-    await t.test(title, { timeout: 900_000 }, t => tryInstall(t, toolsOf(node), user))
-  }
-}
+const all = nodes.flatMap(node =>
+  Object.entries({ root, user: somebody }).map(([name, user]) => {
+    return { title: `npm ${node.npm} of ${node.name}, ${name}`, node, user }
+  }),
+)
+const chosen = all.filter(({ title }) => only.every(word => title.includes(word)))
+if (chosen.length === 0)
+  throw new Error(`None has ${only.join(' and ')} in it: ${all.map(one => one.title).join('; ')}.`)
+for (const { title, node, user } of chosen)
+  await t.test(title, { timeout: 900_000 }, t => tryInstall(t, toolsOf(node), user))
