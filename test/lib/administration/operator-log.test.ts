@@ -1,5 +1,5 @@
 import t from 'tap'
-import { actionStep, readActions } from '../../../lib/administration/operator-log.ts'
+import { actionStep, findActions, readActions } from '../../../lib/administration/operator-log.ts'
 import { openNew } from '../stores/open-store.ts'
 
 await t.test('the log is read page by page, and none of one moment is lost or told twice', async t => {
@@ -12,17 +12,15 @@ await t.test('the log is read page by page, and none of one moment is lost or to
     all.map(({ at }) => at),
     [3, 2, 2, 1, 1, 1],
   )
-  const paged: string[] = []
-  for (let before: string | undefined; ;) {
-    const page = await readActions(records, { limit: 2, ...(before !== undefined && { before }) })
-    paged.push(...page.map(({ id }) => id))
-    before = page.at(-1)?.id
-    if (before === undefined) break
+  const page = async (isDescending: boolean, offset: number) =>
+    (await findActions(records, { isDescending, limit: 2, offset, filters: {} })).map(({ id }) => id)
+  for (const isDescending of [true, false]) {
+    const ids = all.map(({ id }) => id)
+    t.same(
+      (await Promise.all([0, 2, 4, 6].map(offset => page(isDescending, offset)))).flat(),
+      isDescending ? ids : ids.toReversed(),
+    )
   }
-  t.same(
-    paged,
-    all.map(({ id }) => id),
-  )
   t.same(await readActions(records, { limit: 1, accountId: 'b' }), [])
 })
 
