@@ -16,6 +16,7 @@ const camelCase: ReadonlySet<string> = new Set([
   'thinkingLevel',
   'generationConfig',
   'inputConfig',
+  'generateContentRequest',
 ])
 
 /** The last member of a path, without the place in a list. */
