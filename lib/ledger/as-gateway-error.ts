@@ -1,5 +1,39 @@
+import { formatRoubles } from '../money/amount.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import { LedgerUnavailableError } from './ledger.ts'
+import { BalanceInsufficientError, KeyBudgetExceededError, LedgerUnavailableError } from './ledger.ts'
+import type { Balance, Micros } from './ledger.ts'
+
+/** What of one more exchange would be admitted. */
+export interface Admitted {
+  readonly likelyMicros: Micros
+  readonly worstMicros: Micros
+  /** The account has no risk: what counts is the strict worst. */
+  readonly isStrict: boolean
+}
+
+/** What would make an exchange fit. */
+export interface WaysToFit {
+  /** The largest cap on output tokens with which it fits; 0 where none does. */
+  readonly maxTokens?: number
+  /** Sentences for its client, each with a space before it; empty where nothing helps. */
+  readonly advice: string
+}
+
+/** What was to be held for, as its client calls it. */
+interface Wanted {
+  readonly subject: 'This request' | 'The next turn'
+  readonly waysToFit: (room: Admitted) => WaysToFit
+}
+
+/** What the worst of one more exchange may come to. */
+export function roomOf(balance: Balance): Admitted {
+  const { balanceMicros, debtMicros, riskMicros, worstMicros, availableMicros } = balance
+  return {
+    likelyMicros: Math.max(0, availableMicros),
+    worstMicros: Math.max(0, balanceMicros - debtMicros + riskMicros - worstMicros),
+    isStrict: riskMicros === 0,
+  }
+}
 
 /** What the caller is told of any error: a GatewayError as it is, everything else as `internal`. */
 export function asGatewayError(error: unknown): GatewayError {
@@ -24,4 +58,67 @@ export function asGatewayError(error: unknown): GatewayError {
 function isUnavailableLedger(error: unknown): boolean {
   if (error instanceof LedgerUnavailableError) return true
   return error instanceof Error && error.cause !== undefined && isUnavailableLedger(error.cause)
+}
+
+/** Why something cannot be held for, as its client is told; what says nothing about money stays as it is. */
+export function holdRefused(error: unknown, wanted: Wanted): unknown {
+  if (error instanceof LedgerUnavailableError) {
+    const what = wanted.subject === 'This request' ? 'requests' : 'turns'
+    return new GatewayError('overloaded', `The ledger cannot take new ${what} now. Try again soon.`, {
+      cause: error,
+      retryAfterSeconds: 1,
+    })
+  }
+  if (error instanceof KeyBudgetExceededError) return overBudget(error, wanted)
+  if (error instanceof BalanceInsufficientError) return insufficient(error, wanted)
+  return error
+}
+
+/** Why a response that runs is cut, as its client is told; undefined for what is no lack of money. */
+export function cutReason(cause: unknown): GatewayError | undefined {
+  const cut = 'The response was cut: what there is of it has used up'
+  if (cause instanceof KeyBudgetExceededError)
+    return new GatewayError('key_budget_exceeded', `${cut} the budget of the key.`, { cause })
+  if (cause instanceof BalanceInsufficientError)
+    return new GatewayError('balance_insufficient', `${cut} the money of the account. Top up.`, { cause })
+  return undefined
+}
+
+function overBudget(error: KeyBudgetExceededError, { subject, waysToFit }: Wanted): GatewayError {
+  const { worstMicros, riskMicros, budget } = error
+  const { maxTokens, advice } = waysToFit({
+    likelyMicros: Math.max(0, budget.availableMicros),
+    worstMicros: Math.max(0, budget.budgetMicros - budget.spentMicros - budget.worstMicros + riskMicros),
+    isStrict: riskMicros === 0,
+  })
+  const likely = formatRoubles(error.likelyMicros)
+  const worst = formatRoubles(worstMicros)
+  const available = formatRoubles(budget.availableMicros)
+  const reset =
+    budget.resetsAt === undefined ? '' : ` It starts anew at ${new Date(budget.resetsAt).toISOString()}.`
+  return new GatewayError(
+    'key_budget_exceeded',
+    `${subject} likely costs ${likely} roubles and ${worst} at worst, and the key's budget has ${available} left.${reset}${advice}`,
+    { cause: error, details: { likely, worst, available, ...cap(maxTokens) } },
+  )
+}
+
+function insufficient(error: BalanceInsufficientError, { subject, waysToFit }: Wanted): GatewayError {
+  const { balance } = error
+  const { maxTokens, advice } = waysToFit(roomOf(balance))
+  const likely = formatRoubles(error.likelyMicros)
+  const worst = formatRoubles(error.worstMicros)
+  const available = formatRoubles(balance.availableMicros)
+  const risk = formatRoubles(balance.riskMicros)
+  const debt = formatRoubles(balance.debtMicros)
+  const owed = balance.debtMicros > 0 ? ` The account owes ${debt}, which the next top-up pays first.` : ''
+  return new GatewayError(
+    'balance_insufficient',
+    `${subject} likely costs ${likely} roubles and ${worst} at worst; ${available} are available, with a risk of ${risk}.${owed} Top up.${advice}`,
+    { cause: error, details: { likely, worst, available, risk, debt, ...cap(maxTokens) } },
+  )
+}
+
+function cap(maxTokens: number | undefined): { readonly max_tokens?: number } {
+  return maxTokens === undefined ? {} : { max_tokens: maxTokens }
 }

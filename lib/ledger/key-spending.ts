@@ -27,6 +27,13 @@ interface Spending {
   readonly days: Map<number, Micros>
 }
 
+/** What was counted of a key, and where: a key may lose its budget and get another. */
+export interface Spent {
+  readonly days: Map<number, Micros>
+  readonly day: number
+  readonly amountMicros: Micros
+}
+
 const nothing: Spending = { heldMicros: 0, worstMicros: 0, days: new Map() }
 
 /** The day, in Moscow's time, that a moment lies in: days since the epoch. */
@@ -119,11 +126,20 @@ export class KeySpending {
     key.worstMicros -= worstMicros
   }
 
-  spend(keyId: string, amountMicros: Micros, at: number): void {
-    const key = this.#keys.get(keyId)
-    if (key === undefined) return
+  /** Counts what was spent, where the key is watched. */
+  spend(keyId: string, amountMicros: Micros, at: number): Spent | undefined {
+    const days = this.#keys.get(keyId)?.days
+    if (days === undefined) return undefined
     const day = budgetDay(at)
-    key.days.set(day, (key.days.get(day) ?? 0) + amountMicros)
+    days.set(day, (days.get(day) ?? 0) + amountMicros)
+    return { days, day, amountMicros }
+  }
+
+  /** A charge came to nothing after all. What was not counted, as no budget was there yet, is not taken off either. */
+  unspend(spent: Spent | undefined): void {
+    if (spent === undefined) return
+    const { days, day, amountMicros } = spent
+    days.set(day, (days.get(day) ?? 0) - amountMicros)
   }
 
   /**

@@ -1,5 +1,5 @@
-import { GatewayError } from '../pipeline/errors.ts'
-import { BalanceInsufficientError, KeyBudgetExceededError } from '../ledger/ledger.ts'
+import type { GatewayError } from '../pipeline/errors.ts'
+import { cutReason } from '../ledger/as-gateway-error.ts'
 import type { Hold, Ledger, Micros } from '../ledger/ledger.ts'
 import { priceLine } from '../money/price-line.ts'
 import type { Price } from '../money/price.ts'
@@ -101,23 +101,4 @@ export class HoldGrower {
     for (const line of others) micros += priceLine(price, line).amountMicros
     return micros
   }
-}
-
-/** Why the response is cut, in words for its client; undefined for what is no lack of money. */
-function cutReason(cause: unknown): GatewayError | undefined {
-  if (cause instanceof KeyBudgetExceededError) {
-    return new GatewayError(
-      'key_budget_exceeded',
-      'The response was cut: what there is of it has used up the budget of the key.',
-      { cause },
-    )
-  }
-  if (cause instanceof BalanceInsufficientError) {
-    return new GatewayError(
-      'balance_insufficient',
-      'The response was cut: what there is of it has used up the money of the account. Top up.',
-      { cause },
-    )
-  }
-  return undefined
 }

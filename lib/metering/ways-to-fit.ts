@@ -1,23 +1,7 @@
-import type { Micros } from '../money/amount.ts'
+import type { Admitted, WaysToFit } from '../ledger/as-gateway-error.ts'
 import { exchangeCost, type CostBasis } from './exchange-cost.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { outputCap } from './output-cap.ts'
-
-/** What of one more exchange would be admitted. */
-export interface Admitted {
-  readonly likelyMicros: Micros
-  readonly worstMicros: Micros
-  /** The account has no risk: what counts is the strict worst. */
-  readonly isStrict: boolean
-}
-
-/** What would make a request fit. */
-export interface WaysToFit {
-  /** The largest cap on output tokens with which it fits; 0 where none does. */
-  readonly maxTokens: number
-  /** Sentences for its client, each with a space before it; empty where nothing helps. */
-  readonly advice: string
-}
 
 /** Whether an exchange of such a cost is admitted. */
 export function fits(cost: ExchangeCost, room: Admitted): boolean {
@@ -26,7 +10,7 @@ export function fits(cost: ExchangeCost, room: Admitted): boolean {
 }
 
 /** What of a request would have to be otherwise for it to fit: told only where that alone is enough. */
-export function waysToFit(basis: CostBasis, room: Admitted): WaysToFit {
+export function waysToFit(basis: CostBasis, room: Admitted): Required<WaysToFit> {
   // Nothing of a batch's own body makes it less.
   if (basis.target.batch !== undefined) {
     return { maxTokens: 0, advice: ' Send fewer requests in one batch, each with a cap on its output.' }

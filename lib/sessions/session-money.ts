@@ -1,6 +1,6 @@
 import type { TurnUsage } from '../dialects/session.ts'
-import { BalanceInsufficientError, KeyBudgetExceededError, LedgerUnavailableError } from '../ledger/ledger.ts'
-import type { ChargeRequest, Hold, Micros } from '../ledger/ledger.ts'
+import { holdRefused } from '../ledger/as-gateway-error.ts'
+import type { ChargeRequest, Hold } from '../ledger/ledger.ts'
 import { priceCharge } from '../ledger/price-charge.ts'
 import { isPricedBySecond } from '../money/price.ts'
 import { addMeters } from '../money/usage.ts'
@@ -15,8 +15,6 @@ import { newTurn, readingOf } from './session-turn.ts'
 import type { Turn } from './session-turn.ts'
 import { audioTokens, inSeconds, turnCost } from '../metering/turn-cost.ts'
 import type { ExpectedTurn } from '../metering/turn-cost.ts'
-import { GatewayError } from '../pipeline/errors.ts'
-import { formatRoubles } from '../money/amount.ts'
 
 interface TurnEnd {
   readonly usage: TurnUsage | undefined
@@ -29,36 +27,12 @@ interface TurnEnd {
 const bytesPerToken = 4
 
 /** Why a turn of a session cannot be held for, as its client is told. */
-function holdError(error: unknown): Error {
-  if (error instanceof LedgerUnavailableError) {
-    return new GatewayError('overloaded', 'The ledger cannot take new turns now. Try again soon.', {
-      cause: error,
-      retryAfterSeconds: 1,
-    })
-  }
-  if (error instanceof KeyBudgetExceededError) {
-    return wanting('key_budget_exceeded', "the key's budget has", error, error.budget.availableMicros)
-  }
-  if (error instanceof BalanceInsufficientError) {
-    return wanting('balance_insufficient', 'the account has', error, error.balance.availableMicros)
-  }
+function turnRefused(cause: unknown): Error {
+  const error = holdRefused(cause, {
+    subject: 'The next turn',
+    waysToFit: () => ({ advice: ' Or cap its output.' }),
+  })
   return error instanceof Error ? error : new Error(String(error))
-}
-
-function wanting(
-  code: 'key_budget_exceeded' | 'balance_insufficient',
-  whose: string,
-  cause: BalanceInsufficientError | KeyBudgetExceededError,
-  availableMicros: Micros,
-): GatewayError {
-  const likely = formatRoubles(cause.likelyMicros)
-  const worst = formatRoubles(cause.worstMicros)
-  const available = formatRoubles(availableMicros)
-  return new GatewayError(
-    code,
-    `The next turn likely costs ${likely} roubles and ${worst} at worst, and ${whose} ${available}. Top up, or cap its output.`,
-    { cause, details: { likely, worst, available } },
-  )
 }
 
 /** Moves the money of a session's turns. */
@@ -84,7 +58,7 @@ export class SessionMoney {
     try {
       return newTurn(await this.#ledger.hold(this.#costOf(turn)))
     } catch (error) {
-      throw holdError(error)
+      throw turnRefused(error)
     }
   }
 
@@ -121,7 +95,7 @@ export class SessionMoney {
         hold = await this.#ledger.hold({ likelyMicros: costMicros, worstMicros: costMicros })
         break
       } catch (error) {
-        shortage = holdError(error)
+        shortage = turnRefused(error)
         if (attempt === 'as it is') await makeRoom()
       }
     }

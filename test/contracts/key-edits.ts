@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
 import { newId } from '../../lib/platform/new-id.ts'
@@ -11,12 +12,12 @@ async function keyOf(store: StoreUnderTest, accountId: string): Promise<{ id: st
   return { id, digest: keyDigest(key) }
 }
 
-async function holdBy(store: StoreUnderTest, keyId: string, amount: number) {
+async function holdBy(store: StoreUnderTest, keyId: string, amount: number, exchangeId = newId()) {
   const key = store.keys.findById(keyId)
   if (key === undefined) throw new Error('the key is not found')
   const { accountId, budgetMicros, budgetPeriod: period = 'total' } = key
   return await store.ledger.placeHold({
-    exchangeId: newId(),
+    exchangeId,
     sequence: 0,
     accountId,
     keyId,
@@ -97,6 +98,33 @@ export async function keyEditsContract(t: Test, open: OpenStore): Promise<void> 
       t.strictSame(await again.verify(), [])
     },
   )
+
+  await t.test('a first budget gives nothing for a charge before it that the store refuses', async t => {
+    const store = await open(t)
+    const { id } = await keyOf(store, await accountWith(store, 100))
+    const exchangeId = newId()
+    const first = await holdBy(store, id, 1, exchangeId)
+    await first.durable
+    await store.ledger.release(first)
+
+    const refused = holdBy(store, id, 5, exchangeId).then(twice =>
+      store.ledger.charge(twice, chargeOf({ input: 5 })),
+    )
+    const edited = setImmediate().then(() =>
+      store.accounts.editKey({ id, ...who, budgetMicros: roubles(10) }),
+    )
+    await t.rejects(refused)
+    await edited
+
+    await t.rejects(holdBy(store, id, 11), { name: 'KeyBudgetExceededError', budget: { spentMicros: 0 } })
+    await store.ledger.charge(await holdBy(store, id, 10), chargeOf({ input: 10 }))
+    const again = await store.restart()
+    await t.rejects(holdBy(again, id, 1), {
+      name: 'KeyBudgetExceededError',
+      budget: { spentMicros: roubles(10) },
+    })
+    t.strictSame(await again.verify(), [])
+  })
 
   await t.test(
     'an edit of nothing, of no key, of a revoked one or with a wrong limit changes nothing',

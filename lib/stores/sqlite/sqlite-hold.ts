@@ -1,3 +1,4 @@
+import type { Spent } from '../../ledger/key-spending.ts'
 import { HoldResolvedError, LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { HeldSums, Hold, HoldRequest, Micros } from '../../ledger/ledger.ts'
 import { writtenWithin } from '../shared/write-batch.ts'
@@ -38,8 +39,8 @@ export class SqliteHold implements Hold, OperationOwner {
   state: HoldState = 'open'
   slot = -1
   failure: Error | undefined
-  /** What it cost, once it is charged. */
-  charged: { readonly costMicros: Micros; readonly at: number } | undefined
+  /** What it cost, once it is charged, and what of that was counted against its key's budget. */
+  charged: { readonly costMicros: Micros; readonly spent: Spent | undefined } | undefined
   readonly #keeper: HoldKeeper
   #batch: Batch | undefined
 

@@ -133,14 +133,14 @@ export class SqliteJobs {
     const at = clock.now()
     const paid = book.settle(hold.accountId, hold, costMicros)
     spending.unhold(hold.keyId, hold)
-    spending.spend(hold.keyId, costMicros, at)
+    const spent = spending.spend(hold.keyId, costMicros, at)
     const result = { ...paid, flags: paidFlags(flags, paid.overrunMicros) }
     const ending = chargeOperation(hold, at, request, lines, result)
     const ticket = queue.add(['end-job', job.provider, job.kind, job.id, ending], {
       isKept: true,
       onRefused: () => {
         book.undoCharge(hold.accountId, costMicros)
-        spending.spend(hold.keyId, -costMicros, at)
+        spending.unspend(spent)
       },
     })
     if (isStrict) await durable(ticket)

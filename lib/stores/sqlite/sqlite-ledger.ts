@@ -143,8 +143,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     const { amountMicros, overrunMicros } = this.#book.settle(open.accountId, held, costMicros)
     const result = { amountMicros, overrunMicros, flags: paidFlags(flags, overrunMicros) }
     const at = this.#options.clock.now()
-    open.charged = { costMicros, at }
-    this.#options.spending.spend(open.keyId, costMicros, at)
+    open.charged = { costMicros, spent: this.#options.spending.spend(open.keyId, costMicros, at) }
     this.#addPrices(request)
     const ticket = this.#queue.add(chargeOperation(open, at, request, lines, result), open)
     if (this.isStrict) await this.#durable(ticket)
@@ -264,7 +263,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     hold.state = 'failed'
     if (hold.charged === undefined) return
     this.#book.undoCharge(hold.accountId, hold.charged.costMicros)
-    this.#options.spending.spend(hold.keyId, -hold.charged.costMicros, hold.charged.at)
+    this.#options.spending.unspend(hold.charged.spent)
   }
 
   /** Resolves when a kept operation is on the disk, also when that takes more than one attempt. */

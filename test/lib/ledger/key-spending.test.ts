@@ -74,3 +74,21 @@ await t.test('keys that nobody watches are not counted', t => {
   t.match(spending.budget('other', limitOf('total'), 0), { spentMicros: 0, heldMicros: 0 })
   t.end()
 })
+
+await t.test('what is taken back is taken off where it was counted, and nowhere else', t => {
+  const spending = new KeySpending()
+  const spent = () => spending.budget('k', limitOf('total'), 0).spentMicros
+  const before = spending.spend('k', 5, 0)
+  spending.watch('k')
+  const counted = spending.spend('k', 7, 0)
+  spending.unspend(before)
+  t.equal(spent(), 7, 'it had no budget then')
+  spending.unspend(counted)
+  t.equal(spent(), 0)
+  const old = spending.spend('k', 9, 0)
+  spending.forget('k')
+  spending.watchFromNow('k', sums(0))
+  spending.unspend(old)
+  t.equal(spent(), 0, 'it has another budget now')
+  t.end()
+})
