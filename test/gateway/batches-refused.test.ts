@@ -97,7 +97,7 @@ const wrongFiles: readonly (readonly [string, string, number, RegExp])[] = [
     'a model of another provider',
     good + batchLine('b', 'gpt-on-other'),
     400,
-    /^line 2: .*not served by openai/,
+    /^line 2: .*not served by the provider/,
   ],
   ['no lines', '\n\n', 400, /no requests/],
   [

@@ -359,7 +359,7 @@ await t.test('a provider that fails fails the page, and the SDK asks again', asy
   shelf.refusals.set(pathOf(files, id), 500)
   const refused = await ask(files, '')
   t.equal(refused.status, 502)
-  t.match(refused.body.toString(), new RegExp(`${id}.*openai answered 500`))
+  t.match(refused.body.toString(), new RegExp(`${id}.*the provider answered 500`))
   t.ok(refused.rawHeaders.join(' ').includes('x-should-retry true'))
   const error = await openai(gateway.key)
     .files.list({}, { maxRetries: 0 })
