@@ -15,6 +15,7 @@ import { plugins } from '../plugins/index.ts'
 import { AccountBrowser } from '../test/fixtures/account-browser.ts'
 import { Watched } from './bodies/watched.ts'
 import { fillCharges } from './account-area/fill-charges.ts'
+import { measurePage } from './measure-page.ts'
 import { percentile } from './percentile.ts'
 import { startPostgresServer } from './postgres-server.ts'
 import { isoDay } from '../lib/web/format.ts'
@@ -113,17 +114,6 @@ function row(store: string, page: string, sorted: readonly number[]): string {
   return `| ${[store, page, ...cells.map(ms => ms.toFixed(1))].join(' | ')} |`
 }
 
-async function measurePage(browser: AccountBrowser, path: string): Promise<number[]> {
-  const times: number[] = []
-  for (let repeat = 0; repeat < repeats; repeat += 1) {
-    const began = performance.now()
-    const { status } = await browser.get(path)
-    times.push(performance.now() - began)
-    if (status !== 200) throw new Error(`${path} was answered with ${status}`)
-  }
-  return times
-}
-
 /** Reads the whole table and keeps nothing of it, while a page is asked for again and again. */
 async function measureExport(browser: AccountBrowser, store: string): Promise<void> {
   const watched = new Watched(process.pid)
@@ -213,7 +203,7 @@ async function measureStore(name: string, store: string, folder: string): Promis
   let slowest = 0
   print('| store | page | p50 ms | p95 ms | slowest ms |\n| --- | --- | --- | --- | --- |')
   for (const [page, path] of Object.entries(pages({ keyIds, now: systemClock.now(), rows }))) {
-    const times = (await measurePage(browser, path)).toSorted((left, right) => left - right)
+    const times = await measurePage(browser, path, repeats)
     slowest = Math.max(slowest, percentile(times, 0.95))
     print(row(name, page, times))
   }

@@ -13,6 +13,7 @@ import { AccountBrowser } from '../test/fixtures/account-browser.ts'
 import { oneTimeCode } from '../test/fixtures/one-time-code.ts'
 import { deskPages } from './operator-area/desk-pages.ts'
 import { fillDesk } from './operator-area/fill-desk.ts'
+import { measurePage } from './measure-page.ts'
 import { percentile } from './percentile.ts'
 
 // How long the operators' pages take over a SQLite store of ten million charges, gateway and client in one process.
@@ -77,17 +78,6 @@ async function signIn(url: string, token: string): Promise<AccountBrowser> {
   return browser
 }
 
-async function measurePage(browser: AccountBrowser, path: string): Promise<readonly number[]> {
-  const times: number[] = []
-  for (let repeat = 0; repeat < repeats; repeat += 1) {
-    const began = performance.now()
-    const { status } = await browser.get(path)
-    times.push(performance.now() - began)
-    if (status !== 200) throw new Error(`${path} was answered with ${status}`)
-  }
-  return times.toSorted((left, right) => left - right)
-}
-
 async function measure(config: Config, token: string): Promise<number> {
   const log = createLog({ level: 'silent' })
   const gateway = await startGateway({ config, plugins, log, clock: systemClock })
@@ -95,7 +85,7 @@ async function measure(config: Config, token: string): Promise<number> {
   let slowest = 0
   print('| page | p50 ms | p95 ms | slowest ms |\n| --- | --- | --- | --- |')
   for (const [page, path] of Object.entries(deskPages(rows))) {
-    const times = await measurePage(browser, path)
+    const times = await measurePage(browser, path, repeats)
     slowest = Math.max(slowest, percentile(times, 0.95))
     const cells = [percentile(times, 0.5), percentile(times, 0.95), times.at(-1) ?? 0]
     print(`| ${[page, ...cells.map(ms => ms.toFixed(1))].join(' | ')} |`)

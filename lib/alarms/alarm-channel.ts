@@ -1,7 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { AlarmWebhook, Config } from '../config/config.ts'
-import { alarmSentences } from '../pipeline/alarm-sentences.ts'
-import type { AlarmCode } from '../pipeline/alarm-codes.ts'
+import { alarmSentence } from '../pipeline/alarm-sentences.ts'
 import type { Clock } from '../platform/clock.ts'
 import { zonedTime } from '../platform/zoned-time.ts'
 import { outsideCall } from '../upstream/outside-call.ts'
@@ -19,7 +18,7 @@ export interface AlarmChannel {
 export type TellResult = { readonly isTold: true } | { readonly isTold: false; readonly reason: string }
 
 /** What a channel by email needs of a mailer. */
-export interface AlarmLetter {
+export interface AlarmEmail {
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -92,7 +91,7 @@ function webhookBody({ id, event, alarm }: AlarmMessage): object {
       id: id.slice(0, id.indexOf('.')),
       kind,
       subject,
-      says: sentenceOf(kind),
+      says: alarmSentence(kind) ?? kind,
       count,
       openedAt: new Date(first_at).toISOString(),
       lastAt: new Date(last_at).toISOString(),
@@ -104,14 +103,14 @@ function webhookBody({ id, event, alarm }: AlarmMessage): object {
   }
 }
 
-/** Sends one letter for all messages of a moment, so that a bad hour does not fill a mailbox. */
+/** Sends one email for all messages of a moment, so that a bad hour does not fill a mailbox. */
 export function emailChannel(
   {
     to,
     site,
     timeZone,
   }: { readonly to: readonly string[]; readonly site: string; readonly timeZone: string },
-  deliver: (letter: AlarmLetter) => Promise<boolean>,
+  deliver: (email: AlarmEmail) => Promise<boolean>,
 ): AlarmChannel {
   return {
     name: 'email',
@@ -143,13 +142,9 @@ function paragraphOf(message: AlarmMessage, zone: string): string {
   const times = count > 1 ? `, ${count} times until ${zonedTime(last_at, zone)}` : ''
   return [
     titleOf(message),
-    sentenceOf(kind),
+    alarmSentence(kind) ?? kind,
     `opened ${zonedTime(first_at, zone)}${times}`,
     ...(closed_at === null ? [] : [`closed ${zonedTime(closed_at, zone)} by ${closed_by}: ${reason}`]),
     details,
   ].join('\n')
-}
-
-function sentenceOf(kind: string): string {
-  return kind in alarmSentences ? alarmSentences[kind as AlarmCode] : kind
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { closeAlarm, listAlarms, takeAlarm } from '../alarms/alarms.ts'
-import { alarmSentences } from '../pipeline/alarm-sentences.ts'
-import type { AlarmCode } from '../pipeline/alarm-codes.ts'
+import { alarmSentence } from '../pipeline/alarm-sentences.ts'
 import { zonedTime } from '../platform/zoned-time.ts'
 import type { AlarmRow } from '../stores/records/alarm-table.ts'
 import { addCommand } from './add-command.ts'
@@ -68,7 +67,7 @@ function alarmView(alarm: AlarmRow): object {
     id,
     alarm: kind,
     subject,
-    says: alarmSentences[kind as AlarmCode],
+    says: alarmSentence(kind),
     state,
     count,
     firstAt: isoTime(first_at),

@@ -81,7 +81,7 @@ const refusal: PropertyDescriptor = {
   },
 }
 
-/** Who is told of alarms: letters have a server, and messages a way out. */
+/** Who is told of alarms: emails have a server, and messages a way out. */
 function buildAlarms(
   { email, webhooks, except }: AlarmsSettings,
   { accountArea, egress }: Pick<Settings, 'accountArea' | 'egress'>,

@@ -165,7 +165,7 @@ export const listen = z.strictObject({
 
 const mailUrlError = 'must be a mail server such as smtps://user:password@mail.example.org'
 
-/** A mail server, and who letters are from. The URL may hold a password and is never shown. */
+/** A mail server, and who emails are from. The URL may hold a password and is never shown. */
 export const mailServer = z.strictObject({
   url: z
     .string()

@@ -59,7 +59,7 @@ const decisive: ReadonlySet<string> = new Set([
 
 /**
  * A provider that tells capitals apart passes over another spelling, of a member or of what it is in, and takes what it
- * takes when nothing is said: the model that it takes by itself, no stream, a tier or a picture that costs more.
+ * takes when nothing is said: the model that it takes by itself, no stream, a tier or an image that costs more.
  * @throws GatewayError body_invalid
  */
 export function requireSpellings({ findings }: ScanResult): void {

@@ -61,6 +61,6 @@ async function openChannels(
   const { openMailer } = await import('../account-area/mail/mailer.ts')
   const mailer = openMailer({ mail: email.mail }, log)
   const site = accountArea?.name ?? 'Gateway'
-  const sent = emailChannel({ to: email.to, site, timeZone }, letter => mailer.deliver(letter))
+  const sent = emailChannel({ to: email.to, site, timeZone }, one => mailer.deliver(one))
   return { channels: [...posted, sent], except, close: () => mailer.close() }
 }

@@ -1,6 +1,7 @@
 import type { BatchFacts } from './batch-facts.ts'
 
-const tokenMeters = [
+/** Tokens that a model reads. */
+export const inputMeters = [
   'input',
   'cachedInput',
   'cacheWrite5m',
@@ -8,10 +9,12 @@ const tokenMeters = [
   'audioInput',
   'cachedAudioInput',
   'imageInput',
-  'output',
-  'audioOutput',
-  'imageOutput',
 ] as const
+
+/** Tokens that a model writes. */
+export const outputMeters = ['output', 'audioOutput', 'imageOutput'] as const
+
+const tokenMeters = [...inputMeters, ...outputMeters] as const
 
 /**
  * What can be priced. Meters are disjoint, so that a charge is a plain sum: `input` never contains

@@ -6,7 +6,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { Facts } from '../pipeline/facts.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { Log } from '../platform/log.ts'
-import type { Meters } from '../money/usage.ts'
+import { inputMeters, outputMeters, type Meters } from '../money/usage.ts'
 import type { Telemetry } from './telemetry.ts'
 
 type Attempt = Readonly<Record<string, unknown>>
@@ -28,17 +28,6 @@ const providerNames: Readonly<Record<string, string>> = {
   moonshot: 'moonshot_ai',
   xai: 'x_ai',
 }
-
-const inputMeters = [
-  'input',
-  'cachedInput',
-  'cacheWrite5m',
-  'cacheWrite1h',
-  'audioInput',
-  'cachedAudioInput',
-  'imageInput',
-] as const
-const outputMeters = ['output', 'audioOutput', 'imageOutput'] as const
 
 /** Turns exchanges that have ended into spans and metrics. */
 export interface ExchangeTelemetry {

@@ -1,8 +1,7 @@
 import type { BlockList } from 'node:net'
 import type { Config } from '../config/config.ts'
 import { addressList, addressOf, truncatedAddress } from '../http/client-address.ts'
-import { alarmSentences } from '../pipeline/alarm-sentences.ts'
-import type { AlarmCode } from '../pipeline/alarm-codes.ts'
+import { alarmSentence } from '../pipeline/alarm-sentences.ts'
 import type { Clock } from '../platform/clock.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Log } from '../platform/log.ts'
@@ -61,7 +60,7 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock, settings: ()
     }
   })
   bus.on('alarm', (code, details) => {
-    const facts = { alarm: code, says: sentenceOf(code), ...details }
+    const facts = { alarm: code, says: alarmSentence(code), ...details }
     if (endings.includes(code)) log.info(facts, 'alarm')
     else log.warn(facts, 'alarm')
   })
@@ -86,10 +85,6 @@ function clientOf({ request }: Exchange, { log, trustedProxies }: LogSettings): 
 
 /** Alarms that say that something works again. */
 const endings: readonly string[] = ['credential_restored', 'egress_up', 'store_available']
-
-function sentenceOf(code: string): string | undefined {
-  return code in alarmSentences ? alarmSentences[code as AlarmCode] : undefined
-}
 
 function exchangeFacts(exchange: Exchange, outcome: Outcome, nowMs: number): object {
   const route = exchange.find('route')

@@ -49,3 +49,8 @@ export const alarmSentences: Readonly<Record<AlarmCode, string>> = {
   vector_store_unpaid:
     'an account has no money for the next day of its vector store; it is deleted after what is held',
 }
+
+/** What the alarm of a code says; undefined for a code of another release. */
+export function alarmSentence(code: string): string | undefined {
+  return Object.hasOwn(alarmSentences, code) ? alarmSentences[code as AlarmCode] : undefined
+}

@@ -167,7 +167,7 @@ await t.test('a video is held for as it is asked for, and charged once, by the l
   })
 
   t.same(JSON.parse(begun.text), { request_id: requestId })
-  t.equal(await held(), 71_000_000, 'ten seconds, and a cent for the picture')
+  t.equal(await held(), 71_000_000, 'ten seconds, and a cent for the image')
   t.match((await ask('GET', `/v1/videos/${requestId}`)).text, 'pending')
   t.equal(await held(), 71_000_000, 'it goes on')
   answers[`GET /v1/videos/${requestId}`] = {

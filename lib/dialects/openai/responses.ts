@@ -139,7 +139,7 @@ class ResponsesReader extends OpenaiReader {
   #fileSearches = 0
   #hasDrawn = false
   /** Pictures that came whole, and whether another is on its way of which a part has come. */
-  #pictures = 0
+  #images = 0
   #isDrawing = false
   #quality: string | undefined
   #isRenting = false
@@ -164,7 +164,7 @@ class ResponsesReader extends OpenaiReader {
       if (value === 'error') this.hasError = true
       if (value === 'response.image_generation_call.partial_image') this.#isDrawing = true
       else if (value === 'response.image_generation_call.completed') {
-        this.#pictures += 1
+        this.#images += 1
         this.#isDrawing = false
       }
       if (lastTypes.has(value)) this.markTerminal()
@@ -187,10 +187,10 @@ class ResponsesReader extends OpenaiReader {
     }
   }
 
-  /** A client may leave with its picture before the usage has come. */
+  /** A client may leave with its image before the usage has come. */
   protected override get madeBeside(): readonly UsageLine[] {
-    const pictures = this.#pictures + (this.#isDrawing ? 1 : 0)
-    const drawn = pictures === 0 ? undefined : drawnUncounted(pictures, this.#quality, this.#drawsWith)
+    const images = this.#images + (this.#isDrawing ? 1 : 0)
+    const drawn = images === 0 ? undefined : drawnUncounted(images, this.#quality, this.#drawsWith)
     return [drawn, this.#rentedUnseen].filter(one => one !== undefined)
   }
 
@@ -208,7 +208,7 @@ class ResponsesReader extends OpenaiReader {
     return { state: this.#status === 'failed' || this.#status === 'cancelled' ? 'failed' : 'running' }
   }
 
-  /** Searches and pictures drawn by a tool have counters of their own; where they are missing, searches can be seen. */
+  /** Searches and images drawn by a tool have counters of their own; where they are missing, searches can be seen. */
   protected override measure(): AnswerMeasure {
     const measure = super.measure()
     const tools = this.usage('usageTools')

@@ -18,8 +18,8 @@ const editedSecondsMax = 9
 const extendedSecondsMax = 15
 
 /**
- * A picture that is begun from costs a cent at most, and so does a second of such a video. Held for; what they have cost
- * is in what the answer states: https://docs.x.ai/developers/models/grok-imagine-video.
+ * An image that a video begins from costs a cent at most, and so does a second of such a video: that much is held. What
+ * they have cost is in what the answer states: https://docs.x.ai/developers/models/grok-imagine-video.
  */
 const givenPerUsd = 100
 

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
 import { closeAlarm, listAlarms, takeAlarm } from '../../alarms/alarms.ts'
-import { alarmSentences } from '../../pipeline/alarm-sentences.ts'
+import { alarmSentence } from '../../pipeline/alarm-sentences.ts'
 import type { AlarmRow } from '../../stores/records/alarm-table.ts'
 import { count, isoTime, time } from '../../web/format.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
@@ -18,10 +18,6 @@ import type { DeskList } from '../view/desk-list.ts'
 const closeSchema = z.object({
   reason: z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong')),
 })
-
-function sentenceOf(kind: string): string {
-  return Object.hasOwn(alarmSentences, kind) ? alarmSentences[kind as keyof typeof alarmSentences] : ''
-}
 
 function actions(page: DeskPage, { id, state }: AlarmRow): Html {
   const { alarms, common } = page.texts
@@ -53,7 +49,8 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
       { name: alarms.first, cell: one => time(one.first_at, language), csv: one => isoTime(one.first_at) },
       {
         name: alarms.alarm,
-        cell: one => html`<code>${one.kind}</code><br /><span class="quiet">${sentenceOf(one.kind)}</span>`,
+        cell: one =>
+          html`<code>${one.kind}</code><br /><span class="quiet">${alarmSentence(one.kind) ?? ''}</span>`,
         csv: one => one.kind,
       },
       { name: alarms.subject, cell: one => html`<bdi>${one.subject}</bdi>`, csv: one => one.subject },
@@ -92,11 +89,10 @@ export function showAlarms(context: PageContext, page: DeskPage): Promise<Respon
 }
 
 /** Does something about an alarm; what was wrong is said above the list. */
-function change(act: (page: DeskPage, id: string, reason: string) => Promise<unknown>): ShowDeskPage {
+function change(act: (page: DeskPage, id: string) => Promise<unknown>): ShowDeskPage {
   return async (context, page) => {
-    const { reason } = await context.req.parseBody()
     try {
-      await act(page, context.req.param('id') ?? '', typeof reason === 'string' ? reason : '')
+      await act(page, context.req.param('id') ?? '')
     } catch (error) {
       // Somebody else was sooner.
       if (!(error instanceof AccountError)) throw error

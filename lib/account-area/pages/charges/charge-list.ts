@@ -4,7 +4,7 @@ import type { ChargeRecord } from '../../../ledger/charge-records.ts'
 import { alignDecimals, smallMoney, time, units } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
 import { keyName } from '../keys/key-name.ts'
-import { meters as allMeters } from '../../../money/usage.ts'
+import { inputMeters, meters as allMeters, outputMeters } from '../../../money/usage.ts'
 import type { Meter, Meters } from '../../../money/usage.ts'
 
 /** How an exchange ended, in the user's words. */
@@ -27,16 +27,8 @@ function marks({ texts }: OwnPage, { usageSource, flags }: ChargeRecord): Html {
   ${flags.length > 0 ? html`<span class="badge">${charges.withFlags}</span>` : ''}`
 }
 
-const tokensIn: ReadonlySet<Meter> = new Set([
-  'input',
-  'cachedInput',
-  'cacheWrite5m',
-  'cacheWrite1h',
-  'audioInput',
-  'cachedAudioInput',
-  'imageInput',
-])
-const tokensOut: ReadonlySet<Meter> = new Set(['output', 'audioOutput', 'imageOutput'])
+const tokensIn: ReadonlySet<Meter> = new Set(inputMeters)
+const tokensOut: ReadonlySet<Meter> = new Set(outputMeters)
 
 /** What was used, in short: tokens in and out, and whatever else there was. */
 function usageSummary({ texts, language }: Pick<OwnPage, 'texts' | 'language'>, usage: Meters): string {
