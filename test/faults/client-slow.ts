@@ -46,7 +46,8 @@ async function readSlowly(context: FaultContext, clientCount: number, eventCount
   const ends = new Set<string>()
   for (let count = 0; count < clientCount; count += 1) ends.add(await context.nextEnd())
   const kept = keptBytes < keptBytesMax ? 'less than 2 MB' : `${Math.round(keptBytes)} bytes`
-  return `the provider ${isPaused ? 'waits' : 'DOES NOT WAIT'}; ${kept} kept for each; ${equal} whole, bytes equal; ${[...ends].join(' / ')}`
+  const memory = context.isAlone ? `; ${kept} kept for each` : ''
+  return `the provider ${isPaused ? 'waits' : 'DOES NOT WAIT'}${memory}; ${equal} whole, bytes equal; ${[...ends].join(' / ')}`
 }
 
 async function sendSlowly(context: FaultContext, count: number): Promise<string> {
