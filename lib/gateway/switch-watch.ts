@@ -1,9 +1,11 @@
 import { readSwitches } from '../administration/provider-switches.ts'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../platform/log.ts'
+import { openRecordReader } from '../stores/open-store.ts'
 import type { RecordReader } from '../stores/records/records.ts'
 import type { Store } from '../stores/store.ts'
 import type { Front } from '../front/front.ts'
+import type { ProviderSwitch } from '../upstream/provider-health.ts'
 
 /** How often the store is read: an operator's page of another node, or a command beside it, may have changed it. */
 const lookMs = 500
@@ -35,10 +37,21 @@ export class SwitchWatch {
     store: Pick<Store, 'records'>,
     { front, log, setting }: SwitchWatchOptions,
   ): Promise<SwitchWatch> {
-    const watch = new SwitchWatch(await store.records(), front, log)
-    await watch.look()
-    // Of SQLite one process writes, and it looks whenever it has written.
-    if (setting.kind === 'postgres') watch.#lookLater()
+    const records = await store.records()
+    const watch = new SwitchWatch(records, front, log)
+    if (setting.kind === 'postgres') {
+      await watch.look()
+      watch.#lookLater()
+      return watch
+    }
+    // Of SQLite one process writes, and it looks whenever it has written. Nobody is served yet and these rows are few:
+    // to read them here spares a start the thread that reads for reports, a third of its time.
+    const first = await openRecordReader(setting)
+    try {
+      await watch.#apply(await readSwitches(first))
+    } finally {
+      await first.close()
+    }
     return watch
   }
 
@@ -55,7 +68,7 @@ export class SwitchWatch {
 
   /** Resolves when all workers act by what is in the store now. */
   look(): Promise<void> {
-    const read = this.#turn.then(() => this.#read())
+    const read = this.#turn.then(async () => this.#apply(await readSwitches(this.#records)))
     this.#turn = read.catch(() => undefined) // Whoever looks is told; the next in turn need not know.
     return read
   }
@@ -84,8 +97,7 @@ export class SwitchWatch {
     this.#lookLater()
   }
 
-  async #read(): Promise<void> {
-    const switches = await readSwitches(this.#records)
+  async #apply(switches: readonly ProviderSwitch[]): Promise<void> {
     const text = JSON.stringify(switches)
     if (text === this.#applied) return
     await this.#front.switchProviders(switches)
