@@ -1,7 +1,8 @@
-import { postgresMigrations } from './postgres-schema.ts'
+import { postgresSchema } from './postgres-schema.ts'
 import { transaction } from './postgres-connection.ts'
 import type { PostgresPool, PostgresQueries } from './postgres-connection.ts'
 import { StoreError } from '../shared/store-error.ts'
+import { missingSteps, newestVersion } from '../shared/store-schema.ts'
 
 /** Any number, as long as all nodes use the same: "gtwy". */
 const migrationLock = 0x67747779
@@ -11,17 +12,10 @@ async function schemaVersion(queries: PostgresQueries): Promise<number> {
   return rows[0]?.version ?? 0
 }
 
-function newerSchema(version: number): StoreError {
-  return new StoreError(
-    `the database has schema version ${version} and this program knows versions up to ` +
-      `${postgresMigrations.length}: run the newer release of the gateway, or restore an older backup`,
-  )
-}
-
 /**
  * Brings the schema up to date. Of several nodes that start at once one does it and the others wait.
  * @returns whether the store was made just now
- * @throws StoreError when it is of a newer program
+ * @throws StoreError when it is of a newer program, or of one too old
  */
 export function migratePostgres(pool: PostgresPool): Promise<boolean> {
   return transaction(pool, 'BEGIN', async queries => {
@@ -29,11 +23,10 @@ export function migratePostgres(pool: PostgresPool): Promise<boolean> {
     await queries.query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
     await queries.query('CREATE TABLE IF NOT EXISTS gateway_schema (version INTEGER NOT NULL)')
     const version = await schemaVersion(queries)
-    if (version > postgresMigrations.length) throw newerSchema(version)
-    for (const step of postgresMigrations.slice(version)) await queries.query(step)
-    if (version === 0)
-      await queries.query('INSERT INTO gateway_schema VALUES ($1)', [postgresMigrations.length])
-    else await queries.query('UPDATE gateway_schema SET version = $1', [postgresMigrations.length])
+    for (const { sql } of missingSteps(postgresSchema, version, 'the database')) await queries.query(sql)
+    const newest = [newestVersion(postgresSchema)]
+    if (version === 0) await queries.query('INSERT INTO gateway_schema VALUES ($1)', newest)
+    else await queries.query('UPDATE gateway_schema SET version = $1', newest)
     return version === 0
   })
 }
@@ -50,8 +43,7 @@ export async function checkPostgresVersion(pool: PostgresPool): Promise<void> {
     )
   }
   const version = await schemaVersion(pool)
-  if (version > postgresMigrations.length) throw newerSchema(version)
-  if (version < postgresMigrations.length) {
+  if (missingSteps(postgresSchema, version, 'the database').length > 0) {
     throw new StoreError(
       'the database is of an older release: start the gateway once, which brings it up to date',
     )

@@ -1,31 +1,39 @@
-import { postgresAlarmMessages, postgresAlarms } from '../records/alarm-table.ts'
-import { postgresBlocks } from '../shared/account-blocks.ts'
-import { postgresCorrections } from '../records/correction-table.ts'
-import { postgresFacsimiles } from '../records/facsimile-table.ts'
-import { postgresNotes } from '../records/note-table.ts'
-import { postgresProviderSwitches } from '../records/provider-table.ts'
-import { postgresRates } from '../records/rate-table.ts'
-import { postgresDebts } from '../shared/debt-schema.ts'
-import { postgresListedObjects } from '../shared/object-record.ts'
-import { applyOperations } from './postgres-apply.ts'
-import { deskIndexes } from '../records/desk-indexes.ts'
-import { movementIndex } from '../records/ledger-tables.ts'
+import { postgresAlarms } from '../records/alarm-table.ts'
 import { postgresAutoTopUps } from '../records/auto-top-up-tables.ts'
+import { postgresCorrections } from '../records/correction-table.ts'
+import { deskIndexes } from '../records/desk-indexes.ts'
 import { postgresDocumentEmails } from '../records/document-email-tables.ts'
 import { postgresDocuments } from '../records/document-tables.ts'
+import { postgresFacsimiles } from '../records/facsimile-table.ts'
+import { movementIndex } from '../records/ledger-tables.ts'
 import { postgresMembers } from '../records/member-tables.ts'
+import { postgresNotes } from '../records/note-table.ts'
 import { postgresPayments } from '../records/payment-tables.ts'
+import { postgresProviderSwitches } from '../records/provider-table.ts'
+import { postgresRates } from '../records/rate-table.ts'
 import { postgresStartingCredits } from '../records/starting-credit-table.ts'
-import { postgresSettings } from '../shared/settings-schema.ts'
+import { postgresOperatorActions } from '../shared/account-blocks.ts'
+import { postgresBalanceAlerts } from '../shared/balance-alert-schema.ts'
 import { postgresSpending } from '../shared/spending-schema.ts'
-import { postgresUnconfirmed, postgresUsers, postgresOperators } from '../shared/user-schema.ts'
+import { withoutUnusedColumns, type StoreSchema } from '../shared/store-schema.ts'
+import { postgresSignIn } from '../shared/user-schema.ts'
+import { applyOperations } from './postgres-apply.ts'
 
-const tables = `
+/**
+ * Accounts know what they owe, what they have paid in their life, and what they overran before debts were kept, which is
+ * the house's loss for good: `written_off_micros`.
+ */
+const ledger = `
 CREATE TABLE users (
   id TEXT PRIMARY KEY,
   email TEXT NOT NULL UNIQUE,
   name TEXT,
-  created_at BIGINT NOT NULL
+  created_at BIGINT NOT NULL,
+  email_verified BIGINT NOT NULL DEFAULT 0,
+  image TEXT,
+  updated_at BIGINT,
+  two_factor_enabled BIGINT NOT NULL DEFAULT 0,
+  language TEXT
 );
 
 CREATE TABLE accounts (
@@ -33,19 +41,24 @@ CREATE TABLE accounts (
   kind TEXT NOT NULL CHECK (kind IN ('customer', 'house')),
   name TEXT,
   email TEXT UNIQUE,
-  parent_account_id TEXT REFERENCES accounts (id),
-  price_list TEXT,
   balance_micros BIGINT NOT NULL DEFAULT 0,
+  debt_micros BIGINT NOT NULL DEFAULT 0 CHECK (debt_micros >= 0),
+  paid_micros BIGINT NOT NULL DEFAULT 0,
+  written_off_micros BIGINT NOT NULL DEFAULT 0,
+  alert_below_micros BIGINT CHECK (alert_below_micros > 0),
+  blocked_at BIGINT,
   held_micros BIGINT NOT NULL DEFAULT 0 CHECK (held_micros >= 0),
+  worst_micros BIGINT NOT NULL DEFAULT 0,
   created_at BIGINT NOT NULL,
   CHECK (kind = 'house' OR balance_micros >= 0),
   CONSTRAINT never_overspent CHECK (kind = 'house' OR balance_micros >= held_micros)
 ) WITH (fillfactor = 50);
+CREATE INDEX accounts_in_debt ON accounts (id) WHERE debt_micros > 0;
 
 CREATE TABLE memberships (
   user_id TEXT NOT NULL REFERENCES users (id),
   account_id TEXT NOT NULL REFERENCES accounts (id),
-  role TEXT NOT NULL CHECK (role IN ('owner', 'member')),
+  role TEXT NOT NULL CHECK (role IN ('owner', 'accountant')),
   created_at BIGINT NOT NULL,
   PRIMARY KEY (user_id, account_id)
 );
@@ -64,6 +77,7 @@ CREATE TABLE keys (
   expires_at BIGINT,
   ip_addresses TEXT,
   revoked_at BIGINT,
+  blocked_at BIGINT,
   created_at BIGINT NOT NULL,
   version BIGINT NOT NULL DEFAULT 0
 );
@@ -81,6 +95,7 @@ CREATE TABLE key_spending (
   key_id TEXT NOT NULL,
   day INTEGER NOT NULL,
   spent_micros BIGINT NOT NULL,
+  last_at BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (key_id, day)
 ) WITH (fillfactor = 50);
 
@@ -90,6 +105,7 @@ CREATE TABLE holds (
   account_id TEXT NOT NULL,
   key_id TEXT NOT NULL,
   amount_micros BIGINT NOT NULL CHECK (amount_micros >= 0),
+  worst_micros BIGINT NOT NULL DEFAULT 0,
   state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'charged', 'released', 'expired')),
   owner TEXT NOT NULL,
   created_at BIGINT NOT NULL,
@@ -134,6 +150,7 @@ CREATE TABLE entries (
   at BIGINT NOT NULL,
   payment_id TEXT,
   reason TEXT,
+  source TEXT CHECK (source IN ('payment', 'operator', 'starting')),
   PRIMARY KEY (exchange_id, sequence, kind, revision)
 );
 
@@ -162,9 +179,13 @@ CREATE TABLE objects (
   account_id TEXT NOT NULL REFERENCES accounts (id),
   credential TEXT NOT NULL,
   exchange_id TEXT NOT NULL,
+  dialect TEXT,
+  facts TEXT,
+  listed_at BIGINT,
   created_at BIGINT NOT NULL,
   PRIMARY KEY (provider, kind, id)
 );
+CREATE INDEX objects_listed ON objects (account_id, kind, listed_at, id) WHERE listed_at IS NOT NULL;
 
 CREATE TABLE nodes (
   id TEXT PRIMARY KEY,
@@ -190,10 +211,7 @@ CREATE UNLOGGED TABLE rate_counts (
 );
 `
 
-/**
- * As on SQLite, and which operation ended a job, so that one that is sent again is answered as it was done. The
- * function is made anew, since it opens and ends jobs too.
- */
+/** As on SQLite, and which operation ended a job, so that one that is sent again is answered as it was done. */
 const jobs = `
 CREATE TABLE jobs (
   provider TEXT NOT NULL,
@@ -222,42 +240,41 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_due ON jobs (next_poll_at) WHERE state = 'open';
 CREATE TRIGGER jobs_stay BEFORE DELETE OR TRUNCATE ON jobs
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('jobs are not deleted');
-
-ALTER TABLE objects ADD COLUMN facts TEXT;
 `
 
 /**
- * The schema's history, oldest first: SQLite's tables, and besides what several nodes need. Accounts carry
- * what is held, so that one row decides an admission; keys a version, by which other nodes notice changes;
- * nodes a lease. Holds, charges and entries have no foreign key to accounts: their account is locked when they are
- * written, and for the house's the check of a key would make all nodes lock the same rows.
+ * The tables of a PostgreSQL store: SQLite's, and besides what several nodes need. Accounts carry what is held, so that
+ * one row decides an admission; keys a version, by which other nodes notice changes; nodes a lease. Holds, charges and
+ * entries have no foreign key to accounts: their account is locked when they are written, and for the house's the check of
+ * a key would make all nodes lock the same rows.
  */
-export const postgresMigrations: readonly string[] = [
-  tables + applyOperations,
-  rateCounts,
-  jobs + applyOperations,
-  postgresUsers,
-  postgresSettings,
-  postgresSpending + applyOperations,
-  postgresUnconfirmed,
-  applyOperations,
-  postgresPayments,
-  movementIndex,
-  postgresDocuments,
-  postgresStartingCredits,
-  postgresDebts + applyOperations,
-  postgresAutoTopUps,
-  postgresMembers,
-  postgresDocumentEmails,
-  postgresListedObjects + applyOperations,
-  postgresRates,
-  postgresBlocks,
-  postgresCorrections,
-  postgresOperators,
-  postgresFacsimiles,
-  postgresNotes,
-  postgresAlarms,
-  postgresProviderSwitches,
-  postgresAlarmMessages,
-  deskIndexes,
-]
+export const postgresSchema: StoreSchema = {
+  baseline: {
+    version: 28,
+    sql: [
+      ledger,
+      rateCounts,
+      jobs,
+      postgresSignIn,
+      postgresBalanceAlerts,
+      postgresSpending,
+      postgresPayments,
+      movementIndex,
+      postgresDocuments,
+      postgresStartingCredits,
+      postgresAutoTopUps,
+      postgresMembers,
+      postgresDocumentEmails,
+      postgresRates,
+      postgresOperatorActions,
+      postgresCorrections,
+      postgresFacsimiles,
+      postgresNotes,
+      postgresAlarms,
+      postgresProviderSwitches,
+      deskIndexes,
+      applyOperations,
+    ].join('\n'),
+  },
+  steps: [{ version: 28, sql: withoutUnusedColumns }],
+}

@@ -61,17 +61,7 @@ CREATE TABLE alarms (
   UNIQUE (kind, subject),
   CHECK ((state = 'closed') = (closed_at IS NOT NULL))
 )${options};
-`
-}
 
-/** The step that brings alarms to a SQLite store. */
-export const sqliteAlarms = alarmTables('INTEGER', ' STRICT, WITHOUT ROWID')
-
-/** The step that brings alarms to a PostgreSQL store. */
-export const postgresAlarms = alarmTables('BIGINT', '')
-
-function messageTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
-  return `
 CREATE TABLE alarm_messages (
   alarm_id TEXT NOT NULL REFERENCES alarms (id),
   channel TEXT NOT NULL,
@@ -84,8 +74,8 @@ CREATE TABLE alarm_messages (
 `
 }
 
-/** The step that brings messages about alarms to a SQLite store. */
-export const sqliteAlarmMessages = messageTable('INTEGER', ' STRICT, WITHOUT ROWID')
+/** Alarms and what was told of them, on SQLite. */
+export const sqliteAlarms = alarmTables('INTEGER', ' STRICT, WITHOUT ROWID')
 
-/** The step that brings messages about alarms to a PostgreSQL store. */
-export const postgresAlarmMessages = messageTable('BIGINT', '')
+/** The same on PostgreSQL. */
+export const postgresAlarms = alarmTables('BIGINT', '')

@@ -54,17 +54,6 @@ export interface AutoTopUpTables {
 
 function autoTopUpTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
   return `
-ALTER TABLE payments ADD COLUMN offset_micros ${integer} NOT NULL DEFAULT 0
-  CHECK (offset_micros >= 0 AND refunded_micros + offset_micros <= amount_micros);
-CREATE INDEX payments_unused ON payments (account_id)
-  WHERE state = 'succeeded' AND amount_micros > refunded_micros + offset_micros;
-CREATE UNIQUE INDEX payments_automatic ON payments (account_id)
-  WHERE origin = 'automatic' AND state IN ('created', 'pending');
-CREATE UNIQUE INDEX receipts_of_payment ON receipts (payment_id) WHERE kind = 'payment';
-CREATE UNIQUE INDEX receipts_of_refund ON receipts (refund_id) WHERE kind = 'refund';
-CREATE INDEX receipts_by_provider ON receipts (provider_id) WHERE provider_id IS NOT NULL;
-CREATE UNIQUE INDEX receipts_of_month ON receipts (payment_id, month) WHERE kind = 'offset';
-
 CREATE TABLE saved_cards (
   id TEXT PRIMARY KEY REFERENCES payments (id),
   account_id TEXT NOT NULL REFERENCES accounts (id),
@@ -107,8 +96,8 @@ CREATE INDEX notices_due ON notices (next_at);
 `
 }
 
-/** The step that brings saved cards and automatic top-ups to a SQLite store. */
+/** Saved cards and automatic top-ups on SQLite. */
 export const sqliteAutoTopUps = autoTopUpTables('INTEGER', ' STRICT, WITHOUT ROWID')
 
-/** The step that brings saved cards and automatic top-ups to a PostgreSQL store. */
+/** The same on PostgreSQL. */
 export const postgresAutoTopUps = autoTopUpTables('BIGINT', '')

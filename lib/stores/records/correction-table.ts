@@ -36,7 +36,7 @@ CREATE INDEX entries_of_corrections ON entries (account_id, at) WHERE kind = 'co
 `
 }
 
-/** The step that brings corrections to a SQLite store. */
+/** Corrections on SQLite. */
 export const sqliteCorrections = `${correctionTable('INTEGER', ' STRICT, WITHOUT ROWID')}
 CREATE TRIGGER charge_corrections_stay_as_they_are BEFORE UPDATE ON charge_corrections
 BEGIN SELECT RAISE(ABORT, 'charge_corrections are append-only'); END;
@@ -44,7 +44,7 @@ CREATE TRIGGER charge_corrections_stay BEFORE DELETE ON charge_corrections
 BEGIN SELECT RAISE(ABORT, 'charge_corrections are append-only'); END;
 `
 
-/** The step that brings corrections to a PostgreSQL store; the function that books money is made anew after it. */
+/** Corrections on PostgreSQL. */
 export const postgresCorrections = `${correctionTable('BIGINT', '')}
 CREATE TRIGGER charge_corrections_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON charge_corrections
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('charge_corrections are append-only');

@@ -51,11 +51,8 @@ const fixedColumns = {
 const tables = Object.entries(fixedColumns)
 const message = 'what was issued is not changed'
 
-/** The step that brings links and emails to the documents of a SQLite store, and keeps what was issued. */
+/** Emails about documents on SQLite; and what was issued stays as it is. */
 export const sqliteDocumentEmails = `
-ALTER TABLE invoices ADD COLUMN token TEXT;
-UPDATE invoices SET token = lower(hex(randomblob(32)));
-CREATE UNIQUE INDEX invoices_by_token ON invoices (token);
 ${emailTable('INTEGER', ' STRICT, WITHOUT ROWID')}
 ${tables
   .map(
@@ -68,11 +65,8 @@ BEGIN SELECT RAISE(ABORT, '${message}'); END;`,
   .join('')}
 `
 
-/** The same for a PostgreSQL store. */
+/** The same on PostgreSQL. */
 export const postgresDocumentEmails = `
-ALTER TABLE invoices ADD COLUMN token TEXT;
-UPDATE invoices SET token = replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
-CREATE UNIQUE INDEX invoices_by_token ON invoices (token);
 ${emailTable('BIGINT', '')}
 ${tables
   .map(

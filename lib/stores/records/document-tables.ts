@@ -122,12 +122,14 @@ CREATE TABLE invoices (
   amount_kopecks ${integer} NOT NULL CHECK (amount_kopecks > 0),
   buyer_inn TEXT NOT NULL,
   document TEXT NOT NULL,
+  token TEXT,
   created_at ${integer} NOT NULL,
   cancelled_at ${integer},
   UNIQUE (seller_inn, year, number)
 )${options};
 CREATE INDEX invoices_by_account ON invoices (account_id, id);
 CREATE INDEX invoices_by_number ON invoices (number);
+CREATE UNIQUE INDEX invoices_by_token ON invoices (token);
 
 CREATE TABLE transfers (
   id TEXT PRIMARY KEY,
@@ -200,9 +202,9 @@ CREATE INDEX entries_of_repayments ON entries (account_id, at) WHERE kind = 'rep
 
 const sqliteOptions = ' STRICT, WITHOUT ROWID'
 
-/** The step that brings companies and documents to a SQLite store. */
+/** Documents on SQLite. */
 export const sqliteDocuments =
   companyTables('INTEGER', sqliteOptions) + closingTables('INTEGER', sqliteOptions)
 
-/** The step that brings companies and documents to a PostgreSQL store. */
+/** Documents on PostgreSQL. */
 export const postgresDocuments = companyTables('BIGINT', '') + closingTables('BIGINT', '')

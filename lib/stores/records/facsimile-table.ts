@@ -25,7 +25,7 @@ CREATE TABLE facsimiles (
 
 const message = 'what was issued is not changed'
 
-/** The step that brings facsimiles to a SQLite store. */
+/** Facsimiles on SQLite. */
 export const sqliteFacsimiles = `${facsimileTable('INTEGER', ' STRICT')}
 CREATE TRIGGER facsimiles_stay_as_they_are BEFORE UPDATE ON facsimiles
 BEGIN SELECT RAISE(ABORT, '${message}'); END;
@@ -33,7 +33,7 @@ CREATE TRIGGER facsimiles_stay BEFORE DELETE ON facsimiles
 BEGIN SELECT RAISE(ABORT, '${message}'); END;
 `
 
-/** The step that brings facsimiles to a PostgreSQL store. */
+/** Facsimiles on PostgreSQL. */
 export const postgresFacsimiles = `${facsimileTable('BIGINT', '')}
 CREATE TRIGGER facsimiles_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON facsimiles
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('${message}');

@@ -38,7 +38,7 @@ CREATE INDEX account_notes_by_account ON account_notes (account_id, at);
 `
 }
 
-/** The step that brings notes to a SQLite store. */
+/** Notes on SQLite. */
 export const sqliteNotes = `${noteTable('INTEGER', ' STRICT, WITHOUT ROWID')}
 CREATE TRIGGER account_notes_stay_as_they_are BEFORE UPDATE ON account_notes
 BEGIN SELECT RAISE(ABORT, 'account_notes are append-only'); END;
@@ -46,7 +46,7 @@ CREATE TRIGGER account_notes_stay BEFORE DELETE ON account_notes
 BEGIN SELECT RAISE(ABORT, 'account_notes are append-only'); END;
 `
 
-/** The step that brings notes to a PostgreSQL store. */
+/** Notes on PostgreSQL. */
 export const postgresNotes = `${noteTable('BIGINT', '')}
 CREATE TRIGGER account_notes_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON account_notes
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('account_notes are append-only');

@@ -110,6 +110,8 @@ CREATE TABLE payments (
   origin TEXT NOT NULL CHECK (origin IN ('customer', 'operator', 'automatic')),
   amount_micros ${integer} NOT NULL CHECK (amount_micros > 0),
   refunded_micros ${integer} NOT NULL DEFAULT 0 CHECK (refunded_micros BETWEEN 0 AND amount_micros),
+  offset_micros ${integer} NOT NULL DEFAULT 0
+    CHECK (offset_micros >= 0 AND refunded_micros + offset_micros <= amount_micros),
   receipt_email TEXT NOT NULL,
   idempotence_key TEXT NOT NULL UNIQUE,
   request TEXT NOT NULL,
@@ -130,6 +132,10 @@ CREATE TABLE payments (
 )${options};
 CREATE INDEX payments_by_account ON payments (account_id, id);
 CREATE INDEX payments_due ON payments (next_poll_at) WHERE next_poll_at IS NOT NULL;
+CREATE INDEX payments_unused ON payments (account_id)
+  WHERE state = 'succeeded' AND amount_micros > refunded_micros + offset_micros;
+CREATE UNIQUE INDEX payments_automatic ON payments (account_id)
+  WHERE origin = 'automatic' AND state IN ('created', 'pending');
 
 CREATE TABLE refunds (
   id TEXT PRIMARY KEY,
@@ -181,13 +187,17 @@ CREATE TABLE receipts (
 CREATE INDEX receipts_by_account ON receipts (account_id, id);
 CREATE INDEX receipts_by_payment ON receipts (payment_id);
 CREATE INDEX receipts_due ON receipts (next_poll_at) WHERE next_poll_at IS NOT NULL;
+CREATE UNIQUE INDEX receipts_of_payment ON receipts (payment_id) WHERE kind = 'payment';
+CREATE UNIQUE INDEX receipts_of_refund ON receipts (refund_id) WHERE kind = 'refund';
+CREATE INDEX receipts_by_provider ON receipts (provider_id) WHERE provider_id IS NOT NULL;
+CREATE UNIQUE INDEX receipts_of_month ON receipts (payment_id, month) WHERE kind = 'offset';
 `
 }
 
 const sqliteOptions = ' STRICT, WITHOUT ROWID'
 
-/** The step that brings payments to a SQLite store. */
+/** Payments, refunds and receipts on SQLite. */
 export const sqlitePayments = paymentTables('INTEGER', sqliteOptions) + receiptTable('INTEGER', sqliteOptions)
 
-/** The step that brings payments to a PostgreSQL store. */
+/** The same on PostgreSQL. */
 export const postgresPayments = paymentTables('BIGINT', '') + receiptTable('BIGINT', '')

@@ -25,8 +25,8 @@ CREATE TABLE provider_switches (
 `
 }
 
-/** The step that brings switches to a SQLite store. */
+/** Switches on SQLite. */
 export const sqliteProviderSwitches = providerTable('INTEGER', ' STRICT, WITHOUT ROWID')
 
-/** The step that brings switches to a PostgreSQL store. */
+/** Switches on PostgreSQL. */
 export const postgresProviderSwitches = providerTable('BIGINT', '')

@@ -27,8 +27,8 @@ CREATE TABLE exchange_rates (
 `
 }
 
-/** The step that brings rates to a SQLite store. */
+/** Rates on SQLite. */
 export const sqliteRates = rateTable('INTEGER', ' STRICT, WITHOUT ROWID')
 
-/** The step that brings rates to a PostgreSQL store. */
+/** Rates on PostgreSQL. */
 export const postgresRates = rateTable('BIGINT', '')

@@ -28,8 +28,8 @@ CREATE TABLE starting_credits (
 `
 }
 
-/** The step that brings starting credits to a SQLite store. */
+/** Starting credits on SQLite. */
 export const sqliteStartingCredits = startingCreditTable('INTEGER', ' STRICT, WITHOUT ROWID')
 
-/** The step that brings starting credits to a PostgreSQL store. */
+/** Starting credits on PostgreSQL. */
 export const postgresStartingCredits = startingCreditTable('BIGINT', '')

@@ -2,15 +2,9 @@ import { AccountError } from '../../accounts/accounts.ts'
 import type { AccountBlock } from '../../accounts/accounts.ts'
 import type { SqlStatement } from './user-tables.ts'
 
-/**
- * What operators did to accounts, append-only. A block stands on the account and on each of its keys: gates see keys
- * alone, and nodes hear of keys that change. An account that is blocked gets no keys.
- */
-function blockTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+/** What operators did, append-only. */
+function actionTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
   return `
-ALTER TABLE accounts ADD COLUMN blocked_at ${integer};
-ALTER TABLE keys ADD COLUMN blocked_at ${integer};
-
 CREATE TABLE operator_actions (
   id TEXT PRIMARY KEY,
   at ${integer} NOT NULL,
@@ -23,16 +17,16 @@ CREATE INDEX operator_actions_by_account ON operator_actions (account_id, at);
 `
 }
 
-/** The step that brings blocks to a SQLite store. */
-export const sqliteBlocks = `${blockTables('INTEGER', ' STRICT, WITHOUT ROWID')}
+/** What operators did on SQLite. */
+export const sqliteOperatorActions = `${actionTable('INTEGER', ' STRICT, WITHOUT ROWID')}
 CREATE TRIGGER operator_actions_stay_as_they_are BEFORE UPDATE ON operator_actions
 BEGIN SELECT RAISE(ABORT, 'operator_actions are append-only'); END;
 CREATE TRIGGER operator_actions_stay BEFORE DELETE ON operator_actions
 BEGIN SELECT RAISE(ABORT, 'operator_actions are append-only'); END;
 `
 
-/** The step that brings blocks to a PostgreSQL store. */
-export const postgresBlocks = `${blockTables('BIGINT', '')}
+/** The same on PostgreSQL. */
+export const postgresOperatorActions = `${actionTable('BIGINT', '')}
 CREATE TRIGGER operator_actions_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON operator_actions
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('operator_actions are append-only');
 `
@@ -43,7 +37,8 @@ export interface BlockedRow {
 }
 
 /**
- * Blocks an account, or ends that; done again it changes nothing but the log. The account's row comes first, so that on
+ * Blocks an account, or ends that; done again it changes nothing but the log. A block stands on the account and on each
+ * of its keys: gates see keys alone, and nodes hear of keys that change. A blocked account gets no keys. The account's row comes first, so that on
  * PostgreSQL no key is made beside it. No row is answered for an account that there is not.
  * @param actionId of the row of the log, made before the first attempt
  */

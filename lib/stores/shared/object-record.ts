@@ -25,26 +25,7 @@ export const selectObject = `SELECT ${columns} FROM objects WHERE provider = ? A
 export const unlistObject =
   'UPDATE objects SET listed_at = NULL WHERE provider = ? AND kind = ? AND id = ? AND listed_at IS NOT NULL'
 
-/**
- * The step that brings lists to a store: an object's place in them, which is the moment when it was recorded, and
- * none for what nobody can list or its provider has no more.
- */
-function listedObjects(integer: 'INTEGER' | 'BIGINT'): string {
-  return `
-ALTER TABLE objects ADD COLUMN dialect TEXT;
-ALTER TABLE objects ADD COLUMN listed_at ${integer};
-UPDATE objects SET listed_at = created_at WHERE kind IN (${listedKinds.map(kind => `'${kind}'`).join(', ')});
-CREATE INDEX objects_listed ON objects (account_id, kind, listed_at, id) WHERE listed_at IS NOT NULL;
-`
-}
-
-/** The step on SQLite. */
-export const sqliteListedObjects = listedObjects('INTEGER')
-
-/** The step on PostgreSQL. */
-export const postgresListedObjects = listedObjects('BIGINT')
-
-/** Where an object of a kind is in lists, by the moment when it is recorded. */
+/** Where an object of a kind is in lists, by the moment when it is recorded: nowhere, if nobody can list its kind. */
 export function listedAt(kind: ObjectKind, at: number): number | null {
   return (listedKinds as readonly ObjectKind[]).includes(kind) ? at : null
 }

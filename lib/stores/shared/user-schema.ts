@@ -51,16 +51,6 @@ CREATE TABLE ${owner}_two_factors (
 `
 }
 
-function userTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
-  return `
-ALTER TABLE users ADD COLUMN email_verified ${integer} NOT NULL DEFAULT 0;
-ALTER TABLE users ADD COLUMN image TEXT;
-ALTER TABLE users ADD COLUMN updated_at ${integer};
-ALTER TABLE users ADD COLUMN two_factor_enabled ${integer} NOT NULL DEFAULT 0;
-ALTER TABLE users ADD COLUMN language TEXT;
-${signInTables('user', integer, options)}`
-}
-
 /** Who works in the operator's pages, and what they sign in with. */
 function operatorTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
   return `
@@ -103,39 +93,20 @@ CREATE TABLE secrets (
 
 const sqliteOptions = ' STRICT, WITHOUT ROWID'
 
-/** The step that brings users to a SQLite store. */
-export const sqliteUsers = `${userTables('INTEGER', sqliteOptions)}${consentTables('INTEGER', sqliteOptions)}
-CREATE TRIGGER user_consents_stay_as_they_are BEFORE UPDATE ON user_consents
-BEGIN SELECT RAISE(ABORT, 'consents are append-only'); END;
-CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents
-BEGIN SELECT RAISE(ABORT, 'consents are append-only'); END;
-`
-
-/** The step that brings users to a PostgreSQL store. */
-export const postgresUsers = `${userTables('BIGINT', '')}${consentTables('BIGINT', '')}
-CREATE TRIGGER user_consents_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON user_consents
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('consents are append-only');
-`
-
-/** The step that brings operators to a SQLite store. */
-export const sqliteOperators = operatorTables('INTEGER', sqliteOptions)
-
-/** The step that brings operators to a PostgreSQL store. */
-export const postgresOperators = operatorTables('BIGINT', '')
-
+/** Who never confirmed the e-mail is forgotten; all other consents stay. */
 const isOfUnconfirmed = `EXISTS (SELECT 1 FROM users
   WHERE id = OLD.user_id AND email = 'unconfirmed-' || id || '@deleted.invalid')`
 
-/** The step that lets a SQLite store forget who never confirmed the e-mail: all other consents stay. */
-export const sqliteUnconfirmed = `
-DROP TRIGGER user_consents_stay;
+/** What users and operators sign in with, and what users agreed to, on SQLite. */
+export const sqliteSignIn = `${signInTables('user', 'INTEGER', sqliteOptions)}${consentTables('INTEGER', sqliteOptions)}
+CREATE TRIGGER user_consents_stay_as_they_are BEFORE UPDATE ON user_consents
+BEGIN SELECT RAISE(ABORT, 'consents are append-only'); END;
 CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents WHEN NOT ${isOfUnconfirmed}
 BEGIN SELECT RAISE(ABORT, 'consents are append-only'); END;
-`
+${operatorTables('INTEGER', sqliteOptions)}`
 
-/** The same for a PostgreSQL store. */
-export const postgresUnconfirmed = `
-DROP TRIGGER user_consents_stay ON user_consents;
+/** The same on PostgreSQL. */
+export const postgresSignIn = `${signInTables('user', 'BIGINT', '')}${consentTables('BIGINT', '')}
 CREATE TRIGGER user_consents_stay_as_they_are BEFORE UPDATE OR TRUNCATE ON user_consents
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change('consents are append-only');
 CREATE FUNCTION refuse_to_forget_consents() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -145,4 +116,4 @@ BEGIN
 END $$;
 CREATE TRIGGER user_consents_stay BEFORE DELETE ON user_consents
   FOR EACH ROW EXECUTE FUNCTION refuse_to_forget_consents();
-`
+${operatorTables('BIGINT', '')}`

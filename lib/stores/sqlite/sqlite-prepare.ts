@@ -2,8 +2,9 @@ import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { openForWriting, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { SqliteDebts } from './sqlite-debts.ts'
-import { applicationId, migrations } from './sqlite-schema.ts'
+import { applicationId, sqliteSchema } from './sqlite-schema.ts'
 import { StoreError, cannotOpen } from '../shared/store-error.ts'
+import { missingSteps, type SchemaStep, type StoreSchema } from '../shared/store-schema.ts'
 import type { JobHold, ReleasedHold, StoreSnapshot, WriterOptions } from '../shared/store-operation.ts'
 
 /** Up to this size the whole file is checked at the start; `gateway verify` checks larger ones. */
@@ -14,22 +15,19 @@ function pragmaNumber(database: SqliteDatabase, name: string): number {
 }
 
 /**
- * Makes sure that a store may be used by this program; answers its schema version.
- * @throws StoreError when it is of a newer one, or is no store at all
+ * What a store has yet to take, once it is sure that it is one.
+ * @throws StoreError when it is of another release, or is no store at all
  */
-export function checkVersion(database: SqliteDatabase, file: string): number {
-  const version = pragmaNumber(database, 'user_version')
-  if (version > migrations.length) {
-    throw new StoreError(
-      `${file} has schema version ${version} and this program knows versions up to ${migrations.length}: ` +
-        'run the newer release of the gateway, or restore an older backup',
-    )
-  }
+export function stepsOf(
+  database: SqliteDatabase,
+  file: string,
+  schema: StoreSchema = sqliteSchema,
+): readonly SchemaStep[] {
   const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get()
   if (tables !== 0 && pragmaNumber(database, 'application_id') !== applicationId) {
     throw new StoreError(`${file} is a SQLite database, but not a store of the gateway`)
   }
-  return version
+  return missingSteps(schema, pragmaNumber(database, 'user_version'), file)
 }
 
 function checkPages(database: SqliteDatabase, file: string): void {
@@ -40,15 +38,13 @@ function checkPages(database: SqliteDatabase, file: string): void {
   }
 }
 
-/** Takes the steps that a store has not taken yet, each whole or not at all. */
-export function migrate(database: SqliteDatabase, steps: readonly string[] = migrations): void {
-  const version = pragmaNumber(database, 'user_version')
-  for (const [index, step] of steps.entries()) {
-    if (index < version) continue
+/** Takes steps, each whole or not at all. */
+export function migrate(database: SqliteDatabase, steps: readonly SchemaStep[]): void {
+  for (const { version, sql } of steps) {
     database.transaction(() => {
-      database.exec(step)
+      database.exec(sql)
       database.pragma(`application_id = ${applicationId}`)
-      database.pragma(`user_version = ${index + 1}`)
+      database.pragma(`user_version = ${version}`)
     })()
   }
 }
@@ -141,9 +137,10 @@ export function prepareStore(options: WriterOptions): { database: SqliteDatabase
     closeSync(openSync(file, 'a', 0o600))
     for (const suffix of ['', '-wal', '-shm']) closeToOthers(file + suffix)
     database = openForWriting(file)
-    const isNew = checkVersion(database, file) === 0
+    const steps = stepsOf(database, file)
+    const isNew = steps[0] === sqliteSchema.baseline
     checkPages(database, file)
-    migrate(database)
+    migrate(database, steps)
     return { database, snapshot: snapshot(database, isNew, recover(database, options.now)) }
   } catch (error) {
     database?.close()

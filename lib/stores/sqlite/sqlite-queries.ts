@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openForReading, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
-import { checkVersion } from './sqlite-prepare.ts'
-import { migrations } from './sqlite-schema.ts'
+import { stepsOf } from './sqlite-prepare.ts'
 import { StoreError } from '../shared/store-error.ts'
 import type { QueryValue, StoreQueries } from '../shared/store-queries.ts'
 
@@ -25,7 +24,7 @@ export function openSqliteFile(file: string): SqliteDatabase {
   let database: SqliteDatabase | undefined
   try {
     database = openForReading(file)
-    if (checkVersion(database, file) < migrations.length) {
+    if (stepsOf(database, file).length > 0) {
       throw new StoreError(
         `${file} is of an older release: start the gateway once, which brings it up to date`,
       )

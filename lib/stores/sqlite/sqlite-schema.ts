@@ -1,33 +1,41 @@
-import { sqliteAlarmMessages, sqliteAlarms } from '../records/alarm-table.ts'
-import { sqliteBlocks } from '../shared/account-blocks.ts'
-import { sqliteCorrections } from '../records/correction-table.ts'
-import { sqliteFacsimiles } from '../records/facsimile-table.ts'
-import { sqliteNotes } from '../records/note-table.ts'
-import { sqliteProviderSwitches } from '../records/provider-table.ts'
-import { sqliteRates } from '../records/rate-table.ts'
-import { sqliteDebts } from '../shared/debt-schema.ts'
-import { sqliteListedObjects } from '../shared/object-record.ts'
-import { deskIndexes } from '../records/desk-indexes.ts'
-import { movementIndex } from '../records/ledger-tables.ts'
+import { sqliteAlarms } from '../records/alarm-table.ts'
 import { sqliteAutoTopUps } from '../records/auto-top-up-tables.ts'
+import { sqliteCorrections } from '../records/correction-table.ts'
+import { deskIndexes } from '../records/desk-indexes.ts'
 import { sqliteDocumentEmails } from '../records/document-email-tables.ts'
 import { sqliteDocuments } from '../records/document-tables.ts'
+import { sqliteFacsimiles } from '../records/facsimile-table.ts'
+import { movementIndex } from '../records/ledger-tables.ts'
 import { sqliteMembers } from '../records/member-tables.ts'
+import { sqliteNotes } from '../records/note-table.ts'
 import { sqlitePayments } from '../records/payment-tables.ts'
+import { sqliteProviderSwitches } from '../records/provider-table.ts'
+import { sqliteRates } from '../records/rate-table.ts'
 import { sqliteStartingCredits } from '../records/starting-credit-table.ts'
-import { sqliteSettings } from '../shared/settings-schema.ts'
+import { sqliteOperatorActions } from '../shared/account-blocks.ts'
+import { sqliteBalanceAlerts } from '../shared/balance-alert-schema.ts'
 import { sqliteSpending } from '../shared/spending-schema.ts'
-import { sqliteUnconfirmed, sqliteUsers, sqliteOperators } from '../shared/user-schema.ts'
+import { withoutUnusedColumns, type StoreSchema } from '../shared/store-schema.ts'
+import { sqliteSignIn } from '../shared/user-schema.ts'
 
 /** Marks a file as this program's store: "gtwy". */
 export const applicationId = 0x67747779
 
-const first = `
+/**
+ * Accounts know what they owe, what they have paid in their life, and what they overran before debts were kept, which is
+ * the house's loss for good: `written_off_micros`.
+ */
+const ledger = `
 CREATE TABLE users (
   id TEXT PRIMARY KEY,
   email TEXT NOT NULL UNIQUE,
   name TEXT,
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  email_verified INTEGER NOT NULL DEFAULT 0,
+  image TEXT,
+  updated_at INTEGER,
+  two_factor_enabled INTEGER NOT NULL DEFAULT 0,
+  language TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE accounts (
@@ -35,17 +43,21 @@ CREATE TABLE accounts (
   kind TEXT NOT NULL CHECK (kind IN ('customer', 'house')),
   name TEXT,
   email TEXT UNIQUE,
-  parent_account_id TEXT REFERENCES accounts (id),
-  price_list TEXT,
   balance_micros INTEGER NOT NULL DEFAULT 0,
+  debt_micros INTEGER NOT NULL DEFAULT 0 CHECK (debt_micros >= 0),
+  paid_micros INTEGER NOT NULL DEFAULT 0,
+  written_off_micros INTEGER NOT NULL DEFAULT 0,
+  alert_below_micros INTEGER CHECK (alert_below_micros > 0),
+  blocked_at INTEGER,
   created_at INTEGER NOT NULL,
   CHECK (kind = 'house' OR balance_micros >= 0)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX accounts_in_debt ON accounts (id) WHERE debt_micros > 0;
 
 CREATE TABLE memberships (
   user_id TEXT NOT NULL REFERENCES users (id),
   account_id TEXT NOT NULL REFERENCES accounts (id),
-  role TEXT NOT NULL CHECK (role IN ('owner', 'member')),
+  role TEXT NOT NULL CHECK (role IN ('owner', 'accountant')),
   created_at INTEGER NOT NULL,
   PRIMARY KEY (user_id, account_id)
 ) STRICT, WITHOUT ROWID;
@@ -63,6 +75,7 @@ CREATE TABLE keys (
   expires_at INTEGER,
   ip_addresses TEXT,
   revoked_at INTEGER,
+  blocked_at INTEGER,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX keys_by_account ON keys (account_id);
@@ -71,6 +84,7 @@ CREATE TABLE key_spending (
   key_id TEXT NOT NULL,
   day INTEGER NOT NULL,
   spent_micros INTEGER NOT NULL,
+  last_at INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (key_id, day)
 ) STRICT, WITHOUT ROWID;
 
@@ -80,6 +94,7 @@ CREATE TABLE holds (
   account_id TEXT NOT NULL REFERENCES accounts (id),
   key_id TEXT NOT NULL,
   amount_micros INTEGER NOT NULL CHECK (amount_micros >= 0),
+  worst_micros INTEGER NOT NULL DEFAULT 0,
   state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'charged', 'released', 'expired')),
   owner TEXT NOT NULL,
   created_at INTEGER NOT NULL,
@@ -130,6 +145,7 @@ CREATE TABLE entries (
   at INTEGER NOT NULL,
   payment_id TEXT,
   reason TEXT,
+  source TEXT CHECK (source IN ('payment', 'operator', 'starting')),
   PRIMARY KEY (exchange_id, sequence, kind, revision)
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER entries_stay_as_they_are BEFORE UPDATE ON entries
@@ -151,9 +167,13 @@ CREATE TABLE objects (
   account_id TEXT NOT NULL REFERENCES accounts (id),
   credential TEXT NOT NULL,
   exchange_id TEXT NOT NULL,
+  dialect TEXT,
+  facts TEXT,
+  listed_at INTEGER,
   created_at INTEGER NOT NULL,
   PRIMARY KEY (provider, kind, id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX objects_listed ON objects (account_id, kind, listed_at, id) WHERE listed_at IS NOT NULL;
 
 INSERT INTO accounts (id, kind, name, created_at) VALUES
   ('house:cash', 'house', 'Money in', 0),
@@ -192,40 +212,39 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_due ON jobs (next_poll_at) WHERE state = 'open';
 CREATE TRIGGER jobs_stay BEFORE DELETE ON jobs
 BEGIN SELECT RAISE(ABORT, 'jobs are not deleted'); END;
-
-ALTER TABLE objects ADD COLUMN facts TEXT;
 `
 
 /**
- * The schema's history, oldest first. The number of steps taken stands in `user_version`, which SQLite
- * changes within the same transaction as the tables: a step is taken whole or not at all, and a store of a
- * newer program is known by one number before a table of it is read. (Kysely's Migrator keeps its state in
- * tables of its own and is asynchronous, which the writer thread, where this runs, otherwise never is.)
+ * The tables of a SQLite store. The version stands in `user_version`, which SQLite changes within the same transaction as
+ * the tables: a step is taken whole or not at all, and a store of a newer program is known by one number before a table of
+ * it is read. (Kysely's Migrator keeps its state in tables of its own and is asynchronous, which the writer thread, where
+ * this runs, otherwise never is.)
  */
-export const migrations: readonly string[] = [
-  first,
-  jobs,
-  sqliteUsers,
-  sqliteSettings,
-  sqliteSpending,
-  sqliteUnconfirmed,
-  sqlitePayments,
-  movementIndex,
-  sqliteDocuments,
-  sqliteStartingCredits,
-  sqliteDebts,
-  sqliteAutoTopUps,
-  sqliteMembers,
-  sqliteDocumentEmails,
-  sqliteListedObjects,
-  sqliteRates,
-  sqliteBlocks,
-  sqliteCorrections,
-  sqliteOperators,
-  sqliteFacsimiles,
-  sqliteNotes,
-  sqliteAlarms,
-  sqliteProviderSwitches,
-  sqliteAlarmMessages,
-  deskIndexes,
-]
+export const sqliteSchema: StoreSchema = {
+  baseline: {
+    version: 26,
+    sql: [
+      ledger,
+      jobs,
+      sqliteSignIn,
+      sqliteBalanceAlerts,
+      sqliteSpending,
+      sqlitePayments,
+      movementIndex,
+      sqliteDocuments,
+      sqliteStartingCredits,
+      sqliteAutoTopUps,
+      sqliteMembers,
+      sqliteDocumentEmails,
+      sqliteRates,
+      sqliteOperatorActions,
+      sqliteCorrections,
+      sqliteFacsimiles,
+      sqliteNotes,
+      sqliteAlarms,
+      sqliteProviderSwitches,
+      deskIndexes,
+    ].join('\n'),
+  },
+  steps: [{ version: 26, sql: withoutUnusedColumns }],
+}

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { systemClock } from '../../../../lib/platform/clock.ts'
-import { postgresMigrations } from '../../../../lib/stores/postgres/postgres-schema.ts'
+import { postgresSchema } from '../../../../lib/stores/postgres/postgres-schema.ts'
 import { openPostgresReports } from '../../../../lib/stores/postgres/postgres-reports.ts'
 import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store-under-test.ts'
 import { inDatabase } from '../../../fixtures/in-database.ts'
@@ -11,39 +11,48 @@ import { openNode } from './open-postgres.ts'
 
 const server = await startPostgres(t)
 
-await t.test('a database of a newer program is refused', async t => {
+await t.test('a database of another program’s time is refused', async t => {
   const url = await server.createDatabase()
   await (await openNode(t, url)).close()
-  await inDatabase(url, client => client.query('UPDATE gateway_schema SET version = 99'))
-  await t.rejects(openNode(t, url), { name: 'StoreError', message: /schema version 99 .* newer release/ })
-  await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /newer release/ })
+  for (const [version, reason] of [
+    [99, /schema version 99 .* newer release/],
+    [1, /schema version 1, .* start a build that knows version \d+ once/],
+  ] as const) {
+    await inDatabase(url, client => client.query('UPDATE gateway_schema SET version = $1', [version]))
+    await t.rejects(openNode(t, url), { name: 'StoreError', message: reason })
+    await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: reason })
+  }
 })
 
-await t.test('a database of an older program gets what is new, and keeps what it has', async t => {
-  const url = await server.createDatabase()
-  await inDatabase(url, async client => {
-    await client.query(postgresMigrations[0] ?? '')
-    await client.query('CREATE TABLE gateway_schema (version INTEGER NOT NULL)')
-    await client.query('INSERT INTO gateway_schema VALUES (1)')
-    await client.query(
-      `INSERT INTO accounts (id, kind, balance_micros, created_at) VALUES ('old', 'customer', 10000000, 0)`,
-    )
-    await client.query(
-      `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at) VALUES
-         ('c', 0, 'credit', 'old', 10000000, 0), ('c', 0, 'cash', 'house:cash', -10000000, 0)`,
-    )
-  })
-  await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /older release/ })
+await t.test(
+  'a database of the version before this baseline is brought to it, and keeps what it has',
+  async t => {
+    const url = await server.createDatabase()
+    const first = await openNode(t, url)
+    const account = await accountWith(first, 10)
+    await first.close()
+    const before = postgresSchema.baseline.version - 1
+    await inDatabase(url, async client => {
+      await client.query('ALTER TABLE accounts ADD COLUMN parent_account_id TEXT REFERENCES accounts (id)')
+      await client.query('ALTER TABLE accounts ADD COLUMN price_list TEXT')
+      await client.query('UPDATE gateway_schema SET version = $1', [before])
+    })
+    await t.rejects(openPostgresReports(url, systemClock), { name: 'StoreError', message: /older release/ })
 
-  const second = await openNode(t, url)
+    const second = await openNode(t, url)
 
-  t.equal(second.isNew, false)
-  t.match(await second.ledger.balance('old'), { balanceMicros: 10_000_000 })
-  t.strictSame(await second.ledger.dueJobs(1, 1000), [])
-  await second.ledger.charge(await holdOf(second, 'old', 4), chargeOf({ input: 3 }))
-  t.strictSame(await second.verify(), [])
-  await inDatabase(url, client => client.query('SELECT points FROM rate_counts'))
-})
+    t.equal(second.isNew, false)
+    t.match(await second.ledger.balance(account), { balanceMicros: 10_000_000 })
+    await second.ledger.charge(await holdOf(second, account, 4), chargeOf({ input: 3 }))
+    t.strictSame(await second.verify(), [])
+    await inDatabase(url, async client => {
+      const { rows } = await client.query(
+        `SELECT 1 FROM information_schema.columns WHERE table_name = 'accounts' AND column_name = 'price_list'`,
+      )
+      t.strictSame(rows, [])
+    })
+  },
+)
 
 await t.test('a database without a store, or none, is an error that says so', async t => {
   const url = await server.createDatabase()

@@ -4,13 +4,11 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { systemClock } from '../../../../lib/platform/clock.ts'
 import { openForWriting } from '../../../../lib/stores/sqlite/sqlite-database.ts'
-import { openRecordReader } from '../../../../lib/stores/open-store.ts'
-import { sqlitePayments } from '../../../../lib/stores/records/payment-tables.ts'
 import { openSqliteStore } from '../../../../lib/stores/sqlite/sqlite.ts'
 import { backupSqliteStore } from '../../../../lib/stores/sqlite/sqlite-backup.ts'
-import { migrate } from '../../../../lib/stores/sqlite/sqlite-prepare.ts'
 import { openSqliteReports } from '../../../../lib/stores/sqlite/sqlite-reports.ts'
-import { migrations } from '../../../../lib/stores/sqlite/sqlite-schema.ts'
+import { newestVersion } from '../../../../lib/stores/shared/store-schema.ts'
+import { sqliteSchema } from '../../../../lib/stores/sqlite/sqlite-schema.ts'
 import { ledgerContract } from '../../../contracts/ledger.ts'
 import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store-under-test.ts'
 import { openFile, openNew } from '../open-store.ts'
@@ -42,34 +40,47 @@ await t.test('a store that cannot be made is an error that says where', async t 
   await t.rejects(open(dir), { name: 'StoreError', message: /cannot be opened/ })
 })
 
-await t.test('a store of a newer program is refused and left as it is', async t => {
-  const store = await openNew(t)
-  await store.close()
-  const database = new Database(store.file)
-  database.pragma(`user_version = ${migrations.length + 1}`)
-  database.close()
-  const before = readFileSync(store.file)
-  await t.rejects(open(store.file), { name: 'StoreError', message: /schema version \d+ .* newer release/ })
-  t.throws(() => openSqliteReports(store.file, systemClock), /newer release/)
-  t.same(readFileSync(store.file), before)
+await t.test('a store of another program’s time is refused and left as it is', async t => {
+  const newest = newestVersion(sqliteSchema)
+  for (const [version, reason] of [
+    [newest + 1, /schema version \d+ .* newer release/],
+    [1, /schema version 1, .* from version \d+: start a build that knows version \d+ once/],
+  ] as const) {
+    const store = await openNew(t)
+    await store.close()
+    const database = new Database(store.file)
+    database.pragma(`user_version = ${version}`)
+    database.close()
+    const before = readFileSync(store.file)
+    await t.rejects(open(store.file), { name: 'StoreError', message: reason })
+    t.throws(() => openSqliteReports(store.file, systemClock), reason)
+    t.same(readFileSync(store.file), before)
+  }
 })
 
-await t.test('a store of the release before payments gets their tables and keeps its money', async t => {
-  const file = `${t.testdir()}/gateway.db`
-  const before = openForWriting(file)
-  migrate(before, migrations.slice(0, migrations.indexOf(sqlitePayments)))
-  before.exec(`INSERT INTO accounts (id, kind, email, balance_micros, created_at) VALUES ('a', 'customer', 'a@b.ru', 5, 0);
-    INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
-    VALUES ('credit:1', 0, 'credit', 'a', 5, 0), ('credit:1', 0, 'cash', 'house:cash', -5, 0)`)
-  before.close()
+await t.test('a store of the version before this baseline is brought to it and keeps its money', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 5)
+  await store.close()
+  const database = new Database(store.file)
+  database.exec(`ALTER TABLE accounts ADD COLUMN parent_account_id TEXT REFERENCES accounts (id);
+    ALTER TABLE accounts ADD COLUMN price_list TEXT`)
+  database.pragma(`user_version = ${sqliteSchema.baseline.version - 1}`)
+  database.close()
+  t.throws(() => openSqliteReports(store.file, systemClock), /of an older release/)
 
-  const store = await openFile(t, file)
+  const opened = await openFile(t, store.file)
 
-  const beside = await openRecordReader({ kind: 'sqlite', file })
-  t.strictSame(await beside.all(beside.build.selectFrom('payments').selectAll()), [])
-  await beside.close()
-  t.equal((await store.ledger.balance('a')).balanceMicros, 5)
-  t.strictSame(await store.verify(), [])
+  t.equal((await opened.ledger.balance(account)).balanceMicros, roubles(5))
+  t.strictSame(await opened.verify(), [])
+  await opened.close()
+  const after = new Database(store.file)
+  t.equal(after.pragma('user_version', { simple: true }), newestVersion(sqliteSchema))
+  t.strictSame(
+    after.prepare(`SELECT name FROM pragma_table_info('accounts') WHERE name = 'price_list'`).all(),
+    [],
+  )
+  after.close()
 })
 
 await t.test('a file that is no store is refused with the reason', async t => {

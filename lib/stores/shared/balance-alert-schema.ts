@@ -5,8 +5,6 @@
  */
 function alertTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
   return `
-ALTER TABLE accounts ADD COLUMN alert_below_micros ${integer} CHECK (alert_below_micros > 0);
-
 CREATE TABLE balance_alerts (
   account_id TEXT PRIMARY KEY REFERENCES accounts (id),
   crossings INTEGER NOT NULL DEFAULT 1,
@@ -20,15 +18,15 @@ const isCrossing =
 const insertAlert = `INSERT INTO balance_alerts (account_id) VALUES (NEW.id)
   ON CONFLICT (account_id) DO UPDATE SET crossings = balance_alerts.crossings + 1;`
 
-/** The step that brings settings of accounts to a SQLite store. */
-export const sqliteSettings = `${alertTables('INTEGER', ' STRICT, WITHOUT ROWID')}
+/** Alerts of accounts on SQLite. */
+export const sqliteBalanceAlerts = `${alertTables('INTEGER', ' STRICT, WITHOUT ROWID')}
 CREATE TRIGGER accounts_alert AFTER UPDATE OF balance_micros ON accounts
 WHEN ${isCrossing}
 BEGIN ${insertAlert} END;
 `
 
-/** The step that brings settings of accounts to a PostgreSQL store. */
-export const postgresSettings = `${alertTables('BIGINT', '')}
+/** The same on PostgreSQL. */
+export const postgresBalanceAlerts = `${alertTables('BIGINT', '')}
 CREATE FUNCTION alert_of_balance() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   ${insertAlert}
