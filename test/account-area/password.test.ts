@@ -67,6 +67,37 @@ await t.test('nobody fills a mailbox from here', async t => {
   t.equal(count(), 7, 'six beside the one of signing up')
 })
 
+await t.test('a network asks for sixty emails an hour, of every kind together', async t => {
+  const own = await startAccountArea(t, { trustedProxies: ['127.0.0.1'] })
+  const { email } = await own.signUp()
+  const browserAt = (address: string): AccountBrowser => {
+    const browser = own.browser()
+    browser.headers['x-forwarded-for'] = address
+    return browser
+  }
+  const stranger = browserAt('2001:db8:1:2::1')
+  const csrf = await stranger.token('/forgot-password')
+  for (let times = 0; times < 60; times += 1) {
+    const headers = { origin: new URL(own.url).origin, 'x-forwarded-for': `2001:db8:1:2::${times + 1}` }
+    const asked = await stranger.postRaw(
+      '/forgot-password',
+      { csrf, email: `x-${times}@example.org` },
+      headers,
+    )
+    t.equal(asked.status, 303)
+  }
+  const before = own.mail.letters.length
+
+  const neighbour = browserAt('2001:db8:1:2:ffff::9')
+  const newcomer = { email: 'new@example.org', password: goodPassword, offer: 'yes', personalData: 'yes' }
+  t.equal((await neighbour.post('/forgot-password', { email })).status, 303, 'and it is not told')
+  t.equal((await neighbour.post('/sign-up', newcomer)).status, 303)
+  await browserAt('2001:db8:1:3::1').post('/forgot-password', { email })
+
+  await own.mail.letterTo(email, /reset-password/)
+  t.equal(own.mail.letters.length, before + 1, 'only the one that another network has asked for')
+})
+
 await t.test('a user whom an operator made gets in by a new password, and is asked for consents', async t => {
   const own = await startAccountArea(t)
   const email = 'made@example.org'
