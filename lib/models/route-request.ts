@@ -142,7 +142,7 @@ async function routeInContext(
   const known = withPromptTools(config, request.facts)
   const facts =
     price === undefined ? known : factsOfStored(operation, known, place.inBody ?? [], scanned.body, exchange)
-  const target = targetAt(request, place)
+  const target = targetAt({ ...request, facts }, place)
   if (price === undefined || place.inBody === undefined) return { request: facts, target }
   return { request: { ...facts, context: await keptContext(ledger, place.inBody) }, target }
 }
@@ -152,11 +152,19 @@ async function routeInContext(
  * @throws GatewayError not_supported
  */
 function requirePricedContainers(
-  { units, unitsVariant }: Pick<RequestFacts, 'units' | 'unitsVariant'>,
+  { units, unitsVariant, mayRent }: Pick<RequestFacts, 'units' | 'unitsVariant' | 'mayRent'>,
   { rubPerUnit }: Price,
   providerKind: string,
 ): void {
-  if (units?.containers === undefined || !rentsContainers(providerKind)) return
+  if (!rentsContainers(providerKind)) return
+  if (mayRent === true && rubPerUnit['containers'] === undefined) {
+    throw new GatewayError(
+      'not_supported',
+      'The prompt may bring a container, which has no price for this model here. The operator sets it: rubPerUnit or usdPerUnit, "containers"; or says that the prompt brings none: tools: false.',
+      { param: 'prompt' },
+    )
+  }
+  if (units?.containers === undefined) return
   const name = unitsVariant === undefined ? 'containers' : `containers/${unitsVariant}`
   if (rubPerUnit[name] !== undefined) return
   const size = unitsVariant === undefined ? '' : ` of ${unitsVariant}`

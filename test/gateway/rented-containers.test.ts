@@ -137,6 +137,9 @@ await t.test('a size without a price is refused in words before anything is sent
   const unpriced = await askUnpriced({ tools: [auto] })
   t.equal(unpriced.status, 501)
   t.match(unpriced.body.toString(), /A container has no price .* \\"containers\\"/)
+  const prompted = await askUnpriced({ prompt: { id: 'pmpt_any' } })
+  t.equal(prompted.status, 501)
+  t.match(prompted.body.toString(), /The prompt may bring a container, .* tools: false/)
   t.equal(upstream.requests.length + other.requests.length, 0)
 })
 

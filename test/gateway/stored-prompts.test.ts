@@ -18,9 +18,12 @@ async function start(prompts: Readonly<Record<string, object>>): Promise<TestGat
   const config = callConfig(upstream.origin, { credentials: ['sk-one', 'sk-two'] })
   const providers = config['providers'] as Record<string, object>
   const openai = { ...providers['openai'], prompts }
+  const { '*': any } = config['models'] as { readonly '*': object }
+  // A container that a prompt brings has to have a price.
+  const models = { '*': { ...any, rubPerUnit: { containers: '0' } } }
   return startTestGateway(t, {
     rub: 1_000_000,
-    config: { ...config, providers: { ...providers, openai } },
+    config: { ...config, models, providers: { ...providers, openai } },
   })
 }
 
