@@ -62,7 +62,7 @@ function requireOneModel({ match }: Route, facts: RequestFacts, model: ResolvedM
 
 /** Which of them answers is the provider's choice, and may be the client's: they must have one price. */
 function requireSameEntry(model: ResolvedModel, other: ResolvedModel): void {
-  if (model.entry === other.entry) return
+  if (model.entry.name === other.entry.name) return
   throw new GatewayError(
     'not_supported',
     `"${other.canonicalName}" may have another price than "${model.canonicalName}": ask for one model at a time.`,
@@ -100,7 +100,24 @@ export function namedModel(
       param: 'model',
     })
   }
-  return model
+  return withAskedLimits(exchange, route, model)
+}
+
+/** Betas of Anthropic's by which models read or write more than they otherwise do: `context-1m-...`, `output-300k-...`. */
+const limitBeta = /(?:^|[\s,])(context|output)-(\d{1,4})(k|m)-/gi
+
+/** A model as its request asks for it: what it may read and write beyond its usual limits is held for. */
+function withAskedLimits(exchange: Exchange, { dialect }: Route, model: ResolvedModel): ResolvedModel {
+  const betas = exchange.request.headers['anthropic-beta']
+  if (betas === undefined || dialect.name !== 'anthropic') return model
+  let entry = model.entry
+  for (const [, what = '', count = '', unit = ''] of String(betas).matchAll(limitBeta)) {
+    const tokens = Number(count) * (unit.toLowerCase() === 'm' ? 1_000_000 : 1000)
+    const limit = what.toLowerCase() === 'context' ? 'contextTokensMax' : 'outputTokensMax'
+    const usual = entry[limit]
+    if (usual !== undefined && usual < tokens) entry = { ...entry, [limit]: tokens }
+  }
+  return entry === model.entry ? model : { ...model, entry }
 }
 
 function whyUnknown(name: string, directory: ModelDirectory, allowed: readonly string[] | undefined): string {
