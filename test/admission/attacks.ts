@@ -387,8 +387,16 @@ const fees: readonly Attack[] = [
     'perplexity',
   ),
   chat('the tier that it chooses', { service_tier: 'auto' }, { more: {} }),
-  chat('a tier', { service_tier: 'priority' }, {}),
+  chat('a tier', { service_tier: 'priority' }, { beside: { service_tier: 'priority' } }),
+  chat('a tier nobody knows', { service_tier: 'ultra' }, { beside: { service_tier: 'priority' } }),
+  gemini('a tier', { serviceTier: 'priority' }, { more: { serviceTier: 'priority' } }),
   message('speed', { speed: 'fast' }, { more: { speed: 'fast' } }),
+  message('a speed nobody knows', { speed: 'ultra' }, { more: { speed: 'fast' } }),
+  chat(
+    'kept in a cache for a day',
+    { prompt_cache_retention: '24h', ...messageOf('9'.repeat(20_000)) },
+    { input: 20_000, more: { prompt_tokens_details: { cached_tokens: 0 } } },
+  ),
   message('a place', { inference_geo: 'us' }, { more: { inference_geo: 'us' } }),
   message(
     'writes to a cache for an hour',
