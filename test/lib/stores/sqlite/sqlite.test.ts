@@ -2,7 +2,9 @@ import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { basename, dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
+import type { Hold } from '../../../../lib/ledger/ledger.ts'
 import { systemClock } from '../../../../lib/platform/clock.ts'
+import { newId } from '../../../../lib/platform/new-id.ts'
 import { openForWriting } from '../../../../lib/stores/sqlite/sqlite-database.ts'
 import { openSqliteStore } from '../../../../lib/stores/sqlite/sqlite.ts'
 import { backupSqliteStore } from '../../../../lib/stores/sqlite/sqlite-backup.ts'
@@ -10,7 +12,14 @@ import { openSqliteReports } from '../../../../lib/stores/sqlite/sqlite-reports.
 import { newestVersion } from '../../../../lib/stores/shared/store-schema.ts'
 import { sqliteSchema } from '../../../../lib/stores/sqlite/sqlite-schema.ts'
 import { ledgerContract } from '../../../contracts/ledger.ts'
-import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store-under-test.ts'
+import {
+  accountWith,
+  bothSums,
+  chargeOf,
+  holdOf,
+  roubles,
+  testPrice,
+} from '../../../contracts/store-under-test.ts'
 import { openFile, openNew } from '../open-store.ts'
 
 await ledgerContract(t, openNew)
@@ -263,6 +272,52 @@ await t.test('a backup is a whole store of its own', async t => {
   const restored = await openFile(t, copy)
   t.equal((await restored.ledger.balance(account)).balanceMicros, roubles(7))
   t.strictSame(await restored.verify(), [])
+})
+
+await t.test('a job’s charge that the store refuses is taken off nothing', async t => {
+  const store = await openNew(t)
+  const account = await accountWith(store, 10)
+  const { id: keyId } = await store.accounts.createKey({ accountId: account })
+  const budget = { budgetMicros: roubles(10), period: 'total' } as const
+  const hold = async (amount: number): Promise<Hold> =>
+    store.ledger.placeHold({
+      exchangeId: newId(),
+      sequence: 0,
+      accountId: account,
+      keyId,
+      ...bothSums(roubles(amount)),
+      budget,
+    })
+  const held = await hold(5)
+  const name = { provider: 'openai', kind: 'batch', id: 'batch_1' } as const
+  await store.ledger.openJob(held, {
+    ...name,
+    credential: 'openai#1',
+    dialect: 'openai',
+    operation: 'batches',
+    model: 'm',
+    facts: { upstreamModel: 'm', priceVersions: { '': testPrice.hash } },
+    nextPollAt: 0,
+    deadlineAt: 9e12,
+  })
+  const job = await store.ledger.findJob(name)
+  if (job === undefined) throw new Error('the job is not found')
+  const beside = new Database(store.file)
+  // A charge that stands there already, as only a hand can have written it.
+  beside
+    .prepare(
+      `INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation, outcome,
+         usage_source, lines, flags, amount_micros, overrun_micros)
+       VALUES (?, 0, ?, ?, 0, 'p', 'm', 'd', 'o', 'completed', 'provider', '[]', '', 0, 0)`,
+    )
+    .run(held.exchangeId, account, keyId)
+  beside.close()
+
+  await t.rejects(store.ledger.chargeJob(job, chargeOf({ input: 5 })), /UNIQUE/)
+
+  t.match(await store.ledger.balance(account), { balanceMicros: roubles(10) })
+  await t.rejects(hold(11), { name: 'KeyBudgetExceededError', budget: { spentMicros: 0 } })
+  await store.ledger.release(await hold(10))
 })
 
 await t.test('a commit is on the disk, not in the system', async t => {
