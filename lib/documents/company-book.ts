@@ -30,6 +30,11 @@ export class CompanyBook {
     return (await this.#versions(accountId)).at(-1)
   }
 
+  /** All that the company of an account is and was, by version. */
+  ofAccount(accountId: string): Promise<readonly CompanyVersion[]> {
+    return this.#versions(accountId)
+  }
+
   /** All that are or were, by account and version. */
   all(): Promise<readonly CompanyVersion[]> {
     return this.#versions()

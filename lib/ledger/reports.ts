@@ -126,11 +126,24 @@ export interface RecomputedCharge {
 /** The price of a model's entry in a configuration. */
 export type PriceOf = (model: string) => Price | undefined
 
+/** A version of a model's price that the store keeps, because charges name it. */
+export interface ChargedPrice {
+  readonly price: Price
+  /** Of the first charge that named it, in milliseconds since the epoch. */
+  readonly firstAt: number
+  /** Of the last one among the latest charges; undefined when none of them named it. */
+  readonly lastAt: number | undefined
+  /** How many lines of the latest charges name it. */
+  readonly lines: number
+}
+
 /** What the same use of a model costs by two prices. */
 export interface ModelCost {
   readonly model: string
   /** How many lines of charges. */
   readonly lines: number
+  /** What they were charged, by the prices of their time. */
+  readonly chargedMicros: Micros
   readonly beforeMicros: Micros
   readonly afterMicros: Micros
 }
@@ -150,6 +163,8 @@ export interface Reports {
     since: number,
     prices: { readonly before: PriceOf; readonly after: PriceOf },
   ): Promise<readonly ModelCost[]>
+  /** The prices of a model's entry that charges from a time on named, the newest first. Quick, however many charges there are. */
+  chargedPrices(model: string, since: number): Promise<readonly ChargedPrice[]>
   accounts(): Promise<readonly AccountReport[]>
   account(id: string): Promise<AccountReport | undefined>
   keys(accountId?: string): Promise<readonly KeyRecord[]>

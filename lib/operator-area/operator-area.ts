@@ -5,6 +5,7 @@ import { addressList } from '../http/client-address.ts'
 import type { Certificate } from '../listener/certificate.ts'
 import type { Log } from '../platform/log.ts'
 import { Movements } from '../payments/movements.ts'
+import { PricePreviews } from '../prices/price-previews.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
 import { PaymentReader } from '../payments/payment-reader.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -119,6 +120,7 @@ async function openSite(
     payments: new PaymentReader(records),
     paymentActions: payments,
     providers,
+    pricePreviews: new PricePreviews(),
     assets: areaAssets([deskStyle]),
     textsOf,
     frame: (page: WebPage) => deskFrame(page as Page),

@@ -5,6 +5,7 @@ import type { Reports } from '../ledger/reports.ts'
 import type { Movements } from '../payments/movements.ts'
 import type { PaymentReader } from '../payments/payment-reader.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
+import type { PricePreviews } from '../prices/price-previews.ts'
 import type { OperatorRole } from '../stores/records/operator-tables.ts'
 import type { Records } from '../stores/records/records.ts'
 import type { ProviderHealth } from '../upstream/provider-health.ts'
@@ -34,6 +35,7 @@ export interface DeskSite extends WebSite {
   /** Absent: nobody can pay, and nothing be refunded. */
   readonly paymentActions: PaymentActions | undefined
   readonly providers: DeskProviders
+  readonly pricePreviews: PricePreviews
   textsOf(language: Language): Texts
 }
 

@@ -38,6 +38,8 @@ import { documentList, showDocuments, submitClose } from './pages/documents.ts'
 import { showEditKey, submitEditKey } from './pages/edit-key.ts'
 import { actionList, showLog } from './pages/log.ts'
 import { paymentList, showPayment, showPayments, submitRefund } from './pages/payments.ts'
+import { showPreview, submitPreview } from './pages/preview-prices.ts'
+import { showPriceHistory } from './pages/price-history.ts'
 import { showPrices, submitAcceptRate } from './pages/prices.ts'
 import { showProviders, submitPause, submitResume, submitTry } from './pages/providers.ts'
 import { requestList, showRequests } from './pages/requests.ts'
@@ -132,6 +134,9 @@ function routeDesk(router: Hono<PageEnv>): void {
   router.post('/providers/:name/resume', desk('manage', submitResume))
   router.post('/providers/:name/try', desk('manage', submitTry))
   router.get('/prices', desk('look', showPrices))
+  router.get('/prices/history', desk('look', showPriceHistory))
+  router.get('/prices/preview', desk('manage', showPreview))
+  router.post('/prices/preview', desk('manage', submitPreview))
   router.post('/prices/accept', desk('manage', submitAcceptRate))
   list('/log', showLog, actionList)
 }

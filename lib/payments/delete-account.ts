@@ -59,7 +59,7 @@ export async function deletionBlockers(
     throw new AccountError('account_deleted', `the account ${accountId} was deleted before`)
   }
   const { open, payments, refunds, invoices } = await countOpen(records, accountId)
-  const companies = (await new CompanyBook(records).all()).filter(one => one.accountId === accountId)
+  const companies = await new CompanyBook(records).ofAccount(accountId)
   const owed = companies.length === 0 ? [] : await owedUntil(records, companies, moscowDay(now).slice(0, 7))
   return {
     balanceMicros: account.balance_micros,

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config, ModelConfig } from '../config/config.ts'
 import type { PriceOrigin } from '../config/mixed-prices.ts'
-import { canonicalDecimal, parseDecimal } from '../money/decimal.ts'
+import { canonicalDecimal } from '../money/decimal.ts'
 import { startOf } from '../money/price.ts'
 import type { DollarPrice } from '../money/in-roubles.ts'
+import { isPriceJump } from './is-price-jump.ts'
 import { PriceListError } from './read-price-list.ts'
 import type { PriceList } from './read-price-list.ts'
 import type { ListPrice } from './list-price.ts'
@@ -45,8 +46,6 @@ interface PlanOptions {
   readonly accepted: ReadonlySet<string>
 }
 
-/** By what factor a price may rise or fall at once. Providers have cut prices to a fifth. */
-const factorMax = 10n
 const namedMax = 10
 /** Versions of a price that are over and still written. */
 const pastMax = 12
@@ -222,7 +221,7 @@ function changesOf(model: string, { from, before, after }: Step): readonly Price
 function problemsOf(model: string, step: Step, isAccepted: boolean): readonly string[] {
   return changesOf(model, step).flatMap(({ meter, before, after }) => {
     if (after.startsWith('-')) return [`${model} has a negative price for ${meter}: ${after}`]
-    if (before === null || isAccepted || !isJump(before, after)) return []
+    if (before === null || isAccepted || !isPriceJump(before, after)) return []
     return [
       `${model} would cost ${after} dollars for ${meter} instead of ${before}; if that is right, add --accept ${model}`,
     ]
@@ -240,10 +239,4 @@ function missing({ name, list }: ModelConfig, found: readonly ListPrice[], at: n
     : [
         `${name} has no price for ${meters.join(' and ')} there; to keep what it costs here, add --accept ${name}`,
       ]
-}
-
-function isJump(before: string, after: string): boolean {
-  const [left, right] = [parseDecimal(before), parseDecimal(after)]
-  // What was free may get a price; what has one does not become free.
-  return left > 0n && (right > left * factorMax || right * factorMax < left)
 }

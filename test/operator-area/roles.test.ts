@@ -33,6 +33,8 @@ const pages: readonly (readonly [path: string, roles: readonly Role[]])[] = [
   ['/requests.csv', everybody],
   ['/providers', everybody],
   ['/prices', everybody],
+  ['/prices/history?model=sandbox-chat', everybody],
+  ['/prices/preview', ['owner']],
   ['/log', everybody],
   ['/log.csv', everybody],
   ['/security', everybody],
@@ -59,6 +61,7 @@ const forms: readonly (readonly [path: string, roles: readonly Role[]])[] = [
   ['/providers/sandbox/resume', ['owner']],
   ['/providers/sandbox/try', ['owner']],
   ['/prices/accept', ['owner']],
+  ['/prices/preview', ['owner']],
 ]
 
 for (const role of everybody) {

@@ -1,63 +1,25 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { actionStep } from '../../administration/operator-log.ts'
-import type { ModelConfig } from '../../config/config.ts'
 import { priceInForce } from '../../money/price.ts'
 import { RateError } from '../../prices/cbr-rate.ts'
+import { priceRows } from '../../prices/price-rows.ts'
 import { acceptRate, readRates } from '../../prices/rate-book.ts'
 import { hiddenField, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
-import { buttonForm } from '../../web/view/button-form.ts'
-import { notice } from '../../web/view/form.ts'
+import { emptyForm, notice } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
-import type { Html, PageContext } from '../../web/web-page.ts'
+import type { PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
+import { priceColumns } from '../view/price-columns.ts'
+import { rateTable } from '../view/rate-table.ts'
+import { previewForm } from './preview-prices.ts'
 
 const shownMax = 200
+const ratesShown = 10
 const schema = z.object({ day: hiddenField(10) })
-
-interface PriceLine {
-  readonly model: string
-  readonly provider: string
-  readonly meter: string
-  readonly amount: string
-  readonly isPerMillion: boolean
-}
-
-function linesOf({ name, prices, providers }: ModelConfig, now: number): readonly PriceLine[] {
-  const price = priceInForce(prices, now)
-  const provider = providers.join(', ')
-  const lines = (table: Readonly<Record<string, string>> = {}, isPerMillion: boolean): readonly PriceLine[] =>
-    Object.entries(table).map(([meter, amount]) => ({ model: name, provider, meter, amount, isPerMillion }))
-  return [...lines(price?.rubPerMillion, true), ...lines(price?.rubPerUnit, false)]
-}
-
-async function rateTable(page: DeskPage): Promise<Html> {
-  const { prices } = page.texts
-  return dataTable(
-    { label: prices.rates, empty: page.texts.common.none },
-    [
-      { name: prices.day, cell: one => one.day },
-      { name: prices.rate, cell: one => one.usd_rub, isNumber: true },
-      { name: page.texts.common.state, cell: one => prices[one.state] },
-      {
-        name: '',
-        cell: one =>
-          one.state === 'held' && may(page.role, 'manage')
-            ? buttonForm(page, {
-                action: '/prices/accept',
-                fields: { day: one.day },
-                label: prices.accept,
-                className: 'plain',
-              })
-            : '',
-      },
-    ],
-    (await readRates(page.site.records)).slice(0, 10),
-  )
-}
 
 /** What models cost now, and the rates that they follow. */
 export async function showPrices(context: PageContext, page: DeskPage): Promise<Response> {
@@ -68,7 +30,11 @@ export async function showPrices(context: PageContext, page: DeskPage): Promise<
   const models = [...site.config.models.values(), ...site.config.modelPatterns]
   const lines = models
     .filter(({ name }) => name.toLowerCase().includes(q))
-    .flatMap(model => linesOf(model, now))
+    .flatMap(({ name, prices: versions, providers }) => {
+      const price = priceInForce(versions, now)
+      const rows = price === undefined ? [] : priceRows(price)
+      return rows.map(row => ({ ...row, model: name, provider: providers.join(', ') }))
+    })
   return context.html(
     layout(
       page,
@@ -77,8 +43,16 @@ export async function showPrices(context: PageContext, page: DeskPage): Promise<
         ${notice(page)}
         <section class="card">
           <h2>${prices.rates}</h2>
-          ${await rateTable(page)}
+          ${rateTable(page, (await readRates(site.records)).slice(0, ratesShown))}
         </section>
+        ${
+          may(page.role, 'manage')
+            ? html`<section class="card">
+                <h2>${page.texts.preview.title}</h2>
+                ${previewForm(page, emptyForm)}
+              </section>`
+            : ''
+        }
         <form class="search card" action="/prices">
           <div class="field">
             <label for="q">${prices.model}</label>
@@ -91,11 +65,15 @@ export async function showPrices(context: PageContext, page: DeskPage): Promise<
           ${dataTable(
             { label: prices.models, empty: common.none },
             [
-              { name: prices.model, cell: one => html`<bdi>${one.model}</bdi>` },
+              {
+                name: prices.model,
+                cell: one =>
+                  html`<a href="/prices/history?model=${encodeURIComponent(one.model)}"
+                    ><bdi>${one.model}</bdi></a
+                  >`,
+              },
               { name: prices.provider, cell: one => one.provider },
-              { name: prices.meter, cell: one => one.meter },
-              { name: prices.price, cell: one => one.amount, isNumber: true },
-              { name: '', cell: one => (one.isPerMillion ? prices.perMillion : prices.perUnit) },
+              ...priceColumns(page),
             ],
             lines.slice(0, shownMax),
           )}

@@ -1,7 +1,8 @@
 import { html } from 'hono/html'
 import type { Html } from '../../web/web-page.ts'
 
-interface Column<Row> {
+/** A column of a table. */
+export interface Column<Row> {
   readonly name: Html | string
   readonly cell: (row: Row) => Html | string
   readonly isNumber?: boolean

@@ -16,6 +16,7 @@ import type {
   AccountReport,
   ChargeReport,
   ChargeReportsPage,
+  ChargedPrice,
   ChargesAfter,
   ChargesFilter,
   KeyUse,
@@ -25,6 +26,7 @@ import type {
   RecomputedCharge,
   Reports,
 } from '../../ledger/reports.ts'
+import { chargedPrices } from './charged-prices.ts'
 import { chargesPage } from './charge-pages.ts'
 import { chargedModels, chargesTotal, exchangeCharges, exportCharges, findCharges } from './charge-search.ts'
 import { keyRecord } from './key-record.ts'
@@ -229,6 +231,10 @@ export class StoreReports implements Reports {
     prices: { readonly before: PriceOf; readonly after: PriceOf },
   ): Promise<readonly ModelCost[]> {
     return repriceCharges(this.#queries, since, prices)
+  }
+
+  chargedPrices(model: string, since: number): Promise<readonly ChargedPrice[]> {
+    return chargedPrices(this.#queries, model, since)
   }
 
   verify(): Promise<readonly string[]> {

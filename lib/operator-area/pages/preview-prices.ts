@@ -1,0 +1,204 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { pricesSchema } from '../../config/pricing-schema.ts'
+import type { ModelCost } from '../../ledger/reports.ts'
+import { parseDecimal } from '../../money/decimal.ts'
+import type { PreviewedChange, PreviewedPrices, PricePreview } from '../../prices/price-previews.ts'
+import { changePercent, ratesInForce, readRates } from '../../prices/rate-book.ts'
+import { count, decimal, spentMoney } from '../../web/format.ts'
+import { readForm, says } from '../../web/http/read-form.ts'
+import { emptyForm, field, form, formProblems } from '../../web/view/form.ts'
+import type { FormState } from '../../web/view/form.ts'
+import { layout } from '../../web/view/layout.ts'
+import type { Html, PageContext } from '../../web/web-page.ts'
+import type { DeskPage } from '../page.ts'
+import { dataTable } from '../view/data-table.ts'
+import { facts } from '../view/facts.ts'
+
+const shownMax = 300
+
+/** A number as it is typed in Russian or in English; whether it is one, the schema of the configuration says. */
+const typedDecimal = z
+  .string()
+  .max(40, says('tooLong'))
+  .default('')
+  .transform(text => text.replaceAll(/\s/g, '').replace(',', '.'))
+const schema = z.object({ usdRub: typedDecimal, coefficient: typedDecimal })
+
+/** Asks for a rate and a coefficient. */
+export function previewForm(page: DeskPage, state: FormState): Html {
+  const { preview } = page.texts
+  const shared = { inputmode: 'decimal', hint: preview.asNow, isOptional: true } as const
+  return html`<p class="quiet">${preview.hint}</p>
+    ${form(
+      page,
+      '/prices/preview',
+      html`${field(state, { ...shared, name: 'usdRub', label: preview.usdRub })}
+        ${field(state, { ...shared, name: 'coefficient', label: preview.coefficient })}
+        <div><button>${preview.submit}</button></div>`,
+    )}`
+}
+
+function view(page: DeskPage, state: FormState, found: Html | string): Html {
+  const { preview, prices } = page.texts
+  return layout(
+    page,
+    { title: preview.title },
+    html`<h1>${preview.title}</h1>
+      <p><a href="/prices">${prices.title}</a></p>
+      ${formProblems(page, state)}
+      <section class="card">${previewForm(page, state)}</section>
+      ${found}`,
+  )
+}
+
+/** The form alone. */
+export function showPreview(context: PageContext, page: DeskPage): Response | Promise<Response> {
+  return context.html(view(page, emptyForm, ''))
+}
+
+/** What is wrong with what was typed, by the rules of the configuration. */
+function problemsOf({ preview }: DeskPage['texts'], prices: PreviewedPrices): FormState['errors'] {
+  if (Object.keys(prices).length === 0) return { usdRub: preview.nothing }
+  const wrong = new Set(pricesSchema.safeParse(prices).error?.issues.map(({ path }) => path[0]))
+  return {
+    ...(wrong.has('usdRub') && { usdRub: preview.usdRubInvalid }),
+    ...(wrong.has('coefficient') && { coefficient: preview.coefficientInvalid }),
+  }
+}
+
+/** Shows what prices would change and what the last 30 days would have come to; nothing is written. */
+export async function submitPreview(context: PageContext, page: DeskPage): Promise<Response> {
+  const { site, texts } = page
+  const sent = await readForm(context, page, schema)
+  const refuse = (state: FormState) => context.html(view(page, state, ''), 422)
+  if (!sent.isValid) return refuse(sent.state)
+  const { usdRub, coefficient } = sent.value
+  const prices = { ...(usdRub !== '' && { usdRub }), ...(coefficient !== '' && { coefficient }) }
+  const errors = problemsOf(texts, prices)
+  if (Object.keys(errors).length > 0) return refuse({ ...sent.state, errors })
+  const now = site.clock.now()
+  const rates = ratesInForce(await readRates(site.records), now)
+  const found = await site.pricePreviews.preview(site.config, prices, { rates, now })
+  if (!('changes' in found)) {
+    const name = usdRub === '' ? 'coefficient' : 'usdRub'
+    return refuse({ ...sent.state, errors: { [name]: refusalOf(page, found) } })
+  }
+  const { changes, costs } = found
+  return context.html(
+    view(
+      page,
+      sent.state,
+      html`${howToWrite(page, prices)} ${effect(page, costs)} ${changed(page, changes, costs ?? [])}`,
+    ),
+  )
+}
+
+function refusalOf(
+  { texts, language }: DeskPage,
+  found: Exclude<PricePreview, { changes: unknown }>,
+): string {
+  const { preview } = texts
+  if ('busy' in found) return preview.busy
+  if ('wrong' in found) return preview.wrong(found.wrong)
+  const { model, meter, before, after } = found.jump
+  return preview.jump(`${model}, ${meter}`, decimal(before, language), decimal(after, language))
+}
+
+function howToWrite({ texts: { preview } }: DeskPage, prices: PreviewedPrices): Html {
+  const lines = Object.entries(prices).map(([name, value]) => `${name}: '${value}'`)
+  return html`<section class="card">
+    <p>${preview.write}</p>
+    <pre><code>prices: { ${lines.join(', ')} }</code></pre>
+    <p class="quiet">${preview.reload}</p>
+  </section>`
+}
+
+function signed(micros: number, language: DeskPage['language']): string {
+  return `${micros > 0 ? '+' : ''}${spentMoney(micros, language)}`
+}
+
+/** What the last 30 days were charged, and what they would have come to. */
+function effect({ texts, language }: DeskPage, costs: readonly ModelCost[] | undefined): Html {
+  const { preview, prices } = texts
+  if (costs === undefined)
+    return html`<section class="card">
+      <h2>${preview.effect}</h2>
+      <p>${preview.tooMany}</p>
+    </section>`
+  const sum = (of: (cost: ModelCost) => number): number => costs.reduce((total, cost) => total + of(cost), 0)
+  const [lines, charged, after] = [
+    sum(one => one.lines),
+    sum(one => one.chargedMicros),
+    sum(one => one.afterMicros),
+  ]
+  const shown = costs.toSorted(bySize).slice(0, shownMax)
+  return html`<section class="card">
+    <h2>${preview.effect}</h2>
+    ${facts([
+      [preview.lines, count(lines, language)],
+      [preview.charged, spentMoney(charged, language)],
+      [preview.wouldBe, spentMoney(after, language)],
+      [preview.difference, signed(after - charged, language)],
+    ])}
+    ${dataTable(
+      { label: preview.effect, empty: preview.unused },
+      [
+        { name: prices.model, cell: one => html`<bdi>${one.model}</bdi>` },
+        { name: preview.lines, cell: one => count(one.lines, language), isNumber: true },
+        { name: preview.charged, cell: one => spentMoney(one.chargedMicros, language), isNumber: true },
+        { name: preview.wouldBe, cell: one => spentMoney(one.afterMicros, language), isNumber: true },
+        {
+          name: preview.difference,
+          cell: one => signed(one.afterMicros - one.chargedMicros, language),
+          isNumber: true,
+        },
+      ],
+      shown,
+    )}
+  </section>`
+}
+
+function bySize(one: ModelCost, other: ModelCost): number {
+  const size = ({ afterMicros, chargedMicros }: ModelCost): number => Math.abs(afterMicros - chargedMicros)
+  return size(other) - size(one)
+}
+
+/** The prices that change: first those of models that were used most, by what they were charged. */
+function changed(
+  { texts, language }: DeskPage,
+  changes: readonly PreviewedChange[],
+  costs: readonly ModelCost[],
+): Html {
+  const { preview, prices } = texts
+  const used = new Map(costs.map(one => [one.model, one.chargedMicros]))
+  const sorted = changes.toSorted(
+    (one, other) =>
+      (used.get(other.model) ?? -1) - (used.get(one.model) ?? -1) || (one.model < other.model ? -1 : 1),
+  )
+  const more = sorted.length - shownMax
+  return html`<section class="card">
+    <h2>${preview.changes}</h2>
+    ${dataTable(
+      { label: preview.changes, empty: preview.same },
+      [
+        { name: prices.model, cell: one => html`<bdi>${one.model}</bdi>` },
+        { name: prices.meter, cell: one => one.meter },
+        { name: preview.before, cell: one => decimal(one.before, language), isNumber: true },
+        { name: preview.after, cell: one => decimal(one.after, language), isNumber: true },
+        { name: preview.change, cell: one => percentOf(one, language), isNumber: true },
+        { name: '', cell: one => (one.unit === 'million' ? prices.perMillion : prices.perUnit) },
+      ],
+      sorted.slice(0, shownMax),
+    )}
+    ${more > 0 ? html`<p class="quiet">${preview.more(count(more, language))}</p>` : ''}
+  </section>`
+}
+
+function percentOf({ before, after }: PreviewedChange, language: DeskPage['language']): string {
+  if (parseDecimal(before) === 0n) return ''
+  const percent = changePercent(before, after)
+  return percent.startsWith('-')
+    ? `\u2212${decimal(percent.slice(1), language)} %`
+    : `+${decimal(percent, language)} %`
+}

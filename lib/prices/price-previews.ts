@@ -1,0 +1,117 @@
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Config } from '../config/config.ts'
+import type { ModelCost } from '../ledger/reports.ts'
+import type { DatedRate } from '../money/pricing.ts'
+import { priceInForce } from '../money/price.ts'
+import type { Decimal, Price } from '../money/price.ts'
+import type { PriceRow } from './price-rows.ts'
+
+/** What the section `prices` would say. */
+export interface PreviewedPrices {
+  readonly usdRub?: Decimal
+  readonly coefficient?: Decimal
+}
+
+/** A price that would change, in roubles. */
+export interface PreviewedChange {
+  readonly model: string
+  readonly meter: string
+  readonly unit: PriceRow['unit']
+  readonly before: Decimal
+  readonly after: Decimal
+}
+
+/** What a preview says: what would change, or why that cannot be or is not believed. */
+export type PricePreview =
+  | {
+      readonly changes: readonly PreviewedChange[]
+      /** What the last 30 days would have come to, of models that change; undefined: too many charges to count. */
+      readonly costs: readonly ModelCost[] | undefined
+    }
+  | { readonly busy: true }
+  | { readonly jump: PreviewedChange }
+  /** What is wrong with the files of the configuration. */
+  | { readonly wrong: string }
+
+/** What the preview's thread is given. */
+export interface PreviewJob {
+  readonly file: string
+  readonly store: Config['store']
+  readonly prices: PreviewedPrices
+  readonly rates: readonly DatedRate[]
+  /** The prices in force, by the model's entry. */
+  readonly before: ReadonlyMap<string, Price>
+  readonly now: number
+  readonly since: number
+}
+
+/** What it says: first what changes, then what the charges would have come to. */
+export type PreviewMessage = PricePreview | { readonly costs: readonly ModelCost[] }
+
+// Compiled, the thread's file is a .js file as this one is.
+const workerUrl = new URL(`./price-preview-worker${extname(import.meta.url)}`, import.meta.url)
+const lookedBackMs = 30 * 86_400_000
+const waitMsDefault = 30_000
+
+/**
+ * Works out what other prices would mean, and changes nothing. The files are read and the charges priced on a thread of
+ * their own, one preview at a time, so that no request of a client waits for it.
+ */
+export class PricePreviews {
+  readonly #waitMs: number
+  #isBusy = false
+
+  /** @param waitMs how long charges are counted */
+  constructor(waitMs = waitMsDefault) {
+    this.#waitMs = waitMs
+  }
+
+  /**
+   * @param config as it is in force
+   * @param rates the Central Bank's, as far as they are known
+   */
+  async preview(
+    config: Config,
+    prices: PreviewedPrices,
+    { rates, now }: { readonly rates: readonly DatedRate[]; readonly now: number },
+  ): Promise<PricePreview> {
+    if (this.#isBusy) return { busy: true }
+    this.#isBusy = true
+    const { file, store } = config
+    const before = new Map<string, Price>()
+    for (const model of [...config.models.values(), ...config.modelPatterns]) {
+      const price = priceInForce(model.prices, now)
+      if (price !== undefined) before.set(model.name, price)
+    }
+    const workerData: PreviewJob = { file, store, prices, rates, before, now, since: now - lookedBackMs }
+    const worker = new Worker(workerUrl, {
+      workerData,
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 512 },
+    })
+    try {
+      return await this.#resultOf(worker)
+    } finally {
+      await worker.terminate()
+      this.#isBusy = false
+    }
+  }
+
+  #resultOf(worker: Worker): Promise<PricePreview> {
+    const { promise, resolve, reject } = Promise.withResolvers<PricePreview>()
+    let changes: readonly PreviewedChange[] | undefined
+    const timer = setTimeout(() => {
+      if (changes === undefined) reject(new Error(`a preview of prices took over ${this.#waitMs} ms`))
+      else resolve({ changes, costs: undefined })
+    }, this.#waitMs)
+    worker.on('message', (message: PreviewMessage) => {
+      if ('changes' in message) changes = message.changes
+      else if ('costs' in message) resolve({ changes: changes ?? [], costs: message.costs })
+      else resolve(message)
+    })
+    worker.on('error', error => reject(new Error('a preview of prices failed', { cause: error })))
+    worker.on('exit', () => reject(new Error('a preview of prices ended')))
+    return promise.finally(() => clearTimeout(timer))
+  }
+}
