@@ -140,6 +140,7 @@ await t.test('limits of a key are changed with a reason, as by command', async t
     period: 'day',
     models: 'chat',
     addresses: '203.0.113.0/24',
+    expires: '2999-01-31',
     reason: 'просьба',
   }
   for (const wrong of [
@@ -148,6 +149,9 @@ await t.test('limits of a key are changed with a reason, as by command', async t
     { models: 'chta' },
     { addresses: '300.0.0.1' },
     { addresses: 'a'.repeat(10_001) },
+    { expires: '2020-01-31' },
+    { expires: '2999-02-31' },
+    { expires: 'soon' },
   ]) {
     t.equal(
       (await desk.post(path, { ...form, ...wrong }, { from: path })).status,
@@ -160,21 +164,28 @@ await t.test('limits of a key are changed with a reason, as by command', async t
   t.equal((await ask()).status, 403, 'from another address')
   const shown = async () => {
     const { stdout } = await area.run('key', 'find', keyId, '--json')
-    const { budget, budgetPeriod, models, ipAddresses } = JSON.parse(stdout) as Record<string, unknown>
-    return { budget, budgetPeriod, models, ipAddresses }
+    const { budget, budgetPeriod, models, ipAddresses, expiresAt } = JSON.parse(stdout) as Record<
+      string,
+      unknown
+    >
+    return { budget, budgetPeriod, models, ipAddresses, expiresAt }
   }
   t.same(await shown(), {
     budget: '150.500000',
     budgetPeriod: 'day',
     models: ['chat'],
     ipAddresses: ['203.0.113.0/24'],
+    expiresAt: '2999-01-31T21:00:00.000Z',
   })
   const edited = await desk.get(path)
   t.match(edited.text, 'value="150.500000"')
 
-  const words = ['--budget-rub', 'none', '--models', 'none', '--ips', 'none', '--reason', 'вернули']
-  await area.run('key', 'edit', keyId, ...words)
-  t.same(await shown(), { budget: null, budgetPeriod: null, models: null, ipAddresses: null })
+  t.match(edited.text, 'value="2999-01-31"')
+
+  const words = ['--budget-rub', 'none', '--models', 'none', '--ips', 'none', '--expires', 'none']
+  await area.run('key', 'edit', keyId, ...words, '--reason', 'вернули')
+  const none = { budget: null, budgetPeriod: null, models: null, ipAddresses: null, expiresAt: null }
+  t.same(await shown(), none)
   t.equal((await ask()).status, 200)
   const { text } = await desk.get('/log?action=edit-key')
   for (const word of ['просьба', 'вернули', 'budget 150.500000 day; ', '203.0.113.0/24']) t.match(text, word)

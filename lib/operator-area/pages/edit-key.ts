@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { KeyEdit, KeyRecord } from '../../accounts/accounts.ts'
 import { AccountError } from '../../accounts/accounts.ts'
 import { isAddressRange } from '../../config/scalars.ts'
+import { moscowDay } from '../../ledger/moscow-days.ts'
 import { standsForModel } from '../../models/stands-for-model.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
@@ -23,7 +24,9 @@ const list = z
   .default('')
   .transform(text => [...new Set(text.split(/[\s,;]+/).filter(item => item !== ''))])
 
-function schemaOf({ language }: DeskPage) {
+function schemaOf({ language, site }: DeskPage, key: KeyRecord) {
+  // What a key has expired by may stay.
+  const from = Math.min(site.clock.now(), (key.expiresAt ?? Infinity) - 1)
   return z.object({
     name: fieldSchemas.name.max(200, says('tooLong')),
     budget: fieldSchemas.roubles(language),
@@ -32,19 +35,27 @@ function schemaOf({ language }: DeskPage) {
     addresses: list.pipe(
       z.array(z.string().refine(isAddressRange, says('addressesInvalid'))).max(listMax, says('listLong')),
     ),
+    expires: fieldSchemas.lastDay(from),
     reason: z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong')),
   })
 }
 
 /** A key as its form shows it; nothing: no limit. */
-function typedOf({ name, budgetMicros, budgetPeriod = 'total', models = [], ipAddresses = [] }: KeyRecord) {
+function typedOf(key: KeyRecord) {
+  const { name, budgetMicros, budgetPeriod = 'total', models = [], ipAddresses = [] } = key
   return {
     name,
     budget: budgetMicros === undefined ? '' : formatRoubles(budgetMicros),
     period: budgetPeriod,
     models: models.join(', '),
     addresses: ipAddresses.join(', '),
+    expires: lastDayOf(key),
   }
+}
+
+/** The last day of a key; empty: it has none. */
+function lastDayOf({ expiresAt }: KeyRecord): string {
+  return expiresAt === undefined ? '' : moscowDay(expiresAt - 1)
 }
 
 function view(page: DeskPage, key: KeyRecord, state: FormState): Html {
@@ -89,6 +100,13 @@ function view(page: DeskPage, key: KeyRecord, state: FormState): Html {
               hint: editKey.noLimit,
               isOptional: true,
             })}
+            ${field(state, {
+              name: 'expires',
+              label: editKey.expires,
+              hint: editKey.expiresHint,
+              type: 'date',
+              isOptional: true,
+            })}
             ${field(state, { name: 'reason', label: common.ownReason })}
             <div><button>${editKey.submit}</button></div>`,
         )}
@@ -110,7 +128,7 @@ export async function showEditKey(context: PageContext, page: DeskPage): Promise
 /** What differs from the key as it is: a limit that nobody changed stays, whatever it was set to meanwhile. */
 function changesOf(
   key: KeyRecord,
-  { name, budget, period, models, addresses }: z.output<ReturnType<typeof schemaOf>>,
+  { name, budget, period, models, addresses, expires }: z.output<ReturnType<typeof schemaOf>>,
 ): Partial<KeyEdit> {
   const isSame = (one: readonly string[], other: readonly string[] = []): boolean =>
     one.join(',') === other.join(',')
@@ -124,6 +142,10 @@ function changesOf(
     }),
     ...(!isSame(models, key.models) && { models: models.length === 0 ? null : models }),
     ...(!isSame(addresses, key.ipAddresses) && { ipAddresses: addresses.length === 0 ? null : addresses }),
+    // Whoever set a time of the day by command keeps it unless the day is another.
+    ...((expires === undefined ? '' : moscowDay(expires - 1)) !== lastDayOf(key) && {
+      expiresAt: expires ?? null,
+    }),
   }
 }
 
@@ -132,7 +154,7 @@ export async function submitEditKey(context: PageContext, page: DeskPage): Promi
   const { site, session } = page
   const key = await keyOf(context, page)
   if (key === undefined) return showFailure(context, page, 'notFound')
-  const sent = await readForm(context, page, schemaOf(page))
+  const sent = await readForm(context, page, schemaOf(page, key))
   const refuse = (state: FormState) => context.html(view(page, key, state), 422)
   if (!sent.isValid) return refuse(sent.state)
   const { models, reason } = sent.value

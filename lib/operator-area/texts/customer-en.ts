@@ -61,6 +61,8 @@ export const editKey: typeof ru.editKey = {
   addresses: 'IP addresses and networks, with commas between',
   noLimit: 'Empty: no limit.',
   modelUnknown: name => `There is no model "${name}".`,
+  expires: 'Last day',
+  expiresHint: 'Until the end of that day in Moscow. Empty: no end.',
   submit: 'Change the key',
 }
 

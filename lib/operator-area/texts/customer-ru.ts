@@ -59,6 +59,8 @@ export const editKey = {
   addresses: 'IP-адреса и сети через запятую',
   noLimit: 'Пусто: без ограничения.',
   modelUnknown: (name: string) => `Модели «${name}» нет.`,
+  expires: 'Последний день действия',
+  expiresHint: 'До конца этого дня по Москве. Пусто — бессрочно.',
   submit: 'Изменить ключ',
 }
 

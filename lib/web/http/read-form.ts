@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { dayEnd } from '../../ledger/moscow-days.ts'
 import { isId } from '../../platform/new-id.ts'
+import { isDay } from '../format.ts'
 import type { WebPage, PageContext } from '../web-page.ts'
 import { passwordLength } from '../sign-in/auth.ts'
 import type { Language, WebTexts } from '../texts/web-texts.ts'
@@ -57,6 +59,15 @@ export const fieldSchemas = {
         issues.push({ code: 'custom', message: says('amountInvalid').error, input: text })
         return z.NEVER
       }),
+  /** The last day on which something holds, in Moscow, as the moment when it is over. Nothing typed is undefined. */
+  lastDay: (now: number) =>
+    z
+      .string()
+      .trim()
+      .default('')
+      .refine(text => text === '' || isDay(text), { ...says('dayInvalid'), abort: true })
+      .transform(text => (text === '' ? undefined : dayEnd(text)))
+      .refine(at => at === undefined || at > now, says('dayPast')),
   code: z
     .string(says('required'))
     .transform(text => text.replaceAll(/\s/g, ''))

@@ -9,7 +9,6 @@ import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { z } from 'zod'
 import { isAddressRange } from '../../../config/scalars.ts'
-import { isDay } from '../../../web/format.ts'
 import type { Language } from '../../../web/texts/web-texts.ts'
 import { newId } from '../../../platform/new-id.ts'
 import { choice, textArea } from '../../../web/view/form-controls.ts'
@@ -160,16 +159,10 @@ function shownOnce(page: OwnPage, name: string, value: string): Html {
   )
 }
 
-const msPerDay = 86_400_000
 const listMax = 100
 
 function list(text: string): string[] {
   return [...new Set(text.split(/[\s,;]+/).filter(item => item !== ''))]
-}
-
-/** The end of a day in Moscow, as the moment when the next one begins. */
-function dayEnd(day: string): number {
-  return Date.parse(`${day}T00:00:00+03:00`) + msPerDay
 }
 
 /** The fields of a new key; `now` is what an expiry must be after. */
@@ -186,13 +179,7 @@ function newKeySchema(now: number, language: Language) {
       .pipe(z.array(z.string().max(200, says('tooLong'))).max(listMax, says('listLong'))),
     budget: fieldSchemas.roubles(language),
     period: z.enum(['total', 'day', 'week', 'month'], says('invalid')).default('total'),
-    expires: z
-      .string()
-      .trim()
-      .default('')
-      .refine(text => text === '' || isDay(text), { ...says('dayInvalid'), abort: true })
-      .transform(text => (text === '' ? undefined : dayEnd(text)))
-      .refine(at => at === undefined || at > now, says('dayPast')),
+    expires: fieldSchemas.lastDay(now),
     addresses: z
       .string()
       .default('')
