@@ -9,7 +9,14 @@ import { sellerSection } from '../fixtures/companies.ts'
 import { oneTimeCode } from '../fixtures/one-time-code.ts'
 import { startOperatorArea } from '../fixtures/operator-area.ts'
 
-const area = await startOperatorArea(t, { payments: { provider: 'sandbox' }, seller: sellerSection })
+const area = await startOperatorArea(t, {
+  payments: { provider: 'sandbox' },
+  seller: sellerSection,
+  prices: { usdRub: '100', coefficient: '1.5' },
+  models: {
+    chat: { provider: 'sandbox', upstreamModel: 'sandbox-chat', usdPerMillion: { input: '10', output: '40' } },
+  },
+})
 const chromium = await startBrowser(t)
 
 /** `DESK_SHOTS=FOLDER` keeps a picture of each step. */
@@ -71,14 +78,43 @@ for (const [language, screen] of [
     await page.click('form[action$="/assign"] button')
     await page.waitForURL(/notice=done/)
 
-    for (const section of ['payments', 'documents', 'prices', 'log']) {
-      await page.goto(`${area.deskUrl}/${section}`)
-      await shot(`6-${section}`)
+    const fits = async (what: string): Promise<void> => {
+      await shot(what)
       const overflow = await page.evaluate(
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
       )
-      t.equal(overflow, 0, `${section} is as wide as the screen`)
+      t.equal(overflow, 0, `${what} is as wide as the screen`)
     }
+    for (const section of ['payments', 'documents', 'prices', 'alarms', 'requests', 'providers', 'log']) {
+      await page.goto(`${area.deskUrl}/${section}`)
+      await fits(`6-${section}`)
+    }
+
+    await page.goto(`${area.deskUrl}/prices`)
+    await page.fill('[name="coefficient"]', '2')
+    await page.click('form[action="/prices/preview"] button')
+    await page.waitForSelector('pre')
+    t.match(await page.textContent('pre'), "prices: { coefficient: '2' }")
+    await fits('7-preview')
+    await page.goto(`${area.deskUrl}/prices`)
+    await page.click('a[href^="/prices/history?model="]')
+    await page.waitForURL(/history/)
+    await fits('7-history')
+
+    const { id: key } = await area.test.accounts.createKey({ accountId: account, name: 'laptop' })
+    await page.goto(`${area.deskUrl}/customers/${account}`)
+    await page.click(`a[href$="/keys/${key}"]`)
+    await page.fill('#budget', '500')
+    await page.fill('#expires', '2099-12-31')
+    await page.fill('#reason', 'as agreed')
+    await fits('8-key')
+    await page.click('main form button')
+    await page.waitForURL(/notice=done/)
+    const edited = JSON.parse((await area.run('key', 'find', key, '--json')).stdout) as Record<
+      string,
+      unknown
+    >
+    t.match(edited, { budget: '500.000000', expiresAt: '2099-12-31T21:00:00.000Z' })
     const { stdout } = await area.run('balance', '--account', account, '--json')
     t.match(stdout, '"balance":"2200.000000"')
     t.same(complaints, [])

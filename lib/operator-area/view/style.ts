@@ -2,6 +2,10 @@ const css = String.raw
 
 /** What only the operators' pages have. */
 export const deskStyle = css`
+  /* Eleven sections are wider than a desktop's column. */
+  .top nav ul {
+    flex-wrap: wrap;
+  }
   .search {
     display: flex;
     gap: 0.75rem;
