@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { Test } from 'tap'
@@ -45,6 +49,22 @@ export function startHealthy(t: Test): Promise<TestGateway> {
   return startTestGateway(t, { config: { ...sandbox, admin }, rub: 100_000 })
 }
 
+/** Writes into a file until nothing more can be. */
+function fillDisk(path: string): void {
+  const file = openSync(path, 'w')
+  try {
+    for (let size = 1 << 20; size >= 1; size = size >> 1) {
+      try {
+        for (;;) writeSync(file, Buffer.alloc(size))
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+      }
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
 export const faults: readonly Fault[] = [
   {
     alert: 'GatewayStoreUnavailable',
@@ -58,6 +78,32 @@ export const faults: readonly Fault[] = [
           t.teardown(() => other.close())
           other.exec('BEGIN IMMEDIATE')
           void ask(gateway, 'sandbox-chat')
+        },
+      }
+    },
+  },
+  {
+    alert: 'GatewayStoreUnavailable',
+    cause: 'the disk is full',
+    async start(t) {
+      const disk = mkdtempSync(join(tmpdir(), 'gw-disk-'))
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk])
+      t.teardown(() => execFileSync('umount', ['--lazy', disk]))
+      const before = process.env['TMPDIR']
+      process.env['TMPDIR'] = disk
+      const gateway = await startTestGateway(t, { config: { ...sandbox, admin } }).finally(() => {
+        if (before === undefined) delete process.env['TMPDIR']
+        else process.env['TMPDIR'] = before
+      })
+      return {
+        gateway,
+        async strike() {
+          const filling = join(disk, 'filling')
+          // Before the gateway is closed, which writes what it still has to.
+          t.teardown(() => rmSync(filling))
+          fillDisk(filling)
+          // What is in the log of SQLite already can be written over; what is new cannot.
+          for (let count = 0; count < 200; count += 1) await ask(gateway, 'sandbox-chat')
         },
       }
     },
