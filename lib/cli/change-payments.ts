@@ -1,26 +1,23 @@
 import { alarmSentences } from '../pipeline/alarm-sentences.ts'
 import type { RaiseAlarm } from '../pipeline/alarm-codes.ts'
 import { systemClock } from '../platform/clock.ts'
-import { loadConfig } from '../config/load-config.ts'
-import { findConfig } from '../config/find-config.ts'
+import type { Config } from '../config/config.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
-import type { CliContext } from './context.ts'
-import { openConfig } from './open-config.ts'
+import { openHouseConfig } from './open-config.ts'
 
 /** Changes payments through the running server, or with the store's lock where none runs. */
 export async function changePayments<T>(
   options: SharedOptions,
-  context: CliContext,
   change: (payments: PaymentActions) => Promise<T>,
 ): Promise<T> {
   const { isListening, ControlClient } = await import('../control/control-client.ts')
   const { socketPath } = await import('../control/socket-path.ts')
-  const { store: setting } = openConfig(options).config
+  const config = openHouseConfig(options)
+  const { store: setting } = config
   if (setting.kind === 'sqlite' && (await isListening(socketPath(setting.file))))
     return change(new ControlClient(socketPath(setting.file)))
-  const { config } = loadConfig(findConfig(options.config), { plugins: await context.loadPlugins() })
   if (config.payments?.provider !== 'yookassa') {
     throw new CommandError(
       config.payments === undefined
@@ -32,7 +29,7 @@ export async function changePayments<T>(
 }
 
 async function changeDirectly<T>(
-  config: ReturnType<typeof loadConfig>['config'],
+  config: Config,
   change: (payments: PaymentActions) => Promise<T>,
 ): Promise<T> {
   const [{ openStore }, { openPayments }, { createLog }, { AlarmBook }] = await Promise.all([

@@ -14,7 +14,7 @@ import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { openConfig } from './open-config.ts'
+import { openHouseConfig } from './open-config.ts'
 import { requiredSeller, withRecords } from './with-records.ts'
 
 /** Options of commands that are about one month. */
@@ -68,7 +68,7 @@ export function addExportCommands(documents: Command, { stdout }: CliContext): v
 
 /** A month's documents, and its advances where the seller owes tax on them. */
 async function filesOf(options: SharedOptions, month: string): Promise<readonly DocumentFile[]> {
-  const { seller } = openConfig(options).config
+  const { seller } = openHouseConfig(options)
   const printer = new DocumentPrinter()
   try {
     return await withRecords(options, async records => {

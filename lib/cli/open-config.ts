@@ -25,6 +25,15 @@ export function openConfig(options: SharedOptions, plugins?: PluginRegistry): Lo
 }
 
 /**
+ * What the configuration says of the house itself: who sells, how money comes in, which pages there are. Providers'
+ * secrets need not be set.
+ * @throws CommandError that lists what is wrong with the rest of the configuration
+ */
+export function openHouseConfig(options: SharedOptions): Config {
+  return readFrom(options, file => loadConfig(file, { isWithoutProviders: true }).config)
+}
+
+/**
  * Where the store is, also by a configuration that is wrong elsewhere.
  * @throws CommandError
  */

@@ -7,7 +7,7 @@ import type { SharedOptions } from './add-command.ts'
 import { oneOf } from './arguments.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { openConfig, openTimeZone } from './open-config.ts'
+import { openHouseConfig, openTimeZone } from './open-config.ts'
 import { formatTable } from './table.ts'
 import { readRecords, withRecords } from './with-records.ts'
 import { zonedTime } from '../platform/zoned-time.ts'
@@ -121,7 +121,7 @@ function emailOf(text: string): string {
 }
 
 function pagesUrl(options: SharedOptions): string {
-  const { operatorArea } = openConfig(options).config
+  const { operatorArea } = openHouseConfig(options)
   if (operatorArea === undefined) return '<operatorArea.publicUrl>'
   const { listen, publicUrl } = operatorArea
   return publicUrl?.origin ?? `http://${listen.host}:${listen.port}`

@@ -64,7 +64,7 @@ function addCreate(payment: Command, context: CliContext): void {
         options.method === undefined
           ? undefined
           : oneOf('--method', options.method, ['bank_card', 'sbp'] as const)
-      const created = await changePayments(options, context, payments =>
+      const created = await changePayments(options, payments =>
         payments.createPayment({ accountId, amountMicros, method }),
       )
       context.stdout.write(
@@ -153,7 +153,7 @@ function addRefund(payment: Command, context: CliContext): void {
     .action(async (paymentId: string, options: Options) => {
       const amountMicros = roubles('--rub', options.rub)
       const { reason } = options
-      const refund = await changePayments(options, context, payments =>
+      const refund = await changePayments(options, payments =>
         payments.refundPayment({ paymentId, amountMicros, reason }),
       )
       const { id, status, amount } = refund
@@ -177,7 +177,7 @@ function addReconcile(payment: Command, context: CliContext): void {
       const days = Number(options.days)
       if (!Number.isSafeInteger(days) || days < 1 || days > 1095)
         throw new CommandError('--days is a whole number from 1 to 1095')
-      const found = await changePayments(options, context, payments => payments.reconcilePayments({ days }))
+      const found = await changePayments(options, payments => payments.reconcilePayments({ days }))
       const { compared, settled, differences } = found
       const lines =
         options.json === true

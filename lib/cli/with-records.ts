@@ -7,7 +7,7 @@ import type { RecordReader, Records } from '../stores/records/records.ts'
 import type { SharedOptions } from './add-command.ts'
 import { connectTo } from './change-accounts.ts'
 import { CommandError } from './context.ts'
-import { openConfig, openStoreSetting } from './open-config.ts'
+import { openHouseConfig, openStoreSetting } from './open-config.ts'
 
 /** Works on business rows through the running server, or with the store's lock where none runs. */
 export async function withRecords<T>(
@@ -41,7 +41,7 @@ export async function readRecords<T>(
 
 /** @throws CommandError when the configuration names no seller */
 export function requiredSeller(options: SharedOptions): Seller {
-  const { seller } = openConfig(options).config
+  const { seller } = openHouseConfig(options)
   if (seller !== undefined) return seller
   throw new CommandError('the configuration has no seller: name who sells in the section seller')
 }

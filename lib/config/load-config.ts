@@ -35,6 +35,8 @@ export interface LoadConfigOptions {
   readonly plugins?: KnownPlugins
   /** Texts in place of what files have, by their absolute paths: what a config would be, before it is written. */
   readonly instead?: ReadonlyMap<string, string>
+  /** For what asks no provider: providers and models are passed over, and their secrets need not be set. */
+  readonly isWithoutProviders?: boolean
 }
 
 /** A config that is in order. */
@@ -55,6 +57,9 @@ export interface LoadedConfig {
 
 /** Sections of many entries are parsed entry by entry, so that one bad entry does not hide the others. */
 const builtApart = new Set<ConfigKey>(['providers', 'models', 'plugins', 'include'])
+
+/** What is said of providers and their models. */
+const ofProviders: readonly ConfigKey[] = ['providers', 'models', 'defaultProvider']
 
 /** Freezes a value and all it holds. Maps refuse to change; a URL's own setters cannot be frozen. */
 function deepFreeze<T>(value: T): T {
@@ -111,7 +116,8 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   problems.layers = readLayers(main, problems, options.instead)
   problems.throwIfAny()
 
-  const merged = mergeLayers(problems.layers)
+  const merged = { ...mergeLayers(problems.layers) }
+  if (options.isWithoutProviders === true) for (const key of ofProviders) delete merged[key]
   const { value, missingVariables } = resolveVariables(merged, options.env ?? process.env, problems)
   const settings = parseSettings(value, problems)
   const egressNames = Object.keys(isMapping(value['egress']) ? value['egress'] : {})

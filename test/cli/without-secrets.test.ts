@@ -1,0 +1,74 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { sellerYaml, seller } from '../fixtures/companies.ts'
+import { runHere } from './run-gateway.ts'
+
+// What asks no provider runs where a provider's secret is not set: on the accountant's machine, or by cron.
+
+const since2020 = {
+  ...seller,
+  tax: [{ from: '2020-01-01', rate: 'none', basis: 'п. 2 ст. 346.11 НК РФ' }],
+} as const
+const own = `listen: { port: 0 }
+store: sqlite:g.db
+providers:
+  somebody: { like: openai, credentials: ['\${GATEWAY_TEST_SECRET_THAT_IS_NOT_SET}'] }
+models:
+  m: { provider: somebody, rubPerMillion: { input: '1', output: '1' } }
+payments: { provider: sandbox }
+operatorArea: { listen: { host: 127.0.0.1, port: 0 } }
+`
+
+await t.test('commands that ask no provider need no secret of a provider', async t => {
+  const config = join(t.testdir(), 'gateway.yaml')
+  writeFileSync(config, own + sellerYaml(since2020))
+  const run = (...words: readonly string[]) => runHere([...words, '--config', config])
+  const reason = ['--reason', 'r'] as const
+  const made = await run('account', 'create', '--email', 'a@example.org', '--json')
+  const { id: account } = JSON.parse(made.stdout) as { id: string }
+  await run('account', 'credit', account, '--rub', '100', ...reason)
+  const keyed = await run('key', 'create', '--account', account, '--json')
+  const { id: key } = JSON.parse(keyed.stdout) as { id: string }
+  for (const words of [
+    ['account', 'list'],
+    ['account', 'show', account],
+    ['account', 'find', 'example.org'],
+    ['account', 'debit', account, '--rub', '1', ...reason],
+    ['account', 'block', account, ...reason],
+    ['account', 'unblock', account, ...reason],
+    ['account', 'entries', account],
+    ['key', 'edit', key, '--budget-rub', '10', ...reason],
+    ['key', 'list', '--all'],
+    ['key', 'find', 'sk'],
+    ['key', 'revoke', key],
+    ['balance', '--account', account],
+    ['charges'],
+    ['top'],
+    ['payment', 'list'],
+    ['statement', 'list'],
+    ['documents', 'list', '--month', '2026-01'],
+    ['documents', 'close', '--month', '2026-01'],
+    ['documents', 'advances', '--month', '2026-01'],
+    ['documents', 'export', '--month', '2026-01', '--out', `${t.testdirName}/documents`],
+    ['operator', 'add', '--email', 'olga@example.org', '--role', 'owner'],
+    ['operator', 'list'],
+    ['operator', 'log'],
+    ['operator', 'remove', '--email', 'olga@example.org'],
+    ['alarms'],
+    ['prices', 'rate'],
+    ['verify'],
+    ['backup', `${t.testdirName}/copy.db`],
+  ]) {
+    const { code, stderr } = await run(...words)
+    t.equal(code, 0, `${words.slice(0, 2).join(' ')}: ${stderr}`)
+  }
+  const refund = await run('payment', 'refund', 'none', '--rub', '1', ...reason)
+  t.match(refund.stderr, 'the payment sandbox runs with the server', 'the secret is no matter of it')
+  const served = await run('check')
+  t.match(
+    served.stdout + served.stderr,
+    'GATEWAY_TEST_SECRET_THAT_IS_NOT_SET',
+    'what asks providers needs it',
+  )
+})
