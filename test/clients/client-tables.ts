@@ -19,9 +19,9 @@ const code = (text: string): string => `\`${text}\``
 
 /** What was run of each client, and which models it asked for. */
 export function triedTable(seen: readonly Seen[]): string {
-  const rows = seen.map(({ client, models }) => [
+  const rows = seen.map(({ client, models }, index) => [
     client.title,
-    client.packages.map(code).join(', '),
+    seen[index - 1]?.client.packages === client.packages ? 'as above' : client.packages.map(code).join(', '),
     models.map(code).join(', '),
   ])
   return tableOf(['client', 'what was run', 'models it asked for'], rows)

@@ -44,21 +44,20 @@ function sayingOf(output: string, url: string): string {
   const lines = output
     // oxlint-disable-next-line no-control-regex -- colours of a terminal
     .replaceAll(/\u001b\[[\d;]*[A-Za-z]/g, '')
-    .split('\n')
-    .map(line => line.trim())
-    .filter(line => line !== '')
-  const telling = lines.filter(line =>
-    /402|429|501|rror|disconnect|clos|terminated|incomplete|The quick/.test(line),
-  )
-  const line =
-    telling.find(one => /402|429|501|roubles|60 requests|not in this/.test(one)) ??
-    telling.at(-1) ??
-    lines.at(-1)
-  const plain = (line ?? 'nothing')
     .replaceAll(url, 'https://gateway.example')
     .replaceAll(/[0-9a-z]{26}|[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.-]+Z?/g, 'TIME')
     .replaceAll(/\d+\.\d{4,}/g, 'N')
-    .replaceAll('|', '/')
-    .replaceAll('`', "'")
+    .split('\n')
+    .map(line => line.trim())
+    // Neither the stack of an error nor its fields.
+    .filter(line => line !== '' && !/^(?:at |Symbol\(|\w+: (?:'\w+'|null|\w+),?$)/.test(line))
+  const telling = lines.filter(line => /rror|disconnect|clos|terminated|incomplete|The quick/.test(line))
+  const line =
+    lines.find(one => /roubles|60 requests|not in this|connection to the provider/.test(one)) ??
+    lines.find(one => /\b(?:402|429|501|502)\b/.test(one)) ??
+    telling.at(-1) ??
+    lines.at(-1)
+  const plain = (line ?? 'nothing').replaceAll('|', '/').replaceAll('`', "'")
   return plain.length > 120 ? `${plain.slice(0, 119)}…` : plain
 }
