@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -8,6 +8,8 @@ import t from 'tap'
 // What needs a PostgreSQL server, on each version that is served. POSTGRES_FOLDER keeps the servers; numbers after the
 // command (`15 18`) choose.
 const folder = process.env['POSTGRES_FOLDER'] ?? mkdtempSync(join(tmpdir(), 'postgres-'))
+// Where root runs this, the servers are another user's, who has to get there.
+chmodSync(folder, 0o755)
 const only = process.argv.slice(2)
 
 const versions = [

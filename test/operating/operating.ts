@@ -32,13 +32,19 @@ if [ "$1" = -u ]; then user=$2; shift 2; exec setpriv --reuid="$user" --regid="$
 exec "$@"
 `
 
+/** Where the npm stands that runs this; without one, that of this Node. */
+function npmFolder(): string {
+  const { npm_execpath: cli } = process.env
+  if (cli !== undefined) return join(cli, '../../..')
+  return spawnSync('npm', ['root', '-g'], { encoding: 'utf8' }).stdout.trim()
+}
+
 function machine(): EmptyRoot {
   const box = new EmptyRoot()
   for (const name of ['useradd', 'install', 'setpriv', 'sed', 'grep', 'sleep', 'mv', 'cp', 'chown', 'id'])
     box.program(name)
   box.program(process.execPath, '/usr/bin/node')
-  const npm = spawnSync('npm', ['root', '-g'], { encoding: 'utf8' }).stdout.trim()
-  box.copy(join(process.env['NPM_FOLDER'] ?? npm, 'npm'), '/usr/lib/npm')
+  box.copy(join(process.env['NPM_FOLDER'] ?? npmFolder(), 'npm'), '/usr/lib/npm')
   for (const name of ['npm', 'npx']) {
     box.write(`/usr/bin/${name}`, `#!/bin/sh\nexec node /usr/lib/npm/bin/${name}-cli.js "$@"\n`)
     spawnSync('chmod', ['755', join(box.folder, 'usr/bin', name)])
