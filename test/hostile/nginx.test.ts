@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -10,6 +9,7 @@ import { send } from '../fixtures/http-client.ts'
 import { parseAnswers, sendRaw } from '../fixtures/raw-client.ts'
 import { chunked, headLines, plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { startTestGateway, until } from '../fixtures/test-gateway.ts'
+import { freePort } from '../fixtures/free-port.ts'
 
 // The gateway behind the nginx that docs/operating.md writes down: a provider gives orders to nginx, and clients send what
 // nginx and the gateway could read in two ways. `NGINX` names the program where it is not in the path.
@@ -17,15 +17,6 @@ import { startTestGateway, until } from '../fixtures/test-gateway.ts'
 const program = process.env['NGINX'] ?? 'nginx'
 const hasNginx = spawnSync(program, ['-v']).status === 0
 const [openai] = dialectCalls
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 /** The page's config, with ports of this test, without TLS, and with a file inside that nobody may have. */
 function configOf(folder: string, port: number, gatewayUrl: string): string {

@@ -1,7 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -9,6 +8,7 @@ import { stringify } from 'yaml'
 import { EmptyRoot, root } from '../fixtures/empty-root.ts'
 import { startPostgres } from '../fixtures/postgres-server.ts'
 import { until } from '../fixtures/until.ts'
+import { freePort } from '../fixtures/free-port.ts'
 
 // docs/operating.md followed to the letter: its commands in a root that holds nothing but Node and what they name, and
 // its nginx before two nodes that are restarted one after the other. It needs root, nginx and npm 11.
@@ -139,15 +139,6 @@ await t.test(followed, { timeout: 900_000, skip: !isChosen(followed) && 'another
   )
   rmSync(dirname(file), { recursive: true })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 interface Node {
   start(): Promise<void>
