@@ -14,7 +14,11 @@ const area = await startOperatorArea(t, {
   seller: sellerSection,
   prices: { usdRub: '100', coefficient: '1.5' },
   models: {
-    chat: { provider: 'sandbox', upstreamModel: 'sandbox-chat', usdPerMillion: { input: '10', output: '40' } },
+    chat: {
+      provider: 'sandbox',
+      upstreamModel: 'sandbox-chat',
+      usdPerMillion: { input: '10', output: '40' },
+    },
   },
 })
 const chromium = await startBrowser(t)
