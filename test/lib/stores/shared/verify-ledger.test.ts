@@ -44,8 +44,10 @@ const breaches: readonly (readonly [sql: string, expected: RegExp])[] = [
   ["UPDATE accounts SET balance_micros = -1 WHERE kind = 'customer'", /balance of an account is negative/],
   [openHold(`balance_micros + 1, 'open', 'test', 0, 1e15, NULL`), /open holds of an account are more/],
   [
-    `${openHold(`1, 'open', 'test', 0, 0, NULL`)}; INSERT INTO holds SELECT exchange_id || 'y', sequence, account_id, key_id,
-       amount_micros, 'released', owner, 8000000, 8000000, 8000000, 0 FROM holds WHERE exchange_id = 'x'`,
+    `${openHold(`1, 'open', 'test', 0, 0, NULL`)};
+     INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, state, owner, created_at, expires_at, resolved_at)
+       SELECT exchange_id || 'y', sequence, account_id, key_id, amount_micros, 'released', owner, 8000000, 8000000, 8000000
+       FROM holds WHERE exchange_id = 'x'`,
     /open long after its expiry/,
   ],
   [openHold(`1, 'open', 'test', 0, 1e15, 5`), /neither open nor resolved/],
