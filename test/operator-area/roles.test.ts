@@ -2,7 +2,10 @@ import t from 'tap'
 import { startOperatorArea } from '../fixtures/operator-area.ts'
 import type { Role } from '../fixtures/operator-area.ts'
 
-const area = await startOperatorArea(t, { payments: { provider: 'sandbox' } })
+const area = await startOperatorArea(t, {
+  payments: { provider: 'sandbox' },
+  models: { 'sandbox-chat': { provider: 'sandbox', rubPerMillion: { input: '1', output: '1' } } },
+})
 const { email } = await area.signUp()
 const id = await area.accountOf(email)
 
