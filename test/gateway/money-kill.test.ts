@@ -5,6 +5,7 @@ import { disagreements, StoreWitness, type StoredCharge } from '../fixtures/mone
 import { askOnce, startPaidLoad } from '../fixtures/paid-load.ts'
 import { startPaidGateway } from '../fixtures/paid-gateway.ts'
 import { startPricedUpstream } from '../fixtures/priced-upstream.ts'
+import { until } from '../fixtures/until.ts'
 import { runGateway } from '../cli/run-gateway.ts'
 
 /** `npm run test:crash` makes it 200. */
@@ -28,7 +29,8 @@ await t.test(
 
     for (let kill = 0; kill < kills; kill += 1) {
       const load = startPaidLoad(running.url, key, clientCount)
-      await delay(50 + Math.random() * 700)
+      await until(() => load.records.filter(({ isWhole }) => isWhole).length > 10)
+      await delay(Math.random() * 700)
       await running.kill()
       await load.stop()
 
