@@ -39,7 +39,10 @@ export const googleReasoningMembers = {
 
 const isOff: ReadonlySet<unknown> = new Set(['disabled', 'none', 'off', false])
 
-/** How long a request asks to think, member by member; undefined where it says nothing. */
+/**
+ * How long a request asks to think, member by member; undefined where it says nothing. A budget may be a string of
+ * digits, as Google's servers take numbers.
+ */
 export function reasoningIn({ findings }: ScanResult): readonly AskedReasoning[] | undefined {
   const asked: AskedReasoning[] = []
   for (const finding of findings) {
@@ -51,8 +54,9 @@ export function reasoningIn({ findings }: ScanResult): readonly AskedReasoning[]
       if (isSpelled(finding)) asked.push({ field, budgetTokens: 0 })
     } else if (name === names.effort && typeof said === 'string') {
       asked.push({ field, effort: said.toLowerCase() })
-    } else if (name === names.kind) asked.push({ field, isAsked: true })
-    else if (typeof said === 'number' && said >= 0) asked.push({ field, budgetTokens: said })
+    } else if (name === names.budget && Number(said) >= 0) asked.push({ field, budgetTokens: Number(said) })
+    // What is left asks for thought without a limit; Google's -1 says so, and its servers take an effort's number.
+    else asked.push({ field, isAsked: true })
   }
   return asked.length === 0 ? undefined : asked
 }

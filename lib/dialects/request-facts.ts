@@ -12,6 +12,7 @@ import {
   memberOf,
   readBoolean,
   readCount,
+  readString,
   requireSpellings,
   textOf,
   wrongType,
@@ -122,7 +123,7 @@ export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}
   }
 }
 
-/** Speed is charged before any tier, and where it is made beside both; what is no text the provider refuses. */
+/** Speed is charged before any tier, and where it is made beside both. */
 function wantedTierIn(scan: ScanResult): string | undefined {
   return joinTiers(scan, tierNamed(scan, factNames.tier))
 }
@@ -140,9 +141,9 @@ function joinTiers(scan: ScanResult, tier: string): string | undefined {
   return wanted.length === 0 ? undefined : wanted.join('+')
 }
 
+/** Google's servers take a number for a name of an enumeration, so what is no text is refused rather than passed over. */
 function tierNamed(scan: ScanResult, name: string): string {
-  const field = findField(scan, name)
-  return field?.type === 'string' ? textOf(field) : 'standard'
+  return readString(scan, name) ?? 'standard'
 }
 
 /** Where a body names the model again that its path names. */

@@ -248,7 +248,8 @@ function inputAtMost({ target, facts, hold }: CostBasis, price: Price, windowTok
       meters = addMeters(meters, { [meter]: units })
     }
   }
-  if (facts.objects.some(({ kind }) => isUnread.has(kind))) meters.input = windowTokens
+  if (facts.readsUnknown === true || facts.objects.some(({ kind }) => isUnread.has(kind)))
+    meters.input = windowTokens
   return { meters: withinWindow(meters, windowTokens), mediaMicros }
 }
 

@@ -23,6 +23,7 @@ interface Family {
 
 const never = 0
 const medium = 16_384
+const high = 32_768
 
 /** The first that fits; models that none fits think as `medium` does. */
 const families: readonly Family[] = [
@@ -82,7 +83,7 @@ export function hiddenReasoning(
     if (budgetTokens !== undefined) most = Math.max(most, budgetTokens)
     if (effort !== undefined) most = Math.max(most, tokensByEffort.get(effort) ?? Infinity)
     // However long it likes, unless another member says how long.
-    if (isAsked === true) most = Math.max(most, asked.length > 1 ? 0 : medium)
+    if (isAsked === true) most = Math.max(most, asked.length > 1 ? 0 : high)
   }
   return isSaid ? most : Math.max(unasked, most)
 }

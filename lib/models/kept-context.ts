@@ -7,6 +7,7 @@ import {
   readAgain,
   tokensOf,
   type Meters,
+  type NamedObject,
   type ObjectKind,
 } from '../money/usage.ts'
 import { inGroups } from './in-groups.ts'
@@ -27,6 +28,15 @@ const partsRead: Readonly<Record<(typeof contextKinds)[number], ReadsAgain>> = {
 export function contextOfKind(kind: ObjectKind, used: Meters): Meters | undefined {
   const known = contextKinds.find(one => one === kind)
   return known === undefined ? undefined : partsRead[known](used)
+}
+
+/**
+ * Whether a request goes on from something that nobody has recorded: without isolation it may, and may read as much as
+ * the model can. An item is sent back with its content.
+ */
+export function isContextUnknown({ kind, id }: NamedObject, known: readonly ProviderObject[]): boolean {
+  if (kind === 'item' || contextOfKind(kind, {}) === undefined) return false
+  return !known.some(object => object.kind === kind && object.id === id)
 }
 
 /**

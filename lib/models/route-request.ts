@@ -9,7 +9,7 @@ import type { ScannedRequest } from '../routes/scan-request.ts'
 import { factsOfCache } from './cache-source.ts'
 import { isPriced } from './is-priced.ts'
 import { withPromptTools } from './granted-prompts.ts'
-import { keptContext } from './kept-context.ts'
+import { isContextUnknown, keptContext } from './kept-context.ts'
 import type { ChosenProvider } from './choose-provider.ts'
 import type { BatchContext, BatchPlan, PlanBatch } from './batch-plan.ts'
 import type { ResolvedModel } from './model-directory.ts'
@@ -143,8 +143,11 @@ async function routeInContext(
   const facts =
     price === undefined ? known : factsOfStored(operation, known, place.inBody ?? [], scanned.body, exchange)
   const target = targetAt({ ...request, facts }, place)
-  if (price === undefined || place.inBody === undefined) return { request: facts, target }
-  return { request: { ...facts, context: await keptContext(ledger, place.inBody) }, target }
+  if (price === undefined || facts.objects.length === 0) return { request: facts, target }
+  const { inBody = [] } = place
+  const unknown = facts.objects.some(one => isContextUnknown(one, inBody))
+  const context = await keptContext(ledger, inBody)
+  return { request: { ...facts, context, ...(unknown && { readsUnknown: true }) }, target }
 }
 
 /**

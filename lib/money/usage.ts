@@ -201,6 +201,10 @@ export const isUnread: ReadonlySet<string> = new Set<ObjectKind>([
   'skill',
   'vectorStore',
   'container',
+  'preset',
+  'agent',
+  'memoryStore',
+  'library',
 ])
 
 /** What a usage reader learned from an answer's bytes. */

@@ -413,6 +413,23 @@ const fees: readonly Attack[] = [
   ),
   response('a kept conversation', { conversation: 'conv_1' }, { input: windowTokens }),
   response('a stored prompt', { prompt: { id: 'pmpt_1' } }, { input: windowTokens }),
+  response('a response that was made elsewhere', { previous_response_id: 'resp_elsewhere' }, { input: windowTokens }),
+  message(
+    'a thread that was begun elsewhere',
+    { thread: { previous_message_id: 'msg_elsewhere' } },
+    { input: windowTokens },
+  ),
+  response('in the background, and kept', { background: true, store: true }, {}),
+  gemini(
+    'what is kept in a cache',
+    { cachedContent: 'cachedContents/elsewhere' },
+    { input: windowTokens, more: { cachedContentTokenCount: windowTokens - 10 } },
+  ),
+  gemini(
+    'thoughts of a level by its number',
+    { generationConfig: { thinkingConfig: { thinkingLevel: 3 } } },
+    { output: 1000, more: { thoughtsTokenCount: outputTokens - 1000 } },
+  ),
   message('hello', { max_tokens: 100 }, { input: 20, output: 100 }),
   chat('hello', { max_tokens: 100 }, { input: 20, output: 100 }),
   response('hello', { max_output_tokens: 100 }, { input: 20, output: 100 }),

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { isContextUnknown } from '../../lib/models/kept-context.ts'
 import { ModelDirectory } from '../../lib/models/model-directory.ts'
 import type { RequestFacts } from '../../lib/dialects/dialect.ts'
 import { dialects } from '../../lib/routes/find-route.ts'
@@ -24,8 +25,10 @@ function read({ path, body }: Attack): {
   const { operation } = dialects[name].match('POST', below)
   const bytes = Buffer.from(JSON.stringify(body))
   const options = { foldUnderscores: name === 'google', countsText: true }
-  const facts = operation.factsFromJson?.(scanJson(bytes, operation.interest ?? {}, options), bytes)
-  if (facts === undefined) throw new Error(`${path} has no facts`)
+  const read = operation.factsFromJson?.(scanJson(bytes, operation.interest ?? {}, options), bytes)
+  if (read === undefined) throw new Error(`${path} has no facts`)
+  const isUnknown = read.objects.some(one => isContextUnknown(one, []))
+  const facts = { ...read, ...(isUnknown && { readsUnknown: true as const }) }
   const upstreamModelName = facts.model ?? 'm'
   const entry = directory.resolve(upstreamModelName, undefined)?.entry
   const price = entry?.prices[0]

@@ -114,6 +114,19 @@ const cases: readonly Case[] = [
     message: /(max_tokens|maxOutputTokens) must be a whole number, not -5/,
   },
   {
+    when: "a tier's number in place of its name, as Google's servers take it",
+    request: dialect => ({ fields: dialect === 'google' ? { serviceTier: 3 } : { service_tier: 3 } }),
+    code: 'body_invalid',
+    message: /(service_tier|serviceTier) must be a string, not 3/,
+  },
+  {
+    when: 'a speed in a list',
+    request: { fields: { speed: ['fast'] } },
+    code: 'body_invalid',
+    message: /speed must be a string, not an array/,
+    only: ['anthropic'],
+  },
+  {
     when: 'a form with two models',
     request: form(sound, 'name="model"\r\n\r\nsome-model', 'name="model"\r\n\r\nother-model'),
     code: 'field_ambiguous',

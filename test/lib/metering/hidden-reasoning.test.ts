@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Operation } from '../../../lib/dialects/dialect.ts'
 import { dialects } from '../../../lib/routes/find-route.ts'
 import { scanJson } from '../../../lib/http/json-scan.ts'
 import { hiddenReasoning } from '../../../lib/metering/hidden-reasoning.ts'
@@ -11,8 +12,19 @@ function hidden(
   path = '/chat/completions',
 ): number {
   const { operation } = dialects[path === '/messages' ? 'anthropic' : 'openai'].match('POST', path)
-  const bytes = Buffer.from(JSON.stringify({ model, ...body }))
-  const facts = operation.factsFromJson?.(scanJson(bytes, operation.interest ?? {}), bytes)
+  return hiddenIn(operation, providerKind, { model, ...body }, model)
+}
+
+/** How many a request in Google's format may have, that says so much about it. */
+function hiddenByGoogle(thinkingConfig: object, model = 'gemini-2.5-flash-lite'): number {
+  const { operation } = dialects.google.match('POST', `/models/${model}:generateContent`)
+  return hiddenIn(operation, 'google', { generationConfig: { thinkingConfig } }, model)
+}
+
+function hiddenIn(operation: Operation, providerKind: string, body: object, model: string): number {
+  const bytes = Buffer.from(JSON.stringify(body))
+  const options = { foldUnderscores: providerKind === 'google' }
+  const facts = operation.factsFromJson?.(scanJson(bytes, operation.interest ?? {}, options), bytes)
   return hiddenReasoning(model, providerKind, facts?.reasoning)
 }
 
@@ -48,4 +60,15 @@ t.test('what it does not read makes it no less', async t => {
 t.test('what contradicts itself may think longest', async t => {
   t.equal(hidden('openrouter', { reasoning_effort: 'low', reasoning: { max_tokens: 20_000 } }), 20_000)
   t.equal(hidden('openai', { reasoning_effort: 'low', thinking_budget: 30_000 }), 30_000)
+})
+
+t.test("numbers are taken as Google's servers take them", async t => {
+  t.equal(hiddenByGoogle({}), 0, 'this model thinks where it is asked to')
+  t.equal(hiddenByGoogle({ thinkingBudget: 512 }), 512)
+  t.equal(hiddenByGoogle({ thinkingBudget: '24576' }), 24_576)
+  t.equal(hiddenByGoogle({ thinking_budget: 512 }), 512)
+  t.equal(hiddenByGoogle({ thinkingBudget: -1 }), 32_768, 'as long as it likes')
+  t.equal(hiddenByGoogle({ thinkingLevel: 'LOW' }), 8192)
+  t.equal(hiddenByGoogle({ thinkingLevel: 3 }), 32_768)
+  t.equal(hiddenByGoogle({ thinkingBudget: 0 }, 'gemini-2.5-flash'), 0)
 })
