@@ -55,7 +55,7 @@ async function prepare(config: Config): Promise<string> {
   const store = await openStore(config, { clock: systemClock })
   const { isNew } = store
   const records = await store.records()
-  const operator = { email: 'olga@example.org', role: 'owner' } as const
+  const operator = { email: 'olga@example.org', role: 'owner', by: 'benchmark' } as const
   const { token } = await addOperator(records, operator, systemClock.now())
   await store.close()
   if (isNew && config.store.kind === 'sqlite') {

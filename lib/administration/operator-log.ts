@@ -27,6 +27,14 @@ export function actionStep(
   return { write: build.insertInto('operator_actions').values(row), rows: 1 }
 }
 
+/** The same for what the gateway also does by itself, which is not logged: nobody did it. */
+export function actionSteps(
+  records: Pick<Records, 'build'>,
+  { operator, ...action }: Omit<OperatorAction, 'operator'> & { readonly operator: string | undefined },
+): RecordStep[] {
+  return operator === undefined ? [] : [actionStep(records, { operator, ...action })]
+}
+
 interface ActionQuery {
   readonly isDescending: boolean
   readonly limit: number

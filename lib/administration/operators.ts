@@ -3,6 +3,7 @@ import { newId } from '../platform/new-id.ts'
 import type { OperatorRole, OperatorRow } from '../stores/records/operator-tables.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
+import { actionStep } from './operator-log.ts'
 import { AccountError } from '../accounts/accounts.ts'
 
 /** A link to set a password is good for so long. */
@@ -12,6 +13,8 @@ interface NewOperator {
   readonly email: string
   readonly role: OperatorRole
   readonly name?: string | undefined
+  /** Who adds, for the log. */
+  readonly by: string
 }
 
 /** The token of a link by which an operator sets a password. */
@@ -42,7 +45,7 @@ export async function findOperator(records: RecordReader, id: string): Promise<O
  */
 export async function addOperator(
   records: Records,
-  { email, role, name }: NewOperator,
+  { email, role, name, by }: NewOperator,
   now: number,
 ): Promise<InvitedOperator> {
   const { build } = records
@@ -76,6 +79,13 @@ export async function addOperator(
       { write: build.deleteFrom('operator_sessions').where('user_id', '=', id) },
       { write: build.deleteFrom('operator_verifications').where('value', '=', id) },
       { write: build.insertInto('operator_verifications').values(link) },
+      actionStep(records, {
+        operator: by,
+        action: 'add-operator',
+        accountId: '',
+        reason: `${email}: ${role}`,
+        at: now,
+      }),
     ])
   } catch (error) {
     if (!(error instanceof RecordConflictError)) throw error
@@ -88,7 +98,11 @@ export async function addOperator(
  * Removes an operator at once, with what they sign in with. What they did stays in the log.
  * @throws AccountError operator_not_found, and operator_needed for the last one who may do everything
  */
-export async function removeOperator(records: Records, email: string): Promise<void> {
+export async function removeOperator(
+  records: Records,
+  { email, by }: Pick<NewOperator, 'email' | 'by'>,
+  now: number,
+): Promise<void> {
   const { build } = records
   const all = await listOperators(records)
   const known = all.find(one => one.email === email)
@@ -101,6 +115,7 @@ export async function removeOperator(records: Records, email: string): Promise<v
     { write: build.deleteFrom('operator_passwords').where('user_id', '=', id) },
     { write: build.deleteFrom('operator_two_factors').where('user_id', '=', id) },
     { write: build.deleteFrom('operators').where('id', '=', id) },
+    actionStep(records, { operator: by, action: 'remove-operator', accountId: '', reason: email, at: now }),
   ])
 }
 

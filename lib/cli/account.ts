@@ -12,6 +12,8 @@ import { deleteAccount } from '../payments/delete-account.ts'
 import { withRecords } from './with-records.ts'
 import { readCompany } from '../companies/read-company.ts'
 import { CompanyBook, setCompany } from '../documents/company-book.ts'
+import { moveMoney } from '../administration/move-money.ts'
+import { newId } from '../platform/new-id.ts'
 import { correctCharge } from '../administration/correct-charge.ts'
 import type { AccountReport } from '../ledger/reports.ts'
 import { balanceAmounts } from '../ledger/balance-amounts.ts'
@@ -273,14 +275,13 @@ function addMovement(account: Command, { stdout }: CliContext, kind: 'credit' | 
     .action(async (accountId: string, options: MovementOptions) => {
       const { reason, idempotencyKey } = options
       const amountMicros = roubles('--rub', options.rub)
-      const movement = {
-        accountId,
-        amountMicros,
-        reason,
-        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-      }
-      const { entryId, balanceMicros } = await changeAccounts(options, accounts => accounts[kind](movement))
-      const balance = formatRoubles(balanceMicros)
+      const movement = { id: idempotencyKey ?? newId(), kind, accountId, amountMicros, reason }
+      const { entryId } = await withRecords(options, (records, now) =>
+        moveMoney(records, { ...movement, operator: operatorName() }, now),
+      )
+      const { balance } = balanceAmounts(
+        await readStore(options, async reports => found(await reports.balance(accountId), accountId)),
+      )
       const json = { entry: entryId, account: accountId, amount: formatRoubles(amountMicros), balance }
       const done = kind === 'credit' ? 'credited to' : 'debited from'
       stdout.write(

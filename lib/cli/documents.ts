@@ -11,7 +11,7 @@ import { systemClock } from '../platform/clock.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
-import { oneOf } from './arguments.ts'
+import { oneOf, operatorName } from './arguments.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { addExportCommands, monthOf } from './documents-export.ts'
@@ -42,7 +42,7 @@ export function addDocumentCommands(program: Command, context: CliContext): void
       }
       const seller = requiredSeller(options)
       const { months, made } = await withRecords(options, (records, at) =>
-        closeMonth(records, seller, { month, at }),
+        closeMonth(records, seller, { month, at, operator: operatorName() }),
       )
       if (options.json === true) stdout.write(`${JSON.stringify({ months, documents: made.map(view) })}\n`)
       else {
@@ -80,7 +80,9 @@ function addChanges(documents: Command, stdout: CliContext['stdout']): void {
       stdout.write(
         shown(
           options,
-          await withRecords(options, (records, at) => correctClosing(records, seller, { id, reason, at })),
+          await withRecords(options, (records, at) =>
+            correctClosing(records, seller, { id, reason, at, operator: operatorName() }),
+          ),
         ),
       )
     })

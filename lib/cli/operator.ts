@@ -4,7 +4,7 @@ import { addOperator, listOperators, removeOperator } from '../administration/op
 import type { OperatorRow } from '../stores/records/operator-tables.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
-import { oneOf } from './arguments.ts'
+import { oneOf, operatorName } from './arguments.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { openHouseConfig, openTimeZone } from './open-config.ts'
@@ -46,6 +46,7 @@ function addAdd(operator: Command, { stdout }: CliContext): void {
       const added = {
         email: emailOf(options.email),
         role: oneOf('--role', options.role, roles),
+        by: operatorName(),
         ...(name !== undefined && { name }),
       }
       const { id, token } = await withRecords(options, (records, now) => addOperator(records, added, now))
@@ -77,7 +78,9 @@ function addRemove(operator: Command, { stdout }: CliContext): void {
     .requiredOption('--email <address>', 'whom')
     .action(async (options: RemoveOptions) => {
       const email = emailOf(options.email)
-      await withRecords(options, records => removeOperator(records, email))
+      await withRecords(options, (records, now) =>
+        removeOperator(records, { email, by: operatorName() }, now),
+      )
       stdout.write(
         options.json === true ? `${JSON.stringify({ email })}\n` : `${email} is no operator any more\n`,
       )

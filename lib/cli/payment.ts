@@ -5,7 +5,7 @@ import type { Reconciliation } from '../payments/reconcile.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
-import { oneOf, roubles, time } from './arguments.ts'
+import { oneOf, roubles, time, operatorName } from './arguments.ts'
 import { changePayments } from './change-payments.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
@@ -154,7 +154,7 @@ function addRefund(payment: Command, context: CliContext): void {
       const amountMicros = roubles('--rub', options.rub)
       const { reason } = options
       const refund = await changePayments(options, payments =>
-        payments.refundPayment({ paymentId, amountMicros, reason }),
+        payments.refundPayment({ paymentId, amountMicros, reason, operator: operatorName() }),
       )
       const { id, status, amount } = refund
       if (options.json !== true) {

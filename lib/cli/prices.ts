@@ -6,6 +6,7 @@ import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { addPricesImport } from './prices-import.ts'
 import { CommandError } from './context.ts'
+import { operatorName } from './arguments.ts'
 import type { CliContext } from './context.ts'
 import { formatTable } from './table.ts'
 import { readRecords, withRecords } from './with-records.ts'
@@ -40,7 +41,9 @@ function addRate(prices: Command, { stdout }: CliContext): void {
 
 async function acceptHeld(options: RateOptions, day: string | undefined): Promise<RateRow> {
   try {
-    return await withRecords(options, (records, now) => acceptRate(records, day, now))
+    return await withRecords(options, (records, now) =>
+      acceptRate(records, { day, operator: operatorName() }, now),
+    )
   } catch (error) {
     if (error instanceof RateError) throw new CommandError(error.message)
     throw error

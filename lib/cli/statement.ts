@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { assignTransfer, returnTransfer, undoTransfer } from '../documents/decide-transfer.ts'
@@ -9,7 +10,7 @@ import { statementBytesMax } from '../statements/decode-statement.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
-import { oneOf } from './arguments.ts'
+import { oneOf, operatorName } from './arguments.ts'
 import { CommandError, UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { requiredSeller, withRecords } from './with-records.ts'
@@ -46,8 +47,9 @@ export function addStatementCommands(program: Command, context: CliContext): voi
       const seller = requiredSeller(options)
       const bytes = readStatement(file)
       const isDryRun = options.dryRun === true
+      const by = { operator: operatorName(), fileName: basename(file) }
       const result = await withRecords(options, (records, at) =>
-        importStatement(records, seller, { bytes, at, isDryRun }),
+        importStatement(records, seller, { bytes, at, isDryRun, by }),
       )
       stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : summary(result, isDryRun))
     })
@@ -77,7 +79,9 @@ function addDecisions(statement: Command, { stdout }: CliContext): void {
       const to = target(options)
       show(
         options,
-        await withRecords(options, (records, at) => assignTransfer(records, { id, to, note, at })),
+        await withRecords(options, (records, at) =>
+          assignTransfer(records, { id, to, note, at, operator: operatorName() }),
+        ),
       )
     })
   addCommand(statement, 'return <transfer>', 'note that a queued payment was sent back to its payer')
@@ -85,7 +89,9 @@ function addDecisions(statement: Command, { stdout }: CliContext): void {
     .action(async (id: string, options: SharedOptions & { readonly note: string }) => {
       show(
         options,
-        await withRecords(options, (records, at) => returnTransfer(records, { id, note: options.note, at })),
+        await withRecords(options, (records, at) =>
+          returnTransfer(records, { id, note: options.note, at, operator: operatorName() }),
+        ),
       )
     })
   addCommand(statement, 'undo <transfer>', 'take back what was done with a payment: it is queued again')
@@ -93,7 +99,9 @@ function addDecisions(statement: Command, { stdout }: CliContext): void {
     .action(async (id: string, options: SharedOptions & { readonly note: string }) => {
       show(
         options,
-        await withRecords(options, (records, at) => undoTransfer(records, { id, note: options.note, at })),
+        await withRecords(options, (records, at) =>
+          undoTransfer(records, { id, note: options.note, at, operator: operatorName() }),
+        ),
       )
     })
 }

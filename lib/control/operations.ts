@@ -76,7 +76,12 @@ export const operations = {
     amountMicros: micros,
     method: z.enum(['bank_card', 'sbp']).optional(),
   }),
-  'payment.refund': z.strictObject({ paymentId: text, amountMicros: micros, reason: text }),
+  'payment.refund': z.strictObject({
+    paymentId: text,
+    amountMicros: micros,
+    reason: text,
+    operator: text.optional(),
+  }),
   'payment.reconcile': z.strictObject({ days: z.int().min(1).max(1095) }),
   // Who may use the socket may also write the store, so what is written needs no more than a shape.
   'records.write': z.strictObject({ steps: z.array(recordStep).min(1).max(2000) }),

@@ -1,3 +1,4 @@
+import { actionSteps } from '../administration/operator-log.ts'
 import { describeProblem } from '../companies/describe-problem.ts'
 import { checkText, cleanText } from '../companies/printable-text.ts'
 import type { Seller } from '../companies/seller.ts'
@@ -16,6 +17,14 @@ import { moscowDay } from '../ledger/moscow-days.ts'
 const reasonLengthMax = 500
 const attemptsMax = 20
 
+interface ClosingCorrection {
+  readonly id: string
+  readonly reason: string
+  readonly at: number
+  /** For the operators' log. */
+  readonly operator?: string
+}
+
 /**
  * Issues a document anew with the company's details of today, under the same number: a correction (исправление). Its
  * sum stays; what was charged too much or too little is in the next month.
@@ -25,7 +34,7 @@ const attemptsMax = 20
 export async function correctClosing(
   records: Records,
   seller: Seller,
-  { id, reason, at }: { readonly id: string; readonly reason: string; readonly at: number },
+  { id, reason, at, operator }: ClosingCorrection,
 ): Promise<StoredClosing> {
   const text = cleanText(reason)
   const problem = checkText(text, reasonLengthMax)
@@ -58,6 +67,13 @@ export async function correctClosing(
     try {
       await records.write([
         { write: records.build.insertInto('closing_documents').values(next) },
+        ...actionSteps(records, {
+          operator,
+          action: 'correct-document',
+          accountId: row.account_id,
+          reason: `${id}: ${text}`,
+          at,
+        }),
         documentEmailStep(records, { kind: 'closing-issued', ...about }),
       ])
       return stored

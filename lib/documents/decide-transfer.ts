@@ -1,3 +1,4 @@
+import { actionSteps } from '../administration/operator-log.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordStep, Records } from '../stores/records/records.ts'
@@ -11,10 +12,13 @@ async function change(
   records: Records,
   row: TransferRow,
   next: Partial<TransferRow> & Pick<TransferRow, 'state' | 'account_id'>,
-  what: TransferChange,
+  what: TransferChange & { readonly action: 'assign' | 'return' | 'undo' },
   money: (changed: TransferRow) => readonly RecordStep[] = () => [],
 ): Promise<TransferRow> {
   const changed: TransferRow = { ...row, ...next, revision: row.revision + 1 }
+  const { action, note, operator, at } = what
+  const accountId = changed.account_id ?? what.accountId ?? ''
+  const told = { operator, accountId, reason: `${row.id.slice(0, 12)} ${note}`.trim(), at }
   const { state, account_id, invoice_id, reason, revision } = changed
   const update = records.build
     .updateTable('transfers')
@@ -22,7 +26,12 @@ async function change(
     .where('id', '=', row.id)
     .where('revision', '=', row.revision)
   try {
-    await records.write([{ write: update, rows: 1 }, changeStep(records, changed, what), ...money(changed)])
+    await records.write([
+      { write: update, rows: 1 },
+      changeStep(records, changed, what),
+      ...actionSteps(records, { ...told, action: `${action}-transfer` }),
+      ...money(changed),
+    ])
   } catch (error) {
     if (!(error instanceof RecordConflictError)) throw error
     throw new DocumentError(
@@ -41,6 +50,7 @@ interface Assignment {
   readonly to: { readonly accountId: string } | { readonly invoiceId: string }
   readonly note: string
   readonly at: number
+  readonly operator?: string
 }
 
 /**
@@ -49,7 +59,7 @@ interface Assignment {
  */
 export async function assignTransfer(
   records: Records,
-  { id, to, note, at }: Assignment,
+  { id, to, note, at, operator }: Assignment,
 ): Promise<TransferRow> {
   const row = await findTransfer(records, id)
   if (row.state !== 'queued')
@@ -62,7 +72,7 @@ export async function assignTransfer(
     invoice_id: invoiceId,
     reason: 'assigned',
   } as const
-  return change(records, row, next, { action: 'assign', accountId, note, at }, changed => [
+  return change(records, row, next, { action: 'assign', accountId, note, at, operator }, changed => [
     creditStep(changed, accountId, at),
   ])
 }
@@ -75,16 +85,18 @@ async function accountOfInvoice(records: Records, id: string): Promise<string> {
   throw new DocumentError(`there is no invoice ${id}: gateway invoice list shows them`)
 }
 
+type Decision = Omit<Assignment, 'to'>
+
 /** Marks a queued transfer as sent back to its payer. @throws DocumentError when it is not queued */
 export async function returnTransfer(
   records: Records,
-  { id, note, at }: { readonly id: string; readonly note: string; readonly at: number },
+  { id, note, at, operator }: Decision,
 ): Promise<TransferRow> {
   const row = await findTransfer(records, id)
   if (row.state !== 'queued')
     throw new DocumentError(`the transfer ${row.id} is ${row.state}; undo that first`)
   const next = { state: 'returned', account_id: null, reason: 'returned' } as const
-  return change(records, row, next, { action: 'return', accountId: null, note, at })
+  return change(records, row, next, { action: 'return', accountId: null, note, at, operator })
 }
 
 /**
@@ -95,14 +107,14 @@ export async function returnTransfer(
  */
 export async function undoTransfer(
   records: Records,
-  { id, note, at }: { readonly id: string; readonly note: string; readonly at: number },
+  { id, note, at, operator }: Decision,
 ): Promise<TransferRow> {
   const row = await findTransfer(records, id)
   if (row.state === 'queued')
     throw new DocumentError(`nothing was done with the transfer ${row.id}: it is queued`)
   const accountId = row.account_id
   const next = { state: 'queued', account_id: null, invoice_id: null, reason: 'undone' } as const
-  return change(records, row, next, { action: 'undo', accountId, note, at }, changed =>
+  return change(records, row, next, { action: 'undo', accountId, note, at, operator }, changed =>
     accountId === null
       ? []
       : [{ debit: transferMovement(changed, { accountId, reason: 'bank transfer taken back:', at }) }],

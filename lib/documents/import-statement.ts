@@ -1,3 +1,4 @@
+import { actionStep } from '../administration/operator-log.ts'
 import type { Seller } from '../companies/seller.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
@@ -34,6 +35,14 @@ export interface ImportedTransfer {
   readonly invoice?: string
 }
 
+interface StatementFile {
+  readonly bytes: Uint8Array
+  readonly at: number
+  readonly isDryRun: boolean
+  /** For the operators' log. */
+  readonly by?: { readonly operator: string; readonly fileName: string }
+}
+
 /** Payments that one transaction takes in: charges wait behind it. */
 const batchSize = 200
 
@@ -46,7 +55,7 @@ const batchSize = 200
 export async function importStatement(
   records: Records,
   seller: Seller,
-  { bytes, at, isDryRun }: { readonly bytes: Uint8Array; readonly at: number; readonly isDryRun: boolean },
+  { bytes, at, isDryRun, by }: StatementFile,
 ): Promise<ImportResult> {
   const statement = parseStatement(decodeStatement(bytes))
   const payments = incomingPayments(statement, seller.bank.account)
@@ -59,6 +68,8 @@ export async function importStatement(
   })
   let late = 0
   if (!isDryRun) {
+    // It takes several transactions, and the log names it before the first of them.
+    if (by !== undefined) await records.write([importStep(records, by, taken, at)])
     for (let begin = 0; begin < taken.length; begin += batchSize) {
       late += await takeIn(records, taken.slice(begin, begin + batchSize), at)
     }
@@ -70,6 +81,17 @@ export async function importStatement(
     queued: described.flatMap(({ match, transfer }) => (match.kind === 'queue' ? [transfer] : [])),
     repeated: payments.length - fresh.length + late,
   }
+}
+
+function importStep(
+  records: Records,
+  { operator, fileName }: NonNullable<StatementFile['by']>,
+  taken: readonly Taken[],
+  at: number,
+): RecordStep {
+  const credited = taken.filter(({ match }) => match.kind === 'credit').length
+  const reason = `${fileName.slice(0, 200)}: ${credited} credited, ${taken.length - credited} queued`
+  return actionStep(records, { operator, action: 'import-statement', accountId: '', reason, at })
 }
 
 interface Taken {

@@ -1,3 +1,4 @@
+import { actionSteps } from '../administration/operator-log.ts'
 import type { Seller } from '../companies/seller.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
 import { closingRow } from './closing-rows.ts'
@@ -24,6 +25,13 @@ export interface CloseResult {
   readonly made: readonly StoredClosing[]
 }
 
+interface MonthClose {
+  readonly month: string
+  readonly at: number
+  /** For the operators' log; undefined: the gateway did it in time. */
+  readonly operator?: string | undefined
+}
+
 /**
  * Makes the documents of a month, and before it those of earlier months that are not closed. One that is closed stays
  * as it is: what is charged for it later is in the next. A run that was cut off is finished by the next.
@@ -33,7 +41,7 @@ export interface CloseResult {
 export async function closeMonth(
   records: Records,
   seller: Seller,
-  { month, at }: { readonly month: string; readonly at: number },
+  { month, at, operator }: MonthClose,
 ): Promise<CloseResult> {
   if (!isMonth(month)) throw new DocumentError(`"${month}" is no month, such as 2026-11`)
   if (month > moscowDay(at).slice(0, 7)) throw new DocumentError(`the month ${month} has not begun`)
@@ -44,7 +52,7 @@ export async function closeMonth(
   const months: string[] = []
   for (let one = first ?? month; one <= month; one = shiftMonth(one, 1)) {
     if (closed.has(one)) continue
-    made.push(...(await closeOne(records, seller, companies, { month: one, at })))
+    made.push(...(await closeOne(records, seller, companies, { month: one, at, operator })))
     months.push(one)
   }
   return { months, made }
@@ -176,7 +184,7 @@ async function closeOne(
   records: Records,
   seller: Seller,
   companies: readonly CompanyVersion[],
-  { month, at }: { readonly month: string; readonly at: number },
+  { month, at, operator }: MonthClose,
 ): Promise<StoredClosing[]> {
   const end = lastDay(month)
   const made: StoredClosing[] = []
@@ -192,6 +200,10 @@ async function closeOne(
     .insertInto('closed_months')
     .values({ seller_inn: seller.inn, month, closed_at: at })
     .onConflict(conflict => conflict.doNothing())
-  await records.write([{ write: mark }])
+  const reason = `${month}: ${made.length} documents`
+  await records.write([
+    { write: mark },
+    ...actionSteps(records, { operator, action: 'close-month', accountId: '', reason, at }),
+  ])
   return made
 }

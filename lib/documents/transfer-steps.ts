@@ -8,6 +8,8 @@ export interface TransferChange {
   readonly accountId: string | null
   readonly note: string
   readonly at: number
+  /** For the operators' log; undefined: the gateway did it by its rules. */
+  readonly operator?: string | undefined
 }
 
 /** Keeps what was done with a transfer. */

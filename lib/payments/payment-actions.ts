@@ -33,6 +33,7 @@ export interface PaymentActions {
     readonly paymentId: string
     readonly amountMicros: Micros
     readonly reason: string
+    readonly operator?: string | undefined
   }): Promise<CreatedRefund>
   reconcilePayments(time: { readonly days: number }): Promise<Reconciliation>
 }

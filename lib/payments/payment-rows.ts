@@ -1,3 +1,4 @@
+import { actionSteps } from '../administration/operator-log.ts'
 import type { Insertable, PaymentRow, ReceiptRow, RefundRow } from '../stores/records/payment-tables.ts'
 import { newId } from '../platform/new-id.ts'
 import type { RecordStep, Records } from '../stores/records/records.ts'
@@ -81,6 +82,10 @@ export class PaymentRows extends PaymentReader {
 
   addRefund(row: Insertable<RefundRow>): RecordStep {
     return { write: this.#records.build.insertInto('refunds').values(row) }
+  }
+
+  addAction(action: Parameters<typeof actionSteps>[1]): RecordStep[] {
+    return actionSteps(this.#records, action)
   }
 
   changeRefund({ id, state }: Refund, change: Partial<Insertable<RefundRow>>): RecordStep {

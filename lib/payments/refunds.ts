@@ -27,6 +27,8 @@ export interface WantedRefund {
   readonly amountMicros: Micros
   /** The customer sees it. */
   readonly reason: string
+  /** For the operators' log; undefined: an owner has it sent back. */
+  readonly operator?: string | undefined
 }
 
 interface RefundsOptions extends PaymentContext {
@@ -100,7 +102,7 @@ export class Refunds {
   }
 
   /** Books the money out with the refund's row; the provider is asked after. */
-  async #save({ paymentId, amountMicros, reason }: WantedRefund): Promise<string> {
+  async #save({ paymentId, amountMicros, reason, operator }: WantedRefund): Promise<string> {
     const { rows, clock, settings } = this.#options
     const now = clock.now()
     const payment = await this.#refundable({ paymentId, amountMicros }, now)
@@ -125,6 +127,13 @@ export class Refunds {
         created_at: now,
         ended_at: null,
         next_poll_at: nextPollAt(now, now, 0),
+      }),
+      ...rows.addAction({
+        operator,
+        action: 'refund',
+        accountId,
+        reason: `${paymentId}: ${reason}`,
+        at: now,
       }),
       { debit: { id: `refund:${id}`, accountId, amountMicros, reason, at: now, source: 'payment' } },
     ])

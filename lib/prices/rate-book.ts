@@ -1,3 +1,4 @@
+import { actionStep } from '../administration/operator-log.ts'
 import { decimalUnit, parseDecimal } from '../money/decimal.ts'
 import type { Decimal } from '../money/price.ts'
 import type { DatedRate } from '../money/pricing.ts'
@@ -50,12 +51,22 @@ export async function noteRate(
   return { rate, became: state, ...(before !== undefined && { before }) }
 }
 
+interface RateAcceptance {
+  /** The latest held one unless said. */
+  readonly day?: string | undefined
+  /** For the operators' log. */
+  readonly operator: string
+}
+
 /**
  * Has a held rate used.
- * @param day the latest held one unless said
  * @throws RateError when there is none
  */
-export async function acceptRate(records: Records, day: string | undefined, now: number): Promise<RateRow> {
+export async function acceptRate(
+  records: Records,
+  { day, operator }: RateAcceptance,
+  now: number,
+): Promise<RateRow> {
   const held = (await readRates(records)).find(
     row => row.state === 'held' && (day === undefined || row.day === day),
   )
@@ -67,7 +78,11 @@ export async function acceptRate(records: Records, day: string | undefined, now:
     .set({ state: 'used', accepted_at: now })
     .where('day', '=', held.day)
     .where('state', '=', 'held')
-  await records.write([{ write: change, rows: 1 }])
+  const reason = `${held.day}: ${held.usd_rub}`
+  await records.write([
+    { write: change, rows: 1 },
+    actionStep(records, { operator, action: 'accept-rate', accountId: '', reason, at: now }),
+  ])
   return { ...held, state: 'used', accepted_at: now }
 }
 

@@ -41,17 +41,21 @@ export async function ratesContract(t: Test, open: OpenStore): Promise<void> {
       '2026-11-26': 'held',
     })
 
-    t.match(await acceptRate(records, undefined, 5000), {
+    const operator = 'olga'
+    t.match(await acceptRate(records, { operator }, 5000), {
       day: '2026-11-26',
       state: 'used',
       accepted_at: 5000,
     })
-    t.match(await acceptRate(records, '2026-11-24', 6000), { day: '2026-11-24' })
-    await t.rejects(acceptRate(records, '2026-11-24', 7000), {
+    t.match(await acceptRate(records, { day: '2026-11-24', operator }, 6000), { day: '2026-11-24' })
+    await t.rejects(acceptRate(records, { day: '2026-11-24', operator }, 7000), {
       name: 'RateError',
       message: /2026-11-24 is not held/,
     })
-    await t.rejects(acceptRate(records, undefined, 7000), { name: 'RateError', message: 'no rate is held' })
+    await t.rejects(acceptRate(records, { operator }, 7000), {
+      name: 'RateError',
+      message: 'no rate is held',
+    })
     t.notMatch(Object.values(await states()).join(), 'held')
   })
 

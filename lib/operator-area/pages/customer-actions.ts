@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { addNote } from '../../administration/account-notes.ts'
 import { AccountError } from '../../accounts/accounts.ts'
 import { correctCharge } from '../../administration/correct-charge.ts'
+import { moveMoney } from '../../administration/move-money.ts'
 import { actionStep } from '../../administration/operator-log.ts'
 import { parseRoubles } from '../../money/amount.ts'
-import type { Micros } from '../../money/amount.ts'
 import { fieldSchemas, idField, readForm, says } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
@@ -13,8 +13,6 @@ import type { PageContext } from '../../web/web-page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
 import { customerView } from './customer.ts'
 import type { FormName } from './customer-forms.ts'
-import { RecordConflictError } from '../../stores/records/records.ts'
-import type { Records } from '../../stores/records/records.ts'
 
 const reason = z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong'))
 const formId = idField
@@ -62,56 +60,15 @@ export const submitNote = customerAction(
   },
 )
 
-interface OperatorMovement {
-  /** Made with the form: the same form, sent twice, moves money once. */
-  readonly formId: string
-  readonly kind: 'credit' | 'debit'
-  readonly accountId: string
-  readonly amountMicros: Micros
-  /** The account sees it. */
-  readonly reason: string
-  readonly operator: string
-}
-
-/**
- * Books money in or out for an operator, in one transaction with the log of what operators did. Answers false when this
- * form was taken before.
- * @throws AccountError account_not_found, and balance_insufficient when a debit is more than is available
- */
-async function moveMoney(
-  records: Records,
-  { formId, kind, accountId, amountMicros, reason, operator }: OperatorMovement,
-  now: number,
-): Promise<boolean> {
-  const movement = {
-    id: `${kind}:${formId}`,
-    accountId,
-    amountMicros,
-    reason,
-    at: now,
-    source: 'operator',
-  } as const
-  try {
-    await records.write([
-      actionStep(records, { operator, action: kind, accountId, reason, at: now }, formId),
-      kind === 'credit' ? { credit: movement } : { debit: movement },
-    ])
-    return true
-  } catch (error) {
-    if (!(error instanceof RecordConflictError)) throw error
-    return false
-  }
-}
-
 function movement(kind: 'credit' | 'debit'): ShowDeskPage {
   return customerAction(
     kind,
     page => z.object({ formId, rub: amount(page), reason }),
     async ({ site, session }, accountId, value) => {
-      const moved = await moveMoney(
+      const { isNew } = await moveMoney(
         site.records,
         {
-          formId: value.formId,
+          id: value.formId,
           kind,
           accountId,
           amountMicros: value.rub ?? 0,
@@ -120,7 +77,7 @@ function movement(kind: 'credit' | 'debit'): ShowDeskPage {
         },
         site.clock.now(),
       )
-      return moved ? 'done' : 'done-before'
+      return isNew ? 'done' : 'done-before'
     },
   )
 }

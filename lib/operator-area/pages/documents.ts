@@ -1,6 +1,5 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { actionStep } from '../../administration/operator-log.ts'
 import { searchClosing } from '../../documents/closing-documents.ts'
 import type { StoredClosing } from '../../documents/closing-rows.ts'
 import { DocumentError } from '../../documents/document-error.ts'
@@ -119,14 +118,13 @@ export async function submitClose(context: PageContext, page: DeskPage): Promise
   const sent = await readForm(context, page, schema)
   if (!sent.isValid) return answer(context, page, { state: sent.state })
   const { seller } = site.config
-  const at = site.clock.now()
   if (seller === undefined)
     return answer(context, page, { state: { ...sent.state, errors: { month: texts.transfers.noSeller } } })
+  const { month } = sent.value
+  const operator = session.user.email
   try {
-    const { made } = await closeMonth(site.records, seller, { month: sent.value.month, at })
+    const { made } = await closeMonth(site.records, seller, { month, at: site.clock.now(), operator })
     const said = texts.documents.closed(made.length)
-    const done = { operator: session.user.email, action: 'close-month', accountId: '', at } as const
-    await site.records.write([actionStep(site.records, { ...done, reason: `${sent.value.month}: ${said}` })])
     return await answer(context, page, { state: sent.state, said })
   } catch (error) {
     if (!(error instanceof DocumentError)) throw error

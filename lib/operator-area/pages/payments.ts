@@ -1,7 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
-import { actionStep } from '../../administration/operator-log.ts'
 import type { Payment } from '../../payments/payment-reader.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { isoTime, money, time } from '../../web/format.ts'
@@ -198,14 +197,15 @@ export async function submitRefund(context: PageContext, page: DeskPage): Promis
   if (!sent.isValid) return refuse(sent.state)
   const { rub: amountMicros, reason } = sent.value
   try {
-    await site.paymentActions.refundPayment({ paymentId: id, amountMicros, reason })
+    await site.paymentActions.refundPayment({
+      paymentId: id,
+      amountMicros,
+      reason,
+      operator: session.user.email,
+    })
   } catch (error) {
     if (!(error instanceof AccountError)) throw error
     return refuse({ ...sent.state, errors: { rub: error.message } })
   }
-  const done = { operator: session.user.email, action: 'refund', accountId: payment.account_id } as const
-  await site.records.write([
-    actionStep(site.records, { ...done, reason: `${id}: ${reason}`, at: site.clock.now() }),
-  ])
   return seeOther(context, `/payments/${id}?notice=done`)
 }

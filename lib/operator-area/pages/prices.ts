@@ -1,6 +1,5 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { actionStep } from '../../administration/operator-log.ts'
 import { priceInForce } from '../../money/price.ts'
 import { RateError } from '../../prices/cbr-rate.ts'
 import { priceRows } from '../../prices/price-rows.ts'
@@ -86,11 +85,9 @@ export async function showPrices(context: PageContext, page: DeskPage): Promise<
 export async function submitAcceptRate(context: PageContext, page: DeskPage): Promise<Response> {
   const { site, session } = page
   const sent = await readForm(context, page, schema)
-  const at = site.clock.now()
   try {
-    const { day, usd_rub } = await acceptRate(site.records, sent.isValid ? sent.value.day : '', at)
-    const done = { operator: session.user.email, action: 'accept-rate', accountId: '', at } as const
-    await site.records.write([actionStep(site.records, { ...done, reason: `${day}: ${usd_rub}` })])
+    const day = sent.isValid ? sent.value.day : ''
+    await acceptRate(site.records, { day, operator: session.user.email }, site.clock.now())
   } catch (error) {
     // Somebody else was sooner: the page shows how it is.
     if (!(error instanceof RateError)) throw error

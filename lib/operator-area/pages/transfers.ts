@@ -1,7 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
-import { actionStep } from '../../administration/operator-log.ts'
 import { assignTransfer, returnTransfer, undoTransfer } from '../../documents/decide-transfer.ts'
 import { DocumentError } from '../../documents/document-error.ts'
 import { importStatement } from '../../documents/import-statement.ts'
@@ -150,7 +149,8 @@ export async function submitStatement(context: PageContext, page: DeskPage): Pro
   let result: ImportResult
   try {
     const bytes = new Uint8Array(await file.arrayBuffer())
-    result = await importStatement(site.records, seller, { bytes, at, isDryRun })
+    const by = { operator: session.user.email, fileName: file.name }
+    result = await importStatement(site.records, seller, { bytes, at, isDryRun, by })
   } catch (error) {
     if (!(error instanceof StatementError || error instanceof DocumentError)) throw error
     return answer(context, page, { text: error.message, isBad: true })
@@ -158,31 +158,20 @@ export async function submitStatement(context: PageContext, page: DeskPage): Pro
   const { documents, credited, queued, repeated } = result
   const found = texts.transfers.found(documents, credited.length, queued.length, repeated)
   if (isDryRun) return answer(context, page, { text: `${texts.transfers.wouldBe} ${found}` })
-  const done = { operator: session.user.email, action: 'import-statement', accountId: '' } as const
-  const name = file.name.slice(0, 200)
-  await site.records.write([actionStep(site.records, { ...done, reason: `${name}: ${found}`, at })])
   return answer(context, page, { text: found })
 }
 
-type Decide = (
-  page: DeskPage,
-  id: string,
-  form: z.output<typeof decisionSchema>,
-  at: number,
-) => Promise<TransferRow>
-
 /** Decides about a transfer and writes the log; what was wrong is said on the page. */
-function decide(action: 'assign-transfer' | 'return-transfer' | 'undo-transfer', run: Decide) {
+function decide(run: typeof assignTransfer) {
   return async (context: PageContext, page: DeskPage): Promise<Response> => {
     const { site, session } = page
     const sent = await readForm(context, page, decisionSchema)
     if (!sent.isValid) return answer(context, page, { text: page.texts.failures.summary, isBad: true })
-    const at = site.clock.now()
     try {
-      const row = await run(page, context.req.param('id') ?? '', sent.value, at)
-      const done = { operator: session.user.email, action, accountId: row.account_id ?? '', at } as const
-      const reason = `${row.id.slice(0, 12)} ${sent.value.note}`.trim()
-      await site.records.write([actionStep(site.records, { ...done, reason })])
+      const { account, note } = sent.value
+      const id = context.req.param('id') ?? ''
+      const operator = session.user.email
+      await run(site.records, { id, note, to: { accountId: account }, operator, at: site.clock.now() })
       return seeOther(context, '/transfers?notice=done')
     } catch (error) {
       if (!(error instanceof DocumentError || error instanceof AccountError)) throw error
@@ -192,16 +181,10 @@ function decide(action: 'assign-transfer' | 'return-transfer' | 'undo-transfer',
 }
 
 /** Credits a queued transfer to an account. */
-export const submitAssign = decide('assign-transfer', ({ site }, id, { account, note }, at) =>
-  assignTransfer(site.records, { id, to: { accountId: account }, note, at }),
-)
+export const submitAssign = decide(assignTransfer)
 
 /** Notes that a queued transfer was sent back. */
-export const submitReturn = decide('return-transfer', ({ site }, id, { note }, at) =>
-  returnTransfer(site.records, { id, note, at }),
-)
+export const submitReturn = decide(returnTransfer)
 
-/** Takes a decision back: the transfer is queued again. */
-export const submitUndo = decide('undo-transfer', ({ site }, id, { note }, at) =>
-  undoTransfer(site.records, { id, note, at }),
-)
+/** Takes back what was done with a transfer. */
+export const submitUndo = decide(undoTransfer)

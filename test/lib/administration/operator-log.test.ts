@@ -1,6 +1,9 @@
 import t from 'tap'
 import { actionStep, findActions, readActions } from '../../../lib/administration/operator-log.ts'
+import { operatorActsContract } from '../../contracts/operator-acts.ts'
+import { startPostgres } from '../../fixtures/postgres-server.ts'
 import { openNew } from '../stores/open-store.ts'
+import { openNode } from '../stores/postgres/open-postgres.ts'
 
 await t.test('the log is read page by page, and none of one moment is lost or told twice', async t => {
   const records = await (await openNew(t)).records()
@@ -33,4 +36,13 @@ await t.test('what was written into the log stays as it is', async t => {
   const { build } = records
   await t.rejects(records.write([{ write: build.deleteFrom('operator_actions') }]))
   t.equal((await readActions(records, { limit: 10 })).length, 1)
+})
+
+await t.test('on SQLite', async t => {
+  await operatorActsContract(t, openNew)
+})
+
+await t.test('on PostgreSQL', async t => {
+  const server = await startPostgres(t)
+  await operatorActsContract(t, async (t, options) => openNode(t, await server.createDatabase(), options))
 })

@@ -1,0 +1,40 @@
+import type { Micros } from '../money/amount.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { Records } from '../stores/records/records.ts'
+import { actionStep } from './operator-log.ts'
+
+/** Money that an operator books in or out. */
+export interface OperatorMovement {
+  /** Of the form or the command: the same one, sent twice, moves money once. */
+  readonly id: string
+  readonly kind: 'credit' | 'debit'
+  readonly accountId: string
+  readonly amountMicros: Micros
+  /** The account sees it. */
+  readonly reason: string
+  readonly operator: string
+}
+
+/**
+ * Books money in or out for an operator, in one transaction with the log of what operators did.
+ * @returns the entry, and whether it was made now or by an earlier call
+ * @throws AccountError account_not_found, and balance_insufficient when a debit is more than is available
+ */
+export async function moveMoney(
+  records: Records,
+  { id, kind, accountId, amountMicros, reason, operator }: OperatorMovement,
+  at: number,
+): Promise<{ readonly entryId: string; readonly isNew: boolean }> {
+  const entryId = `${kind}:${id}`
+  const movement = { id: entryId, accountId, amountMicros, reason, at, source: 'operator' } as const
+  try {
+    await records.write([
+      actionStep(records, { operator, action: kind, accountId, reason, at }, entryId),
+      kind === 'credit' ? { credit: movement } : { debit: movement },
+    ])
+    return { entryId, isNew: true }
+  } catch (error) {
+    if (!(error instanceof RecordConflictError)) throw error
+    return { entryId, isNew: false }
+  }
+}

@@ -1,0 +1,125 @@
+import type { Test } from 'tap'
+import { moveMoney } from '../../lib/administration/move-money.ts'
+import { readActions } from '../../lib/administration/operator-log.ts'
+import { addOperator, removeOperator } from '../../lib/administration/operators.ts'
+import { correctClosing } from '../../lib/documents/correct-closing.ts'
+import { assignTransfer, undoTransfer } from '../../lib/documents/decide-transfer.ts'
+import { importStatement } from '../../lib/documents/import-statement.ts'
+import { closeMonth } from '../../lib/documents/month-close.ts'
+import { listTransfers } from '../../lib/documents/transfers.ts'
+import { seller } from '../fixtures/companies.ts'
+import { chargeRoubles, companyAccount, noon, statementOf } from './documents.ts'
+import { roubles, type OpenStore, type StoreUnderTest } from './store-under-test.ts'
+
+const operator = 'olga'
+
+async function logged(store: StoreUnderTest): Promise<readonly string[]> {
+  const actions = await readActions(await store.records(), { limit: 100 })
+  return actions.map(({ action, reason }) => `${action}: ${reason}`).toReversed()
+}
+
+/** What an operator does is in the log when it is done, and only then, on every store. */
+export async function operatorActsContract(t: Test, open: OpenStore): Promise<void> {
+  await t.test('a transfer is logged once with what was decided, and not when it was refused', async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const accountId = await companyAccount(store)
+    const bytes = statementOf([
+      { number: '1', amount: 10_000 },
+      { number: '2', amount: 200 },
+    ])
+    const by = { operator, fileName: 'kl_to_1c.txt' }
+    await importStatement(records, seller, { bytes, at: 1, isDryRun: true, by })
+    t.strictSame(await logged(store), [], 'what was only looked at')
+    await importStatement(records, seller, { bytes, at: 1, isDryRun: false, by })
+
+    const id = (await listTransfers(records)).find(one => one.amount_kopecks === 10_000)?.id ?? ''
+    const assign = () => assignTransfer(records, { id, to: { accountId }, note: 'письмо', at: 2, operator })
+    const undo = () => undoTransfer(records, { id, note: 'ошибка', at: 5, operator })
+    await Promise.allSettled([assign(), assign(), assign()])
+    await chargeRoubles(store, accountId, 1)
+    await t.rejects(undo(), { code: 'balance_insufficient' })
+
+    t.strictSame(await logged(store), [
+      'import-statement: kl_to_1c.txt: 0 credited, 2 queued',
+      `assign-transfer: ${id.slice(0, 12)} письмо`,
+    ])
+    await moveMoney(
+      records,
+      { id: 'a', kind: 'credit', accountId, amountMicros: roubles(1), reason: 'r', operator },
+      4,
+    )
+    await undo()
+    t.match((await logged(store)).slice(2), ['credit: r', `undo-transfer: ${id.slice(0, 12)} ошибка`])
+    t.same(await store.verify(), [])
+  })
+
+  await t.test('money moves once for a form, with its line in the log', async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const accountId = await companyAccount(store)
+    const move = (id: string, kind: 'credit' | 'debit', rub: number) =>
+      moveMoney(
+        records,
+        { id, kind, accountId, amountMicros: roubles(rub), reason: `${kind} ${rub}`, operator },
+        1,
+      )
+
+    const made = await Promise.all([move('a', 'credit', 5), move('a', 'credit', 5), move('a', 'credit', 5)])
+    await t.rejects(move('b', 'debit', 6), { code: 'balance_insufficient' })
+    await t.rejects(
+      moveMoney(
+        records,
+        { id: 'c', kind: 'credit', accountId: 'nobody', amountMicros: 1, reason: 'r', operator },
+        1,
+      ),
+      { code: 'account_not_found' },
+    )
+    t.match(await move('a', 'debit', 2), { entryId: 'debit:a', isNew: true }, 'a debit is another act')
+
+    t.equal(made.filter(({ isNew }) => isNew).length, 1)
+    t.strictSame(await logged(store), ['credit: credit 5', 'debit: debit 2'])
+    t.equal((await store.ledger.balance(accountId)).balanceMicros, roubles(3))
+  })
+
+  await t.test('a month is logged when an operator closes it, and not when the gateway does', async t => {
+    const store = await open(t, { clock: { now: () => noon('2026-09-10') } })
+    const records = await store.records()
+    const accountId = await companyAccount(store, undefined, '2026-09-01')
+    await moveMoney(
+      records,
+      { id: 'a', kind: 'credit', accountId, amountMicros: roubles(5), reason: 'r', operator },
+      noon('2026-09-02'),
+    )
+    await chargeRoubles(store, accountId, 1)
+    const at = noon('2026-11-02')
+    const { made } = await closeMonth(records, seller, { month: '2026-09', at, operator })
+    await closeMonth(records, seller, { month: '2026-09', at, operator })
+    await closeMonth(records, seller, { month: '2026-10', at })
+    const id = made[0]?.id ?? ''
+    await correctClosing(records, seller, { id, reason: 'Адрес', at, operator })
+    await t.rejects(correctClosing(records, seller, { id: 'x', reason: 'Адрес', at, operator }))
+
+    t.strictSame((await logged(store)).slice(1), [
+      'close-month: 2026-09: 1 documents',
+      `correct-document: ${id}: Адрес`,
+    ])
+  })
+
+  await t.test('who may use the pages is logged by whoever decides it', async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const add = (email: string, role: 'owner' | 'support') =>
+      addOperator(records, { email, role, by: 'root' }, 1)
+    await add('a@example.org', 'owner')
+    await add('b@example.org', 'support')
+    await t.rejects(add('a@example.org', 'support'), { code: 'operator_needed' })
+    await removeOperator(records, { email: 'b@example.org', by: 'root' }, 2)
+
+    t.strictSame(await logged(store), [
+      'add-operator: a@example.org: owner',
+      'add-operator: b@example.org: support',
+      'remove-operator: b@example.org',
+    ])
+  })
+}
