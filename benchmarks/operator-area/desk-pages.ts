@@ -25,6 +25,7 @@ export function deskPages(rows: number): Readonly<Record<string, string>> {
     providers: '/providers',
     alarms: '/alarms',
     prices: '/prices',
+    'the history of a model': '/prices/history?model=sandbox-chat',
     log: '/log',
     security: '/security',
   }
