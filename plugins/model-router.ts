@@ -68,8 +68,11 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
         exchange.localAnswer = await freeRequests.inTurn(accountId ?? '', answer)
         return
       }
-      const routed = routeRequest(routing, exchange, route, scanned)
-      goTo(exchange, routed instanceof Promise ? await routed : routed)
+      const found = routeRequest(routing, exchange, route, scanned)
+      const routed = found instanceof Promise ? await found : found
+      if (routed.request.batch?.isEmpty === true && accountId !== undefined)
+        await freeRequests.admit(accountId)
+      goTo(exchange, routed)
     },
 
     onSession(exchange) {

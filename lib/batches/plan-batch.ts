@@ -15,7 +15,7 @@ import { amountMicrosMax } from '../money/amount.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import { timesFactor } from '../money/tier-factor.ts'
-import type { Meters } from '../money/usage.ts'
+import type { Meters, NamedObject } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { BatchContext, BatchPlan } from '../models/batch-plan.ts'
 import { chooseProviders, type ChosenProvider } from '../models/choose-provider.ts'
@@ -23,6 +23,7 @@ import { isPriced } from '../models/is-priced.ts'
 import { keptContexts } from '../models/kept-context.ts'
 import type { ResolvedModel } from '../models/model-directory.ts'
 import { priceNamedModels, type NamedPrice } from '../models/named-models.ts'
+import { defaultProvider } from '../models/route-provider.ts'
 import { ownerOfObjects } from '../models/object-owner.ts'
 import { namedModel } from '../models/requested-model.ts'
 
@@ -48,12 +49,16 @@ export async function planBatch(
   facts: RequestFacts,
 ): Promise<BatchPlan> {
   const { batch = {} } = facts
-  const { chosen, objects } = await ownerOf(context, exchange, route, facts.objects)
+  if (batch.isEmpty === true) return planEmpty(context, route)
+  const { object } = route.match
+  const named = object === undefined ? facts.objects : [object, ...facts.objects]
+  const { chosen, objects } = await ownerOf(context, exchange, route, named)
   requireEndpoint(batch, chosen)
   const requests = batch.requests ?? requestsOfFile(objects, batch.file?.id)
   if (requests.problem !== undefined) throw badRequest(requests.problem.at, requests.problem.message)
   if (requests.requests === 0) throw new GatewayError('body_invalid', 'The batch has no requests.')
-  const inside = await ownerOf(context, exchange, route, [...facts.objects, ...requests.objects])
+  const inside = await ownerOf(context, exchange, route, [...named, ...requests.objects])
+  if (batch.requestIds !== undefined) await requireAddable(context, chosen, object)
   const shares = requests.shares.map(share => priceShare(context, exchange, route, { share, batch }))
   const pinned = chosen ?? inside.chosen
   if (pinned?.provider.kind === 'xai') requests.shares.forEach(requireXaiEndpoint)
@@ -64,6 +69,36 @@ export async function planBatch(
     isPinned: pinned !== undefined,
     model: modelOf(shares, contexts, context, providers[0]?.provider),
   }
+}
+
+/** A batch to which requests are added later has no model and costs nothing; only xAI has such. */
+function planEmpty({ config }: BatchContext, route: Route): BatchPlan {
+  const chosen = defaultProvider(config, route)
+  if (chosen.provider.kind !== 'xai') {
+    throw new GatewayError(
+      'body_invalid',
+      'The request names no input_file_id. Upload the requests first: batches to which they are added later are of xAI alone.',
+      { param: 'input_file_id' },
+    )
+  }
+  const model = { model: undefined, modelName: '', upstreamModelName: '', price: undefined }
+  return { providers: [chosen], isPinned: false, model }
+}
+
+/** The results of a batch that was made of a file are charged all together. */
+async function requireAddable(
+  { ledger }: BatchContext,
+  chosen: ChosenProvider | undefined,
+  batch: NamedObject | undefined,
+): Promise<void> {
+  if (chosen?.provider.kind !== 'xai' || batch === undefined)
+    throw new GatewayError('not_supported', 'Requests are added to batches of xAI alone.')
+  const ofFile = await ledger.findJob({ provider: chosen.provider.name, kind: 'batch', id: batch.id })
+  if (ofFile === undefined) return
+  throw new GatewayError(
+    'not_supported',
+    'The batch was made of a file, so no requests are added to it here. Make another one.',
+  )
 }
 
 /** What xAI's batches may hold here: of pictures and films their results do not say what they are. */

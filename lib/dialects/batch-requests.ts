@@ -23,7 +23,7 @@ export function batchedRequest(members: Interest): Interest {
   return { ...span(requestName), ...members }
 }
 
-interface BatchedRequest {
+export interface BatchedRequest {
   /** Its place; that in the body unless said. */
   readonly at?: string
   readonly endpoint: string
@@ -59,9 +59,19 @@ export class InlineBatchReader implements JsonPartsReader {
     this.#describe = describe
   }
 
+  /** What is known of a request beside its findings; undefined where `fail` has said what is wrong with it. */
+  protected batchOf(_request: readonly Finding[]): Omit<BatchedRequest, 'at'> | undefined {
+    return this.#batch
+  }
+
+  protected fail(at: string, message: string): void {
+    this.#tally.fail(at, message)
+  }
+
   take(findings: readonly Finding[]): void {
     for (const request of requestsIn({ findings })) {
-      const media = addRequest(this.#tally, request, this.#batch)
+      const batch = this.batchOf(request)
+      const media = batch === undefined ? [] : addRequest(this.#tally, request, batch)
       if (this.#media.length + media.length <= mediaMax) this.#media.push(...media)
       else
         this.#tally.fail(media[0]?.path ?? '', `A batch may hold at most ${mediaMax} pictures and the like.`)

@@ -9,6 +9,10 @@ export interface BatchedRequests {
   readonly endpoint?: string
   /** Each of them must say so itself. */
   readonly isSaidByEach?: true
+  /** The batch is made without any: they are added to it later. */
+  readonly isEmpty?: true
+  /** The ids under which their results will stand, where those of other requests stand among them. */
+  readonly requestIds?: readonly string[]
   /** The model that the body names beside the one in the path or in the requests, and which must be the same. */
   readonly model?: string
   /** What a model must have a price for to be asked; that of the batch's operation unless said. */

@@ -101,7 +101,9 @@ function joined(before: JobReading, { reading, objects }: JobReading): JobReadin
   for (const [name, units] of Object.entries(reading.details ?? {})) addDetail(details, name, units)
   const flags = [...new Set([...before.reading.flags, ...reading.flags])]
   // The last page may be empty, or have failures alone.
-  const job = reading.job && lines.length > 0 && { ...reading.job, state: 'done' as const }
+  const states = [before.reading.job?.state, reading.job?.state]
+  const state = lines.length > 0 ? 'done' : (['done', 'failed'] as const).find(one => states.includes(one))
+  const job = reading.job && state && { ...reading.job, state }
   return {
     objects: [...before.objects, ...objects],
     reading: { ...reading, lines, details, flags, hasOutput: lines.length > 0, ...(job && { job }) },

@@ -165,7 +165,10 @@ export class JobPoller {
     if (typeof state === 'string') return state === 'ended' ? state : answer
     const results = await askResults(context, job, state.resultsPath)
     if (typeof results === 'string') return results
-    return (await endJob(seen, job, results.reading)) === 'ended' ? 'ended' : results
+    const { reading } = results
+    const isLost = answer.reading.job?.isFinal === true && reading.job?.state === 'running'
+    const last = isLost ? { ...reading, job: { ...reading.job, state: 'failed' as const } } : reading
+    return (await endJob(seen, job, last)) === 'ended' ? 'ended' : results
   }
 
   /** What the job has made is its account's, and in its lists, also when no client asks after it. */

@@ -3,7 +3,7 @@ import type { Job } from '../ledger/job.ts'
 
 /** What a reader of a job's answers knows of the request that submitted it. */
 export function jobRequestFacts({ facts }: Job): RequestFacts {
-  const { upstreamModel, units, variant, candidates = 1, endpoint } = facts
+  const { upstreamModel, units, variant, candidates = 1, endpoint, requestIds } = facts
   return {
     ...(upstreamModel !== '' && { model: upstreamModel }),
     isStreaming: false,
@@ -14,6 +14,6 @@ export function jobRequestFacts({ facts }: Job): RequestFacts {
     ...(units !== undefined && { units }),
     ...(variant !== undefined && { unitsVariant: variant }),
     startsJob: true,
-    ...(endpoint !== undefined && { batch: { endpoint } }),
+    batch: { ...(endpoint !== undefined && { endpoint }), ...(requestIds !== undefined && { requestIds }) },
   }
 }

@@ -63,5 +63,6 @@ function factsOf(exchange: Exchange): JobFacts {
     ...(unitsVariant !== undefined && { variant: unitsVariant }),
     ...(candidates > 1 && { candidates }),
     ...(requests?.endpoint !== undefined && { endpoint: requests.endpoint }),
+    ...(requests?.requestIds !== undefined && { requestIds: requests.requestIds }),
   }
 }

@@ -18,6 +18,8 @@ export interface JobFacts {
   readonly candidates?: number
   /** Where the requests of a batch go, which says what their results look like. */
   readonly endpoint?: string
+  /** Of a part of a batch: the ids that its requests were given, by which their results are known. */
+  readonly requestIds?: readonly string[]
   /** The submission was answered by a stream, which tells what was said of the job while it lasts. */
   readonly isStreamed?: boolean
 }

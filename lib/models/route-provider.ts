@@ -112,7 +112,7 @@ function ofModel(config: Config, route: Route, model: ResolvedModel | undefined)
 }
 
 /** Requests without a model go to the provider in their path, or to the dialect's default. */
-function defaultProvider(config: Config, route: Route): ChosenProvider {
+export function defaultProvider(config: Config, route: Route): ChosenProvider {
   const name = route.providerName ?? config.defaultProvider[route.dialect.name]
   const provider = name === undefined ? undefined : config.providers.get(name)
   const chosen = withCredential(provider, route.dialect.name)

@@ -132,6 +132,8 @@ export interface JobSighting {
   readonly id: string
   /** `done`: its usage stands in the lines; `failed`: it ended, and the provider bills nothing for it. */
   readonly state: 'running' | 'done' | 'failed'
+  /** Of a job that was stopped: what is not among its results by now will never be. */
+  readonly isFinal?: boolean
   /** Of a job that is done and whose usage stands in another document: its path below the base URL. */
   readonly resultsPath?: string
 }
@@ -144,6 +146,8 @@ export type ObjectKind =
   | 'upload'
   | 'uploadPart'
   | 'batch'
+  /** Requests that were added to a batch of xAI's in one go: the id of the batch, `#` and one of ours. */
+  | 'batchPart'
   | 'video'
   | 'operation'
   | 'cachedContent'

@@ -81,6 +81,14 @@ function json(body: object | undefined) {
   )
 }
 
+/** A request as it is added: a wrapper with its body. */
+const request = (id: string, more: object = {}): object => ({
+  batch_request_id: id,
+  batch_request: { chat_get_completion: { ...chatBody, ...more } },
+})
+const chatBody = { model: 'grok-4.3', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] }
+const requestsPath = `/v1/batches/${batchId}/requests`
+
 const line = (id: string, url = '/v1/chat/completions', more: object = {}): object => ({
   custom_id: id,
   method: 'POST',
@@ -153,12 +161,6 @@ await t.test('what cannot be held for is refused with words', async t => {
   const pictures = await ask('POST', '/v1/batches', submission)
   t.equal(pictures.status, 400)
   t.match(pictures.body.toString(), /line 2: .*not for \/v1\/images\/generations/)
-  const empty = await ask('POST', '/v1/batches', { name: 'b' })
-  t.equal(empty.status, 400)
-  t.match(empty.body.toString(), /Upload the requests first/)
-  const added = await ask('POST', `/v1/batches/${batchId}/requests`, { batch_requests: [] })
-  t.equal(added.status, 501)
-  t.match(added.body.toString(), /not added to a batch here/)
   t.equal(upstream.requests.length, sent)
   t.same(await gateway.breaches(), [])
 })
@@ -176,8 +178,136 @@ await t.test("another account's batch is not found, nor are its results", async 
     ['GET', `/v1/batches/${batchId}/results`, undefined],
     ['POST', `/v1/batches/${batchId}:cancel`, undefined],
     ['POST', '/v1/batches', submission],
+    ['POST', requestsPath, { batch_requests: [request('a')] }],
+    ['GET', requestsPath, undefined],
   ] as const) {
     t.equal((await call({ url: gateway.url, key }, method, path, body)).status, 404, `${method} ${path}`)
   }
   t.equal(upstream.requests.length, sent)
+})
+
+await t.test(
+  'requests that are added to a batch are held for and charged, each addition by itself',
+  async t => {
+    const { ask, gateway, held, go, upstream } = await start(t, { pollMs: 50 })
+    const made = await ask('POST', '/v1/batches', { name: 'b' })
+    t.match(JSON.parse(made.body.toString()), { batch_id: batchId })
+    t.equal(await held(), 0, 'a batch without requests costs nothing')
+
+    const inputs = { responses: { model: 'grok-4.3', max_output_tokens: 100, input: 'Hi' } }
+    const first = [request('a'), request('b'), { batch_request: inputs, batch_request_id: 'c' }]
+    const sent = await ask('POST', requestsPath, { batch_requests: first })
+    t.equal(sent.status, 200, sent.body.toString())
+    const heldForThree = await held()
+    t.ok(heldForThree > 0)
+    t.equal((await ask('POST', requestsPath, { batch_requests: [request('d')] })).status, 200)
+    t.ok((await held()) > heldForThree)
+
+    go(4, 1)
+    await until(() => upstream.requests.filter(({ path }) => path === `/v1/batches/${batchId}`).length > 3)
+    t.same(await gateway.charges(), [], 'one is still pending')
+    const failed = { batch_result: { error: { code: 3, message: 'no' } }, batch_request_id: 'b' }
+    go(4, 0, [
+      { results: [result('d', 500, 10, 0), result('a', 1000, 100, 50)], pagination_token: '1' },
+      { results: [failed, result('c', 3000, 20, 0)] },
+    ])
+    await until(async () => (await gateway.charges()).length === 2 && (await held()) === 0)
+    t.match(
+      (await gateway.charges()).toSorted((one, other) => Number(other.amount) - Number(one.amount)),
+      [
+        { operation: 'batch-requests', amount: '2.340000', usage: { input: 4000, output: 170 }, flags: [] },
+        { operation: 'batch-requests', amount: '0.270000', usage: { input: 500, output: 10 }, flags: [] },
+      ],
+    )
+    const told = await ask('GET', `/v1/batches/${batchId}/requests`)
+    t.equal(told.status, 200)
+    t.same(await gateway.breaches(), [])
+  },
+)
+
+await t.test(
+  'requests that are not counted yet are waited for; of a cancelled batch they cost nothing',
+  async t => {
+    const { ask, gateway, held, go, upstream } = await start(t, { pollMs: 50 })
+    await ask('POST', '/v1/batches', { name: 'b' })
+    await ask('POST', requestsPath, { batch_requests: [request('a')] })
+    const asked = (): number => upstream.requests.filter(({ path }) => path.includes('/results')).length
+    go(1, 0, [{ results: [result('another', 1000, 100, 50)] }])
+    await until(() => asked() > 1)
+    t.ok((await held()) > 0)
+    t.same(await gateway.charges(), [])
+    await ask('POST', `/v1/batches/${batchId}:cancel`)
+    await until(async () => (await held()) === 0)
+    t.match(await gateway.charges(), [{ amount: '0.000000' }])
+    t.same(await gateway.breaches(), [])
+  },
+)
+
+await t.test('requests that nobody could hold for are not added', async t => {
+  const { ask, upstream, held } = await start(t)
+  await ask('POST', '/v1/batches', { name: 'b' })
+  const sent = upstream.requests.length
+  const body = chatBody
+  const rows: readonly (readonly [string, unknown, RegExp])[] = [
+    ['no requests', { batch_requests: [] }, /has no requests/],
+    ['no id', { batch_requests: [{ batch_request: { chat_get_completion: body } }] }, /batch_request_id/],
+    [
+      'a picture',
+      {
+        batch_requests: [
+          { batch_request_id: 'a', batch_request: { image_generation: { model: 'grok-imagine-image' } } },
+        ],
+      },
+      /must be one of chat_get_completion, responses/,
+    ],
+    [
+      'a picture beside it',
+      {
+        batch_requests: [
+          { batch_request_id: 'a', batch_request: { chat_get_completion: body, image_generation: {} } },
+        ],
+      },
+      /must be one of/,
+    ],
+    [
+      'another spelling',
+      { batch_requests: [request('a')], batchRequests: [request('b'), request('c')] },
+      /batchRequests is not known/,
+    ],
+    [
+      'another spelling of a request',
+      { batch_requests: [{ ...request('a'), batchRequest: { chat_get_completion: body } }] },
+      /batchRequest is not known/,
+    ],
+    ['a model without a price', { batch_requests: [request('a', { model: 'grok-9' })] }, /grok-9/],
+    ['a cap of another endpoint', { batch_requests: [request('a', { max_tokens: 'many' })] }, /whole number/],
+  ]
+  for (const [name, refused, words] of rows) {
+    const { status, body: said } = await ask('POST', requestsPath, refused as object)
+    t.ok(status === 400 || status === 404, `${name}: ${status}`)
+    t.match(said.toString(), words, name)
+  }
+  const unknown = await ask('POST', '/v1/batches/batch_other/requests', { batch_requests: [request('a')] })
+  t.equal(unknown.status, 404, 'a batch that nobody made here')
+  t.equal(upstream.requests.length, sent)
+  t.equal(await held(), 0)
+
+  const caps = [
+    request('a', { max_tokens: undefined, max_output_tokens: 1 }),
+    request('b', { max_tokens: undefined }),
+  ]
+  const holds: number[] = [0]
+  for (const one of caps) {
+    await ask('POST', requestsPath, { batch_requests: [one] })
+    holds.push(await held())
+  }
+  const [, first = 0, both = 0] = holds
+  t.ok(first > 0.9 * (both - first), `a cap that chats do not read: ${holds.join()}`)
+
+  const file = await start(t)
+  await file.upload([line('a')])
+  await file.ask('POST', '/v1/batches', submission)
+  const late = await file.ask('POST', requestsPath, { batch_requests: [request('a')] })
+  t.equal(late.status, 501)
+  t.match(late.body.toString(), /made of a file/)
 })

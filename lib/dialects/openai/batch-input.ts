@@ -28,7 +28,7 @@ export const batchEndpoints: ReadonlyMap<string, Operation> = new Map([
 export const batchRequestsMax = 50_000
 
 /** The members in which endpoints read a cap on output. */
-const capMembers: ReadonlyMap<Operation, readonly string[]> = new Map([
+export const capMembers: ReadonlyMap<Operation, readonly string[]> = new Map([
   [chat, ['max_tokens', 'max_completion_tokens']],
   [responses, ['max_output_tokens']],
   [completions, ['max_tokens']],
@@ -46,10 +46,11 @@ function anyBody(): Interest {
   }
   members.set('size', value('size'))
   members.set('quality', value('quality'))
-  return batchedRequest({ members })
+  return { members }
 }
 
-const body = anyBody()
+export const anyRequestBody: Interest = anyBody()
+const body = batchedRequest(anyRequestBody)
 const lineInterest = object({ method: value('method'), url: value('url'), body })
 
 /** A request of a batch whose requests stand in its own body, as Mistral takes them. */

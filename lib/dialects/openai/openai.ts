@@ -3,6 +3,7 @@ import { genericOperation } from '../generic.ts'
 import { openaiErrorBody, openaiErrorEvent } from './error-shape.ts'
 import { openaiModelList } from './model-list.ts'
 import { batchJobs } from './batches.ts'
+import { batchParts } from './xai-batches.ts'
 import { withQueryModel } from './realtime.ts'
 import { responseJobs } from './responses.ts'
 import { openaiRoutes } from './routes.ts'
@@ -15,7 +16,7 @@ export const openai: Dialect = {
   match: (method, pathAndQuery) => withQueryModel(openaiRoutes.match(method, pathAndQuery)),
   routes: openaiRoutes.rows,
   generic: genericOperation,
-  jobKinds: [batchJobs, videoJobs, responseJobs, storeDays],
+  jobKinds: [batchJobs, batchParts, videoJobs, responseJobs, storeDays],
   requestIdHeader: 'x-request-id',
   errorBody: error => openaiErrorBody(error),
   errorEvent: (error, _exchangeId, operationName) => openaiErrorEvent(error, operationName),

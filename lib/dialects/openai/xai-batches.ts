@@ -1,12 +1,142 @@
-import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { randomUUID } from 'node:crypto'
+import type { Finding } from '../../http/json-scan.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import { batchedRequest, InlineBatchReader, type BatchedRequest } from '../batch-requests.ts'
+import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
+import { freeOperation } from '../free-operation.ts'
+import { list, object, span, value } from '../interest.ts'
+import type { JobKind } from '../job-kind.ts'
+import type { AnswerMeasure } from '../measure.ts'
 import type { RouteRow } from '../route-table.ts'
-import { batches } from './batches.ts'
+import { anyRequestBody, batchRequestsMax, capMembers } from './batch-input.ts'
+import { batches, batchJobs, batchSubmission } from './batches.ts'
+import { chat } from './chat.ts'
+import { responses } from './responses.ts'
+import { batchOfPart, XaiCounts, xaiCounts } from './xai-batch-results.ts'
 
-/** What is added later would be planned and held for by nobody. */
-const addedLater = unsupportedOperation(
-  'batch-requests',
-  'Requests are not added to a batch here: upload them as a file, and name it as input_file_id when the batch is made.',
-)
+// https://docs.x.ai/docs/guides/batch-api: a batch is made by its name, and requests are added to it, many times.
+
+/** The wrappers of a request, each with the operation whose body it has. */
+const wrappers: ReadonlyMap<string, { readonly operation: Operation; readonly endpoint: string }> = new Map([
+  ['chat_get_completion', { operation: chat, endpoint: '/v1/chat/completions' }],
+  ['responses', { operation: responses, endpoint: '/v1/responses' }],
+])
+const wrapped = { ...anyRequestBody, ...span('wrapper') }
+/** What xAI may read under another spelling would be held for by nobody. */
+const foreign = span('foreign')
+const added = object({
+  batch_requests: list(
+    batchedRequest(
+      object({
+        batch_request_id: value('requestId'),
+        batch_request: object({ chat_get_completion: wrapped, responses: wrapped, '*': span('wrapper') }),
+        '*': foreign,
+      }),
+    ),
+  ),
+  '*': foreign,
+})
+
+/** @throws GatewayError body_invalid */
+function refuseForeign(findings: readonly Finding[]): void {
+  const path = findings.find(({ name }) => name === 'foreign')?.path
+  if (path === undefined) return
+  throw new GatewayError('body_invalid', `${path} is not known here.`, { param: path })
+}
+
+/** Reads requests as they are added, each with the id that its result will have. */
+class AddedRequestsReader extends InlineBatchReader {
+  readonly #ids: string[] = []
+
+  constructor() {
+    super({ requestsMax: batchRequestsMax, endpoint: '' }, (requests, rest) => {
+      refuseForeign(rest.findings)
+      return { requests, requestIds: this.#ids }
+    })
+  }
+
+  protected override batchOf(request: readonly Finding[]): Omit<BatchedRequest, 'at'> | undefined {
+    const at = request[0]?.path ?? ''
+    refuseForeign(request)
+    const id = request.find(({ name }) => name === 'requestId')
+    const inside = request.filter(({ name }) => name === 'wrapper')
+    const found = wrappers.get(inside[0]?.path.split('.').at(-1) ?? '')
+    if (id?.type !== 'string' || id.raw === undefined) {
+      this.fail(at, 'It needs a batch_request_id here, by which its result is known.')
+      return undefined
+    }
+    if (inside.length !== 1 || found === undefined) {
+      this.fail(at, `Its batch_request must be one of ${[...wrappers.keys()].join(', ')} here.`)
+      return undefined
+    }
+    this.#ids.push(String(JSON.parse(id.raw.toString('utf8'))))
+    const { operation, endpoint } = found
+    const caps = capMembers.get(operation) ?? []
+    return { endpoint, mayRunTools: true, capMembers: caps, mainMeter: operation.mainMeter }
+  }
+}
+
+/** The answer to requests that were added says nothing; what it stands for goes on as a job of its own. */
+class AddedReader extends AnswerReader {
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, object({}), 'batchPart')
+    if (head.status >= 200 && head.status <= 299)
+      this.objectId = `${context.object?.id ?? ''}#${randomUUID()}`
+  }
+
+  protected override measure(): AnswerMeasure {
+    return { lines: [], details: {} }
+  }
+
+  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+    return { state: 'running' }
+  }
+}
+
+/** `POST /batches/{id}/requests` */
+const addRequests: Operation = {
+  ...batchSubmission,
+  name: 'batch-requests',
+  interest: added,
+  readJsonParts: () => new AddedRequestsReader(),
+  readUsage: (head, context) => new AddedReader(head, context),
+}
+
+/** Reads how the batch stands to which requests were added. */
+class PartReader extends AnswerReader {
+  readonly #counts = new XaiCounts()
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, object(xaiCounts), 'batchPart')
+    this.objectId = context.object?.id ?? ''
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    this.#counts.take(name, value)
+  }
+
+  protected override measure(): AnswerMeasure {
+    return { lines: [], details: {} }
+  }
+
+  protected override jobState(): ReturnType<AnswerReader['jobState']> {
+    return this.#counts.isTold ? this.#counts.state(batchOfPart(this.objectId)) : { state: 'running' }
+  }
+}
+
+/** Requests that were added to a batch, charged when their results are there. */
+export const batchParts: JobKind = {
+  ...batchJobs,
+  kind: 'batchPart',
+  retrieval: {
+    ...freeOperation('stored-batch-part'),
+    readUsage: (head, context) => new PartReader(head, context),
+  },
+  path: (id, providerKind) => batchJobs.path(batchOfPart(id), providerKind),
+}
+
+const storedRequests = freeOperation('stored-batch-requests')
 
 /** What xAI has beside OpenAI's paths of batches, below `/v1`. */
 export const xaiBatchRows: readonly RouteRow[] = [
@@ -17,5 +147,6 @@ export const xaiBatchRows: readonly RouteRow[] = [
     operation: freeOperation('stored-batch-results'),
     object: 'batch',
   },
-  { methods: ['POST', 'GET'], path: '/batches/{id}/requests', operation: addedLater },
+  { methods: ['POST'], path: '/batches/{id}/requests', operation: addRequests, object: 'batch' },
+  { methods: ['GET'], path: '/batches/{id}/requests', operation: storedRequests, object: 'batch' },
 ]

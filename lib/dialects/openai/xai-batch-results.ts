@@ -1,0 +1,134 @@
+import { BatchSum } from '../batch-sum.ts'
+import { AnswerReader } from '../answer-reader.ts'
+import { batchReading } from '../batch-results.ts'
+import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
+import { list, object, span, value } from '../interest.ts'
+import type { AnswerMeasure } from '../measure.ts'
+import { UsageFields } from '../usage-fields.ts'
+import type { JobSighting, UsageLine, UsageReading } from '../../money/usage.ts'
+import { measureTokens } from './token-usage.ts'
+
+const pageSize = 1000
+
+/** Where the results of a batch are, page by page. */
+function resultsPath(id: string, token?: string): string {
+  const next = token === undefined ? '' : `&pagination_token=${encodeURIComponent(token)}`
+  return `/batches/${encodeURIComponent(id)}/results?limit=${pageSize}${next}`
+}
+
+/** The batch of which a job is one part. */
+export function batchOfPart(id: string): string {
+  const end = id.lastIndexOf('#')
+  return end === -1 ? id : id.slice(0, end)
+}
+
+/** What is of interest in a batch of xAI's, which has counts in place of a status. */
+export const xaiCounts = {
+  state: object({ num_requests: value('requests'), num_pending: value('pending') }),
+  cancel_time: value('cancelTime'),
+}
+
+/** How a batch stands by its counts. */
+export class XaiCounts {
+  #requests: number | undefined
+  #pending = 0
+  #isCancelled = false
+
+  take(name: string, value: unknown): void {
+    if (name === 'requests') this.#requests = Number(value)
+    if (name === 'pending') this.#pending = Number(value)
+    if (name === 'cancelTime') this.#isCancelled = true
+  }
+
+  get isTold(): boolean {
+    return this.#requests !== undefined
+  }
+
+  /** A batch without requests is being looked through, unless that has failed: xAI cancels it then. */
+  state(id: string): Omit<JobSighting, 'kind' | 'id'> {
+    const isFinal = this.#isCancelled
+    if (this.#pending > 0 || ((this.#requests ?? 0) === 0 && !isFinal)) return { state: 'running' }
+    return { state: 'done', resultsPath: resultsPath(id), ...(isFinal && { isFinal }) }
+  }
+}
+
+// Under the name of the endpoint; answers of `/v1/responses` come as chat completions too.
+const body = object({ model: value('resultModel'), usage: value('resultTokens') }, span('answer'))
+const response = object({ chat_get_completion: body, responses: body })
+const result = object(
+  { batch_request_id: value('resultId'), batch_result: object({ response }) },
+  span('result'),
+)
+const page = object({ results: list(result), pagination_token: value('next') })
+
+interface Result {
+  id?: unknown
+  model?: unknown
+  answers: number
+  readonly used: { readonly line: UsageLine; readonly details: AnswerMeasure['details'] }[]
+}
+
+/**
+ * Reads a page of the results of a batch of xAI's. Requests that failed stand there too, and are not billed. Of a part of
+ * the batch those alone count that were added with it.
+ */
+export class XaiResultsReader extends AnswerReader {
+  readonly #sum = new BatchSum()
+  readonly #wanted: ReadonlySet<unknown> | undefined
+  #result: Result = { answers: 0, used: [] }
+  #results = 0
+  #answers = 0
+  #next = ''
+
+  constructor(head: AnswerHead, context: UsageReaderContext) {
+    super(head, context, page)
+    const ids = context.facts.batch?.requestIds
+    this.#wanted = ids === undefined ? undefined : new Set(ids)
+  }
+
+  override end(): UsageReading {
+    const { isTerminal } = super.end()
+    this.#endResult()
+    return batchReading(this.#sum, this.flags, { isTerminal, job: this.#sighting() })
+  }
+
+  protected override onValue(name: string, value: unknown): void {
+    if (name === 'result') this.#endResult()
+    if (name === 'resultId') this.#result.id = value
+    if (name === 'answer') this.#result.answers += 1
+    if (name === 'resultModel') this.#result.model = value
+    if (name === 'next' && typeof value === 'string') this.#next = value
+    if (name !== 'resultTokens') return
+    const measure = measureTokens(new UsageFields(value, this.flags), this.context.providerKind)
+    if (measure === undefined) return
+    this.#result.used.push({ line: { meters: measure.meters, tier: 'batch' }, details: measure.details })
+  }
+
+  /** Its members come in any order. */
+  #endResult(): void {
+    const { id, model, answers, used } = this.#result
+    this.#result = { answers: 0, used: [] }
+    if (this.#wanted?.has(id) === false) return
+    if (this.#wanted !== undefined || answers > 0) this.#results += 1
+    this.#answers += answers
+    if (answers > used.length) this.flags.add('usage_missing')
+    const ofModel = typeof model === 'string' ? { model } : {}
+    for (const { line, details } of used) this.#sum.add({ ...ofModel, ...line }, details)
+  }
+
+  protected override measure(): AnswerMeasure {
+    return { lines: [], details: {} }
+  }
+
+  #sighting(): JobSighting {
+    const { kind = 'batch', id = '' } = this.context.object ?? {}
+    const next = this.#next === '' ? {} : { resultsPath: resultsPath(batchOfPart(id), this.#next) }
+    return { kind, id, state: this.#state(), ...next }
+  }
+
+  /** A batch in which nothing came to anything is not billed. A part of which nothing is told has not begun. */
+  #state(): JobSighting['state'] {
+    if (this.#answers > 0 || this.flags.size > 0) return 'done'
+    return this.#wanted !== undefined && this.#results === 0 ? 'running' : 'failed'
+  }
+}
