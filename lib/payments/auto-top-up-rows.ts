@@ -56,6 +56,7 @@ export class AutoTopUpRows {
         .selectAll('auto_top_ups')
         .where('auto_top_ups.state', '=', 'on')
         .where('next_at', '<=', now)
+        .where('blocked_at', 'is', null)
         .where(row =>
           row(
             row(
@@ -105,7 +106,10 @@ export class AutoTopUpRows {
     return Number(sum?.micros ?? 0)
   }
 
-  /** Begins an attempt, or puts it off: of several nodes one does, and only by the setting that it has read. */
+  /**
+   * Begins an attempt, or puts it off: of several nodes one does, and only by the setting that it has read. An account
+   * may have been blocked since it was read.
+   */
   take({ account_id, revision }: AutoTopUp, nextAt: number): RecordStep {
     const write = this.#records.build
       .updateTable('auto_top_ups')
@@ -113,6 +117,15 @@ export class AutoTopUpRows {
       .where('account_id', '=', account_id)
       .where('revision', '=', revision)
       .where('state', '=', 'on')
+      .where(row =>
+        row.exists(
+          row
+            .selectFrom('accounts')
+            .select('accounts.id')
+            .whereRef('accounts.id', '=', 'auto_top_ups.account_id')
+            .where('accounts.blocked_at', 'is', null),
+        ),
+      )
     return { write, rows: 1 }
   }
 

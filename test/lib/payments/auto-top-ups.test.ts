@@ -139,6 +139,37 @@ await t.test('of nodes on PostgreSQL, too, and a month ends there as well', asyn
   t.strictSame(await shop.store.verify(), [])
 })
 
+for (const database of ['SQLite', 'PostgreSQL'] as const) {
+  await t.test(`the card of a blocked account is left alone on ${database}`, async t => {
+    const server = database === 'PostgreSQL' ? await startPostgres(t) : undefined
+    const open: OpenStore | undefined =
+      server && (async (t, options) => openNode(t, await server.createDatabase(), options))
+    const { shop } = await openAutoShop(t, open)
+    const block = { accountId: shop.accountId, reason: 'stolen card', operator: 'olga' }
+    const before = await setting(shop)
+    await shop.spend(20)
+    await shop.store.accounts.setBlocked({ ...block, isBlocked: true })
+
+    await shop.service.topUpDue()
+    if (before === undefined) throw new Error('automatic top-ups are not set')
+    await t.rejects(
+      shop.service.auto.write([shop.service.auto.take(before, shop.clock.now())]),
+      { name: 'RecordConflictError' },
+      'nor by a look that began before the block',
+    )
+
+    t.strictSame(await automatic(shop), [])
+    t.equal(shop.sandbox.shop.payments.size, 1)
+    t.equal(await shop.balance(), roubles(40))
+    t.match(await setting(shop), { state: 'on' }, 'it is there for the time after')
+    await shop.store.accounts.setBlocked({ ...block, isBlocked: false })
+    await shop.service.topUpDue()
+    t.match(await automatic(shop), [{ state: 'succeeded' }])
+    t.equal(await shop.balance(), roubles(140))
+    t.strictSame(await shop.store.verify(), [])
+  })
+}
+
 await t.test('while an attempt is open there is no other, however long its answer takes', async t => {
   const { shop } = await openAutoShop(t)
   shop.sandbox.shop.temper.savedCards = 'pending'
