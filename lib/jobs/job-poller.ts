@@ -28,7 +28,7 @@ interface JobPollerOptions extends PollTimes {
   readonly clock: Clock
   readonly onEnd: (end: JobEnd) => void
   readonly onAlarm: (code: 'vector_store_unpaid' | 'vector_store_deleted', job: Job) => void
-  /** A question failed; the job is asked after again. */
+  /** A question failed; the job is asked after again. Without a job it is the store that could not be read. */
   readonly onFailure: (job: Job | undefined, error: unknown) => void
 }
 

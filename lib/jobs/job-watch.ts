@@ -1,5 +1,6 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import { chargeAlarms } from '../ledger/charge-flags.ts'
+import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { ChargeRequest, ChargeResult, Hold, Ledger } from '../ledger/ledger.ts'
 import { ModelDirectory } from '../models/model-directory.ts'
 import type { Config } from '../config/config.ts'
@@ -31,6 +32,8 @@ declare module '../pipeline/events.ts' {
      * @param modelEntry the config's name for its model, which clients do not choose; undefined for none
      */
     'job-end': (end: JobEnd, modelEntry: string | undefined) => void
+    /** The store could not say which jobs are due, or write how one stands. */
+    'job-store-failure': (job: Job | undefined, error: unknown) => void
   }
 }
 
@@ -67,10 +70,14 @@ export class JobWatch {
   }
 
   readonly #onFailure = (job: Job | undefined, error: unknown): void => {
-    this.#context.bus.emit('alarm', 'job_unanswered', {
-      ...(job !== undefined && { requestId: job.exchangeId, provider: job.provider, kind: job.kind }),
-      error,
-    })
+    const { bus } = this.#context
+    // Such an alarm blames a provider; that the store is away has an alarm of its own.
+    if (job === undefined || error instanceof LedgerUnavailableError) {
+      bus.emit('job-store-failure', job, error)
+      return
+    }
+    const { exchangeId: requestId, provider, kind } = job
+    bus.emit('alarm', 'job_unanswered', { requestId, provider, kind, error })
   }
 
   start(): void {

@@ -46,6 +46,12 @@ export function logEvents(bus: PipelineBus, log: Log, clock: Clock, settings: ()
     const amount = formatRoubles(charged.result.amountMicros)
     log.info({ requestId, key, provider, kind, operation, model, polls, amount }, 'job')
   })
+  bus.on('job-store-failure', (job, error) => {
+    log.warn(
+      { error, requestId: job?.exchangeId },
+      'the store could not be asked about jobs; it is tried again',
+    )
+  })
   bus.on('plugin-error', (plugin, hook, error, exchange) => {
     log.error({ plugin, hook, error, requestId: exchange.id }, 'a plugin failed')
   })

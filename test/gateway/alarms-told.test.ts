@@ -44,8 +44,6 @@ await t.test('a key that is refused, and a store that is away, are told by email
       { credentials: [{ name: 'main', value: secret }] },
       {
         alarms: {
-          // The poller of jobs says so of a store that is away.
-          except: ['job_unanswered'],
           email: { to: ['ops@example.org'], mail: { url: mail.url, from: 'gateway@example.org' } },
           webhooks: { pager: { url: `${receiver.origin}/hook?token=t`, secret: webhookSecret } },
         },
@@ -88,4 +86,17 @@ await t.test('a key that is refused, and a store that is away, are told by email
     ['alarm.opened credential_suspended', 'alarm.opened store_unavailable', 'alarm.closed store_unavailable'],
   )
   t.equal(mail.letters.length, 3)
+})
+
+await t.test('a store that is away blames no provider for jobs that cannot be asked after', async t => {
+  const gateway = await startTestGateway(t, { config: callConfig('http://127.0.0.1:9') })
+  const other = new Database(gateway.storeFile)
+
+  other.exec('BEGIN IMMEDIATE')
+  const log = () => gateway.logLines.join('')
+  await until(() => log().includes('the store could not be asked about jobs'))
+  other.exec('ROLLBACK')
+  other.close()
+
+  t.notMatch(log(), 'job_unanswered')
 })
