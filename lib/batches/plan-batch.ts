@@ -15,7 +15,7 @@ import { amountMicrosMax } from '../money/amount.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price } from '../money/price.ts'
 import { timesFactor } from '../money/tier-factor.ts'
-import type { Meters, NamedObject } from '../money/usage.ts'
+import type { Meter, Meters, NamedObject } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { BatchContext, BatchPlan } from '../models/batch-plan.ts'
 import { chooseProviders, type ChosenProvider } from '../models/choose-provider.ts'
@@ -33,6 +33,7 @@ interface PricedShare {
   readonly model: ResolvedModel
   /** Undefined for what is free. */
   readonly price: Price | undefined
+  readonly mainMeter: Meter | undefined
   /** Of the models that its requests name beside it. */
   readonly named: readonly NamedPrice[]
 }
@@ -160,11 +161,11 @@ function priceShare(
   }
   const naming = { exchange, route, directory, isUnpriced: config.unmetered || share.isFree === true }
   const named = priceNamedModels(naming, namedIn(share), model)
-  if (share.isFree === true) return { share, model, price: undefined, named }
+  if (share.isFree === true) return { share, model, price: undefined, named, mainMeter: undefined }
   const price = priceInForce(model.entry.prices, exchange.startedAt)
   const mainMeter = share.mainMeter ?? batch.mainMeter ?? route.match.operation.mainMeter
   if (price !== undefined && (config.unmetered || isPriced(price, mainMeter)))
-    return { share, model, price, named }
+    return { share, model, price, named, mainMeter }
   throw new GatewayError(
     'model_not_found',
     `${firstAt}: The model "${model.canonicalName}" has no price for batches here, so it is not served.`,
@@ -245,7 +246,7 @@ function modelOf(
   if (first === undefined) throw new GatewayError('body_invalid', 'The batch has no requests.')
   const prices = new Map<string, Price>()
   let cost: ExchangeCost = { likelyMicros: 0, worstMicros: 0, strictMicros: 0 }
-  for (const { share, model, price, named } of shares) {
+  for (const { share, model, price, named, mainMeter } of shares) {
     if (share.units !== undefined && model.upstreamName !== first.model.upstreamName) {
       throw badRequest(
         share.firstAt,
@@ -263,6 +264,8 @@ function modelOf(
       upstreamModelName: model.upstreamName,
       outputTokensMax: outputCap(target, {}),
       windowTokens: windowTokensOf(target),
+      // Embeddings are of lists of texts.
+      isReadInParts: share.isReadInParts === true || mainMeter === 'input',
       isWritten: writesUnasked(model.upstreamName),
     }
     cost = sumOf(cost, batchShareCost(priced, config.hold))

@@ -131,7 +131,7 @@ export function addRequest(
   const wantedTier = wantedBatchTier(scan)
   const cacheWrite = cacheWriteIn(scan)
   const namedModels = namedModelsIn(scan)
-  const { tools, searches, isCompacted, predictedBytes } = demandIn(scan)
+  const { tools, explainedTools, searches, isCompacted, predictedBytes } = demandIn(scan)
   const candidates = Math.max(1, readCount(scan, 'candidates') ?? 1, readCount(scan, 'bestOf') ?? 1)
   tally.add({
     at,
@@ -144,6 +144,8 @@ export function addRequest(
     ...(namedModels.length > 0 && { namedModels }),
     ...(searches !== undefined && { searches }),
     ...(tools !== undefined && { tools }),
+    ...(explainedTools !== undefined && { explainedTools }),
+    ...((batch.prompts ?? 1) > 1 && { isReadInParts: true }),
     ...(isCompacted === true && { isCompacted }),
     ...(predictedBytes !== undefined && { predictedBytes }),
     ...(cacheWrite !== undefined && { cacheWrite }),

@@ -22,6 +22,8 @@ export interface BatchRequest {
   readonly namedModels?: readonly NamedModel[]
   readonly searches?: number
   readonly tools?: readonly ProviderTool[]
+  readonly explainedTools?: number
+  readonly isReadInParts?: boolean
   readonly isCompacted?: true
   readonly predictedBytes?: number
   readonly units?: Meters
@@ -86,6 +88,9 @@ export class BatchTally {
     for (const model of request.drawsWith ?? []) this.#draw(model, request.at, share)
     if (request.searches !== undefined) share.searches = (share.searches ?? 0) + request.searches
     for (const tool of request.tools ?? []) this.#useTool(tool, request, share)
+    const explained = (request.explainedTools ?? 0) + (request.tools?.length ?? 0)
+    if (explained > 0) share.explainedTools = (share.explainedTools ?? 0) + explained
+    if (request.isReadInParts === true) share.isReadInParts = true
     if (request.isCompacted === true) share.compacted = (share.compacted ?? 0) + 1
     if (request.predictedBytes !== undefined)
       share.predictedBytes = (share.predictedBytes ?? 0) + request.predictedBytes

@@ -87,6 +87,8 @@ export interface RequestFacts {
   readonly units?: Meters
   /** What the provider keeps of what the request goes on from: it is billed as input, and not in the body. */
   readonly context?: Meters
+  /** Its texts are read each for itself, so that no window bounds all of them. */
+  readonly isReadInParts?: boolean
   /** It goes on from something of which nobody knows how much it is. */
   readonly readsUnknown?: true
   /** The provider keeps nothing of the answer, so that nobody can name it later. */

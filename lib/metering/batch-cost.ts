@@ -11,6 +11,7 @@ import type { Meter, Meters } from '../money/usage.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { mediaBound } from './media-bound.ts'
+import { tokensAround } from './exchange-cost.ts'
 import { readsCompletionTokens, thinksBeyondCap } from './output-cap.ts'
 import { toolRounds } from './tool-rounds.ts'
 
@@ -22,6 +23,8 @@ interface PricedShare {
   readonly upstreamModelName: string
   readonly outputTokensMax: number
   readonly windowTokens: number
+  /** Of lists of texts each has a window of its own. */
+  readonly isReadInParts: boolean
   /** Its model writes to a cache what it reads, unasked. */
   readonly isWritten: boolean
   /** What the provider keeps, by the names in `BatchShare.goesOnFrom`. */
@@ -46,12 +49,16 @@ export function batchShareCost(priced: PricedShare, hold: Config['hold']): Excha
 
 function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   const { share, price, windowTokens } = priced
-  const text = share.textTokens?.most ?? share.textBytes
+  const { requests, explainedTools: explained = 0 } = share
+  const around = tokensAround(priced.providerKind, { requests, explained })
+  const text = (share.textTokens?.most ?? share.textBytes) + around
+  const windows = priced.isReadInParts ? Infinity : windowTokens
   const media = mediaAtMost(priced, hold)
   const context = contextOf(priced)
   const longest = Math.min(
     windowTokens,
-    Math.min(text, share.textBytesLongest) + tokensOf(media.meters) + longestContext(priced),
+    Math.min(text, share.textBytesLongest + tokensAround(priced.providerKind, { requests: 1, explained })) +
+      tokensOf(media.meters) + longestContext(priced),
   )
   const tools = toolsAtMost(priced, longest)
   const longestRead = tools.tokens > 0 ? windowTokens : longest
@@ -60,7 +67,7 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   })
   const written = outputTokens(priced)
   const consumed = {
-    read: withinWindows(read, (share.requests + tools.readings) * windowTokens),
+    read: withinWindows(read, (requests + tools.readings) * windows),
     outputTokens: (share.compacted === undefined ? written : 2 * written) + (share.predictedBytes ?? 0),
     units: share.units ?? {},
     variant: share.unitsVariant,

@@ -220,6 +220,15 @@ function namedAtMost({ target, facts }: CostBasis, { tokens, outputTokens, round
   return micros
 }
 
+/** What a provider writes around so many requests, in which so many tools are explained. */
+export function tokensAround(
+  providerKind: string,
+  { requests, explained }: { readonly requests: number; readonly explained: number },
+): number {
+  const each = aroundTokens + (ownInstructions.get(providerKind) ?? 0)
+  return requests * each + explained * aroundToolsTokens
+}
+
 interface InputAtMost {
   readonly meters: Meters
   /** Of kinds for which the operator has set an amount. */
@@ -227,11 +236,11 @@ interface InputAtMost {
 }
 
 function inputAtMost({ target, facts, hold }: CostBasis, price: Price, windowTokens: number): InputAtMost {
-  const own = aroundTokens + (ownInstructions.get(target.provider.kind) ?? 0)
   const explained = (facts.explainedTools ?? 0) + (facts.tools?.length ?? 0)
-  const around = own + explained * aroundToolsTokens
+  const around = tokensAround(target.provider.kind, { requests: 1, explained })
   const text = (facts.textTokens?.most ?? facts.textBytes) + around
-  let meters: Meters = addMeters({ input: Math.min(windowTokens, text) }, facts.context)
+  const readTokensMax = facts.isReadInParts === true ? Infinity : windowTokens
+  let meters: Meters = addMeters({ input: Math.min(readTokensMax, text) }, facts.context)
   let mediaMicros = 0
   const bounds = {
     price,
@@ -250,7 +259,7 @@ function inputAtMost({ target, facts, hold }: CostBasis, price: Price, windowTok
   }
   if (facts.readsUnknown === true || facts.objects.some(({ kind }) => isUnread.has(kind)))
     meters.input = windowTokens
-  return { meters: withinWindow(meters, windowTokens), mediaMicros }
+  return { meters: withinWindow(meters, readTokensMax), mediaMicros }
 }
 
 /** More than its window a model does not read: what is beyond that of a meter is refused by its provider. */

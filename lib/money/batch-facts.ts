@@ -40,6 +40,10 @@ export interface BatchShare {
   readonly compacted?: number
   /** What their texts come to in tokens; a token a byte at most where nobody counted. */
   readonly textTokens?: { readonly most: number; readonly likely: number }
+  /** How many tools their provider explains to the model, over all of them. */
+  readonly explainedTools?: number
+  /** Some of them have several texts that are read each for itself, so that no window bounds them. */
+  readonly isReadInParts?: boolean
   /** Bytes of answers that they predict. */
   readonly predictedBytes?: number
   /** How many of them name sound of which nobody knows the size. */

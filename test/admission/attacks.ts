@@ -413,7 +413,11 @@ const fees: readonly Attack[] = [
   ),
   response('a kept conversation', { conversation: 'conv_1' }, { input: windowTokens }),
   response('a stored prompt', { prompt: { id: 'pmpt_1' } }, { input: windowTokens }),
-  response('a response that was made elsewhere', { previous_response_id: 'resp_elsewhere' }, { input: windowTokens }),
+  response(
+    'a response that was made elsewhere',
+    { previous_response_id: 'resp_elsewhere' },
+    { input: windowTokens },
+  ),
   message(
     'a thread that was begun elsewhere',
     { thread: { previous_message_id: 'msg_elsewhere' } },
@@ -503,6 +507,44 @@ const unread: readonly Attack[] = [
   },
 ]
 
+const longText = '9'.repeat(20_000)
+const manyTexts = Array.from({ length: 15 }, () => longText)
+const textsTokens = manyTexts.length * longText.length
+
+/** Lists of texts, each of which has a window of its own. */
+const lists: readonly Attack[] = [
+  {
+    name: 'embeddings: many texts',
+    path: '/openai/v1/embeddings',
+    body: { model: 'm', input: manyTexts },
+    answer: { object: 'list', data: [], usage: { prompt_tokens: textsTokens, total_tokens: textsTokens } },
+  },
+  {
+    name: 'embeddings: many texts in tokens',
+    path: '/openai/v1/embeddings',
+    body: { model: 'm', input: manyTexts.map(() => Array.from({ length: 16_000 }, () => 9)) },
+    answer: {
+      object: 'list',
+      data: [],
+      usage: { prompt_tokens: manyTexts.length * 16_000, total_tokens: manyTexts.length * 16_000 },
+    },
+  },
+  {
+    name: 'completions: many prompts',
+    path: '/openai/v1/completions',
+    body: { model: 'm', prompt: manyTexts, max_tokens: 1 },
+    answer: chatAnswer({ input: textsTokens, output: manyTexts.length }),
+  },
+  {
+    name: 'gemini: many texts to embed',
+    path: '/v1beta/models/m:batchEmbedContents',
+    body: {
+      requests: manyTexts.map(text => ({ model: 'models/m', content: { parts: [{ text }] } })),
+    },
+    answer: { embeddings: [], usageMetadata: { promptTokenCount: textsTokens } },
+  },
+]
+
 /** What is billed beside the model that was asked, or in another way than it was asked for. */
 const beside: readonly Attack[] = [
   chat(
@@ -570,5 +612,6 @@ export const attacks: readonly Attack[] = [
   ...outputs,
   ...fees,
   ...unread,
+  ...lists,
   ...beside,
 ]

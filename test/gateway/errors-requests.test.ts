@@ -120,6 +120,14 @@ const cases: readonly Case[] = [
     message: /(service_tier|serviceTier) must be a string, not 3/,
   },
   {
+    when: 'an answer that is told only once, later',
+    request: { fields: { deferred: true } },
+    code: 'not_supported',
+    message: /Deferred completions are told only once/,
+    param: 'deferred',
+    only: ['openai'],
+  },
+  {
     when: 'a speed in a list',
     request: { fields: { speed: ['fast'] } },
     code: 'body_invalid',

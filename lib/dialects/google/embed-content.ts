@@ -42,7 +42,7 @@ export const embedContent: Operation = {
   isFree: false,
   mainMeter: 'input',
   interest: request,
-  factsFromJson: (scan, body) => factsFrom(scan, body),
+  factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), isReadInParts: true }),
   readUsage: (head, context) => new EmbedContentReader(head, context),
 }
 

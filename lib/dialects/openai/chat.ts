@@ -1,10 +1,11 @@
 import type { ScanResult } from '../../http/json-scan.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
-import { findField, readString } from '../read-field.ts'
+import { findField, readBoolean, readString } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { searchMembers, toolList, toolMembers } from '../search-tools.ts'
 import { OpenaiReader } from './openai-reader.ts'
@@ -42,6 +43,7 @@ const request = searched({
   max_completion_tokens: value('otherCap'),
   n: value('candidates'),
   audio: span('audioOut'),
+  deferred: value('deferred'),
   messages: list(
     object({ ...cacheMembers, content: list(contentPart), audio: object({ id: names('audio') }) }),
   ),
@@ -105,7 +107,16 @@ export const chat: Operation = {
   readUsage: (head, context) => new ChatReader(head, context, answer),
 }
 
+/** @throws GatewayError body_invalid, not_supported */
 function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
+  // xAI tells such an answer once: whoever asked for its usage would take it from the client.
+  if (readBoolean(scan, 'deferred') === true) {
+    throw new GatewayError(
+      'not_supported',
+      'Deferred completions are told only once, so they cannot be charged and are not forwarded. Ask for a stream, a response in the background, or a batch.',
+      { param: 'deferred' },
+    )
+  }
   const splice = usageSplice(scan)
   const model = readString(scan, 'model')
   const facts = factsFrom(scan, body, {

@@ -40,7 +40,8 @@ export const completions: Operation = {
     const facts = factsFrom(scan, body, splice === undefined ? {} : { usageSplice: splice })
     // `best_of` answers are generated and billed, whether they are shown or not.
     const candidates = Math.max(facts.candidates, readCount(scan, 'bestOf') ?? 1)
-    return { ...facts, candidates: candidates * countPrompts(scan) }
+    const prompts = countPrompts(scan)
+    return { ...facts, candidates: candidates * prompts, isReadInParts: prompts > 1 }
   },
   readUsage: (head, context) => new OpenaiReader(head, context, answer),
 }

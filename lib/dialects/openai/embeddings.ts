@@ -21,6 +21,6 @@ export const embeddings: Operation = {
   isFree: false,
   mainMeter: 'input',
   interest: request,
-  factsFromJson: (scan, body) => factsFrom(scan, body),
+  factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), isReadInParts: true }),
   readUsage: (head, context) => new OpenaiReader(head, context, answer),
 }
