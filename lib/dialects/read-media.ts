@@ -3,6 +3,7 @@ import { mediaPartFromBase64 } from '../http/media-part.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import { stringOf } from '../http/json-read.ts'
 import { objectNamed } from './named-objects.ts'
+import { addressName } from './strange-members.ts'
 
 /**
  * Names under which an interest reports media. The first four say what they are; what `media` and
@@ -18,6 +19,9 @@ const kinds: ReadonlyMap<string, MediaPart['kind']> = new Map([
 
 /** What there is to measure of a place that the provider fetches itself. */
 const address: Base64Facts = { bytes: 0, head: Buffer.alloc(0), isValid: true, isUrl: true }
+
+/** Where a file's id stands that is shown to the model. */
+const shown = /\.file_id$|\.content\b.*file_id$/i
 
 /** How many findings are read in one step: less than a millisecond. */
 const findingsPerStep = 200
@@ -39,6 +43,10 @@ export function* mediaSteps(scan: ScanResult): Generator<undefined, readonly Med
   for (const [index, finding] of scan.findings.entries()) {
     if (index % findingsPerStep === findingsPerStep - 1) yield undefined
     if (!isMedia(finding)) continue
+    if (finding.name === addressName) {
+      media.push(mediaPartFromBase64(finding))
+      continue
+    }
     const kind = kinds.get(finding.name)
     if (kind !== undefined) {
       media.push(mediaPartFromBase64(finding, undefined, kind))
@@ -69,6 +77,8 @@ export function* mediaSteps(scan: ScanResult): Generator<undefined, readonly Med
 }
 
 function isMedia(finding: Finding): boolean {
+  if (finding.name === addressName)
+    return finding.base64?.isUrl === true || finding.base64?.isDataUrl === true
   const isName = finding.name === 'mediaUri' || isFileId(finding)
   return finding.base64 !== undefined || (isName && finding.type === 'string')
 }
@@ -80,7 +90,7 @@ function isPrefixed({ name, path, base64 }: Finding): boolean {
 
 /** An uploaded file that a message shows the model; tools name theirs in lists. */
 function isFileId({ name, path }: Finding): boolean {
-  return name === 'names:file' && path.endsWith('.file_id')
+  return name === 'names:file' && shown.test(path)
 }
 
 function uploadedPart(finding: Finding, kind: MediaPart['kind'] = 'other'): MediaPart | undefined {

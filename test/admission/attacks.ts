@@ -17,6 +17,8 @@ export interface Attack {
   readonly path: string
   readonly body: Readonly<Record<string, unknown>>
   readonly answer: object
+  /** What must be held for it at most, in roubles, where too much has been. */
+  readonly heldMostRub?: number
 }
 
 const messageOf = (content: unknown): object => ({ messages: [{ role: 'user', content }] })
@@ -232,6 +234,88 @@ const image = (url: string): object => messageOf([{ type: 'image_url', image_url
 const document = (source: object): object => messageOf([{ type: 'document', source }])
 const geminiPart = (part: object): object => ({ contents: [{ parts: [part] }] })
 const file = (mimeType: string): object => ({ fileData: { mimeType, fileUri: 'https://x.example/f' } })
+
+const partsOf = (...content: readonly object[]): object => messageOf(content)
+const url = 'https://x.example/a.pdf'
+
+/** Parts of kinds of which few providers know: each spells an address in a way of its own. */
+const strangeParts: readonly Attack[] = [
+  ...(
+    [
+      ['a file by address', { type: 'file_url', file_url: { url } }, 'perplexity'],
+      ['a file by address', { type: 'file_url', file_url: { url } }, 'zai'],
+      ['a file by address alone', { type: 'file_url', file_url: url }, 'perplexity'],
+      ['a video of frames', { type: 'video', video: [url, url, url, url] }, 'qwen'],
+      ['a file inside a file', { type: 'file', file: { file_url: url } }, 'openai'],
+      ['a file in camel case', { type: 'file', file: { filename: 'a', fileData: url } }, 'openrouter'],
+      ['a document as an object', { type: 'document_url', document_url: { url } }, 'mistral'],
+      ['a file as responses have it', { type: 'input_file', file_url: url }, 'openrouter'],
+      ['a part nobody knows', { type: 'x', x: { y: [{ uri: 'gs://bucket/a' }] } }, 'openrouter'],
+      ['a file of another name', { type: 'x', x: { input_file_id: 'file-1' } }, 'mistral'],
+    ] as const
+  ).map(([name, part, provider]) => chat(name, partsOf(part), { input: windowTokens }, provider)),
+  chat(
+    'a part without brackets',
+    { messages: [{ role: 'user', content: { type: 'file_url', file_url: { url } } }] },
+    { input: windowTokens },
+    'perplexity',
+  ),
+  response(
+    'a part without brackets',
+    { input: [{ role: 'user', content: { type: 'input_file', file_url: url } }] },
+    { input: windowTokens },
+  ),
+  response(
+    'a video by address',
+    { input: [{ role: 'user', content: [{ type: 'input_video', video_url: url }] }] },
+    { input: windowTokens },
+    'qwen',
+  ),
+  message('a block nobody knows', partsOf({ type: 'file_url', file_url: { url } }), { input: windowTokens }),
+  message('a video', partsOf({ type: 'video', source: { type: 'url', video_url: url } }), {
+    input: windowTokens,
+  }),
+]
+
+/** What a model has cited, or what a client's tools have returned, nobody fetches. */
+const cited: readonly Attack[] = [
+  message(
+    'addresses that are cited',
+    {
+      max_tokens: 100,
+      messages: [
+        {
+          role: 'assistant',
+          content: [
+            { type: 'server_tool_use', id: 's', name: 'web_fetch', input: { url } },
+            {
+              type: 'web_search_tool_result',
+              tool_use_id: 's',
+              content: [{ type: 'web_search_result', url, title: 'x', encrypted_content: 'x' }],
+            },
+            { type: 'text', text: 'x', citations: [{ type: 'web_search_result_location', url }] },
+          ],
+        },
+        { role: 'user', content: 'Hello' },
+      ],
+    },
+    { input: 100, output: 100 },
+  ),
+  response(
+    'addresses that are cited',
+    {
+      max_output_tokens: 100,
+      input: [
+        {
+          role: 'assistant',
+          content: [{ type: 'output_text', text: 'x', annotations: [{ type: 'url_citation', url }] }],
+        },
+        { role: 'user', content: 'Hello' },
+      ],
+    },
+    { input: 100, output: 100 },
+  ),
+].map(attack => ({ ...attack, heldMostRub: 1 }))
 
 const media: readonly Attack[] = [
   message('a document by address', document({ type: 'url', url: 'https://x.example/a.pdf' }), {
@@ -608,6 +692,8 @@ const beside: readonly Attack[] = [
 export const attacks: readonly Attack[] = [
   ...tools,
   ...media,
+  ...strangeParts,
+  ...cited,
   ...texts,
   ...outputs,
   ...fees,

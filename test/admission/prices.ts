@@ -8,7 +8,8 @@ const rubPerMillion = {
   cacheWrite1h: '200',
   output: '500',
 }
-const names = ['openai', 'anthropic', 'google', 'xai', 'openrouter', 'mistral', 'perplexity', 'groq', 'qwen']
+const names =
+  'openai anthropic google xai openrouter mistral perplexity groq qwen zai venice cohere moonshot'.split(' ')
 
 const shared = {
   provider: names,

@@ -75,6 +75,8 @@ for (const attack of attacks) {
 
     t.ok(dearest > 0, 'the answer costs something')
     t.ok(cost.strictMicros >= dearest, `${dearest} <= ${cost.strictMicros}`)
+    const heldMost = (attack.heldMostRub ?? Infinity) * 1e6
+    t.ok(cost.strictMicros <= heldMost, `${cost.strictMicros} <= ${heldMost}`)
     t.equal(cost.worstMicros, cost.strictMicros, 'a response in one piece counts to its cap')
     t.ok(cost.likelyMicros <= cost.worstMicros)
     t.comment(`likely ${cost.likelyMicros / 1e6}, worst ${cost.worstMicros / 1e6}, dearest ${dearest / 1e6}`)

@@ -7,7 +7,10 @@ import { searched, unread } from '../naming-members.ts'
 import { findField } from '../read-field.ts'
 import { containersIn } from '../rented-containers.ts'
 import { mcpServers, toolList, toolMembers } from '../search-tools.ts'
+import { strangeMembers } from '../strange-members.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+
+const strange = Object.entries(strangeMembers)
 
 /**
  * A content block. Results of tools, and documents made of blocks, hold blocks again, so the tree refers
@@ -15,6 +18,7 @@ import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } fro
  */
 function contentBlock(isTyped: boolean): Interest {
   const source = new Map<string, Interest>([
+    ...strange,
     ['type', value('sourceType')],
     ['media_type', value('mediaType')],
     ['data', base64('media')],
@@ -22,6 +26,9 @@ function contentBlock(isTyped: boolean): Interest {
     ['file_id', names('file')],
   ])
   const members = new Map<string, Interest>([
+    ...strange,
+    // Found by a search, read, or called with: nothing that is fetched again.
+    ...['url', 'uri', 'input', 'data', 'thinking'].map(name => [name, unread] as const),
     ...(isTyped ? [['type', value('blockType')] as const] : []),
     ['source', { members: source }],
     ['file_id', names('file')],
@@ -48,7 +55,7 @@ function messageInterest(content: Interest): Interest {
     stream: value('stream'),
     max_tokens: value('cap'),
     system: content,
-    messages: list(object({ content })),
+    messages: list(object({ content: anyOf(content, content.items ?? {}) })),
     tools: list(tool, toolList),
     mcp_servers: mcpServers,
     // Compared with, and not gone on from.

@@ -7,22 +7,27 @@ import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { findField, readBoolean, readString } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { strangeMembers } from '../strange-members.ts'
 import { searchMembers, toolList, toolMembers } from '../search-tools.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
 
 /** A picture's address: `image_url: "..."` or `image_url: {url: "..."}`. */
-const imageUrl = anyOf(base64('image'), object({ url: base64('image') }))
+const imageUrl = anyOf(base64('image'), object({ ...strangeMembers, url: base64('image') }))
 
 /** One part of a message's content, in the spellings of OpenAI and of those who copied it. */
 const contentPart = object({
+  ...strangeMembers,
   image_url: imageUrl,
   input_image: imageUrl,
-  input_audio: anyOf(base64('audio'), object({ data: base64('audio') })),
-  audio_url: anyOf(base64('audio'), object({ url: base64('audio') })),
-  video_url: anyOf(base64('video'), object({ url: base64('video') })),
-  document_url: base64('document'),
-  file: object({ file_data: base64('document'), file_id: names('file') }),
+  input_audio: anyOf(base64('audio'), object({ ...strangeMembers, data: base64('audio') })),
+  audio_url: anyOf(base64('audio'), object({ ...strangeMembers, url: base64('audio') })),
+  video_url: anyOf(base64('video'), object({ ...strangeMembers, url: base64('video') })),
+  document_url: anyOf(base64('document'), object({ ...strangeMembers, url: base64('document') })),
+  file: anyOf(
+    base64('document'),
+    object({ ...strangeMembers, file_data: base64('document'), file_id: names('file') }),
+  ),
   file_id: names('file'),
   ...cacheMembers,
 })
@@ -45,7 +50,11 @@ const request = searched({
   audio: span('audioOut'),
   deferred: value('deferred'),
   messages: list(
-    object({ ...cacheMembers, content: list(contentPart), audio: object({ id: names('audio') }) }),
+    object({
+      ...cacheMembers,
+      content: anyOf(list(contentPart), contentPart),
+      audio: object({ id: names('audio') }),
+    }),
   ),
   tools: list(searched({ ...cacheMembers, ...toolMembers, function: object(cacheMembers) }), toolList),
   google: geminiOptions,

@@ -11,6 +11,7 @@ import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { readBoolean } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { strangeMembers } from '../strange-members.ts'
 import { searchMembers, toolList, toolMembers } from '../search-tools.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { withoutEchoes } from './item-echoes.ts'
@@ -24,12 +25,13 @@ import {
 import { OpenaiReader } from './openai-reader.ts'
 
 const inputPart = object({
+  ...strangeMembers,
   text: span('itemText'),
-  image_url: anyOf(base64('image'), object({ url: base64('image') })),
+  image_url: anyOf(base64('image'), object({ ...strangeMembers, url: base64('image') })),
   file_id: names('file'),
   file_data: base64('document'),
-  file_url: base64('document'),
-  input_audio: object({ data: base64('audio') }),
+  file_url: anyOf(base64('document'), object({ ...strangeMembers, url: base64('document') })),
+  input_audio: object({ ...strangeMembers, data: base64('audio') }),
   ...cacheMembers,
 })
 
@@ -53,7 +55,7 @@ export const inputItem = searched({
   encrypted_content: span('itemContent'),
   container_id: names('container'),
   environment: object({ container_id: names('container') }),
-  content: list(inputPart),
+  content: anyOf(list(inputPart), inputPart),
   output: anyOf(list(inputPart), inputPart),
   result: base64('image'),
   tools: list(tool),
