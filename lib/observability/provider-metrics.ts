@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import type { CredentialReading } from '../upstream/credential-state.ts'
 import type { ProviderReading } from '../upstream/provider-state.ts'
 
-const credentialStates: readonly CredentialReading[] = ['ready', 'resting', 'suspended']
+const credentialStates: readonly CredentialReading[] = ['ready', 'resting', 'suspended', 'paused']
 
 /** Says of each provider what is known of it. Of several processes the worst counts, and every state that one has. */
 export function registerProviderMetrics(registry: Registry, read: () => readonly ProviderReading[]): void {
@@ -29,7 +29,7 @@ export function registerProviderMetrics(registry: Registry, read: () => readonly
   }
   gauge(
     'provider_up',
-    '0: no credential or no egress of the provider is ready, as the last requests found.',
+    '0: no credential or no egress of the provider is ready, as the last requests found, or it is paused.',
     ['provider'],
     'min',
     (own, { name, isUp }) => own.set({ provider: name }, isUp ? 1 : 0),
@@ -45,7 +45,7 @@ export function registerProviderMetrics(registry: Registry, read: () => readonly
   )
   gauge(
     'credential_state',
-    '1 for the state that the credential is in: ready, resting (not reached) or suspended (refused).',
+    '1 for the state that the credential is in: ready, resting (not reached), suspended (refused) or paused.',
     ['provider', 'credential', 'state'],
     'max',
     (own, { name: provider, credentials }) => {

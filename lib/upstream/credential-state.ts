@@ -10,8 +10,11 @@ const suspendMsMax = 3_600_000
 /** More models than this are not cooled down at once: names come from requests. */
 const coolingModelsMax = 1000
 
-/** `suspended`: refused by its provider. `resting`: the provider could not be reached with it. */
-export type CredentialReading = 'ready' | 'resting' | 'suspended'
+/**
+ * `paused`: an operator keeps clients' requests from it. `suspended`: refused by its provider. `resting`: the provider
+ * could not be reached with it.
+ */
+export type CredentialReading = 'ready' | 'resting' | 'suspended' | 'paused'
 
 /** What is known of one key of a provider while the process lives. */
 export class CredentialState {
@@ -83,6 +86,7 @@ export class CredentialState {
 
   /** What is known of it now: a suspension lasts until it was good for an answer. */
   get state(): CredentialReading {
+    if (this.isPaused) return 'paused'
     if (this.#suspendMs > 0) return 'suspended'
     return this.breaker.isOpen ? 'resting' : 'ready'
   }

@@ -53,11 +53,13 @@ export class Upstreams {
     return upstreams
   }
 
-  /** What is known of all providers of a config. */
+  /** What is known of all providers of a config but those that are off: nothing is sent to them. */
   static readings(config: Config, pools: UpstreamPools): readonly ProviderReading[] {
     const known = open.get(pools)?.byConfig.get(config)
     if (known === undefined) return []
-    return [...config.providers.values()].map(provider => known.of(provider).reading(known.now()))
+    return [...config.providers.values()]
+      .filter(provider => !provider.isOff)
+      .map(provider => known.of(provider).reading(known.now()))
   }
 
   /** Acts by what operators have switched, now and under every later config. */

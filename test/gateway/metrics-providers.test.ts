@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
+import { runHere } from '../cli/run-gateway.ts'
 import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
 import { send } from '../fixtures/http-client.ts'
 import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
@@ -44,7 +45,7 @@ await t.test('a credential that is refused is seen by its name until it is good 
     return Object.fromEntries(found.map(([, state, value]) => [state, Number(value)]))
   }
 
-  t.same(await states(), { ready: 1, resting: 0, suspended: 0 }, 'what was not used yet is ready')
+  t.same(await states(), { ready: 1, resting: 0, suspended: 0, paused: 0 }, 'what was not used yet is ready')
   const before = await read(gateway)
   t.match(before, /^gateway_provider_up\{provider="openai"\} 1$/m)
   t.match(before, `gateway_alarms_total{code="credential_suspended",${labels}} 0\n`)
@@ -53,7 +54,7 @@ await t.test('a credential that is refused is seen by its name until it is good 
 
   isGood = false
   await ask(gateway)
-  t.same(await states(), { ready: 0, resting: 0, suspended: 1 })
+  t.same(await states(), { ready: 0, resting: 0, suspended: 1, paused: 0 })
   const refused = await read(gateway)
   t.match(refused, /^gateway_provider_up\{provider="openai"\} 0$/m)
   t.match(refused, /^gateway_egress_up\{provider="openai",egress="direct"\} 1$/m)
@@ -63,7 +64,7 @@ await t.test('a credential that is refused is seen by its name until it is good 
   t.equal((await states())['suspended'], 1, 'nobody has tried it again')
   isGood = true
   t.equal((await ask(gateway)).status, 200)
-  t.same(await states(), { ready: 1, resting: 0, suspended: 0 })
+  t.same(await states(), { ready: 1, resting: 0, suspended: 0, paused: 0 })
   t.match(await read(gateway), `gateway_alarms_total{code="credential_restored",${labels}} 1\n`)
 })
 
@@ -78,6 +79,35 @@ await t.test('a provider that cannot be reached is down with its egress, and up 
   t.match(text, /^gateway_egress_up\{provider="openai",egress="direct"\} 0$/m)
   t.match(text, /^gateway_credential_state\{.*state="resting"\} 1$/m)
   t.equal(upstream.requests.length, 0)
+})
+
+await t.test('what an operator paused is down, and what has no key is not told of', async t => {
+  const upstream = await startRawUpstream(t, () => plainAnswer(200, json, openai.document))
+  const credentials = [{ name: 'main', value: secret }]
+  const config = callConfig(upstream.origin, { credentials }, { admin })
+  const unset = {
+    credentials: ['${KEY_THAT_IS_NOT_SET}'],
+    dialects: { openai: { baseUrl: 'https://un.set/v1' } },
+  }
+  const gateway = await startTestGateway(t, {
+    config: { ...config, providers: { ...(config['providers'] as object), unset } },
+  })
+  const order = (word: string) =>
+    runHere(['providers', word, 'openai', '--reason', 'r', '--config', gateway.configFile])
+  const told = (text: string) => new Set([...text.matchAll(/provider="([\w-]+)"/g)].map(([, name]) => name))
+  const before = await read(gateway)
+  t.strictSame(told(before), new Set(['openai', 'anthropic', 'google']))
+
+  await order('pause')
+  await until(async () => /^gateway_provider_up\{provider="openai"\} 0$/m.test(await read(gateway)))
+  const paused = await read(gateway)
+  t.match(paused, /^gateway_credential_state\{.*credential="openai#main",state="paused"\} 1$/m)
+  t.match(paused, /^gateway_credential_state\{.*credential="openai#main",state="ready"\} 0$/m)
+  t.match(paused, /^gateway_egress_up\{provider="openai",egress="direct"\} 1$/m)
+
+  await order('resume')
+  await until(async () => /^gateway_provider_up\{provider="openai"\} 1$/m.test(await read(gateway)))
+  t.strictSame(told(await read(gateway)), told(before))
 })
 
 await t.test('reloads are told with their result and time', async t => {
