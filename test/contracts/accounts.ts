@@ -144,8 +144,11 @@ export async function keysContract(t: Test, open: OpenStore): Promise<void> {
     const store = await open(t)
     const accountId = await accountWith(store, 1)
     const block = { accountId, isBlocked: true, reason: "O'Neil's card; 100 %", operator: 'olga' }
+    const unblock = { ...block, isBlocked: false, operator: 'ivan' }
+    await store.accounts.setBlocked({ ...unblock, reason: 'nothing to end' })
     await store.accounts.setBlocked(block)
-    await store.accounts.setBlocked({ ...block, isBlocked: false, operator: 'ivan' })
+    await Promise.all(['again', 'and again'].map(reason => store.accounts.setBlocked({ ...block, reason })))
+    await Promise.all([unblock, unblock, unblock].map(one => store.accounts.setBlocked(one)))
     const records = await store.records()
 
     const logged = await records.all(records.build.selectFrom('operator_actions').selectAll().orderBy('at'))

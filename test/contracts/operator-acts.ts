@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { endSessions } from '../../lib/administration/end-sessions.ts'
 import { moveMoney } from '../../lib/administration/move-money.ts'
 import { readActions } from '../../lib/administration/operator-log.ts'
 import { addOperator, removeOperator } from '../../lib/administration/operators.ts'
@@ -80,6 +81,19 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
     t.equal(made.filter(({ isNew }) => isNew).length, 1)
     t.strictSame(await logged(store), ['credit: credit 5', 'debit: debit 2'])
     t.equal((await store.ledger.balance(accountId)).balanceMicros, roubles(3))
+  })
+
+  await t.test('sessions are ended with their line, and nobody has none', async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const accountId = await companyAccount(store)
+    const end = (of: string) => endSessions(records, { accountId: of, reason: 'чужой вход', operator }, 1)
+
+    await end(accountId)
+    for (const nobody of ['nobody', 'house:cash'])
+      await t.rejects(end(nobody), { code: 'account_not_found' }, nobody)
+
+    t.strictSame(await logged(store), ['end-sessions: чужой вход'])
   })
 
   await t.test('a month is logged when an operator closes it, and not when the gateway does', async t => {

@@ -196,6 +196,11 @@ await t.test('sessions of a customer are ended', async t => {
   t.equal((await customer.get('/balance')).status, 200)
   await act('end-sessions', { reason: 'чужой вход' })
   t.match((await customer.get('/balance')).location, '/sign-in')
+  const form = { reason: 'никого нет' }
+  t.equal((await desk.post('/customers/nobody/end-sessions', form, { from: '/' })).status, 404)
+  const { text } = await desk.get('/log?action=end-sessions')
+  t.match(text, 'чужой вход')
+  t.notMatch(text, form.reason)
 })
 
 await t.test('a payment is refunded as far as it is not spent', async t => {

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { addNote } from '../../administration/account-notes.ts'
 import { AccountError } from '../../accounts/accounts.ts'
 import { correctCharge } from '../../administration/correct-charge.ts'
+import { endSessions } from '../../administration/end-sessions.ts'
 import { moveMoney } from '../../administration/move-money.ts'
-import { actionStep } from '../../administration/operator-log.ts'
 import { parseRoubles } from '../../money/amount.ts'
 import { fieldSchemas, idField, readForm, says } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
@@ -144,20 +144,8 @@ export const submitEndSessions = customerAction(
   'end-sessions',
   () => reasonSchema,
   async ({ site, session }, accountId, { reason: why }) => {
-    const at = site.clock.now()
-    const members = await site.members.list(accountId)
-    await site.records.write([
-      actionStep(site.records, {
-        operator: session.user.email,
-        action: 'end-sessions',
-        accountId,
-        reason: why,
-        at,
-      }),
-    ])
-    for (const { userId } of members) {
-      await site.users.delete('user_sessions', [{ column: 'user_id', operator: '=', value: userId }])
-    }
+    const operator = session.user.email
+    await endSessions(site.records, { accountId, reason: why, operator }, site.clock.now())
     return 'done'
   },
 )

@@ -37,9 +37,10 @@ export interface BlockedRow {
 }
 
 /**
- * Blocks an account, or ends that; done again it changes nothing but the log. A block stands on the account and on each
- * of its keys: gates see keys alone, and nodes hear of keys that change. A blocked account gets no keys. The account's row comes first, so that on
- * PostgreSQL no key is made beside it. No row is answered for an account that there is not.
+ * Blocks an account, or ends that; done again it changes nothing, and the log has no line of it. A block stands on the
+ * account and on each of its keys: gates see keys alone, and nodes hear of keys that change. A blocked account gets no
+ * keys. The account's row is locked first, so that on PostgreSQL no key is made beside it, and of several blocks at once
+ * one is logged. No row is answered for an account that there is not.
  * @param actionId of the row of the log, made before the first attempt
  */
 export function blockStatements(block: AccountBlock, actionId: string, now: number): readonly SqlStatement[] {
@@ -48,6 +49,12 @@ export function blockStatements(block: AccountBlock, actionId: string, now: numb
   const isOtherwise = isBlocked ? 'blocked_at IS NULL' : 'blocked_at IS NOT NULL'
   const isCustomer = `id = ? AND kind = 'customer'`
   return [
+    { sql: `UPDATE accounts SET blocked_at = blocked_at WHERE ${isCustomer}`, values: [accountId] },
+    {
+      sql: `INSERT INTO operator_actions (id, at, operator, action, account_id, reason)
+        SELECT ?, CAST(? AS BIGINT), ?, ?, id, ? FROM accounts WHERE ${isCustomer} AND ${isOtherwise}`,
+      values: [actionId, now, operator, isBlocked ? 'block' : 'unblock', reason, accountId],
+    },
     {
       sql: `UPDATE accounts SET blocked_at = ? WHERE ${isCustomer} AND ${isOtherwise}`,
       values: [blockedAt, accountId],
@@ -55,11 +62,6 @@ export function blockStatements(block: AccountBlock, actionId: string, now: numb
     {
       sql: `UPDATE keys SET blocked_at = ? WHERE account_id = ? AND ${isOtherwise}`,
       values: [blockedAt, accountId],
-    },
-    {
-      sql: `INSERT INTO operator_actions (id, at, operator, action, account_id, reason)
-        SELECT ?, CAST(? AS BIGINT), ?, ?, id, ? FROM accounts WHERE ${isCustomer} ON CONFLICT DO NOTHING`,
-      values: [actionId, now, operator, isBlocked ? 'block' : 'unblock', reason, accountId],
     },
     { sql: `SELECT blocked_at FROM accounts WHERE ${isCustomer}`, values: [accountId] },
   ]
