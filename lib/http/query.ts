@@ -26,14 +26,19 @@ export function cutQueryParameter(pathAndQuery: string, name: string): CutQuery 
   return { values, rest: kept.length === 0 ? path : `${path}?${kept.join('&')}` }
 }
 
-/** Whether a query has a parameter, however its name is spelled. */
-export function hasQueryParameter(pathAndQuery: string, name: string): boolean {
+interface QueryParameter {
+  readonly name: string
+  readonly value: string
+}
+
+/** Every parameter of a query, percent-decoded. Some servers take `;` for `&`, so what stands behind one is a parameter too. */
+export function queryParameters(pathAndQuery: string): readonly QueryParameter[] {
   const question = pathAndQuery.indexOf('?')
-  if (question === -1) return false
+  if (question === -1) return []
   return pathAndQuery
     .slice(question + 1)
-    .split('&')
-    .some(parameter => nameOf(parameter) === name)
+    .split(/[&;]/)
+    .map(parameter => ({ name: nameOf(parameter), value: valueOf(parameter) }))
 }
 
 function nameOf(parameter: string): string {

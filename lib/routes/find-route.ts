@@ -13,25 +13,11 @@ import { isKnownOtherwise, pathOfDialect } from './is-known-otherwise.ts'
 import { nothingAt, twiceVersioned } from './nothing-at.ts'
 import { isOwnPath, matchOwn } from './match-own.ts'
 import { shownPath } from './shown-path.ts'
-import { cutQueryParameter, hasQueryParameter } from '../http/query.ts'
+import { cutQueryParameter } from '../http/query.ts'
+import { refuseTricks } from './refuse-tricks.ts'
 
 /** Every dialect by its name. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
-
-/** Query parameters that hide or reshape the usage in an answer. */
-const refusedParameters = [
-  'fields',
-  // Google's, in whichever format it is asked; the last two stand for headers and the method.
-  '$fields',
-  '$callback',
-  '$key',
-  '$httpHeaders',
-  '$httpMethod',
-]
-/** Google's system parameters that do the same, or bring a key of the client's own. */
-const refusedByGoogle = ['callback', 'access_token', 'oauth_token']
-
-const refusedHeaders = ['x-goog-fieldmask', 'x-http-method-override', 'x-http-method', 'x-method-override']
 
 /** Where the bytes of Google's files travel: beside its API, with us at the same paths. */
 const besideApi = /^(?:\/([a-z0-9][a-z0-9._-]*))?(\/(?:upload|download)\/v1(?:beta)?(?:\/.*)?)$/s
@@ -68,7 +54,7 @@ export function findRoute(
   rawHeaders: readonly string[],
   providers: ReadonlyMap<string, ProviderConfig>,
 ): Route {
-  refuseTricks(url, rawHeaders)
+  refuseTricks(url, rawHeaders, guessDialect(url, rawHeaders) === google)
   const { values: queryKeys, rest: target } = cutQueryParameter(url, 'key')
   const lookup = method === 'HEAD' ? 'GET' : method
   if (isOwnPath(target)) return matchOwn(lookup, target, queryKeys)
@@ -247,51 +233,4 @@ function isAnthropicClient(rawHeaders: readonly string[]): boolean {
   return ['anthropic-version', 'provider-version', 'x-api-key'].some(
     name => headerValue(rawHeaders, name) !== undefined,
   )
-}
-
-/** What auth decides on must be what is forwarded, so nothing is left that a provider could read otherwise. */
-function refuseTricks(url: string, rawHeaders: readonly string[]): void {
-  // Only printable ASCII in origin form; the fragment and backslash are read differently by different servers.
-  if (!/^\/[!$-[\]-~]*$/.test(url)) {
-    throw new GatewayError(
-      'request_invalid',
-      'The path has characters that a URL may not have, or is not a path.',
-    )
-  }
-  const [path = ''] = url.split('?', 1)
-  if (/%2f|%5c|%00|%25[0-9a-f]{2}|\/\/|\/(?:\.|%2e){1,2}(?:(?:;|%3b)[^/]*)?(?:\/|$)/i.test(path)) {
-    throw new GatewayError(
-      'request_invalid',
-      'The path has dot segments, empty segments, encoded slashes or escapes of escapes.',
-    )
-  }
-  const isGoogle = guessDialect(url, rawHeaders) === google
-  for (const name of isGoogle ? [...refusedParameters, ...refusedByGoogle] : refusedParameters) {
-    if (hasQueryParameter(url, name)) {
-      throw new GatewayError(
-        'request_invalid',
-        `The query parameter "${name}" is refused: it can hide usage.`,
-        {
-          param: name,
-        },
-      )
-    }
-  }
-  // Vertex' clients ask for JSON with numbers for names, in which the usage stands as ever.
-  if (!cutQueryParameter(url, '$alt').values.every(value => /^json(?:;enum-encoding=int)?$/.test(value))) {
-    throw new GatewayError('request_invalid', 'Of "$alt" only json;enum-encoding=int is forwarded.', {
-      param: '$alt',
-    })
-  }
-  for (const name of refusedHeaders) {
-    if (headerValue(rawHeaders, name) !== undefined) {
-      throw new GatewayError(
-        'request_invalid',
-        `The header "${name}" is refused: it can hide usage or replace the key.`,
-        {
-          param: name,
-        },
-      )
-    }
-  }
 }

@@ -82,6 +82,18 @@ await t.test('headers that give orders to a server in front do not pass from pro
     ['set-cookie', 'a=b'],
     ['clear-site-data', '"*"'],
     ['alt-svc', 'h3=":443"'],
+    // A cache in front would keep one customer's response for others.
+    ['cdn-cache-control', 'max-age=600'],
+    ['Cloudflare-CDN-Cache-Control', 'max-age=600'],
+    ['surrogate-control', 'max-age=600'],
+    ['surrogate-key', 'a'],
+    ['edge-control', 'cache-maxage=1d'],
+    ['cache-tag', 'a'],
+    ['accept-ch', 'Sec-CH-UA-Model'],
+    ['critical-ch', 'Sec-CH-UA-Model'],
+    ['use-as-dictionary', 'match="/*"'],
+    ['Secure-Session-Registration', '(ES256);path="/a"'],
+    ['integrity-policy', 'blocked-destinations=(script)'],
   ] as const
   answer = () => plainAnswer(200, [...json, ...orders.flat(), 'x-provider-own', 'passes'], document)
   const response = await send(`${gateway.url}/v1/chat/completions`, {
@@ -106,6 +118,9 @@ await t.test('headers that a provider could take for a path or a key do not pass
     ['X_Forwarded_For', '1.1.1.1'],
     ['openai_organization', 'org-theirs'],
     ['content_length', '0'],
+    // Google would send an answer in base64, in which no usage is found.
+    ['X-Goog-Encode-Response-If-Executable', 'base64'],
+    ['X-DashScope-WorkSpace', 'llm-theirs'],
   ] as const
   const before = upstream.requests.length
   await send(`${gateway.url}/v1/chat/completions`, {

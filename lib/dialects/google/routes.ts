@@ -1,4 +1,5 @@
 import { GatewayError } from '../../pipeline/errors.ts'
+import { queryParameters } from '../../http/query.ts'
 import type { Operation, RouteMatch } from '../dialect.ts'
 import { freeOperation, unsupportedOperation } from '../free-operation.ts'
 import { pathOf, RouteTable } from '../route-table.ts'
@@ -106,9 +107,7 @@ export function matchGoogle(method: string, pathAndQuery: string): RouteMatch {
  * @throws GatewayError request_invalid
  */
 function requireReadableAnswer(pathAndQuery: string): void {
-  const query = pathAndQuery.indexOf('?')
-  if (query === -1) return
-  for (const [name, value] of new URLSearchParams(pathAndQuery.slice(query + 1))) {
+  for (const { name, value } of queryParameters(pathAndQuery)) {
     if (name.toLowerCase() !== 'alt' || value === 'sse' || value === 'json') continue
     throw new GatewayError('request_invalid', `alt=${value} is not possible here; sse and json are.`, {
       param: 'alt',
