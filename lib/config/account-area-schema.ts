@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listen, mailServer, publicUrl } from './scalars.ts'
+import { checkPagesUrl, isLoopback, listen, mailServer, publicUrl } from './scalars.ts'
 
 const document = z.strictObject({
   version: z.string().min(1).max(60),
@@ -32,9 +32,13 @@ export const accountAreaSchema = z
       .default({})
       .meta({ description: 'What a customer agrees to. As shipped they are drafts, and say so.' }),
   })
+  .superRefine((area, context) => {
+    checkPagesUrl(area, context, 'letters link there')
+    const { mail, publicUrl: url } = area
+    if (mail !== undefined || url === undefined || isLoopback(url)) return
+    const message = 'is needed where publicUrl is not this machine: nobody could sign up'
+    context.addIssue({ code: 'custom', path: ['mail'], message })
+  })
   .nullish()
   .transform(section => section ?? undefined)
   .meta({ description: 'The web pages for customers; absent or null: off.' })
-
-/** The section `accountArea` as it is parsed. */
-export type AccountAreaSettings = NonNullable<z.output<typeof accountAreaSchema>>

@@ -52,6 +52,3 @@ export const alarmsSchema = z
   .nullish()
   .transform(section => section ?? undefined)
   .meta({ description: 'Who is told when an alarm opens and when it is closed; absent or null: nobody.' })
-
-/** The section `alarms` as it is parsed. */
-export type AlarmsSettings = NonNullable<z.output<typeof alarmsSchema>>

@@ -1,20 +1,18 @@
 import { existsSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { dirname, resolve, sep } from 'node:path'
-import { buildAccountArea } from './build-account-area.ts'
 import { buildModels } from './build-models.ts'
-import { buildOperatorArea } from './build-operator-area.ts'
-import { buildPayments, buildStartingCredit, sellsNothingReal, trialPayments } from './build-payments.ts'
 import { buildPlugins } from './build-plugins.ts'
 import type { KnownPlugins } from './build-plugins.ts'
 import { buildProviders } from './build-providers.ts'
 import { buildRates, checkRates } from './build-rates.ts'
 import { buildSeller } from './build-seller.ts'
 import type { Config, Listen, AlarmsConfig } from './config.ts'
+import { trialPayments } from './payments-schema.ts'
+import { withLegalTexts } from './with-legal-texts.ts'
 import type { Environment } from './environment.ts'
 import { isMapping, mergeLayers, readLayers } from './layers.ts'
 import type { Layer } from './layers.ts'
-import { anyPricing, resolveStore, riskRule } from './load-section.ts'
+import { anyPricing, resolveStore } from './load-section.ts'
 import { nearest } from '../platform/nearest.ts'
 import { mixedPrices, ownModels, priceOrigins } from './mixed-prices.ts'
 import type { MixedPrice, PriceOrigin } from './mixed-prices.ts'
@@ -26,7 +24,6 @@ import { resolveVariables } from './resolve-variables.ts'
 import { configSchema } from './schema.ts'
 import type { ConfigKey, Settings } from './schema.ts'
 import type { Path } from './config-error.ts'
-import type { AlarmsSettings } from './alarms-schema.ts'
 
 /** What a config is read with; as the process has it unless said. */
 export interface LoadConfigOptions {
@@ -88,7 +85,7 @@ const refusal: PropertyDescriptor = {
 
 /** Who is told of alarms: emails have a server, and messages a way out. */
 function buildAlarms(
-  { email, webhooks, except }: AlarmsSettings,
+  { email, webhooks, except }: NonNullable<Settings['alarms']>,
   { accountArea, egress }: Pick<Settings, 'accountArea' | 'egress'>,
   problems: Problems,
 ): AlarmsConfig {
@@ -96,7 +93,7 @@ function buildAlarms(
   if (email !== undefined && mail === undefined) {
     problems.add(['alarms', 'email'], 'needs a mail server: write mail beside to, or accountArea.mail')
   }
-  const ways = ['direct', ...Object.keys(egress)]
+  const ways = ['direct', ...egress.keys()]
   for (const [name, webhook] of Object.entries(webhooks)) {
     if (webhook.egress === undefined || ways.includes(webhook.egress)) continue
     problems.addUnknown(['alarms', 'webhooks', name, 'egress'], 'egress', webhook.egress, ways)
@@ -135,40 +132,22 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   problems.throwIfAny()
 
   const whole = settings as Settings
-  const { listen } = whole
-  const sold = whole.seller && buildSeller(whole.seller, problems.fileOf('seller'), problems)
+  const { publicUrl, accountArea, alarms, store, payments: _, seller, prices, tls: __, ...asRead } = whole
+  const sold = seller && buildSeller(seller, problems.fileOf('seller'), problems)
   const config: Config = {
+    ...asRead,
     file: main,
-    listen,
-    publicUrl: whole.publicUrl ?? ownUrl(listen, tls !== undefined),
-    ...(whole.accountArea === undefined
-      ? {}
-      : { accountArea: buildAccountArea(whole.accountArea, problems.fileOf('accountArea'), problems) }),
-    ...(whole.operatorArea && { operatorArea: buildOperatorArea(whole.operatorArea, problems) }),
-    ...(whole.alarms && { alarms: buildAlarms(whole.alarms, whole, problems) }),
-    ...(whole.admin === undefined ? {} : { admin: whole.admin }),
-    store: resolveStore(whole.store, problems.fileOf('store')),
-    timeZone: whole.timeZone,
-    durability: whole.durability,
-    workers: whole.workers === 'auto' ? availableParallelism() : whole.workers,
+    publicUrl: publicUrl ?? ownUrl(asRead.listen, tls !== undefined),
+    ...(accountArea && { accountArea: withLegalTexts(accountArea, problems.fileOf('accountArea'), problems) }),
+    ...(alarms && { alarms: buildAlarms(alarms, whole, problems) }),
+    store: resolveStore(store, problems.fileOf('store')),
     plugins,
     providers,
-    egress: new Map(Object.entries(whole.egress)),
     ...models,
-    defaultProvider: { openai: undefined, anthropic: undefined, google: undefined, ...whole.defaultProvider },
-    limits: whole.limits,
     ...paidBy(whole, providers, problems),
     ...(sold !== undefined && { seller: sold.seller }),
-    hold: { mediaRub: whole.hold.mediaRub, likelyOutputTokens: whole.hold.likelyOutputTokens },
-    risk: riskRule(whole.hold),
-    ...buildRates(whole.prices, models),
-    isolation: whole.isolation,
-    dns: whole.dns ?? undefined,
-    trustedProxies: whole.trustedProxies,
-    cors: whole.cors,
+    ...buildRates(prices, models),
     tls,
-    log: whole.log,
-    unmetered: whole.unmetered,
   }
   checkWhole(config, problems)
   const notices = off.length === 0 ? [] : [`providers without a key are off: ${off.join(', ')}`]
@@ -264,23 +243,19 @@ function resolveTls(tls: NonNullable<Settings['tls']>, file: string, problems: P
 
 /** How money comes in: with nothing said and nothing real to buy, by the sandbox. */
 function paidBy(
-  { payments, accountArea, startingCredit }: Settings,
+  { payments, accountArea }: Settings,
   providers: Config['providers'],
   problems: Problems,
-): Pick<Config, 'payments' | 'startingCredit'> {
-  const isTrial = sellsNothingReal(providers)
-  const said = payments === undefined && isTrial && accountArea !== undefined && accountArea !== null ? trialPayments : payments
-  const built = said === undefined || said === null ? undefined : buildPayments(said, problems)
-  if (built?.provider === 'sandbox' && !isTrial) {
+): Pick<Config, 'payments'> {
+  const isTrial = [...providers.values()].every(provider => provider.isOff || provider.kind === 'sandbox')
+  const said = payments === undefined && isTrial && accountArea !== undefined ? trialPayments : payments
+  if (said?.provider === 'sandbox' && !isTrial) {
     problems.add(
       ['payments', 'provider'],
       'is sandbox while models of a real provider are sold: nobody would pay for them; write yookassa',
     )
   }
-  return {
-    ...(built !== undefined && { payments: built }),
-    startingCredit: buildStartingCredit(startingCredit),
-  }
+  return said ? { payments: said } : {}
 }
 
 /** A store in the folder of an installed package goes with it when the next release is installed. */

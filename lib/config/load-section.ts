@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path'
 import type { RiskRule } from '../ledger/risk.ts'
-import { parseRoubles } from '../money/amount.ts'
 import type { Pricing } from '../money/pricing.ts'
 import { buildModels } from './build-models.ts'
 import type { Config, ModelNames } from './config.ts'
@@ -24,7 +23,7 @@ export function loadRiskRule(file: string, env: Environment = process.env): Risk
   const { value } = resolveVariables({ hold: written['hold'] }, env, problems)
   const hold = problems.parse(configSchema.shape.hold, value['hold'], ['hold'])
   problems.throwIfAny()
-  return riskRule(hold as Settings['hold'])
+  return (hold as Settings['hold']).risk
 }
 
 /**
@@ -90,15 +89,6 @@ function readWritten(file: string): { problems: Problems; written: Readonly<Reco
   problems.layers = readLayers(problems.file, problems)
   const written = mergeLayers(problems.layers)
   return { problems, written: isMapping(written) ? written : {} }
-}
-
-/** The bounds of `hold` in micro-roubles. */
-export function riskRule({ riskRub, riskOfPaid, riskRubMax }: Settings['hold']): RiskRule {
-  return {
-    baseMicros: parseRoubles(riskRub),
-    perRoubleMicros: parseRoubles(riskOfPaid),
-    maxMicros: parseRoubles(riskRubMax),
-  }
 }
 
 /** A file of SQLite is named from the folder of the file that names it. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { listen, publicUrl } from './scalars.ts'
+import { checkPagesUrl, listen, publicUrl } from './scalars.ts'
 
 /** The section `operatorArea`. */
 export const operatorAreaSchema = z
@@ -15,9 +15,7 @@ export const operatorAreaSchema = z
       .optional()
       .meta({ description: 'Signs cookies; the store keeps one of its own unless said.' }),
   })
+  .superRefine((area, context) => checkPagesUrl(area, context, 'forms are taken from there alone'))
   .nullish()
   .transform(section => section ?? undefined)
   .meta({ description: 'The web pages for operators; absent or null: off. gateway operator add makes the first.' })
-
-/** The section `operatorArea` as it is parsed. */
-export type OperatorAreaSettings = NonNullable<z.output<typeof operatorAreaSchema>>

@@ -173,3 +173,25 @@ export const mailServer = z.strictObject({
     .transform(text => new URL(text)),
   from: z.string().min(3),
 })
+
+/** Where pages are served: others than this machine need an address of theirs, and none over plain http. */
+export function checkPagesUrl(
+  { listen: { host }, publicUrl: url }: { readonly listen: { readonly host: string }; readonly publicUrl?: URL | undefined },
+  context: z.core.$RefinementCtx,
+  unlessSaid: string,
+): void {
+  if (url?.protocol === 'http:' && !isLoopback(url)) {
+    context.addIssue({
+      code: 'custom',
+      path: ['publicUrl'],
+      message: 'must be https: over plain http anybody on the way reads the cookies',
+    })
+  }
+  if (url === undefined && !/^(localhost|127\..*|::1)$/.test(host)) {
+    context.addIssue({
+      code: 'custom',
+      path: ['publicUrl'],
+      message: `is needed where others than this machine can reach it: ${unlessSaid}`,
+    })
+  }
+}

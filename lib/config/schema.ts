@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { z } from 'zod'
 import { accountAreaSchema } from './account-area-schema.ts'
 import { alarmsSchema } from './alarms-schema.ts'
@@ -21,6 +22,7 @@ import {
 import { operatorAreaSchema } from './operator-area-schema.ts'
 import { paymentsSchema, startingCreditSchema } from './payments-schema.ts'
 import { sellerSchema } from './seller-schema.ts'
+import { parseRoubles } from '../money/amount.ts'
 import { isTimeZone } from '../platform/zoned-time.ts'
 
 const dialect = z.strictObject({ baseUrl })
@@ -175,7 +177,10 @@ export const configSchema = z.strictObject({
     .default('Europe/Moscow')
     .meta({ description: 'Where a day begins that is named by its date, and in which the command line prints times.' }),
   durability: z.enum(['strict', 'relaxed']).default('strict'),
-  workers: z.union([z.literal('auto'), integer(1, 1024)], { error: 'must be a number or auto' }).default(1),
+  workers: z
+    .union([z.literal('auto'), integer(1, 1024)], { error: 'must be a number or auto' })
+    .default(1)
+    .transform(count => (count === 'auto' ? availableParallelism() : count)),
   include: z.array(z.string()).optional(),
   plugins: z
     .array(pluginEntrySchema)
@@ -184,7 +189,8 @@ export const configSchema = z.strictObject({
   egress: z
     .record(z.string(), egressSchema)
     .refine(table => !Object.hasOwn(table, 'direct'), '"direct" is the way without a proxy; take another name')
-    .default({}),
+    .default({})
+    .transform(table => new Map(Object.entries(table))),
   models: z
     .record(z.string(), modelSchema.nullable())
     .default({})
@@ -196,7 +202,8 @@ export const configSchema = z.strictObject({
       anthropic: z.string().optional(),
       google: z.string().optional(),
     })
-    .default({}),
+    .default({})
+    .transform(({ openai, anthropic, google }) => ({ openai, anthropic, google })),
   limits: z
     .strictObject({
       bodyMemoryBytes: bytes.default(1024 ** 2),
@@ -250,7 +257,15 @@ export const configSchema = z.strictObject({
         .default('5000')
         .meta({ description: 'The most that one account may cost beyond its money.' }),
     })
-    .prefault({}),
+    .prefault({})
+    .transform(({ riskRub, riskOfPaid, riskRubMax, ...hold }) => ({
+      ...hold,
+      risk: {
+        baseMicros: parseRoubles(riskRub),
+        perRoubleMicros: parseRoubles(riskOfPaid),
+        maxMicros: parseRoubles(riskRubMax),
+      },
+    })),
   startingCredit: startingCreditSchema,
   payments: paymentsSchema,
   seller: sellerSchema,
@@ -259,6 +274,7 @@ export const configSchema = z.strictObject({
     .strictObject({ servers: z.array(dnsServer).min(1) })
     .nullable()
     .default(null)
+    .transform(dns => dns ?? undefined)
     .meta({ description: "Who is asked for the addresses of providers and proxies; null: the system's own." }),
   trustedProxies: z.array(addressRange).default([]),
   cors: z.strictObject({ origins: z.array(origin).default([]) }).prefault({}),

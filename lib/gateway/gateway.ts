@@ -110,7 +110,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const bus = openBus(log, clock, () => running)
     const parts = { ...options, clock, bus }
     const reloaded = { isSuccessful: true, succeededAt: clock.now() }
-    const store = await openWatchedStore(unpriced, { ...parts, riskRule: () => running.risk })
+    const store = await openWatchedStore(unpriced, { ...parts, riskRule: () => running.hold.risk })
     opened.defer(() => store.close())
     const alarms = await openAlarms(unpriced, store, parts)
     opened.defer(() => alarms.close())

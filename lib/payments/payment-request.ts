@@ -1,4 +1,4 @@
-import type { ReceiptSettings } from '../config/config.ts'
+import type { ReceiptSettings } from '../config/payments-schema.ts'
 import type { Micros } from '../money/amount.ts'
 import { apiAmount, enclosedReceipt } from './receipt-bodies.ts'
 

@@ -1,4 +1,5 @@
-import type { PaymentsConfig, ReceiptSettings } from '../config/config.ts'
+import type { PaymentsConfig } from '../config/config.ts'
+import type { ReceiptSettings } from '../config/payments-schema.ts'
 import type { Micros } from '../money/amount.ts'
 import { formatWholeKopecks } from '../money/kopecks.ts'
 

@@ -27,7 +27,7 @@ export interface OpenArea {
 
 interface AreaOptions {
   readonly config: Config
-  readonly settings: { readonly listen: Listen; readonly publicUrl?: URL }
+  readonly settings: { readonly listen: Listen; readonly publicUrl?: URL | undefined }
   readonly log: Log
   /** Makes the pages, given where users find them. */
   readonly open: (publicUrl: URL) => Promise<Hono<PageEnv>>

@@ -176,12 +176,12 @@ async function openWorkerStore(
       log.fatal({ error }, 'nothing can be charged any more')
       exit(1)
     }
-    return await openStore(config, { clock: systemClock, log, onLost, riskRule: () => configInForce().risk })
+    return await openStore(config, { clock: systemClock, log, onLost, riskRule: () => configInForce().hold.risk })
   }
   const { readSqliteKeys } = await import('../stores/sqlite/sqlite-keys.ts')
   // Changes from now on are told, and those before stand in the file.
   for (const [digest, key] of readSqliteKeys(config.store.file)) keys.put(digest, key)
-  const reports = await openServedReports(config.store, systemClock, () => configInForce().risk)
+  const reports = await openServedReports(config.store, systemClock, () => configInForce().hold.risk)
   return { ledger, keys, reports, writesWaiting: () => peer.waiting, close: () => reports.close() }
 }
 

@@ -41,8 +41,8 @@ await t.test('an empty file is the default configuration', async t => {
   t.same(config.hold, {
     mediaRub: {},
     likelyOutputTokens: 4096,
+    risk: { baseMicros: 30_000_000, perRoubleMicros: 1_000_000, maxMicros: 5_000_000_000 },
   })
-  t.same(config.risk, { baseMicros: 30_000_000, perRoubleMicros: 1_000_000, maxMicros: 5_000_000_000 })
   t.same(notices, [])
 })
 
