@@ -10,7 +10,7 @@ import { names } from './named-objects.ts'
 import { searched } from './naming-members.ts'
 import { measureTokens } from './openai/token-usage.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from './request-facts.ts'
-import { googleSearchMembers, searchMembers, toolMembers } from './search-tools.ts'
+import { searchMembers, toolInterest, toolsInterest } from './search-tools.ts'
 import type { UsageFields } from './usage-fields.ts'
 
 const files = list(anyOf(names('file'), object({ file_id: names('file') })))
@@ -52,7 +52,7 @@ const request = searched({
   input: anyOf(list(turn), turn),
   inputs: anyOf(list(turn), turn),
   system: list(part),
-  tools: list(searched({ ...named, ...cacheMembers, ...toolMembers, ...googleSearchMembers })),
+  tools: toolsInterest(toolInterest({ ...named, ...cacheMembers }, cacheMembers)),
   contents,
   systeminstruction: content,
   cachedcontent: names('cachedContent'),

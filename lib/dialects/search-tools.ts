@@ -1,5 +1,5 @@
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
-import { list, span, value } from './interest.ts'
+import { anyOf, list, span, value } from './interest.ts'
 import { isSpelled } from './read-field.ts'
 import { searched } from './naming-members.ts'
 import { boundOf, chunkTokensMax, isExplained, plainType, type ProviderTool } from './provider-tools.ts'
@@ -11,12 +11,14 @@ const names = {
   tokens: 'toolTokens',
   chunks: 'toolChunks',
   asked: 'toolAsked',
+  switched: 'toolSwitched',
+  item: 'toolItem',
+  client: 'toolOfClient',
   results: 'searchResults',
   mode: 'searchMode',
 }
 
-/** The list of a request's tools. */
-export const toolList = span(names.list)
+const toolList = span(names.list)
 
 /** Where a tool says what it is, how often it may be used, how much it returns, and which model it asks. */
 export const toolMembers = {
@@ -27,23 +29,77 @@ export const toolMembers = {
 }
 
 const asked: Interest = searched({}, span(names.asked))
+const ofClient: Interest = searched({}, span(names.client))
+const switched = value(names.switched)
+
+/** Tools that Google names by a member, which its endpoint takes in other formats too. */
+const googleTools = {
+  google_search: asked,
+  google_search_retrieval: asked,
+  google_maps: asked,
+  url_context: asked,
+  code_execution: asked,
+  enterprise_web_search: asked,
+}
+
+/**
+ * A tool, which has a type, is the client's own by what it describes, or is one that nobody knows.
+ * @param more what it may have beside, and `inFunction` what may stand in the function that it describes
+ */
+export function toolInterest(
+  more: Readonly<Record<string, Interest>> = {},
+  inFunction: Readonly<Record<string, Interest>> = {},
+): Interest {
+  return searched(
+    {
+      ...googleTools,
+      function: searched(inFunction, span(names.client)),
+      parameters: ofClient,
+      parameter_definitions: ofClient,
+      input_schema: ofClient,
+      ...toolMembers,
+      ...more,
+    },
+    span(names.item),
+  )
+}
+
+/** The tools of a request: a list of them, or the only one without brackets. */
+export function toolsInterest(tool: Interest): Interest {
+  return anyOf(tool, list(tool, toolList))
+}
 
 /** Servers of tools, each of which the provider may ask. */
 export const mcpServers = list(asked)
 
-/** Where requests in OpenAI's format ask for searches beside their tools: OpenAI's, OpenRouter's, xAI's. */
+/** Google's tools are told by the name of their member, which is folded. Its servers know no `type` there. */
+export const googleTool: Interest = searched({ '*': asked })
+
+const named: Interest = searched({ id: value(names.kind) }, span(names.item))
+
+/**
+ * Where requests in OpenAI's format ask for searches beside their tools: OpenAI's, OpenRouter's and MiniMax's plugins,
+ * xAI's, Cohere's connectors, Qwen's switches and Venice's.
+ */
 export const searchMembers = {
   web_search_options: span(names.asked),
-  plugins: list(searched({ id: value(names.kind) })),
+  plugins: anyOf(named, list(named)),
+  connectors: anyOf(named, list(named)),
   search_parameters: searched(
     { mode: value(names.mode), max_search_results: value(names.results) },
     span(names.asked),
   ),
   mcp_servers: mcpServers,
+  web_search: switched,
+  enable_search: switched,
+  search_options: span(names.asked),
+  enable_code_interpreter: switched,
+  venice_parameters: searched({
+    enable_web_search: switched,
+    enable_web_scraping: switched,
+    enable_x_search: switched,
+  }),
 }
-
-/** Google's tools are told by the name of their member, which is folded, unless they have a type. */
-export const googleSearchMembers = { '*': asked }
 
 /** xAI reads so many sources, each of which is billed, unless it is told otherwise. */
 const sourcesUnlessSaid = 20
@@ -62,18 +118,23 @@ export function explainedTools({ findings }: ScanResult): number {
 export function providerToolsIn({ findings }: ScanResult): readonly ProviderTool[] {
   const tools: ProviderTool[] = []
   const said = saidByFolder(findings)
-  const typed = new Set(findings.filter(({ name }) => name === names.kind).map(folderOf))
+  const told = new Set(findings.filter(({ name }) => tells.has(name)).map(folderOf))
   for (const finding of findings) {
     if (finding.name === names.kind) {
       const type = plainType(String(parsed(finding)))
       if (type !== undefined) tools.push({ type, ...said.get(folderOf(finding)) })
-    } else if (finding.name === names.asked && isAsked(finding) && !typed.has(folderOf(finding))) {
+    } else if (finding.name === names.item) {
+      if (!told.has(`${finding.path}.`) && finding.type !== 'null') tools.push({ type: 'untyped' })
+    } else if (isAsked(finding)) {
       const tool = toolAsked(finding, findings)
       if (tool !== undefined) tools.push(tool)
     }
   }
   return tools
 }
+
+/** By these an item of a list says what it is. */
+const tells: ReadonlySet<string> = new Set([names.kind, names.asked, names.client])
 
 type Said = Omit<ProviderTool, 'type'>
 
@@ -101,9 +162,24 @@ function folderOf({ path }: Finding): string {
   return path.slice(0, path.lastIndexOf('.') + 1)
 }
 
-/** What is off or says something else is no tool. */
-function isAsked({ type }: Finding): boolean {
-  return type === 'object' || type === 'array' || type === 'true'
+const isOff: ReadonlySet<unknown> = new Set([
+  null,
+  false,
+  0,
+  '',
+  '0',
+  'false',
+  'off',
+  'none',
+  'no',
+  'disabled',
+])
+
+/** What is off or says something else is no tool. Some servers take `1` and `"true"` for true. */
+function isAsked(finding: Finding): boolean {
+  const { name, type } = finding
+  if (name === names.switched) return !isOff.has(parsed(finding))
+  return name === names.asked && (type === 'object' || type === 'array' || type === 'true')
 }
 
 function toolAsked(finding: Finding, findings: readonly Finding[]): ProviderTool | undefined {

@@ -26,9 +26,10 @@ const contentMargin = 1.25
 
 /**
  * Models that look things up without being asked to, and say nothing of it before their usage. OpenRouter has any model
- * search whose name ends so.
+ * search whose name ends so, and Venice one that is switched to it by its name.
  */
-const searchesByItself = /(?:^|\/)(?:sonar-deep|compound|.*deep-research)|:online$/
+const searchesByItself =
+  /(?:^|\/)(?:sonar-deep|compound|.*deep-research)|:online$|[:&]enable_\w+=(?!off|false)/
 
 /** Bounds that a request names count where its provider reads them: others pass over a member that they do not know. */
 const readsUses: ReadonlySet<string> = new Set(['anthropic'])

@@ -689,6 +689,77 @@ const beside: readonly Attack[] = [
   ),
 ]
 
+/** Tools that are asked for in a way that nobody has listed. */
+const strangeTools: readonly Attack[] = [
+  ...(
+    [
+      ['a search by a switch', { enable_search: true, search_options: { search_strategy: 'agent' } }, 'qwen'],
+      ['a search by a number', { enable_search: 1 }, 'qwen'],
+      ['options of a search', { search_options: { forced_search: true } }, 'qwen'],
+      ['code by a switch', { enable_code_interpreter: true }, 'qwen'],
+      ['a search', { venice_parameters: { enable_web_search: 'auto' } }, 'venice'],
+      ['pages by a switch', { venice_parameters: { enable_web_scraping: true } }, 'venice'],
+      ['posts by a switch', { venice_parameters: { enable_x_search: true } }, 'venice'],
+      ['a search in the name of the model', { model: 'm:enable_web_search=on' }, 'venice'],
+      ['a connector', { connectors: [{ id: 'web-search' }] }, 'cohere'],
+      ['a plugin by its name', { plugins: ['plugin_web_search'] }, 'openrouter'],
+      ['a plugin without brackets', { plugins: { id: 'web' } }, 'openrouter'],
+      ['a plugin without a name', { plugins: [{ max_results: 10 }] }, 'openrouter'],
+      ['a tool of Google', { tools: [{ url_context: {} }] }, 'google'],
+      ['a tool of Google beside a function', { tools: [{ type: 'function', url_context: {} }] }, 'google'],
+      [
+        'a tool of Google in extra_body',
+        { extra_body: { google: { tools: [{ url_context: {} }] } } },
+        'google',
+      ],
+      ['a tool without a type', { tools: [{ time_machine: {} }] }, 'openai'],
+      ['a tool by its name alone', { tools: ['web_search'] }, 'openai'],
+      ['a tool without brackets', { tools: { type: 'browser_search' } }, 'groq'],
+    ] as const
+  ).map(([name, more, provider]) => chat(name, more, { input: everyLoop }, provider)),
+  response('a tool without a type', { tools: [{ name: 'web_search' }] }, { input: everyLoop }),
+  message('a tool without a schema', { tools: [{ name: 'web_search' }] }, { input: everyLoop }),
+  message('a plugin', { plugins: [{ id: 'web' }] }, { input: everyLoop }),
+  gemini(
+    'a tool beside a type',
+    { tools: [{ type: 'function', urlContext: {} }] },
+    { input: 100, more: { toolUsePromptTokenCount: everyLoop } },
+  ),
+  {
+    name: 'interactions: a tool beside a type',
+    path: '/v1beta/interactions',
+    body: { model: 'm', input: 'Hello', tools: [{ type: 'function', url_context: {} }] },
+    answer: { usage: { total_input_tokens: everyLoop, total_output_tokens: outputTokens } },
+  },
+]
+
+/** Tools that the client runs, and switches that are off. */
+const noTools: readonly Attack[] = [
+  chat('functions', { max_tokens: 100, tools: [{ function: { name: 'x' } }] }, { output: 100 }),
+  chat(
+    'switches that are off',
+    {
+      max_tokens: 100,
+      enable_search: false,
+      enable_code_interpreter: null,
+      venice_parameters: { enable_web_search: 'off', include_venice_system_prompt: false },
+    },
+    { output: 100 },
+    'venice',
+  ),
+  response(
+    'functions',
+    { max_output_tokens: 100, tools: [{ type: 'function', name: 'x', parameters: { type: 'object' } }] },
+    { output: 100 },
+  ),
+  message('functions', { max_tokens: 100, tools: [{ name: 'x', input_schema: {} }] }, { output: 100 }),
+  gemini(
+    'functions',
+    { generationConfig: { maxOutputTokens: 100 }, tools: [{ functionDeclarations: [{ name: 'x' }] }] },
+    { output: 100 },
+  ),
+].map(attack => ({ ...attack, heldMostRub: 2 }))
+
 export const attacks: readonly Attack[] = [
   ...tools,
   ...media,
@@ -700,4 +771,6 @@ export const attacks: readonly Attack[] = [
   ...unread,
   ...lists,
   ...beside,
+  ...strangeTools,
+  ...noTools,
 ]

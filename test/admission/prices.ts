@@ -31,6 +31,7 @@ export const models = {
   writer: { ...shared, outputTokensMax: 128_000 },
   thinker: { ...shared, outputTokensMax: 100_000 },
   'm:online': shared,
+  'm:enable_web_search=on': shared,
   'qwen3-max': shared,
   dear: { ...shared, rubPerMillion: { ...rubPerMillion, input: '500', output: '2500' } },
   'sonar-deep-research': { ...shared, rubPerUnit: fees },

@@ -6,7 +6,7 @@ import { names } from '../named-objects.ts'
 import { searched, unread } from '../naming-members.ts'
 import { findField } from '../read-field.ts'
 import { containersIn } from '../rented-containers.ts'
-import { mcpServers, toolList, toolMembers } from '../search-tools.ts'
+import { searchMembers, toolInterest, toolsInterest } from '../search-tools.ts'
 import { strangeMembers } from '../strange-members.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 
@@ -44,20 +44,20 @@ function contentBlock(isTyped: boolean): Interest {
 }
 
 /** A tool, which may be a model of its own. */
-const tool = searched({ ...cacheMembers, ...toolMembers })
+const tool = toolInterest(cacheMembers)
 
 function messageInterest(content: Interest): Interest {
   return searched({
     ...modelMembers,
     ...tierMembers,
+    ...searchMembers,
     ...demandMembers,
     ...cacheMembers,
     stream: value('stream'),
     max_tokens: value('cap'),
     system: content,
     messages: list(object({ content: anyOf(content, content.items ?? {}) })),
-    tools: list(tool, toolList),
-    mcp_servers: mcpServers,
+    tools: toolsInterest(tool),
     // Compared with, and not gone on from.
     diagnostics: unread,
     thread: object({ previous_message_id: names('thread') }, span('thread')),

@@ -1,8 +1,7 @@
 import type { Interest } from '../../http/json-scan.ts'
 import { anyOf, base64, list, object, value } from '../interest.ts'
-import { googleSearchMembers, toolMembers } from '../search-tools.ts'
+import { googleTool, toolInterest, toolsInterest } from '../search-tools.ts'
 import { namesFile } from '../named-objects.ts'
-import { searched } from '../naming-members.ts'
 import { videoMembers } from '../request-facts.ts'
 
 /** Keys are folded without underscores, since Google takes snake and camel case. */
@@ -24,8 +23,7 @@ export const content = object({ parts: anyOf(list(part), part) })
 /** A conversation: a list of contents, or the only one without brackets. */
 export const contents = anyOf(list(content), content)
 
-const tool = searched({
-  ...googleSearchMembers,
-  ...toolMembers,
-})
-export const tools = anyOf(list(tool), tool)
+/** Tools of every method but `interactions`. */
+export const tools = anyOf(list(googleTool), googleTool)
+/** The tools of interactions have a type, as OpenAI's have. */
+export const typedTools = toolsInterest(toolInterest())

@@ -13,7 +13,7 @@ import { findField, readBoolean, textOf } from '../read-field.ts'
 import { googleReasoningMembers } from '../asked-reasoning.ts'
 import { factsFrom, googleTier } from '../request-facts.ts'
 import type { UsageFields } from '../usage-fields.ts'
-import { tools } from './content-request.ts'
+import { typedTools } from './content-request.ts'
 import { interactionNames, measureMetadata, readTier } from './usage-metadata.ts'
 
 /** Parts of the input, or turns made of parts, or results of functions made of parts. */
@@ -38,7 +38,7 @@ const request = searched({
   stream: value('stream'),
   background: value('background'),
   previousinteractionid: names('interaction'),
-  tools,
+  tools: typedTools,
   generationconfig: searched({ maxoutputtokens: value('cap'), ...googleReasoningMembers }),
   input: anyOf(list(part), part),
 })

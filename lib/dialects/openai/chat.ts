@@ -8,7 +8,7 @@ import { searched } from '../naming-members.ts'
 import { findField, readBoolean, readString } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { strangeMembers } from '../strange-members.ts'
-import { searchMembers, toolList, toolMembers } from '../search-tools.ts'
+import { googleTool, searchMembers, toolInterest, toolsInterest } from '../search-tools.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
 
@@ -34,7 +34,10 @@ const contentPart = object({
 
 const thinkingConfig = { thinking_budget: value('reasoningBudget'), thinking_level: value('reasoningEffort') }
 /** Gemini's own options, as its OpenAI endpoint takes them. */
-const geminiOptions = searched({ thinking_config: searched(thinkingConfig) })
+const geminiOptions = searched({
+  thinking_config: searched(thinkingConfig),
+  tools: anyOf(googleTool, list(googleTool)),
+})
 
 const request = searched({
   ...modelMembers,
@@ -56,7 +59,7 @@ const request = searched({
       audio: object({ id: names('audio') }),
     }),
   ),
-  tools: list(searched({ ...cacheMembers, ...toolMembers, function: object(cacheMembers) }), toolList),
+  tools: toolsInterest(toolInterest(cacheMembers, cacheMembers)),
   google: geminiOptions,
   extra_body: searched({ google: geminiOptions }),
 })

@@ -4,12 +4,14 @@ import type { Operation } from '../dialect.ts'
 import { searched } from '../naming-members.ts'
 import { readCount } from '../read-field.ts'
 import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
+import { searchMembers } from '../search-tools.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
 
 const request = searched({
   ...modelMembers,
   ...tierMembers,
+  ...searchMembers,
   stream: value('stream'),
   stream_options: streamOptionsInterest,
   max_tokens: value('cap'),

@@ -12,7 +12,7 @@ import { searched } from '../naming-members.ts'
 import { readBoolean } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { strangeMembers } from '../strange-members.ts'
-import { searchMembers, toolList, toolMembers } from '../search-tools.ts'
+import { searchMembers, toolInterest, toolsInterest } from '../search-tools.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { withoutEchoes } from './item-echoes.ts'
 import {
@@ -36,12 +36,10 @@ const inputPart = object({
 })
 
 /** A tool, and what it looks things up in. */
-export const tool = searched({
-  ...cacheMembers,
-  ...toolMembers,
-  ...containerMembers,
-  input_image_mask: searched({ image_url: base64('image') }),
-})
+export const tool = toolInterest(
+  { ...cacheMembers, ...containerMembers, input_image_mask: searched({ image_url: base64('image') }) },
+  cacheMembers,
+)
 
 /** A prompt that is stored at OpenAI. What stands for its variables are texts, or parts of an input. */
 export const storedPrompt = searched({ id: names('prompt'), variables: object({ '*': inputPart }) })
@@ -76,7 +74,7 @@ export const requestMembers = {
   conversation: anyOf(names('conversation'), object({ id: names('conversation') })),
   prompt: storedPrompt,
   input: list(inputItem),
-  tools: list(tool, toolList),
+  tools: toolsInterest(tool),
 }
 
 const responsesRequest = searched(requestMembers)
