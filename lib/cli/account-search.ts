@@ -18,7 +18,7 @@ export function addAccountSearch(account: Command, { stdout }: CliContext): void
   addCommand(
     account,
     'find <text>',
-    'find accounts by email, name, INN, id, the id or last four characters of a key, or the id of a request',
+    "find accounts by email, name, company, a member's email, INN, id, the id or last four characters of a key, or the id of a request",
   ).action(async (text: string, options: SharedOptions) => {
     const accounts = await search(options, text)
     if (options.json === true) for (const one of accounts) stdout.write(`${JSON.stringify(foundView(one))}\n`)

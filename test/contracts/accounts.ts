@@ -1,8 +1,11 @@
 import type { Test } from 'tap'
 import { addNote, readNotes } from '../../lib/administration/account-notes.ts'
+import { Members } from '../../lib/administration/members.ts'
+import { setCompany } from '../../lib/documents/company-book.ts'
 import { findAccounts } from '../../lib/stores/records/find-accounts.ts'
 import { keyDigest } from '../../lib/accounts/key-value.ts'
 import { newId } from '../../lib/platform/new-id.ts'
+import { company } from '../fixtures/companies.ts'
 import { accountWith, chargeOf, holdOf, roubles } from './store-under-test.ts'
 import type { OpenStore } from './store-under-test.ts'
 
@@ -214,9 +217,24 @@ export async function keysContract(t: Test, open: OpenStore): Promise<void> {
       hold.exchangeId,
       '100 %',
       'Шлюз_',
+      'ооо 100 % «шЛЮЗ_1»',
     ]) {
       t.strictSame(await find(text), [id], text)
     }
+    await setCompany(records, other, { ...company, name: 'ООО "Ёлки & Co"' }, 1)
+    for (const text of ['ооо "ёлки', 'ЁЛКИ & CO', '& c']) t.strictSame(await find(text), [other], text)
+    t.strictSame(await find(company.address), [], 'an address is no name')
+    const member = { id: newId(), email: `${newId()}@example.com` }
+    await store.users.createUser({ ...member, name: '', created_at: 1, updated_at: 1, email_verified: 1 }, [])
+    const [own] = await store.users.memberships(member.id)
+    const members = new Members({ records, clock: { now: () => 1 } })
+    await members.invite({ accountId: other, email: member.email, invitedBy: member.id })
+    await members.accept(member, other)
+    t.strictSame(
+      new Set(await find(member.email.toUpperCase())),
+      new Set([other, own?.accountId]),
+      'by the email of a member',
+    )
     t.ok((await find(key.slice(-4))).includes(id))
     t.ok((await find('@')).includes(other))
     for (const text of ['0 %%', 'Шлюз1_', '\\', "' OR 1=1 --", 'house:cash', '%', '_x_']) {

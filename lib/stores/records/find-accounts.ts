@@ -13,6 +13,8 @@ export interface FoundAccount {
 /** More than this names nothing that can be searched for. */
 const searchLengthMax = 200
 const foundMax = 100
+/** More companies than this share what was typed with their addresses: it is narrowed by typing more. */
+const companiesMax = 1000
 
 interface AccountSearch {
   /** What customers write to support with; empty: all accounts. */
@@ -26,11 +28,31 @@ interface AccountSearch {
 
 const columns = { created: 'created_at', email: 'email', balance: 'balance_micros' } as const
 
+/** Accounts whose company has, or had, a name with a text in it; details hold more than names, which are read here. */
+async function findByCompany(records: RecordReader, text: string): Promise<readonly string[]> {
+  const inJson = JSON.stringify(text).slice(1, -1)
+  const rows = await records.all(
+    records.build
+      .selectFrom('companies')
+      .select(['account_id', 'details'])
+      .where(contains('details', inJson))
+      .limit(companiesMax),
+  )
+  const typed = text.toLowerCase()
+  const found = rows.filter(({ details }) => companyName(details).toLowerCase().includes(typed))
+  return found.map(one => one.account_id)
+}
+
+function companyName(details: string): string {
+  const { name } = JSON.parse(details) as { readonly name?: unknown }
+  return typeof name === 'string' ? name : ''
+}
+
 /**
- * Accounts by what customers write to support with: a part of the email or name, the INN, the id of the account or of a
- * key, the last four characters of a key, or the id of a request.
+ * Accounts by what customers write to support with: a part of the email, name, company's name or a member's email, the
+ * INN, the id of the account or of a key, the last four characters of a key, or the id of a request.
  */
-export function searchAccounts(
+export async function searchAccounts(
   records: RecordReader,
   { text = '', only, sort = 'created', isDescending = false, limit, offset = 0 }: AccountSearch,
 ): Promise<readonly FoundAccount[]> {
@@ -47,11 +69,22 @@ export function searchAccounts(
   if (only === 'blocked') query = query.where('blocked_at', 'is not', null)
   if (only === 'indebted') query = query.where('debt_micros', '>', 0)
   if (text !== '') {
+    const byCompany = await findByCompany(records, text)
     query = query.where(where =>
       where.or([
         where('id', '=', text),
-        contains('email', text.toLowerCase()),
+        contains('email', text),
         contains('name', text),
+        where('id', 'in', ['', ...byCompany]),
+        where(
+          'id',
+          'in',
+          where
+            .selectFrom('memberships')
+            .innerJoin('users', 'users.id', 'memberships.user_id')
+            .select('memberships.account_id')
+            .where(contains('users.email', text)),
+        ),
         where('id', 'in', where.selectFrom('keys').select('account_id').where('id', '=', text)),
         where('id', 'in', where.selectFrom('keys').select('account_id').where('last_four', '=', text)),
         where('id', 'in', where.selectFrom('companies').select('account_id').where('inn', '=', text)),
