@@ -37,6 +37,7 @@ import { showDeleteCustomer, submitDeleteCustomer } from './pages/delete-custome
 import { documentList, showDocuments, submitClose } from './pages/documents.ts'
 import { showEditKey, submitEditKey } from './pages/edit-key.ts'
 import { actionList, showLog } from './pages/log.ts'
+import { movementList, showMovements } from './pages/movements.ts'
 import { paymentList, showPayment, showPayments, submitRefund } from './pages/payments.ts'
 import { showPreview, submitPreview } from './pages/preview-prices.ts'
 import { showPriceHistory } from './pages/price-history.ts'
@@ -118,6 +119,7 @@ function routeDesk(router: Hono<PageEnv>): void {
   router.post('/customers/:id/keys/:key', desk('manage', submitEditKey))
   router.get('/customers/:id/delete', desk('manage', showDeleteCustomer))
   router.post('/customers/:id/delete', desk('manage', submitDeleteCustomer))
+  list('/movements', showMovements, movementList)
   list('/requests', showRequests, requestList)
   list('/payments', showPayments, paymentList)
   router.get('/payments/:id', desk('look', showPayment))

@@ -18,6 +18,12 @@ export interface Movement {
 /** The place of a movement: several may be of one moment. */
 export type MovementPlace = Pick<Movement, 'at' | 'id'>
 
+interface MovementPage {
+  readonly before?: MovementPlace | undefined
+  readonly limit: number
+  readonly offset?: number
+}
+
 /** How many sums one query asks for; databases bound the columns of an answer. */
 const timesMax = 100
 
@@ -29,16 +35,14 @@ export class Movements {
     this.#records = records
   }
 
-  /** The newest first, those before a place. */
-  async page(
-    accountId: string,
-    { before, limit }: { readonly before?: MovementPlace | undefined; readonly limit: number },
-  ): Promise<readonly Movement[]> {
+  /** The newest first, those before a place, or behind so many. */
+  async page(accountId: string, { before, limit, offset = 0 }: MovementPage): Promise<readonly Movement[]> {
     let query = this.#entries(accountId)
       .select(['exchange_id', 'kind', 'at', 'amount_micros', 'reason'])
       .orderBy('at', 'desc')
       .orderBy('exchange_id', 'desc')
       .limit(limit)
+      .offset(offset)
     if (before !== undefined) {
       const { at, id } = before
       query = query

@@ -32,6 +32,8 @@ const pages: readonly (readonly [path: string, roles: readonly Role[]])[] = [
   ['/transfers.csv', everybody],
   ['/documents', everybody],
   ['/documents.csv', everybody],
+  [`/movements?account=${id}`, everybody],
+  [`/movements.csv?account=${id}`, everybody],
   ['/requests', everybody],
   ['/requests.csv', everybody],
   ['/providers', everybody],

@@ -3,7 +3,7 @@ import type { KeyRecord } from '../../accounts/accounts.ts'
 import { readActions } from '../../administration/operator-log.ts'
 import { CompanyBook } from '../../documents/company-book.ts'
 import type { AccountReport, ChargeReport } from '../../ledger/reports.ts'
-import { exactRoubles, longDay, money, time } from '../../web/format.ts'
+import { exactRoubles, longDay, money, smallMoney, time } from '../../web/format.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { formProblems, notice } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
@@ -15,6 +15,7 @@ import { facts } from '../view/facts.ts'
 import { customerActions } from './customer-forms.ts'
 import type { SentForm } from './customer-forms.ts'
 import { actionTable } from './log.ts'
+import { movementColumns } from './movements.ts'
 import { paymentTable } from './payments.ts'
 import { readConsents, readNotes } from '../../administration/account-notes.ts'
 import { listClosing } from '../../documents/closing-documents.ts'
@@ -27,6 +28,15 @@ function section(title: string, content: Html): Html {
     <h2>${title}</h2>
     ${content}
   </section>`
+}
+
+/** The latest rows, and the way to all of them. */
+function latest(page: DeskPage, title: string, content: Html, path: string): Html {
+  return section(
+    title,
+    html`${content}
+      <p class="row"><a href="${path}">${page.texts.common.all}</a></p>`,
+  )
 }
 
 function requestTable(page: DeskPage, charges: readonly ChargeReport[]): Html {
@@ -53,32 +63,32 @@ function requestTable(page: DeskPage, charges: readonly ChargeReport[]): Html {
 
 async function movementTable(page: DeskPage, accountId: string): Promise<Html> {
   const { customer, common } = page.texts
-  const { language, site } = page
   return dataTable(
     { label: customer.movements, empty: common.none },
-    [
-      { name: common.at, cell: one => time(one.at, language) },
-      { name: customer.kind, cell: one => one.kind },
-      { name: common.reason, cell: one => one.reason ?? '' },
-      { name: common.amount, cell: one => money(one.amountMicros, language), isNumber: true },
-      { name: customer.after, cell: one => money(one.balanceMicros, language), isNumber: true },
-    ],
-    await site.movements.page(accountId, { limit: shownMax }),
+    movementColumns(page),
+    await page.site.movements.page(accountId, { limit: shownMax }),
   )
 }
 
-/** What a key is limited to: `100,00 ₽ a day; gpt-5; 10.0.0.0/8`. */
+/** What a key is limited to: `100,00 ₽ each day; gpt-5; 10.0.0.0/8; until 31.01.2027, 00:00 MSK`. */
 function limitsOf(
-  page: DeskPage,
-  { budgetMicros, budgetPeriod = 'total', models, ipAddresses }: KeyRecord,
+  { language, texts }: DeskPage,
+  { budgetMicros, budgetPeriod = 'total', models, ipAddresses, expiresAt }: KeyRecord,
 ): string {
-  const { periods } = page.texts.editKey
-  const budget =
-    budgetMicros === undefined ? [] : [`${money(budgetMicros, page.language)} ${periods[budgetPeriod]}`]
+  const { customer, editKey } = texts
+  const period = budgetPeriod === 'total' ? customer.inAll : editKey.periods[budgetPeriod]
+  const budget = budgetMicros === undefined ? [] : [`${smallMoney(budgetMicros, language)} ${period}`]
   return [
     ...budget,
     ...[models, ipAddresses].flatMap(list => (list === undefined ? [] : [list.join(', ')])),
+    ...(expiresAt === undefined ? [] : [customer.until(time(expiresAt, language))]),
   ].join('; ')
+}
+
+function stateOf({ texts, site }: DeskPage, { revokedAt, expiresAt }: KeyRecord): string {
+  const { customer } = texts
+  if (revokedAt !== undefined) return customer.revoked
+  return expiresAt !== undefined && expiresAt <= site.clock.now() ? customer.expired : customer.active
 }
 
 async function people(page: DeskPage, accountId: string): Promise<Html> {
@@ -99,10 +109,7 @@ async function people(page: DeskPage, accountId: string): Promise<Html> {
       { name: common.name, cell: one => html`<bdi>${one.name}</bdi>` },
       { name: common.id, cell: one => html`<code>${one.id}</code>` },
       { name: customer.ending, cell: one => one.lastFour },
-      {
-        name: common.state,
-        cell: one => (one.revokedAt === undefined ? customer.active : customer.revoked),
-      },
+      { name: common.state, cell: one => stateOf(page, one) },
       { name: customer.limits, cell: one => html`<bdi>${limitsOf(page, one)}</bdi>` },
       {
         name: '',
@@ -223,12 +230,12 @@ export async function customerView(
       }
       ${customerActions(page, { accountId, isBlocked: blockedAt !== null }, sent)}
       ${section(customer.notes, await noteTable(page, accountId))}
-      ${section(customer.movements, await movementTable(page, accountId))}
-      ${section(customer.requests, requestTable(page, charges))}
-      ${section(customer.payments, paymentTable(page, payments))}
+      ${latest(page, customer.movements, await movementTable(page, accountId), `/movements?account=${accountId}`)}
+      ${latest(page, customer.requests, requestTable(page, charges), `/requests?account=${accountId}`)}
+      ${latest(page, customer.payments, paymentTable(page, payments), `/payments?account=${accountId}`)}
       ${section(customer.documents, await documentTable(page, accountId))} ${await people(page, accountId)}
       ${section(customer.consents, await consentTable(page, accountId))}
-      ${section(customer.log, actionTable(page, actions))}`,
+      ${latest(page, customer.log, actionTable(page, actions), `/log?account=${accountId}`)}`,
   )
 }
 

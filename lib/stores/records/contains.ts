@@ -10,7 +10,7 @@ const roughLetters = 3
  * are put into lower case one by one, those of a long text only in rows that have its first ones in place.
  */
 export function contains(column: string, text: string): RawBuilder<boolean> {
-  const folded = [...text].map(inLowerCase)
+  const folded = Array.from(text, inLowerCase)
   const letters = [...new Set(folded)].filter(hasCapitalBeyondAscii)
   const whole = matches(column, folded, letters)
   if (letters.length <= roughLetters) return whole
@@ -41,5 +41,5 @@ function hasCapitalBeyondAscii(letter: string): boolean {
 /** A few letters become two in another case; they stay as they are. */
 function inLowerCase(letter: string): string {
   const lower = letter.toLowerCase()
-  return [...lower].length === 1 ? lower : letter
+  return Array.from(lower).length === 1 ? lower : letter
 }

@@ -1,0 +1,48 @@
+import t from 'tap'
+import { startOperatorArea } from '../fixtures/operator-area.ts'
+
+const area = await startOperatorArea(t, { payments: { provider: 'sandbox' } })
+const { email } = await area.signUp()
+const id = await area.accountOf(email)
+const { accounts } = area.test
+const desk = await area.operator('owner')
+desk.headers['accept-language'] = 'en'
+const page = `/customers/${id}`
+
+await t.test('a key says what its budget is for and when it ends', async t => {
+  const expiresAt = Date.parse('2999-01-31T12:00:00Z')
+  await accounts.createKey({ accountId: id, name: 'whole', budgetMicros: 80_000_000, expiresAt })
+  await accounts.createKey({ accountId: id, name: 'daily', budgetMicros: 5_400, budgetPeriod: 'day' })
+
+  const { text } = await desk.get(page)
+
+  t.match(text, '80.00\u00A0₽ in all; until 31/01/2999, 15:00\u00A0MSK')
+  t.match(text, '0.0054\u00A0₽ each day')
+})
+
+await t.test('movements are as exact as they are, and all of them are behind a link', async t => {
+  await accounts.credit({ accountId: id, amountMicros: 5_400, reason: 'small' })
+  for (let count = 1; count <= 60; count += 1)
+    await accounts.credit({ accountId: id, amountMicros: 1_000_000, reason: `credit ${count}.` })
+  const { text } = await desk.get(page)
+  t.match(text, '60.0054\u00A0₽')
+  for (const path of ['movements', 'requests', 'payments', 'log']) {
+    t.match(text, `href="/${path}?account=${id}"`)
+    t.equal((await desk.get(`/${path}?account=${id}`)).status, 200, path)
+  }
+
+  const [first, second] = [
+    (await desk.get(`/movements?account=${id}`)).text,
+    (await desk.get(`/movements?account=${id}&page=2`)).text,
+  ]
+
+  t.match(first, 'credit 60.')
+  t.match(first, 'credit 11.')
+  t.notMatch(first, 'credit 10.')
+  t.match(second, 'credit 10.')
+  t.match(second, /small[\s\S]*0\.0054\u00A0₽[\s\S]*0\.0054\u00A0₽/, 'its amount, and the balance after it')
+  const table = await desk.get(`/movements.csv?account=${id}`)
+  t.equal(table.text.trim().split('\n').length, 62)
+  t.match(table.text, /small[^\n]*0,005400/)
+  t.notMatch((await desk.get('/movements')).text, 'credit', 'without an account it has nothing')
+})
