@@ -5,7 +5,7 @@ import type { MediaPart } from '../http/media-part.ts'
 import type { MultipartPart, MultipartResult } from '../http/multipart-scan.ts'
 import type { Meters } from '../money/usage.ts'
 import type { BodyLength, RequestFacts } from './dialect.ts'
-import { objectsIn } from './named-objects.ts'
+import { isObjectName, objectsIn } from './named-objects.ts'
 import { namedModelsIn, searched } from './naming-members.ts'
 import { textBytesOf } from './request-facts.ts'
 
@@ -87,6 +87,11 @@ const blanksMax = 1024
 /** `input_reference[file_id]` is how SDKs write a member of an object, `file_ids[]` an item of a list. */
 function lastKey(name: string): string {
   return name.split(/[[\].]/).findLast(key => key !== '') ?? ''
+}
+
+/** Whether a field of this name says which object of the provider is meant. */
+export function namesObject(field: string): boolean {
+  return (fieldFindings(lastKey(field), '""') ?? []).some(isObjectName)
 }
 
 function isNaming(key: string): boolean {

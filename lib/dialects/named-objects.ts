@@ -15,6 +15,29 @@ export function names(kind: ObjectKind): Interest {
 /** An address of Google's, which names a file where it is one of the provider's own. */
 export const namesFile: Interest = { name: addressName, keep: 'value' }
 
+/** https://developers.openai.com/api/docs/guides/tools-connectors-mcp: these take the client's own authorization. */
+const connectorsOfAll: ReadonlySet<string> = new Set(
+  [
+    'dropbox',
+    'gmail',
+    'googlecalendar',
+    'googledrive',
+    'microsoftteams',
+    'outlookcalendar',
+    'outlookemail',
+    'sharepoint',
+  ].map(name => `connector_${name}`),
+)
+
+/** What has a name beside those that somebody made. */
+const isEverybodys: Partial<Record<ObjectKind, (text: string) => boolean>> = {
+  // The providers' own are `pptx` and the like.
+  skill: text => !text.startsWith('skill_'),
+  connector: text => connectorsOfAll.has(text),
+  // A new one.
+  environment: text => text === 'remote',
+}
+
 /**
  * The object that a string under a name of interest stands for; undefined where the name is of something
  * else. Whether an address is one of the provider's own is told by its host: who owns it decides.
@@ -24,21 +47,21 @@ export function objectNamed(name: string, text: unknown): NamedObject | undefine
   if (name === addressName) return fileAt(text)
   if (!name.startsWith(prefix)) return undefined
   const kind = name.slice(prefix.length) as ObjectKind
-  // The providers' own skills (`pptx`) are everybody's; those that somebody made have an id.
-  return kind === 'skill' && !text.startsWith('skill_') ? undefined : { kind, id: text }
+  return isEverybodys[kind]?.(text) === true ? undefined : { kind, id: text }
 }
 
 /** Every object that a request's body names. */
 export function objectsIn(scan: ScanResult): readonly NamedObject[] {
   const objects: NamedObject[] = []
   for (const finding of scan.findings) {
-    const object = isName(finding) ? objectNamed(finding.name, textOf(finding)) : undefined
+    const object = isObjectName(finding) ? objectNamed(finding.name, textOf(finding)) : undefined
     if (object !== undefined) objects.push(object)
   }
   return objects
 }
 
-function isName({ name, type }: Finding): boolean {
+/** Whether a finding is a text that stands for an object. */
+export function isObjectName({ name, type }: Finding): boolean {
   return type === 'string' && (name === addressName || name.startsWith(prefix))
 }
 

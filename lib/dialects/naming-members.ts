@@ -34,6 +34,11 @@ export const namingMembers: Readonly<Record<string, Interest>> = {
   container_id: oneOrMore('container'),
   vector_store_id: oneOrMore('vectorStore'),
   vector_store_ids: oneOrMore('vectorStore'),
+  // xAI's name for the same.
+  collection_id: oneOrMore('vectorStore'),
+  collection_ids: oneOrMore('vectorStore'),
+  conversation_id: oneOrMore('conversation'),
+  environment_id: oneOrMore('environment'),
   skill_id: oneOrMore('skill'),
   previous_response_id: oneOrMore('response'),
   previous_interaction_id: oneOrMore('interaction'),
@@ -46,6 +51,7 @@ export const namingMembers: Readonly<Record<string, Interest>> = {
   agent_id: oneOrMore('agent'),
   memory_store_id: oneOrMore('memoryStore'),
   library_ids: oneOrMore('library'),
+  connector_id: oneOrMore('connector'),
   tunnel_id: oneOrMore('tunnel'),
   user_profile_id: oneOrMore('userProfile'),
 }
@@ -72,6 +78,8 @@ export const unread: Interest = {}
 
 const anywhereMembers = new Map(Object.entries(namingMembers))
 for (const name of unreadMembers) anywhereMembers.set(name, unread)
+// By a name alone it is one of the provider's.
+anywhereMembers.set('voice', object({ id: names('voice') }))
 
 /** A part of a request in which only names are of interest, however deep they are. */
 const anywhere: Interest & { items?: Interest } = { members: anywhereMembers }

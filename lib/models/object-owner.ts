@@ -20,7 +20,7 @@ export interface ObjectOwner {
 }
 
 /** Google's own, beside what the config names: files have this address also where a proxy stands before it. */
-const googleHost = 'generativelanguage.googleapis.com'
+const googleHost = /^(?:[a-z0-9-]+-)?generativelanguage\.(?:[a-z0-9-]+\.)*googleapis\.com$/
 
 /**
  * Where the objects a request refers to live. Only the account that made an object may name it, and the
@@ -133,7 +133,7 @@ function providersFor(
 
 function isOwnHost(host: string, providers: readonly ProviderConfig[]): boolean {
   return (
-    host === googleHost ||
+    googleHost.test(host) ||
     providers.some(({ dialects }) =>
       Object.values(dialects).some(dialect => dialect?.baseUrl.hostname === host),
     )

@@ -169,6 +169,11 @@ export type ObjectKind =
   | 'agent'
   | 'memoryStore'
   | 'library'
+  | 'voice'
+  /** What holds the operator's passwords for a server of tools. */
+  | 'connector'
+  /** A machine in which an agent has worked, with its files. */
+  | 'environment'
   | 'tunnel'
   | 'userProfile'
   /** A message of Anthropic's whose conversation the provider keeps, so that the next one can go on from it. */
@@ -209,6 +214,8 @@ export const isUnread: ReadonlySet<string> = new Set<ObjectKind>([
   'agent',
   'memoryStore',
   'library',
+  'connector',
+  'environment',
 ])
 
 /** What a usage reader learned from an answer's bytes. */

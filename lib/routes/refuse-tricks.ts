@@ -1,4 +1,5 @@
 import { headerValue } from '../http/headers.ts'
+import { namesObject } from '../dialects/form-facts.ts'
 import { queryParameters } from '../http/query.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 
@@ -49,6 +50,8 @@ export function refuseTricks(url: string, rawHeaders: readonly string[], isGoogl
 
 function refuseParameter(name: string, value: string, isGoogle: boolean): void {
   const plain = name.toLowerCase()
+  // Whose an object is can be told of those in paths and bodies.
+  if (namesObject(plain)) throw refusal(name, 'names an object, which queries may not')
   // Vertex' clients ask for JSON with numbers for names, in which the usage stands as ever.
   if (plain === '$alt' && !/^json(?:;enum-encoding=int)?$/.test(value)) {
     throw new GatewayError('request_invalid', 'Of "$alt" only json;enum-encoding=int is forwarded.', {
@@ -59,10 +62,14 @@ function refuseParameter(name: string, value: string, isGoogle: boolean): void {
   const hidesUsage = plain === 'alt' && !isGoogle && !['json', 'sse'].includes(value)
   const isOfSystem = plain.startsWith('$') && !forwardedOfSystem.has(plain)
   if (!hidesUsage && !isOfSystem && !refusedParameters.has(plain)) return
+  throw refusal(name, 'can hide usage, or change what is asked for')
+}
+
+function refusal(name: string, reason: string): GatewayError {
   const shown = JSON.stringify(name.slice(0, 64))
-  throw new GatewayError(
+  return new GatewayError(
     'request_invalid',
-    `The query parameter ${shown} is refused: it can hide usage, or change what is asked for. Leave it out.`,
+    `The query parameter ${shown} is refused: it ${reason}. Leave it out.`,
     { param: name.slice(0, 64) },
   )
 }

@@ -40,11 +40,13 @@ const request = searched({
   previousinteractionid: names('interaction'),
   tools: typedTools,
   generationconfig: searched({ maxoutputtokens: value('cap'), ...googleReasoningMembers }),
+  environment: anyOf(names('environment'), searched({})),
   input: anyOf(list(part), part),
 })
 
 const interaction = {
   id: value('id'),
+  environment_id: names('environment'),
   model: value('model'),
   status: value('status'),
   service_tier: value('tier'),

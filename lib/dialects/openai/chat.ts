@@ -35,6 +35,8 @@ const contentPart = object({
 const thinkingConfig = { thinking_budget: value('reasoningBudget'), thinking_level: value('reasoningEffort') }
 /** Gemini's own options, as its OpenAI endpoint takes them. */
 const geminiOptions = searched({
+  // Google takes camel case for the same.
+  cachedcontent: names('cachedContent'),
   thinking_config: searched(thinkingConfig),
   tools: anyOf(googleTool, list(googleTool)),
 })
@@ -50,7 +52,7 @@ const request = searched({
   max_tokens: value('cap'),
   max_completion_tokens: value('otherCap'),
   n: value('candidates'),
-  audio: span('audioOut'),
+  audio: searched({}, span('audioOut')),
   deferred: value('deferred'),
   messages: list(
     object({

@@ -73,7 +73,7 @@ export const requestMembers = {
   previous_response_id: names('response'),
   conversation: anyOf(names('conversation'), object({ id: names('conversation') })),
   prompt: storedPrompt,
-  input: list(inputItem),
+  input: anyOf(list(inputItem), inputItem),
   tools: toolsInterest(tool),
 }
 
