@@ -257,17 +257,12 @@ function effect(costs: readonly ModelCost[]): string {
   )
 }
 
-function remarks({ own, absent, doubted }: ImportPlan): readonly string[] {
+function remarks({ own, absent }: ImportPlan): readonly string[] {
   const named = (models: readonly string[]): string =>
     models.slice(0, namedMax).join(', ') +
     (models.length > namedMax ? ` and ${models.length - namedMax} more` : '')
   return [
     ...(own.length === 0 ? [] : [`left as your files set them: ${named(own)}`]),
     ...(absent.length === 0 ? [] : [`not in the list, and left as they are: ${named(absent)}`]),
-    ...(doubted.length === 0
-      ? []
-      : [
-          `left as they are, because their prices in the list are far from them and their provider is off: ${named(doubted)}`,
-        ]),
   ]
 }

@@ -32,8 +32,6 @@ export interface ImportPlan {
   readonly own: readonly string[]
   /** Models that the list does not have. */
   readonly absent: readonly string[]
-  /** Models that are not sold today, and whose new price is not believed. */
-  readonly doubted: readonly string[]
 }
 
 interface PlanOptions {
@@ -53,14 +51,13 @@ const pastMax = 12
 /**
  * Works out what a list changes of the models that are priced by lists. Meters that it does not have, tiers of service
  * and announced changes stay.
- * @throws PriceListError when prices of models that are sold are negative, missing or far from what they were
+ * @throws PriceListError when prices of models that are here are negative, missing or far from what they were
  */
 export function planImport({ config, origins, list, at, accepted }: PlanOptions): ImportPlan {
   const entries = new Map<string, { readonly prices: readonly DollarPrice[] }>()
   const changes: PriceChange[] = []
   const own: string[] = []
   const absent: string[] = []
-  const doubted: string[] = []
   const wrong: string[] = []
   for (const model of [...config.models.values(), ...config.modelPatterns]) {
     const { name, providers } = model
@@ -74,15 +71,14 @@ export function planImport({ config, origins, list, at, accepted }: PlanOptions)
     const change = changeOf(model, found, at)
     const problems = accepted.has(name) ? [] : missing(model, found, at)
     problems.push(...(change?.steps ?? []).flatMap(step => problemsOf(name, step, accepted.has(name))))
-    if (change === undefined && problems.length === 0) continue
-    if (change !== undefined && problems.length === 0) {
-      entries.set(name, { prices: change.versions })
-      changes.push(...change.steps.flatMap(step => changesOf(name, step)))
-    } else if (provider?.isOff === false) wrong.push(...problems)
-    else doubted.push(name)
+    // A list that is wrong anywhere is not to be believed elsewhere, whether the model is sold today or not.
+    wrong.push(...problems)
+    if (change === undefined) continue
+    entries.set(name, { prices: change.versions })
+    changes.push(...change.steps.flatMap(step => changesOf(name, step)))
   }
   if (wrong.length > 0) throw new PriceListError(refusal(wrong))
-  return { entries, changes, own, absent, doubted }
+  return { entries, changes, own, absent }
 }
 
 function refusal(wrong: readonly string[]): string {

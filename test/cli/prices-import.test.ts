@@ -23,10 +23,10 @@ import { runHere } from './run-gateway.ts'
 const shipped = join(import.meta.dirname, '../../config/gateway.yaml')
 
 /** A config of one's own, with the shipped models; answers what runs `prices import` on it. */
-function setUp(t: Test, more = '') {
+function setUp(t: Test, more = '', providers = 'providers: { openai: { credentials: [sk-1] } }') {
   const folder = t.testdir()
   const file = join(folder, 'gateway.yaml')
-  const text = `# Mine.\ninclude:\n  - ${JSON.stringify(shipped)} # as shipped\n\nstore: sqlite:g.db\nproviders: { openai: { credentials: [sk-1] } }\n${more}`
+  const text = `# Mine.\ninclude:\n  - ${JSON.stringify(shipped)} # as shipped\n\nstore: sqlite:g.db\n${providers}\n${more}`
   writeFileSync(file, text)
   const write = (list: string): string => {
     writeFileSync(join(folder, 'list.json'), list)
@@ -197,6 +197,32 @@ for (const [what, list, reason] of refusals) {
     t.equal(readFileSync(file, 'utf8'), text)
   })
 }
+
+await t.test(
+  'a list is refused whole also where its provider is off, and taken where the model is named',
+  async t => {
+    for (const [wrong, reason] of [
+      [{ ...gpt5, input: -1.5 }, /gpt-5 has a negative price for input/],
+      [{ output: 10 }, /gpt-5 has no price for input there/],
+      [{ ...gpt5, output: 10_000 }, /gpt-5 would cost 10000 dollars/],
+    ] as const) {
+      const { folder, run } = setUp(t, '', '')
+      const good = { input: 0.3, cached: 0.025, output: 2 }
+
+      t.match(await run(genai({ 'gpt-5': wrong, 'gpt-5-mini': good })), {
+        code: 1,
+        stdout: '',
+        stderr: reason,
+      })
+
+      t.notOk(readdirSync(folder).includes('prices.json'), 'what is right in it is not taken')
+    }
+    const { folder, run } = setUp(t, '', '')
+    const list = genai({ 'gpt-5': { ...gpt5, output: 1000 } })
+    t.match(await run(list, '--accept', 'gpt-5'), { code: 0 })
+    t.match(readFileSync(join(folder, 'prices.json'), 'utf8'), /"output": ?"1000"/)
+  },
+)
 
 await t.test('a change that is named is taken, however large', async t => {
   const { run, priceOf } = setUp(t)
