@@ -1,5 +1,4 @@
 import { modelRouterOptions, type ModelRouterOptions } from '../lib/config/model-router-options.ts'
-import type { Operation } from '../lib/dialects/dialect.ts'
 import { planBatch } from '../lib/batches/plan-batch.ts'
 import { GatewayError } from '../lib/pipeline/errors.ts'
 import { listModels } from '../lib/models/list-models.ts'
@@ -37,21 +36,12 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
     async onRequest(exchange) {
       const route = exchange.get('route')
       const { operation } = route.match
-      checkAllowed(operation, allowed)
-      if (operation.mintsKeys !== undefined) {
-        bus.emit('alarm', 'unmetered_session', { requestId: exchange.id, key: exchange.find('key')?.id })
-      }
+      checkAllowed(exchange, allowed, bus)
       const accountId = exchange.find('key')?.accountId
-      if (operation.isFree && accountId !== undefined) {
-        const refusal = freeRequests.admit(accountId)
-        if (refusal !== undefined) await refusal
-      }
+      if (operation.isFree) await freeRequests.admit(accountId)
       if (operation.isModelList === true) await turns.enter(ownerOf(exchange))
       const list = listed({ config, directory, freeRequests, objectLists }, exchange)
-      if (list !== undefined) {
-        exchange.localAnswer = list instanceof Promise ? await list : list
-        return
-      }
+      if (list !== undefined) return void (exchange.localAnswer = list instanceof Promise ? await list : list)
       if (exchange.isConnection || operation.turns !== undefined) {
         admitConnection({ config }, exchange)
         return
@@ -70,8 +60,7 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
       }
       const found = routeRequest(routing, exchange, route, scanned)
       const routed = found instanceof Promise ? await found : found
-      if (routed.request.batch?.isEmpty === true && accountId !== undefined)
-        await freeRequests.admit(accountId)
+      if (routed.request.batch?.isEmpty === true) await freeRequests.admit(accountId)
       goTo(exchange, routed)
     },
 
@@ -92,12 +81,14 @@ export function modelRouter(context: PluginContext, options: Readonly<Record<str
 }
 
 /** @throws GatewayError not_supported for what is not served, or mints keys and is not allowed by the operator */
-function checkAllowed(operation: Operation, allowed: ModelRouterOptions): void {
-  const { unsupported, mintsKeys } = operation
+function checkAllowed(exchange: Exchange, allowed: ModelRouterOptions, bus: PluginContext['bus']): void {
+  const { unsupported, mintsKeys } = exchange.get('route').match.operation
   if (unsupported !== undefined) throw new GatewayError('not_supported', unsupported)
   if (mintsKeys !== undefined && allowed.mintedKeys === 'refuse') {
     throw new GatewayError('not_supported', mintsKeys)
   }
+  if (mintsKeys !== undefined)
+    bus.emit('alarm', 'unmetered_session', { requestId: exchange.id, key: exchange.find('key')?.id })
 }
 
 /** Whose requests have their turn together. */

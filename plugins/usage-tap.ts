@@ -56,16 +56,7 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       const recordObject = async (object: NamedObject): Promise<void> => {
         await Promise.all([record(object), jobs.onObject(exchange, object)])
       }
-      holdBackObjects(exchange, head, recordObject, ledger)
-      const requestId = providerRequestId(head.headers)
-      if (requestId !== undefined) exchange.set('providerRequestId', requestId)
-      const meter = meterFor(exchange, head, recordObject)
-      if (meter === undefined) return undefined
-      // An answer of a known length has been made and paid for when it comes.
-      if (head.contentLength === undefined) meter.onProgress = growHold(exchange, context)
-      exchange.set('meter', meter)
-      exchange.answerReader = meter
-      return meter
+      return readAnswer(exchange, head, recordObject, context)
     },
 
     onSession: exchange => meterSession(exchange, { config, ledger, bus, directory, usualOutputs }),
@@ -92,6 +83,25 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
       await counter.close()
     },
   }
+}
+
+/** Reads an answer on its way; undefined where nothing of it is charged. */
+function readAnswer(
+  exchange: Exchange,
+  head: ResponseHead,
+  recordObject: (object: NamedObject) => Promise<void>,
+  context: PluginContext,
+): AnswerMeter | undefined {
+  holdBackObjects(exchange, head, recordObject, context.ledger)
+  const requestId = providerRequestId(head.headers)
+  if (requestId !== undefined) exchange.set('providerRequestId', requestId)
+  const meter = meterFor(exchange, head, recordObject)
+  if (meter === undefined) return undefined
+  // An answer of a known length has been made and paid for when it comes.
+  if (head.contentLength === undefined) meter.onProgress = growHold(exchange, context)
+  exchange.set('meter', meter)
+  exchange.answerReader = meter
+  return meter
 }
 
 /** Places the hold of an exchange; returns a promise where the ledger has to be waited for. */

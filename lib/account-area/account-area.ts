@@ -123,26 +123,22 @@ function signInLetters({ mailer, publicUrl, name }: LettersOptions): SignInLette
   }
 }
 
-async function openSite(
-  options: AccountAreaOptions,
-  publicUrl: URL,
-  { mailer, printer }: { readonly mailer: Mailer; readonly printer: DocumentPrinter },
+interface SignInParts {
+  readonly records: Records
+  readonly publicUrl: URL
+  readonly secret: string
+  readonly mailer: Mailer
+}
+
+/** How customers sign in; who confirms an address gets the starting credit. */
+function openCustomerSignIn(
+  { settings: { name }, store: { users }, failures, clock, log }: AccountAreaOptions,
+  { records, publicUrl, secret, mailer }: SignInParts,
   current: { readonly config: Config },
-): Promise<Site> {
-  const { settings, store, failures, clock, log } = options
-  const { users, accounts, reports } = store
-  const { name } = settings
-  const records = await store.records()
-  const startingCredits = new StartingCredits({
-    records,
-    clock,
-    log,
-    settings: () => current.config.startingCredit,
-  })
-  const secret =
-    settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
-  const settingsLetters = new SettingsLetters({ mailer, publicUrl, name, contact: settings.support })
-  const signIn = openSignIn({
+): ReturnType<typeof openSignIn> {
+  const settings = () => current.config.startingCredit
+  const startingCredits = new StartingCredits({ records, clock, log, settings })
+  return openSignIn({
     cookiePrefix,
     tables: customerTables,
     users,
@@ -154,6 +150,22 @@ async function openSite(
     failures,
     log,
   })
+}
+
+async function openSite(
+  options: AccountAreaOptions,
+  publicUrl: URL,
+  { mailer, printer }: { readonly mailer: Mailer; readonly printer: DocumentPrinter },
+  current: { readonly config: Config },
+): Promise<Site> {
+  const { settings, store, failures, clock, log } = options
+  const { users, accounts, reports } = store
+  const { name } = settings
+  const records = await store.records()
+  const secret =
+    settings.secret ?? (await users.secret('account-area', randomBytes(32).toString('base64url')))
+  const settingsLetters = new SettingsLetters({ mailer, publicUrl, name, contact: settings.support })
+  const signIn = openCustomerSignIn(options, { records, publicUrl, secret, mailer }, current)
   return {
     get config() {
       return current.config

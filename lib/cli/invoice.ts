@@ -20,8 +20,14 @@ interface CreateOptions extends SharedOptions {
 }
 
 /** `invoice`: makes invoices for companies, lists and cancels them. */
-export function addInvoiceCommands(program: Command, { stdout }: CliContext): void {
+export function addInvoiceCommands(program: Command, context: CliContext): void {
   const invoice = program.command('invoice').description('invoices for companies: create, list, cancel')
+  addCreate(invoice, context)
+  addList(invoice, context)
+  addCancel(invoice, context)
+}
+
+function addCreate(invoice: Command, { stdout }: CliContext): void {
   addCommand(invoice, 'create', 'make an invoice for the company of an account')
     .requiredOption('--account <account>', 'whose balance it is for')
     .requiredOption('--rub <amount>', 'roubles and kopecks, such as 10000.00')
@@ -55,6 +61,9 @@ export function addInvoiceCommands(program: Command, { stdout }: CliContext): vo
           : `invoice ${number} of ${date} for ${json.amount} ₽ made${options.out === undefined ? '' : `: ${options.out}`}\n`,
       )
     })
+}
+
+function addList(invoice: Command, { stdout }: CliContext): void {
   addCommand(invoice, 'list', 'list invoices, the newest first')
     .option('--account <account>', 'of one account')
     .action(async (options: SharedOptions & { readonly account?: string }) => {
@@ -81,6 +90,9 @@ export function addInvoiceCommands(program: Command, { stdout }: CliContext): vo
         )
       }
     })
+}
+
+function addCancel(invoice: Command, { stdout }: CliContext): void {
   addCommand(invoice, 'cancel <invoice>', 'say that an invoice is not to be paid any more').action(
     async (id: string, options: SharedOptions) => {
       await withRecords(options, (records, at) => cancelInvoice(records, id, at))

@@ -9,7 +9,6 @@ import { createDemoAccount, isFirstTry } from './demo-account.ts'
 import type { Demo } from './demo-account.ts'
 import { LocalFront, spoolPath } from '../front/front.ts'
 import type { Front } from '../front/front.ts'
-import type { RiskRule } from '../ledger/risk.ts'
 import type { Log } from '../platform/log.ts'
 import { startDocumentWork } from '../documents/document-work.ts'
 import { openAdmin } from './open-admin.ts'
@@ -22,7 +21,8 @@ import { PipelineBus } from '../pipeline/events.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
 import { SwitchWatch } from './switch-watch.ts'
 import { startSandbox, withSandbox } from '../sandbox/with-sandbox.ts'
-import { openStore, storeName } from '../stores/open-store.ts'
+import { storeName } from '../stores/open-store.ts'
+import { openWatchedStore } from './open-watched-store.ts'
 import type { Store } from '../stores/store.ts'
 import { openControlServer } from '../control/control-server.ts'
 import type { ControlServerOptions } from '../control/control-server.ts'
@@ -67,8 +67,6 @@ export interface Gateway {
 
 /** How long a shutdown waits for open streams unless told otherwise. */
 const drainMsDefault = 600_000
-/** How often holds past their expiry are looked for. */
-const expireMs = 60_000
 
 interface ControlOptions extends Pick<ControlServerOptions, 'log' | 'payments' | 'providers'> {
   readonly onReload?: ControlServerOptions['reload']
@@ -122,21 +120,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const shared = { ...store, accounts }
     const providers = await SwitchWatch.open(store, { front, log, setting: config.store })
     opened.defer(() => providers.close())
-    const payments = await openShop(config, store, { log, clock, bus })
-    opened.defer(() => payments?.close())
-    const documents = await startDocumentWork(config.seller, store, { log, clock })
-    opened.defer(() => documents.close())
-    opened.defer(await openControl(config, shared, { ...options, payments: payments?.actions, providers }))
-    const { admin, adminUrl } = await openAdmin(config, store, { front, payments, reloaded })
-    opened.defer(() => admin?.close())
-    const pages = await openPages(config, shared, { log, clock, payments, providers })
-    opened.defer(() => pages.close())
+    const desk = await openDesk(config, shared, opened, { ...parts, front, providers, reloaded })
+    const { payments, documents, admin, adminUrl, pages } = desk
     const url = await front.listen()
     const { accountAreaUrl, operatorAreaUrl } = pages
     const listens = { url, adminUrl, accountAreaUrl, operatorAreaUrl }
     log.info({ ...listens, store: storeName(config.store) }, 'listening')
     if (isFirstTry(config, store.isNew)) await showDemo(shared, listens, parts)
-
     const applyTo = applierOf({ front, pages, payments, documents, alarms })
     const apply = async (own: Config): Promise<void> => {
       await applyTo(own)
@@ -164,6 +154,29 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await opened.disposeAsync()
     throw error
   }
+}
+
+interface DeskParts extends GatewayOptions {
+  readonly clock: Clock
+  readonly bus: PipelineBus
+  readonly front: Front
+  readonly providers: SwitchWatch
+  readonly reloaded: { readonly isSuccessful: boolean; readonly succeededAt: number }
+}
+
+/** What stands beside the API: payments, documents, the control socket, metrics and pages. */
+async function openDesk(config: Config, store: Store, opened: AsyncDisposableStack, parts: DeskParts) {
+  const { log, clock, bus, front, providers, reloaded } = parts
+  const payments = await openShop(config, store, { log, clock, bus })
+  opened.defer(() => payments?.close())
+  const documents = await startDocumentWork(config.seller, store, { log, clock })
+  opened.defer(() => documents.close())
+  opened.defer(await openControl(config, store, { ...parts, payments: payments?.actions, providers }))
+  const { admin, adminUrl } = await openAdmin(config, store, { front, payments, reloaded })
+  opened.defer(() => admin?.close())
+  const pages = await openPages(config, store, { log, clock, payments, providers })
+  opened.defer(() => pages.close())
+  return { payments, documents, admin, adminUrl, pages }
 }
 
 /** Makes an account to try out the gateway with. */
@@ -241,43 +254,6 @@ async function openFront(
     spoolPath: spoolPath(config),
   })
   return { front, accounts }
-}
-
-/** Opens the store, and ends holds past their expiry every minute until it is closed. */
-async function openWatchedStore(
-  config: Config,
-  options: {
-    readonly log: Log
-    readonly clock: Clock
-    readonly bus: PipelineBus
-    readonly riskRule: () => RiskRule
-    readonly onLost?: (error: Error) => void
-  },
-): Promise<Store> {
-  const { log, bus } = options
-  const onAvailable = (error?: Error): void => {
-    if (error === undefined) bus.emit('alarm', 'store_available', {})
-    else bus.emit('alarm', 'store_unavailable', { error })
-  }
-  const store = await openStore(config, { ...options, onAvailable })
-  for (const hold of store.recovery.releasedHolds)
-    log.warn({ hold }, 'released a hold that a crash left open')
-  const timer = setInterval(() => {
-    store.expireHolds().then(
-      count => {
-        if (count > 0) log.warn({ count }, 'holds were left open until they expired')
-      },
-      (error: unknown) => log.error({ error }, 'holds could not be expired'),
-    )
-  }, expireMs)
-  timer.unref()
-  return {
-    ...store,
-    close() {
-      clearInterval(timer)
-      return store.close()
-    },
-  }
 }
 
 /** Payments; their modules are loaded only where the config has them. */

@@ -52,8 +52,8 @@ export interface HttpServerOptions {
  * are read by turns.
  */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { handle, refuse = refusePlainly, writeError = writePlainly, upgrades, ownerOf } = options
-  const readers = new WeakMap<Duplex, ConnectionReader>()
+  const { handle, refuse = refusePlainly, upgrades, ownerOf, certificate } = options
+  const readers: Readers = new WeakMap()
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const reader = readers.get(request.socket)
     if (reader === undefined || reader.isDistrusted) return
@@ -82,7 +82,6 @@ export function createHttpServer(options: HttpServerOptions): Server {
       return upgrades?.accepts(request) === true && problemOf(request, reader) === undefined
     },
   }
-  const { certificate } = options
   const server =
     certificate === undefined
       ? nodeHttp.createServer(settings, onRequest)
@@ -92,6 +91,22 @@ export function createHttpServer(options: HttpServerOptions): Server {
     readers.set(socket, new ConnectionReader(socket, ownerOf === undefined ? null : ownerOf(socket))),
   )
   if (options.isContinuing === true) server.on('checkContinue', onRequest)
+  watchProtocol(server, readers, { ...options, refuse })
+  return server
+}
+
+type Readers = WeakMap<Duplex, ConnectionReader>
+
+/** Answers what is no request of ours, or none at all. */
+function watchProtocol(
+  server: Server,
+  readers: Readers,
+  {
+    refuse,
+    writeError = writePlainly,
+    upgrades,
+  }: Pick<HttpServerOptions, 'writeError' | 'upgrades'> & Required<Pick<HttpServerOptions, 'refuse'>>,
+): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     refuse(
       request,
@@ -117,7 +132,6 @@ export function createHttpServer(options: HttpServerOptions): Server {
     if (reader !== undefined) reader.isBroken = true
     answerBrokenRequest(error, socket, reader?.last, writeError)
   })
-  return server
 }
 
 const noBytes = Buffer.alloc(0)

@@ -36,7 +36,8 @@ export class FreeRequests {
    * Undefined when it may be made.
    * @throws GatewayError rate_limited, by the promise
    */
-  admit(accountId: string): Promise<never> | undefined {
+  admit(accountId: string | undefined): Promise<never> | undefined {
+    if (accountId === undefined) return undefined
     const use = this.#useOf(accountId)
     const now = steadyClock.now()
     const more = ((now - use.countedAt) / 60_000) * this.#perMinute

@@ -57,13 +57,6 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
     if (running === undefined) throw new Error('the worker was not started')
     return running
   }
-  const end = async ({ front, store, log }: RunningWorker, drained: Promise<void>): Promise<void> => {
-    await drained
-    await front.close()
-    await store.close()
-    log.info('stopped')
-    await log.close()
-  }
   const channel = processChannel(process)
   const peer: Peer<PrimaryOperations, WorkerOperations> = new Peer(channel, {
     holdDurable: id => ledger.news.holdDurable(id),
@@ -109,6 +102,14 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
   const ledger = new RemoteLedger(peer)
   // Whoever has the ledger is gone: nothing can be charged, so nothing may come to a whole end.
   channel.onClose(() => exit(0))
+}
+
+async function end({ front, store, log }: RunningWorker, drained: Promise<void>): Promise<void> {
+  await drained
+  await front.close()
+  await store.close()
+  log.info('stopped')
+  await log.close()
 }
 
 interface WorkerParts extends WorkerProgram {
@@ -176,7 +177,12 @@ async function openWorkerStore(
       log.fatal({ error }, 'nothing can be charged any more')
       exit(1)
     }
-    return await openStore(config, { clock: systemClock, log, onLost, riskRule: () => configInForce().hold.risk })
+    return await openStore(config, {
+      clock: systemClock,
+      log,
+      onLost,
+      riskRule: () => configInForce().hold.risk,
+    })
   }
   const { readSqliteKeys } = await import('../stores/sqlite/sqlite-keys.ts')
   // Changes from now on are told, and those before stand in the file.

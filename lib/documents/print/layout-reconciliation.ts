@@ -1,4 +1,4 @@
-import type { Style, TableCell, TDocumentDefinitions } from 'pdfmake/interfaces.js'
+import type { Content, Style, TableCell, TDocumentDefinitions } from 'pdfmake/interfaces.js'
 import type { Kopecks } from '../../money/kopecks.ts'
 import { amountInWords } from '../amount-in-words.ts'
 import type { ReconciliationStatement } from '../document.ts'
@@ -25,17 +25,7 @@ export function layoutReconciliation(
 ): TDocumentDefinitions {
   const { date, from, to, seller, buyer, contract, opening, rows } = statement
   const title = `Акт сверки взаимных расчётов за ${shortDay(from)} – ${shortDay(to)}`
-  const debit = rows.reduce((total, row) => total + row.debit, 0)
-  const credit = rows.reduce((total, row) => total + row.credit, 0)
-  const closing = opening + debit - credit
-  const blank = ['', '', '', '']
-  const bold = (name: string, [left, right]: readonly [Kopecks, Kopecks]): TableCell[] => [
-    { text: name, bold: true, colSpan: 2 },
-    '',
-    sum(left, { bold: true }),
-    sum(right, { bold: true }),
-    ...blank,
-  ]
+  const closing = rows.reduce((total, row) => total + row.debit - row.credit, opening)
   return page(title, date, [
     heading(title),
     {
@@ -46,43 +36,60 @@ export function layoutReconciliation(
       ],
       margin: [0, 0, 0, 8],
     },
-    {
-      table: {
-        headerRows: 2,
-        dontBreakRows: true,
-        widths: [46, '*', 58, 58, 40, 50, 50, 50],
-        body: [
-          [
-            { ...cellOf(`По данным ${abbreviated(seller.name)}, руб.`), colSpan: 4 },
-            {},
-            {},
-            {},
-            { ...cellOf(`По данным ${abbreviated(buyer.name)}, руб.`), colSpan: 4 },
-            {},
-            {},
-            {},
-          ],
-          ['Дата', 'Документ', 'Дебет', 'Кредит', 'Дата', 'Документ', 'Дебет', 'Кредит'].map(text =>
-            center(text, { bold: true }),
-          ),
-          bold(`Сальдо на ${shortDay(from)}`, sides(opening)),
-          ...rows.map(row => [
-            shortDay(row.date),
-            breakable(row.name),
-            sum(row.debit),
-            sum(row.credit),
-            ...blank,
-          ]),
-          bold('Обороты за период', [debit, credit]),
-          bold(`Сальдо на ${shortDay(to)}`, sides(closing)),
-        ],
-      },
-      layout: thinLines,
-      fontSize: 8,
-    },
+    movementsTable(statement, closing),
     { text: conclusion(statement, closing), margin: [0, 10, 0, 14] },
     bothSides('Исполнитель', seller, 'Заказчик', buyer, facsimile),
   ])
+}
+
+function movementsTable(
+  { from, to, seller, buyer, opening, rows }: ReconciliationStatement,
+  closing: Kopecks,
+): Content {
+  const debit = rows.reduce((total, row) => total + row.debit, 0)
+  const credit = rows.reduce((total, row) => total + row.credit, 0)
+  const blank = ['', '', '', '']
+  const bold = (name: string, [left, right]: readonly [Kopecks, Kopecks]): TableCell[] => [
+    { text: name, bold: true, colSpan: 2 },
+    '',
+    sum(left, { bold: true }),
+    sum(right, { bold: true }),
+    ...blank,
+  ]
+  return {
+    table: {
+      headerRows: 2,
+      dontBreakRows: true,
+      widths: [46, '*', 58, 58, 40, 50, 50, 50],
+      body: [
+        [
+          { ...cellOf(`По данным ${abbreviated(seller.name)}, руб.`), colSpan: 4 },
+          {},
+          {},
+          {},
+          { ...cellOf(`По данным ${abbreviated(buyer.name)}, руб.`), colSpan: 4 },
+          {},
+          {},
+          {},
+        ],
+        ['Дата', 'Документ', 'Дебет', 'Кредит', 'Дата', 'Документ', 'Дебет', 'Кредит'].map(text =>
+          center(text, { bold: true }),
+        ),
+        bold(`Сальдо на ${shortDay(from)}`, sides(opening)),
+        ...rows.map(row => [
+          shortDay(row.date),
+          breakable(row.name),
+          sum(row.debit),
+          sum(row.credit),
+          ...blank,
+        ]),
+        bold('Обороты за период', [debit, credit]),
+        bold(`Сальдо на ${shortDay(to)}`, sides(closing)),
+      ],
+    },
+    layout: thinLines,
+    fontSize: 8,
+  }
 }
 
 /** The heading stands on each page; the whole name is above the table. */

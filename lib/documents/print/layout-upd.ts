@@ -23,25 +23,7 @@ export function layoutUpd(upd: ClosingDocument, facsimile?: string): TDocumentDe
 }
 
 function head(upd: ClosingDocument): Content {
-  const { number, date, seller, buyer, tax, correction, payments } = upd
-  const paid = payments.map(one => `№ ${one.number} от ${shortDay(one.date)}`).join(', ')
-  const rows: readonly (readonly [string, string, string])[] = [
-    ['Продавец:', seller.name, '(2)'],
-    ['Адрес:', seller.address, '(2а)'],
-    ['ИНН/КПП продавца:', numbers(seller), '(2б)'],
-    ['Грузоотправитель и его адрес:', dash, '(3)'],
-    ['Грузополучатель и его адрес:', dash, '(4)'],
-    ['К платёжно-расчётному документу:', paid === '' ? dash : paid, '(5)'],
-    [
-      'Документ об отгрузке:',
-      `№ п/п 1${upd.lines.length > 1 ? `-${upd.lines.length}` : ''} № ${number} от ${shortDay(date)}`,
-      '(5а)',
-    ],
-    ['Покупатель:', buyer.name, '(6)'],
-    ['Адрес:', buyer.address, '(6а)'],
-    ['ИНН/КПП покупателя:', numbers(buyer), '(6б)'],
-    ['Валюта: наименование, код', 'Российский рубль, 643', '(7)'],
-  ]
+  const { number, date, tax, correction } = upd
   return {
     columnGap: 10,
     columns: [
@@ -72,7 +54,7 @@ function head(upd: ClosingDocument): Content {
           {
             table: {
               widths: [140, '*', 18],
-              body: rows.map(([name, value, mark]) => [name, breakable(value), mark]),
+              body: headRows(upd).map(([name, value, mark]) => [name, breakable(value), mark]),
             },
             layout: {
               hLineWidth: () => 0,
@@ -87,6 +69,28 @@ function head(upd: ClosingDocument): Content {
     ],
     margin: [0, 0, 0, 6],
   }
+}
+
+function headRows(upd: ClosingDocument): readonly (readonly [name: string, value: string, mark: string])[] {
+  const { number, date, seller, buyer, payments } = upd
+  const paid = payments.map(one => `№ ${one.number} от ${shortDay(one.date)}`).join(', ')
+  return [
+    ['Продавец:', seller.name, '(2)'],
+    ['Адрес:', seller.address, '(2а)'],
+    ['ИНН/КПП продавца:', numbers(seller), '(2б)'],
+    ['Грузоотправитель и его адрес:', dash, '(3)'],
+    ['Грузополучатель и его адрес:', dash, '(4)'],
+    ['К платёжно-расчётному документу:', paid === '' ? dash : paid, '(5)'],
+    [
+      'Документ об отгрузке:',
+      `№ п/п 1${upd.lines.length > 1 ? `-${upd.lines.length}` : ''} № ${number} от ${shortDay(date)}`,
+      '(5а)',
+    ],
+    ['Покупатель:', buyer.name, '(6)'],
+    ['Адрес:', buyer.address, '(6а)'],
+    ['ИНН/КПП покупателя:', numbers(buyer), '(6б)'],
+    ['Валюта: наименование, код', 'Российский рубль, 643', '(7)'],
+  ]
 }
 
 function numbers({ inn, kpp }: ClosingDocument['buyer']): string {

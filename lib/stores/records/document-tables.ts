@@ -99,6 +99,10 @@ export interface DocumentTables {
   readonly closed_months: ClosedMonthRow
 }
 
+function documentTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return [companyTables, transferTables, closingTables].map(tables => tables(integer, options)).join('')
+}
+
 function companyTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
   return `
 CREATE TABLE companies (
@@ -130,7 +134,11 @@ CREATE TABLE invoices (
 CREATE INDEX invoices_by_account ON invoices (account_id, id);
 CREATE INDEX invoices_by_number ON invoices (number);
 CREATE UNIQUE INDEX invoices_by_token ON invoices (token);
+`
+}
 
+function transferTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
 CREATE TABLE transfers (
   id TEXT PRIMARY KEY,
   received_on TEXT NOT NULL,
@@ -203,8 +211,7 @@ CREATE INDEX entries_of_repayments ON entries (account_id, at) WHERE kind = 'rep
 const sqliteOptions = ' STRICT, WITHOUT ROWID'
 
 /** Documents on SQLite. */
-export const sqliteDocuments =
-  companyTables('INTEGER', sqliteOptions) + closingTables('INTEGER', sqliteOptions)
+export const sqliteDocuments = documentTables('INTEGER', sqliteOptions)
 
 /** Documents on PostgreSQL. */
-export const postgresDocuments = companyTables('BIGINT', '') + closingTables('BIGINT', '')
+export const postgresDocuments = documentTables('BIGINT', '')

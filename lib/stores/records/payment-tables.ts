@@ -98,6 +98,10 @@ export interface PaymentTables {
 }
 
 function paymentTables(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return [paymentTable, refundTable, receiptTable].map(table => table(integer, options)).join('')
+}
+
+function paymentTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
   return `
 CREATE TABLE payments (
   id TEXT PRIMARY KEY,
@@ -136,7 +140,11 @@ CREATE INDEX payments_unused ON payments (account_id)
   WHERE state = 'succeeded' AND amount_micros > refunded_micros + offset_micros;
 CREATE UNIQUE INDEX payments_automatic ON payments (account_id)
   WHERE origin = 'automatic' AND state IN ('created', 'pending');
+`
+}
 
+function refundTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
 CREATE TABLE refunds (
   id TEXT PRIMARY KEY,
   payment_id TEXT NOT NULL REFERENCES payments (id),
@@ -197,7 +205,7 @@ CREATE UNIQUE INDEX receipts_of_month ON receipts (payment_id, month) WHERE kind
 const sqliteOptions = ' STRICT, WITHOUT ROWID'
 
 /** Payments, refunds and receipts on SQLite. */
-export const sqlitePayments = paymentTables('INTEGER', sqliteOptions) + receiptTable('INTEGER', sqliteOptions)
+export const sqlitePayments = paymentTables('INTEGER', sqliteOptions)
 
 /** The same on PostgreSQL. */
-export const postgresPayments = paymentTables('BIGINT', '') + receiptTable('BIGINT', '')
+export const postgresPayments = paymentTables('BIGINT', '')
