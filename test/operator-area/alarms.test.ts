@@ -30,6 +30,9 @@ await t.test('an alarm is taken and closed by pages, as by command, and the log 
   const { text } = await desk.get('/alarms')
   for (const word of ['credential_suspended', 'openai#main', `action="${path}/take"`]) t.match(text, word)
   t.notMatch(text, 'canary')
+  const today = (await desk.get('/')).text
+  t.match(today, /href="\/alarms"><code>credential_suspended<[\s\S]*openai#main/)
+  t.match(today, /href="\/providers">openai<[\s\S]*openai#main: не принят/)
   t.match((await desk.get('/alarms.csv')).text, ';credential_suspended;openai#main;1;open')
 
   const from = '/alarms'

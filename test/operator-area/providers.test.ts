@@ -40,10 +40,12 @@ await t.test('a pause works at once, and what it did stands in the log', async t
   t.equal((await act('pause', { credential: '', reason: 'авария <b>' })).location, `${from}?notice=done`)
   t.equal(await ask(), 502)
   t.match((await desk.get(from)).text, 'приостановлен')
+  t.match((await desk.get('/')).text, /href="\/providers">sandbox<[\s\S]*sandbox#1: приостановлен/)
 
   t.equal((await act('resume', { credential: '', reason: 'прошло' })).location, `${from}?notice=done`)
   t.equal(await ask(), 200)
   t.notMatch((await desk.get(from)).text, 'приостановлен')
+  t.match((await desk.get('/')).text, 'Работают все.')
 
   t.equal((await act('try', { credential: 'sandbox#1', reason: 'ещё раз' })).location, `${from}?notice=done`)
   const { text } = await desk.get('/log')

@@ -1,23 +1,87 @@
 import { html } from 'hono/html'
+import { listAlarms } from '../../alarms/alarms.ts'
 import { budgetDay, dayStart } from '../../ledger/key-spending.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
+import { alarmSentence } from '../../pipeline/alarm-sentences.ts'
 import { readOutcomes, readToday } from '../../stores/records/read-today.ts'
-import { count, money } from '../../web/format.ts'
+import { mergeHealth } from '../../upstream/merge-health.ts'
+import type { MergedProvider } from '../../upstream/merge-health.ts'
+import { count, money, time } from '../../web/format.ts'
 import { notice } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
-import type { PageContext } from '../../web/web-page.ts'
+import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
 import { facts } from '../view/facts.ts'
 
-/** Money in and out, requests, and what waits for a person. */
+const alarmsShownMax = 10
+
+/** Alarms that nobody has closed. */
+async function alarmTable(page: DeskPage): Promise<Html> {
+  const { alarms, common } = page.texts
+  const { language, site } = page
+  const rows = await listAlarms(site.records, { limit: alarmsShownMax })
+  return html`${dataTable(
+      { label: alarms.title, empty: alarms.empty },
+      [
+        { name: alarms.last, cell: one => time(one.last_at, language) },
+        {
+          name: alarms.alarm,
+          cell: one => html`<a href="/alarms"><code>${one.kind}</code></a> ${alarmSentence(one.kind) ?? ''}`,
+        },
+        { name: alarms.subject, cell: one => html`<bdi>${one.subject}</bdi>` },
+        { name: alarms.times, cell: one => count(one.count, language), isNumber: true },
+        { name: common.state, cell: one => alarms.states[one.state] },
+      ],
+      rows,
+    )}
+    <p class="row"><a href="/alarms">${common.all}</a></p>`
+}
+
+/** What of a provider does not serve clients: `openai#1: paused`, `direct: fails (1 of 2 processes)`. */
+function problemsOf({ texts }: DeskPage, { credentials, routes }: MergedProvider): readonly string[] {
+  const { providers } = texts
+  const told = (name: string, state: string, affected: number, processes: number): string =>
+    `${name}: ${state}${affected < processes ? ` (${providers.partly(affected, processes)})` : ''}`
+  return [
+    ...credentials.flatMap(({ name, isPaused, state, affected, processes }) => [
+      ...(isPaused ? [`${name}: ${providers.paused}`] : []),
+      ...(state === 'works' ? [] : [told(name, providers.states[state], affected, processes)]),
+    ]),
+    ...routes
+      .filter(({ state }) => state !== 'works')
+      .map(one => told(one.egress, providers.states[one.state], one.affected, one.processes)),
+  ]
+}
+
+/** Providers of which something is paused, refused or not reached. */
+async function providerTable(page: DeskPage): Promise<Html> {
+  const { providers, today, common } = page.texts
+  const all = mergeHealth(await page.site.providers.health())
+  const ill = all
+    .filter(({ isOff }) => !isOff)
+    .map(one => ({ name: one.name, problems: problemsOf(page, one) }))
+    .filter(({ problems }) => problems.length > 0)
+  return dataTable(
+    { label: providers.title, empty: today.allWork },
+    [
+      { name: today.provider, cell: one => html`<a href="/providers">${one.name}</a>` },
+      { name: common.state, cell: one => html`<span class="badge bad">${one.problems.join('; ')}</span>` },
+    ],
+    ill,
+  )
+}
+
+/** Money in and out, requests, alarms, providers, and what waits for a person. */
 export async function showToday(context: PageContext, page: DeskPage): Promise<Response> {
   const { site, language } = page
   const { today: texts, common } = page.texts
   const day = budgetDay(site.clock.now())
-  const [today, outcomes] = await Promise.all([
+  const [today, outcomes, alarms, providers] = await Promise.all([
     readToday(site.records, dayStart(day)),
     readOutcomes(site.records, day),
+    alarmTable(page),
+    providerTable(page),
   ])
   const charged = outcomes.reduce((sum, one) => sum + one.micros, 0)
   const requests = outcomes.reduce((sum, one) => sum + one.charges, 0)
@@ -52,16 +116,28 @@ export async function showToday(context: PageContext, page: DeskPage): Promise<R
           ])}
         </section>
         <section class="card">
+          <h2>${page.texts.alarms.title}</h2>
+          ${alarms}
+        </section>
+        <section class="card">
+          <h2>${texts.providers}</h2>
+          ${providers}
+        </section>
+        <section class="card">
           <h2>${texts.outcomes}</h2>
           ${dataTable(
             { label: texts.outcomes, empty: common.none },
             [
-              { name: texts.outcome, cell: one => one.outcome },
+              {
+                name: texts.outcome,
+                cell: one => html`<a href="/requests?outcome=${one.outcome}">${one.outcome}</a>`,
+              },
               { name: texts.requests, cell: one => count(one.charges, language), isNumber: true },
               { name: common.amount, cell: one => money(one.micros, language), isNumber: true },
             ],
             outcomes,
           )}
+          <p class="quiet">${texts.refusalsHint}</p>
         </section>`,
     ),
   )

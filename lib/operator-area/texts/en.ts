@@ -71,6 +71,11 @@ export const english: typeof russian = {
     requests: 'Requests',
     outcomes: 'Outcomes of requests',
     outcome: 'Outcome',
+    refusalsHint:
+      'Requests that were refused before they cost anything are not stored; the metric gateway_refusals_total counts them by code.',
+    provider: 'Provider',
+    providers: 'Providers that do not work fully',
+    allWork: 'All of them work.',
     balances: "On customers' accounts",
     debts: "Customers' debts",
     indebted: 'Accounts in debt',

@@ -70,6 +70,11 @@ export const russian = {
     requests: 'Запросов',
     outcomes: 'Исходы запросов',
     outcome: 'Исход',
+    refusalsHint:
+      'Отказы, которые ничего не стоили, не хранятся; их по кодам считает метрика gateway_refusals_total.',
+    provider: 'Поставщик',
+    providers: 'Поставщики с неполадками',
+    allWork: 'Работают все.',
     balances: 'На счетах клиентов',
     debts: 'Долги клиентов',
     indebted: 'Счетов с долгом',
