@@ -17,8 +17,8 @@ const secretNames: ReadonlySet<string> = new Set([
   'secret',
 ])
 
-/** A gateway key, and the value of `key=` in an address, whatever text they stand in. */
-const keysInText = /\bgw-[A-Za-z0-9_-]{20,}|([?&]key=)[^&\s"\\]+/g
+/** A gateway key, and the value of `key=` in an address, whatever stands before them: an escape ends in a letter. */
+const keysInText = /gw(?:-|%2d)[A-Za-z0-9_-]{20,}|([?&]key=)[^&\s"\\]+/gi
 const userInUrl = /(:\/\/)[^\s/@"\\]+@/g
 
 const depthMax = 6

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createLog } from '../../lib/observability/log.ts'
+import { withoutKeys } from '../../lib/observability/log-secrets.ts'
 
 function memoryLog(level = 'info') {
   const lines: string[] = []
@@ -72,4 +73,14 @@ await t.test('keys are redacted in whatever text they stand', async t => {
     { url: '/v1beta/models?key=[redacted]&alt=sse', egress: 'http://[redacted]@203.0.113.7:3128' },
     { error: { message: 'no such key [redacted]', stack: /log\.test/ } },
   ])
+})
+
+await t.test('a key is redacted whatever stands before it', t => {
+  const key = `gw-${'A1_-'.repeat(10)}xyz`
+
+  for (const text of [`"\\n${key}"`, `%20${key}`, `model${key}`, `key_${key}`, key.replace('-', '%2D')]) {
+    t.notMatch(withoutKeys(text), /A1_-A1/, text)
+  }
+  t.equal(withoutKeys('the name gw-short'), 'the name gw-short')
+  t.end()
 })

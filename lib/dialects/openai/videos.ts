@@ -154,7 +154,7 @@ const remixVideo: Operation = {
   name: 'video-remix',
   body: 'json',
   modelIn: 'job',
-  interest: object({}),
+  interest: searched({}),
   factsFromJson: (scan, body) => ({ ...factsFrom(scan, body), startsJob: true }),
 }
 
