@@ -19,7 +19,7 @@ import type { Outcome } from '../lib/pipeline/outcome.ts'
 import type { Plugin, ResponseHead } from '../lib/pipeline/plugin.ts'
 import type { PluginContext } from '../lib/front/plugin-context.ts'
 import { settleRequest, type SettlementContext } from '../lib/settlement/settle-request.ts'
-import { providerRequestId } from '../lib/upstream/provider-request-id.ts'
+import { providerRequestId } from '../lib/upstream/upstream-headers.ts'
 import { UploadFacts } from '../lib/uploads/upload-facts.ts'
 
 /** Four bytes of text are about a token. */

@@ -1,5 +1,4 @@
-import { runSteps } from './run-steps.ts'
-import { turns } from './turns.ts'
+import { turns, runSteps } from './turns.ts'
 
 /** Reads a body as it comes, and says at its end what it is. Both calls may refuse it by an error. */
 export interface BodyScan<T> {

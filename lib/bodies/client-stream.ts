@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { UploadWatcher } from '../http/upload-watcher.ts'
-import { BodyFailedError } from './body-failed-error.ts'
 import { countPassed } from './sweep.ts'
 import { ClientLeftError, ignoreLateError, tooSlow } from './read-short-body.ts'
 
@@ -15,6 +14,17 @@ interface ClientStreamOptions {
   readonly silenceMs?: number
   /** Nothing was asked of the client yet, and now it is. */
   readonly onBegin?: () => void
+}
+
+/**
+ * A body could not be sent to its end for a reason of its own, which is the cause: its client left or was too
+ * slow, a watcher refused it, its file could not be read. It says nothing of the provider.
+ */
+export class BodyFailedError extends Error {
+  constructor(cause: Error) {
+    super('The body of the request could not be sent to its end.', { cause })
+    this.name = 'BodyFailedError'
+  }
 }
 
 /**

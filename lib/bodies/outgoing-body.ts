@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { spliceBytes, splicedLength, spliceStream, type Splice } from '../http/splice.ts'
-import { BodyFailedError } from './body-failed-error.ts'
+import { BodyFailedError } from './client-stream.ts'
 import { bodyPieces, type RequestBody } from './request-body.ts'
 import type { StreamedBody } from './streamed-body.ts'
 

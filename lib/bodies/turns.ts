@@ -114,3 +114,20 @@ export class Turns {
 
 /** Of this process: there is one event loop. */
 export const turns = new Turns()
+
+/**
+ * Runs what goes step by step, each a piece of work that is short enough for nobody to wait. What has one step
+ * only is done at once.
+ */
+export function runSteps<T>(steps: Generator<undefined, T>): T | Promise<T> {
+  const first = steps.next()
+  return first.done === true ? first.value : runRest(steps)
+}
+
+async function runRest<T>(steps: Generator<undefined, T>): Promise<T> {
+  for (;;) {
+    const step = turns.take(() => steps.next())
+    const { done, value } = step instanceof Promise ? await step : step
+    if (done === true) return value
+  }
+}

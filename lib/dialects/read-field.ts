@@ -1,6 +1,6 @@
 import type { Finding, JsonType, ScanResult } from '../http/json-scan.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import { fold } from '../http/json-fold.ts'
+import { fold } from '../http/json-plan.ts'
 
 /** Google's names that decide what a request costs; its snake case is lower-case anyway. */
 const camelCase: ReadonlySet<string> = new Set([

@@ -1,7 +1,6 @@
-import type { Base64Facts, Finding, ScanResult } from '../http/json-scan.ts'
+import { type Base64Facts, type Finding, type ScanResult, stringOf } from '../http/json-scan.ts'
 import { mediaPartFromBase64 } from '../http/media-part.ts'
 import type { MediaPart } from '../http/media-part.ts'
-import { stringOf } from '../http/json-read.ts'
 import { objectNamed } from './named-objects.ts'
 import { addressName } from './strange-members.ts'
 

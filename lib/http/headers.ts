@@ -1,5 +1,3 @@
-import { holdsOwnKey } from './own-key.ts'
-
 /** Headers as they came: name, value, name, value, with case, order and duplicates kept. */
 type RawHeaders = readonly string[]
 
@@ -147,6 +145,8 @@ const droppedRequestPrefixes = ['x-forwarded-']
 /** Whose pages may read an answer is for the operator to say. */
 const droppedAnswerPrefixes = ['access-control-', 'x-accel-', 'x-goog-upload-header-', 'x-lighttpd-']
 
+const ownKey = /\bgw-[\w-]{43}/
+
 /** What goes on to the provider: everything but hop-by-hop, credentials, framing and the client's place. */
 export function requestHeaders(raw: RawHeaders): string[] {
   const passed = pass(raw, droppedFromRequests, droppedRequestPrefixes)
@@ -265,4 +265,9 @@ function isDigits(value: string): boolean {
 
 function isStrings(raw: RawHeaders | readonly Buffer[]): raw is RawHeaders {
   return typeof raw[0] === 'string' || raw.length === 0
+}
+
+/** Whether a key of ours stands in a text. */
+export function holdsOwnKey(text: string): boolean {
+  return text.includes('gw-') && ownKey.test(text)
 }

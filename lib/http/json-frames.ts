@@ -1,6 +1,6 @@
 import type { OpenFinding } from './json-findings.ts'
 import type { KeyTable, Member, Plan } from './json-plan.ts'
-import { JsonScanError } from './json-scan-error.ts'
+import { JsonScanError } from './json-grammar.ts'
 
 const pathKeyCharactersMax = 64
 const plainKey = /^[\w$-]+$/

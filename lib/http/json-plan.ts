@@ -1,4 +1,3 @@
-import { fold } from './json-fold.ts'
 import type { Interest } from './json-scan.ts'
 
 /** An interest made ready for the scan: its names as bytes. Made once per interest and kept beside it. */
@@ -106,4 +105,16 @@ export class KeyTable {
 
 function lower(byte: number): number {
   return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte
+}
+
+/**
+ * The form under which two spellings of a key count as one: lower-case, and without underscores where
+ * snake and camel case mean the same (Google). Go's decoder also takes the long s and the Kelvin sign for
+ * `s` and `k`, so they fold too.
+ */
+export function fold(key: string, foldUnderscores: boolean): string {
+  let folded = key.toLowerCase()
+  if (folded.includes('\u017f')) folded = folded.replaceAll('\u017f', 's')
+  if (foldUnderscores && folded.includes('_')) folded = folded.replaceAll('_', '')
+  return folded
 }

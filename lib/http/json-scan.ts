@@ -2,8 +2,8 @@ import { JsonScanner } from './json-scanner.ts'
 import type { MediaPart } from './media-part.ts'
 import type { CountedText } from './json-text-count.ts'
 
-export { fold } from './json-fold.ts'
-export { JsonScanError } from './json-scan-error.ts'
+export { fold } from './json-plan.ts'
+export { JsonScanError } from './json-grammar.ts'
 export { JsonScanner }
 
 /**
@@ -97,4 +97,12 @@ export function scanJson(body: Buffer, interest: Interest, options: ScanOptions 
   const scanner = new JsonScanner(interest, options, true)
   scanner.push(body)
   return scanner.end()
+}
+
+/** The text of a string finding kept with `keep: 'value'`; undefined for any other type. */
+export function stringOf(finding: Finding | undefined): string | undefined {
+  if (finding?.type !== 'string' || finding.raw === undefined) return undefined
+  const text = finding.raw.toString()
+  // Most strings have no escapes, and then stand between their quotes as they are.
+  return text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1)
 }

@@ -13,11 +13,11 @@ import {
   keyOrCloseExpected,
   valueExpected,
   valueOrCloseExpected,
+  JsonScanError,
+  type JsonScanReason,
 } from './json-grammar.ts'
 import { planOf } from './json-plan.ts'
 import type { Plan } from './json-plan.ts'
-import { JsonScanError } from './json-scan-error.ts'
-import type { JsonScanReason } from './json-scan-error.ts'
 import type { Finding, Interest, JsonType, ScanOptions, ScanResult } from './json-scan.ts'
 import { JsonText } from './json-text.ts'
 import { JsonTextCount, type CountedText } from './json-text-count.ts'

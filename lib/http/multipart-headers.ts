@@ -1,5 +1,4 @@
 import { isInPieces, parseParameters, withoutBlanks } from './header-parameters.ts'
-import { MultipartError } from './multipart-error.ts'
 
 interface PartHeaders {
   readonly name: string
@@ -15,6 +14,22 @@ interface PartKind {
   /** Parts that are no form's have no names. */
   readonly isRelated: boolean
   readonly lineBreak: string
+}
+
+type MultipartReason = 'boundary_missing' | 'cut_off' | 'malformed' | 'too_many_parts'
+
+/** Why a form was refused. The message may be shown to the caller. */
+export class MultipartError extends Error {
+  readonly reason: MultipartReason
+  /** The byte of the body at which the scan stopped. */
+  readonly offset: number
+
+  constructor(reason: MultipartReason, offset: number, message: string) {
+    super(message)
+    this.name = 'MultipartError'
+    this.reason = reason
+    this.offset = offset
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isInPieces, parseParameters } from './header-parameters.ts'
-import { MultipartError } from './multipart-error.ts'
+import { MultipartError } from './multipart-headers.ts'
 import { MultipartScanner } from './multipart-scanner.ts'
 
 export { MultipartError, MultipartScanner }

@@ -1,5 +1,4 @@
-import { MultipartError } from './multipart-error.ts'
-import { readPartHeaders } from './multipart-headers.ts'
+import { readPartHeaders, MultipartError } from './multipart-headers.ts'
 import type { MultipartOptions, MultipartPart, MultipartPartHead, MultipartResult } from './multipart-scan.ts'
 
 const headerBytesMax = 16_384

@@ -1,4 +1,4 @@
-import { holdsOwnKey } from './own-key.ts'
+import { holdsOwnKey } from './headers.ts'
 
 interface CutQuery {
   /** The values, percent-decoded, in order. */

@@ -1,9 +1,8 @@
-import type { JobLedger } from '../ledger/job-ledger.ts'
 import type { ChargeRequest, ChargeResult } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
 import type { UsageReading } from '../money/usage.ts'
 import { settleJob } from '../settlement/settle-job.ts'
-import type { Job } from '../ledger/job.ts'
+import type { Job, JobLedger } from '../ledger/job.ts'
 
 /** How a job ended just now, for the log and the metrics. */
 export interface JobEnd {

@@ -1,5 +1,4 @@
 import type { Config } from '../config/config.ts'
-import type { JobLedger } from '../ledger/job-ledger.ts'
 import { BalanceInsufficientError, KeyBudgetExceededError, type Hold, type Ledger } from '../ledger/ledger.ts'
 import { withCredential } from '../models/choose-provider.ts'
 import { ModelDirectory } from '../models/model-directory.ts'
@@ -13,7 +12,7 @@ import { askProvider } from '../upstream/ask-provider.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { askJob } from './ask-job.ts'
 import type { JobEnd } from './end-job.ts'
-import type { Job, NewJob } from '../ledger/job.ts'
+import type { Job, NewJob, JobLedger } from '../ledger/job.ts'
 import type { RentKind } from './submitted-job.ts'
 
 /** For so many days a store stays when its next day cannot be held for: so much is always held. */

@@ -1,7 +1,7 @@
 import type { Meters, UsageLine } from '../money/usage.ts'
 import type { Micros } from '../money/amount.ts'
 import type { Price } from '../money/price.ts'
-import type { JobLedger } from './job-ledger.ts'
+import type { JobLedger } from './job.ts'
 import type { KeyBudget } from './key-spending.ts'
 import type { ObjectLedger } from './object-ledger.ts'
 

@@ -1,7 +1,6 @@
 import { imageSize } from 'image-size'
-import { BrokenMediaError } from './broken-media-error.ts'
 import type { MediaReader } from './media-reader.ts'
-import { MediaUnreadableError } from './media-source.ts'
+import { MediaUnreadableError, BrokenMediaError } from './media-source.ts'
 
 /** Enough for the headers of every format but JPEG, whose thumbnails and profiles come first. */
 const headBytes = 65_536

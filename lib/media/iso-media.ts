@@ -1,5 +1,5 @@
 import { believedSeconds } from './believed-seconds.ts'
-import { BrokenMediaError } from './broken-media-error.ts'
+import { BrokenMediaError } from './media-source.ts'
 import { soundFrames } from './iso-sound.ts'
 import type { SoundFrames } from './iso-sound.ts'
 import type { MediaReader } from './media-reader.ts'

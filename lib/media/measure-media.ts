@@ -1,20 +1,19 @@
 import { detectMediaType } from '../http/media-sniff.ts'
 import { afterTags, framesSeconds } from './audio-frames.ts'
 import { believedSeconds } from './believed-seconds.ts'
-import { BrokenMediaError } from './broken-media-error.ts'
 import { ebmlPlaytime } from './ebml-media.ts'
 import { flacSeconds } from './flac-frames.ts'
 import { headerSeconds } from './header-audio.ts'
 import { imagePixels } from './image-pixels.ts'
 import { isoPlaytime } from './iso-media.ts'
-import type { MediaFacts } from './media-facts.ts'
 import { MediaReader } from './media-reader.ts'
 import type { MediaBudget } from './media-reader.ts'
-import { MediaUnreadableError } from './media-source.ts'
+import { MediaUnreadableError, BrokenMediaError } from './media-source.ts'
 import type { MediaSource } from './media-source.ts'
 import { aviSeconds, flvSeconds, transportSeconds } from './older-films.ts'
 import { oggSeconds } from './ogg-pages.ts'
 import { pdfPages } from './pdf-pages.ts'
+import type { ObjectFacts } from '../money/usage.ts'
 
 const headBytes = 4096
 
@@ -29,6 +28,11 @@ export interface MeasuredMedia {
 
 type OwnFacts = Omit<MediaFacts, 'bytes'>
 type Measure = (reader: MediaReader, mediaType: string) => Promise<OwnFacts>
+
+/** What is known of a picture, sound, film or document by its content. */
+export interface MediaFacts extends ObjectFacts {
+  readonly bytes: number
+}
 
 /**
  * Finds out what a file is and how long or large, from a bounded number of its bytes.

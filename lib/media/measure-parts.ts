@@ -3,7 +3,6 @@ import { mediaKind } from '../http/media-sniff.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ObjectFacts } from '../money/usage.ts'
 import { Base64Source } from './base64-source.ts'
-import { knownType } from './known-type.ts'
 import { measureMedia } from './measure-media.ts'
 import { MediaBudget } from './media-reader.ts'
 import { spanSource, type BodyReader, type MediaSource } from './media-source.ts'
@@ -97,5 +96,17 @@ function withFacts(part: MediaPart, facts: ObjectFacts): MediaPart {
     ...(pages !== undefined && { pages }),
     ...(width !== undefined && { width }),
     ...(height !== undefined && { height }),
+  }
+}
+
+/** The name of a type that our own signatures do not hold, such as an archive's; undefined when nobody knows it. */
+async function knownType(head: Buffer): Promise<string | undefined> {
+  // Loaded by the first file that our own signatures do not know, as most requests have none.
+  const { fileTypeFromBuffer } = await import('file-type')
+  try {
+    return (await fileTypeFromBuffer(head))?.mime
+  } catch {
+    // It reads further than the head reaches: what the type would be is not known.
+    return undefined
   }
 }

@@ -1,7 +1,20 @@
-import { ForwardSource } from './forward-source.ts'
-import type { MediaFacts } from './media-facts.ts'
-import { measureMedia } from './measure-media.ts'
+import { PieceList } from '../http/piece-list.ts'
+import { MediaUnreadableError, type MediaSource } from './media-source.ts'
+import { measureMedia, type MediaFacts } from './measure-media.ts'
 import { MediaBudget } from './media-reader.ts'
+
+/** What a reader that is slower than the upload may fall behind before it loses its place. */
+const behindBytesMax = 2_097_152
+/** Kept whatever happens: types show at the beginning, and some lengths stand at the end only. */
+const headBytesMax = 65_536
+const tailBytesMax = 262_144
+
+interface PendingRead {
+  readonly position: number
+  readonly length: number
+  readonly resolve: (bytes: Buffer) => void
+  readonly reject: (error: Error) => void
+}
 
 /** Measures a file while it is uploaded. */
 export interface UploadMeter {
@@ -11,6 +24,126 @@ export interface UploadMeter {
   end(): Promise<MediaFacts>
   /** The upload broke off. */
   abort(): void
+}
+
+/**
+ * An upload that passes by, for one reader that goes forward. What lies before the place it waits for is
+ * dropped, so memory does not grow with the upload, and the upload never waits for the reader.
+ */
+export class ForwardSource implements MediaSource {
+  readonly #size = Promise.withResolvers<number>()
+  #head: Buffer = Buffer.alloc(0)
+  /** Where the head is put together. */
+  #headBlock: Buffer | undefined
+  readonly #chunks = new PieceList()
+  /** Where the first of the chunks begins. */
+  #keptFrom = 0
+  #received = 0
+  #hasEnded = false
+  /** The reader waits for the end, and reads nothing on the way there. */
+  #isForEnd = false
+  #isAbandoned = false
+  #pending: PendingRead | undefined
+
+  constructor() {
+    // Whoever waits for the size hears of an abort; nobody has to.
+    this.#size.promise.catch(() => undefined)
+  }
+
+  get receivedBytes(): number {
+    return this.#received
+  }
+
+  /** What is kept of it in memory, beside its head. */
+  get keptBytes(): number {
+    return this.#chunks.pieces.reduce((sum, chunk) => sum + chunk.length, 0)
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#received < headBytesMax && !this.#isAbandoned) {
+      this.#headBlock ??= Buffer.allocUnsafeSlow(headBytesMax)
+      const length = this.#received + chunk.copy(this.#headBlock, this.#received)
+      this.#head = this.#headBlock.subarray(0, length)
+    }
+    this.#received += chunk.length
+    if (this.#isAbandoned) return
+    this.#chunks.push(chunk)
+    this.#settle()
+    this.#drop()
+  }
+
+  end(): void {
+    this.#hasEnded = true
+    this.#size.resolve(this.#received)
+    this.#settle()
+  }
+
+  abort(): void {
+    const error = new MediaUnreadableError('The upload was broken off.')
+    this.#size.reject(error)
+    this.#pending?.reject(error)
+    this.abandon()
+  }
+
+  /** Nobody reads any more: what comes is counted only. */
+  abandon(): void {
+    this.#isAbandoned = true
+    this.#pending = undefined
+    this.#chunks.take()
+    this.#head = Buffer.alloc(0)
+    this.#headBlock = undefined
+  }
+
+  size(): Promise<number> {
+    this.#isForEnd = true
+    return this.#size.promise
+  }
+
+  read(position: number, length: number): Promise<Buffer> {
+    if (this.#isAbandoned) return Promise.reject(new MediaUnreadableError('The upload is read no more.'))
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+    this.#pending = { position, length, resolve, reject }
+    this.#settle()
+    this.#drop()
+    return promise
+  }
+
+  #settle(): void {
+    const pending = this.#pending
+    if (pending === undefined) return
+    const end = pending.position + pending.length
+    if (end > this.#received && !this.#hasEnded) return
+    this.#pending = undefined
+    if (end <= this.#head.length) pending.resolve(this.#head.subarray(pending.position, end))
+    else if (pending.position < this.#keptFrom) {
+      pending.reject(new MediaUnreadableError('The upload has passed the place that was to be read.'))
+    } else pending.resolve(this.#copy(pending.position, Math.min(end, this.#received)))
+  }
+
+  #copy(start: number, end: number): Buffer {
+    const pieces: Buffer[] = []
+    let at = this.#keptFrom
+    for (const chunk of this.#chunks.pieces) {
+      if (at >= end) break
+      if (at + chunk.length > start) {
+        pieces.push(chunk.subarray(Math.max(0, start - at), Math.min(chunk.length, end - at)))
+      }
+      at += chunk.length
+    }
+    return Buffer.concat(pieces)
+  }
+
+  #drop(): void {
+    const behind = this.#isForEnd ? Infinity : this.#received - behindBytesMax
+    const wanted = Math.min(this.#pending?.position ?? behind, this.#received - tailBytesMax)
+    let count = 0
+    for (const chunk of this.#chunks.pieces) {
+      if (this.#keptFrom + chunk.length > wanted) break
+      this.#keptFrom += chunk.length
+      count++
+    }
+    if (count > 0) this.#chunks.pieces.splice(0, count)
+  }
 }
 
 /** A meter for one file. It keeps two megabytes at most, however large the file is. */

@@ -15,6 +15,11 @@ export interface BodyReader {
   read(position: number, length: number): Promise<Buffer>
 }
 
+/** The content begins as one thing and cannot be it: no reader of that format gets anything out of it. */
+export class BrokenMediaError extends Error {
+  override readonly name = 'BrokenMediaError'
+}
+
 /** Bytes are needed that are not there to be read, or more of them than a measurement may take. */
 export class MediaUnreadableError extends Error {
   override readonly name = 'MediaUnreadableError'

@@ -1,8 +1,7 @@
 import { promisify } from 'node:util'
 import { inflate } from 'node:zlib'
-import { BrokenMediaError } from './broken-media-error.ts'
 import type { MediaReader } from './media-reader.ts'
-import { MediaUnreadableError } from './media-source.ts'
+import { MediaUnreadableError, BrokenMediaError } from './media-source.ts'
 
 const unpack = promisify(inflate)
 const objectWord = Buffer.from('obj')

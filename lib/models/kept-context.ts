@@ -10,7 +10,7 @@ import {
   type NamedObject,
   type ObjectKind,
 } from '../money/usage.ts'
-import { inGroups } from './in-groups.ts'
+import { inGroups } from './object-owner.ts'
 
 type ReadsAgain = (used: Meters) => Meters
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { Route } from '../routes/route.ts'
 import type { LocalAnswer } from '../pipeline/exchange.ts'
-import { isAllowed } from './is-allowed.ts'
+import { isAllowed } from './requested-model.ts'
 import type { ModelDirectory } from './model-directory.ts'
 
 /**

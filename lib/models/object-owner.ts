@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import { objectName, type NamedObject } from '../money/usage.ts'
 import { withCredential, type ChosenProvider } from './choose-provider.ts'
-import { inGroups } from './in-groups.ts'
+import { setImmediate } from 'node:timers/promises'
 
 interface OwnerContext {
   readonly config: Config
@@ -21,6 +21,9 @@ export interface ObjectOwner {
 
 /** Google's own, beside what the config names: files have this address also where a proxy stands before it. */
 const googleHost = /^(?:[a-z0-9-]+-)?generativelanguage\.(?:[a-z0-9-]+\.)*googleapis\.com$/
+
+/** Questions that are asked in one turn of the event loop. */
+const atOnce = 50
 
 /**
  * Where the objects a request refers to live. Only the account that made an object may name it, and the
@@ -159,4 +162,17 @@ function apart(object: ProviderObject): GatewayError {
     'request_invalid',
     `The request names objects that were made in different places, and ${object.id} is not where the others are. Upload them again, one after the other.`,
   )
+}
+
+/** Asks for each, in order: requests with thousands of names keep nobody else waiting. */
+export async function inGroups<Named, Answer>(
+  named: readonly Named[],
+  ask: (one: Named) => Promise<Answer>,
+): Promise<readonly Answer[]> {
+  const answers: Answer[] = []
+  for (let start = 0; start < named.length; start += atOnce) {
+    if (start > 0) await setImmediate()
+    answers.push(...(await Promise.all(named.slice(start, start + atOnce).map(ask))))
+  }
+  return answers
 }

@@ -3,7 +3,6 @@ import type { RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/route.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import { isAllowed } from './is-allowed.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 
 /** A pattern fits names of any length, of which a provider may take no notice; what is charged is indexed by them. */
@@ -146,4 +145,12 @@ function needsNoModel(exchange: Exchange, { match, dialect }: Route): boolean {
   if (modelIn === 'none' || modelIn === 'cache' || isFree) return true
   // An operation of a provider that we do not know: reading one costs nothing, asking for work needs a price.
   return match.operation === dialect.generic && exchange.request.method !== 'POST'
+}
+
+/**
+ * Whether an allow-list of models covers a name. An entry may end in `*`; no list allows everything.
+ */
+export function isAllowed(allowed: readonly string[] | undefined, name: string): boolean {
+  if (allowed === undefined) return true
+  return allowed.some(entry => (entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : entry === name))
 }

@@ -1,4 +1,4 @@
-import { runSteps } from '../bodies/run-steps.ts'
+import { runSteps } from '../bodies/turns.ts'
 import type { Config } from '../config/config.ts'
 import type { SessionNames, SessionProtocol } from '../dialects/session.ts'
 import type { Ledger } from '../ledger/ledger.ts'

@@ -7,14 +7,13 @@ import { matchLive } from '../dialects/google/live-route.ts'
 import { openai } from '../dialects/openai/openai.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from './route.ts'
-import { refusalOfUnknown } from './forwarded-operations.ts'
 import { headerValue } from '../http/headers.ts'
 import { isKnownOtherwise, pathOfDialect } from './is-known-otherwise.ts'
-import { nothingAt, twiceVersioned } from './nothing-at.ts'
 import { isOwnPath, matchOwn } from './match-own.ts'
 import { shownPath } from './shown-path.ts'
 import { cutQueryParameter } from '../http/query.ts'
 import { refuseTricks } from './refuse-tricks.ts'
+import { isControlPlane } from '../config/control-plane.ts'
 
 /** Every dialect by its name. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
@@ -24,6 +23,15 @@ const besideApi = /^(?:\/([a-z0-9][a-z0-9._-]*))?(\/(?:upload|download)\/v1(?:be
 
 /** Live sessions, and the version that Google makes tokens for them in. */
 const liveOrAlpha = /^(?:\/[^/]*)?\/ws\/|^\/v1alpha\//
+
+/** How the paths of each format begin below its base, by what a base URL must then end in. */
+const belowBase: readonly (readonly [end: string, paths: RegExp])[] = [
+  ['/v1beta', /^\/(?:models\/[^/]+:[a-zA-Z]+|cachedContents|fileSearchStores|interactions)(?:[/?]|$)/],
+  [
+    '/v1',
+    /^\/(?:chat\/completions|completions|responses|messages|embeddings|models|images|audio|files|batches|moderations|realtime|videos|uploads|rerank)(?:[/?]|$)/,
+  ],
+]
 
 /** Which dialect an error is told in when the path fits none. */
 export function guessDialect(url: string, rawHeaders: readonly string[]): Dialect {
@@ -233,4 +241,44 @@ function isAnthropicClient(rawHeaders: readonly string[]): boolean {
   return ['anthropic-version', 'provider-version', 'x-api-key'].some(
     name => headerValue(rawHeaders, name) !== undefined,
   )
+}
+
+/** The error of a path that no route begins like. A base URL that lacks its version, or has it twice, is named. */
+function nothingAt(target: string): GatewayError {
+  const path = shownPath(target.split('?', 1)[0] ?? '')
+  return new GatewayError('route_not_found', `There is nothing at ${path}. ${whatToDo(target)}`)
+}
+
+function whatToDo(target: string): string {
+  const missing = belowBase.find(([, paths]) => paths.test(target))?.[0]
+  if (missing !== undefined) return `The base URL lacks ${missing}: end it in ${missing}.`
+  return 'Use /v1 (OpenAI, Anthropic), /v1beta (Google) or /<provider>/v1.'
+}
+
+/** The same of a path below `/v1` or `/v1beta` that says the version once more. */
+function twiceVersioned(target: string): string | undefined {
+  const version = /^\/(?:v1|v1beta)\/(v1|v1beta)\//.exec(target)?.[1]
+  return version === undefined
+    ? undefined
+    : `The path has two versions: take /${version} away from the end of the base URL.`
+}
+
+/**
+ * Why a path that no dialect knows is not forwarded to a provider; undefined where the provider's `operations` list it.
+ * The path is compared as it is sent: another spelling of it is another path.
+ */
+function refusalOfUnknown(provider: ProviderConfig, pathAndQuery: string): string | undefined {
+  const [path = ''] = pathAndQuery.split('?', 1)
+  if (provider.operations.some(entry => covers(entry, path))) return undefined
+  const shown = JSON.stringify(path.slice(0, 128))
+  if (isControlPlane(path)) {
+    return `${shown} belongs to the operator's account at ${provider.name}, so it is not forwarded.`
+  }
+  return `${shown} is no operation that the gateway knows, so it is not paid with the operator's credential. The operator may list it in providers.${provider.name}.operations.`
+}
+
+function covers(entry: string, path: string): boolean {
+  if (!entry.endsWith('*')) return entry === path
+  // What a pattern covers nobody has looked at: neither escapes nor what belongs to the operator's account.
+  return path.startsWith(entry.slice(0, -1)) && !/[%;]/.test(path) && !isControlPlane(path)
 }

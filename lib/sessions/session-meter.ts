@@ -1,4 +1,4 @@
-import { runSteps } from '../bodies/run-steps.ts'
+import { runSteps } from '../bodies/turns.ts'
 import type { ProviderTool } from '../dialects/provider-tools.ts'
 import type { ClientEvent, ServerEvent, SessionReader, TurnUsage } from '../dialects/session.ts'
 import { GatewayError } from '../pipeline/errors.ts'

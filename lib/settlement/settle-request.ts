@@ -14,9 +14,8 @@ import type { UsageLine, UsageReading, Meters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { Ending, Owed } from './decide-owed.ts'
-import type { PricedModel } from './price-lines.ts'
 import { settle } from './settle.ts'
-import type { Work, EstimatedLines } from './settle.ts'
+import type { EstimatedLines, PricedModel, Work } from './settle.ts'
 
 declare module '../pipeline/facts.ts' {
   interface Facts {

@@ -3,8 +3,15 @@ import { isSameModel } from '../metering/is-same-model.ts'
 import type { Price } from '../money/price.ts'
 import type { UsageLine, UsageReading } from '../money/usage.ts'
 import { decideOwed, type Ending, type Owed } from './decide-owed.ts'
-import { priceLines, type PricedModel } from './price-lines.ts'
-import { statedBeyond } from './stated-cost.ts'
+import { priceLine } from '../money/price-line.ts'
+import { ratesOf } from '../money/rates.ts'
+
+/** The model that was asked for, at its provider, and its price. */
+export interface PricedModel {
+  readonly name: string
+  /** Undefined where the request named no model. */
+  readonly price: Price | undefined
+}
 
 /** Work that was asked of a provider, as its charge describes it: a request, a turn of a session, or a job. */
 export interface Work extends Pick<ChargeRequest, 'provider' | 'model' | 'dialect' | 'operation'> {
@@ -45,6 +52,11 @@ export interface WorkEnd {
 }
 
 type OwedEstimate = Owed & { readonly basis: 'estimated' }
+
+/** Rounding, and prices a little out of date, are no cost beside the meters. */
+const statedTolerance = 1.01
+/** Units have six decimals. */
+const unitScale = 1e6
 
 /**
  * What some work owes, now that it is over: the one settlement of requests, turns of sessions and jobs.
@@ -117,4 +129,48 @@ function answeringModel(
   const other = replacedBy?.(answered)
   if (other === undefined) flags.add('model_mismatch')
   return other ?? own
+}
+
+/**
+ * What a provider states that work cost beyond its meters, where the price has a rate for a stated dollar. OpenRouter bills
+ * advisors and Google's caches with a response and counts them in no meter of it.
+ * https://openrouter.ai/docs/use-cases/usage-accounting
+ */
+export function statedBeyond(
+  lines: ChargeRequest['lines'],
+  costUsd: number | undefined,
+  price: Price | undefined,
+): ChargeRequest['lines'][number] | undefined {
+  if (price === undefined || costUsd === undefined || !(costUsd > 0)) return undefined
+  const rate = ratesOf(price).perUnit.get('statedUsd')
+  if (rate === undefined || rate === 0n) return undefined
+  const inMicros = (statedUsd: number): number => priceLine(price, { meters: { statedUsd } }).amountMicros
+  const meteredMicros = lines.reduce((sum, line) => sum + priceLine(line.price, line.usage).amountMicros, 0)
+  const statedMicros = inMicros(costUsd)
+  if (statedMicros <= meteredMicros * statedTolerance) return undefined
+  const statedUsd = Math.round(((statedMicros - meteredMicros) / inMicros(1)) * unitScale) / unitScale
+  return statedUsd > 0 ? { usage: { meters: { statedUsd } }, price } : undefined
+}
+
+/**
+ * Gives each line its price: that of the model that was asked for, unless the line is another model's (a
+ * fallback, an advisor, one that draws or transcribes).
+ * @param priceOf the price of another model by its name at the provider; without one, the line is flagged and
+ * priced as the model that was asked for
+ */
+function priceLines(
+  lines: readonly UsageLine[],
+  own: PricedModel,
+  priceOf: (model: string) => Price | undefined,
+  flags: Set<string>,
+): ChargeRequest['lines'] {
+  const priced: { usage: UsageLine; price: Price }[] = []
+  for (const usage of lines) {
+    const isOwn = usage.model === undefined || isSameModel(usage.model, own.name)
+    const named = isOwn ? undefined : priceOf(usage.model)
+    if (named === undefined && (!isOwn || own.price === undefined)) flags.add('model_unpriced')
+    const price = named ?? own.price
+    if (price !== undefined) priced.push({ usage, price })
+  }
+  return priced
 }

@@ -1,7 +1,8 @@
 import { headerValue } from '../http/headers.ts'
 import type { ObjectFacts } from '../money/usage.ts'
-import { GoogleFile } from './google-file.ts'
 import type { WatchedFile } from './watched-file.ts'
+import { GoogleBatchInputReader } from '../dialects/google/batch-input.ts'
+import { measureUpload, type UploadMeter } from '../media/measure-upload.ts'
 
 /** Uploads that are measured at once: of those beyond, and of those that stay away, nothing is known. */
 const openMax = 1000
@@ -25,6 +26,43 @@ interface ChunkHead {
   readonly headers: readonly string[]
   /** Not compressed on its way. */
   readonly isPlain: boolean
+}
+
+/** A file of Google's while it is uploaded, in however many pieces. */
+export class GoogleFile {
+  readonly #meter: UploadMeter = measureUpload()
+  #batch: GoogleBatchInputReader | undefined = new GoogleBatchInputReader()
+  #bytes = 0
+
+  /** What has come of it. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /**
+   * Some of it comes compressed. Whether the provider undoes that is nowhere written: who may ask for what must
+   * not hang on it, and so no batch is made of such a file.
+   */
+  forgetRequests(): void {
+    this.#batch = undefined
+  }
+
+  write(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    this.#meter.write(chunk)
+    this.#batch?.push(chunk)
+  }
+
+  /** The file is whole. No purpose is told of Google's files: what holds requests by the line may become a batch. */
+  async end(): Promise<ObjectFacts> {
+    const batch = this.#batch?.end()
+    return { ...(await this.#meter.end()), ...(batch !== undefined && batch.requests > 0 && { batch }) }
+  }
+
+  /** The upload broke off. */
+  abort(): void {
+    this.#meter.abort()
+  }
 }
 
 /**

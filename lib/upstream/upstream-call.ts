@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { BodyFailedError } from '../bodies/body-failed-error.ts'
+import { BodyFailedError } from '../bodies/client-stream.ts'
 import { isSpent } from '../bodies/outgoing-body.ts'
 import type { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from '../models/target.ts'

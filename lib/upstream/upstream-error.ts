@@ -1,4 +1,4 @@
-import type { BodyFailedError } from '../bodies/body-failed-error.ts'
+import type { BodyFailedError } from '../bodies/client-stream.ts'
 import { ClientLeftError } from '../bodies/read-short-body.ts'
 import type { ProviderConfig } from '../config/config.ts'
 import { toldProvider, toldProviderFirst } from '../config/shown-provider.ts'

@@ -8,6 +8,25 @@ type HeaderTarget = Pick<
 >
 
 /**
+ * Headers in which providers name a request, those first that their own bills and support ask for. Google has
+ * none: its answers say `responseId`.
+ */
+const requestIdHeaders: readonly string[] = [
+  // OpenRouter's: `GET /generation?id=` tells what it has cost.
+  'x-generation-id',
+  'request-id',
+  'x-request-id',
+  'mistral-correlation-id',
+  'x-ds-trace-id',
+  'x-debug-trace-id',
+  'inference-id',
+  'cf-ray',
+]
+
+/** Ids longer than any provider sends are not kept. */
+const requestIdLengthMax = 128
+
+/**
  * The headers a provider gets: the client's less its credentials and what belongs to the connection, plus
  * the provider's credential. Names, order and duplicates stay as they came.
  */
@@ -72,4 +91,13 @@ function withoutHeader(headers: readonly string[], name: string): string[] {
     if (key.toLowerCase() !== name) kept.push(key, headers[index + 1] as string)
   }
   return kept
+}
+
+/** By which the provider knows a request, from the head of its response; flat headers. */
+export function providerRequestId(headers: readonly string[]): string | undefined {
+  for (const name of requestIdHeaders) {
+    const id = headerValue(headers, name)
+    if (id !== undefined && id !== '' && id.length <= requestIdLengthMax) return id
+  }
+  return undefined
 }

@@ -3,10 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { GatewayError } from '../pipeline/errors.ts'
 import { headerValue, headerValues } from '../http/headers.ts'
-import { closeCodeOf, closeReasonOf } from './close-codes.ts'
+import { closeCodeOf, closeReasonOf, SessionError } from './close-codes.ts'
 import type { Message, MessageLimits } from './message-reader.ts'
 import { Peer } from './peer.ts'
-import { SessionError } from './session-error.ts'
 import { answeredProtocol } from './subprotocols.ts'
 
 declare module '../pipeline/facts.ts' {

@@ -1,6 +1,4 @@
 import { ShutDownError, GatewayError } from '../pipeline/errors.ts'
-import { MessageRefusedError } from './message-refused-error.ts'
-import { SessionError } from './session-error.ts'
 
 /** RFC 6455 section 7.4.1: 1008 is a breach of policy, 1013 means to try again later. */
 const codes: Readonly<Record<string, number>> = {
@@ -15,6 +13,29 @@ const codes: Readonly<Record<string, number>> = {
   upstream_failed: 1014,
   upstream_timeout: 1014,
   credentials_exhausted: 1014,
+}
+
+/** One message from a client is refused, in a message of the protocol; the session goes on. */
+export class MessageRefusedError extends Error {
+  /** What the client is told. */
+  readonly text: string
+
+  constructor(text: string, cause: Error) {
+    super(cause.message, { cause })
+    this.name = 'MessageRefusedError'
+    this.text = text
+  }
+}
+
+/** A session ends for this reason, with this close code (RFC 6455 section 7.4). */
+export class SessionError extends Error {
+  readonly closeCode: number
+
+  constructor(closeCode: number, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'SessionError'
+    this.closeCode = closeCode
+  }
 }
 
 /** The close code that an error ends a session with. */

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import { turns } from '../bodies/turns.ts'
 import { steadyClock } from '../platform/clock.ts'
 import { FrameChecker } from './web-socket-frames.ts'
-import { SessionError } from './session-error.ts'
+import { SessionError } from './close-codes.ts'
 
 /** One message of a session, or one control frame. */
 export interface Message {

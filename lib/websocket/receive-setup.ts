@@ -1,5 +1,5 @@
 import { memoryBody } from '../bodies/request-body.ts'
-import { runSteps } from '../bodies/run-steps.ts'
+import { runSteps } from '../bodies/turns.ts'
 import { scanMessage } from '../dialects/session-message.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/route.ts'

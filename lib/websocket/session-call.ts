@@ -9,7 +9,7 @@ import type { UpstreamFacts } from '../upstream/upstream-facts.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import { OpenUpstream, type UpgradeFor, type UpstreamSession } from './open-upstream.ts'
 import { Peer } from './peer.ts'
-import { SessionError } from './session-error.ts'
+import { SessionError } from './close-codes.ts'
 import { Session } from './session.ts'
 
 export interface SessionCallOptions {

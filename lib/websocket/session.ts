@@ -1,10 +1,9 @@
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { SessionControls, SessionTap } from '../pipeline/plugin.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import { closeCodeOf, closeReasonOf, endsSession } from './close-codes.ts'
+import { closeCodeOf, closeReasonOf, endsSession, SessionError } from './close-codes.ts'
 import type { Message } from './message-reader.ts'
 import type { Peer } from './peer.ts'
-import { SessionError } from './session-error.ts'
 
 export interface SessionOptions {
   readonly client: Peer

@@ -11,7 +11,7 @@ import { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
 import type { SessionTap } from '../pipeline/plugin.ts'
 import type { TurnRelay } from '../pipeline/turn-relay.ts'
-import { MessageRefusedError } from './message-refused-error.ts'
+import { MessageRefusedError } from './close-codes.ts'
 
 export interface TurnsOptions {
   /** The exchange of the connection. */

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import { Receiver, Sender } from 'ws'
-import { SessionError } from './session-error.ts'
+import { SessionError } from './close-codes.ts'
 
 declare module 'ws' {
   /** What @types/ws leaves out of what ws exports. */

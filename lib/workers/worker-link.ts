@@ -7,11 +7,10 @@ import type { MetricValues } from '../observability/metrics.ts'
 import type { RateLimiting } from '../rate-limits/rate-limits.ts'
 import type { Store } from '../stores/store.ts'
 import { processChannel } from './channel.ts'
-import { configMessage } from './config-message.ts'
 import { LedgerServer } from './ledger-server.ts'
 import { LimitServer } from './limit-server.ts'
 import { Peer } from './peer.ts'
-import type { PrimaryOperations, WorkerOperations } from './worker-operations.ts'
+import { type PrimaryOperations, type WorkerOperations, configMessage } from './worker-operations.ts'
 import { memoryLimit } from '../overload/memory-limit.ts'
 
 export interface WorkerLinkOptions {

@@ -1,9 +1,9 @@
 import type { MetricValues } from '../observability/metrics.ts'
 import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
-import type { ConfigMessage } from './config-message.ts'
 import type { HoldNews, LedgerOperations } from './ledger-operations.ts'
 import type { LimitOperations } from './limit-server.ts'
 import type { KeyNews } from './shared-accounts.ts'
+import type { Config } from '../config/config.ts'
 
 /** What workers ask of the process that started them. */
 export type PrimaryOperations = LedgerOperations &
@@ -11,6 +11,11 @@ export type PrimaryOperations = LedgerOperations &
     /** An alarm was raised, to be kept. */
     noteAlarm(code: string, details: Readonly<Record<string, unknown>>): void
   }
+
+/** A config on its way to another process: its addresses as text, since their class does not travel. */
+interface ConfigMessage {
+  readonly config: unknown
+}
 
 /** What a worker can be asked. */
 export type WorkerOperations = HoldNews &
@@ -29,3 +34,26 @@ export type WorkerOperations = HoldNews &
     /** Resolves when it has ended what ran and given everything back. Asked again, it brings the end nearer. */
     drain(drainMs: number, waitMs: number): Promise<void>
   }
+
+/** What is sent to a worker, so that all act by the very same config, whatever became of its files. */
+export function configMessage(config: Config): ConfigMessage {
+  return { config: changed(config, value => (value instanceof URL ? { $address: value.href } : undefined)) }
+}
+
+/** The config again. */
+export function configOf({ config }: ConfigMessage): Config {
+  return changed(config, value =>
+    '$address' in value && typeof value.$address === 'string' ? new URL(value.$address) : undefined,
+  ) as Config
+}
+
+/** A copy of maps, lists and plain objects in which some objects are replaced. */
+function changed(value: unknown, replace: (value: object) => unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const replaced = replace(value)
+  if (replaced !== undefined) return replaced
+  if (Array.isArray(value)) return value.map(one => changed(one, replace))
+  if (value instanceof Map)
+    return new Map([...value].map(([name, one]) => [name, changed(one, replace)] as const))
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, changed(one, replace)]))
+}

@@ -56,7 +56,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   'rate-limiter-flexible': ['lib/rate-limits/'],
   'music-metadata': ['lib/media/header-audio.ts'],
   'image-size': ['lib/media/image-pixels.ts'],
-  'file-type': ['lib/media/known-type.ts'],
+  'file-type': ['lib/media/measure-parts.ts'],
 }
 
 const pureFolders = ['lib/dialects/', 'lib/money/', 'lib/http/']

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { runSteps } from '../../../lib/bodies/run-steps.ts'
+import { runSteps } from '../../../lib/bodies/turns.ts'
 import { realtime } from '../../../lib/dialects/openai/realtime.ts'
 import { RealtimeReader } from '../../../lib/dialects/openai/realtime-reader.ts'
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { stringOf } from '../../../lib/http/json-read.ts'
-import { scanJson } from '../../../lib/http/json-scan.ts'
+import { scanJson, stringOf } from '../../../lib/http/json-scan.ts'
 
 function read(body: string): string | undefined {
   const { findings } = scanJson(Buffer.from(body), { name: 'value', keep: 'value' })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ForwardSource } from '../../../lib/media/forward-source.ts'
+import { ForwardSource } from '../../../lib/media/measure-upload.ts'
 import { MediaUnreadableError } from '../../../lib/media/media-source.ts'
 
 const piece = Buffer.alloc(65_536)

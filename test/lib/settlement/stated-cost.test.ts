@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { buildPrice } from '../../../lib/money/build-price.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
-import { statedBeyond } from '../../../lib/settlement/stated-cost.ts'
+import { statedBeyond } from '../../../lib/settlement/settle.ts'
 
 const rubPerUsd = 120
 const price = buildPrice({

@@ -1,0 +1,148 @@
+import type { MediaLimits } from '../config/size-limit-options.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import type { MediaPart } from '../http/media-part.ts'
+
+/**
+ * The images of one request: how many, how large, of which types.
+ * @throws GatewayError media_too_many, media_too_large, media_type
+ */
+export function checkImages(parts: readonly MediaPart[], limits: MediaLimits): void {
+  const images = parts.filter(part => part.kind === 'image')
+  const { imagesMax } = limits
+  const firstTooMany = imagesMax === undefined ? undefined : images[imagesMax]
+  if (firstTooMany !== undefined) {
+    throw new GatewayError(
+      'media_too_many',
+      `The request has ${images.length} images, and at most ${imagesMax} are accepted; the first too many is ${firstTooMany.path}.`,
+      { param: firstTooMany.path },
+    )
+  }
+  for (const image of images) checkImage(image, limits)
+}
+
+/** An image given by address has no bytes here. */
+function checkImage({ bytes, path, detectedType: found }: MediaPart, limits: MediaLimits): void {
+  if (bytes === undefined) return
+  if (limits.imageBytesMax !== undefined && bytes > limits.imageBytesMax) {
+    throw new GatewayError(
+      'media_too_large',
+      `The image at ${path} is ${bytes} bytes, and at most ${limits.imageBytesMax} are accepted.`,
+      { param: path },
+    )
+  }
+  if (limits.imageTypes === undefined) return
+  if (found === undefined || !(limits.imageTypes as readonly string[]).includes(found)) {
+    throw new GatewayError(
+      'media_type',
+      `The image at ${path} is ${found ?? 'of no known type'} by its content; accepted are ${limits.imageTypes.join(', ')}.`,
+      { param: path },
+    )
+  }
+}
+
+/**
+ * The sides of the images of one request, which were measured.
+ * @throws GatewayError media_too_large
+ */
+export function checkPixels(parts: readonly MediaPart[], limits: MediaLimits): void {
+  const images = parts.filter(part => part.kind === 'image')
+  const { manyImages, imagePixelsMax } = limits
+  const areMany = manyImages !== undefined && images.length > manyImages.above
+  const sideMax = areMany ? manyImages.imageSideMax : limits.imageSideMax
+  for (const { width, height, path } of images) {
+    if (width === undefined || height === undefined) continue
+    if (sideMax !== undefined && Math.max(width, height) > sideMax) {
+      const why = areMany ? ` in a request with more than ${manyImages.above} images` : ''
+      throw new GatewayError(
+        'media_too_large',
+        `The image at ${path} is ${width} x ${height} pixels, and at most ${sideMax} a side are accepted${why}.`,
+        { param: path },
+      )
+    }
+    if (imagePixelsMax !== undefined && width * height > imagePixelsMax) {
+      throw new GatewayError(
+        'media_too_large',
+        `The image at ${path} is ${width} x ${height} pixels, and at most ${imagePixelsMax} in all are accepted.`,
+        { param: path },
+      )
+    }
+  }
+}
+
+/**
+ * The PDFs of one request: how large and of how many pages, each and together.
+ * @throws GatewayError media_too_large
+ */
+export function checkDocuments(parts: readonly MediaPart[], limits: MediaLimits): void {
+  let allBytes = 0
+  let allPages = 0
+  for (const { kind, detectedType, bytes = 0, pages = 0, path } of parts) {
+    if (kind !== 'document' || detectedType !== 'application/pdf') continue
+    allBytes += bytes
+    allPages += pages
+    checkPdf(path, bytes, limits.pdfBytesMax, 'bytes')
+    checkPdf(path, pages, limits.pdfPagesMax, 'pages')
+    checkPdf(path, allBytes, limits.pdfBytesTotalMax, 'bytes', allBytes > bytes)
+    checkPdf(path, allPages, limits.pdfPagesTotalMax, 'pages', allPages > pages)
+  }
+}
+
+function checkPdf(
+  path: string,
+  found: number,
+  max: number | undefined,
+  unit: string,
+  isTogether = false,
+): void {
+  if (max === undefined || found <= max) return
+  const together = isTogether ? ' with the PDFs before it' : ''
+  throw new GatewayError(
+    'media_too_large',
+    `The PDF at ${path} comes to ${found} ${unit}${together}, and at most ${max} are accepted.`,
+    { param: path },
+  )
+}
+
+/**
+ * The videos and sounds of one request: how many and how long together.
+ * @returns a warning for the answer, where there is more sound than is heard without loss
+ * @throws GatewayError media_too_many, media_too_long
+ */
+export function checkPlaytime(parts: readonly MediaPart[], limits: MediaLimits): string | undefined {
+  const videos = parts.filter(part => part.kind === 'video')
+  const firstTooMany = limits.videosMax === undefined ? undefined : videos[limits.videosMax]
+  if (firstTooMany !== undefined) {
+    throw new GatewayError(
+      'media_too_many',
+      `The request has ${videos.length} videos, and at most ${limits.videosMax} are accepted; the first too many is ${firstTooMany.path}.`,
+      { param: firstTooMany.path },
+    )
+  }
+  checkSeconds('video', videos, limits.videoSecondsMax)
+  const sounds = parts.filter(part => part.kind === 'audio')
+  const soundSeconds = checkSeconds('audio', sounds, limits.audioSecondsMax)
+  const { audioSecondsWarn } = limits
+  if (audioSecondsWarn === undefined || soundSeconds <= audioSecondsWarn) return undefined
+  return `audio_long; seconds=${shortNumber(soundSeconds)}; limit=${audioSecondsWarn}; accuracy suffers beyond it`
+}
+
+/** How long they are together; those of unknown length count nothing. */
+function checkSeconds(what: string, parts: readonly MediaPart[], secondsMax: number | undefined): number {
+  let sum = 0
+  for (const { seconds = 0, path } of parts) {
+    sum += seconds
+    if (secondsMax === undefined || sum <= secondsMax) continue
+    const before = sum - seconds
+    const together = before > 0 ? `, ${shortNumber(sum)} with the ${what} before it` : ''
+    throw new GatewayError(
+      'media_too_long',
+      `The ${what} at ${path} is ${shortNumber(seconds)} seconds long${together}, and at most ${secondsMax} are accepted.`,
+      { param: path },
+    )
+  }
+  return sum
+}
+
+function shortNumber(seconds: number): string {
+  return String(Math.round(seconds * 100) / 100)
+}
