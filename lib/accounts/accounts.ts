@@ -99,7 +99,8 @@ export interface Accounts {
   debit(debit: Movement): Promise<{ entryId: string; balanceMicros: Micros }>
   /** The key's value is in the answer and nowhere else, ever. */
   createKey(key: NewKey): Promise<{ id: string; key: string }>
-  revokeKey(id: string): Promise<void>
+  /** @param operator whose act it is, for the operators' log; a customer's own is not there */
+  revokeKey(id: string, operator?: string): Promise<void>
   /** Changes a key that is not revoked; requests that begin from then on meet it as it is. Answers the key. */
   editKey(edit: KeyEdit): Promise<KeyRecord>
   /**

@@ -76,7 +76,13 @@ export async function correctCharge(
   const steps: RecordStep[] = [
     // Two operators at once are refused here, before any money moves.
     { write: records.build.insertInto('charge_corrections').values(row) },
-    actionStep(records, { operator, action: 'correct', accountId, reason, at: now }),
+    actionStep(records, {
+      operator,
+      action: 'correct',
+      accountId,
+      reason: `${correctedText(correction, beforeMicros)}: ${reason}`,
+      at: now,
+    }),
     returnedMicros > 0 ? { credit: movement } : { debit: movement },
   ]
   try {
@@ -89,6 +95,12 @@ export async function correctCharge(
     )
   }
   return { revision, beforeMicros, returnedMicros }
+}
+
+/** `0190…, turn 2: from 1.500000 to 0.250000 ₽`. */
+function correctedText({ requestId, sequence, costMicros }: ChargeCorrection, beforeMicros: Micros): string {
+  const turn = sequence === 0 ? '' : `, turn ${sequence}`
+  return `${requestId}${turn}: from ${formatRoubles(beforeMicros)} to ${formatRoubles(costMicros)} ₽`
 }
 
 async function readCharge(

@@ -1,3 +1,4 @@
+import { formatRoubles } from '../money/amount.ts'
 import type { Micros } from '../money/amount.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { Records } from '../stores/records/records.ts'
@@ -27,9 +28,10 @@ export async function moveMoney(
 ): Promise<{ readonly entryId: string; readonly isNew: boolean }> {
   const entryId = `${kind}:${id}`
   const movement = { id: entryId, accountId, amountMicros, reason, at, source: 'operator' } as const
+  const what = `${formatRoubles(amountMicros)} ₽: ${reason}`
   try {
     await records.write([
-      actionStep(records, { operator, action: kind, accountId, reason, at }, entryId),
+      actionStep(records, { operator, action: kind, accountId, reason: what, at }, entryId),
       kind === 'credit' ? { credit: movement } : { debit: movement },
     ])
     return { entryId, isNew: true }

@@ -90,7 +90,9 @@ function addChanges(documents: Command, stdout: CliContext['stdout']): void {
     .requiredOption('--state <state>', 'issued, sent or signed')
     .action(async (id: string, options: SharedOptions & { readonly state: string }) => {
       const state = oneOf('--state', options.state, ['issued', 'sent', 'signed'] as const)
-      await withRecords(options, records => markClosing(records, id, state))
+      await withRecords(options, (records, at) =>
+        markClosing(records, { id, state, at, operator: operatorName() }),
+      )
       stdout.write(
         options.json === true ? `${JSON.stringify({ id, state })}\n` : `document ${id} is ${state}\n`,
       )

@@ -8,6 +8,7 @@ import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import { formatKopecks, parseKopecks } from '../money/kopecks.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
+import { operatorName } from './arguments.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { requiredSeller, withRecords } from './with-records.ts'
@@ -95,7 +96,9 @@ function addList(invoice: Command, { stdout }: CliContext): void {
 function addCancel(invoice: Command, { stdout }: CliContext): void {
   addCommand(invoice, 'cancel <invoice>', 'say that an invoice is not to be paid any more').action(
     async (id: string, options: SharedOptions) => {
-      await withRecords(options, (records, at) => cancelInvoice(records, id, at))
+      await withRecords(options, (records, at) =>
+        cancelInvoice(records, id, at, { operator: operatorName() }),
+      )
       stdout.write(options.json === true ? `${JSON.stringify({ id })}\n` : `invoice ${id} cancelled\n`)
     },
   )

@@ -176,7 +176,7 @@ function newKey(options: CreateOptions): NewKey {
 function addRevoke(key: Command, { stdout }: CliContext): void {
   addCommand(key, 'revoke <key>', 'end a key; by its id, not its value').action(
     async (id: string, options: SharedOptions) => {
-      await changeAccounts(options, accounts => accounts.revokeKey(id))
+      await changeAccounts(options, accounts => accounts.revokeKey(id, operatorName()))
       stdout.write(
         options.json === true ? `${JSON.stringify({ id, revoked: true })}\n` : `key ${id} revoked\n`,
       )

@@ -65,8 +65,8 @@ export class ControlClient implements Accounts, PaymentActions {
     }
   }
 
-  async revokeKey(id: string): Promise<void> {
-    await this.#ask('key.revoke', { id })
+  async revokeKey(id: string, operator?: string): Promise<void> {
+    await this.#ask('key.revoke', { id, operator })
   }
 
   editKey(edit: KeyEdit): Promise<KeyRecord> {

@@ -169,7 +169,8 @@ async function run(
     return accounts.createKey(withoutUndefined(taken(operations[name].safeParse(body))))
   }
   if (name === 'key.revoke') {
-    await accounts.revokeKey(taken(operations[name].safeParse(body)).id)
+    const { id, operator } = taken(operations[name].safeParse(body))
+    await accounts.revokeKey(id, operator)
     return {}
   }
   if (name === 'key.edit') {

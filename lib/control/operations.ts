@@ -57,7 +57,7 @@ export const operations = {
     expiresAt: z.int().min(0).optional(),
     ipAddresses: z.array(text).max(1000).optional(),
   }),
-  'key.revoke': z.strictObject({ id: text }),
+  'key.revoke': z.strictObject({ id: text, operator: text.optional() }),
   'key.edit': z.strictObject({
     id: text,
     name: z.string().max(1000).optional(),

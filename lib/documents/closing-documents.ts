@@ -1,3 +1,4 @@
+import { actionStep } from '../administration/operator-log.ts'
 import type { ClosingRow } from '../stores/records/document-tables.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
 import { storedClosing } from './closing-rows.ts'
@@ -67,10 +68,22 @@ export async function findClosing(records: RecordReader, id: string): Promise<Cl
   throw new DocumentError(`there is no document ${id}: gateway documents list shows them`)
 }
 
+interface MarkedClosing {
+  readonly id: string
+  readonly state: ClosingRow['state']
+  readonly at: number
+  readonly operator: string
+}
+
 /** Notes that a document was sent or signed. @throws DocumentError when there is none */
-export async function markClosing(records: Records, id: string, state: ClosingRow['state']): Promise<void> {
-  await findClosing(records, id)
+export async function markClosing(
+  records: Records,
+  { id, state, at, operator }: MarkedClosing,
+): Promise<void> {
+  const { account_id: accountId } = await findClosing(records, id)
+  const { build } = records
   await records.write([
-    { write: records.build.updateTable('closing_documents').set({ state }).where('id', '=', id), rows: 1 },
+    { write: build.updateTable('closing_documents').set({ state }).where('id', '=', id), rows: 1 },
+    actionStep(records, { operator, action: 'mark-document', accountId, reason: `${id}: ${state}`, at }),
   ])
 }

@@ -1,6 +1,7 @@
+import { actionStep } from '../administration/operator-log.ts'
 import type { Kopecks } from '../money/kopecks.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
-import type { RecordReader, Records } from '../stores/records/records.ts'
+import type { RecordReader, Records, RecordStep } from '../stores/records/records.ts'
 import type { Invoice } from './document.ts'
 import { DocumentError } from './document-error.ts'
 
@@ -86,23 +87,34 @@ function stateOf(one: {
 
 /**
  * Cancels an invoice that must not be paid any more.
- * @param accountId whose it must be; absent: anybody's
+ * @param by the account whose it must be, or the operator whose log says so
  * @throws DocumentError when there is none, or it is cancelled
  */
 export async function cancelInvoice(
   records: Records,
   id: string,
   at: number,
-  accountId?: string,
+  by: { readonly accountId: string } | { readonly operator: string },
 ): Promise<void> {
-  const open = records.build
+  const { build } = records
+  const open = build
     .updateTable('invoices')
     .set({ cancelled_at: at })
     .where('id', '=', id)
     .where('cancelled_at', 'is', null)
-  const write = accountId === undefined ? open : open.where('account_id', '=', accountId)
+  const write = 'accountId' in by ? open.where('account_id', '=', by.accountId) : open
+  const logged: RecordStep[] = []
+  if ('operator' in by) {
+    const [invoice] = await records.all(
+      build.selectFrom('invoices').select('account_id').where('id', '=', id),
+    )
+    const accountId = invoice?.account_id ?? ''
+    logged.push(
+      actionStep(records, { operator: by.operator, action: 'cancel-invoice', accountId, reason: id, at }),
+    )
+  }
   try {
-    await records.write([{ write, rows: 1 }])
+    await records.write([{ write, rows: 1 }, ...logged])
   } catch (error) {
     if (!(error instanceof RecordConflictError)) throw error
     throw new DocumentError(`there is no invoice ${id} that could be cancelled`, { cause: error })

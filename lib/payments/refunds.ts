@@ -132,7 +132,7 @@ export class Refunds {
         operator,
         action: 'refund',
         accountId,
-        reason: `${paymentId}: ${reason}`,
+        reason: `${paymentId}, ${formatWholeKopecks(amountMicros)} ₽: ${reason}`,
         at: now,
       }),
       { debit: { id: `refund:${id}`, accountId, amountMicros, reason, at: now, source: 'payment' } },

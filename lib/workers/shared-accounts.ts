@@ -54,8 +54,8 @@ export class SharedAccounts implements Accounts {
     return made
   }
 
-  async revokeKey(id: string): Promise<void> {
-    await this.#accounts.revokeKey(id)
+  async revokeKey(id: string, operator?: string): Promise<void> {
+    await this.#accounts.revokeKey(id, operator)
     const revokedAt = this.#keys.findById(id)?.revokedAt
     if (revokedAt !== undefined) await this.#askAll('revokeKey', id, revokedAt)
   }

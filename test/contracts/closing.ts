@@ -269,7 +269,7 @@ export async function closingContract(t: Test, open: OpenStore): Promise<void> {
 
       t.strictSame(new Set(made.map(one => one.document.correction?.number)), new Set([1, 2, 3]))
       await t.rejects(correct('\u202e'), /the reason/)
-      await markClosing(records, issued?.id ?? '', 'signed')
+      await markClosing(records, { id: issued?.id ?? '', state: 'signed', at: 1, operator: 'olga' })
       const { build } = records
       for (const write of [
         build.updateTable('closing_documents').set({ amount_kopecks: 1 }),

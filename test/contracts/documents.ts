@@ -102,8 +102,11 @@ export async function documentsContract(t: Test, open: OpenStore): Promise<void>
         made[0]?.document.purpose,
         /^Оплата по счету № \d+ от 20\.11\.2026, лицевой счет .*НДС не облагается$/,
       )
-      await cancelInvoice(records, next.id, 1)
-      await t.rejects(cancelInvoice(records, next.id, 1), /no invoice .* could be cancelled/)
+      await cancelInvoice(records, next.id, 1, { operator: 'olga' })
+      await t.rejects(
+        cancelInvoice(records, next.id, 1, { operator: 'olga' }),
+        /no invoice .* could be cancelled/,
+      )
       t.match((await listInvoices(records, '2026-12-01', { accountId }))[0], {
         id: next.id,
         state: 'cancelled',

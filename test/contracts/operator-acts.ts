@@ -1,16 +1,27 @@
 import type { Test } from 'tap'
+import { correctCharge } from '../../lib/administration/correct-charge.ts'
 import { endSessions } from '../../lib/administration/end-sessions.ts'
 import { moveMoney } from '../../lib/administration/move-money.ts'
 import { readActions } from '../../lib/administration/operator-log.ts'
 import { addOperator, removeOperator } from '../../lib/administration/operators.ts'
+import { markClosing } from '../../lib/documents/closing-documents.ts'
 import { correctClosing } from '../../lib/documents/correct-closing.ts'
+import { createInvoice } from '../../lib/documents/create-invoice.ts'
 import { assignTransfer, undoTransfer } from '../../lib/documents/decide-transfer.ts'
 import { importStatement } from '../../lib/documents/import-statement.ts'
+import { cancelInvoice } from '../../lib/documents/invoices.ts'
 import { closeMonth } from '../../lib/documents/month-close.ts'
 import { listTransfers } from '../../lib/documents/transfers.ts'
 import { seller } from '../fixtures/companies.ts'
 import { chargeRoubles, companyAccount, noon, statementOf } from './documents.ts'
-import { roubles, type OpenStore, type StoreUnderTest } from './store-under-test.ts'
+import {
+  accountWith,
+  chargeOf,
+  holdOf,
+  roubles,
+  type OpenStore,
+  type StoreUnderTest,
+} from './store-under-test.ts'
 
 const operator = 'olga'
 
@@ -51,7 +62,10 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
       4,
     )
     await undo()
-    t.match((await logged(store)).slice(2), ['credit: r', `undo-transfer: ${id.slice(0, 12)} ошибка`])
+    t.match((await logged(store)).slice(2), [
+      'credit: 1.000000 ₽: r',
+      `undo-transfer: ${id.slice(0, 12)} ошибка`,
+    ])
     t.same(await store.verify(), [])
   })
 
@@ -79,7 +93,7 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
     t.match(await move('a', 'debit', 2), { entryId: 'debit:a', isNew: true }, 'a debit is another act')
 
     t.equal(made.filter(({ isNew }) => isNew).length, 1)
-    t.strictSame(await logged(store), ['credit: credit 5', 'debit: debit 2'])
+    t.strictSame(await logged(store), ['credit: 5.000000 ₽: credit 5', 'debit: 2.000000 ₽: debit 2'])
     t.equal((await store.ledger.balance(accountId)).balanceMicros, roubles(3))
   })
 
@@ -118,6 +132,65 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
       'close-month: 2026-09: 1 documents',
       `correct-document: ${id}: Адрес`,
     ])
+  })
+
+  await t.test('a correction is logged with its request and what it changed', async t => {
+    const store = await open(t)
+    const records = await store.records()
+    const accountId = await accountWith(store, 10)
+    const hold = await holdOf(store, accountId, 2)
+    await store.ledger.charge(hold, chargeOf({ input: 2 }))
+    const { exchangeId: requestId } = hold
+    const correct = (rub: number) =>
+      correctCharge(
+        records,
+        { accountId, requestId, sequence: 0, costMicros: roubles(rub), reason: 'пусто', operator },
+        1,
+      )
+
+    await correct(0.5)
+    await t.rejects(correct(3), { code: 'correction_refused' })
+
+    t.strictSame(await logged(store), [`correct: ${requestId}: from 2.000000 to 0.500000 ₽: пусто`])
+    t.equal((await store.ledger.balance(accountId)).balanceMicros, roubles(9.5))
+  })
+
+  await t.test('a key is revoked with one line, and a customer leaves none', async t => {
+    const store = await open(t)
+    const accountId = await accountWith(store, 1)
+    const [{ id }, { id: own }] = [
+      await store.accounts.createKey({ accountId }),
+      await store.accounts.createKey({ accountId }),
+    ]
+    await Promise.all([1, 2, 3].map(() => store.accounts.revokeKey(id, operator)))
+    await store.accounts.revokeKey(own)
+    await store.accounts.revokeKey(own, operator)
+    await t.rejects(store.accounts.revokeKey('nothing', operator), { code: 'key_not_found' })
+
+    t.strictSame(await logged(store), [`revoke-key: ${id}`])
+    t.ok(store.keys.findById(id)?.revokedAt)
+    t.ok(store.keys.findById(own)?.revokedAt)
+  })
+
+  await t.test('invoices and documents are logged when an operator changes them', async t => {
+    const store = await open(t, { clock: { now: () => noon('2026-09-10') } })
+    const records = await store.records()
+    const accountId = await companyAccount(store, undefined, '2026-09-01', 5)
+    const [{ id }, { id: own }] = [
+      await createInvoice(records, seller, { accountId, amount: 10_000, at: noon('2026-09-02') }),
+      await createInvoice(records, seller, { accountId, amount: 10_000, at: noon('2026-09-02') }),
+    ]
+    await chargeRoubles(store, accountId, 1)
+    const { made } = await closeMonth(records, seller, { month: '2026-09', at: noon('2026-10-02') })
+    const document = made[0]?.id ?? ''
+
+    await cancelInvoice(records, own, 1, { accountId })
+    await cancelInvoice(records, id, 2, { operator })
+    await t.rejects(cancelInvoice(records, id, 3, { operator }))
+    await markClosing(records, { id: document, state: 'sent', at: 4, operator })
+    await t.rejects(markClosing(records, { id: 'x', state: 'sent', at: 5, operator }))
+
+    t.strictSame(await logged(store), [`cancel-invoice: ${id}`, `mark-document: ${document}: sent`])
   })
 
   await t.test('who may use the pages is logged by whoever decides it', async t => {

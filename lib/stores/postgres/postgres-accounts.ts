@@ -11,6 +11,8 @@ import { blockedAnswer, blockStatements } from '../shared/account-blocks.ts'
 import type { BlockedRow } from '../shared/account-blocks.ts'
 import { accountEmail, blockedMessage, checkMovement, newKeyRow } from '../shared/account-rules.ts'
 import { editedAnswer, editStatements } from '../shared/key-edits.ts'
+import { revokedAnswer, revokeStatements } from '../shared/key-revocations.ts'
+import type { RevokedRow } from '../shared/key-revocations.ts'
 import { keyRecord } from '../shared/key-record.ts'
 import { bookMovement } from './postgres-movement.ts'
 import type { KeyRow } from '../shared/store-operation.ts'
@@ -99,16 +101,14 @@ export class PostgresAccounts implements Accounts {
     return { id: row.id, key: value }
   }
 
-  async revokeKey(id: string): Promise<void> {
-    const now = this.#options.clock.now()
+  async revokeKey(id: string, operator?: string): Promise<void> {
+    const statements = revokeStatements({ id, operator, actionId: newId() }, this.#options.clock.now())
     const revokedAt = await this.#change(async queries => {
-      await queries.query('UPDATE keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL', [id, now])
-      const { rows } = await queries.query<{ revoked_at: number }>(
-        'SELECT revoked_at FROM keys WHERE id = $1',
-        [id],
-      )
-      if (rows[0] === undefined) throw new AccountError('key_not_found', `there is no key ${id}`)
-      return rows[0].revoked_at
+      let rows: readonly RevokedRow[] = []
+      for (const { sql, values } of statements) {
+        rows = (await queries.query<{ revoked_at: number }>(numbered(sql), [...values])).rows
+      }
+      return revokedAnswer(id, rows)
     })
     this.#options.keys.revoke(id, revokedAt)
     await this.#heard([id])

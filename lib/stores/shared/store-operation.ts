@@ -16,7 +16,6 @@ export type StoreOperation =
   | CreditOperation
   | DebitOperation
   | KeyOperation
-  | RevokeOperation
   | OpenJobOperation
   | EndJobOperation
   | DueJobsOperation
@@ -183,8 +182,6 @@ export type KeyOperation = readonly [
   createdAt: number,
   activeKeysMax: number | null,
 ]
-
-type RevokeOperation = readonly [kind: 'revoke', id: string, at: number]
 
 /** Statements that are rare and need no form of their own; answers the rows of the last one. */
 type StatementsOperation = readonly [kind: 'statements', statements: readonly SqlStatement[]]

@@ -10,6 +10,8 @@ import type { BlockedRow } from '../shared/account-blocks.ts'
 import { accountEmail, checkMovement, newKeyRow } from '../shared/account-rules.ts'
 import { bookDebits } from '../shared/book-debits.ts'
 import { editedAnswer, editStatements } from '../shared/key-edits.ts'
+import { revokedAnswer, revokeStatements } from '../shared/key-revocations.ts'
+import type { RevokedRow } from '../shared/key-revocations.ts'
 import { keyRecord } from '../shared/key-record.ts'
 import type { KeyRow } from '../shared/store-operation.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'
@@ -102,11 +104,11 @@ export class SqliteAccounts implements Accounts {
     return { id: row.id, key: value }
   }
 
-  async revokeKey(id: string): Promise<void> {
+  async revokeKey(id: string, operator?: string): Promise<void> {
     const { queue, keys, clock } = this.#options
-    const at = clock.now()
-    const isChanged = await written(queue.add(['revoke', id, at], dropped))
-    if (isChanged === true) keys.revoke(id, at)
+    const statements = revokeStatements({ id, operator, actionId: newId() }, clock.now())
+    const rows = (await written(queue.add(['statements', statements], dropped))) as readonly RevokedRow[]
+    keys.revoke(id, revokedAnswer(id, rows))
   }
 
   /** One after the other: each begins with the budget that the one before has left. */

@@ -216,8 +216,6 @@ export class SqliteBatch {
         return this.#entries.move(operation)
       case 'key':
         return this.#key(operation)
-      case 'revoke':
-        return this.#revoke(operation[1], operation[2])
       case 'open-job':
         return this.#jobs.open(operation)
       case 'end-job':
@@ -253,14 +251,6 @@ export class SqliteBatch {
       throw new OperationRefusedError('key_limit', `the account has ${activeKeysMax} keys already`)
     }
     this.#statements.key.run(key.slice(1, 12))
-  }
-
-  /** Answers whether the key was valid until now. */
-  #revoke(id: string, at: number): boolean {
-    if (this.#statements.keyExists.get(id) === undefined) {
-      throw new OperationRefusedError('key_not_found', `there is no key ${id}`)
-    }
-    return this.#statements.revoke.run(at, id).changes === 1
   }
 }
 

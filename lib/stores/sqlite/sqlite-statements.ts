@@ -113,14 +113,12 @@ function prepareKeyStatements(database: SqliteDatabase) {
          expires_at, ip_addresses, created_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
-    revoke: database.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL'),
     activeKeys: database
       .prepare('SELECT count(*) FROM keys WHERE account_id = ? AND revoked_at IS NULL')
       .pluck(),
     accountIsBlocked: database
       .prepare('SELECT 1 FROM accounts WHERE id = ? AND blocked_at IS NOT NULL')
       .pluck(),
-    keyExists: database.prepare('SELECT 1 FROM keys WHERE id = ?').pluck(),
   }
 }
 

@@ -147,7 +147,7 @@ await t.test('reminders are written once a day, by day, for what is not paid', a
   const make = () => createInvoice(records, seller, { accountId, amount: 100, at: now, isEmailed: false })
   const first = await make()
   const second = await make()
-  await cancelInvoice(records, second.id, now)
+  await cancelInvoice(records, second.id, now, { operator: 'olga' })
   const emails = async () =>
     (await records.all(records.build.selectFrom('document_emails').selectAll().orderBy('created_at'))).map(
       one => [one.document_id, one.kind],

@@ -151,7 +151,9 @@ export async function submitCancelInvoice(context: PageContext, page: OwnPage): 
   const invoice = await ownInvoice(context, page)
   if (invoice === undefined || invoice.paid > 0) return showFailure(context, page, 'notFound')
   try {
-    await cancelInvoice(page.site.records, invoice.id, page.site.clock.now(), page.account.accountId)
+    await cancelInvoice(page.site.records, invoice.id, page.site.clock.now(), {
+      accountId: page.account.accountId,
+    })
   } catch (error) {
     // It was cancelled in another window.
     if (!(error instanceof DocumentError)) throw error

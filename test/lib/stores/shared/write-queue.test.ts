@@ -29,7 +29,7 @@ async function turn(): Promise<void> {
   await setImmediate()
 }
 
-const named = (id: string): StoreOperation => ['revoke', id, 0]
+const named = (id: string): StoreOperation => ['price', id, 'm', '{}', 0]
 
 await t.test('what is asked in one moment goes together, and what comes meanwhile goes next', async t => {
   const { queue, sent } = openQueue()
