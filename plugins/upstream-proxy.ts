@@ -16,6 +16,7 @@ import { SessionCall } from '../lib/websocket/session-call.ts'
 import { TurnsCall } from '../lib/websocket/turns-call.ts'
 import type { UpgradeFor } from '../lib/websocket/open-upstream.ts'
 import { forwardedProtocols, withoutHandshake } from '../lib/websocket/subprotocols.ts'
+import { withOwnRepeats } from '../lib/upstream/own-repeats.ts'
 import { upstreamHeaders } from '../lib/upstream/upstream-headers.ts'
 import { Upstreams } from '../lib/upstream/upstreams.ts'
 
@@ -95,7 +96,9 @@ const upgradeFor: UpgradeFor = (exchange, target) => {
 }
 
 /** The client's headers, with those that plugins set in place of them. */
-function requestHeadersOf({ request: { rawHeaders }, upstreamHeaders: own }: Exchange): readonly string[] {
+function requestHeadersOf(exchange: Exchange): readonly string[] {
+  const { upstreamHeaders: own } = exchange
+  const rawHeaders = withOwnRepeats(exchange.request.rawHeaders, exchange.find('key')?.accountId)
   if (own === undefined) return rawHeaders
   const kept = rawHeaders.filter((_, index) => !own.has((rawHeaders[index & ~1] as string).toLowerCase()))
   for (const [name, value] of own) if (value !== undefined) kept.push(name, value)

@@ -135,6 +135,29 @@ await t.test('headers that a provider could take for a path or a key do not pass
   t.ok(names.includes('x-stainless-lang'))
 })
 
+await t.test('repeating the idempotency key of another customer repeats nothing of theirs', async t => {
+  const other = await gateway.accounts.createAccount({ email: 'other@example.org' })
+  await gateway.accounts.credit({ accountId: other.id, amountMicros: 1_000_000_000, reason: 'test' })
+  const { key: otherKey } = await gateway.accounts.createKey({ accountId: other.id })
+  const seenBy = async (key: string, name: string): Promise<string | undefined> => {
+    const before = upstream.requests.length
+    await send(`${gateway.url}/v1/chat/completions`, {
+      headers: ['authorization', `Bearer ${key}`, name, 'order-1'],
+      body,
+    })
+    const headers = upstream.requests[before]?.headers ?? []
+    return headers[headers.indexOf(name) + 1]
+  }
+
+  for (const name of ['Idempotency-Key', 'x-idempotency-key']) {
+    const first = await seenBy(gateway.key, name)
+
+    t.match(first, /^[\w-]{43}$/, name)
+    t.equal(await seenBy(gateway.key, name), first, 'a repetition of one’s own is one')
+    t.not(await seenBy(otherKey, name), first)
+  }
+})
+
 await t.test('paths that servers read in two ways are refused', async t => {
   const before = upstream.requests.length
   for (const path of [
