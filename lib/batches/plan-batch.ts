@@ -5,16 +5,14 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from '../models/target.ts'
 import type { Route } from '../routes/route.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
-import { loopsMax } from '../dialects/provider-tools.ts'
+import { namedShareCost } from './named-share-cost.ts'
 import { batchShareCost } from '../metering/batch-cost.ts'
-import { drawnAtMost } from '../metering/drawn-cost.ts'
 import { windowTokensOf, writesUnasked } from '../metering/exchange-cost.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { outputCap } from '../metering/output-cap.ts'
 import { amountMicrosMax } from '../money/amount.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price } from '../money/price.ts'
-import { timesFactor } from '../money/tier-factor.ts'
 import type { Meter, Meters, NamedObject } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { BatchContext, BatchPlan } from '../models/batch-plan.ts'
@@ -269,12 +267,9 @@ function modelOf(
       isWritten: writesUnasked(model.upstreamName),
     }
     cost = sumOf(cost, batchShareCost(priced, config.hold))
-    for (const { names, price: own, isDrawing } of named) {
-      for (const name of names) prices.set(name, own)
-      const other = isDrawing
-        ? drawnInBatch(share, own, share.drawsWith?.[names[0] ?? ''] ?? share.requests)
-        : batchShareCost({ ...priced, price: own, isWritten: false }, config.hold)
-      cost = sumOf(cost, other)
+    for (const one of named) {
+      for (const name of one.names) prices.set(name, one.price)
+      cost = sumOf(cost, namedShareCost(priced, one, config.hold))
     }
   }
   const isUniform = prices.size === 1 && shares.every(isSummable)
@@ -285,15 +280,6 @@ function modelOf(
     price: config.unmetered ? undefined : first.price,
     batch: { cost, prices },
   }
-}
-
-function drawnInBatch(share: BatchShare, price: Price, requests: number): ExchangeCost {
-  const images = share.media['image']?.count ?? 0
-  const text = Math.ceil((share.textTokens?.most ?? share.textBytes) / share.requests)
-  const drawn = (each: number): number =>
-    timesFactor(requests * drawnAtMost([price], text, images, each), price.factors['batch'])
-  const worstMicros = drawn(loopsMax)
-  return { likelyMicros: drawn(1), worstMicros, strictMicros: worstMicros }
 }
 
 function sumOf(left: ExchangeCost, right: ExchangeCost): ExchangeCost {

@@ -6,6 +6,10 @@ export interface ProviderTool {
   readonly uses?: number
   /** The most tokens that one use gives the model to read, where the request says so. */
   readonly tokensPerUse?: number
+  /** The most tokens that one use makes its own model write, where the request says so. */
+  readonly outputTokens?: number
+  /** How often its own model may go on after tools of its own each time, where it has any. */
+  readonly steps?: number
   /** The model that it asks. */
   readonly model?: string
 }
@@ -33,6 +37,13 @@ export interface ToolBound {
  * https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools
  */
 export const loopsMax = 10
+/** https://openrouter.ai/docs/guides/features/server-tools: `max_tool_calls` is 30 unless said, and at most. */
+const openrouterLoopsMax = 30
+
+/** The same at a provider, by its kind. */
+export function loopsMaxAt(providerKind: string): number {
+  return providerKind === 'openrouter' ? openrouterLoopsMax : loopsMax
+}
 
 /** Run by the client, which sends what they return as input of its next request. */
 const clientRun =
@@ -115,6 +126,37 @@ const toolBounds: readonly ToolBound[] = [
     tokensPerUse: 'window',
     isSeen: true,
     source: `${anthropicTools}advisor-tool: the whole transcript is read by the advisor's model at its price`,
+  },
+  {
+    name: 'research (Perplexity)',
+    pattern: /^research$/,
+    tokensPerUse: 'window',
+    usesMax: 100,
+    isSearch: true,
+    source: 'https://docs.perplexity.ai/docs/sonar/models/sonar-deep-research: 28 searches in its example',
+  },
+  {
+    name: 'models that search once for each answer (OpenAI)',
+    pattern: /^searchmodelpreview$/,
+    tokensPerUse: 0,
+    usesMax: 1,
+    isSearch: true,
+    source: 'https://developers.openai.com/api/docs/pricing: what is found is not billed with gpt-4o',
+  },
+  {
+    name: 'models that search once for each answer, and read it (OpenAI)',
+    pattern: /^searchmodelapi$/,
+    tokensPerUse: 128_000,
+    usesMax: 1,
+    isSearch: true,
+    source: 'https://developers.openai.com/api/docs/pricing: what is found is billed as input',
+  },
+  {
+    name: 'attached files (xAI)',
+    pattern: /^attachmentsearch$/,
+    tokensPerUse: 'window',
+    isSearch: true,
+    source: 'https://docs.x.ai/developers/pricing: $10 for 1,000 calls, made as often as the model likes',
   },
   {
     name: 'live search (xAI)',

@@ -2,7 +2,14 @@ import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
 import { anyOf, list, span, value } from './interest.ts'
 import { isSpelled } from './read-field.ts'
 import { searched } from './naming-members.ts'
-import { boundOf, chunkTokensMax, isExplained, plainType, type ProviderTool } from './provider-tools.ts'
+import {
+  boundOf,
+  chunkTokensMax,
+  isExplained,
+  loopsMaxAt,
+  plainType,
+  type ProviderTool,
+} from './provider-tools.ts'
 
 const names = {
   list: 'toolList',
@@ -14,6 +21,8 @@ const names = {
   switched: 'toolSwitched',
   item: 'toolItem',
   client: 'toolOfClient',
+  outputs: 'toolOutputs',
+  nested: 'toolNested',
   results: 'searchResults',
   mode: 'searchMode',
 }
@@ -26,10 +35,13 @@ export const toolMembers = {
   max_uses: value(names.uses),
   max_content_tokens: value(names.tokens),
   max_num_results: value(names.chunks),
+  max_tokens: value(names.outputs),
 }
 
 const asked: Interest = searched({}, span(names.asked))
 const ofClient: Interest = searched({}, span(names.client))
+/** OpenRouter's advisors have their own tools there. */
+const parametersOfTool: Interest = searched({ tools: span(names.nested) }, span(names.client))
 const switched = value(names.switched)
 
 /** Tools that Google names by a member, which its endpoint takes in other formats too. */
@@ -54,7 +66,7 @@ export function toolInterest(
     {
       ...googleTools,
       function: searched(inFunction, span(names.client)),
-      parameters: ofClient,
+      parameters: parametersOfTool,
       parameter_definitions: ofClient,
       input_schema: ofClient,
       ...toolMembers,
@@ -70,7 +82,7 @@ export function toolsInterest(tool: Interest): Interest {
 }
 
 /** Servers of tools, each of which the provider may ask. */
-export const mcpServers = list(asked)
+const mcpServers = list(asked)
 
 /** Google's tools are told by the name of their member, which is folded. Its servers know no `type` there. */
 export const googleTool: Interest = searched({ '*': asked })
@@ -136,24 +148,32 @@ export function providerToolsIn({ findings }: ScanResult): readonly ProviderTool
 /** By these an item of a list says what it is. */
 const tells: ReadonlySet<string> = new Set([names.kind, names.asked, names.client])
 
+const isModelOfTool = /\](?:\.parameters)?\.model$/i
+
 type Said = Omit<ProviderTool, 'type'>
+
+/** OpenRouter's advisors say in there what they are. */
+const inParameters = /parameters\.$/i
 
 /** What tools say of themselves, by the object that each of them is. */
 function saidByFolder(findings: readonly Finding[]): ReadonlyMap<string, Said> {
   const said = new Map<string, Said>()
   for (const finding of findings) {
     const more = saidBy(finding)
-    if (more !== undefined) said.set(folderOf(finding), { ...said.get(folderOf(finding)), ...more })
+    const folder = folderOf(finding).replace(inParameters, '')
+    if (more !== undefined) said.set(folder, { ...said.get(folder), ...more })
   }
   return said
 }
 
 function saidBy(finding: Finding): Said | undefined {
-  const isModel = finding.path.endsWith('].model') && finding.raw !== undefined
+  if (finding.name === names.nested) return { steps: loopsMaxAt('openrouter') }
+  const isModel = isModelOfTool.test(finding.path) && finding.raw !== undefined
   if (isModel && finding.type === 'string') return { model: String(parsed(finding)) }
   const count = finding.type === 'number' && isSpelled(finding) ? countOf(finding) : undefined
   if (count === undefined) return undefined
   if (finding.name === names.uses) return { uses: count }
+  if (finding.name === names.outputs) return count === 0 ? undefined : { outputTokens: count }
   if (finding.name === names.tokens) return { tokensPerUse: count }
   return finding.name === names.chunks ? { tokensPerUse: count * chunkTokensMax } : undefined
 }

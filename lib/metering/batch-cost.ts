@@ -6,7 +6,7 @@ import type { BatchShare } from '../money/batch-facts.ts'
 import { costAtMost, costUsually } from '../money/consumed-cost.ts'
 import type { Price } from '../money/price.ts'
 import { timesFactor, timesFactorsAtMost } from '../money/tier-factor.ts'
-import { addMeters, tokensOf } from '../money/usage.ts'
+import { addMeters, timesAll, tokensOf } from '../money/usage.ts'
 import type { Meter, Meters } from '../money/usage.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { mediaAllowance } from './media-allowance.ts'
@@ -14,6 +14,7 @@ import { mediaBound } from './media-bound.ts'
 import { tokensAround } from './exchange-cost.ts'
 import { readsCompletionTokens, thinksBeyondCap } from './output-cap.ts'
 import { toolRounds } from './tool-rounds.ts'
+import { agentsOf, unaskedTools } from './unasked-work.ts'
 
 /** The requests of a batch to one model, and what is known beside. */
 interface PricedShare {
@@ -58,16 +59,18 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   const longest = Math.min(
     windowTokens,
     Math.min(text, share.textBytesLongest + tokensAround(priced.providerKind, { requests: 1, explained })) +
-      tokensOf(media.meters) + longestContext(priced),
+      tokensOf(media.meters) +
+      longestContext(priced),
   )
   const tools = toolsAtMost(priced, longest)
   const longestRead = tools.tokens > 0 ? windowTokens : longest
   const read = addMeters(addMeters(addMeters({ input: text }, media.meters), context), {
     input: tools.tokens + (share.compacted ?? 0) * longest + (share.unread ?? 0) * windowTokens,
   })
-  const written = outputTokens(priced)
+  const agents = agentsOf(priced.upstreamModelName)
+  const written = agents * outputTokens(priced)
   const consumed = {
-    read: withinWindows(read, (requests + tools.readings) * windows),
+    read: withinWindows(timesAll(read, agents), agents * (requests + tools.readings) * windows),
     outputTokens: (share.compacted === undefined ? written : 2 * written) + (share.predictedBytes ?? 0),
     units: share.units ?? {},
     variant: share.unitsVariant,
@@ -75,7 +78,7 @@ function atMost(priced: PricedShare, hold: Config['hold']): Micros {
   }
   const amount = costAtMost(reachable(price, longestRead), consumed) + media.mediaMicros
   // Searches and fees cost the same in a batch.
-  const fees = { searches: tools.searches + (share.units?.searches ?? 0), requests: share.requests }
+  const fees = { searches: agents * tools.searches + (share.units?.searches ?? 0), requests: share.requests }
   return (
     inTiers(price, amount, share.wantedTier) + costAtMost(price, { read: {}, outputTokens: 0, units: fees })
   )
@@ -186,8 +189,13 @@ interface ToolsAtMost {
 
 function toolsAtMost({ share, windowTokens, ...model }: PricedShare, longest: number): ToolsAtMost {
   const sum = { tokens: 0, searches: 0, readings: share.compacted ?? 0 }
-  for (const { requests, ...tool } of share.tools ?? []) {
-    const rounds = toolRounds({ tools: [tool], candidates: 1 }, model, windowTokens)
+  const kinds = Object.keys(share.media) as MediaPart['kind'][]
+  const media = kinds.map(kind => partOf(kind, undefined))
+  const unasked = unaskedTools(media, model).map(tool => ({ ...tool, requests: share.requests }))
+  // What a model does by its name is among them already.
+  const own = { providerKind: model.providerKind, upstreamModelName: '' }
+  for (const { requests, ...tool } of [...(share.tools ?? []), ...unasked]) {
+    const rounds = toolRounds({ tools: [tool], candidates: 1, media: [] }, own, windowTokens)
     sum.tokens += requests * rounds.tokensAfter(longest + model.outputTokensMax)
     sum.searches += requests * rounds.searches
     sum.readings += requests * rounds.count

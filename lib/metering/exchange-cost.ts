@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
+import { searchesOf } from '../dialects/search-tools.ts'
 import { rentedUnseen } from '../dialects/rented-containers.ts'
 import type { Target } from '../models/target.ts'
 import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
@@ -7,13 +8,15 @@ import type { Micros } from '../money/amount.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
 import { costAtMost, costUsually, type Consumed } from '../money/consumed-cost.ts'
-import { addMeters, isUnread, tokensOf, type Meters } from '../money/usage.ts'
+import { addMeters, isUnread, timesAll, tokensOf, type Meters } from '../money/usage.ts'
 import { drawnAtMost, drawnTokens } from './drawn-cost.ts'
+import { namedAtMost } from './named-cost.ts'
 import { hiddenReasoning } from './hidden-reasoning.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { mediaBound } from './media-bound.ts'
 import { outputCap } from './output-cap.ts'
 import { toolRounds, type ToolRounds } from './tool-rounds.ts'
+import { agentsOf, unaskedTools } from './unasked-work.ts'
 
 /** What an exchange is taken to write, in tokens. */
 interface Written {
@@ -83,7 +86,8 @@ export function exchangeCost(basis: CostBasis): ExchangeCost {
   const bounds = boundsOf(basis, target.price)
   const whole: Written = { outputTokens: bounds.capTokens, rounds: bounds.rounds }
   const strictMicros = atMost(basis, bounds, whole)
-  const seen = isSeen(facts, target.price) ? writtenBy(basis, bounds, nothingSeen) : whole
+  const isShown = isSeen(facts, target.price) && agentsOf(target.upstreamModelName) === 1
+  const seen = isShown ? writtenBy(basis, bounds, nothingSeen) : whole
   const isWhole = seen.outputTokens === whole.outputTokens && seen.rounds === whole.rounds
   const worstMicros = isWhole ? strictMicros : Math.min(strictMicros, atMost(basis, bounds, seen))
   return {
@@ -134,6 +138,8 @@ function writtenBy(
   seen: SeenResponse,
 ): Written {
   const rounds = facts.showsTools === true && all.isSeen ? all.upTo(seen.toolUses + 1) : all
+  // What all but one of several agents write nobody sees.
+  if (agentsOf(target.upstreamModelName) > 1) return { outputTokens: capTokens, rounds: all }
   const seenTokens = seen.outputTokensMost + sliceTokens
   const { provider, upstreamModelName } = target
   const hiddenTokens =
@@ -173,12 +179,14 @@ function atMost(
   const tokens = Math.min(windowTokens, tokensOf(first.meters))
   // What is summed up is written once more.
   const written = facts.isCompacted === true ? 2 * outputTokens : outputTokens
-  const read = told ?? addMeters(first.meters, { input: rounds.tokensAfter(tokens + written) })
+  const agents = agentsOf(basis.target.upstreamModelName, facts.reasoning)
+  const read =
+    told ?? addMeters(timesAll(first.meters, agents), { input: rounds.tokensAfter(tokens + written) })
   const asked: Meters = { ...facts.units }
   if (facts.keptHours !== undefined) asked.cacheStorage = tokens * facts.keptHours
   const consumed: Consumed = {
     read,
-    outputTokens: written * facts.candidates + (facts.predictedBytes ?? 0),
+    outputTokens: agents * written * facts.candidates + (facts.predictedBytes ?? 0),
     units: addMeters(asked, { searches: rounds.searches, requests: 1 }),
     variant: facts.unitsVariant,
     cacheWrite: told === undefined ? cacheWriteOf(basis) : undefined,
@@ -193,31 +201,9 @@ function atMost(
           variant: rentedUnseen.unitsVariant,
         })
       : 0
-  const others = namedAtMost(basis, { tokens, outputTokens: written, rounds })
+  const others = namedAtMost(basis.target, facts, { tokens, outputTokens: written, rounds })
   const micros = costAtMost(price, consumed) + first.mediaMicros + others + rented
   return Math.max(1, Math.min(amountMicrosMax, micros))
-}
-
-interface NamedWork {
-  readonly tokens: number
-  readonly outputTokens: number
-  readonly rounds: ToolRounds
-}
-
-/** What the models cost at most that are named beside it: each reads all that there is, as often as it is asked. */
-function namedAtMost({ target, facts }: CostBasis, { tokens, outputTokens, rounds }: NamedWork): Micros {
-  const { named = [] } = target
-  const times = Math.max(1, rounds.count)
-  const images = facts.media.filter(({ kind }) => kind === 'image').length
-  const drawing = named.filter(({ isDrawing }) => isDrawing).map(({ price }) => price)
-  let micros = drawnAtMost(drawing, tokens, images, times)
-  const input = Math.max(tokens, rounds.tokensAfter(tokens + outputTokens))
-  for (const { price, isDrawing } of named) {
-    if (isDrawing) continue
-    const consumed = { read: { input }, outputTokens: times * outputTokens, units: { requests: 1 } }
-    micros += costAtMost(price, { ...consumed, cacheWrite: facts.cacheWrite, wantedTier: facts.wantedTier })
-  }
-  return micros
 }
 
 /** What a provider writes around so many requests, in which so many tools are explained. */
@@ -284,6 +270,8 @@ export function writesUnasked(upstreamModelName: string, providerKind = ''): boo
 
 function likely(basis: CostBasis, { price, capTokens }: Bounds): Micros {
   const { target, facts, hold } = basis
+  const model = { providerKind: target.provider.kind, upstreamModelName: target.upstreamModelName }
+  const searches = (facts.searches ?? 0) + searchesOf(unaskedTools(facts.media, model))
   const usual = basis.usualOutputTokens ?? hold.likelyOutputTokens
   const text = facts.textTokens?.likely ?? Math.ceil(facts.textBytes / likelyBytesPerToken)
   let read = addMeters({ input: text }, facts.context)
@@ -298,7 +286,7 @@ function likely(basis: CostBasis, { price, capTokens }: Bounds): Micros {
   const usually = costUsually(price, {
     read,
     outputTokens: Math.min(capTokens, usual) * facts.candidates,
-    units: addMeters(asked, { searches: facts.searches ?? 0, requests: 1 }),
+    units: addMeters(asked, { searches, requests: 1 }),
     variant: facts.unitsVariant,
   })
   const drawing = (target.named ?? []).filter(({ isDrawing }) => isDrawing).map(one => one.price)

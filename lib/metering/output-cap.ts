@@ -26,6 +26,9 @@ const thinksBeyond = /^(?:grok-|sonar-(?:reasoning|deep))/
 const qwenThinksBeyond = /^(?:qw[eq]|qvq)/
 const qwenAt: ReadonlySet<string> = new Set(['qwen', 'openrouter'])
 
+/** Its thought is billed apart, and was seen to be nine times as long as the longest answer that it writes. */
+const thinksToWindow = /(?:^|\/)sonar-deep/
+
 /** Whether a model may think as much as it likes, whatever cap is set. */
 export function thinksBeyondCap(upstreamModelName: string, providerKind: string): boolean {
   const name = upstreamModelName.slice(upstreamModelName.lastIndexOf('/') + 1)
@@ -45,6 +48,7 @@ export function outputCap(
   const window = model?.contextTokensMax ?? Infinity
   const modelMax = model?.outputTokensMax ?? Math.min(window, outputTokensUnknown)
   const completionCap = readsCompletionTokens.has(provider.kind) ? completionTokensCap : undefined
+  if (thinksToWindow.test(upstreamModelName)) return Math.min(window, outputTokensUnknown) + modelMax
   // Of two that are both read, the larger: which of them wins no document says.
   const caps = [outputTokensCap, completionCap].filter(cap => cap !== undefined)
   if (caps.length === 0) return modelMax

@@ -1,5 +1,6 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
-import { boundOf, loopsMax, type ProviderTool } from '../dialects/provider-tools.ts'
+import { boundOf, loopsMaxAt, type ProviderTool } from '../dialects/provider-tools.ts'
+import { agentsOf, unaskedTools, type WorkingModel } from './unasked-work.ts'
 
 /** How often a model goes on after what tools returned that its provider runs, and what it reads then. */
 export interface ToolRounds {
@@ -24,13 +25,6 @@ interface Uses {
 /** What a fetched page is cut to is said to be approximate. */
 const contentMargin = 1.25
 
-/**
- * Models that look things up without being asked to, and say nothing of it before their usage. OpenRouter has any model
- * search whose name ends so, and Venice one that is switched to it by its name.
- */
-const searchesByItself =
-  /(?:^|\/)(?:sonar-deep|compound|.*deep-research)|:online$|[:&]enable_\w+=(?!off|false)/
-
 /** Bounds that a request names count where its provider reads them: others pass over a member that they do not know. */
 const readsUses: ReadonlySet<string> = new Set(['anthropic'])
 const readsToolCalls: ReadonlySet<string> = new Set(['openai'])
@@ -38,12 +32,13 @@ const readsTurns: ReadonlySet<string> = new Set(['xai'])
 
 /** The rounds that a request may take at most, by its provider's kind. */
 export function toolRounds(
-  facts: Pick<RequestFacts, 'tools' | 'toolUsesMax' | 'isCompacted' | 'candidates'>,
-  { providerKind, upstreamModelName }: { readonly providerKind: string; readonly upstreamModelName: string },
+  facts: Pick<RequestFacts, 'tools' | 'toolUsesMax' | 'isCompacted' | 'candidates' | 'media' | 'reasoning'>,
+  model: WorkingModel,
   windowTokens: number,
 ): ToolRounds {
-  const own: readonly ProviderTool[] = searchesByItself.test(upstreamModelName) ? [{ type: 'agent' }] : []
-  const tools = [...(facts.tools ?? []), ...own]
+  const { providerKind } = model
+  const loopsMax = loopsMaxAt(providerKind)
+  const tools = [...(facts.tools ?? []), ...unaskedTools(facts.media, model)]
   const { callsMax, turnsMax } = requestBounds(facts, providerKind)
   const sum = { uses: 0, searches: 0, tokensPerUse: 0, rounds: 0 }
   let isSeen = true
@@ -59,12 +54,9 @@ export function toolRounds(
   }
   const compactions = facts.isCompacted === true ? 1 : 0
   const rounds = Math.min(sum.rounds, loopsMax, callsMax, turnsMax)
-  // Each of several answers may be looked up for by itself.
-  return roundsOf(
-    timesAnswers({ ...sum, rounds: rounds + compactions }, facts.candidates),
-    isSeen,
-    windowTokens,
-  )
+  // Each of several answers may be looked up for by itself, by each of several agents.
+  const answers = facts.candidates * agentsOf(model.upstreamModelName, facts.reasoning)
+  return roundsOf(timesAnswers({ ...sum, rounds: rounds + compactions }, answers), isSeen, windowTokens)
 }
 
 /** How often all tools together may be used, and how often their results may be gone on from. */

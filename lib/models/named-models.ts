@@ -2,6 +2,7 @@ import type { NamedModel, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/route.ts'
 import { priceInForce, type Price } from '../money/price.ts'
+import type { ModelConfig } from '../config/config.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ModelDirectory, ResolvedModel } from './model-directory.ts'
 import { namedModel } from './requested-model.ts'
@@ -22,6 +23,8 @@ export interface NamedPrice {
   readonly price: Price
   /** A tool draws with it. */
   readonly isDrawing: boolean
+  /** What it reads and writes at most. */
+  readonly model?: Pick<ModelConfig, 'contextTokensMax' | 'outputTokensMax'> | undefined
 }
 
 /**
@@ -44,7 +47,8 @@ export function priceNamedModels(
     const found = resolveNamed(context, { name, at }, providerName)
     const price = priceInForce(found.entry.prices, context.exchange.startedAt)
     if (price !== undefined) {
-      return [{ names: [name, found.upstreamName], price, isDrawing: drawsWith.includes(name) }]
+      const isDrawing = drawsWith.includes(name)
+      return [{ names: [name, found.upstreamName], price, isDrawing, model: found.entry }]
     }
     if (context.isUnpriced) return []
     throw unpriced({ name, at })

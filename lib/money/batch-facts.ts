@@ -5,6 +5,8 @@ export interface BatchedTool {
   readonly type: string
   readonly uses?: number
   readonly tokensPerUse?: number
+  readonly outputTokens?: number
+  readonly steps?: number
   readonly model?: string
   /** How many requests have it, each counted as often as it is answered (`n`). */
   readonly requests: number

@@ -281,6 +281,13 @@ const inputAgain: { readonly [M in Meter]?: Meter } = {
   imageOutput: 'imageInput',
 }
 
+/** Every unit so many times. */
+export function timesAll(meters: Readonly<Meters>, times: number): Meters {
+  const product: Meters = {}
+  for (const meter in meters) product[meter as Meter] = times * (meters[meter as Meter] ?? 0)
+  return product
+}
+
 /** Two sets of units together. */
 export function addMeters(left: Readonly<Meters>, right: Readonly<Meters> | undefined): Meters {
   const sum: Meters = { ...left }

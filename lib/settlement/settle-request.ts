@@ -4,6 +4,7 @@ import type { ChargeRequest, ChargeResult } from '../ledger/ledger.ts'
 import { estimateOutput, estimateUsage } from '../metering/estimate-usage.ts'
 import type { CountsTokens, EstimatedRequest, Estimate } from '../metering/estimate-usage.ts'
 import { isSameModel } from '../metering/is-same-model.ts'
+import { unitsOf } from '../metering/unasked-work.ts'
 import { usedByTools } from '../metering/used-by-tools.ts'
 import type { OutputTokens, UsualOutputs } from '../metering/usual-outputs.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
@@ -271,8 +272,10 @@ function estimatedRequest(exchange: Exchange, price: Price): EstimatedRequest {
   const { operation } = exchange.get('route').match
   const encoding = headerValue(exchange.request.rawHeaders, 'content-encoding') ?? ''
   const isReadable = operation.factsFromJson !== undefined && (encoding === '' || encoding === 'identity')
+  const facts = exchange.get('request')
+  const units = unitsOf(facts, exchange.get('target').upstreamModelName)
   return {
-    facts: exchange.get('request'),
+    facts: units === facts.units ? facts : { ...facts, ...(units && { units }) },
     price,
     json: isReadable ? exchange.find('body') : undefined,
     providerKind: exchange.get('target').provider.kind,

@@ -69,6 +69,14 @@ const ranByXai = (runs: number): Used['more'] => ({
     server_side_tool_usage_details: { code_interpreter_calls: runs },
   },
 })
+const advised = (own: Used, output: number): Used => ({
+  more: {
+    iterations: [
+      { type: 'message', input_tokens: own.input, output_tokens: own.output },
+      { type: 'advisor_message', model: 'verbose', input_tokens: windowTokens, output_tokens: output },
+    ],
+  },
+})
 const openaiSearched = (count: number): Used['more'] => ({
   tool_usage: { web_search: { num_requests: count } },
 })
@@ -733,6 +741,110 @@ const strangeTools: readonly Attack[] = [
   },
 ]
 
+const attachment = { type: 'input_file', file_url: url }
+const agents = (count: number): Used => ({ input: count * 100, output: count * outputTokens })
+
+/** What a model or its provider does without being asked to. */
+const unasked: readonly Attack[] = [
+  response(
+    'a file that is attached',
+    { input: [{ role: 'user', content: [attachment] }] },
+    {
+      more: {
+        usage: {
+          input_tokens: everyLoop,
+          output_tokens: outputTokens,
+          server_side_tool_usage_details: { attachment_search_calls: loops },
+        },
+      },
+    },
+    'xai',
+  ),
+  chat(
+    'a file that is attached',
+    partsOf({ type: 'file', file: { file_id: 'file_1' } }),
+    { input: everyLoop, more: { server_side_tool_usage_details: { attachment_search_calls: loops } } },
+    'xai',
+  ),
+  response('sixteen agents', { model: 'grok-4.20-multi-agent' }, agents(16), 'xai'),
+  response(
+    'four agents',
+    { model: 'grok-4.20-multi-agent', reasoning: { effort: 'medium' } },
+    agents(4),
+    'xai',
+  ),
+  response(
+    'sixteen agents that search',
+    { model: 'grok-4.20-multi-agent', reasoning: { effort: 'high' }, tools: [{ type: 'web_search' }] },
+    { input: 16 * everyLoop, output: 16 * outputTokens },
+    'xai',
+  ),
+  chat(
+    'research, as its cost is stated',
+    { model: 'sonar-deep-research', max_tokens: 64 },
+    {
+      input: 33,
+      output: 7163,
+      more: {
+        citation_tokens: 20_016,
+        num_search_queries: 28,
+        reasoning_tokens: 73_994,
+        cost: { total_cost: 1.3 },
+      },
+    },
+    'perplexity',
+  ),
+  chat(
+    'a search in steps',
+    { model: 'sonar-pro', max_tokens: 10, search_type: 'pro' },
+    { input: 20, output: 10, more: { search_context_size: 'high', cost: { total_cost: 0.0221 } } },
+    'perplexity',
+  ),
+  chat(
+    'a model that searches for every answer, by a name of its own',
+    { model: 'looker', n: 2 },
+    { input: 2 * 128_000, output: 2 * outputTokens, beside: { model: 'gpt-5-search-api' } },
+  ),
+  chat(
+    'a model that searches for every answer',
+    { model: 'gpt-4o-search-preview', max_tokens: 10 },
+    { input: 20, output: 10, beside: { model: 'gpt-4o-search-preview-2025-03-11' } },
+  ),
+  message(
+    'an advisor that writes more than it is asked for',
+    { max_tokens: 64, tools: [{ type: 'advisor_20260301', name: 'a', model: 'verbose', max_uses: 1 }] },
+    advised({ input: 100, output: 64 }, 64_000),
+  ),
+  message(
+    'an advisor of so many tokens',
+    {
+      max_tokens: 64,
+      tools: [{ type: 'advisor_20260301', name: 'a', model: 'verbose', max_uses: 1, max_tokens: 2048 }],
+    },
+    advised({ input: 100, output: 64 }, 2048),
+  ),
+  chat(
+    'an advisor with tools of its own',
+    {
+      max_tokens: 64,
+      tools: [
+        {
+          type: 'openrouter:advisor',
+          parameters: { model: 'm', tools: [{ type: 'openrouter:web_search' }], max_tool_calls: 20 },
+        },
+      ],
+    },
+    { input: 600 * windowTokens, output: 64 },
+    'openrouter',
+  ),
+  chat(
+    'a server tool, in thirty steps',
+    { tools: [{ type: 'openrouter:web_search' }] },
+    { input: 30 * windowTokens, more: searched(30) },
+    'openrouter',
+  ),
+]
+
 /** Tools that the client runs, and switches that are off. */
 const noTools: readonly Attack[] = [
   chat('functions', { max_tokens: 100, tools: [{ function: { name: 'x' } }] }, { output: 100 }),
@@ -772,5 +884,6 @@ export const attacks: readonly Attack[] = [
   ...lists,
   ...beside,
   ...strangeTools,
+  ...unasked,
   ...noTools,
 ]

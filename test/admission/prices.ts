@@ -16,7 +16,7 @@ const shared = {
   contextTokensMax: windowTokens,
   outputTokensMax: outputTokens,
   rubPerMillion,
-  rubPerUnit: { searches: '1', containers: '3' },
+  rubPerUnit: { searches: '1', 'searches/attachment': '2', containers: '3' },
   factors: { batch: '0.5', priority: '2', fast: '2', us: '1.1' },
 }
 const fees = { searches: '1', requests: '0.5', 'requests/low': '0.5', 'requests/high': '1.5' }
@@ -34,7 +34,12 @@ export const models = {
   'm:enable_web_search=on': shared,
   'qwen3-max': shared,
   dear: { ...shared, rubPerMillion: { ...rubPerMillion, input: '500', output: '2500' } },
-  'sonar-deep-research': { ...shared, rubPerUnit: fees },
+  'sonar-deep-research': { ...shared, rubPerUnit: { searches: '0.5', statedUsd: '100' } },
+  'sonar-pro': { ...shared, rubPerUnit: { requests: '1.4', statedUsd: '100' } },
+  'grok-4.20-multi-agent': shared,
+  looker: { ...shared, upstreamModel: 'gpt-5-search-api' },
+  'gpt-4o-search-preview': shared,
+  verbose: { ...shared, outputTokensMax: 64_000 },
   sonar: { ...shared, rubPerUnit: fees },
   'gpt-audio': { ...shared, rubPerMillion: { ...rubPerMillion, audioInput: '300', audioOutput: '2000' } },
   'gpt-realtime': { ...shared, rubPerMillion: { ...rubPerMillion, audioInput: '300', audioOutput: '2000' } },

@@ -5,6 +5,7 @@ import type { RequestFacts } from '../../lib/dialects/dialect.ts'
 import { dialects } from '../../lib/routes/find-route.ts'
 import { scanJson } from '../../lib/http/json-scan.ts'
 import { exchangeCost, type CostTarget } from '../../lib/metering/exchange-cost.ts'
+import { statedBeyond } from '../../lib/settlement/settle.ts'
 import { priceLine } from '../../lib/money/price-line.ts'
 import { configOf } from '../fixtures/config-of.ts'
 import { attacks, type Attack } from './attacks.ts'
@@ -29,8 +30,9 @@ function read({ path, body }: Attack): {
   if (read === undefined) throw new Error(`${path} has no facts`)
   const isUnknown = read.objects.some(one => isContextUnknown(one, []))
   const facts = { ...read, ...(isUnknown && { readsUnknown: true as const }) }
-  const upstreamModelName = facts.model ?? 'm'
-  const entry = directory.resolve(upstreamModelName, undefined)?.entry
+  const requested = facts.model ?? 'm'
+  const entry = directory.resolve(requested, undefined)?.entry
+  const upstreamModelName = entry?.upstreamModel ?? requested
   const price = entry?.prices[0]
   if (price === undefined) throw new Error(`${upstreamModelName} has no price`)
   const providerKind = name === 'google' ? 'google' : kind
@@ -38,9 +40,10 @@ function read({ path, body }: Attack): {
     ...(facts.drawsWith ?? []),
     ...(facts.namedModels ?? []).map(({ name: one }) => one),
   ].flatMap(model => {
-    const own = directory.resolve(model, undefined)?.entry.prices[0]
+    const other = directory.resolve(model, undefined)?.entry
+    const own = other?.prices[0]
     const isDrawing = facts.drawsWith?.includes(model) === true
-    return own === undefined ? [] : [{ names: [model], price: own, isDrawing }]
+    return own === undefined ? [] : [{ names: [model], price: own, isDrawing, model: other }]
   })
   return {
     facts,
@@ -51,11 +54,14 @@ function read({ path, body }: Attack): {
         { providerKind, facts },
       )
       reader?.push(Buffer.from(JSON.stringify(answer)))
-      const lines = reader?.end().lines ?? []
-      return lines.reduce((sum, line) => {
-        const own = named.find(({ names }) => names.includes(line.model ?? ''))
-        return sum + priceLine(own?.price ?? price, line).amountMicros
-      }, 0)
+      const { lines = [], details } = reader?.end() ?? {}
+      const priced = lines.map(usage => {
+        const own = named.find(({ names }) => names.includes(usage.model ?? ''))
+        return { usage, price: own?.price ?? price }
+      })
+      const beyond = statedBeyond(priced, details?.['costUsd'], price)
+      const all = beyond === undefined ? priced : [...priced, beyond]
+      return all.reduce((sum, line) => sum + priceLine(line.price, line.usage).amountMicros, 0)
     },
   }
 }

@@ -5,7 +5,7 @@ import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
-import { findField, readBoolean, readString } from '../read-field.ts'
+import { findField, readBoolean, textOf } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { strangeMembers } from '../strange-members.ts'
 import { googleTool, searchMembers, toolInterest, toolsInterest } from '../search-tools.ts'
@@ -53,6 +53,7 @@ const request = searched({
   max_completion_tokens: value('otherCap'),
   n: value('candidates'),
   audio: searched({}, span('audioOut')),
+  search_type: value('searchType'),
   deferred: value('deferred'),
   messages: list(
     object({
@@ -122,6 +123,15 @@ export const chat: Operation = {
 }
 
 /** @throws GatewayError body_invalid, not_supported */
+/** What Perplexity's search in steps costs beyond another one: https://docs.perplexity.ai/getting-started/pricing. */
+const proSearchUsd = 0.008
+
+/** It is stated with the cost, in no meter of the usage. */
+function isProSearch(scan: ScanResult): boolean {
+  const type = findField(scan, 'searchType')
+  return type !== undefined && textOf(type) !== 'fast'
+}
+
 function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   // xAI tells such an answer once: whoever asked for its usage would take it from the client.
   if (readBoolean(scan, 'deferred') === true) {
@@ -132,10 +142,9 @@ function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
     )
   }
   const splice = usageSplice(scan)
-  const model = readString(scan, 'model')
   const facts = factsFrom(scan, body, {
     ...(splice !== undefined && { usageSplice: splice }),
-    ...(model !== undefined && searchModel.test(model) && { units: { searches: 1 } }),
+    ...(isProSearch(scan) && { units: { statedUsd: proSearchUsd } }),
   })
   // Answers in sound have an id by which the next request may go on from them.
   return findField(scan, 'audioOut') === undefined ? facts : { ...facts, makesObjects: true }

@@ -8,7 +8,7 @@ import { objectOperation } from '../object-operation.ts'
 import { factsFrom } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 import { withoutEchoes } from './item-echoes.ts'
-import { inputItem } from './responses.ts'
+import { inputItem } from './response-input.ts'
 
 const conversation = object({ id: names('conversation') })
 /** A request with items, which may name files, and items that the provider has kept. */

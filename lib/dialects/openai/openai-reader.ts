@@ -3,7 +3,7 @@ import type { ObjectKind, UsageLine } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
 import type { AnswerMeasure } from '../measure.ts'
-import { measureTokens } from './token-usage.ts'
+import { attachmentSearches, measureTokens } from './token-usage.ts'
 
 const doneMark = '[DONE]'
 /** What OpenAI, xAI, Groq and Mistral call the tier that is not special. */
@@ -26,8 +26,11 @@ export class OpenaiReader extends AnswerReader {
   protected override measure(): AnswerMeasure {
     const usage = this.usage()
     const measure = usage && measureTokens(usage, this.context.providerKind)
-    if (measure === undefined) return { lines: [], details: {} }
-    return { lines: [this.line(measure.meters, measure.variant)], details: measure.details }
+    if (usage === undefined || measure === undefined) return { lines: [], details: {} }
+    const attached = attachmentSearches(usage)
+    const line = this.line(measure.meters, measure.variant)
+    const lines = attached === 0 ? [line] : [line, this.line({ searches: attached }, 'attachment')]
+    return { lines, details: measure.details }
   }
 
   protected line(meters: UsageLine['meters'], variant?: string): UsageLine {

@@ -11,7 +11,7 @@ import { names, objectsIn } from '../named-objects.ts'
 import { namedModelsIn, searched } from '../naming-members.ts'
 import { scanMessage } from '../session-message.ts'
 import type { Steps } from '../session-message.ts'
-import { storedPrompt, tool } from './responses.ts'
+import { storedPrompt, tool } from './response-input.ts'
 
 /** The error event of the Realtime API: the session goes on after it unless it is closed. */
 function errorMessage(error: GatewayError, eventId: string): string {

@@ -3,7 +3,7 @@ import type { ObjectKind, UsageLine } from '../../money/usage.ts'
 import type { AnswerHead, BodyLength, Operation, RequestFacts, UsageReaderContext } from '../dialect.ts'
 import type { JobKind } from '../job-kind.ts'
 import { freeOperation } from '../free-operation.ts'
-import { anyOf, base64, list, object, span, value } from '../interest.ts'
+import { anyOf, list, object, span, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
@@ -11,53 +11,12 @@ import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { readBoolean } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
-import { strangeMembers } from '../strange-members.ts'
-import { searchMembers, toolInterest, toolsInterest } from '../search-tools.ts'
+import { searchMembers, toolsInterest } from '../search-tools.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { withoutEchoes } from './item-echoes.ts'
-import {
-  containerMembers,
-  containersIn,
-  containersLine,
-  rentsContainers,
-  unseenLine,
-} from '../rented-containers.ts'
+import { containersIn, containersLine, rentsContainers, unseenLine } from '../rented-containers.ts'
 import { OpenaiReader } from './openai-reader.ts'
-
-const inputPart = object({
-  ...strangeMembers,
-  text: span('itemText'),
-  image_url: anyOf(base64('image'), object({ ...strangeMembers, url: base64('image') })),
-  file_id: names('file'),
-  file_data: base64('document'),
-  file_url: anyOf(base64('document'), object({ ...strangeMembers, url: base64('document') })),
-  input_audio: object({ ...strangeMembers, data: base64('audio') }),
-  ...cacheMembers,
-})
-
-/** A tool, and what it looks things up in. */
-export const tool = toolInterest(
-  { ...cacheMembers, ...containerMembers, input_image_mask: searched({ image_url: base64('image') }) },
-  cacheMembers,
-)
-
-/** A prompt that is stored at OpenAI. What stands for its variables are texts, or parts of an input. */
-export const storedPrompt = searched({ id: names('prompt'), variables: object({ '*': inputPart }) })
-
-/** Outputs of tools hold images too, and so do earlier responses that the client sends back. */
-export const inputItem = searched({
-  ...cacheMembers,
-  id: names('item'),
-  type: value('itemType'),
-  role: value('itemRole'),
-  encrypted_content: span('itemContent'),
-  container_id: names('container'),
-  environment: object({ container_id: names('container') }),
-  content: anyOf(list(inputPart), inputPart),
-  output: anyOf(list(inputPart), inputPart),
-  result: base64('image'),
-  tools: list(tool),
-})
+import { inputItem, storedPrompt, tool } from './response-input.ts'
 
 /** The members of a request for a response. */
 export const requestMembers = {
@@ -222,7 +181,10 @@ class ResponsesReader extends OpenaiReader {
     if (this.#hasDrawn && drawn === undefined) this.flags.add('usage_unpriced')
     const rented = containersLine(this.context.facts, this.context.providerKind) ?? this.#rentedUnseen
     const beside = [drawn, rented, isCounted ? undefined : fileSearchLine(this.#fileSearches)]
-    return { ...measure, lines: [{ ...line, meters }, ...beside.filter(one => one !== undefined)] }
+    return {
+      ...measure,
+      lines: [{ ...line, meters }, ...measure.lines.slice(1), ...beside.filter(one => one !== undefined)],
+    }
   }
 }
 

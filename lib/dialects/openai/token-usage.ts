@@ -102,10 +102,15 @@ const xaiCalls = [
   'document_search_calls',
 ] as const
 
+/** What it reads of attached files by costs twice as much. */
+export function attachmentSearches(usage: UsageFields): number {
+  return usage.within('server_side_tool_usage_details').count('attachment_search_calls') ?? 0
+}
+
 /** Searches that the provider bills, by the counter it bills from. */
 function countSearches(usage: UsageFields): number | undefined {
   const xaiTools = usage.within('server_side_tool_usage_details')
-  if (xaiTools.has(...xaiCalls)) {
+  if (xaiTools.has(...xaiCalls, 'attachment_search_calls')) {
     return xaiCalls.reduce((calls, name) => calls + (xaiTools.count(name) ?? 0), 0)
   }
   return (

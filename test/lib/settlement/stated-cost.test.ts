@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
+import type { Price } from '../../../lib/money/price.ts'
+import type { Meters } from '../../../lib/money/usage.ts'
 import { buildPrice } from '../../../lib/money/build-price.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
 import { statedBeyond } from '../../../lib/settlement/settle.ts'
@@ -18,6 +20,34 @@ await t.test('what a provider states beyond its meters is one line more', async 
   t.same(statedBeyond(lines, 2, price), { usage: { meters: { statedUsd: 0.5 } }, price })
   t.same(statedBeyond([], 0.25, price), { usage: { meters: { statedUsd: 0.25 } }, price })
 })
+
+await t.test(
+  "Perplexity's research comes to what it states, and its other models to their meters",
+  async t => {
+    const research = buildPrice({
+      model: 'sonar-deep-research',
+      rubPerMillion: { input: '200', output: '800' },
+      rubPerUnit: { searches: '0.5', statedUsd: '100' },
+    })
+    const pro = buildPrice({
+      model: 'sonar-pro',
+      rubPerMillion: { input: '300', output: '1500' },
+      rubPerUnit: { requests: '1.4', statedUsd: '100' },
+    })
+    const charged = (meters: Meters, own: Price, costUsd: number): number => {
+      const metered = [{ usage: { meters }, price: own }]
+      const beyond = statedBeyond(metered, costUsd, own)
+      return [...metered, ...(beyond === undefined ? [] : [beyond])].reduce(
+        (sum, line) => sum + priceLine(line.price, line.usage).amountMicros,
+        0,
+      )
+    }
+
+    t.equal(charged({ input: 33, output: 7163, searches: 18 }, research, 0.409), 40_900_000)
+    t.equal(charged({ input: 7, output: 1, requests: 1 }, pro, 0.00604), 1_403_600, 'a fee that is lower')
+    t.equal(charged({ input: 7, output: 1, requests: 1 }, pro, 0.018036), 1_803_600, 'a search in steps')
+  },
+)
 
 await t.test('what is covered, not told or no amount adds nothing', async t => {
   for (const costUsd of [meteredUsd, meteredUsd * 1.01, 0.1, 0, -5, NaN, undefined]) {

@@ -1,0 +1,42 @@
+import type { Config } from '../config/config.ts'
+import { loopsMax } from '../dialects/provider-tools.ts'
+import { batchShareCost } from '../metering/batch-cost.ts'
+import { drawnAtMost } from '../metering/drawn-cost.ts'
+import type { NamedPrice } from '../models/named-models.ts'
+import type { BatchShare } from '../money/batch-facts.ts'
+import type { ExchangeCost } from '../money/exchange-cost.ts'
+import type { Price } from '../money/price.ts'
+import { timesFactor } from '../money/tier-factor.ts'
+
+type Priced = Parameters<typeof batchShareCost>[0]
+
+/** What a model costs that requests of a batch name beside the one that answers. */
+export function namedShareCost(priced: Priced, named: NamedPrice, hold: Config['hold']): ExchangeCost {
+  const { share } = priced
+  const { names, price } = named
+  if (named.isDrawing) return drawnInBatch(share, price, share.drawsWith?.[names[0] ?? ''] ?? share.requests)
+  return batchShareCost({ ...priced, ...advisedShare(share, named), price, isWritten: false }, hold)
+}
+
+/** What an advisor writes each time that it is asked the caps of the requests do not bound. */
+function advisedShare(
+  share: BatchShare,
+  { names, model }: NamedPrice,
+): { readonly share: BatchShare; readonly outputTokensMax?: number } {
+  const tools = (share.tools ?? []).filter(tool => tool.model !== undefined && names.includes(tool.model))
+  if (tools.length === 0) return { share }
+  const asked = tools.reduce((sum, { requests, uses = loopsMax }) => sum + requests * uses, 0)
+  return {
+    share: { ...share, candidatesUncapped: asked, candidatesCapped: 0, outputTokensCapped: 0 },
+    ...(model?.outputTokensMax !== undefined && { outputTokensMax: model.outputTokensMax }),
+  }
+}
+
+function drawnInBatch(share: BatchShare, price: Price, requests: number): ExchangeCost {
+  const images = share.media['image']?.count ?? 0
+  const text = Math.ceil((share.textTokens?.most ?? share.textBytes) / share.requests)
+  const drawn = (each: number): number =>
+    timesFactor(requests * drawnAtMost([price], text, images, each), price.factors['batch'])
+  const worstMicros = drawn(loopsMax)
+  return { likelyMicros: drawn(1), worstMicros, strictMicros: worstMicros }
+}

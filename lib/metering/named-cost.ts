@@ -1,0 +1,69 @@
+import type { RequestFacts } from '../dialects/dialect.ts'
+import type { NamedPrice } from '../models/named-models.ts'
+import type { Micros } from '../money/amount.ts'
+import { costAtMost } from '../money/consumed-cost.ts'
+import { drawnAtMost } from './drawn-cost.ts'
+import type { CostTarget } from './exchange-cost.ts'
+import { outputCap } from './output-cap.ts'
+import type { ToolRounds } from './tool-rounds.ts'
+
+interface NamedWork {
+  readonly tokens: number
+  /** What the model that answers writes. */
+  readonly outputTokens: number
+  readonly rounds: ToolRounds
+}
+
+/** What the models cost at most that are named beside it: each reads all that there is, as often as it is asked. */
+export function namedAtMost(
+  target: CostTarget,
+  facts: RequestFacts,
+  { tokens, outputTokens, rounds }: NamedWork,
+): Micros {
+  const { named = [] } = target
+  const times = Math.max(1, rounds.count)
+  const images = facts.media.filter(({ kind }) => kind === 'image').length
+  const drawing = named.filter(({ isDrawing }) => isDrawing).map(({ price }) => price)
+  let micros = drawnAtMost(drawing, tokens, images, times)
+  const input = Math.max(tokens, rounds.tokensAfter(tokens + outputTokens))
+  for (const one of named) {
+    if (one.isDrawing) continue
+    const { steps, outputTokens: each } = workOf(one, target, facts, outputTokens)
+    const consumed = {
+      read: { input: steps * input },
+      outputTokens: times * steps * each,
+      units: { requests: 1, searches: steps > 1 ? times * (steps - 1) : 0 },
+    }
+    micros += costAtMost(one.price, {
+      ...consumed,
+      cacheWrite: facts.cacheWrite,
+      wantedTier: facts.wantedTier,
+    })
+  }
+  return micros
+}
+
+/** How often a model goes on each time that it is asked, and what it writes each time at most. */
+function workOf(
+  { names, model }: NamedPrice,
+  target: CostTarget,
+  facts: RequestFacts,
+  answerTokens: number,
+): { readonly steps: number; readonly outputTokens: number } {
+  const upstreamModelName = names.at(-1) ?? ''
+  const own = { model, provider: target.provider, upstreamModelName }
+  const tools = (facts.tools ?? []).filter(tool => tool.model !== undefined && names.includes(tool.model))
+  // The request's own cap, and what was seen of a stream, bound what answers in its model's place, and no advisor.
+  if (tools.length === 0) {
+    const isSeen = answerTokens < outputCap(target, facts)
+    return { steps: 1, outputTokens: isSeen ? answerTokens : Math.max(answerTokens, outputCap(own, facts)) }
+  }
+  let outputTokens = 0
+  let steps = 1
+  for (const tool of tools) {
+    const cap = target.provider.kind === 'anthropic' ? tool.outputTokens : undefined
+    outputTokens = Math.max(outputTokens, outputCap(own, { outputTokensCap: cap }))
+    steps = Math.max(steps, 1 + (tool.steps ?? 0))
+  }
+  return { steps, outputTokens }
+}

@@ -1,0 +1,55 @@
+import type { RequestFacts } from '../dialects/dialect.ts'
+import type { ProviderTool } from '../dialects/provider-tools.ts'
+import { addMeters, type Meters } from '../money/usage.ts'
+
+/** Who answers, as far as it decides what is done unasked. */
+export interface WorkingModel {
+  readonly providerKind: string
+  readonly upstreamModelName: string
+}
+
+/**
+ * Models that look things up without being asked to, and say nothing of it before their usage. OpenRouter has any model
+ * search whose name ends so, and Venice one that is switched to it by its name.
+ */
+const searchesByItself = /(?:^|\/)(?:compound|.*deep-research)|:online$|[:&]enable_\w+=(?!off|false)/
+/** https://docs.perplexity.ai/docs/sonar/models/sonar-deep-research: dozens of searches. */
+const researches = /(?:^|\/)sonar-deep-research/
+/** https://developers.openai.com/api/docs/guides/tools-web-search: once for every answer. */
+const searchesOnce = /-search-(preview|api)\b/
+/** https://docs.x.ai/developers/model-capabilities/text/multi-agent */
+const isOfAgents = /(?:^|\/)grok-.*multi-agent/
+const agentsFew = 4
+const agentsMost = 16
+const fewAgentsAt: ReadonlySet<string | undefined> = new Set(['low', 'medium'])
+
+/** What a model or its provider runs for a request that does not ask for it. */
+export function unaskedTools(
+  media: RequestFacts['media'],
+  { providerKind, upstreamModelName }: WorkingModel,
+): readonly ProviderTool[] {
+  const tools: ProviderTool[] = []
+  if (researches.test(upstreamModelName)) tools.push({ type: 'research' })
+  else if (searchesByItself.test(upstreamModelName)) tools.push({ type: 'agent' })
+  const once = searchesOnce.exec(upstreamModelName)?.[1]
+  if (once !== undefined) tools.push({ type: `searchmodel${once}` })
+  // https://docs.x.ai/developers/files: what is attached is read by a tool, in rounds.
+  const isAttached = media.some(({ kind }) => kind === 'document' || kind === 'other')
+  if (providerKind === 'xai' && isAttached) tools.push({ type: 'attachmentsearch' })
+  return tools
+}
+
+/** The units that come with a request, with the search that its model makes for every answer. */
+export function unitsOf(
+  { units, candidates }: Pick<RequestFacts, 'units' | 'candidates'>,
+  upstreamModelName: string,
+): Meters | undefined {
+  return searchesOnce.test(upstreamModelName) ? addMeters({ searches: candidates }, units) : units
+}
+
+/** How many agents of a model work on one answer, each of which reads the request and is billed for what it writes. */
+export function agentsOf(upstreamModelName: string, reasoning: RequestFacts['reasoning'] = []): number {
+  if (!isOfAgents.test(upstreamModelName)) return 1
+  const efforts = reasoning.map(({ effort }) => effort)
+  return efforts.length > 0 && efforts.every(effort => fewAgentsAt.has(effort)) ? agentsFew : agentsMost
+}
