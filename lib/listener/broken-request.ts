@@ -6,6 +6,13 @@ import { nodeHttp } from '../platform/node-http.ts'
 /** Writes an error onto a socket that has no response object, and ends it. */
 export type WriteError = (socket: Duplex, error: GatewayError, status: number) => void
 
+/** What is wrong with a request, by the status of its answer. */
+const sentences = {
+  400: 'the request is not HTTP/1.1 as RFC 9112 defines it.',
+  408: 'the request came too slowly.',
+  431: `the first line and the headers of a request may have ${nodeHttp.maxHeaderSize} bytes together. Send less of them.`,
+} as const
+
 /**
  * Requests that node:http could not read have no response object: the answer is written by hand, behind those to the
  * requests before it, none of which it replaces, since they may be paid for.
@@ -42,7 +49,7 @@ export function answerBrokenRequest(
   }
   const status =
     error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-  const message = `${nodeHttp.STATUS_CODES[status]}: the request is not HTTP/1.1 as RFC 9112 defines it, or came too slowly.`
+  const message = `${nodeHttp.STATUS_CODES[status]}: ${sentences[status]}`
   const code = status === 408 ? 'request_timeout' : 'request_invalid'
   writeError(socket, new GatewayError(code, message), status)
   // A client that goes on sending must not keep the socket.

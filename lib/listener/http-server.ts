@@ -255,7 +255,8 @@ function refusePlainly(_request: IncomingMessage, response: ServerResponse, erro
   response.end(body)
 }
 
-const writePlainly: WriteError = (socket, error, status) => {
+/** Writes an error as a line of text. */
+export const writePlainly: WriteError = (socket, error, status) => {
   const body = `${error.message}\n`
   socket.end(
     `HTTP/1.1 ${status} ${nodeHttp.STATUS_CODES[status]}\r\n` +

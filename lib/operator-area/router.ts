@@ -19,6 +19,7 @@ import { showSecondStep, submitSecondStep } from '../web/pages/second-step.ts'
 import { routeSecurity } from '../web/pages/security/route-security.ts'
 import { showSignIn, submitSignIn, submitSignOut } from '../web/pages/sign-in.ts'
 import type { PageContext, PageEnv, SignedInPage, WebPage } from '../web/web-page.ts'
+import { logRefusals } from './log-refusals.ts'
 import { may } from './page.ts'
 import type { DeskPage, DeskSite, Page, Permission, ShowDeskPage } from './page.ts'
 import { alarmList, showAlarms, submitCloseAlarm, submitTake } from './pages/alarms.ts'
@@ -156,6 +157,7 @@ export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> 
     )
   }
   router.use(pageMiddleware(site, trusted))
+  router.use(logRefusals)
   router.use(formMiddleware(path => (path === '/transfers/import' ? statementBytesMax : formBytesMax)))
   router.use(sessionMiddleware(roleOfSession))
   router.use(ownFormsOnly)

@@ -3,11 +3,13 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Certificate } from '../listener/certificate.ts'
 import type { Listen } from '../config/config.ts'
+import type { WriteError } from '../listener/broken-request.ts'
 import {
   createHttpServer,
   listenOn,
   renewCertificate,
   urlOf,
+  writePlainly,
   type ServerBounds,
 } from '../listener/http-server.ts'
 
@@ -25,13 +27,21 @@ export class Listener {
   readonly #server: Server
   #closed: Promise<void> | undefined
 
-  /** @param ownerOf whose connections have their turn together */
+  /**
+   * @param ownerOf whose connections have their turn together
+   * @param onUnreadable told of a request that is no HTTP, or too long
+   */
   constructor(
     certificate: Certificate | undefined,
     ownerOf: (socket: Socket) => unknown,
     handle: RequestListener,
+    onUnreadable: (status: number) => void,
   ) {
-    this.#server = createHttpServer({ bounds, certificate, ownerOf, handle })
+    const writeError: WriteError = (socket, error, status) => {
+      onUnreadable(status)
+      writePlainly(socket, error, status)
+    }
+    this.#server = createHttpServer({ bounds, certificate, ownerOf, handle, writeError })
   }
 
   /** Answers where it listens. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
@@ -44,11 +44,14 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
   const running: { listener?: ReturnType<typeof getRequestListener> } = {}
   const trusted = addressList(config.trustedProxies)
   const ownerOf = (socket: Socket): unknown => ownerOfConnection(socket, trusted)
-  const listener = new Listener(readCertificate(config), ownerOf, (request, response) => {
+  const handle: RequestListener = (request, response) => {
     // Until there are pages, which is a moment, nobody knows of this port.
     if (running.listener === undefined) response.writeHead(503).end()
     else void inTime(running.listener, request, response)
-  })
+  }
+  const listener = new Listener(readCertificate(config), ownerOf, handle, status =>
+    log.info({ status }, 'a request for a page could not be read'),
+  )
   const paces = new Pace({ ...pace, clock: steadyClock })
   const inTime = async (
     show: ReturnType<typeof getRequestListener>,

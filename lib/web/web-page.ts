@@ -76,7 +76,8 @@ export interface SignedInPage extends WebPage {
 /** What hono carries: of an area, its own kind of page. */
 export interface PageEnv {
   readonly Bindings: HttpBindings
-  readonly Variables: { page: WebPage }
+  /** `failure`: which page says that it cannot be shown, or the form not be taken. */
+  readonly Variables: { page: WebPage; failure?: string }
 }
 
 /** A request and its response, as hono has them. */

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { startOperatorArea } from '../fixtures/operator-area.ts'
+import { until } from '../fixtures/until.ts'
 import type { Role } from '../fixtures/operator-area.ts'
 
 const area = await startOperatorArea(t, {
@@ -109,3 +110,49 @@ await t.test('a form of another page, or of nobody, is refused', async t => {
   const { stdout } = await area.run('balance', '--account', id, '--json')
   t.match(stdout, '"balance":"0.000000"')
 })
+
+await t.test(
+  'what is refused leaves one line, with who asked for what and nothing of what they typed',
+  async t => {
+    const owner = await area.operator('owner')
+    const support = await area.operator('support')
+    const origin = new URL(area.deskUrl).origin
+    const secret = 'canary-0123456789'
+    const linesOf = async (act: () => Promise<unknown>) => {
+      const { logLines } = area.test
+      const before = logLines.length
+      await act()
+      await until(() => logLines.length > before)
+      t.notMatch(logLines.join(''), secret)
+      return logLines
+        .slice(before)
+        .map(line => JSON.parse(line) as Record<string, unknown>)
+        .filter(({ msg }) => /refused|could not be read/.test(String(msg)))
+        .map(({ operator, path, status, failure }) => ({ operator, path, status, failure }))
+    }
+    const path = `/customers/${id}/credit`
+    const values = { rub: '1', reason: secret }
+    const operator = /./
+
+    const denied = await linesOf(() => support.post(path, values, { from: '/' }))
+    t.match(denied, [{ operator, path, status: 403, failure: 'denied' }])
+    t.equal(denied.length, 1)
+    t.match(await linesOf(() => support.get('/prices/preview')), [
+      { operator, status: 403, failure: 'denied' },
+    ])
+    t.match(await linesOf(() => owner.postRaw(path, values, { origin })), [
+      { operator, path, status: 403, failure: 'forbidden' },
+    ])
+    const preview = () => owner.post('/prices/preview', { usdRub: `92500${secret}` }, { from: '/' })
+    t.match(await linesOf(preview), [{ operator, path: '/prices/preview', status: 422 }])
+    const search = `/customers?q=${secret}${'a'.repeat(8000)}`
+    t.match(await linesOf(() => owner.get(search)), [{ operator, path: '/customers', status: 422 }])
+
+    let answer: { readonly status: number; readonly text: string } | undefined
+    const unread = await linesOf(async () => {
+      answer = await owner.get(`/customers?q=${secret}${'a'.repeat(65_536)}`)
+    })
+    t.match(unread, [{ status: 431 }])
+    t.match(answer, { status: 431, text: /the headers of a request may have 16384 bytes together/ })
+  },
+)

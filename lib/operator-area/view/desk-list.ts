@@ -56,7 +56,7 @@ interface Asked extends ListQuery {
   readonly isRefused: boolean
 }
 
-function ask<Row>(context: PageContext, page: DeskPage, { path, columns, filters }: DeskList<Row>): Asked {
+function ask<Row>(context: PageContext, { columns, filters }: DeskList<Row>): Asked {
   const sorts = columns.flatMap(({ sort }) => (sort === undefined ? [] : [sort]))
   const wanted = context.req.query('sort') ?? ''
   const typedPage = Number(context.req.query('page') ?? '1')
@@ -66,7 +66,6 @@ function ask<Row>(context: PageContext, page: DeskPage, { path, columns, filters
     return [name, options === undefined || Object.hasOwn(options, value) ? value : ''] as const
   })
   const isRefused = typed.some(([, value]) => value.length > filterLengthMax || value.includes('\0'))
-  if (isRefused) page.site.log.info({ path, requestId: page.requestId }, 'a filter of a list was refused')
   return {
     sort: sorts.includes(wanted) ? wanted : (sorts[0] ?? ''),
     isDescending: context.req.query('order') !== 'asc',
@@ -139,7 +138,7 @@ export async function listSection<Row>(
   page: DeskPage,
   list: DeskList<Row>,
 ): Promise<{ readonly view: Html; readonly status: 200 | 422 }> {
-  const asked = ask(context, page, list)
+  const asked = ask(context, list)
   const rows = asked.isRefused ? [] : await list.read(asked)
   const shown = rows.slice(0, pageRows)
   const columns = list.columns.map(column => ({ ...column, name: head(list, column, asked) }))
@@ -156,7 +155,7 @@ export async function listSection<Row>(
 export function downloadList<Row>(makeList: (page: DeskPage) => DeskList<Row>) {
   return async (context: PageContext, page: DeskPage): Promise<Response> => {
     const list = makeList(page)
-    const asked = ask(context, page, list)
+    const asked = ask(context, list)
     if (asked.isRefused) return context.text(page.texts.common.filterRefused, 422)
     const rows = await list.read({ ...asked, offset: 0, limit: rowsMax })
     const columns = list.columns.flatMap(({ name, csv }) => (csv === undefined ? [] : [{ name, csv }]))

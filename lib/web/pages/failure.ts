@@ -19,6 +19,7 @@ export async function showFailure(
   page: WebPage,
   kind: keyof typeof statuses,
 ): Promise<Response> {
+  context.set('failure', kind)
   const { failures, shell } = page.texts
   const { title, text } = failures[kind]
   return context.html(
