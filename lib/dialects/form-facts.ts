@@ -70,7 +70,7 @@ function namesInForm(form: MultipartResult): ScanResult {
   const findings = form.parts.flatMap(part => {
     const key = lastKey(part.name)
     // The text of a prompt may be anything.
-    if (part.name.toLowerCase() === 'model' || part.name === 'prompt') return []
+    if (part.name.trim().toLowerCase() === 'model' || part.name === 'prompt') return []
     if (part.filename !== undefined && !isNaming(key)) return []
     const isJson = /^\s*[[{]/.test(part.head.toString('latin1', 0, blanksMax))
     if (!isNaming(key) && !isJson) return []
@@ -111,8 +111,8 @@ function fieldFindings(key: string, json: string): ScanResult['findings'] | unde
 }
 
 function onePart(form: MultipartResult, name: string): MultipartPart | undefined {
-  // Form decoders of some servers ignore case, or the mark of a list: two spellings are one field sent twice.
-  const parts = form.parts.filter(part => part.name.toLowerCase().replace(/\[\]$/, '') === name)
+  // Form decoders of some servers ignore case, blanks, or the mark of a list: two spellings are one field sent twice.
+  const parts = form.parts.filter(part => part.name.trim().toLowerCase().replace(/\[\]$/, '') === name)
   if (parts.length > 1) {
     throw new GatewayError('field_ambiguous', `The form has the field ${name} twice; send it once.`, {
       param: name,

@@ -42,6 +42,12 @@ export function parseParameters(header: string): ParameterisedValue | undefined 
   return { value, parameters }
 }
 
+/** Whether nothing says that a text is in anything but UTF-8. */
+export function isUtf8(parameters: ReadonlyMap<string, string>): boolean {
+  const isEncoded = parameters.has('charset*') || isInPieces(parameters, 'charset')
+  return !isEncoded && /^(?:utf-?8|us-ascii)$/i.test(parameters.get('charset') ?? 'utf-8')
+}
+
 /** Some parsers put `name*0`, `name*1` together, in place of `name` (RFC 2231). */
 export function isInPieces(parameters: ReadonlyMap<string, string>, name: string): boolean {
   return [...parameters.keys()].some(key => key.startsWith(`${name}*`) && key.length > name.length + 1)

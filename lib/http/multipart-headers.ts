@@ -1,4 +1,4 @@
-import { isInPieces, parseParameters, withoutBlanks } from './header-parameters.ts'
+import { isInPieces, isUtf8, parseParameters, withoutBlanks } from './header-parameters.ts'
 
 interface PartHeaders {
   readonly name: string
@@ -53,10 +53,25 @@ export function readPartHeaders(
     throw malformed(offset, 'is compressed; send it as it is')
   }
   const contentType = seen.get('content-type')
+  const named = isRelated ? { name: '' } : disposition(seen.get('content-disposition'), offset)
+  if (!isRelated && !isUtf8Field(named, contentType)) {
+    throw malformed(offset, 'has a charset that is not UTF-8, or names one for others')
+  }
   return {
-    ...(isRelated ? { name: '' } : disposition(seen.get('content-disposition'), offset)),
+    ...named,
     ...(contentType !== undefined && { contentType }),
   }
+}
+
+/** The text of a field is read in its charset by some servers, and in that of a field `_charset_` by others (RFC 7578). */
+function isUtf8Field(
+  { name, filename }: { readonly name: string; readonly filename?: string },
+  contentType: string | undefined,
+): boolean {
+  if (name.toLowerCase() === '_charset_') return false
+  if (filename !== undefined || contentType === undefined) return true
+  const parameters = parseParameters(contentType)?.parameters
+  return parameters !== undefined && isUtf8(parameters)
 }
 
 function headersIn(lines: readonly string[], offset: number): ReadonlyMap<string, string> {

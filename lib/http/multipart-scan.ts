@@ -1,4 +1,4 @@
-import { isInPieces, parseParameters } from './header-parameters.ts'
+import { isInPieces, isUtf8, parseParameters } from './header-parameters.ts'
 import { MultipartError } from './multipart-headers.ts'
 import { MultipartScanner } from './multipart-scanner.ts'
 
@@ -44,6 +44,8 @@ export interface MultipartOptions {
 /** RFC 2046 says 70; some clients are longer. */
 const boundaryCharactersMax = 200
 
+const formParameters: ReadonlySet<string> = new Set(['boundary', 'charset'])
+
 /** The boundary of a form's content type, or of parts that are no form; undefined without a usable one. */
 export function multipartBoundary(contentType: string, isRelated = false): string | undefined {
   const parsed = parseParameters(contentType)
@@ -53,6 +55,9 @@ export function multipartBoundary(contentType: string, isRelated = false): strin
   if (parsed === undefined || !isMultipart) return undefined
   const { parameters } = parsed
   if (parameters.has('boundary*') || isInPieces(parameters, 'boundary')) return undefined
+  // Names and values are read in the charset by some; other parameters could hold what looks like a boundary.
+  const isPlain = isUtf8(parameters) && [...parameters.keys()].every(name => formParameters.has(name))
+  if (!isRelated && !isPlain) return undefined
   const boundary = parameters.get('boundary')
   if (boundary === undefined || boundary.length > boundaryCharactersMax) return undefined
   return /^[\x20-\x7e]*[\x21-\x7e]$/.test(boundary) ? boundary : undefined

@@ -173,7 +173,7 @@ class MultipartScan implements BodyScan<Found> {
     if (boundary === undefined) {
       throw new GatewayError(
         'body_invalid',
-        'The content-type must be multipart/form-data with a boundary.',
+        'The content-type must be multipart/form-data with a boundary, and no other parameter but charset=utf-8.',
         { param: 'content-type' },
       )
     }

@@ -100,9 +100,13 @@ const fileField = 'file'
 function watchFormFile(contentType: string, length: number | undefined): WatchedFile {
   const boundary = multipartBoundary(contentType)
   if (boundary === undefined) {
-    throw new GatewayError('body_invalid', 'The content-type must be multipart/form-data with a boundary.', {
-      param: 'content-type',
-    })
+    throw new GatewayError(
+      'body_invalid',
+      'The content-type must be multipart/form-data with a boundary, and no other parameter but charset=utf-8.',
+      {
+        param: 'content-type',
+      },
+    )
   }
   const file = new FormFile()
   return new PartsPassage(boundary, length, {

@@ -110,6 +110,42 @@ await t.test('bytes that are not UTF-8 are refused, wherever they stand', async 
   t.equal(upstream.requests.length, 0)
 })
 
+await t.test('a form is in UTF-8, and nothing in it says otherwise', async t => {
+  const part = (disposition: string, value: string): string => `--b\r\n${disposition}\r\n\r\n${value}\r\n`
+  const field = (name: string, value: string, more = ''): string =>
+    part(`Content-Disposition: form-data; name="${name}"${more}`, value)
+  const file = part('Content-Disposition: form-data; name="file"; filename="a.wav"', 'x')
+  const form = (...parts: readonly string[]): string =>
+    `${field('model', 'm')}${file}${parts.join('')}--b--\r\n`
+  const plain = 'multipart/form-data; boundary=b'
+
+  for (const path of ['/v1/audio/transcriptions', '/v1/images/edits', '/v1/files']) {
+    for (const [label, body] of [
+      // FastAPI's forms read names and values in this charset: `+AG0-odel` is a second model.
+      [`${plain}; charset=utf-7`, form(field('+AG0-odel', 'dear'))],
+      [`${plain}; charset=utf-16`, form()],
+      [`${plain}; charset*=utf-8''utf-16`, form()],
+      // What looks for `boundary=` without reading quotes finds another one.
+      ['multipart/form-data; x="; boundary=c"; boundary=b', form()],
+      [plain, form(field('prompt', 'Hi', '\r\nContent-Type: text/plain; charset=utf-16'))],
+      [plain, form(field('_charset_', 'utf-7'))],
+      [plain, form(field(' model', 'dear'))],
+      [plain, form(field('model ', 'dear'))],
+    ] as const) {
+      if (path === '/v1/files' && label === plain) continue
+      const { status, body: text } = await ask(path, ['content-type', label], body)
+      t.equal(status, 400, `${path} ${label} ${text.toString()}`)
+    }
+  }
+  t.equal(upstream.requests.length, 0)
+  for (const label of [plain, `${plain}; charset=utf-8`, 'multipart/form-data;boundary="b"']) {
+    const named = field('prompt', 'Hi', '\r\nContent-Type: text/plain; charset=UTF-8')
+    const { status, body } = await ask('/v1/audio/transcriptions', ['content-type', label], form(named))
+    t.equal(status, 200, `${label} ${body.toString()}`)
+  }
+  upstream.requests.length = 0
+})
+
 await t.test('what is JSON in UTF-8 passes, however it says so', async t => {
   const text = JSON.stringify({
     model: 'm',
