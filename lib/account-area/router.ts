@@ -14,8 +14,8 @@ import { paymentNotifications } from './http/payment-notifications.ts'
 import { securityHeaders } from '../web/http/security-headers.ts'
 import type { PageContext, PageEnv, WebPage } from '../web/web-page.ts'
 import type { Site } from './page.ts'
-import { downloadBalance } from './pages/balance/balance-csv.ts'
-import { showBalance } from './pages/balance/balance.ts'
+import { downloadBalance } from './pages/balance/history.ts'
+import { showBalance, submitTopUp } from './pages/balance/balance.ts'
 import { showPayment } from './pages/balance/payment.ts'
 import {
   showAutoTopUp,
@@ -23,14 +23,11 @@ import {
   submitAutoTopUpOff,
   submitUnlinkCard,
 } from './pages/balance/auto-top-up.ts'
-import { showReceipts } from './pages/balance/receipts.ts'
-import { showReceipt } from './pages/balance/receipt.ts'
-import { submitTopUp } from './pages/balance/top-up.ts'
+import { showReceipts, showReceipt } from './pages/balance/receipts.ts'
 import { submitAppearance } from '../web/pages/appearance.ts'
 import { downloadCharges } from './pages/charges/charges-csv.ts'
 import { showCharge } from './pages/charges/charge.ts'
 import { showCharges } from './pages/charges/charges.ts'
-import { showCheckMail, submitCheckMail } from './pages/check-mail.ts'
 import { showConfirm, submitConfirm } from './pages/confirm.ts'
 import { showConsents, submitConsents } from './pages/consents.ts'
 import { checkCompany, showCompany, submitCompany } from './pages/documents/company.ts'
@@ -50,9 +47,8 @@ import {
 } from './pages/documents/invoices.ts'
 import { showFailure } from '../web/pages/failure.ts'
 import { showOffer, showPersonalData } from './pages/legal-text.ts'
-import { showKeys } from './pages/keys/keys.ts'
+import { showKeys, showRevokeKey, submitRevokeKey } from './pages/keys/keys.ts'
 import { showNewKey, submitNewKey } from './pages/keys/new-key.ts'
-import { showRevokeKey, submitRevokeKey } from './pages/keys/revoke-key.ts'
 import { showModels } from './pages/models/models.ts'
 import {
   showAccounts,
@@ -77,14 +73,18 @@ import {
 } from './pages/password-reset.ts'
 import { showQuickStart } from './pages/quick-start/quick-start.ts'
 import { showSecondStep, submitSecondStep } from '../web/pages/second-step.ts'
-import { submitAlert } from './pages/settings/alert.ts'
 import { showDeleteAccount, submitDeleteAccount } from './pages/settings/delete-account.ts'
-import { showConfirmEmail, submitConfirmEmail, submitEmail } from './pages/settings/email.ts'
-import { submitProfile } from './pages/settings/profile.ts'
-import { showSettings } from './pages/settings/settings.ts'
+import {
+  showSettings,
+  submitAlert,
+  submitProfile,
+  showConfirmEmail,
+  submitConfirmEmail,
+  submitEmail,
+} from './pages/settings/settings.ts'
 import { routeSecurity } from '../web/pages/security/route-security.ts'
 import { showSignIn, submitSignIn, submitSignOut } from '../web/pages/sign-in.ts'
-import { showSignUp, submitSignUp } from './pages/sign-up.ts'
+import { showSignUp, submitSignUp, showCheckMail, submitCheckMail } from './pages/sign-up.ts'
 
 /** No form of ours is longer. */
 const formBytesMax = 64 * 1024

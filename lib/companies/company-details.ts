@@ -1,5 +1,11 @@
-import { checkAccount, checkBic, checkCorrespondentAccount } from './bank-numbers.ts'
-import { checkInn, checkKpp, checkOgrn } from './company-numbers.ts'
+import {
+  checkInn,
+  checkKpp,
+  checkOgrn,
+  checkAccount,
+  checkBic,
+  checkCorrespondentAccount,
+} from './company-numbers.ts'
 import type { CompanyKind } from './company-numbers.ts'
 import { cleanNumber } from './number-problem.ts'
 import type { NumberProblem } from './number-problem.ts'

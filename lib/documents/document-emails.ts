@@ -1,6 +1,6 @@
 import type { DocumentEmailRow } from '../stores/records/document-email-tables.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
-import type { RecordStep, Records } from '../stores/records/records.ts'
+import type { RecordStep, Records, RecordReader } from '../stores/records/records.ts'
 
 /** Longer than printing a document and all attempts to deliver it take. */
 const takenMs = 5 * 60_000
@@ -93,5 +93,19 @@ async function isDone(records: Records, steps: readonly RecordStep[]): Promise<b
   } catch (error) {
     if (!(error instanceof RecordConflictError)) throw error
     return false
+  }
+}
+
+/** Has an email about a document sent, with the transaction that makes it necessary; once for each kind. */
+export function documentEmailStep(
+  records: RecordReader,
+  email: Pick<DocumentEmailRow, 'kind' | 'document_id' | 'account_id' | 'created_at'>,
+): RecordStep {
+  const row: DocumentEmailRow = { ...email, state: 'waiting', taken_until: 0, attempts: 0, ended_at: null }
+  return {
+    write: records.build
+      .insertInto('document_emails')
+      .values(row)
+      .onConflict(conflict => conflict.doNothing()),
   }
 }

@@ -4,8 +4,10 @@ import type { Seller } from '../companies/seller.ts'
 import type { Log } from '../platform/log.ts'
 import type { Records } from '../stores/records/records.ts'
 import { closeMonth } from './month-close.ts'
-import { moscowDay, shiftMonth } from '../ledger/moscow-days.ts'
-import { remindInvoices } from './remind-invoices.ts'
+import { moscowDay, shiftMonth, addWorkingDays, dayNumber, moscowHour } from '../ledger/moscow-days.ts'
+import type { DocumentEmailRow } from '../stores/records/document-email-tables.ts'
+import { documentEmailStep } from './document-emails.ts'
+import { listInvoices, type StoredInvoice } from './invoices.ts'
 
 interface DocumentsOptions {
   readonly records: Records
@@ -26,6 +28,11 @@ const retryMs = 10 * 60_000
 const closeMs = 5000
 /** What was charged in the last moments of a month may still be on its way to the store. */
 const graceMs = 10 * 60_000
+
+/** Nobody is reminded at night. */
+const firstHour = 9
+/** An older invoice was made before there were reminders, or while the server was off. */
+const lateDaysMax = 7
 
 /** The last month that is over, in Moscow, for so long that all its charges are stored. */
 export function monthToClose(now: number): string {
@@ -81,4 +88,37 @@ async function workOnce(
   }
   const today = moscowDay(at)
   if (done.reminded !== today && (await remindInvoices(records, at))) done.reminded = today
+}
+
+/**
+ * Which email an invoice is due for on a day: a reminder on the last working day before it is to be paid, one more when
+ * that day is over. What was paid in part is reminded of, too.
+ */
+export function dueReminder(
+  { state, document }: Pick<StoredInvoice, 'state' | 'document'>,
+  today: string,
+): Extract<DocumentEmailRow['kind'], 'invoice-reminder' | 'invoice-overdue'> | undefined {
+  const { date, payUntil } = document
+  if (state !== 'open' && state !== 'part-paid' && state !== 'overdue') return undefined
+  if (today > payUntil)
+    return dayNumber(today) - dayNumber(payUntil) > lateDaysMax ? undefined : 'invoice-overdue'
+  // Who has got the invoice yesterday needs no reminder yet.
+  const isNew = dayNumber(today) - dayNumber(date) < 2
+  return !isNew && addWorkingDays(today, 1) >= payUntil ? 'invoice-reminder' : undefined
+}
+
+/**
+ * Has reminders of invoices sent that are due on the day of a moment, each once; false before nine o'clock.
+ */
+async function remindInvoices(records: Records, now: number): Promise<boolean> {
+  if (moscowHour(now) < firstHour) return false
+  const today = moscowDay(now)
+  const payUntilFrom = moscowDay(now - (lateDaysMax + 1) * 24 * 60 * 60_000)
+  for (const invoice of await listInvoices(records, today, { payUntilFrom })) {
+    const kind = dueReminder(invoice, today)
+    if (kind === undefined) continue
+    const about = { document_id: invoice.id, account_id: invoice.accountId, created_at: now }
+    await records.write([documentEmailStep(records, { kind, ...about })])
+  }
+  return true
 }

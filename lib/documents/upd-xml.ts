@@ -4,7 +4,6 @@ import { parsePersonName } from '../companies/person-name.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import type { Kopecks } from '../money/kopecks.ts'
 import type { ClosingDocument } from './document.ts'
-import { encodeXml } from './windows-1251.ts'
 
 /** A file for an operator of electronic documents, which signs exactly these bytes. */
 export interface UpdFile {
@@ -27,6 +26,9 @@ const escapes: Readonly<Record<string, string>> = {
   '>': '&gt;',
   '"': '&quot;',
 }
+
+const decoder = new TextDecoder('windows-1251')
+const bytes = new Map(Array.from({ length: 256 }, (_, byte) => [decoder.decode(Uint8Array.of(byte)), byte]))
 
 function escaped(text: string): string {
   return text.replaceAll(/[&<>"]/g, character => escapes[character] ?? '')
@@ -255,4 +257,14 @@ function signerPart({ seller }: ClosingDocument): XmlElement {
     attributes: { Должн: seller.signer.position, ТипПодпис: '1', СпосПодтПолном: '1' },
     content: [person(seller.signer.name)],
   }
+}
+
+/** XML in windows-1251; characters that it has not are references such as `&#8381;`. */
+export function encodeXml(text: string): Buffer {
+  return Buffer.concat(
+    Array.from(text, character => {
+      const byte = bytes.get(character)
+      return byte === undefined ? Buffer.from(`&#${character.codePointAt(0)};`) : Buffer.of(byte)
+    }),
+  )
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
@@ -10,8 +10,16 @@ import type { Config, Listen } from '../config/config.ts'
 import type { Log } from '../platform/log.ts'
 import { Pace } from '../overload/pace.ts'
 import { steadyClock } from '../platform/clock.ts'
-import { Listener } from './listener.ts'
 import type { PageEnv } from './web-page.ts'
+import type { WriteError } from '../listener/broken-request.ts'
+import {
+  createHttpServer,
+  listenOn,
+  renewCertificate,
+  urlOf,
+  writePlainly,
+  type ServerBounds,
+} from '../listener/http-server.ts'
 
 /** Pages on a port of their own, as they run. */
 export interface OpenArea {
@@ -38,6 +46,63 @@ interface AreaOptions {
 const hour = 60 * 60_000
 /** What a network may ask for: an office has one, and a page comes with three files that browsers keep. */
 const pace = { perSecond: 100, burst: 400, waitMsMax: 10_000 }
+
+const bounds: ServerBounds = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 30_000,
+  connectionsMax: 2000,
+}
+/** For pages that are being made when the end begins. */
+const lastPagesMs = 5000
+
+/** The account area's own port: no request of the API comes in here. */
+class Listener {
+  readonly #server: Server
+  #closed: Promise<void> | undefined
+
+  /**
+   * @param ownerOf whose connections have their turn together
+   * @param onUnreadable told of a request that is no HTTP, or too long
+   */
+  constructor(
+    certificate: Certificate | undefined,
+    ownerOf: (socket: Socket) => unknown,
+    handle: RequestListener,
+    onUnreadable: (status: number) => void,
+  ) {
+    const writeError: WriteError = (socket, error, status) => {
+      onUnreadable(status)
+      writePlainly(socket, error, status)
+    }
+    this.#server = createHttpServer({ bounds, certificate, ownerOf, handle, writeError })
+  }
+
+  /** Answers where it listens. */
+  async listen(address: Listen): Promise<URL> {
+    await listenOn(this.#server, address)
+    return new URL(urlOf(this.#server))
+  }
+
+  /** Shows this certificate from the next connection on. */
+  renew(certificate: Certificate | undefined): void {
+    renewCertificate(this.#server, certificate)
+  }
+
+  /** Serves on for a while, then lets pages that are being made end. May be called again. */
+  close(waitMs: number): Promise<void> {
+    return (this.#closed ??= this.#end(waitMs))
+  }
+
+  async #end(waitMs: number): Promise<void> {
+    if (waitMs > 0) await delay(waitMs)
+    const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
+    this.#server.closeIdleConnections()
+    await Promise.race([closed, delay(lastPagesMs, undefined, { ref: false })])
+    this.#server.closeAllConnections()
+    await closed
+  }
+}
 
 /** Opens an area on a port of its own. */
 export async function openArea({ config, settings, log, open, purge }: AreaOptions): Promise<OpenArea> {

@@ -4,7 +4,7 @@ import t from 'tap'
 import { startAccountArea } from '../fixtures/account-area.ts'
 import { until } from '../fixtures/until.ts'
 
-/** As many as the area has room for, in `lib/web/listener.ts`. */
+/** As many as the area has room for, in `lib/web/open-area.ts`. */
 const connectionsMax = 2000
 
 await t.test('connections that never end their heads make room for others', { timeout: 60_000 }, async t => {

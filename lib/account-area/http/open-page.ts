@@ -1,10 +1,13 @@
-import type { PageContext, SignedInPage } from '../../web/web-page.ts'
+import type { SignedInPage } from '../../web/web-page.ts'
 import { seeOther, toSignIn } from '../../web/http/redirect.ts'
 import type { AreaSession } from '../../web/http/page-middleware.ts'
 import { showFailure } from '../../web/pages/failure.ts'
-import type { Page, ShowOwnPage, ShowPage } from '../page.ts'
+import type { Page, ShowOwnPage, ShowPage, CurrentAccount, PageContext, Site } from '../page.ts'
 import { hasConsented } from '../pages/consents.ts'
-import { currentAccount } from './current-account.ts'
+import { getCookie } from 'hono/cookie'
+
+const accountCookieName = 'account.current'
+const year = 365 * 24 * 60 * 60
 
 /** The page of a request: the middleware of this area has made it. */
 function pageOf(context: PageContext): Page {
@@ -51,4 +54,24 @@ export function own(show: ShowOwnPage) {
     if (context.req.path === '/') return seeOther(context, '/balance')
     return showFailure(context, page, 'denied')
   })
+}
+
+/** The account that a user acts for: the one that was chosen in this browser, else the oldest. */
+async function currentAccount(
+  context: PageContext,
+  site: Site,
+  userId: string,
+): Promise<CurrentAccount | undefined> {
+  const accounts = await site.users.memberships(userId)
+  const chosen = getCookie(context, accountCookieName)
+  const account = accounts.find(({ accountId }) => accountId === chosen) ?? accounts[0]
+  if (account === undefined || accounts.length === 1) return account
+  return { ...account, name: await site.members.accountName(account.accountId) }
+}
+
+/** The cookie that chooses an account. Whether it is the user's is checked with every request. */
+export function accountCookie({ publicUrl }: Site, accountId: string) {
+  const secure = publicUrl.protocol === 'https:'
+  const options = { httpOnly: true, sameSite: 'Lax', secure, path: '/', maxAge: year } as const
+  return { name: accountCookieName, value: accountId, options }
 }

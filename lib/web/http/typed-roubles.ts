@@ -1,4 +1,4 @@
-import { parseRoubles } from '../../money/amount.ts'
+import { parseRoubles, formatRoubles } from '../../money/amount.ts'
 import type { Micros } from '../../money/amount.ts'
 import type { Language } from '../texts/web-texts.ts'
 
@@ -40,4 +40,13 @@ export function typedRoubles(typed: string, language: Language): Micros | 'empty
     if (!(error instanceof RangeError)) throw error
     return undefined
   }
+}
+
+/** An amount as it stands in a field: `1000,5`, in English `1000.5`; nothing for none. */
+export function roublesTyped(micros: number | undefined, language: Language): string {
+  return micros === undefined
+    ? ''
+    : formatRoubles(micros)
+        .replace(/\.?0+$/, '')
+        .replace('.', language === 'ru' ? ',' : '.')
 }

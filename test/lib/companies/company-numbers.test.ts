@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { checkAccount, checkBic, checkCorrespondentAccount } from '../../../lib/companies/bank-numbers.ts'
-import { checkInn, checkKpp, checkOgrn } from '../../../lib/companies/company-numbers.ts'
+import {
+  checkInn,
+  checkKpp,
+  checkOgrn,
+  checkAccount,
+  checkBic,
+  checkCorrespondentAccount,
+} from '../../../lib/companies/company-numbers.ts'
 import { cleanNumber } from '../../../lib/companies/number-problem.ts'
 import type { NumberProblem } from '../../../lib/companies/number-problem.ts'
 

@@ -4,7 +4,7 @@ import type { AutoTopUp, SavedCard } from '../../../payments/auto-top-up-rows.ts
 import type { PaymentService } from '../../../payments/payment-service.ts'
 import { money } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
-import { cardLabel } from './method-label.ts'
+import { cardLabel } from './payment-text.ts'
 
 /** What is set for an account, and what it may be charged by. */
 export interface AutoTopUpState {

@@ -13,11 +13,11 @@ import { choice } from '../../../web/view/form-controls.ts'
 import { field, form, formProblems, notice } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { roublesTyped } from '../settings/roubles-typed.ts'
+import { roublesTyped } from '../../../web/http/typed-roubles.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { autoTopUpState, readAutoTopUp } from './auto-top-up-card.ts'
 import type { AutoTopUpState } from './auto-top-up-card.ts'
-import { cardLabel } from './method-label.ts'
+import { cardLabel } from './payment-text.ts'
 
 /** What is proposed to whoever has set nothing yet, in micro-roubles. */
 const proposed = { below: 200_000_000, amount: 1_000_000_000, monthMax: 10_000_000_000 }

@@ -8,15 +8,19 @@ import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { formProblems, notice, checkbox, field, form } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { invoiceSection } from '../documents/invoice-section.ts'
+import { invoiceSection } from '../documents/invoices.ts'
 import { autoTopUpCard } from './auto-top-up-card.ts'
 import { history, movementsShown, placeOf } from './history.ts'
-import { receiptList } from './receipt-list.ts'
+import { receiptList } from './receipts.ts'
 import type { PaymentsConfig } from '../../../config/config.ts'
-import { formatWholeKopecks } from '../../../money/kopecks.ts'
-import { typedRoubles } from '../../../web/http/typed-roubles.ts'
+import { formatWholeKopecks, microsPerKopeck } from '../../../money/kopecks.ts'
+import { typedRoubles, roublesTyped } from '../../../web/http/typed-roubles.ts'
 import { radios } from '../../../web/view/form-controls.ts'
-import { roublesTyped } from '../settings/roubles-typed.ts'
+import { z } from 'zod'
+import { fieldSchemas, readForm, says, withError, type FieldErrorKey } from '../../../web/http/read-form.ts'
+import { seeOther } from '../../../web/http/redirect.ts'
+import type { Language } from '../../../web/texts/web-texts.ts'
+import { showFailure } from '../../../web/pages/failure.ts'
 
 const receiptsShown = 5
 /** Among so many payments, open ones are looked for. */
@@ -159,7 +163,7 @@ async function topUpPart(
 }
 
 /** The page, also after its form was sent and refused. */
-export async function balanceView(page: OwnPage, view: BalanceView = {}): Promise<Html> {
+async function balanceView(page: OwnPage, view: BalanceView = {}): Promise<Html> {
   const { site, account, texts } = page
   const { accountId } = account
   const { before } = view
@@ -182,4 +186,44 @@ export async function balanceView(page: OwnPage, view: BalanceView = {}): Promis
 /** What the account has, how to have more, and all that moved it but charges. */
 export async function showBalance(context: PageContext, page: OwnPage): Promise<Response> {
   return context.html(await balanceView(page, { before: placeOf(context.req.query('before')) }))
+}
+
+function topUpSchema(language: Language) {
+  return z.object({
+    amount: fieldSchemas.roubles(language).refine(micros => micros !== undefined, says('required')),
+    method: z.enum(['bank_card', 'sbp'], says('methodMissing')),
+    email: fieldSchemas.email,
+    saveCard: z.literal('yes').optional().catch(undefined),
+  })
+}
+
+/** Makes a payment, and leads to where it is paid. */
+export async function submitTopUp(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account, caller, language } = page
+  const { payments } = site
+  if (payments === undefined) return showFailure(context, page, 'notFound')
+  const sent = await readForm(context, page, topUpSchema(language))
+  if (!sent.isValid) return context.html(await balanceView(page, { form: sent.state }), 422)
+  const { amount, method, email, saveCard } = sent.value
+  const { topUp, autoTopUp } = payments.settings()
+  const offered = topUp.methods.find(({ name }) => name === method)
+  const refuse = async (name: string, key: FieldErrorKey): Promise<Response> =>
+    context.html(await balanceView(page, { form: withError(page, sent.state, name, key) }), 422)
+  if (offered === undefined) return refuse('method', 'methodMissing')
+  if (amount % microsPerKopeck !== 0) return refuse('amount', 'amountKopecks')
+  if (amount < topUp.minMicros) return refuse('amount', 'amountSmall')
+  if (amount > offered.maxMicros) return refuse('amount', 'amountLarge')
+  if (!(await site.topUpAttempts.begin(account.accountId))) return refuse('amount', 'tooOften')
+  const payment = await payments.payments.create({
+    accountId: account.accountId,
+    amountMicros: amount,
+    method,
+    email,
+    language,
+    origin: 'customer',
+    savesCard: saveCard === 'yes' && autoTopUp && method === 'bank_card' && account.role === 'owner',
+    address: caller.address,
+  })
+  const goes = payment.state === 'pending' && method === 'bank_card' ? '?go=1' : ''
+  return seeOther(context, `/balance/payments/${payment.id}${goes}`)
 }

@@ -1,14 +1,24 @@
 import { html } from 'hono/html'
 import type { Movement, MovementPlace } from '../../../payments/movements.ts'
-import { money, time } from '../../../web/format.ts'
-import type { Html, OwnPage } from '../../page.ts'
-import { movementName, movementReason, paymentIdOf } from './movement-name.ts'
+import { money, time, isoDay, isoTime } from '../../../web/format.ts'
+import type { Html, OwnPage, PageContext } from '../../page.ts'
+import type { Texts } from '../../texts/texts.ts'
+import { byteOrderMark, csvCell } from '../../../documents/csv-table.ts'
+import { formatRoubles } from '../../../money/amount.ts'
 
 /** How many movements a page shows. */
 export const movementsShown = 20
 
+type Named = Pick<Movement, 'id' | 'kind' | 'reason'>
+
+/** Movements whose reason is of the books and tells its reader nothing more. */
+const ownReason = /^(?:payment|starting|refund-canceled|transfer):/
+
+/** More movements than this nobody has made by hand. */
+const csvRowsMax = 10_000
+
 /** Which of the payments among movements were made by a saved card. */
-export async function automaticAmong(
+async function automaticAmong(
   { site }: OwnPage,
   movements: readonly Movement[],
 ): Promise<ReadonlySet<string>> {
@@ -83,4 +93,57 @@ export async function history(
     ${movements.length === 0 ? html`<p class="quiet">${balance.empty}</p>` : table(page, shown, await automaticAmong(page, shown))}
     ${links.length === 0 ? '' : html`<p class="row">${links}</p>`}
   </section>`
+}
+
+/** The payment that a movement is the credit of. */
+function paymentIdOf({ id }: Pick<Movement, 'id'>): string | undefined {
+  return /^payment:([0-9a-z]{26})$/.exec(id)?.[1]
+}
+
+/** Why it was booked, where a person has said so. */
+function movementReason({ id, kind, reason }: Named): string | undefined {
+  return reason === null || kind === 'repayment' || ownReason.test(id) ? undefined : reason
+}
+
+/** What moved a balance, in the user's words. */
+function movementName({ balance }: Texts, { id, kind }: Named, isAutomatic: boolean): string {
+  const { kinds } = balance
+  if (id.startsWith('payment:')) return isAutomatic ? kinds.automatic : kinds.payment
+  if (id.startsWith('refund:')) return kinds.refund
+  if (id.startsWith('refund-canceled:')) return kinds.refundCanceled
+  if (id.startsWith('starting:')) return kinds.starting
+  if (id.startsWith('transfer:')) return kind === 'debit' ? kinds.transferUndone : kinds.transfer
+  if (kind === 'repayment') return kinds.repayment
+  if (kind === 'correction') return kinds.correction
+  return kind === 'debit' ? kinds.debit : kinds.credit
+}
+
+function decimal(micros: number): string {
+  return formatRoubles(micros).replace('.', ',')
+}
+
+/** All that moved the balance but charges, as a table for spreadsheets. */
+export async function downloadBalance(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account, texts } = page
+  const { balance } = texts
+  const movements = await site.movements.page(account.accountId, { limit: csvRowsMax })
+  const head = [balance.time, balance.what, 'ID', balance.change, balance.after]
+  const automatic = await automaticAmong(page, movements)
+  const rows = movements.map(movement => {
+    const reason = movementReason(movement)
+    return [
+      isoTime(movement.at),
+      csvCell(
+        `${movementName(texts, movement, automatic.has(paymentIdOf(movement) ?? ''))}${reason === undefined ? '' : `: ${reason}`}`,
+      ),
+      csvCell(movement.id),
+      decimal(movement.amountMicros),
+      decimal(movement.balanceMicros),
+    ].join(';')
+  })
+  const name = `${balance.fileName}-${isoDay(site.clock.now())}.csv`
+  return context.body(`${byteOrderMark}${[head.map(csvCell).join(';'), ...rows].join('\r\n')}\r\n`, 200, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${name}"`,
+  })
 }

@@ -7,9 +7,8 @@ import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { qrCode } from '../../../web/view/qr-code.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
-import { failureText } from './failure-text.ts'
-import { methodLabel } from './method-label.ts'
-import { receiptList } from './receipt-list.ts'
+import { methodLabel, failureText } from './payment-text.ts'
+import { receiptList } from './receipts.ts'
 
 function waitingPart({ texts }: OwnPage, payment: Payment, isProviderDown: boolean): Html {
   const words = texts.payment

@@ -1,8 +1,10 @@
 import { html } from 'hono/html'
 import { isId } from '../../../platform/new-id.ts'
-import type { OwnPage, PageContext } from '../../page.ts'
+import type { OwnPage, PageContext, Html } from '../../page.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { receiptList } from './receipt-list.ts'
+import type { Receipt } from '../../../payments/payment-reader.ts'
+import { money, time } from '../../../web/format.ts'
+import { showFailure } from '../../../web/pages/failure.ts'
 
 const receiptsShown = 50
 
@@ -25,6 +27,67 @@ export async function showReceipts(context: PageContext, page: OwnPage): Promise
           ${shown.length === 0 ? html`<p class="quiet">${balance.noReceipts}</p>` : receiptList(page, shown)}
           ${last === undefined ? '' : html`<p><a rel="next" href="/balance/receipts?before=${last.id}">${balance.older}</a></p>`}
         </section>`,
+    ),
+  )
+}
+
+/** What became of a receipt, in the user's words. */
+function receiptState({ texts }: OwnPage, { state, next_poll_at: nextPollAt }: Receipt): string {
+  const { receiptStates, receiptGivenUp } = texts.balance
+  return state === 'canceled' && nextPollAt === null ? receiptGivenUp : receiptStates[state]
+}
+
+/** Receipts, each with a way to its page. */
+export function receiptList(page: OwnPage, receipts: readonly Receipt[]): Html {
+  const { balance } = page.texts
+  return html`<ul class="plain-list receipts">
+    ${receipts.map(
+      receipt =>
+        html`<li>
+          <span>
+            <a href="/balance/receipts/${receipt.id}">${balance.receiptKinds[receipt.kind]}</a>
+            <span class="quiet small"
+              >${time(receipt.created_at, page.language)}, ${receiptState(page, receipt)}</span
+            >
+          </span>
+          <span class="number">${money(receipt.amount_micros, page.language)}</span>
+        </li>`,
+    )}
+  </ul>`
+}
+
+/** A fiscal receipt of one's own. */
+export async function showReceipt(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, account, texts, language } = page
+  const id = context.req.param('id') ?? ''
+  const found = isId(id) ? await site.payments?.rows.receipt(id) : undefined
+  if (found?.account_id !== account.accountId) return showFailure(context, page, 'notFound')
+  const payment = await site.payments?.rows.payment(found.payment_id)
+  const line = (name: string, value: Html | string | null): Html =>
+    value === null
+      ? html``
+      : html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`
+  const { receipt, balance } = texts
+  return context.html(
+    layout(
+      page,
+      { title: receipt.title, isNarrow: true },
+      html`<h1>${balance.receiptKinds[found.kind]}</h1>
+        <section class="card">
+          <dl class="facts payment-facts">
+            ${line(receipt.amount, money(found.amount_micros, language))}
+            ${line(receipt.state, receiptState(page, found))}
+            ${line(receipt.time, time(found.registered_at ?? found.created_at, language))}
+            ${line(receipt.documentNumber, found.document_number)}
+            ${line(receipt.storageNumber, found.storage_number)} ${line(receipt.attribute, found.attribute)}
+            ${line(receipt.payment, html`<a href="/balance/payments/${found.payment_id}">${found.payment_id}</a>`)}
+          </dl>
+          ${found.state === 'succeeded' && payment !== undefined ? html`<p class="quiet">${receipt.sentTo(payment.receipt_email)}</p>` : ''}
+        </section>
+        <p><a href="/balance">${texts.payment.toBalance}</a></p>`,
     ),
   )
 }

@@ -3,7 +3,7 @@ import type { KeyRecord } from '../../../accounts/accounts.ts'
 import type { ChargeRecord } from '../../../ledger/charge-records.ts'
 import { alignDecimals, smallMoney, time, units } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
-import { keyName } from '../keys/key-name.ts'
+import { keyName } from '../keys/keys.ts'
 import { inputMeters, meters as allMeters, outputMeters } from '../../../money/usage.ts'
 import type { Meter, Meters } from '../../../money/usage.ts'
 

@@ -7,7 +7,7 @@ import type { StoredInvoice } from '../../../documents/invoices.ts'
 import { moscowDay } from '../../../ledger/moscow-days.ts'
 import { CompanyBook } from '../../../documents/company-book.ts'
 import { microsPerKopeck } from '../../../money/kopecks.ts'
-import { isId } from '../../../platform/new-id.ts'
+import { isId, newId } from '../../../platform/new-id.ts'
 import { money, shownDay } from '../../../web/format.ts'
 import { fieldSchemas, idField, readForm, withError } from '../../../web/http/read-form.ts'
 import type { FieldErrorKey } from '../../../web/http/read-form.ts'
@@ -15,10 +15,9 @@ import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, Page, PageContext } from '../../page.ts'
 import { buttonForm } from '../../../web/view/button-form.ts'
 import { copyButton } from '../../../web/view/copy-button.ts'
-import { formProblems, notice } from '../../../web/view/form.ts'
+import { formProblems, notice, emptyForm, field, form, type FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
-import { invoiceSection } from './invoice-section.ts'
 import { sendDocument } from './send-document.ts'
 
 /** Numbers are not to be used up for fun. */
@@ -193,4 +192,41 @@ export async function downloadLinkedInvoice(context: PageContext, page: Page): P
   if (invoice === undefined) return showFailure(context, page, 'notFound')
   context.header('x-robots-tag', 'noindex')
   return sendDocument(context, page, invoice.document, invoice.accountId)
+}
+
+/** Where a company makes an invoice; where there is none yet, the way to its details. */
+export async function invoiceSection(page: OwnPage, state: FormState = emptyForm): Promise<Html> {
+  const { site, account, texts } = page
+  if (site.config.seller === undefined) return html``
+  const { invoices } = texts
+  const company = await new CompanyBook(site.records).current(account.accountId)
+  if (company === undefined) {
+    return html`<section class="card">
+      <h2>${invoices.title}</h2>
+      <p>${invoices.forCompanies}</p>
+      <p><a class="button plain" href="/settings/company">${invoices.setCompany}</a></p>
+    </section>`
+  }
+  return html`<section class="card">
+    <h2>${invoices.title}</h2>
+    <p class="quiet">
+      ${invoices.buyer(company.details.name, company.details.inn)}
+      <a href="/settings/company">${invoices.change}</a>
+    </p>
+    ${form(
+      page,
+      '/balance/invoices',
+      html`<input type="hidden" name="form" value="${newId()}" />
+        ${field(state, {
+          id: 'invoice-amount',
+          name: 'amount',
+          label: texts.balance.amount,
+          inputmode: 'decimal',
+        })}
+        <div class="row">
+          <button>${invoices.make}</button>
+          <a href="/documents">${invoices.all}</a>
+        </div>`,
+    )}
+  </section>`
 }

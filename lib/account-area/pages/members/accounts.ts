@@ -1,7 +1,7 @@
 import { setCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { accountCookie } from '../../http/current-account.ts'
+import { accountCookie } from '../../http/open-page.ts'
 import { idField, readForm } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'

@@ -6,15 +6,29 @@ import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { choice } from '../../../web/view/form-controls.ts'
 import { settingCard } from '../../../web/view/setting-card.ts'
-import { roublesTyped } from './roubles-typed.ts'
+import { roublesTyped } from '../../../web/http/typed-roubles.ts'
 import { settingsTabs } from './settings-tabs.ts'
+import { z } from 'zod'
+import { fieldSchemas, readForm, says, withError } from '../../../web/http/read-form.ts'
+import { seeOther } from '../../../web/http/redirect.ts'
+import { setCookie } from 'hono/cookie'
+import { lookCookie, lookCookies } from '../../../web/http/look-cookies.ts'
+import { isOwnPassword } from './own-password.ts'
 
 /** The forms of the page, each with what was typed into it. */
-export interface SettingsForms {
+interface SettingsForms {
   readonly profile?: FormState
   readonly email?: FormState
   readonly alert?: FormState
 }
+
+const profileSchema = z.object({
+  name: fieldSchemas.name.max(100, says('tooLong')).default(''),
+  language: z.enum(['ru', 'en']),
+})
+
+const emailSchema = z.object({ newEmail: fieldSchemas.email, currentPassword: fieldSchemas.password })
+const emailTokenSchema = z.object({ token: z.string().max(2000) })
 
 function profileForm(page: OwnPage, state: FormState): Html {
   const { fields, settings, shell } = page.texts
@@ -89,7 +103,7 @@ function deletion(page: OwnPage): Html {
 }
 
 /** The page with its forms, also after one was sent and refused. */
-export async function settingsView(page: OwnPage, forms: SettingsForms = {}): Promise<Html> {
+async function settingsView(page: OwnPage, forms: SettingsForms = {}): Promise<Html> {
   const { settings } = page.texts
   const { user } = page.session
   const below = await page.site.settings.alertBelow(page.account.accountId)
@@ -109,4 +123,86 @@ export async function settingsView(page: OwnPage, forms: SettingsForms = {}): Pr
 /** Profile, e-mail, alert, and the way out. */
 export async function showSettings(context: PageContext, page: OwnPage): Promise<Response> {
   return context.html(await settingsView(page))
+}
+
+/** Keeps the bound of the low-balance alert; an empty field switches it off. */
+export async function submitAlert(context: PageContext, page: OwnPage): Promise<Response> {
+  const sent = await readForm(context, page, z.object({ below: fieldSchemas.roubles(page.language) }))
+  if (!sent.isValid) return context.html(await settingsView(page, { alert: sent.state }), 422)
+  const { below } = sent.value
+  await page.site.settings.setAlertBelow(page.account.accountId, below)
+  return seeOther(context, `/settings?notice=${below === undefined ? 'alert-off' : 'alert-on'}`)
+}
+
+/** Keeps name and language. */
+export async function submitProfile(context: PageContext, page: OwnPage): Promise<Response> {
+  const sent = await readForm(context, page, profileSchema)
+  if (!sent.isValid) return context.html(await settingsView(page, { profile: sent.state }), 422)
+  const { name, language } = sent.value
+  const { site, session } = page
+  const own = { column: 'id', operator: '=', value: session.user.id } as const
+  await site.users.update('users', [own], { set: { name, language } })
+  setCookie(context, lookCookies(page.site).language, language, lookCookie(site))
+  return seeOther(context, '/settings?notice=profile-saved')
+}
+
+/** Sends a letter to the new address. */
+export async function submitEmail(context: PageContext, page: OwnPage): Promise<Response> {
+  const { site, session, caller, language } = page
+  const sent = await readForm(context, page, emailSchema)
+  if (!sent.isValid) return context.html(await settingsView(page, { email: sent.state }), 422)
+  const { newEmail, currentPassword } = sent.value
+  if (newEmail === session.user.email) {
+    const email = withError(page, sent.state, 'newEmail', 'emailSame')
+    return context.html(await settingsView(page, { email }), 422)
+  }
+  if (!(await isOwnPassword(page, currentPassword))) {
+    const email = withError(page, sent.state, 'currentPassword', 'passwordWrong')
+    return context.html(await settingsView(page, { email }), 422)
+  }
+  await site.emailChange.ask(session.user, newEmail, language, caller)
+  return seeOther(context, '/settings?notice=email-letter-sent')
+}
+
+function deadEmailLink(page: OwnPage): Html {
+  const { emailChange, settings } = page.texts
+  return layout(
+    page,
+    { title: emailChange.title, isNarrow: true },
+    html`<h1>${emailChange.title}</h1>
+      <p>${emailChange.dead}</p>
+      <p><a class="button" href="/settings">${settings.title}</a></p>`,
+  )
+}
+
+/** Where the letter's link leads. Following it does nothing yet: mail servers follow links too. */
+export async function showConfirmEmail(context: PageContext, page: OwnPage): Promise<Response> {
+  const { emailChange } = page.texts
+  const token = context.req.query('token') ?? ''
+  const email = await page.site.emailChange.find(page.session.user, token)
+  if (email === undefined) return context.html(deadEmailLink(page), 410)
+  return context.html(
+    layout(
+      page,
+      { title: emailChange.title, isNarrow: true },
+      html`<h1>${emailChange.title}</h1>
+        <p>${emailChange.text(email)}</p>
+        <div class="card">
+          ${form(
+            page,
+            '/settings/email/confirm',
+            html`<input type="hidden" name="token" value="${token}" />
+              <button>${emailChange.submit}</button>`,
+          )}
+        </div>`,
+    ),
+  )
+}
+
+/** Makes the new address the user's. */
+export async function submitConfirmEmail(context: PageContext, page: OwnPage): Promise<Response> {
+  const sent = await readForm(context, page, emailTokenSchema)
+  const isChanged = sent.isValid && (await page.site.emailChange.confirm(page.session.user, sent.value.token))
+  if (!isChanged) return context.html(deadEmailLink(page), 410)
+  return seeOther(context, '/settings?notice=email-changed')
 }

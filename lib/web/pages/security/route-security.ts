@@ -1,7 +1,6 @@
 import type { Hono } from 'hono'
 import type { PageContext, PageEnv, SignedInPage } from '../../web-page.ts'
-import { submitPassword } from './password.ts'
-import { showSecurity } from './security.ts'
+import { showSecurity, submitPassword } from './security.ts'
 import {
   submitBackupCodes,
   submitRemoveTwoFactor,

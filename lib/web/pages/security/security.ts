@@ -6,7 +6,10 @@ import { emptyForm, field, form, formProblems, notice } from '../../view/form.ts
 import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
 import { settingCard } from '../../view/setting-card.ts'
-import { deviceName } from './device-name.ts'
+import { z } from 'zod'
+import { fieldSchemas, readForm, withError } from '../../http/read-form.ts'
+import { seeOther } from '../../http/redirect.ts'
+import { endLinks } from '../../sign-in/auth.ts'
 
 /** The forms of the page, each with what was typed into it. */
 export interface SecurityForms {
@@ -14,6 +17,29 @@ export interface SecurityForms {
   readonly twoFactor?: FormState
   readonly backupCodes?: FormState
 }
+
+const passwordSchema = z.object({
+  currentPassword: fieldSchemas.password,
+  newPassword: fieldSchemas.newPassword,
+})
+
+/** What browsers and systems call themselves, the more telling words first: most say several. */
+const browsers = [
+  ['YaBrowser', 'Яндекс Браузер'],
+  ['Edg', 'Edge'],
+  ['OPR', 'Opera'],
+  ['Firefox', 'Firefox'],
+  ['Chrome', 'Chrome'],
+  ['Safari', 'Safari'],
+] as const
+const systems = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Mac OS X', 'macOS'],
+  ['Linux', 'Linux'],
+] as const
 
 function passwordForm(page: SignedInPage, state: FormState): Html {
   const { fields, security } = page.texts
@@ -154,4 +180,33 @@ export async function securityView(page: SignedInPage, forms: SecurityForms = {}
 /** Password, code and sessions. */
 export async function showSecurity(context: PageContext, page: SignedInPage): Promise<Response> {
   return context.html(await securityView(page))
+}
+
+/** Changes the password; every other session ends, and this one goes on under a new token. */
+export async function submitPassword(context: PageContext, page: SignedInPage): Promise<Response> {
+  const { site, session, caller, language } = page
+  const sent = await readForm(context, page, passwordSchema)
+  if (!sent.isValid) return context.html(await securityView(page, { password: sent.state }), 422)
+  const { currentPassword, newPassword } = sent.value
+  const mayTry = await site.passwordAttempts.begin(session.user.id)
+  const cookies = mayTry
+    ? await site.sessions.changePassword(caller, currentPassword, newPassword)
+    : undefined
+  if (cookies === undefined) {
+    const password = withError(page, sent.state, 'currentPassword', 'passwordWrong')
+    return context.html(await securityView(page, { password }), 422)
+  }
+  await site.passwordAttempts.forget(session.user.id)
+  await endLinks(site.users, site.tables, session.user.id)
+  site.securityEmails.passwordChanged({ email: session.user.email, language })
+  return seeOther(context, '/security?notice=password-changed', cookies)
+}
+
+/** `Firefox, Linux` of what a browser says of itself; the whole where that is not understood. */
+export function deviceName(userAgent: string, unknown: string): string {
+  const parts = [browsers, systems]
+    .map(names => names.find(([word]) => userAgent.includes(word))?.[1])
+    .filter(part => part !== undefined)
+  if (parts.length > 0) return parts.join(', ')
+  return userAgent === '' ? unknown : userAgent.slice(0, 80)
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { deviceName } from '../../../../lib/web/pages/security/device-name.ts'
+import { deviceName } from '../../../../lib/web/pages/security/security.ts'
 
 const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)'
 

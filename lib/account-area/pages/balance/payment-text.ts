@@ -15,3 +15,11 @@ export function methodLabel(
   if (method === 'sbp') return texts.payment.sbp
   return title === null ? undefined : cardLabel(texts, title)
 }
+
+/** Why a payment failed and what to try, in the customer's words; `failure` is `party/reason`. */
+export function failureText({ payment }: Texts, failure: string | null): string {
+  const { reasons } = payment
+  const [party, reason = 'other'] = (failure ?? '').split('/')
+  if (party === 'merchant') return reasons.refused
+  return Object.hasOwn(reasons, reason) ? reasons[reason as keyof typeof reasons] : reasons.other
+}
