@@ -466,6 +466,16 @@ const outputs: readonly Attack[] = [
 ]
 
 const fees: readonly Attack[] = [
+  {
+    name: 'rerank: long documents, each of which counts as several',
+    path: '/cohere/v1/rerank',
+    body: {
+      model: 'ranker',
+      query: 'Which?',
+      documents: Array.from({ length: 100 }, () => '7 '.repeat(2000)),
+    },
+    answer: { results: [{ index: 0 }], meta: { billed_units: { search_units: 8 } } },
+  },
   chat(
     'its fee',
     { model: 'sonar', max_tokens: 10, web_search_options: { search_context_size: 'high' } },

@@ -37,6 +37,7 @@ export const models = {
   'sonar-deep-research': { ...shared, rubPerUnit: { searches: '0.5', statedUsd: '100' } },
   'sonar-pro': { ...shared, rubPerUnit: { requests: '1.4', statedUsd: '100' } },
   'grok-4.20-multi-agent': shared,
+  ranker: { provider: names, contextTokensMax: 4096, rubPerUnit: { searches: '1' } },
   looker: { ...shared, upstreamModel: 'gpt-5-search-api' },
   'gpt-4o-search-preview': shared,
   verbose: { ...shared, outputTokensMax: 64_000 },

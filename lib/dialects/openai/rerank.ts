@@ -1,3 +1,4 @@
+import type { ScanResult } from '../../http/json-scan.ts'
 import type { AnswerHead, Operation, UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
@@ -6,10 +7,16 @@ import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
-const request = searched({ ...modelMembers, documents: list(span('document')) })
+const request = searched({ ...modelMembers, query: span('query'), documents: list(span('document')) })
 
-/** As many are one search, at Cohere's. */
+/**
+ * As many are one search at Cohere, where a document counts once for each 500 tokens of it and of the query, and a token
+ * has a byte at least. https://docs.cohere.com/docs/rerank-overview, https://cohere.com/pricing
+ */
 const documentsPerSearch = 100
+const tokensPerDocument = 500
+/** The query stands before each part of a document, of which some is left beside the longest. */
+const partTokensMin = tokensPerDocument / 2
 
 const answer = object({
   model: value('model'),
@@ -44,9 +51,17 @@ export const rerank: Operation = {
   mainMeter: 'searches',
   interest: request,
   factsFromJson(scan, body) {
-    const documents = scan.findings.filter(({ name }) => name === 'document').length
-    const searches = Math.max(1, Math.ceil(documents / documentsPerSearch))
-    return factsFrom(scan, body, { units: { searches } })
+    return factsFrom(scan, body, { units: { searches: searchesAtMost(scan) } })
   },
   readUsage: (head, context) => new RerankReader(head, context),
+}
+
+function searchesAtMost({ findings }: ScanResult): number {
+  const query = findings.find(({ name }) => name === 'query')
+  const queryTokens = query === undefined ? 0 : query.end - query.start
+  const partTokens = Math.max(partTokensMin, tokensPerDocument - queryTokens)
+  let documents = 0
+  for (const { name, start, end } of findings)
+    if (name === 'document') documents += Math.ceil((end - start) / partTokens)
+  return Math.max(1, Math.ceil(documents / documentsPerSearch))
 }
