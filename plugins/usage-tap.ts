@@ -3,6 +3,7 @@ import { headerValue } from '../lib/http/headers.ts'
 import { jobRequestFacts } from '../lib/jobs/job-request-facts.ts'
 import { JobWatch } from '../lib/jobs/job-watch.ts'
 import { AnswerMeter } from '../lib/metering/answer-meter.ts'
+import { toolTypes } from '../lib/metering/unasked-work.ts'
 import { chargeAlarms } from '../lib/ledger/charge-flags.ts'
 import type { Hold } from '../lib/ledger/ledger.ts'
 import type { ProviderObjectName } from '../lib/ledger/object-ledger.ts'
@@ -150,7 +151,10 @@ async function settle(
   if (result === undefined) return
   exchange.set('charged', { charge: decision, result })
   if (decision.usageSource !== 'estimated') observe(exchange, meter?.reading, usualOutputs)
-  for (const [code, details] of chargeAlarms(hold, decision, result)) bus.emit('alarm', code, details)
+  // Of what was used searches alone have a meter of their own.
+  const request = exchange.find('request') ?? { media: [] }
+  const tools = toolTypes(request, exchange.get('target'))
+  for (const [code, details] of chargeAlarms(hold, decision, result, tools)) bus.emit('alarm', code, details)
 }
 
 /** What has the hold grow with the answer, and cuts it when no money is left; undefined where it costs nothing. */

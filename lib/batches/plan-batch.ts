@@ -278,7 +278,7 @@ function modelOf(
     modelName: first.model.canonicalName,
     upstreamModelName: isUniform ? first.model.upstreamName : '',
     price: config.unmetered ? undefined : first.price,
-    batch: { cost, prices },
+    batch: { cost, prices, tools: shares.flatMap(({ share }) => share.tools ?? []) },
   }
 }
 

@@ -219,7 +219,8 @@ export class JobWatch {
     const { model, provider } = end.job
     bus.emit('job-end', end, this.#directory.resolve(model, provider)?.entry.name)
     const { charge, result } = end.charged
-    for (const [code, details] of chargeAlarms(end.job, charge, result)) bus.emit('alarm', code, details)
+    for (const [code, details] of chargeAlarms(end.job, charge, result, end.job.facts.tools))
+      bus.emit('alarm', code, details)
   }
 }
 

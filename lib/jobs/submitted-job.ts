@@ -1,4 +1,5 @@
 import type { JobKind } from '../dialects/job-kind.ts'
+import { toolTypes } from '../metering/unasked-work.ts'
 import type { Price } from '../money/price.ts'
 import type { JobSighting } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
@@ -55,13 +56,16 @@ export function jobPrices(exchange: Exchange): ReadonlyMap<string, Price> {
 
 function factsOf(exchange: Exchange): JobFacts {
   const { upstreamModelName } = exchange.get('target')
-  const { units, unitsVariant, candidates, batch: requests } = exchange.get('request')
+  const request = exchange.get('request')
+  const { units, unitsVariant, candidates, batch: requests } = request
+  const tools = toolTypes(request, exchange.get('target'))
   return {
     upstreamModel: upstreamModelName,
     priceVersions: Object.fromEntries([...jobPrices(exchange)].map(([model, { hash }]) => [model, hash])),
     ...(units !== undefined && { units }),
     ...(unitsVariant !== undefined && { variant: unitsVariant }),
     ...(candidates > 1 && { candidates }),
+    ...(tools.length > 0 && { tools }),
     ...(requests?.endpoint !== undefined && { endpoint: requests.endpoint }),
     ...(requests?.requestIds !== undefined && { requestIds: requests.requestIds }),
   }

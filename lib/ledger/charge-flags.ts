@@ -16,11 +16,15 @@ export function alarmsAmong(flags: readonly string[]): readonly string[] {
   return flags.length === 0 ? flags : flags.filter(flag => !reasons.includes(flag))
 }
 
-/** What an operator should look at in a charge: each alarm's code, and whose charge it is. */
+/**
+ * What an operator should look at in a charge: each alarm's code, and whose charge it is.
+ * @param tools of its provider that the request asked for, or that its model runs unasked
+ */
 export function chargeAlarms(
   { exchangeId, accountId, keyId }: Pick<HoldRequest, 'exchangeId' | 'accountId' | 'keyId'>,
   { provider, model, lines }: Pick<ChargeRequest, 'provider' | 'model' | 'lines'>,
   { flags, overrunMicros }: ChargeResult,
+  tools: readonly string[] = [],
 ): readonly (readonly [code: string, details: Readonly<Record<string, unknown>>])[] {
   const alarms = alarmsAmong(flags)
   if (alarms.length === 0) return []
@@ -30,7 +34,7 @@ export function chargeAlarms(
     key: keyId,
     provider,
     model,
-    // What was used tells which of the provider's tools ran: searches, for one, have a meter of their own.
+    ...(tools.length > 0 && { tools }),
     meters: [...new Set(lines.flatMap(({ usage }) => Object.keys(usage.meters)))],
     ...(overrunMicros > 0 && { owed: formatRoubles(overrunMicros) }),
   }

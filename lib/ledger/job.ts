@@ -22,6 +22,8 @@ export interface JobFacts {
   readonly endpoint?: string
   /** Of a part of a batch: the ids that its requests were given, by which their results are known. */
   readonly requestIds?: readonly string[]
+  /** Of the provider, by their types: what it may run for the job. */
+  readonly tools?: readonly string[]
   /** The submission was answered by a stream, which tells what was said of the job while it lasts. */
   readonly isStreamed?: boolean
 }

@@ -1,5 +1,6 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
 import type { ProviderTool } from '../dialects/provider-tools.ts'
+import type { Target } from '../models/target.ts'
 import { addMeters, type Meters } from '../money/usage.ts'
 
 /** Who answers, as far as it decides what is done unasked. */
@@ -37,6 +38,15 @@ export function unaskedTools(
   const isAttached = media.some(({ kind }) => kind === 'document' || kind === 'other')
   if (providerKind === 'xai' && isAttached) tools.push({ type: 'attachmentsearch' })
   return tools
+}
+
+/** The types of all tools that the provider may run for a request, as a charge's alarms name them. */
+export function toolTypes(
+  { tools = [], media }: Pick<RequestFacts, 'tools' | 'media'>,
+  { provider, upstreamModelName, batch }: Pick<Target, 'provider' | 'upstreamModelName' | 'batch'>,
+): readonly string[] {
+  const unasked = unaskedTools(media, { providerKind: provider.kind, upstreamModelName })
+  return [...new Set([...tools, ...(batch?.tools ?? []), ...unasked].map(({ type }) => type))]
 }
 
 /** The units that come with a request, with the search that its model makes for every answer. */

@@ -1,6 +1,7 @@
 import type { OutgoingBody } from '../bodies/outgoing-body.ts'
 import type { Credential, ModelConfig, ProviderConfig } from '../config/config.ts'
 import type { DialectName } from '../dialects/dialect.ts'
+import type { ProviderTool } from '../dialects/provider-tools.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
@@ -32,8 +33,12 @@ export interface Target {
   readonly isPinned?: boolean
   /** What is known of the object that the path names. */
   readonly object?: ProviderObject | undefined
-  /** Of a batch: what it costs, and the prices of its models by their names at the provider. */
-  readonly batch?: { readonly cost: ExchangeCost; readonly prices: ReadonlyMap<string, Price> }
+  /** Of a batch: what it costs, the prices of its models by their names at the provider, and the tools of its requests. */
+  readonly batch?: {
+    readonly cost: ExchangeCost
+    readonly prices: ReadonlyMap<string, Price>
+    readonly tools?: readonly ProviderTool[]
+  }
   /** What models cost that the request names beside its own, such as an advisor or one that draws. */
   readonly named?: readonly NamedPrice[]
   /** The same request at the model's next provider, for when this one cannot take it. */

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { Target } from '../models/target.ts'
+import type { ProviderTool } from '../dialects/provider-tools.ts'
 import { chargeAlarms } from '../ledger/charge-flags.ts'
 import type { ChargeRequest, HeldSums, Hold, Ledger } from '../ledger/ledger.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
@@ -25,6 +26,8 @@ export class SessionLedger {
   readonly context: SessionContext
   readonly #exchange: Exchange
   readonly #lines: UsageLine[] = []
+  /** That its turns have asked for. */
+  readonly #tools = new Set<string>()
   #sequence = 0
 
   constructor(exchange: Exchange, context: SessionContext) {
@@ -45,7 +48,8 @@ export class SessionLedger {
   }
 
   /** @throws BalanceInsufficientError, KeyBudgetExceededError, LedgerUnavailableError */
-  async hold({ likelyMicros, worstMicros }: HeldSums): Promise<Hold> {
+  async hold({ likelyMicros, worstMicros }: HeldSums, tools: readonly ProviderTool[] = []): Promise<Hold> {
+    for (const { type } of tools) this.#tools.add(type)
     const { accountId, id: keyId, budgetMicros, budgetPeriod: period = 'total' } = this.#exchange.get('key')
     return await this.context.ledger.placeHold({
       exchangeId: this.#exchange.id,
@@ -68,7 +72,8 @@ export class SessionLedger {
     const { ledger, bus } = this.context
     const result = await ledger.charge(hold, charge)
     bus.emit('session-charge', this.#exchange, hold.sequence, { charge, result })
-    for (const [code, details] of chargeAlarms(hold, charge, result)) bus.emit('alarm', code, details)
+    for (const [code, details] of chargeAlarms(hold, charge, result, [...this.#tools]))
+      bus.emit('alarm', code, details)
   }
 
   /** What a charge of the session is of. */

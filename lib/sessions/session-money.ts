@@ -56,7 +56,7 @@ export class SessionMoney {
   async open(turn: ExpectedTurn, instead?: Turn): Promise<Turn> {
     if (instead !== undefined) await this.release(instead)
     try {
-      return newTurn(await this.#ledger.hold(this.#costOf(turn)))
+      return newTurn(await this.#ledger.hold(this.#costOf(turn), turn.tools))
     } catch (error) {
       throw turnRefused(error)
     }

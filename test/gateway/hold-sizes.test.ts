@@ -149,3 +149,22 @@ await t.test(
     }
   },
 )
+
+await t.test('an alarm of an overrun names the tools of the provider that the request asked for', async t => {
+  const usage = { prompt_tokens: 10, completion_tokens: 90_000, total_tokens: 90_010 }
+  const answer = JSON.stringify({ object: 'chat.completion', model: 'big', choices: [], usage })
+  const { gateway, chat } = await start(t, 60, { hold: { riskRub: '100000', riskRubMax: '100000' } }, answer)
+  const tools = [{ type: 'web_search' }, { type: 'function', function: { name: 'x' } }]
+
+  const { status, requestId } = await chat({ max_tokens: 100, tools, enable_code_interpreter: true })
+
+  t.equal(status, 200)
+  t.match((await gateway.chargeOf(requestId))?.flags, ['overrun'])
+  const alarm = (): string | undefined => gateway.logLines.find(line => line.includes('"alarm":"overrun"'))
+  await until(() => alarm() !== undefined)
+  t.match(JSON.parse(alarm() ?? '{}'), {
+    account: gateway.accountId,
+    model: 'big',
+    tools: ['websearch', 'enablecodeinterpreter'],
+  })
+})
