@@ -6,6 +6,7 @@ import { plainAnswer, startRawUpstream } from '../fixtures/raw-upstream.ts'
 import { openSession } from '../fixtures/session-client.ts'
 import { answerResponses, startSessionGateway } from '../fixtures/session-gateway.ts'
 import { startTestGateway } from '../fixtures/test-gateway.ts'
+import { until } from '../fixtures/until.ts'
 
 // What providers keep for the operator's account and give to whoever names it: machines in which agents have worked,
 // connectors that hold passwords, collections of texts, voices, conversations that go on behind a query.
@@ -98,9 +99,33 @@ await t.test('what everybody may use, and one’s own, is forwarded', async t =>
 
 await t.test('a session does not go on with the conversation of another', async t => {
   const { realtimeUrl, key, upstream } = await startSessionGateway(t, answerResponses)
-  for (const query of ['conversation_id=conv_theirs', 'agent_id=theirs', 'Conversation_ID=conv_theirs']) {
+  for (const query of [
+    'conversation_id=conv_theirs',
+    'agent_id=theirs',
+    'Conversation_ID=conv_theirs',
+    // Servers that ignore case find a second model.
+    'Model=other',
+    'MODEL=other',
+    'Call_Id=rtc_theirs',
+    'deployment=other',
+  ]) {
     const opened = openSession(t, `${realtimeUrl}&${query}`, { key })
     await t.rejects(opened, /400/, query)
   }
   t.equal(upstream.sessions.length, 0)
+})
+
+await t.test('an item of a session names no file of others, in whatever shape', async t => {
+  const { realtimeUrl, key, upstream } = await startSessionGateway(t, answerResponses)
+  const client = await openSession(t, realtimeUrl, { key })
+  const items = [
+    { type: 'message', content: { type: 'input_image', file_id: 'file-theirs' } },
+    { type: 'message', content: [{ type: 'input_image', image: { file_id: 'file-theirs' } }] },
+    { type: 'message', content: [[{ file_id: 'file-theirs' }]] },
+  ]
+  for (const [index, item] of items.entries()) {
+    client.send({ type: 'conversation.item.create', item })
+    await until(() => client.received.filter(text => text.includes('object_not_found')).length === index + 1)
+  }
+  t.equal(upstream.sessions[0]?.received.length, 0)
 })

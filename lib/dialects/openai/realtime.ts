@@ -6,8 +6,8 @@ import { decodeSegment } from '../route-table.ts'
 import type { SessionProtocol, SessionNames } from '../session.ts'
 import { RealtimeReader } from './realtime-reader.ts'
 import { TranscriptionReader } from './transcription-reader.ts'
-import { list, object } from '../interest.ts'
-import { names, objectsIn } from '../named-objects.ts'
+import { list } from '../interest.ts'
+import { objectsIn } from '../named-objects.ts'
 import { namedModelsIn, searched } from '../naming-members.ts'
 import { scanMessage } from '../session-message.ts'
 import type { Steps } from '../session-message.ts'
@@ -23,7 +23,7 @@ function errorMessage(error: GatewayError, eventId: string): string {
   })
 }
 
-const item = object({ content: list(object({ file_id: names('file') })) })
+const item = searched({})
 const settings = { prompt: storedPrompt, tools: list(tool) }
 
 const message = searched({
@@ -116,7 +116,7 @@ export function withQueryModel(match: RouteMatch): RouteMatch {
   let found: Pick<RouteMatch, 'pathModel' | 'pathModelSpan'> = {}
   for (const parameter of start === 0 ? [] : upstreamPath.slice(start).split('&')) {
     const equals = parameter.indexOf('=') === -1 ? parameter.length : parameter.indexOf('=')
-    const name = decodeURIComponentOf(parameter.slice(0, equals))
+    const name = nameOf(parameter.slice(0, equals))
     if (name === 'intent' || name === 'call_id') {
       others.push([name, decodeURIComponentOf(parameter.slice(equals + 1))])
     }
@@ -165,6 +165,22 @@ function withoutModel(
   throw new GatewayError('not_supported', 'Of the intents only "transcription" is served here.', {
     param: 'intent',
   })
+}
+
+/** @throws GatewayError request_invalid for a spelling that servers which ignore case would take for the same */
+function nameOf(written: string): string {
+  const name = decodeURIComponentOf(written)
+  const plain = name.toLowerCase()
+  if (plain === 'deployment' || (plain !== name && ['model', 'intent', 'call_id'].includes(plain))) {
+    throw new GatewayError(
+      'request_invalid',
+      `The query names ${JSON.stringify(name)}; the model is "model".`,
+      {
+        param: name,
+      },
+    )
+  }
+  return name
 }
 
 function decodeURIComponentOf(text: string): string {
