@@ -108,7 +108,7 @@ export function addChargesCommand(program: Command, context: CliContext): void {
       return readStore(options, async reports => {
         if (account !== undefined) found(await reports.account(account), account)
         const charges = reports.charges(account, filter)
-        if (options.csv === true) await printCsv(charges, stdout)
+        if (options.csv === true) await printCsv(charges, stdout, zone)
         else await (options.json === true ? printLines(charges, stdout) : printTable(charges, stdout, zone))
       })
     })
@@ -154,12 +154,13 @@ const csvColumns = [
   'returned',
 ] as const
 
-async function printCsv(charges: Charges, stdout: CliContext['stdout']): Promise<void> {
+async function printCsv(charges: Charges, stdout: CliContext['stdout'], zone: string): Promise<void> {
   if (!(await writeResult(stdout, `${[...csvColumns, 'usage', 'flags'].join(',')}\r\n`))) return
   for await (const charge of charges) {
     const usage = Object.entries(charge.usage).map(([meter, units]) => `${meter}=${units}`)
     const texts = [
-      ...csvColumns.map(name => String(charge[name] ?? '')),
+      zonedTime(Date.parse(charge.at), zone).replace(' ', 'T'),
+      ...csvColumns.slice(1).map(name => String(charge[name] ?? '')),
       usage.join(' '),
       charge.flags.join(' '),
     ]

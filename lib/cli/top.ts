@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
-import { budgetDay } from '../ledger/key-spending.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { systemClock } from '../platform/clock.ts'
+import { zonedDayStart } from '../platform/zoned-time.ts'
 import { readSpenders } from '../stores/records/read-spenders.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { oneOf, wholeNumber } from './arguments.ts'
 import type { CliContext } from './context.ts'
+import { openTimeZone } from './open-config.ts'
 import { formatTable } from './table.ts'
 import { readRecords } from './with-records.ts'
 
@@ -19,11 +20,15 @@ interface TopOptions extends SharedOptions {
 export function addTopCommand(program: Command, { stdout }: CliContext): void {
   addCommand(program, 'top', 'list what most was charged for, the dearest first')
     .option('--by <what>', 'account, model, key or outcome', 'account')
-    .option('--days <n>', "how many of Moscow's days, today among them", '1')
+    .option(
+      '--days <n>',
+      'how many days, today among them; they begin at midnight in timeZone of the configuration',
+      '1',
+    )
     .action(async (options: TopOptions) => {
       const by = oneOf('--by', options.by, ['account', 'model', 'key', 'outcome'] as const)
       const days = wholeNumber('--days', options.days)
-      const from = budgetDay(systemClock.now()) - Math.max(1, days) + 1
+      const from = zonedDayStart(systemClock.now(), openTimeZone(options), Math.max(1, days) - 1)
       const rows = await readRecords(options, records => readSpenders(records, by, from))
       const shown = rows.map(({ name, charges, micros }) => ({
         [by]: name,

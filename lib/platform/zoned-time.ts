@@ -44,6 +44,12 @@ export function zonedTime(ms: number, zone: string): string {
   return `${year}-${month}-${day} ${hour}:${minute}:${second}${timeZoneName === 'GMT+00:00' ? 'Z' : timeZoneName.slice('GMT'.length) || 'Z'}`
 }
 
+/** When the day of a moment began in a zone, or one of the days before it, in milliseconds since the epoch. */
+export function zonedDayStart(ms: number, zone: string, daysBack = 0): number {
+  const today = Date.parse(`${zonedTime(ms, zone).slice(0, 10)}T00:00:00Z`)
+  return zonedMidnight(new Date(today - daysBack * 86_400_000).toISOString().slice(0, 10), zone)
+}
+
 /** A time, or a date, which begins at midnight in a zone, as milliseconds since the epoch; NaN when it is neither. */
 export function zonedParse(text: string, zone: string): number {
   const ms = Date.parse(text)

@@ -1,3 +1,4 @@
+import { zonedTime } from '../platform/zoned-time.ts'
 import type { Language } from './texts/web-texts.ts'
 
 /** A narrow space that no line breaks at. */
@@ -64,17 +65,24 @@ const locales = { ru: 'ru-RU', en: 'en-GB' } satisfies Record<Language, string>
 const zone = { ru: 'МСК', en: 'MSK' } satisfies Record<Language, string>
 
 /** Making one takes longer than all its uses on a page. */
-const timeFormats = { ru: timeFormat('ru'), en: timeFormat('en') } satisfies Record<Language, unknown>
+const timeFormats = new Map<string, Intl.DateTimeFormat>()
 
-function timeFormat(language: Language): Intl.DateTimeFormat {
-  return new Intl.DateTimeFormat(locales[language], {
-    timeZone: moscow,
+function timeFormat(language: Language, timeZone: string): Intl.DateTimeFormat {
+  const name = `${language} ${timeZone}`
+  const known = timeFormats.get(name)
+  if (known !== undefined) return known
+  const format = new Intl.DateTimeFormat(locales[language], {
+    timeZone,
     day: '2-digit',
     month: '2-digit',
     year: 'numeric',
     hour: '2-digit',
     minute: '2-digit',
+    // Moscow has a name that readers know; Intl has its distance from UTC.
+    ...(timeZone !== moscow && { timeZoneName: 'short' }),
   })
+  timeFormats.set(name, format)
+  return format
 }
 
 /** As wide as a digit. */
@@ -106,14 +114,15 @@ export function exactRoubles(text: string, language: Language): string {
   return `${decimal(`${whole}.${fraction.padEnd(2, '0')}`, language)}${noBreak}₽`
 }
 
-/** A time in Moscow, with its zone: `20.11.2026, 15:04 МСК`. */
-export function time(ms: number, language: Language): string {
-  return `${timeFormats[language].format(ms)}${noBreak}${zone[language]}`
+/** A time with its zone, Moscow's unless said: `20.11.2026, 15:04 МСК`. */
+export function time(ms: number, language: Language, timeZone = moscow): string {
+  const text = timeFormat(language, timeZone).format(ms)
+  return timeZone === moscow ? `${text}${noBreak}${zone[language]}` : text
 }
 
-/** A day in Moscow in words: `20 ноября 2026 г.`, `20 November 2026`. */
-export function longDay(ms: number, language: Language): string {
-  return new Intl.DateTimeFormat(locales[language], { timeZone: moscow, dateStyle: 'long' }).format(ms)
+/** A day in words, in Moscow unless said: `20 ноября 2026 г.`, `20 November 2026`. */
+export function longDay(ms: number, language: Language, timeZone = moscow): string {
+  return new Intl.DateTimeFormat(locales[language], { timeZone, dateStyle: 'long' }).format(ms)
 }
 
 /** An ISO day in words: `20 ноября 2026 г.`, `20 November 2026`. */
@@ -121,10 +130,9 @@ export function shownDay(iso: string, language: Language): string {
   return longDay(Date.parse(`${iso}T12:00:00+03:00`), language)
 }
 
-/** A time for exports: ISO 8601 in Moscow, `2026-11-20T15:04:05+03:00`. */
-export function isoTime(ms: number): string {
-  // Moscow has been three hours ahead, summer and winter, since 2014, before anything of ours.
-  return new Date(ms + 3 * 60 * 60 * 1000).toISOString().replace(/\.\d+Z$/, '+03:00')
+/** A time for exports: ISO 8601, in Moscow unless said, `2026-11-20T15:04:05+03:00`. */
+export function isoTime(ms: number, timeZone = moscow): string {
+  return zonedTime(ms, timeZone).replace(' ', 'T')
 }
 
 /** Whether a text is a day that there is, as fields for days have it. */
@@ -134,9 +142,9 @@ export function isDay(text: string): boolean {
   return /^\d{4}-\d\d-\d\d$/.test(text) && Number.isFinite(begin) && isoDay(begin) === text
 }
 
-/** A day in Moscow for fields and exports: `2026-11-20`. */
-export function isoDay(ms: number): string {
-  return isoTime(ms).slice(0, 10)
+/** A day for fields and exports, in Moscow unless said: `2026-11-20`. */
+export function isoDay(ms: number, timeZone = moscow): string {
+  return isoTime(ms, timeZone).slice(0, 10)
 }
 
 /** A day, as `budgetDay` counts them, without its year: `20.11`, `20/11`. */

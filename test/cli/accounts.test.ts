@@ -334,11 +334,13 @@ await t.test('times are printed, and dates begin, in the zone of the configurati
     t.match((await run(...words)).stdout, '2026-11-22 00:30:00+03:00', words.join(' '))
   }
   t.match((await run('charges', '--json')).stdout, '"at":"2026-11-21T21:30:00.000Z"')
+  t.match((await run('charges', '--csv')).stdout, '\r\n2026-11-22T00:30:00+03:00,')
   t.ok(await since('2026-11-22'))
   t.notOk(await since('2026-11-23'))
 
   writeConfig(folder, 'timeZone: UTC\n')
   t.match((await run('account', 'list')).stdout, '2026-11-21 21:30:00Z')
+  t.match((await run('charges', '--csv')).stdout, '\r\n2026-11-21T21:30:00Z,')
   t.notOk(await since('2026-11-22'))
   writeConfig(folder, 'timeZone: Europe/Moskow\n')
   t.match(await run('account', 'list'), {

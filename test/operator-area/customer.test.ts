@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startOperatorArea } from '../fixtures/operator-area.ts'
 
-const area = await startOperatorArea(t, { payments: { provider: 'sandbox' } })
+const area = await startOperatorArea(t, { payments: { provider: 'sandbox' }, timeZone: 'Asia/Yekaterinburg' })
 const { email } = await area.signUp()
 const id = await area.accountOf(email)
 const { accounts } = area.test
@@ -16,7 +16,7 @@ await t.test('a key says what its budget is for and when it ends', async t => {
 
   const { text } = await desk.get(page)
 
-  t.match(text, '80.00\u00A0₽ in all; until 31/01/2999, 15:00\u00A0MSK')
+  t.match(text, '80.00\u00A0₽ in all; until 31/01/2999, 17:00 GMT+5')
   t.match(text, '0.0054\u00A0₽ each day')
 })
 
@@ -43,6 +43,6 @@ await t.test('movements are as exact as they are, and all of them are behind a l
   t.match(second, /small[\s\S]*0\.0054\u00A0₽[\s\S]*0\.0054\u00A0₽/, 'its amount, and the balance after it')
   const table = await desk.get(`/movements.csv?account=${id}`)
   t.equal(table.text.trim().split('\n').length, 62)
-  t.match(table.text, /small[^\n]*0,005400/)
+  t.match(table.text, /T\d\d:\d\d:\d\d\+05:00;credit;small;0,005400/)
   t.notMatch((await desk.get('/movements')).text, 'credit', 'without an account it has nothing')
 })

@@ -45,8 +45,16 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
     empty: alarms.empty,
     filters: [{ name: 'state', label: common.state, options: { '': alarms.current, all: alarms.all } }],
     columns: [
-      { name: alarms.last, cell: one => time(one.last_at, language), csv: one => isoTime(one.last_at) },
-      { name: alarms.first, cell: one => time(one.first_at, language), csv: one => isoTime(one.first_at) },
+      {
+        name: alarms.last,
+        cell: one => time(one.last_at, language, page.site.config.timeZone),
+        csv: one => isoTime(one.last_at, page.site.config.timeZone),
+      },
+      {
+        name: alarms.first,
+        cell: one => time(one.first_at, language, page.site.config.timeZone),
+        csv: one => isoTime(one.first_at, page.site.config.timeZone),
+      },
       {
         name: alarms.alarm,
         cell: one =>

@@ -45,7 +45,7 @@ function requestTable(page: DeskPage, charges: readonly ChargeReport[]): Html {
   return dataTable(
     { label: customer.requests, empty: common.none },
     [
-      { name: common.at, cell: one => time(Date.parse(one.at), language) },
+      { name: common.at, cell: one => time(Date.parse(one.at), language, page.site.config.timeZone) },
       { name: customer.request, cell: one => html`<code>${one.requestId}</code>` },
       { name: customer.model, cell: one => html`<bdi>${one.model}</bdi>` },
       { name: customer.provider, cell: one => one.provider },
@@ -72,7 +72,7 @@ async function movementTable(page: DeskPage, accountId: string): Promise<Html> {
 
 /** What a key is limited to: `100,00 ₽ each day; gpt-5; 10.0.0.0/8; until 31.01.2027, 00:00 MSK`. */
 function limitsOf(
-  { language, texts }: DeskPage,
+  { language, texts, site }: DeskPage,
   { budgetMicros, budgetPeriod = 'total', models, ipAddresses, expiresAt }: KeyRecord,
 ): string {
   const { customer, editKey } = texts
@@ -81,7 +81,7 @@ function limitsOf(
   return [
     ...budget,
     ...[models, ipAddresses].flatMap(list => (list === undefined ? [] : [list.join(', ')])),
-    ...(expiresAt === undefined ? [] : [customer.until(time(expiresAt, language))]),
+    ...(expiresAt === undefined ? [] : [customer.until(time(expiresAt, language, site.config.timeZone))]),
   ].join('; ')
 }
 
@@ -130,7 +130,9 @@ function summary(page: DeskPage, account: AccountReport, blockedAt: number | nul
   return html`${
       blockedAt === null
         ? ''
-        : html`<p class="notice bad">${customer.blockedSince(time(blockedAt, language))}</p>`
+        : html`<p class="notice bad">
+            ${customer.blockedSince(time(blockedAt, language, page.site.config.timeZone))}
+          </p>`
     }
     <section class="card">
       ${facts([
@@ -140,7 +142,7 @@ function summary(page: DeskPage, account: AccountReport, blockedAt: number | nul
         [customer.debt, money(account.debtMicros, language)],
         [customer.risk, money(account.riskMicros, language)],
         [customer.paid, money(account.paidMicros, language)],
-        [customer.since, longDay(account.createdAt, language)],
+        [customer.since, longDay(account.createdAt, language, page.site.config.timeZone)],
         [page.texts.common.id, html`<code>${account.id}</code>`],
       ])}
     </section>`
@@ -154,7 +156,7 @@ async function noteTable(page: DeskPage, accountId: string): Promise<Html> {
   return dataTable(
     { label: customer.notes, empty: common.none },
     [
-      { name: common.at, cell: one => time(one.at, page.language) },
+      { name: common.at, cell: one => time(one.at, page.language, page.site.config.timeZone) },
       { name: log.who, cell: one => one.operator },
       { name: customer.note, cell: one => html`<bdi>${one.note}</bdi>` },
     ],
@@ -188,7 +190,7 @@ async function consentTable(page: DeskPage, accountId: string): Promise<Html> {
   return dataTable(
     { label: customer.consents, empty: common.none },
     [
-      { name: common.at, cell: one => time(one.at, page.language) },
+      { name: common.at, cell: one => time(one.at, page.language, page.site.config.timeZone) },
       { name: common.email, cell: one => one.email },
       { name: customer.consent, cell: one => customer.consentKinds[one.kind] },
       { name: customer.version, cell: one => one.version },

@@ -19,7 +19,7 @@ export function actionTable(page: DeskPage, actions: readonly OperatorActionRow[
   return dataTable(
     { label: log.title, empty: common.none },
     [
-      { name: common.at, cell: one => time(one.at, page.language) },
+      { name: common.at, cell: one => time(one.at, page.language, page.site.config.timeZone) },
       { name: log.who, cell: one => one.operator },
       { name: log.what, cell: one => log.actions[one.action] },
       {
@@ -46,7 +46,12 @@ export function actionList(page: DeskPage): DeskList<OperatorActionRow> {
       { name: 'account', label: common.account },
     ],
     columns: [
-      { name: common.at, sort: 'at', cell: one => time(one.at, language), csv: one => isoTime(one.at) },
+      {
+        name: common.at,
+        sort: 'at',
+        cell: one => time(one.at, language, page.site.config.timeZone),
+        csv: one => isoTime(one.at, page.site.config.timeZone),
+      },
       { name: log.who, cell: one => one.operator, csv: one => one.operator },
       { name: log.what, cell: one => log.actions[one.action], csv: one => log.actions[one.action] },
       { name: common.account, cell: accountLink, csv: one => one.account_id },

@@ -9,11 +9,16 @@ import { listSection } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
 /** What a movement of an account's money shows. */
-export function movementColumns({ texts, language }: DeskPage): DeskList<Movement>['columns'] {
+export function movementColumns(page: DeskPage): DeskList<Movement>['columns'] {
+  const { language, texts } = page
   const { customer, common } = texts
   const exactly = (micros: number) => ({ number: formatRoubles(micros) })
   return [
-    { name: common.at, cell: one => time(one.at, language), csv: one => isoTime(one.at) },
+    {
+      name: common.at,
+      cell: one => time(one.at, language, page.site.config.timeZone),
+      csv: one => isoTime(one.at, page.site.config.timeZone),
+    },
     { name: customer.kind, cell: one => one.kind, csv: one => one.kind },
     { name: common.reason, cell: one => one.reason ?? '', csv: one => one.reason ?? '' },
     {

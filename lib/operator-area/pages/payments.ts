@@ -27,8 +27,8 @@ function paymentColumns(page: DeskPage): DeskList<Payment>['columns'] {
     {
       name: common.at,
       sort: 'at',
-      cell: one => time(one.created_at, language),
-      csv: one => isoTime(one.created_at),
+      cell: one => time(one.created_at, language, page.site.config.timeZone),
+      csv: one => isoTime(one.created_at, page.site.config.timeZone),
     },
     {
       name: common.id,
@@ -147,7 +147,7 @@ async function paymentView(page: DeskPage, id: string, state: FormState): Promis
         ${dataTable(
           { label: texts.refunded, empty: common.none },
           [
-            { name: common.at, cell: one => time(one.created_at, language) },
+            { name: common.at, cell: one => time(one.created_at, language, page.site.config.timeZone) },
             { name: common.state, cell: one => texts.states[one.state] },
             { name: common.reason, cell: one => one.reason },
             { name: common.amount, cell: one => money(one.amount_micros, language), isNumber: true },

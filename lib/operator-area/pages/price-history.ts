@@ -37,7 +37,7 @@ function configured(page: DeskPage, { prices: versions }: ModelConfig): Html {
         {
           name: history.from,
           cell: ({ price: { from } }) =>
-            from === undefined ? history.always : time(startOf(from), language),
+            from === undefined ? history.always : time(startOf(from), language, page.site.config.timeZone),
         },
         { name: common.state, cell: one => stateOf(one.price) },
         ...priceColumns(page),
@@ -84,10 +84,11 @@ async function charged(page: DeskPage, name: string): Promise<Html> {
     ${dataTable(
       { label: history.charged, empty: history.unused },
       [
-        { name: history.firstCharge, cell: one => time(one.firstAt, language) },
+        { name: history.firstCharge, cell: one => time(one.firstAt, language, page.site.config.timeZone) },
         {
           name: history.lastCharge,
-          cell: one => (one.lastAt === undefined ? '' : time(one.lastAt, language)),
+          cell: one =>
+            one.lastAt === undefined ? '' : time(one.lastAt, language, page.site.config.timeZone),
         },
         { name: history.uses, cell: one => count(one.lines, language), isNumber: true },
         ...priceColumns(page),

@@ -25,7 +25,11 @@ export function requestList(page: DeskPage): DeskList<ListedCharge> {
       { name: 'outcome', label: customer.outcome, options: { '': common.all, ...requests.outcomes } },
     ],
     columns: [
-      { name: common.at, cell: one => time(one.at, language), csv: one => isoTime(one.at) },
+      {
+        name: common.at,
+        cell: one => time(one.at, language, page.site.config.timeZone),
+        csv: one => isoTime(one.at, page.site.config.timeZone),
+      },
       { name: customer.request, cell: one => html`<code>${one.requestId}</code>`, csv: text('requestId') },
       {
         name: common.account,

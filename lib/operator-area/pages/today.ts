@@ -1,9 +1,10 @@
 import { html } from 'hono/html'
 import { listAlarms } from '../../alarms/alarms.ts'
-import { budgetDay, dayStart } from '../../ledger/key-spending.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
+import { zonedDayStart } from '../../platform/zoned-time.ts'
 import { alarmSentence } from '../../pipeline/alarm-sentences.ts'
-import { readOutcomes, readToday } from '../../stores/records/read-today.ts'
+import { readSpenders } from '../../stores/records/read-spenders.ts'
+import { readToday } from '../../stores/records/read-today.ts'
 import { mergeHealth } from '../../upstream/merge-health.ts'
 import type { MergedProvider } from '../../upstream/merge-health.ts'
 import { count, money, time } from '../../web/format.ts'
@@ -24,7 +25,7 @@ async function alarmTable(page: DeskPage): Promise<Html> {
   return html`${dataTable(
       { label: alarms.title, empty: alarms.empty },
       [
-        { name: alarms.last, cell: one => time(one.last_at, language) },
+        { name: alarms.last, cell: one => time(one.last_at, language, page.site.config.timeZone) },
         {
           name: alarms.alarm,
           cell: one => html`<a href="/alarms"><code>${one.kind}</code></a> ${alarmSentence(one.kind) ?? ''}`,
@@ -76,10 +77,10 @@ async function providerTable(page: DeskPage): Promise<Html> {
 export async function showToday(context: PageContext, page: DeskPage): Promise<Response> {
   const { site, language } = page
   const { today: texts, common } = page.texts
-  const day = budgetDay(site.clock.now())
+  const from = zonedDayStart(site.clock.now(), site.config.timeZone)
   const [today, outcomes, alarms, providers] = await Promise.all([
-    readToday(site.records, dayStart(day)),
-    readOutcomes(site.records, day),
+    readToday(site.records, from),
+    readSpenders(site.records, 'outcome', from),
     alarmTable(page),
     providerTable(page),
   ])
@@ -130,7 +131,7 @@ export async function showToday(context: PageContext, page: DeskPage): Promise<R
             [
               {
                 name: texts.outcome,
-                cell: one => html`<a href="/requests?outcome=${one.outcome}">${one.outcome}</a>`,
+                cell: one => html`<a href="/requests?outcome=${one.name}">${one.name}</a>`,
               },
               { name: texts.requests, cell: one => count(one.charges, language), isNumber: true },
               { name: common.amount, cell: one => money(one.micros, language), isNumber: true },

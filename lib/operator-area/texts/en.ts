@@ -200,7 +200,7 @@ export const english: typeof russian = {
     price: 'Price, ₽',
     perMillion: 'per 1,000,000',
     perUnit: 'per 1',
-    historyHint: 'Times are in Moscow. What began before keeps its price.',
+    historyHint: 'What began before keeps its price.',
   },
   preview: {
     title: 'Preview of prices',

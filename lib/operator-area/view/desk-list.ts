@@ -160,7 +160,7 @@ export function downloadList<Row>(makeList: (page: DeskPage) => DeskList<Row>) {
     const rows = await list.read({ ...asked, offset: 0, limit: rowsMax })
     const columns = list.columns.flatMap(({ name, csv }) => (csv === undefined ? [] : [{ name, csv }]))
     const table = [columns.map(one => one.name), ...rows.map(row => columns.map(one => one.csv(row)))]
-    const name = `${list.path.slice(1)}-${isoDay(page.site.clock.now())}.csv`
+    const name = `${list.path.slice(1)}-${isoDay(page.site.clock.now(), page.site.config.timeZone)}.csv`
     return context.body(csvTable(table), 200, {
       'content-type': 'text/csv; charset=utf-8',
       'content-disposition': `attachment; filename="${name}"`,

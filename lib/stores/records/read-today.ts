@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { RecordReader } from './records.ts'
 
-/** What happened since midnight in Moscow, and what waits for a person. */
+/** What happened since today began, and what waits for a person. */
 export interface Today {
   readonly paidMicros: number
   readonly transferredKopecks: number
@@ -18,14 +18,7 @@ export interface Today {
   readonly heldRates: number
 }
 
-/** What requests came to, by how they ended. */
-export interface OutcomeSum {
-  readonly outcome: string
-  readonly charges: number
-  readonly micros: number
-}
-
-/** @param from midnight in Moscow */
+/** @param from when today began */
 export async function readToday(records: RecordReader, from: number): Promise<Today> {
   const query = sql<Readonly<Record<keyof Today, number | string>>>`SELECT
     (SELECT coalesce(sum(amount_micros), 0) FROM payments WHERE credited_at >= ${from}) AS "paidMicros",
@@ -59,25 +52,4 @@ export async function readToday(records: RecordReader, from: number): Promise<To
     pending: Number(row.pending),
     heldRates: Number(row.heldRates),
   }
-}
-
-/** From the sums of a day: no charge is read. */
-export async function readOutcomes(records: RecordReader, day: number): Promise<readonly OutcomeSum[]> {
-  const rows = await records.all(
-    records.build
-      .selectFrom('charge_sums')
-      .select(one => [
-        'outcome',
-        one.fn.sum('charges').as('charges'),
-        one.fn.sum('spent_micros').as('micros'),
-      ])
-      .where('day', '=', day)
-      .groupBy('outcome')
-      .orderBy('outcome'),
-  )
-  return rows.map(({ outcome, charges, micros }) => ({
-    outcome,
-    charges: Number(charges),
-    micros: Number(micros),
-  }))
 }
