@@ -16,8 +16,7 @@ import { SessionCall } from '../lib/websocket/session-call.ts'
 import { TurnsCall } from '../lib/websocket/turns-call.ts'
 import type { UpgradeFor } from '../lib/websocket/open-upstream.ts'
 import { forwardedProtocols, withoutHandshake } from '../lib/websocket/subprotocols.ts'
-import { withOwnRepeats } from '../lib/upstream/own-repeats.ts'
-import { upstreamHeaders } from '../lib/upstream/upstream-headers.ts'
+import { upstreamHeaders, withOwnRepeats } from '../lib/upstream/upstream-headers.ts'
 import { Upstreams } from '../lib/upstream/upstreams.ts'
 
 /** Sends the request to its provider and pushes the answer into the relay. */

@@ -5,10 +5,9 @@ import {
   checkAccount,
   checkBic,
   checkCorrespondentAccount,
+  cleanNumber,
 } from './company-numbers.ts'
-import type { CompanyKind } from './company-numbers.ts'
-import { cleanNumber } from './number-problem.ts'
-import type { NumberProblem } from './number-problem.ts'
+import type { CompanyKind, NumberProblem } from './company-numbers.ts'
 import { parsePersonName } from './person-name.ts'
 import { checkText, cleanText } from './printable-text.ts'
 import type { TextProblem } from './printable-text.ts'

@@ -1,6 +1,3 @@
-import { checkDigitProblem, digitsProblem, weightedSum } from './number-problem.ts'
-import type { NumberProblem } from './number-problem.ts'
-
 /** A legal entity (ООО, АО and the like), or a sole proprietor (ИП). */
 export type CompanyKind = 'company' | 'sole'
 
@@ -10,6 +7,19 @@ const innWeights = {
   eleventh: [7, 2, 4, 10, 3, 5, 9, 4, 6, 8],
   twelfth: [3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8],
 }
+
+/** What is wrong with a number of a company or a bank. Positions count from 1, as people do. */
+export type NumberProblem =
+  | { readonly kind: 'length'; readonly found: number; readonly expected: readonly number[] }
+  | { readonly kind: 'character'; readonly position: number; readonly found: string }
+  | { readonly kind: 'prefix'; readonly found: string; readonly expected: readonly string[] }
+  | {
+      readonly kind: 'checkDigit'
+      readonly position: number
+      readonly found: string
+      /** What the other digits give. */
+      readonly expected: string
+    }
 
 function innDigit(inn: string, weights: readonly number[]): number {
   return (weightedSum(inn, weights) % 11) % 10
@@ -97,4 +107,31 @@ export function checkCorrespondentAccount(account: string, bic: string): NumberP
   if (!/^[34]01/.test(account))
     return { kind: 'prefix', found: account.slice(0, 3), expected: ['301', '401'] }
   return accountProblem(`0${bic.slice(4, 6)}`, account)
+}
+
+/** A number as it is stored: people type and paste spaces and hyphens between its digits. */
+export function cleanNumber(text: string): string {
+  return text.replaceAll(/[\s\u00a0\u202f\u2010-\u2015-]/g, '')
+}
+
+/** The first breach of a length or of the digits, if there is one. */
+function digitsProblem(text: string, ...lengths: readonly number[]): NumberProblem | undefined {
+  const characters = Array.from(text)
+  const position = characters.findIndex(one => !/^\d$/.test(one)) + 1
+  if (position > 0) return { kind: 'character', position, found: characters[position - 1] ?? '' }
+  if (!lengths.includes(text.length)) return { kind: 'length', found: text.length, expected: lengths }
+  return undefined
+}
+
+/** Compares one digit with what the others give. */
+function checkDigitProblem(text: string, position: number, expected: number): NumberProblem | undefined {
+  const found = text.charAt(position - 1)
+  return found === String(expected)
+    ? undefined
+    : { kind: 'checkDigit', position, found, expected: String(expected) }
+}
+
+/** The sum of the digits, each times its weight; what has no weight counts nothing. */
+function weightedSum(text: string, weights: readonly number[]): number {
+  return weights.reduce((sum, weight, index) => sum + weight * Number(text.charAt(index)), 0)
 }

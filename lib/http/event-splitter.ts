@@ -1,4 +1,4 @@
-import { lineEnds } from './line-ends.ts'
+import { lineEnds } from './sse.ts'
 import { PieceList } from './piece-list.ts'
 
 const lineFeed = 0x0a

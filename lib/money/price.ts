@@ -29,6 +29,17 @@ export interface Price {
   readonly round?: 'up'
 }
 
+/** Prices that pay for an operation as well as its main meter does. */
+const alternativeMeters: { readonly [M in Meter]?: readonly Meter[] } = {
+  images: ['imageOutput', 'output'],
+  imageOutput: ['images', 'output'],
+  characters: ['audioOutput', 'output', 'audioSeconds'],
+  audioOutput: ['output', 'characters'],
+  audioSeconds: ['audioInput', 'input'],
+  audioInput: ['input', 'audioSeconds'],
+  searches: ['requests', 'input'],
+}
+
 /** Whether what is read is paid for by its pages. */
 export function isPricedByPage({ rubPerUnit, rubPerMillion }: Price): boolean {
   return rubPerUnit['pages'] !== undefined || rubPerMillion.pages !== undefined
@@ -56,4 +67,14 @@ export function priceInForce(prices: readonly Price[], atMs: number): Price | un
     }
   }
   return best
+}
+
+/** Whether a model has a price for what an operation mainly consumes; without one it is refused. */
+export function isPriced(price: Price, mainMeter: Meter): boolean {
+  return [mainMeter, ...(alternativeMeters[mainMeter] ?? [])].some(meter => hasPrice(price, meter))
+}
+
+function hasPrice(price: Price, meter: Meter): boolean {
+  if (price.rubPerMillion[meter] !== undefined) return true
+  return Object.keys(price.rubPerUnit).some(name => name === meter || name.startsWith(`${meter}/`))
 }

@@ -1,6 +1,6 @@
 import type { AccountSection, Statement, StatementDocument, PaymentSide } from './statement.ts'
 import { StatementError } from './statement-error.ts'
-import { cleanNumber } from '../companies/number-problem.ts'
+import { cleanNumber } from '../companies/company-numbers.ts'
 import { cleanText } from '../companies/printable-text.ts'
 import { parseKopecks } from '../money/kopecks.ts'
 import type { Kopecks } from '../money/kopecks.ts'

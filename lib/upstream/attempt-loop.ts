@@ -4,11 +4,10 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import type { ResponseHead } from '../pipeline/plugin.ts'
 import type { Waiting } from './admission.ts'
 import type { EgressRoute } from './egress-route.ts'
-import { Itinerary, type Stop } from './itinerary.ts'
+import { Itinerary, type Stop, type UpstreamFacts } from './itinerary.ts'
 import { isJudged, judgeRefusal, type Verdict } from './judge-refusal.ts'
 import { exhausted, overloaded } from './provider-state.ts'
 import { isConnectionFailure, upstreamError } from './upstream-error.ts'
-import type { UpstreamFacts } from './upstream-facts.ts'
 import type { Upstreams } from './upstreams.ts'
 
 /** Where an attempt goes, and since when by the steady clock. */

@@ -1,7 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
-import { EgressError } from './egress-error.ts'
-import { openTunnel, type Proxy } from './open-tunnel.ts'
+import { EgressError, openTunnel, type Proxy } from './open-tunnel.ts'
 
 type Connector = ReturnType<typeof buildConnector>
 

@@ -1,7 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../platform/clock.ts'
-import type { TunnelEnd } from './http-connect.ts'
-import { openTunnel, type Proxy } from './open-tunnel.ts'
+import { openTunnel, type Proxy, type TunnelEnd } from './open-tunnel.ts'
 import { errorWords } from '../platform/error-words.ts'
 import type { RouteHealth } from './provider-health.ts'
 

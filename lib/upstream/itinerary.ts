@@ -13,6 +13,18 @@ export interface Stop {
   readonly credential: CredentialState
 }
 
+/** How an exchange went out, for the log. */
+export interface UpstreamFacts {
+  readonly attemptCount: number
+  readonly egressName: string | undefined
+}
+
+declare module '../pipeline/facts.ts' {
+  interface Facts {
+    upstream: UpstreamFacts
+  }
+}
+
 /** The places where one request is tried, in order, none of them twice. */
 export class Itinerary {
   readonly #exchange: Exchange | undefined

@@ -1,9 +1,6 @@
 import { connect as connectTcp, isIP, isIPv4, isIPv6, SocketAddress } from 'node:net'
 import type { LookupFunction, Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { EgressError } from './egress-error.ts'
-import { httpConnect } from './http-connect.ts'
-import type { TunnelEnd } from './http-connect.ts'
 import { SocketReader } from './socket-reader.ts'
 
 const defaultPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
@@ -32,6 +29,24 @@ const replies: readonly string[] = [
   'command not supported',
   'address type not supported',
 ]
+
+const headBytesMax = 16_384
+
+/** An address as the proxy is to reach it; a name is resolved there. */
+export interface TunnelEnd {
+  readonly hostname: string
+  readonly port: number
+}
+
+/** A way out could not be used: nothing reached the provider. Messages hold no password. */
+export class EgressError extends Error {
+  readonly code = 'EGRESS_FAILED'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'EgressError'
+  }
+}
 
 /**
  * Asks a SOCKS5 proxy for a tunnel (RFC 1928, RFC 1929). Names are sent as names and resolved there.
@@ -132,4 +147,23 @@ function connectTo({ url, lookup }: Proxy): Socket {
   // RFC 6066: the name of a server is no address.
   const named = isIP(host) === 0 ? { servername: host } : {}
   return connectTls({ host, port, ...found, ...named, rejectUnauthorized: true, ALPNProtocols: ['http/1.1'] })
+}
+
+/**
+ * Asks an HTTP proxy for a tunnel (RFC 9110 section 9.3.6).
+ * @throws EgressError when it says anything but 2xx
+ */
+async function httpConnect(proxy: URL, socket: Socket, reader: SocketReader, end: TunnelEnd): Promise<void> {
+  const authority = `${end.hostname.includes(':') ? `[${end.hostname}]` : end.hostname}:${end.port}`
+  const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`]
+  if (proxy.username !== '') {
+    const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`
+    lines.push(`Proxy-Authorization: Basic ${Buffer.from(pair).toString('base64')}`)
+  }
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  const head = await reader.readThrough('\r\n\r\n', headBytesMax)
+  const status = /^HTTP\/1\.[01] (\d{3})[ \r]/.exec(head.toString('latin1'))?.[1]
+  if (status === undefined) throw new EgressError('It does not speak HTTP.')
+  if (status === '407') throw new EgressError('It refused its user and password (407).')
+  if (!status.startsWith('2')) throw new EgressError(`It answered CONNECT with ${status}.`)
 }

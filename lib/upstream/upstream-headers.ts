@@ -1,5 +1,6 @@
 import type { Target } from '../models/target.ts'
 import { headerValue, headerValues, requestHeaders } from '../http/headers.ts'
+import { hash } from 'node:crypto'
 
 /** What of a target decides on headers. */
 type HeaderTarget = Pick<
@@ -25,6 +26,8 @@ const requestIdHeaders: readonly string[] = [
 
 /** Ids longer than any provider sends are not kept. */
 const requestIdLengthMax = 128
+
+const repeatHeaders: ReadonlySet<string> = new Set(['idempotency-key', 'x-idempotency-key'])
 
 /**
  * The headers a provider gets: the client's less its credentials and what belongs to the connection, plus
@@ -100,4 +103,23 @@ export function providerRequestId(headers: readonly string[]): string | undefine
     if (id !== undefined && id !== '' && id.length <= requestIdLengthMax) return id
   }
   return undefined
+}
+
+/**
+ * Request headers in which an idempotency key is the account's own. A provider gives the response to one request to
+ * whoever repeats its key, and all accounts are one customer there.
+ */
+export function withOwnRepeats(headers: readonly string[], accountId: string | undefined): readonly string[] {
+  if (accountId === undefined || !headers.some(isRepeatName)) return headers
+  return headers.map((text, index) =>
+    index % 2 === 1 && isRepeatName(headers[index - 1] as string, index - 1)
+      ? hash('sha256', `${accountId} ${text}`, 'base64url')
+      : text,
+  )
+}
+
+function isRepeatName(text: string, index: number): boolean {
+  return (
+    index % 2 === 0 && (text.length === 15 || text.length === 17) && repeatHeaders.has(text.toLowerCase())
+  )
 }

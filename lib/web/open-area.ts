@@ -56,7 +56,7 @@ const bounds: ServerBounds = {
 /** For pages that are being made when the end begins. */
 const lastPagesMs = 5000
 
-/** The account area's own port: no request of the API comes in here. */
+/** An area's own port: no request of the API comes in here. */
 class Listener {
   readonly #server: Server
   #closed: Promise<void> | undefined

@@ -7,9 +7,9 @@ import {
   checkAccount,
   checkBic,
   checkCorrespondentAccount,
+  cleanNumber,
+  type NumberProblem,
 } from '../../../lib/companies/company-numbers.ts'
-import { cleanNumber } from '../../../lib/companies/number-problem.ts'
-import type { NumberProblem } from '../../../lib/companies/number-problem.ts'
 
 await t.test('numbers of real companies and banks pass', async t => {
   t.equal(checkInn('7707083893', 'company'), undefined, 'Sberbank')

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { EgressError } from '../../../lib/upstream/egress-error.ts'
-import { openTunnel } from '../../../lib/upstream/open-tunnel.ts'
+import { openTunnel, EgressError } from '../../../lib/upstream/open-tunnel.ts'
 import { startSocksEgress } from '../../fixtures/socks-egress.ts'
 import { startRawUpstream } from '../../fixtures/raw-upstream.ts'
 
