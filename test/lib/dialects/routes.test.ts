@@ -43,7 +43,7 @@ const openaiRows: readonly Row[] = [
   ['POST', '/batches', 'batch', 'charged'],
   ['POST', '/batches/b:cancel', 'stored-batch', 'free'],
   ['GET', '/batches/b/results', 'stored-batch-results', 'free'],
-  ['POST', '/batches/b/requests', 'batch-requests', 'refused'],
+  ['POST', '/batches/b/requests', 'batch-requests', 'charged'],
   ['POST', '/batch/jobs', 'batch-job', 'charged'],
   ['GET', '/batch/jobs', 'batch-job-list', 'free'],
   ['GET', '/batch/jobs/b', 'stored-batch', 'free'],
