@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { GatewayError } from '../pipeline/errors.ts'
-import { endAfterBody } from '../pipeline/end-after-body.ts'
+import { endAfterBody } from '../pipeline/end-answer.ts'
 
 /** How much of an unread request body is worth reading so that the connection can be used again. */
 const unreadBytesMax = 65_536

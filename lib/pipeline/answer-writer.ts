@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { cutOff } from './cut-off.ts'
-import { endAfterBody, isBodyComing } from './end-after-body.ts'
+import { endAfterBody, isBodyComing, cutOff } from './end-answer.ts'
 import type { Exchange } from './exchange.ts'
 import type { ResponseHead } from './plugin.ts'
 import { writeInformation } from './write-information.ts'

@@ -1,5 +1,5 @@
 import { AnswerWriter, type AnswerFlow } from './answer-writer.ts'
-import { cutOff } from './cut-off.ts'
+import { cutOff } from './end-answer.ts'
 import type { Exchange } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
 import type { AnswerSink, ResponseHead, Tap, UpstreamControls } from './plugin.ts'

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import type { Consent } from '../../accounts/user-rows.ts'
 import type { AccountAreaConfig } from '../../config/config.ts'
 import type { Language } from '../../web/texts/web-texts.ts'
-import { drafts } from './drafts.ts'
 
 /** A text to agree to, as one version of it says. */
 export interface LegalText {
@@ -12,6 +11,63 @@ export interface LegalText {
 
 /** What customers agree to, by the kind of the consent. */
 export type LegalTexts = Readonly<Record<Consent['kind'], LegalText>>
+
+/**
+ * What customers are asked to agree to until the operator has texts of their own. They name themselves drafts,
+ * and are short enough to be seen as such.
+ */
+const drafts = {
+  offer: {
+    version: '2026-11-draft',
+    ru: `# Договор-оферта (черновик)
+
+Этот текст — черновик, который поставляется с программой. Владелец сервиса обязан заменить его своей офертой до приёма первых платежей.
+
+Сервис принимает запросы по ключу, передаёт их поставщикам моделей ИИ и возвращает их ответы без изменений. Ответы создают поставщики; их содержание сервис не проверяет.
+
+Услуги оплачиваются заранее. Баланс ведётся в рублях; за каждый запрос списывается стоимость по ценам, опубликованным в личном кабинете. Все списания видны в личном кабинете.
+
+Запросы передаются поставщикам за пределами России. Не отправляйте в них персональные данные других людей без их согласия.
+
+Доступ можно прекратить в любой момент. Неизрасходованный остаток возвращается по заявлению.`,
+    en: `# Offer (draft)
+
+This text is a draft that comes with the program. The operator of the service must replace it with an offer of their own before the first payment is taken.
+
+The service takes requests by a key, passes them on to providers of AI models and returns their answers unchanged. The answers are made by the providers; the service does not check what they say.
+
+The service is paid in advance. The balance is kept in roubles; each request is charged at the prices published in the account area. All charges are visible there.
+
+Requests are sent to providers outside Russia. Do not send personal data of others in them without their consent.
+
+You may stop at any time. What is left of the balance is returned on application.`,
+  },
+  personalData: {
+    version: '2026-11-22-draft',
+    ru: `# Согласие на обработку персональных данных (черновик)
+
+Этот текст — черновик, который поставляется с программой. Владелец сервиса обязан заменить его согласием по статье 9 Федерального закона № 152-ФЗ: назвать себя, свой адрес и срок.
+
+Даю согласие на обработку моих данных: адрес электронной почты, имя, если я его укажу, IP-адрес, сведения о браузере и время входа.
+
+Цели: создать учётную запись, дать доступ к сервису, рассчитаться за него, защитить учётную запись и ответить на обращения.
+
+Действия: сбор, запись, хранение, уточнение, использование, блокирование, удаление, с использованием средств автоматизации. Данные хранятся в базе владельца сервиса.
+
+Согласие действует до его отзыва. Отозвать его можно письмом владельцу сервиса; после отзыва учётная запись закрывается. Если адрес почты не подтверждён за неделю, данные удаляются.`,
+    en: `# Consent to the processing of personal data (draft)
+
+This text is a draft that comes with the program. The operator of the service must replace it with a consent under article 9 of Federal Law 152-FZ: naming themselves, their address and the term.
+
+I consent to the processing of my data: e-mail address, name if I give one, IP address, what the browser says of itself, and times of signing in.
+
+Purposes: to make an account, to give access to the service, to settle accounts for it, to protect the account and to answer enquiries.
+
+Actions: collection, recording, storage, correction, use, blocking and deletion, by automated means. The data are kept in the database of the operator.
+
+The consent holds until it is withdrawn, which can be done by a letter to the operator; the account is closed then. If the e-mail address is not confirmed within a week, the data are deleted.`,
+  },
+}
 
 async function read(
   document: AccountAreaConfig['documents']['offer'],
