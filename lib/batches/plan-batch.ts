@@ -6,6 +6,7 @@ import type { Target } from '../models/target.ts'
 import type { Route } from '../routes/route.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import { namedShareCost } from './named-share-cost.ts'
+import { requireAddable, requireXaiEndpoints } from './xai-batches.ts'
 import { batchShareCost } from '../metering/batch-cost.ts'
 import { windowTokensOf, writesUnasked } from '../metering/exchange-cost.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
@@ -13,7 +14,7 @@ import { outputCap } from '../metering/output-cap.ts'
 import { amountMicrosMax } from '../money/amount.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price, isPriced } from '../money/price.ts'
-import type { Meter, Meters, NamedObject } from '../money/usage.ts'
+import type { Meter, Meters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { BatchContext, BatchPlan } from '../models/batch-plan.ts'
 import { chooseProviders, type ChosenProvider } from '../models/choose-provider.ts'
@@ -57,9 +58,9 @@ export async function planBatch(
   if (requests.requests === 0) throw new GatewayError('body_invalid', 'The batch has no requests.')
   const inside = await ownerOf(context, exchange, route, [...named, ...requests.objects])
   if (batch.requestIds !== undefined) await requireAddable(context, chosen, object)
+  if ((chosen ?? inside.chosen)?.provider.kind === 'xai') requireXaiEndpoints(requests.shares)
   const shares = requests.shares.map(share => priceShare(context, exchange, route, { share, batch }))
   const pinned = chosen ?? inside.chosen
-  if (pinned?.provider.kind === 'xai') requests.shares.forEach(requireXaiEndpoint)
   const contexts = await keptContexts(context.ledger, inside.objects)
   const providers = commonProviders(context, route, shares, pinned)
   return {
@@ -83,25 +84,6 @@ function planEmpty({ config }: BatchContext, route: Route): BatchPlan {
   return { providers: [chosen], isPinned: false, model }
 }
 
-/** The results of a batch that was made of a file are charged all together. */
-async function requireAddable(
-  { ledger }: BatchContext,
-  chosen: ChosenProvider | undefined,
-  batch: NamedObject | undefined,
-): Promise<void> {
-  if (chosen?.provider.kind !== 'xai' || batch === undefined)
-    throw new GatewayError('not_supported', 'Requests are added to batches of xAI alone.')
-  const ofFile = await ledger.findJob({ provider: chosen.provider.name, kind: 'batch', id: batch.id })
-  if (ofFile === undefined) return
-  throw new GatewayError(
-    'not_supported',
-    'The batch was made of a file, so no requests are added to it here. Make another one.',
-  )
-}
-
-/** What xAI's batches may hold here: of pictures and films their results do not say what they are. */
-const xaiEndpoints = ['/v1/chat/completions', '/v1/responses']
-
 /** Batches of xAI's name no endpoint, and each of their requests may go to another. */
 function requireEndpoint(
   { isSaidByEach, endpoint }: NonNullable<RequestFacts['batch']>,
@@ -109,11 +91,6 @@ function requireEndpoint(
 ): void {
   if (isSaidByEach !== true || endpoint !== undefined || chosen?.provider.kind === 'xai') return
   throw new GatewayError('body_invalid', 'The batch names no endpoint.', { param: 'endpoint' })
-}
-
-function requireXaiEndpoint({ endpoint, firstAt }: BatchShare): void {
-  if (xaiEndpoints.includes(endpoint)) return
-  throw badRequest(firstAt, `Batches of xAI's are for ${xaiEndpoints.join(', ')} here, not for ${endpoint}.`)
 }
 
 async function ownerOf(

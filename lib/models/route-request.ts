@@ -3,7 +3,6 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from './target.ts'
 import type { Route } from '../routes/route.ts'
 import { priceInForce, isPriced } from '../money/price.ts'
-import type { Price } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../routes/scan-request.ts'
 import { factsOfCache, factsOfStored } from './stored-facts.ts'
@@ -18,7 +17,7 @@ import { requestedModel } from './requested-model.ts'
 import { routeProvider } from './route-provider.ts'
 import type { ProviderRoute } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
-import { rentsContainers } from '../dialects/rented-containers.ts'
+import { requirePricedContainers } from './require-priced-containers.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { objectNotFound } from './object-owner.ts'
@@ -146,34 +145,6 @@ async function routeInContext(
   const unknown = facts.objects.some(one => isContextUnknown(one, inBody))
   const context = await keptContext(ledger, inBody)
   return { request: { ...facts, context, ...(unknown && { readsUnknown: true }) }, target }
-}
-
-/**
- * Containers are rented whether code runs in them or not, so one without a price of its own size would be the house's.
- * @throws GatewayError not_supported
- */
-function requirePricedContainers(
-  { units, unitsVariant, mayRent }: Pick<RequestFacts, 'units' | 'unitsVariant' | 'mayRent'>,
-  { rubPerUnit }: Price,
-  providerKind: string,
-): void {
-  if (!rentsContainers(providerKind)) return
-  if (mayRent === true && rubPerUnit['containers'] === undefined) {
-    throw new GatewayError(
-      'not_supported',
-      'The prompt may bring a container, which has no price for this model here. The operator sets it: rubPerUnit or usdPerUnit, "containers"; or says that the prompt brings none: tools: false.',
-      { param: 'prompt' },
-    )
-  }
-  if (units?.containers === undefined) return
-  const name = unitsVariant === undefined ? 'containers' : `containers/${unitsVariant}`
-  if (rubPerUnit[name] !== undefined) return
-  const size = unitsVariant === undefined ? '' : ` of ${unitsVariant}`
-  throw new GatewayError(
-    'not_supported',
-    `A container${size} has no price for this model here, so none is rented. The operator sets it: rubPerUnit or usdPerUnit, "${name}".`,
-    { param: 'tools' },
-  )
 }
 
 /** The first place to try, or a later one, each of which knows the next. */

@@ -2,6 +2,7 @@ import type { Micros } from '../money/amount.ts'
 import type { AutoTopUpRow, NoticeRow, SavedCardRow } from '../stores/records/auto-top-up-tables.ts'
 import type { RecordStep, Records } from '../stores/records/records.ts'
 import { failureMeaning, failuresMax, retryMs } from './auto-top-up-rules.ts'
+import { dueAutoTopUps } from './due-auto-top-ups.ts'
 import type { Payment } from './payment-reader.ts'
 
 export type SavedCard = SavedCardRow
@@ -46,50 +47,8 @@ export class AutoTopUpRows {
     return (await this.#records.all(query))[0]
   }
 
-  /** Settings whose account has less available than their bound, and may be charged for now. */
   due(now: number, limit: number): Promise<readonly AutoTopUp[]> {
-    const { build } = this.#records
-    return this.#records.all(
-      build
-        .selectFrom('auto_top_ups')
-        .innerJoin('accounts', 'accounts.id', 'auto_top_ups.account_id')
-        .selectAll('auto_top_ups')
-        .where('auto_top_ups.state', '=', 'on')
-        .where('next_at', '<=', now)
-        .where('blocked_at', 'is', null)
-        .where(row =>
-          row(
-            row(
-              row('balance_micros', '-', row.ref('debt_micros')),
-              '-',
-              row.fn.coalesce(
-                row
-                  .selectFrom('holds')
-                  .select(hold => hold.fn.sum<number>('amount_micros').as('held'))
-                  .whereRef('holds.account_id', '=', 'accounts.id')
-                  .where('holds.state', '=', 'open'),
-                row.lit(0),
-              ),
-            ),
-            '<',
-            row.ref('below_micros'),
-          ),
-        )
-        .where(row =>
-          row.not(
-            row.exists(
-              row
-                .selectFrom('payments')
-                .select('payments.id')
-                .whereRef('payments.account_id', '=', 'accounts.id')
-                .where('origin', '=', 'automatic')
-                .where('payments.state', 'in', ['created', 'pending']),
-            ),
-          ),
-        )
-        .orderBy('next_at')
-        .limit(limit),
-    )
+    return dueAutoTopUps(this.#records, now, limit)
   }
 
   /** What automatic top-ups have taken since a time, or are about to. */
