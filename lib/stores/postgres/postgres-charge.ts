@@ -1,13 +1,14 @@
 import { budgetDay } from '../../ledger/key-spending.ts'
-import type { ChargeRequest, HoldRequest, Micros } from '../../ledger/ledger.ts'
+import type { ChargeRequest, Micros } from '../../ledger/ledger.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
 import { writeDetails } from '../shared/charge-details.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
+import type { HoldOwner } from '../shared/store-operation.ts'
 import { storable } from '../shared/storable-text.ts'
 
 /** A charge as `apply_operations` takes it. */
 export function postgresCharge(
-  hold: Pick<HoldRequest, 'exchangeId' | 'sequence' | 'accountId' | 'keyId'>,
+  hold: HoldOwner,
   at: number,
   request: ChargeRequest,
   priced: {

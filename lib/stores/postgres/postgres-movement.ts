@@ -1,22 +1,11 @@
 import { AccountError } from '../../accounts/accounts.ts'
 import { balanceOf, debitRefused } from '../../ledger/balance-book.ts'
 import type { Micros } from '../../ledger/ledger.ts'
-import type { CreditSource } from '../../accounts/accounts.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
 import type { PostgresQueries } from './postgres-connection.ts'
 import { accountMoney, riskMembers } from './postgres-operation.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
-
-/** Money that comes in or goes out. */
-interface PostgresMovement {
-  readonly kind: 'credit' | 'debit'
-  readonly id: string
-  readonly accountId: string
-  readonly amountMicros: Micros
-  readonly reason: string
-  readonly at: number
-  readonly source: CreditSource
-}
+import type { MovementOperation } from '../shared/store-operation.ts'
 
 /**
  * Books money in or out, within a transaction; answers the balance. The same movement again changes nothing.
@@ -25,7 +14,7 @@ interface PostgresMovement {
  */
 export async function bookMovement(
   queries: PostgresQueries,
-  { kind, id, accountId, amountMicros, reason, at, source }: PostgresMovement,
+  { kind, id, accountId, amountMicros, reason, at, source }: MovementOperation,
   rule: RiskRule,
 ): Promise<Micros> {
   const operation: PostgresOperation & { readonly i: number } = {

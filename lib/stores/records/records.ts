@@ -1,19 +1,9 @@
 import type { Compilable, Kysely } from 'kysely'
-import type { CreditSource } from '../../accounts/accounts.ts'
-import type { Micros } from '../../money/amount.ts'
+import type { MovementOperation } from '../shared/store-operation.ts'
 import type { RecordTables } from './record-tables.ts'
 
 /** Money that comes in or goes out, as part of a transaction. The same movement again changes nothing. */
-export interface RecordMovement {
-  /** By which the movement is known: `payment:<id>`. */
-  readonly id: string
-  readonly accountId: string
-  readonly amountMicros: Micros
-  readonly reason: string
-  /** Milliseconds since the epoch. */
-  readonly at: number
-  readonly source: CreditSource
-}
+export type RecordMovement = Omit<MovementOperation, 'kind'>
 
 /** One step of a transaction: a statement, or an operation of the ledger. */
 export type RecordStep =

@@ -19,16 +19,10 @@ interface SqliteRecordsOptions {
 }
 
 function stepMessage(step: RecordStep): TransactionStep {
-  if ('credit' in step) {
-    const { id, accountId, amountMicros, reason, at, source } = step.credit
-    return ['credit', id, accountId, amountMicros, reason, at, source]
-  }
-  if ('debit' in step) {
-    const { id, accountId, amountMicros, reason, at, source } = step.debit
-    return ['debit', id, accountId, amountMicros, reason, at, source]
-  }
+  if ('credit' in step) return { kind: 'credit', ...step.credit }
+  if ('debit' in step) return { kind: 'debit', ...step.debit }
   const { sql, parameters } = step.write.compile()
-  return ['write', sql, recordValues(parameters), step.rows ?? null]
+  return { kind: 'write', sql, values: recordValues(parameters), rows: step.rows ?? null }
 }
 
 /** Opens a SQLite store to read its business rows, beside a running server or without one. */
@@ -44,7 +38,9 @@ export function sqliteRecords({ queries, queue, book }: SqliteRecordsOptions): R
     async write(steps) {
       // Whoever asked is told that it failed, and must not find later that it was done after all.
       const write = (): Promise<TransactionAnswer> =>
-        answered(written(queue.add(['transaction', steps.map(stepMessage)], { isKept: false })))
+        answered(
+          written(queue.add({ kind: 'transaction', steps: steps.map(stepMessage) }, { isKept: false })),
+        )
       let rows: TransactionAnswer['rows'] = []
       const debits = steps.map(step => ('debit' in step ? step.debit : undefined))
       await bookDebits({ book, queries }, debits, async () => {

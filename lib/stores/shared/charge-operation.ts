@@ -1,42 +1,43 @@
 import type { ChargeRequest, ChargeResult } from '../../ledger/ledger.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
 import { writeDetails } from './charge-details.ts'
-import type { ChargeOperation } from './store-operation.ts'
-
-/** What a charge says of the hold that it ends. */
-interface ChargedHold {
-  readonly exchangeId: string
-  readonly sequence: number
-  readonly accountId: string
-  readonly keyId: string
-}
+import type { ChargeOperation, HoldOwner, ReleaseOperation } from './store-operation.ts'
 
 /** A charge as SQLite's writer takes it. */
 export function chargeOperation(
-  hold: ChargedHold,
+  hold: HoldOwner,
   at: number,
   request: ChargeRequest,
   lines: readonly ChargeLine[],
   { amountMicros, overrunMicros, flags }: ChargeResult,
 ): ChargeOperation {
-  return [
-    'charge',
-    hold.exchangeId,
-    hold.sequence,
-    hold.accountId,
-    hold.keyId,
+  return {
+    kind: 'charge',
+    exchangeId: hold.exchangeId,
+    sequence: hold.sequence,
+    accountId: hold.accountId,
+    keyId: hold.keyId,
     at,
-    request.provider,
-    request.model,
-    request.dialect,
-    request.operation,
-    request.outcome,
-    request.usageSource,
-    JSON.stringify(lines),
-    request.rawUsage ?? null,
-    writeDetails(request),
-    flags.length === 0 ? '[]' : JSON.stringify(flags),
+    provider: request.provider,
+    model: request.model,
+    dialect: request.dialect,
+    operation: request.operation,
+    outcome: request.outcome,
+    usageSource: request.usageSource,
+    lines: JSON.stringify(lines),
+    rawUsage: request.rawUsage ?? null,
+    details: writeDetails(request),
+    flags: flags.length === 0 ? '[]' : JSON.stringify(flags),
     amountMicros,
     overrunMicros,
-  ]
+  }
+}
+
+/** The end of a hold that is not charged, as SQLite's writer takes it. */
+export function releaseOperation(
+  { exchangeId, sequence, accountId }: HoldOwner,
+  state: ReleaseOperation['state'],
+  at: number,
+): ReleaseOperation {
+  return { kind: 'release', exchangeId, sequence, accountId, state, at }
 }

@@ -1,9 +1,13 @@
 import type { CreditSource } from '../../accounts/accounts.ts'
+import type { JobName, NewJob } from '../../ledger/job.ts'
+import type { ChargeResult, HoldRequest, Micros } from '../../ledger/ledger.ts'
+import type { ProviderObject } from '../../ledger/object-ledger.ts'
+import type { ObjectKind } from '../../money/usage.ts'
 import type { SqlStatement } from './user-tables.ts'
 
 /**
- * What the writer is asked to do: plain arrays, since they cross to another thread by the thousand. The
- * first member names the operation, the others are its values in the order of the statement's parameters.
+ * What the writer is asked to do. Its statements take their values from an operation by the names of its members;
+ * those of one kind always come in one order, since operations cross to another thread by the thousand.
  */
 export type StoreOperation =
   | HoldOperation
@@ -13,187 +17,154 @@ export type StoreOperation =
   | PriceOperation
   | ObjectOperation
   | AccountOperation
-  | CreditOperation
-  | DebitOperation
+  | MovementOperation
   | KeyOperation
-  | OpenJobOperation
+  | JobOperation
   | EndJobOperation
   | DueJobsOperation
   | PostponeJobOperation
   | StatementsOperation
   | TransactionOperation
 
-/** A hold, as a tuple: it crosses to the writer without the names of its fields. */
-export type HoldOperation = readonly [
-  kind: 'hold',
-  exchangeId: string,
-  sequence: number,
-  accountId: string,
-  keyId: string,
-  likelyMicros: number,
-  worstMicros: number,
-  owner: string,
-  at: number,
-  expiresAt: number,
-]
+/** Which hold, and whose. */
+export type HoldOwner = Pick<HoldRequest, 'exchangeId' | 'sequence' | 'accountId' | 'keyId'>
 
-/** What an open hold comes to from now on, as a tuple. */
-type GrowOperation = readonly [
-  kind: 'grow',
-  exchangeId: string,
-  sequence: number,
-  likelyMicros: number,
-  worstMicros: number,
-]
+/** What an open job holds. */
+export type JobHold = Omit<HoldRequest, 'budget' | 'strictMicros'>
 
-/** A charge with the end of its hold, as a tuple. */
-export type ChargeOperation = readonly [
-  kind: 'charge',
-  exchangeId: string,
-  sequence: number,
-  accountId: string,
-  keyId: string,
-  at: number,
-  provider: string,
-  model: string,
-  dialect: string,
-  operation: string,
-  outcome: string,
-  usageSource: string,
-  lines: string,
-  rawUsage: string | null,
-  details: string | null,
-  flags: string,
-  amountMicros: number,
-  overrunMicros: number,
-]
+export interface HoldOperation extends JobHold {
+  readonly kind: 'hold'
+  readonly owner: string
+  readonly at: number
+  readonly expiresAt: number
+}
 
-/** The end of a hold that is not charged, as a tuple. */
-export type ReleaseOperation = readonly [
-  kind: 'release',
-  exchangeId: string,
-  sequence: number,
-  accountId: string,
-  state: 'released' | 'expired',
-  at: number,
-]
+/** What an open hold comes to from now on. */
+export interface GrowOperation extends Omit<JobHold, 'accountId' | 'keyId'> {
+  readonly kind: 'grow'
+}
 
-type PriceOperation = readonly [kind: 'price', hash: string, model: string, body: string, at: number]
+/** A charge with the end of its hold. Lines, details and flags are JSON. */
+export interface ChargeOperation extends HoldOwner, Omit<ChargeResult, 'flags'> {
+  readonly kind: 'charge'
+  readonly at: number
+  readonly provider: string
+  readonly model: string
+  readonly dialect: string
+  readonly operation: string
+  readonly outcome: string
+  readonly usageSource: string
+  readonly lines: string
+  readonly rawUsage: string | null
+  readonly details: string | null
+  readonly flags: string
+}
 
-type ObjectOperation = readonly [
-  kind: 'object',
-  provider: string,
-  objectKind: string,
-  id: string,
-  accountId: string,
-  credential: string,
-  exchangeId: string,
-  dialect: string | null,
-  facts: string | null,
-  at: number,
-  listedAt: number | null,
-]
+/** The end of a hold that is not charged. */
+export interface ReleaseOperation extends Omit<HoldOwner, 'keyId'> {
+  readonly kind: 'release'
+  readonly state: 'released' | 'expired'
+  readonly at: number
+}
+
+export interface PriceOperation {
+  readonly kind: 'price'
+  readonly hash: string
+  readonly model: string
+  readonly body: string
+  readonly at: number
+}
+
+export interface ObjectOperation extends Omit<ProviderObject, 'kind' | 'dialect' | 'facts'> {
+  readonly kind: 'object'
+  readonly objectKind: ObjectKind
+  readonly dialect: string | null
+  readonly facts: string | null
+  readonly at: number
+  readonly listedAt: number | null
+}
+
+/** Which job, beside the operation's own kind. */
+interface NamedJob extends Omit<JobName, 'kind'> {
+  readonly jobKind: ObjectKind
+}
 
 /** A job and its exchange's hold, which becomes its own; answers false when the job is known already. */
-export type OpenJobOperation = readonly [
-  kind: 'open-job',
-  provider: string,
-  jobKind: string,
-  id: string,
-  exchangeId: string,
-  sequence: number,
-  accountId: string,
-  keyId: string,
-  credential: string,
-  dialect: string,
-  operation: string,
-  model: string,
-  facts: string,
-  nextPollAt: number,
-  deadlineAt: number,
-  at: number,
-]
+export interface JobOperation extends HoldOwner, NamedJob, Omit<NewJob, 'kind' | 'facts'> {
+  readonly kind: 'job'
+  readonly facts: string
+  readonly at: number
+}
 
 /** The end of a job and of its hold, as one step. */
-export type EndJobOperation = readonly [
-  kind: 'end-job',
-  provider: string,
-  jobKind: string,
-  id: string,
-  ending: ChargeOperation | ReleaseOperation,
-]
+export interface EndJobOperation extends NamedJob {
+  readonly kind: 'end-job'
+  readonly ending: ChargeOperation | ReleaseOperation
+}
 
 /** Answers jobs that are due, and lends them until then. */
-type DueJobsOperation = readonly [kind: 'due-jobs', until: number, now: number, limit: number]
+export interface DueJobsOperation {
+  readonly kind: 'due-jobs'
+  readonly until: number
+  readonly now: number
+  readonly limit: number
+}
 
-type PostponeJobOperation = readonly [
-  kind: 'postpone-job',
-  nextPollAt: number,
-  provider: string,
-  jobKind: string,
-  id: string,
-]
+export interface PostponeJobOperation extends NamedJob {
+  readonly kind: 'postpone-job'
+  readonly nextPollAt: number
+}
 
-/** A new account, as a tuple. */
-export type AccountOperation = readonly [
-  kind: 'account',
-  id: string,
-  userId: string,
-  email: string,
-  name: string | null,
-  at: number,
-]
+export interface AccountOperation {
+  readonly kind: 'account'
+  readonly id: string
+  readonly userId: string
+  readonly email: string
+  readonly name: string | null
+  readonly at: number
+}
 
-/** Money for an account, as a tuple; answers whether it was booked just now, and not before. */
-export type CreditOperation = readonly [
-  kind: 'credit',
-  id: string,
-  accountId: string,
-  amountMicros: number,
-  reason: string,
-  at: number,
-  source: CreditSource,
-]
+/**
+ * Money that comes in or goes out; answers whether it was booked just now, and not before. The writer does not check
+ * that an account has what goes out.
+ */
+export interface MovementOperation {
+  readonly kind: 'credit' | 'debit'
+  /** By which the movement is known: `payment:<id>`. */
+  readonly id: string
+  readonly accountId: string
+  readonly amountMicros: Micros
+  readonly reason: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly source: CreditSource
+}
 
-/** Money that an account gives back, as a tuple; answers as a credit. That it is there was decided before. */
-export type DebitOperation = readonly [
-  kind: 'debit',
-  id: string,
-  accountId: string,
-  amountMicros: number,
-  reason: string,
-  at: number,
-  source: CreditSource,
-]
-
-/** A new key, as a tuple. */
-export type KeyOperation = readonly [
-  kind: 'key',
-  id: string,
-  accountId: string,
-  digest: string,
-  name: string,
-  lastFour: string,
-  models: string | null,
-  budgetMicros: number | null,
-  budgetPeriod: string | null,
-  expiresAt: number | null,
-  ipAddresses: string | null,
-  createdAt: number,
-  activeKeysMax: number | null,
-]
+export interface KeyOperation extends KeyRow {
+  readonly kind: 'key'
+  readonly activeKeysMax: number | null
+}
 
 /** Statements that are rare and need no form of their own; answers the rows of the last one. */
-type StatementsOperation = readonly [kind: 'statements', statements: readonly SqlStatement[]]
+interface StatementsOperation {
+  readonly kind: 'statements'
+  readonly statements: readonly SqlStatement[]
+}
 
-/** A statement with the number of rows that it must find, or an operation of the ledger. */
-export type TransactionStep =
-  | readonly [kind: 'write', sql: string, values: readonly (string | number | null)[], rows: number | null]
-  | CreditOperation
-  | DebitOperation
+/** A statement with the number of rows that it must find. */
+export interface WriteStep extends SqlStatement {
+  readonly kind: 'write'
+  readonly rows: number | null
+}
+
+/** A statement, or an operation of the ledger. */
+export type TransactionStep = WriteStep | MovementOperation
 
 /** Steps that are written together or not at all. */
-type TransactionOperation = readonly [kind: 'transaction', steps: readonly TransactionStep[]]
+interface TransactionOperation {
+  readonly kind: 'transaction'
+  readonly steps: readonly TransactionStep[]
+}
 
 /** What a transaction answers: the rows of each step, and which steps booked money just now. */
 export interface TransactionAnswer {
@@ -237,19 +208,6 @@ export interface KeyRow {
   readonly created_at: number
 }
 
-/** What an open job holds. */
-export type JobHold = readonly [
-  provider: string,
-  jobKind: string,
-  id: string,
-  exchangeId: string,
-  sequence: number,
-  accountId: string,
-  keyId: string,
-  likelyMicros: number,
-  worstMicros: number,
-]
-
 /** What a writer knows when it begins, for the memory of the thread that decides. */
 export interface StoreSnapshot {
   /** Whether the store was made just now. */
@@ -259,7 +217,7 @@ export interface StoreSnapshot {
   readonly spending: readonly (readonly [keyId: string, day: number, spentMicros: number])[]
   readonly priceHashes: readonly string[]
   readonly releasedHolds: readonly ReleasedHold[]
-  readonly jobHolds: readonly JobHold[]
+  readonly jobHolds: readonly (JobName & JobHold)[]
 }
 
 /** What the writing thread is started with. */

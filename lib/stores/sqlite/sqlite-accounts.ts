@@ -47,7 +47,9 @@ export class SqliteAccounts implements Accounts {
     const email = accountEmail(account.email)
     const { queue, book, clock } = this.#options
     const id = newId()
-    await written(queue.add(['account', id, newId(), email, account.name ?? null, clock.now()], dropped))
+    const { name = null } = account
+    const operation = { kind: 'account', id, userId: newId(), email, name, at: clock.now() } as const
+    await written(queue.add(operation, dropped))
     book.add(id, 0)
     return { id }
   }
@@ -57,9 +59,8 @@ export class SqliteAccounts implements Accounts {
     checkMovement(amountMicros)
     const { queue, book, clock } = this.#options
     const entryId = `credit:${idempotencyKey ?? newId()}`
-    const isBooked = await written(
-      queue.add(['credit', entryId, accountId, amountMicros, reason, clock.now(), source], dropped),
-    )
+    const movement = { id: entryId, accountId, amountMicros, reason, at: clock.now(), source }
+    const isBooked = await written(queue.add({ kind: 'credit', ...movement }, dropped))
     if (isBooked === true) book.credit(accountId, amountMicros, source)
     return { entryId, balanceMicros: book.balance(accountId).balanceMicros }
   }
@@ -69,8 +70,9 @@ export class SqliteAccounts implements Accounts {
     checkMovement(amountMicros)
     const { queue, book, clock } = this.#options
     const entryId = `debit:${idempotencyKey ?? newId()}`
-    await bookDebits(this.#options, [{ id: entryId, accountId, amountMicros, source }], async () => {
-      const operation = ['debit', entryId, accountId, amountMicros, reason, clock.now(), source] as const
+    const movement = { id: entryId, accountId, amountMicros, reason, source }
+    await bookDebits(this.#options, [movement], async () => {
+      const operation = { kind: 'debit', ...movement, at: clock.now() } as const
       return [(await written(queue.add(operation, dropped))) === true]
     })
     return { entryId, balanceMicros: book.balance(accountId).balanceMicros }
@@ -79,26 +81,8 @@ export class SqliteAccounts implements Accounts {
   async createKey(key: NewKey): Promise<{ id: string; key: string }> {
     const { queue, spending, keys, clock } = this.#options
     const { row, value } = newKeyRow(key, clock.now())
-    await written(
-      queue.add(
-        [
-          'key',
-          row.id,
-          row.account_id,
-          row.digest,
-          row.name,
-          row.last_four,
-          row.models,
-          row.budget_micros,
-          row.budget_period,
-          row.expires_at,
-          row.ip_addresses,
-          row.created_at,
-          key.activeKeysMax ?? null,
-        ],
-        dropped,
-      ),
-    )
+    const activeKeysMax = key.activeKeysMax ?? null
+    await written(queue.add({ kind: 'key', ...row, activeKeysMax }, dropped))
     if (row.budget_micros !== null) spending.watch(row.id)
     keys.put(row.digest, keyRecord(row))
     return { id: row.id, key: value }
@@ -107,7 +91,9 @@ export class SqliteAccounts implements Accounts {
   async revokeKey(id: string, operator?: string): Promise<void> {
     const { queue, keys, clock } = this.#options
     const statements = revokeStatements({ id, operator, actionId: newId() }, clock.now())
-    const rows = (await written(queue.add(['statements', statements], dropped))) as readonly RevokedRow[]
+    const rows = (await written(
+      queue.add({ kind: 'statements', statements }, dropped),
+    )) as readonly RevokedRow[]
     keys.revoke(id, revokedAnswer(id, rows))
   }
 
@@ -125,8 +111,8 @@ export class SqliteAccounts implements Accounts {
     const isFirstBudget = budgetMicros !== null && keys.findById(id)?.budgetMicros === undefined
     // Charges that are decided from here on are counted in memory; those before stand before this in the queue.
     if (isFirstBudget) spending.watchFromNow(id, holds.heldOf(id))
-    const answer = written(queue.add(['statements', statements], dropped))
-    const spent = written(queue.add(['statements', [spentStatement(id)]], dropped))
+    const answer = written(queue.add({ kind: 'statements', statements }, dropped))
+    const spent = written(queue.add({ kind: 'statements', statements: [spentStatement(id)] }, dropped))
     try {
       const row = editedAnswer(edit, (await answer) as readonly KeyRow[])
       const days = (await spent) as readonly { readonly day: number; readonly spent_micros: Micros }[]
@@ -145,7 +131,9 @@ export class SqliteAccounts implements Accounts {
   async setBlocked(block: AccountBlock): Promise<{ readonly blockedAt: number | null }> {
     const { queue, keys, clock } = this.#options
     const statements = blockStatements(block, newId(), clock.now())
-    const rows = (await written(queue.add(['statements', statements], dropped))) as readonly BlockedRow[]
+    const rows = (await written(
+      queue.add({ kind: 'statements', statements }, dropped),
+    )) as readonly BlockedRow[]
     const { blockedAt } = blockedAnswer(block, rows)
     keys.block(block.accountId, blockedAt)
     return { blockedAt }

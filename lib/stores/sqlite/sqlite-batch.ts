@@ -10,11 +10,11 @@ import type {
   AccountOperation,
   BatchReport,
   KeyOperation,
+  MovementOperation,
   StoreOperation,
-  CreditOperation,
-  DebitOperation,
   TransactionAnswer,
   TransactionStep,
+  WriteStep,
 } from '../shared/store-operation.ts'
 import { recordConflict, rowsMessage } from '../records/records.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
@@ -58,27 +58,24 @@ class RareStatements {
 function runTransaction(
   steps: readonly TransactionStep[],
   statements: RareStatements,
-  move: (operation: CreditOperation | DebitOperation) => boolean,
+  move: (operation: MovementOperation) => boolean,
 ): TransactionAnswer {
   const rows: (readonly unknown[])[] = []
   const booked: number[] = []
   for (const [index, step] of steps.entries()) {
-    if (step[0] === 'credit' || step[0] === 'debit') {
+    if (step.kind === 'write') rows.push(runWrite(index, step, statements))
+    else {
       if (move(step)) booked.push(index)
       rows.push([])
-    } else rows.push(runWrite(index, step, statements))
+    }
   }
   return { rows, booked }
 }
 
-function runWrite(
-  index: number,
-  [, sql, values, expected]: Extract<TransactionStep, readonly ['write', ...unknown[]]>,
-  statements: RareStatements,
-): readonly unknown[] {
-  const { rows, count } = unlessTaken(() => statements.runOne({ sql, values }))
-  if (expected !== null && count !== expected) {
-    throw new OperationRefusedError(recordConflict, rowsMessage(index + 1, count, expected))
+function runWrite(index: number, step: WriteStep, statements: RareStatements): readonly unknown[] {
+  const { rows, count } = unlessTaken(() => statements.runOne(step))
+  if (step.rows !== null && count !== step.rows) {
+    throw new OperationRefusedError(recordConflict, rowsMessage(index + 1, count, step.rows))
   }
   return rows
 }
@@ -180,22 +177,12 @@ export class SqliteBatch {
 
   #apply(operation: StoreOperation): unknown {
     const statements = this.#statements
-    switch (operation[0]) {
+    switch (operation.kind) {
       case 'hold':
-        statements.hold.run(
-          operation[1],
-          operation[2],
-          operation[3],
-          operation[4],
-          operation[5],
-          operation[6],
-          operation[7],
-          operation[8],
-          operation[9],
-        )
+        statements.hold.run(operation)
         return undefined
       case 'grow':
-        statements.grow.run(operation[3], operation[4], operation[1], operation[2])
+        statements.grow.run(operation)
         return undefined
       case 'charge':
         this.#entries.charge(operation)
@@ -204,10 +191,10 @@ export class SqliteBatch {
         this.#entries.resolve(operation)
         return undefined
       case 'price':
-        statements.price.run(operation.slice(1))
+        statements.price.run(operation)
         return undefined
       case 'object':
-        statements.object.run(operation.slice(1))
+        statements.object.run(operation)
         return undefined
       case 'account':
         return this.#account(operation)
@@ -216,33 +203,34 @@ export class SqliteBatch {
         return this.#entries.move(operation)
       case 'key':
         return this.#key(operation)
-      case 'open-job':
+      case 'job':
         return this.#jobs.open(operation)
       case 'end-job':
         return this.#jobs.end(operation)
       case 'due-jobs':
-        return this.#jobs.due(operation[1], operation[2], operation[3])
+        return this.#jobs.due(operation)
       case 'postpone-job':
-        return this.#jobs.postpone(operation[1], operation[2], operation[3], operation[4])
+        return this.#jobs.postpone(operation)
       case 'statements':
-        return this.#rare.run(operation[1])
+        return this.#rare.run(operation.statements)
       case 'transaction':
-        return runTransaction(operation[1], this.#rare, step => this.#entries.move(step))
+        return runTransaction(operation.steps, this.#rare, step => this.#entries.move(step))
     }
   }
 
-  #account([, id, userId, email, name, at]: AccountOperation): undefined {
-    if (this.#statements.accountByEmail.get(email) !== undefined) {
+  #account(account: AccountOperation): undefined {
+    const { email } = account
+    const statements = this.#statements
+    if (statements.accountByEmail.get(email) !== undefined) {
       throw new OperationRefusedError('email_taken', `there is an account with the e-mail ${email}`)
     }
-    this.#statements.account.run(id, name, email, at)
-    this.#statements.user.run(userId, email, name, at)
-    this.#statements.membership.run(this.#statements.userByEmail.get(email), id, at)
+    statements.account.run(account)
+    statements.user.run(account)
+    statements.membership.run(account)
   }
 
   #key(key: KeyOperation): undefined {
-    const [, , accountId] = key
-    const activeKeysMax = key[12]
+    const { account_id: accountId, activeKeysMax } = key
     this.#entries.requireCustomer(accountId)
     if (this.#statements.accountIsBlocked.get(accountId) !== undefined) {
       throw new OperationRefusedError('account_blocked', blockedMessage(accountId))
@@ -250,7 +238,7 @@ export class SqliteBatch {
     if (activeKeysMax !== null && Number(this.#statements.activeKeys.get(accountId)) >= activeKeysMax) {
       throw new OperationRefusedError('key_limit', `the account has ${activeKeysMax} keys already`)
     }
-    this.#statements.key.run(key.slice(1, 12))
+    this.#statements.key.run(key)
   }
 }
 

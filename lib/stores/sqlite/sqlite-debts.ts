@@ -14,9 +14,9 @@ export class SqliteDebts {
     for (const accountId of accountIds) {
       const micros = this.#statements.payable.get(accountId) ?? 0
       if (micros <= 0) continue
-      const id = `repayment:${newId()}`
-      this.#statements.entries.run(id, accountId, -micros, at, id, micros, at)
-      this.#statements.repay.run(micros, micros, accountId)
+      const repayment = { id: `repayment:${newId()}`, accountId, micros, at }
+      this.#statements.entries.run(repayment)
+      this.#statements.repay.run(repayment)
     }
   }
 
@@ -38,10 +38,11 @@ function prepareDebtStatements(database: SqliteDatabase) {
       .pluck(),
     entries: database.prepare(
       `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
-       VALUES (?, 0, 'repayment', ?, ?, ?), (?, 0, 'repaid', 'house:overrun', ?, ?)`,
+       VALUES (@id, 0, 'repayment', @accountId, -@micros, @at), (@id, 0, 'repaid', 'house:overrun', @micros, @at)`,
     ),
     repay: database.prepare(
-      'UPDATE accounts SET balance_micros = balance_micros - ?, debt_micros = debt_micros - ? WHERE id = ?',
+      `UPDATE accounts SET balance_micros = balance_micros - @micros, debt_micros = debt_micros - @micros
+       WHERE id = @accountId`,
     ),
   }
 }

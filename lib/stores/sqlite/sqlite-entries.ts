@@ -1,49 +1,15 @@
 import { paidOf } from '../../ledger/balance-book.ts'
 import { OperationRefusedError } from '../shared/operation-refused-error.ts'
-import type { Statements } from './sqlite-statements.ts'
+import type { AccountChange, ChargeSum, KeyDay, Statements } from './sqlite-statements.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 import { SqliteDebts } from './sqlite-debts.ts'
 import type {
   ChargeOperation,
-  CreditOperation,
-  DebitOperation,
+  HoldOwner,
+  MovementOperation,
   ReleaseOperation,
 } from '../shared/store-operation.ts'
 import { budgetDay } from '../../ledger/key-spending.ts'
-
-/** What a batch has done to an account; a hold that ended may have changed none of it. */
-interface AccountChange {
-  balanceMicros: number
-  debtMicros: number
-  paidMicros: number
-  at: number
-}
-
-interface KeyDay {
-  readonly keyId: string
-  readonly day: number
-  spentMicros: number
-  lastAt: number
-}
-
-interface SummedCharge {
-  readonly id: number
-  readonly accountId: string
-  readonly keyId: string
-  readonly model: string
-  readonly outcome: string
-  readonly at: number
-  readonly amountMicros: number
-  readonly overrunMicros: number
-}
-
-interface ChargeSum extends Omit<SummedCharge, 'id' | 'at' | 'amountMicros' | 'overrunMicros'> {
-  readonly day: number
-  charges: number
-  spentMicros: number
-  readonly firstId: number
-  lastId: number
-}
 
 /** What the charges of a batch come to, by key and day, and by all that pages ask for. */
 class SpendingSums {
@@ -51,7 +17,8 @@ class SpendingSums {
   readonly ofCharges = new Map<string, ChargeSum>()
 
   /** Charges are added in the order of their ids. */
-  add({ id, accountId, keyId, model, outcome, at, amountMicros, overrunMicros }: SummedCharge): void {
+  add(id: number, charge: ChargeOperation): void {
+    const { accountId, keyId, model, outcome, at, amountMicros, overrunMicros } = charge
     const day = budgetDay(at)
     const keyName = `${day} ${keyId}`
     const ofKey = this.byKey.get(keyName)
@@ -95,86 +62,48 @@ export class SqliteEntries {
   }
 
   /** @throws OperationRefusedError hold_not_open */
-  resolve([, exchangeId, sequence, accountId, state, at]: ReleaseOperation): void {
-    if (this.#statements.resolve.run(state, at, exchangeId, sequence).changes !== 1) {
-      throw notOpen(exchangeId, sequence)
-    }
-    this.#changeOf(accountId, at)
+  resolve(release: ReleaseOperation): void {
+    if (this.#statements.resolve.run(release).changes !== 1) throw notOpen(release)
+    this.#changeOf(release)
   }
 
   /** @throws OperationRefusedError hold_not_open */
   charge(charge: ChargeOperation): void {
-    const [, exchangeId, sequence, accountId, keyId, at] = charge
-    const amountMicros = charge[16]
-    const overrunMicros = charge[17]
-    this.#endCharged(exchangeId, sequence, at)
-    const { lastInsertRowid } = this.#statements.charge.run(
-      exchangeId,
-      sequence,
-      accountId,
-      keyId,
-      at,
-      charge[6],
-      charge[7],
-      charge[8],
-      charge[9],
-      charge[10],
-      charge[11],
-      charge[12],
-      charge[13],
-      charge[14],
-      charge[15],
-      amountMicros,
-      overrunMicros,
-    )
-    const [model, outcome] = [charge[7], charge[10]]
-    const id = Number(lastInsertRowid)
-    this.#spending.add({ id, accountId, keyId, model, outcome, at, amountMicros, overrunMicros })
-    const change = this.#changeOf(accountId, at)
+    const { amountMicros, overrunMicros } = charge
+    const statements = this.#statements
+    if (statements.endCharged.run(charge).changes !== 1) throw notOpen(charge)
+    this.#spending.add(Number(statements.charge.run(charge).lastInsertRowid), charge)
+    const change = this.#changeOf(charge)
     change.balanceMicros -= amountMicros
     change.debtMicros += overrunMicros
-    if (overrunMicros > 0) this.#enterOverrun(charge)
-    else if (amountMicros > 0) {
-      this.#statements.chargeEntries.run(
-        exchangeId,
-        sequence,
-        accountId,
-        -amountMicros,
-        at,
-        exchangeId,
-        sequence,
-        amountMicros,
-        at,
-      )
-    }
+    if (overrunMicros > 0) statements.overrunEntries.run(charge)
+    else if (amountMicros > 0) statements.chargeEntries.run(charge)
   }
 
   /**
    * Money that comes in or goes out. Answers whether it was booked: the same once more changes nothing.
    * @throws OperationRefusedError account_not_found, idempotency_conflict
    */
-  move([kind, id, accountId, amountMicros, reason, at, source]: CreditOperation | DebitOperation): boolean {
-    const signedMicros = kind === 'credit' ? amountMicros : -amountMicros
+  move(movement: MovementOperation): boolean {
+    const { kind, accountId, source } = movement
+    const { movement: find, correctionEntries, movementEntries } = this.#statements
     const isCorrection = source === 'correction'
-    const earlier = this.#statements.movement.get(id, isCorrection ? source : kind)
+    const amountMicros = kind === 'credit' ? movement.amountMicros : -movement.amountMicros
+    const entry = { ...movement, kind: isCorrection ? source : kind, amountMicros }
+    const earlier = find.get(entry)
     if (earlier !== undefined) {
-      if (earlier.account_id === accountId && earlier.amount_micros === signedMicros) return false
+      if (earlier.accountId === accountId && earlier.amountMicros === amountMicros) return false
       throw new OperationRefusedError(
         'idempotency_conflict',
         `another ${kind} was booked under this idempotency key`,
       )
     }
     this.requireCustomer(accountId)
-    const { correctionEntries, movementEntries } = this.#statements
-    if (isCorrection)
-      correctionEntries.run(id, accountId, signedMicros, at, reason, id, -signedMicros, at, reason)
-    else {
-      const entry = [id, kind, accountId, signedMicros, at, reason, source]
-      movementEntries.run(...entry, id, -signedMicros, at, reason)
-    }
-    const change = this.#changeOf(accountId, at)
-    change.balanceMicros += signedMicros
-    change.paidMicros += paidOf(signedMicros, source)
+    if (isCorrection) correctionEntries.run(entry)
+    else movementEntries.run(entry)
+    const change = this.#changeOf(movement)
+    change.balanceMicros += amountMicros
+    change.paidMicros += paidOf(amountMicros, source)
     return true
   }
 
@@ -187,15 +116,9 @@ export class SqliteEntries {
 
   /** Writes what the entries of a batch come to, and lets what they set free pay what is owed. */
   writeSums(): void {
-    for (const [accountId, change] of this.#changes) this.#writeChange(accountId, change)
-    for (const { keyId, day, spentMicros, lastAt } of this.#spending.byKey.values()) {
-      this.#statements.spending.run(keyId, day, spentMicros, lastAt)
-    }
-    for (const sum of this.#spending.ofCharges.values()) {
-      const { accountId, day, model, keyId, outcome, charges, spentMicros, firstId, lastId } = sum
-      const own = [accountId, day, model, keyId, outcome]
-      this.#statements.chargeSum.run(...own, charges, spentMicros, firstId, lastId)
-    }
+    for (const change of this.#changes.values()) this.#writeChange(change)
+    for (const ofKey of this.#spending.byKey.values()) this.#statements.spending.run(ofKey)
+    for (const sum of this.#spending.ofCharges.values()) this.#statements.chargeSum.run(sum)
     this.forgetSums()
   }
 
@@ -204,43 +127,29 @@ export class SqliteEntries {
     this.#spending.clear()
   }
 
-  /** The account pays what it has, the house the rest; sales are what was used. */
-  #enterOverrun(charge: ChargeOperation): void {
-    const [, exchangeId, sequence, accountId, , at] = charge
-    const paid = charge[16]
-    const rest = charge[17]
-    const { entry } = this.#statements
-    if (paid > 0) entry.run(exchangeId, sequence, 'charge', accountId, -paid, at)
-    entry.run(exchangeId, sequence, 'overrun', 'house:overrun', -rest, at)
-    entry.run(exchangeId, sequence, 'revenue', 'house:revenue', paid + rest, at)
-  }
-
-  #endCharged(exchangeId: string, sequence: number, at: number): void {
-    if (this.#statements.endCharged.run(at, exchangeId, sequence).changes !== 1) {
-      throw notOpen(exchangeId, sequence)
-    }
-  }
-
-  #changeOf(accountId: string, at: number): AccountChange {
+  #changeOf({ accountId, at }: Pick<AccountChange, 'accountId' | 'at'>): AccountChange {
     let change = this.#changes.get(accountId)
     if (change === undefined) {
-      change = { balanceMicros: 0, debtMicros: 0, paidMicros: 0, at }
+      change = { accountId, balanceMicros: 0, debtMicros: 0, paidMicros: 0, at }
       this.#changes.set(accountId, change)
     }
     change.at = at
     return change
   }
 
-  #writeChange(accountId: string, { balanceMicros, debtMicros, paidMicros, at }: AccountChange): void {
+  #writeChange(change: AccountChange): void {
+    const { accountId, balanceMicros, debtMicros, paidMicros, at } = change
     const { balance, debt } = this.#statements
     const isChanged = balanceMicros !== 0 || debtMicros !== 0 || paidMicros !== 0
-    const owed = isChanged
-      ? balance.get(balanceMicros, debtMicros, paidMicros, accountId)
-      : debt.get(accountId)
+    const owed = isChanged ? balance.get(change) : debt.get(accountId)
     if (owed !== undefined && owed > 0) this.#debts.pay([accountId], at)
   }
 }
 
-function notOpen(exchangeId: string, sequence: number): OperationRefusedError {
+/** Why the hold of an operation cannot be ended. */
+export function notOpen({
+  exchangeId,
+  sequence,
+}: Pick<HoldOwner, 'exchangeId' | 'sequence'>): OperationRefusedError {
   return new OperationRefusedError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
 }

@@ -1,6 +1,7 @@
 import type { Spent } from '../../ledger/key-spending.ts'
 import { HoldResolvedError, LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { HeldSums, Hold, HoldRequest, Micros } from '../../ledger/ledger.ts'
+import type { HoldOperation } from '../shared/store-operation.ts'
 import { writtenWithin } from '../shared/write-batch.ts'
 import type { Batch, OperationOwner, Ticket } from '../shared/write-batch.ts'
 
@@ -55,6 +56,22 @@ export class SqliteHold implements Hold, OperationOwner {
     if (request.budget !== undefined) this.budget = request.budget
     this.expiresAt = expiresAt
     this.#keeper = keeper
+  }
+
+  /** As the writer takes it; both times by the clock. */
+  operation(owner: string, at: number, expiresAt: number): HoldOperation {
+    return {
+      kind: 'hold',
+      exchangeId: this.exchangeId,
+      sequence: this.sequence,
+      accountId: this.accountId,
+      keyId: this.keyId,
+      likelyMicros: this.likelyMicros,
+      worstMicros: this.worstMicros,
+      owner,
+      at,
+      expiresAt,
+    }
   }
 
   raise({ likelyMicros, worstMicros }: HeldSums): void {

@@ -1,32 +1,42 @@
+import { releaseOperation } from '../shared/charge-operation.ts'
 import { jobColumns } from '../shared/job-record.ts'
 import type { JobRow } from '../shared/job-record.ts'
 import { OperationRefusedError } from '../shared/operation-refused-error.ts'
+import { notOpen } from './sqlite-entries.ts'
 import type { SqliteEntries } from './sqlite-entries.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
-import type { EndJobOperation, OpenJobOperation } from '../shared/store-operation.ts'
+import type {
+  DueJobsOperation,
+  EndJobOperation,
+  JobOperation,
+  PostponeJobOperation,
+} from '../shared/store-operation.ts'
 
 /** The writer's statements on jobs, prepared once. */
 function prepareJobStatements(database: SqliteDatabase) {
   return {
-    job: database.prepare(
+    job: database.prepare<JobOperation>(
       `INSERT INTO jobs (provider, kind, id, exchange_id, sequence, account_id, key_id, credential, dialect,
          operation, model, facts, next_poll_at, deadline_at, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+       VALUES (@provider, @jobKind, @id, @exchangeId, @sequence, @accountId, @keyId, @credential, @dialect,
+         @operation, @model, @facts, @nextPollAt, @deadlineAt, @at) ON CONFLICT DO NOTHING`,
     ),
-    handOver: database.prepare(
-      `UPDATE holds SET owner = 'jobs', expires_at = ? WHERE exchange_id = ? AND sequence = ? AND state = 'open'`,
+    handOver: database.prepare<JobOperation>(
+      `UPDATE holds SET owner = 'jobs', expires_at = @deadlineAt
+       WHERE exchange_id = @exchangeId AND sequence = @sequence AND state = 'open'`,
     ),
     endJob: database.prepare(
-      `UPDATE jobs SET state = ?, resolved_at = ? WHERE provider = ? AND kind = ? AND id = ? AND state = 'open'`,
+      `UPDATE jobs SET state = @state, resolved_at = @at
+       WHERE provider = @provider AND kind = @jobKind AND id = @id AND state = 'open'`,
     ),
-    dueJobs: database.prepare<[number, number, number], JobRow>(
-      `UPDATE jobs SET next_poll_at = ? WHERE (provider, kind, id) IN
-         (SELECT provider, kind, id FROM jobs WHERE state = 'open' AND next_poll_at <= ?
-          ORDER BY next_poll_at LIMIT ?) RETURNING ${jobColumns}`,
+    dueJobs: database.prepare<DueJobsOperation, JobRow>(
+      `UPDATE jobs SET next_poll_at = @until WHERE (provider, kind, id) IN
+         (SELECT provider, kind, id FROM jobs WHERE state = 'open' AND next_poll_at <= @now
+          ORDER BY next_poll_at LIMIT @limit) RETURNING ${jobColumns}`,
     ),
-    postponeJob: database.prepare(
-      `UPDATE jobs SET next_poll_at = ?, polls = polls + 1
-       WHERE provider = ? AND kind = ? AND id = ? AND state = 'open'`,
+    postponeJob: database.prepare<PostponeJobOperation>(
+      `UPDATE jobs SET next_poll_at = @nextPollAt, polls = polls + 1
+       WHERE provider = @provider AND kind = @jobKind AND id = @id AND state = 'open'`,
     ),
   }
 }
@@ -42,36 +52,30 @@ export class SqliteJobRows {
   }
 
   /** Answers false for a job that is known already, and releases the hold. */
-  open(job: OpenJobOperation): boolean {
-    const [, , , , exchangeId, sequence, accountId] = job
-    const deadlineAt = job[14]
-    const at = job[15]
-    if (this.#statements.job.run(job.slice(1)).changes === 0) {
-      this.#entries.resolve(['release', exchangeId, sequence, accountId, 'released', at])
+  open(job: JobOperation): boolean {
+    if (this.#statements.job.run(job).changes === 0) {
+      this.#entries.resolve(releaseOperation(job, 'released', job.at))
       return false
     }
-    if (this.#statements.handOver.run(deadlineAt, exchangeId, sequence).changes !== 1) {
-      throw new OperationRefusedError('hold_not_open', `the hold ${exchangeId}/${sequence} is not open`)
-    }
+    if (this.#statements.handOver.run(job).changes !== 1) throw notOpen(job)
     return true
   }
 
   /** @throws OperationRefusedError job_not_open, hold_not_open */
-  end([, provider, kind, id, ending]: EndJobOperation): undefined {
-    const [state, at] =
-      ending[0] === 'charge' ? (['charged', ending[5]] as const) : (['released', ending[5]] as const)
-    if (this.#statements.endJob.run(state, at, provider, kind, id).changes !== 1) {
-      throw new OperationRefusedError('job_not_open', `the ${kind} ${id} is not open`)
+  end({ provider, jobKind, id, ending }: EndJobOperation): undefined {
+    const state = ending.kind === 'charge' ? 'charged' : 'released'
+    if (this.#statements.endJob.run({ provider, jobKind, id, state, at: ending.at }).changes !== 1) {
+      throw new OperationRefusedError('job_not_open', `the ${jobKind} ${id} is not open`)
     }
-    if (ending[0] === 'charge') this.#entries.charge(ending)
+    if (ending.kind === 'charge') this.#entries.charge(ending)
     else this.#entries.resolve(ending)
   }
 
-  due(until: number, now: number, limit: number): readonly JobRow[] {
-    return this.#statements.dueJobs.all(until, now, limit)
+  due(operation: DueJobsOperation): readonly JobRow[] {
+    return this.#statements.dueJobs.all(operation)
   }
 
-  postpone(nextPollAt: number, provider: string, kind: string, id: string): undefined {
-    this.#statements.postponeJob.run(nextPollAt, provider, kind, id)
+  postpone(operation: PostponeJobOperation): undefined {
+    this.#statements.postponeJob.run(operation)
   }
 }

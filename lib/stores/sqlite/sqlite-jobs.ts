@@ -2,21 +2,19 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Job, JobName, NewJob } from '../../ledger/job.ts'
 import type { BalanceBook } from '../../ledger/balance-book.ts'
 import type { KeySpending } from '../../ledger/key-spending.ts'
-import type { ChargeRequest, ChargeResult, HeldSums, HoldRequest } from '../../ledger/ledger.ts'
+import type { ChargeRequest, ChargeResult, HeldSums } from '../../ledger/ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
-import { chargeOperation } from '../shared/charge-operation.ts'
+import { chargeOperation, releaseOperation } from '../shared/charge-operation.ts'
 import { jobRecord, selectJob } from '../shared/job-record.ts'
 import type { JobRow } from '../shared/job-record.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
-import type { JobHold } from '../shared/store-operation.ts'
+import type { EndJobOperation, JobHold, StoreSnapshot } from '../shared/store-operation.ts'
 import { written } from '../shared/write-batch.ts'
 import type { WriteQueue } from '../shared/write-queue.ts'
 import type { OperationOwner, Ticket } from '../shared/write-batch.ts'
 
 const kept: OperationOwner = { isKept: true }
 const dropped: OperationOwner = { isKept: false }
-
-type JobsHold = Omit<HoldRequest, 'budget'>
 
 interface SqliteJobsOptions {
   readonly queue: WriteQueue
@@ -25,7 +23,7 @@ interface SqliteJobsOptions {
   readonly reader: SqliteDatabase
   readonly clock: Clock
   /** What open jobs hold, of processes before. */
-  readonly holds: readonly JobHold[]
+  readonly holds: StoreSnapshot['jobHolds']
   /** Resolves when an operation is on the disk. */
   readonly durable: (ticket: Ticket) => Promise<void>
   readonly isStrict: boolean
@@ -35,30 +33,26 @@ function nameOf({ provider, kind, id }: JobName): string {
   return JSON.stringify([provider, kind, id])
 }
 
+function endOperation({ provider, kind, id }: JobName, ending: EndJobOperation['ending']): EndJobOperation {
+  return { kind: 'end-job', provider, jobKind: kind, id, ending }
+}
+
 /**
  * Jobs on SQLite. What they hold stands in memory, where it is decided who ends a job; the rest is read from
  * the disk.
  */
 export class SqliteJobs {
   readonly #options: SqliteJobsOptions
-  readonly #open = new Map<string, JobsHold>()
+  readonly #open = new Map<string, JobHold>()
   readonly #find: SqliteStatement
 
   constructor(options: SqliteJobsOptions) {
     this.#options = options
     this.#find = options.reader.prepare(selectJob)
     for (const hold of options.holds) {
-      const [provider, kind, id, exchangeId, sequence, accountId, keyId, likelyMicros, worstMicros] = hold
-      this.#open.set(JSON.stringify([provider, kind, id]), {
-        exchangeId,
-        sequence,
-        accountId,
-        keyId,
-        likelyMicros,
-        worstMicros,
-      })
-      options.book.restoreHold(accountId, { likelyMicros, worstMicros })
-      options.spending.hold(keyId, { likelyMicros, worstMicros })
+      this.#open.set(nameOf(hold), hold)
+      options.book.restoreHold(hold.accountId, hold)
+      options.spending.hold(hold.keyId, hold)
     }
   }
 
@@ -76,32 +70,13 @@ export class SqliteJobs {
   }
 
   /** The hold's money stays set aside; `owner` stands behind both. Answers false when the job was known. */
-  async open(hold: JobsHold, owner: OperationOwner, job: NewJob): Promise<boolean> {
+  async open(hold: JobHold, owner: OperationOwner, job: NewJob): Promise<boolean> {
     const { exchangeId, sequence, accountId, keyId } = hold
-    const { provider, kind, id, credential, dialect, operation, model, facts } = job
     const { queue, clock, durable } = this.#options
     this.#open.set(nameOf(job), hold)
-    const ticket = queue.add(
-      [
-        'open-job',
-        provider,
-        kind,
-        id,
-        exchangeId,
-        sequence,
-        accountId,
-        keyId,
-        credential,
-        dialect,
-        operation,
-        model,
-        JSON.stringify(facts),
-        job.nextPollAt,
-        job.deadlineAt,
-        clock.now(),
-      ],
-      owner,
-    )
+    const facts = JSON.stringify(job.facts)
+    const own = { exchangeId, sequence, accountId, keyId, facts, at: clock.now() }
+    const ticket = queue.add({ ...job, kind: 'job', jobKind: job.kind, ...own }, owner)
     await durable(ticket)
     if (ticket.batch.answerAt(ticket.index) !== false) return true
     this.#forget(job, hold)
@@ -109,7 +84,7 @@ export class SqliteJobs {
   }
 
   /** A job that could not be written, or was ended under another hold. */
-  drop(hold: JobsHold): void {
+  drop(hold: JobHold): void {
     for (const [name, open] of this.#open) if (open === hold) this.#open.delete(name)
     this.#giveBack(hold)
   }
@@ -121,7 +96,7 @@ export class SqliteJobs {
 
   async due(limit: number, leaseMs: number): Promise<readonly Job[]> {
     const now = this.#options.clock.now()
-    const ticket = this.#options.queue.add(['due-jobs', now + leaseMs, now, limit], dropped)
+    const ticket = this.#options.queue.add({ kind: 'due-jobs', until: now + leaseMs, now, limit }, dropped)
     return ((await written(ticket)) as readonly JobRow[]).map(jobRecord)
   }
 
@@ -136,7 +111,7 @@ export class SqliteJobs {
     const spent = spending.spend(hold.keyId, costMicros, at)
     const result = { ...paid, flags: paidFlags(flags, paid.overrunMicros) }
     const ending = chargeOperation(hold, at, request, lines, result)
-    const ticket = queue.add(['end-job', job.provider, job.kind, job.id, ending], {
+    const ticket = queue.add(endOperation(job, ending), {
       isKept: true,
       onRefused: () => {
         book.undoCharge(hold.accountId, costMicros)
@@ -152,38 +127,29 @@ export class SqliteJobs {
     if (hold === undefined) return false
     this.#giveBack(hold)
     const { queue, clock, isStrict, durable } = this.#options
-    const at = clock.now()
-    const ticket = queue.add(
-      [
-        'end-job',
-        job.provider,
-        job.kind,
-        job.id,
-        ['release', hold.exchangeId, hold.sequence, hold.accountId, 'released', at],
-      ],
-      kept,
-    )
+    const ticket = queue.add(endOperation(job, releaseOperation(hold, 'released', clock.now())), kept)
     if (isStrict) await durable(ticket)
     return true
   }
 
   async postpone({ provider, kind, id }: JobName, nextPollAt: number): Promise<void> {
-    await written(this.#options.queue.add(['postpone-job', nextPollAt, provider, kind, id], dropped))
+    const operation = { kind: 'postpone-job', provider, jobKind: kind, id, nextPollAt } as const
+    await written(this.#options.queue.add(operation, dropped))
   }
 
-  #take(job: JobName): JobsHold | undefined {
+  #take(job: JobName): JobHold | undefined {
     const name = nameOf(job)
     const hold = this.#open.get(name)
     this.#open.delete(name)
     return hold
   }
 
-  #forget(job: JobName, hold: JobsHold): void {
+  #forget(job: JobName, hold: JobHold): void {
     if (this.#open.get(nameOf(job)) === hold) this.#open.delete(nameOf(job))
     this.#giveBack(hold)
   }
 
-  #giveBack(hold: JobsHold): void {
+  #giveBack(hold: JobHold): void {
     this.#options.book.unhold(hold.accountId, hold)
     this.#options.spending.unhold(hold.keyId, hold)
   }

@@ -24,7 +24,7 @@ import { canonicalPrice } from '../../money/build-price.ts'
 import type { Price } from '../../money/price.ts'
 import type { Meters, ObjectKind } from '../../money/usage.ts'
 import { OpenList } from '../../pipeline/open-list.ts'
-import { chargeOperation } from '../shared/charge-operation.ts'
+import { chargeOperation, releaseOperation } from '../shared/charge-operation.ts'
 import { chargedUsage, selectCharged } from '../shared/charged-usage.ts'
 import type { ChargedRow } from '../shared/charged-usage.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
@@ -32,7 +32,7 @@ import { SqliteHold, openHold, unavailable } from './sqlite-hold.ts'
 import type { HoldKeeper, HoldState } from './sqlite-hold.ts'
 import { SqliteJobs } from './sqlite-jobs.ts'
 import { SqliteObjects } from './sqlite-objects.ts'
-import type { JobHold } from '../shared/store-operation.ts'
+import type { StoreSnapshot } from '../shared/store-operation.ts'
 import type { QueryValue } from '../shared/store-queries.ts'
 import { storedPricesOf } from '../shared/stored-prices.ts'
 import { written, writtenWithin } from '../shared/write-batch.ts'
@@ -52,7 +52,7 @@ interface SqliteLedgerOptions {
   readonly reader: SqliteDatabase
   readonly priceHashes: Iterable<string>
   /** What open jobs hold, of processes before. */
-  readonly jobHolds: readonly JobHold[]
+  readonly jobHolds: StoreSnapshot['jobHolds']
   readonly isStrict: boolean
   readonly clock: Clock
   /** Time that nobody can set, by which holds expire. */
@@ -91,7 +91,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
 
   placeHold(request: HoldRequest): Hold {
     checkSums(request)
-    const { exchangeId, sequence, accountId, keyId, likelyMicros } = request
+    const { accountId, keyId } = request
     if (this.#queue.failure !== undefined) throw unavailable(this.#queue.failure)
     if (this.#queue.isFull) throw new LedgerUnavailableError('too much waits to be written')
     const at = this.#options.clock.now()
@@ -103,12 +103,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     this.#book.hold(accountId, hold)
     this.#openHolds.add(hold)
     spending.hold(keyId, hold)
-    hold.travelWith(
-      this.#queue.add(
-        ['hold', exchangeId, sequence, accountId, keyId, likelyMicros, worstMicros, owner, at, at + holdMs],
-        hold,
-      ),
-    )
+    hold.travelWith(this.#queue.add(hold.operation(owner, at, at + holdMs), hold))
     return hold
   }
 
@@ -130,7 +125,8 @@ export class SqliteLedger implements Ledger, HoldKeeper {
     open.raise(raised)
     spending.hold(keyId, raised)
     // Decided in memory, and recovery releases the hold whatever its sums are: no disk has to be waited for.
-    this.#queue.addUnhurried(['grow', exchangeId, sequence, open.likelyMicros, open.worstMicros], kept)
+    const sums = { likelyMicros: open.likelyMicros, worstMicros: open.worstMicros }
+    this.#queue.addUnhurried({ kind: 'grow', exchangeId, sequence, ...sums }, kept)
   }
 
   async charge(hold: Hold, request: ChargeRequest): Promise<ChargeResult> {
@@ -250,8 +246,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   abandonHold(hold: SqliteHold): void {
     this.dropHold(hold)
     // The hold itself waits to be written, since a charge may follow it; so must its end.
-    const at = this.#options.clock.now()
-    this.#queue.add(['release', hold.exchangeId, hold.sequence, hold.accountId, 'released', at], kept)
+    this.#queue.add(releaseOperation(hold, 'released', this.#options.clock.now()), kept)
   }
 
   dropJob(hold: SqliteHold): void {
@@ -276,8 +271,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   #release(hold: SqliteHold, state: 'released' | 'expired'): void {
     this.#end(hold, state)
     this.#book.unhold(hold.accountId, hold)
-    const at = this.#options.clock.now()
-    this.#queue.add(['release', hold.exchangeId, hold.sequence, hold.accountId, state, at], kept)
+    this.#queue.add(releaseOperation(hold, state, this.#options.clock.now()), kept)
   }
 
   #end(hold: SqliteHold, state: HoldState): void {
@@ -293,6 +287,7 @@ export class SqliteLedger implements Ledger, HoldKeeper {
   #addPrice(price: Price, owner: OperationOwner): Ticket {
     this.#knownPrices.add(price.hash)
     const at = this.#options.clock.now()
-    return this.#queue.add(['price', price.hash, price.model, canonicalPrice(price), at], owner)
+    const { hash, model } = price
+    return this.#queue.add({ kind: 'price', hash, model, body: canonicalPrice(price), at }, owner)
   }
 }

@@ -41,14 +41,17 @@ export class SqliteObjects implements ObjectLedger {
   }
 
   async recordObject(object: ProviderObject): Promise<void> {
-    const { provider, kind, id, accountId, credential, exchangeId, dialect = null } = object
+    const { provider, kind: objectKind, id, accountId, credential, exchangeId, dialect = null } = object
     const facts = object.facts === undefined ? null : JSON.stringify(object.facts)
     // Polling a job names the same object again and again, which needs no write.
-    if (this.#find.get(provider, kind, id) !== undefined) return
+    if (this.#find.get(provider, objectKind, id) !== undefined) return
     const { queue, clock, durable } = this.#options
     const at = clock.now()
-    const names = [provider, kind, id, accountId, credential, exchangeId] as const
-    await durable(queue.add(['object', ...names, dialect, facts, at, listedAt(kind, at)], kept))
+    const name = { kind: 'object', provider, objectKind, id } as const
+    const owner = { accountId, credential, exchangeId }
+    await durable(
+      queue.add({ ...name, ...owner, dialect, facts, at, listedAt: listedAt(objectKind, at) }, kept),
+    )
   }
 
   async findObject(provider: string, kind: ObjectKind, id: string): Promise<ProviderObject | undefined> {
@@ -64,7 +67,7 @@ export class SqliteObjects implements ObjectLedger {
 
   async unlistObject({ provider, kind, id }: ProviderObjectName): Promise<void> {
     const { queue, durable } = this.#options
-    const statement = { sql: unlistObject, values: [provider, kind, id] }
-    await durable(queue.add(['statements', [statement]], kept))
+    const statements = [{ sql: unlistObject, values: [provider, kind, id] }]
+    await durable(queue.add({ kind: 'statements', statements }, kept))
   }
 }

@@ -5,7 +5,7 @@ import { SqliteDebts } from './sqlite-debts.ts'
 import { applicationId, sqliteSchema } from './sqlite-schema.ts'
 import { StoreError, cannotOpen } from '../shared/store-error.ts'
 import { missingSteps, type SchemaStep, type StoreSchema } from '../shared/store-schema.ts'
-import type { JobHold, ReleasedHold, StoreSnapshot, WriterOptions } from '../shared/store-operation.ts'
+import type { ReleasedHold, StoreSnapshot, WriterOptions } from '../shared/store-operation.ts'
 
 /** Up to this size the whole file is checked at the start; `gateway verify` checks larger ones. */
 const checkedBytesMax = 64 * 1024 * 1024
@@ -97,13 +97,12 @@ function snapshot(
     priceHashes: database.prepare<[], string>('SELECT hash FROM prices').pluck().all(),
     releasedHolds,
     jobHolds: database
-      .prepare<[], JobHold>(
-        `SELECT provider, kind, id, jobs.exchange_id, jobs.sequence, jobs.account_id, jobs.key_id, amount_micros,
-           worst_micros
+      .prepare<[], StoreSnapshot['jobHolds'][number]>(
+        `SELECT provider, kind, id, jobs.exchange_id AS exchangeId, jobs.sequence, jobs.account_id AS accountId,
+           jobs.key_id AS keyId, amount_micros AS likelyMicros, worst_micros AS worstMicros
          FROM jobs JOIN holds ON holds.exchange_id = jobs.exchange_id AND holds.sequence = jobs.sequence
          WHERE jobs.state = 'open'`,
       )
-      .raw()
       .all(),
   }
 }

@@ -1,6 +1,48 @@
 import type { SqliteDatabase } from './sqlite-database.ts'
+import type {
+  AccountOperation,
+  ChargeOperation,
+  GrowOperation,
+  HoldOperation,
+  KeyOperation,
+  MovementOperation,
+  ObjectOperation,
+  PriceOperation,
+  ReleaseOperation,
+} from '../shared/store-operation.ts'
 
-/** The writer's statements, prepared once. */
+/** What a batch has done to an account; a hold that ended may have changed none of it. */
+export interface AccountChange {
+  readonly accountId: string
+  balanceMicros: number
+  debtMicros: number
+  paidMicros: number
+  at: number
+}
+
+/** A movement as the account's entry of it: what goes out is negative. */
+interface EnteredMovement extends Omit<MovementOperation, 'kind'> {
+  readonly kind: 'credit' | 'debit' | 'correction'
+}
+
+/** What a batch has charged to a key on a day. */
+export interface KeyDay {
+  readonly keyId: string
+  readonly day: number
+  spentMicros: number
+  lastAt: number
+}
+
+/** What a batch has charged by all that pages ask for. */
+export interface ChargeSum extends Pick<ChargeOperation, 'accountId' | 'keyId' | 'model' | 'outcome'> {
+  readonly day: number
+  charges: number
+  spentMicros: number
+  readonly firstId: number
+  lastId: number
+}
+
+/** The writer's statements, prepared once. Most take an operation whole, and of it what they name. */
 export function prepareStatements(database: SqliteDatabase) {
   return {
     begin: database.prepare('BEGIN IMMEDIATE'),
@@ -9,109 +51,124 @@ export function prepareStatements(database: SqliteDatabase) {
     savepoint: database.prepare('SAVEPOINT one'),
     undo: database.prepare('ROLLBACK TO one'),
     keep: database.prepare('RELEASE one'),
-    charge: database.prepare(
+    charge: database.prepare<ChargeOperation>(
       `INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation,
          outcome, usage_source, lines, raw_usage, details, flags, amount_micros, overrun_micros)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    entry: database.prepare(
-      `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
-       VALUES (?, ?, ?, ?, ?, ?)`,
+       VALUES (@exchangeId, @sequence, @accountId, @keyId, @at, @provider, @model, @dialect, @operation,
+         @outcome, @usageSource, @lines, @rawUsage, @details, @flags, @amountMicros, @overrunMicros)`,
     ),
     /** What nearly every charge enters, in one statement: from the account to sales. */
-    chargeEntries: database.prepare(
+    chargeEntries: database.prepare<ChargeOperation>(
       `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
-       VALUES (?, ?, 'charge', ?, ?, ?), (?, ?, 'revenue', 'house:revenue', ?, ?)`,
+       VALUES (@exchangeId, @sequence, 'charge', @accountId, -@amountMicros, @at),
+         (@exchangeId, @sequence, 'revenue', 'house:revenue', @amountMicros, @at)`,
+    ),
+    /** The account pays what it has, if anything, the house the rest; sales are what was used. */
+    overrunEntries: database.prepare<ChargeOperation>(
+      `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at)
+       SELECT @exchangeId, @sequence, 'charge', @accountId, -@amountMicros, @at WHERE @amountMicros > 0
+       UNION ALL SELECT @exchangeId, @sequence, 'overrun', 'house:overrun', -@overrunMicros, @at
+       UNION ALL SELECT @exchangeId, @sequence, 'revenue', 'house:revenue', @amountMicros + @overrunMicros, @at`,
     ),
     /** Answers what the account owes then. */
     balance: database
-      .prepare<[number, number, number, string], number>(
-        `UPDATE accounts SET balance_micros = balance_micros + ?, debt_micros = debt_micros + ?,
-           paid_micros = paid_micros + ? WHERE id = ? RETURNING debt_micros`,
+      .prepare<AccountChange, number>(
+        `UPDATE accounts SET balance_micros = balance_micros + @balanceMicros,
+           debt_micros = debt_micros + @debtMicros, paid_micros = paid_micros + @paidMicros
+         WHERE id = @accountId RETURNING debt_micros`,
       )
       .pluck(),
     debt: database.prepare<[string], number>('SELECT debt_micros FROM accounts WHERE id = ?').pluck(),
-    spending: database.prepare(
-      `INSERT INTO key_spending (key_id, day, spent_micros, last_at) VALUES (?, ?, ?, ?)
+    spending: database.prepare<KeyDay>(
+      `INSERT INTO key_spending (key_id, day, spent_micros, last_at) VALUES (@keyId, @day, @spentMicros, @lastAt)
        ON CONFLICT DO UPDATE SET spent_micros = spent_micros + excluded.spent_micros,
          last_at = max(last_at, excluded.last_at)`,
     ),
-    chargeSum: database.prepare(
+    chargeSum: database.prepare<ChargeSum>(
       `INSERT INTO charge_sums (account_id, day, model, key_id, outcome, charges, spent_micros, first_id, last_id)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+       VALUES (@accountId, @day, @model, @keyId, @outcome, @charges, @spentMicros, @firstId, @lastId)
        ON CONFLICT DO UPDATE SET charges = charges + excluded.charges,
          spent_micros = spent_micros + excluded.spent_micros, last_id = excluded.last_id`,
     ),
-    price: database.prepare(
-      'INSERT INTO prices (hash, model, body, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    price: database.prepare<PriceOperation>(
+      `INSERT INTO prices (hash, model, body, created_at) VALUES (@hash, @model, @body, @at)
+       ON CONFLICT DO NOTHING`,
     ),
-    object: database.prepare(
+    object: database.prepare<ObjectOperation>(
       `INSERT INTO objects (provider, kind, id, account_id, credential, exchange_id, dialect, facts, created_at,
          listed_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-    ),
-    account: database.prepare(
-      `INSERT INTO accounts (id, kind, name, email, created_at) VALUES (?, 'customer', ?, ?, ?)`,
-    ),
-    accountByEmail: database.prepare('SELECT id FROM accounts WHERE email = ?').pluck(),
-    accountKind: database.prepare('SELECT kind FROM accounts WHERE id = ?').pluck(),
-    user: database.prepare(
-      'INSERT INTO users (id, email, name, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (email) DO NOTHING',
-    ),
-    userByEmail: database.prepare('SELECT id FROM users WHERE email = ?').pluck(),
-    membership: database.prepare(
-      `INSERT INTO memberships (user_id, account_id, role, created_at) VALUES (?, ?, 'owner', ?)`,
+       VALUES (@provider, @objectKind, @id, @accountId, @credential, @exchangeId, @dialect, @facts, @at,
+         @listedAt)
+       ON CONFLICT DO NOTHING`,
     ),
     ...prepareMovementStatements(database),
     ...prepareHoldStatements(database),
-    ...prepareKeyStatements(database),
+    ...prepareAccountStatements(database),
   }
 }
 
 function prepareMovementStatements(database: SqliteDatabase) {
   return {
-    movement: database.prepare<[string, string], { account_id: string; amount_micros: number }>(
-      'SELECT account_id, amount_micros FROM entries WHERE exchange_id = ? AND sequence = 0 AND kind = ?',
+    movement: database.prepare<EnteredMovement, Pick<MovementOperation, 'accountId' | 'amountMicros'>>(
+      `SELECT account_id AS accountId, amount_micros AS amountMicros FROM entries
+       WHERE exchange_id = @id AND sequence = 0 AND kind = @kind`,
     ),
-    movementEntries: database.prepare(
+    movementEntries: database.prepare<EnteredMovement>(
       `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason, source)
-       VALUES (?, 0, ?, ?, ?, ?, ?, ?), (?, 0, 'cash', 'house:cash', ?, ?, ?, NULL)`,
+       VALUES (@id, 0, @kind, @accountId, @amountMicros, @at, @reason, @source),
+         (@id, 0, 'cash', 'house:cash', -@amountMicros, @at, @reason, NULL)`,
     ),
-    correctionEntries: database.prepare(
+    correctionEntries: database.prepare<EnteredMovement>(
       `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason)
-       VALUES (?, 0, 'correction', ?, ?, ?, ?), (?, 0, 'corrected', 'house:revenue', ?, ?, ?)`,
+       VALUES (@id, 0, 'correction', @accountId, @amountMicros, @at, @reason),
+         (@id, 0, 'corrected', 'house:revenue', -@amountMicros, @at, @reason)`,
     ),
   }
 }
 
 function prepareHoldStatements(database: SqliteDatabase) {
   return {
-    hold: database.prepare(
+    hold: database.prepare<HoldOperation>(
       `INSERT INTO holds (exchange_id, sequence, account_id, key_id, amount_micros, worst_micros, owner,
          created_at, expires_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       VALUES (@exchangeId, @sequence, @accountId, @keyId, @likelyMicros, @worstMicros, @owner, @at, @expiresAt)`,
     ),
-    grow: database.prepare(
-      `UPDATE holds SET amount_micros = ?, worst_micros = ?
-       WHERE exchange_id = ? AND sequence = ? AND state = 'open'`,
+    grow: database.prepare<GrowOperation>(
+      `UPDATE holds SET amount_micros = @likelyMicros, worst_micros = @worstMicros
+       WHERE exchange_id = @exchangeId AND sequence = @sequence AND state = 'open'`,
     ),
-    resolve: database.prepare(
-      `UPDATE holds SET state = ?, resolved_at = ? WHERE exchange_id = ? AND sequence = ? AND state = 'open'`,
+    resolve: database.prepare<ReleaseOperation>(
+      `UPDATE holds SET state = @state, resolved_at = @at
+       WHERE exchange_id = @exchangeId AND sequence = @sequence AND state = 'open'`,
     ),
     /** What an exchange used is owed, also when it lasted longer than its hold. */
-    endCharged: database.prepare(
-      `UPDATE holds SET state = 'charged', resolved_at = ?
-       WHERE exchange_id = ? AND sequence = ? AND state IN ('open', 'expired')`,
+    endCharged: database.prepare<ChargeOperation>(
+      `UPDATE holds SET state = 'charged', resolved_at = @at
+       WHERE exchange_id = @exchangeId AND sequence = @sequence AND state IN ('open', 'expired')`,
     ),
   }
 }
 
-function prepareKeyStatements(database: SqliteDatabase) {
+function prepareAccountStatements(database: SqliteDatabase) {
   return {
-    key: database.prepare(
+    account: database.prepare<AccountOperation>(
+      `INSERT INTO accounts (id, kind, name, email, created_at) VALUES (@id, 'customer', @name, @email, @at)`,
+    ),
+    accountByEmail: database.prepare('SELECT id FROM accounts WHERE email = ?').pluck(),
+    accountKind: database.prepare('SELECT kind FROM accounts WHERE id = ?').pluck(),
+    user: database.prepare<AccountOperation>(
+      `INSERT INTO users (id, email, name, created_at) VALUES (@userId, @email, @name, @at)
+       ON CONFLICT (email) DO NOTHING`,
+    ),
+    membership: database.prepare<AccountOperation>(
+      `INSERT INTO memberships (user_id, account_id, role, created_at)
+       SELECT id, @id, 'owner', @at FROM users WHERE email = @email`,
+    ),
+    key: database.prepare<KeyOperation>(
       `INSERT INTO keys (id, account_id, digest, name, last_four, models, budget_micros, budget_period,
          expires_at, ip_addresses, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       VALUES (@id, @account_id, @digest, @name, @last_four, @models, @budget_micros, @budget_period,
+         @expires_at, @ip_addresses, @created_at)`,
     ),
     activeKeys: database
       .prepare('SELECT count(*) FROM keys WHERE account_id = ? AND revoked_at IS NULL')

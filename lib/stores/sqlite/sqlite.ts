@@ -196,7 +196,7 @@ function sqliteUsers({ queries, queue, clock, onAccount }: SqliteUsersOptions): 
 } {
   // Whoever asked is told that it failed, and must not find later that it was done after all.
   const change = async (statements: readonly SqlStatement[]): Promise<readonly UserRow[]> =>
-    (await written(queue.add(['statements', statements], { isKept: false }))) as readonly UserRow[]
+    (await written(queue.add({ kind: 'statements', statements }, { isKept: false }))) as readonly UserRow[]
   return {
     users: new StoreUserRows({ queries, change, clock, onAccount }),
     settings: new StoreAccountSettings({ queries, change, clock }),

@@ -15,7 +15,7 @@ function openQueue(retryMs = 5, waitingMax = 1000) {
   const sent: string[] = []
   const states: boolean[] = []
   const queue = new WriteQueue({
-    send: operations => sent.push(operations.map(([, id]) => (typeof id === 'string' ? id : '')).join()),
+    send: operations => sent.push(operations.map(one => (one.kind === 'price' ? one.hash : '')).join()),
     onAvailable: error => states.push(error === undefined),
     retryMs,
     waitingMax,
@@ -29,7 +29,7 @@ async function turn(): Promise<void> {
   await setImmediate()
 }
 
-const named = (id: string): StoreOperation => ['price', id, 'm', '{}', 0]
+const named = (hash: string): StoreOperation => ({ kind: 'price', hash, model: 'm', body: '{}', at: 0 })
 
 await t.test('what is asked in one moment goes together, and what comes meanwhile goes next', async t => {
   const { queue, sent } = openQueue()

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { systemClock } from '../../../../lib/platform/clock.ts'
+import { releaseOperation } from '../../../../lib/stores/shared/charge-operation.ts'
 import { SqliteBatch } from '../../../../lib/stores/sqlite/sqlite-batch.ts'
 import { prepareStore } from '../../../../lib/stores/sqlite/sqlite-prepare.ts'
 import { openSqliteReports } from '../../../../lib/stores/sqlite/sqlite-reports.ts'
@@ -10,41 +11,53 @@ function openBatch(t: { testdir(): string; teardown(end: () => void): void }) {
   t.teardown(() => database.close())
   const batch = new SqliteBatch(database)
   batch.run([
-    ['account', 'a', 'u', 'a@b.ru', null, 0],
-    ['credit', 'credit:1', 'a', 1_000_000, 'test', 0, 'operator'],
+    { kind: 'account', id: 'a', userId: 'u', email: 'a@b.ru', name: null, at: 0 },
+    {
+      kind: 'credit',
+      id: 'credit:1',
+      accountId: 'a',
+      amountMicros: 1e6,
+      reason: 'test',
+      at: 0,
+      source: 'operator',
+    },
   ])
   const count = (table: string): unknown => database.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
   return { database, batch, count }
 }
 
-const hold = (id: string): HoldOperation => ['hold', id, 0, 'a', 'key', 10, 10, 'test', 0, 1]
+const owner = (exchangeId: string) => ({ exchangeId, sequence: 0, accountId: 'a', keyId: 'key' })
 
-function charge(id: string, amountMicros: number, raw: string | null = null): ChargeOperation {
-  return [
-    'charge',
-    id,
-    0,
-    'a',
-    'key',
-    0,
-    'p',
-    'm',
-    'd',
-    'o',
-    'completed',
-    'provider',
-    '[]',
-    raw,
-    null,
-    '[]',
+function hold(id: string): HoldOperation {
+  const sums = { likelyMicros: 10, worstMicros: 10 }
+  return { kind: 'hold', ...owner(id), ...sums, owner: 'test', at: 0, expiresAt: 1 }
+}
+
+const release = (id: string) => releaseOperation(owner(id), 'released', 1)
+
+function charge(id: string, amountMicros: number, rawUsage: string | null = null): ChargeOperation {
+  return {
+    kind: 'charge',
+    ...owner(id),
+    at: 0,
+    provider: 'p',
+    model: 'm',
+    dialect: 'd',
+    operation: 'o',
+    outcome: 'completed',
+    usageSource: 'provider',
+    lines: '[]',
+    rawUsage,
+    details: null,
+    flags: '[]',
     amountMicros,
-    0,
-  ]
+    overrunMicros: 0,
+  }
 }
 
 await t.test('a batch is written whole', t => {
   const { batch, count } = openBatch(t)
-  t.strictSame(batch.run([hold('x'), charge('x', 0), hold('y'), ['release', 'y', 0, 'a', 'released', 1]]), {
+  t.strictSame(batch.run([hold('x'), charge('x', 0), hold('y'), release('y')]), {
     answers: [],
     refusals: [],
   })
@@ -61,7 +74,7 @@ await t.test('one operation that cannot stand is refused by its place, and the o
     hold('x'),
     charge('x', 7),
     charge('x', 7),
-    ['release', 'x', 0, 'a', 'released', 1],
+    release('x'),
     hold('y'),
   ])
   t.equal(report.error, undefined)
