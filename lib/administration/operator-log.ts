@@ -41,12 +41,15 @@ interface ActionQuery {
   readonly offset: number
   /** An operator's email, an action, and an account; empty: any. */
   readonly filters: Readonly<Record<string, string>>
+  /** From a moment on, and before one. */
+  readonly from?: number
+  readonly until?: number
 }
 
 /** What operators did, in the order of time. */
 export function findActions(
   records: RecordReader,
-  { isDescending, limit, offset, filters }: ActionQuery,
+  { isDescending, limit, offset, filters, from, until }: ActionQuery,
 ): Promise<readonly OperatorActionRow[]> {
   const { operator = '', action = '', account = '' } = filters
   const order = isDescending ? 'desc' : 'asc'
@@ -60,6 +63,8 @@ export function findActions(
   if (operator !== '') query = query.where('operator', '=', operator)
   if (action !== '') query = query.where('action', '=', action as OperatorActionRow['action'])
   if (account !== '') query = query.where('account_id', '=', account)
+  if (from !== undefined) query = query.where('at', '>=', from)
+  if (until !== undefined) query = query.where('at', '<', until)
   return records.all(query)
 }
 

@@ -8,9 +8,14 @@ import type { RecordReader, Records } from '../stores/records/records.ts'
 interface AlarmQuery {
   /** Closed ones too. */
   readonly isAll?: boolean
+  /** Absent: those that nobody has taken first, then those raised last. */
+  readonly sort?: 'first' | 'last' | 'times' | undefined
+  readonly isDescending?: boolean
   readonly limit: number
   readonly offset?: number
 }
+
+const sorted = { first: 'first_at', last: 'last_at', times: 'count' } as const
 
 /** Who does something about an alarm, and why. */
 interface AlarmAction {
@@ -21,21 +26,23 @@ interface AlarmAction {
   readonly at: number
 }
 
-/** Alarms, those that nobody has taken first, then those raised last. */
+/** Alarms in an order. */
 export function listAlarms(
   records: RecordReader,
-  { isAll = false, limit, offset = 0 }: AlarmQuery,
+  { isAll = false, sort, isDescending = true, limit, offset = 0 }: AlarmQuery,
 ): Promise<readonly AlarmRow[]> {
-  const query = records.build
-    .selectFrom('alarms')
-    .selectAll()
-    .orderBy(row =>
-      row.case().when('state', '=', 'open').then(0).when('state', '=', 'taken').then(1).else(2).end(),
-    )
-    .orderBy('last_at', 'desc')
-    .orderBy('id')
-    .limit(limit)
-    .offset(offset)
+  const order = isDescending ? 'desc' : 'asc'
+  let query = records.build.selectFrom('alarms').selectAll().limit(limit).offset(offset)
+  if (sort === undefined) {
+    query = query
+      .orderBy(
+        row =>
+          row.case().when('state', '=', 'open').then(2).when('state', '=', 'taken').then(1).else(0).end(),
+        order,
+      )
+      .orderBy('last_at', order)
+  } else query = query.orderBy(sorted[sort], order)
+  query = query.orderBy('id')
   return records.all(isAll ? query : query.where('state', '<>', 'closed'))
 }
 

@@ -128,3 +128,30 @@ await t.test('transfers that wait are shown first, and what was decided by its s
   t.match((await desk.get('/transfers.csv?state=all')).text, ';700,000000;')
   t.same(await area.verify(), [])
 })
+
+await t.test('payments and the log are narrowed to days, in either order', async t => {
+  for (const rub of ['100', '200'])
+    await area.run('payment', 'create', '--account', ids[0] ?? '', '--rub', rub)
+  const today = new Date(Date.now() + 3 * 3_600_000).toISOString().slice(0, 10)
+  for (const path of ['/payments', '/log']) {
+    const all = rowsOf((await desk.get(path)).text).length
+    t.ok(all > 0, path)
+    t.equal(rowsOf((await desk.get(`${path}?from=${today}&to=${today}`)).text).length, all, path)
+    t.equal(rowsOf((await desk.get(`${path}?from=2999-01-31`)).text).length, 0, path)
+    t.equal(rowsOf((await desk.get(`${path}?to=2020-01-31`)).text).length, 0, path)
+    t.equal(rowsOf((await desk.get(`${path}?from=2020-02-31`)).text).length, all, 'is no day')
+    const { text } = await desk.get(`${path}?from=${today}&sort=at&order=asc`)
+    const cellsOf = (row: string): string => row.replaceAll(/<(?:input|form)[^>]*>/g, '')
+    t.same(
+      rowsOf(text).map(cellsOf),
+      rowsOf((await desk.get(path)).text)
+        .map(cellsOf)
+        .toReversed(),
+      'the other way round',
+    )
+    t.match(text, `name="from" type="date" value="${today}"`)
+    t.match(text, `from=${today}&amp;sort=at&amp;order=desc`)
+  }
+  for (const sort of ['first', 'last', 'times', 'state'])
+    t.match((await desk.get(`/alarms?sort=${sort}`)).text, /<h1>/, sort)
+})

@@ -44,14 +44,17 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
     label: alarms.title,
     empty: alarms.empty,
     filters: [{ name: 'state', label: common.state, options: { '': alarms.current, all: alarms.all } }],
+    firstSort: 'state',
     columns: [
       {
         name: alarms.last,
+        sort: 'last',
         cell: one => time(one.last_at, language, page.site.config.timeZone),
         csv: one => isoTime(one.last_at, page.site.config.timeZone),
       },
       {
         name: alarms.first,
+        sort: 'first',
         cell: one => time(one.first_at, language, page.site.config.timeZone),
         csv: one => isoTime(one.first_at, page.site.config.timeZone),
       },
@@ -64,12 +67,14 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
       { name: alarms.subject, cell: one => html`<bdi>${one.subject}</bdi>`, csv: one => one.subject },
       {
         name: alarms.times,
+        sort: 'times',
         cell: one => count(one.count, language),
         csv: one => ({ number: String(one.count) }),
         isNumber: true,
       },
       {
         name: common.state,
+        sort: 'state',
         cell: one =>
           html`<span class="badge ${one.state === 'open' ? 'bad' : ''}">${alarms.states[one.state]}</span>
             ${one.closed_by ?? one.taken_by ?? ''} ${one.state === 'closed' ? (one.reason ?? '') : ''}`,
@@ -77,8 +82,11 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
       },
       { name: '', cell: one => actions(page, one) },
     ],
-    read: ({ filters, limit, offset }) =>
-      listAlarms(site.records, { isAll: filters['state'] === 'all', limit, offset }),
+    read({ filters, sort, isDescending, limit, offset }) {
+      const by = (['first', 'last', 'times'] as const).find(one => one === sort)
+      const isAll = filters['state'] === 'all'
+      return listAlarms(site.records, { isAll, sort: by, isDescending, limit, offset })
+    },
   }
 }
 

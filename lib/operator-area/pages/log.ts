@@ -6,7 +6,7 @@ import { layout } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
-import { listSection } from '../view/desk-list.ts'
+import { dayFilters, listSection, momentsOf } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
 function accountLink({ account_id: id }: OperatorActionRow): Html | string {
@@ -44,6 +44,7 @@ export function actionList(page: DeskPage): DeskList<OperatorActionRow> {
       { name: 'operator', label: log.who },
       { name: 'action', label: log.what, options: { '': common.all, ...log.actions } },
       { name: 'account', label: common.account },
+      ...dayFilters(page),
     ],
     columns: [
       {
@@ -57,7 +58,7 @@ export function actionList(page: DeskPage): DeskList<OperatorActionRow> {
       { name: common.account, cell: accountLink, csv: one => one.account_id },
       { name: common.reason, cell: one => one.reason, csv: one => one.reason },
     ],
-    read: query => findActions(site.records, query),
+    read: query => findActions(site.records, { ...query, ...momentsOf(page, query.filters) }),
   }
 }
 

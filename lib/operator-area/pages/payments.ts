@@ -14,7 +14,7 @@ import type { Html, PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
-import { listSection } from '../view/desk-list.ts'
+import { dayFilters, listSection, momentsOf } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
 const states = ['created', 'pending', 'succeeded', 'canceled'] as const
@@ -96,14 +96,19 @@ export function paymentList(page: DeskPage): DeskList<Payment> {
         options: { '': texts.all, ...texts.states, differing: texts.difference },
       },
       { name: 'account', label: common.account },
+      ...dayFilters(page),
     ],
     columns,
-    read({ filters: { state = '', account = '' }, sort, isDescending, limit, offset }) {
+    read({ filters, sort, isDescending, limit, offset }) {
+      const { state = '', account = '' } = filters
+      const { from, until } = momentsOf(page, filters)
       const known = states.find(one => one === state)
       return site.payments.payments({
         ...(known !== undefined && { state: known }),
         ...(state === 'differing' && { isDifferent: true }),
         ...(account !== '' && { accountId: account }),
+        ...(from !== undefined && { createdFrom: from }),
+        ...(until !== undefined && { createdUntil: until }),
         ...(sort === 'amount' && { sort }),
         isAscending: !isDescending,
         limit,

@@ -6,7 +6,7 @@ import { exactRoubles, isoTime, time } from '../../web/format.ts'
 import { layout } from '../../web/view/layout.ts'
 import type { PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
-import { listSection } from '../view/desk-list.ts'
+import { dayFilters, listSection, momentsOf } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
 /** Charged requests of all customers, the latest first. */
@@ -23,10 +23,12 @@ export function requestList(page: DeskPage): DeskList<ListedCharge> {
       { name: 'account', label: common.account },
       { name: 'model', label: customer.model },
       { name: 'outcome', label: customer.outcome, options: { '': common.all, ...requests.outcomes } },
+      ...dayFilters(page),
     ],
     columns: [
       {
         name: common.at,
+        sort: 'at',
         cell: one => time(one.at, language, page.site.config.timeZone),
         csv: one => isoTime(one.at, page.site.config.timeZone),
       },
@@ -47,8 +49,11 @@ export function requestList(page: DeskPage): DeskList<ListedCharge> {
         isNumber: true,
       },
     ],
-    read: ({ filters: { request = '', account = '', model = '', outcome = '' }, limit, offset }) =>
-      searchCharges(site.records, { requestId: request, accountId: account, model, outcome, limit, offset }),
+    read({ filters, isDescending, limit, offset }) {
+      const { request: requestId = '', account: accountId = '', model = '', outcome = '' } = filters
+      const found = { requestId, accountId, model, outcome, ...momentsOf(page, filters) }
+      return searchCharges(site.records, { ...found, isDescending, limit, offset })
+    },
   }
 }
 

@@ -44,6 +44,8 @@ export const english: typeof russian = {
     account: 'Account',
     amount: 'Amount, ₽',
     at: 'Time',
+    firstDay: 'From day',
+    lastDay: 'To day',
     state: 'State',
     reason: 'Reason',
     none: 'Nothing here.',
@@ -114,7 +116,7 @@ export const english: typeof russian = {
   deletion: customerTexts.deletion,
   requests: {
     title: 'Requests',
-    hint: 'What was charged. By model or outcome, the latest 5,000 are looked through; narrow them by the account.',
+    hint: 'What was charged. By model or outcome, the first 5,000 in the order of the list are looked through; narrow them by account and days.',
     key: 'Key',
     outcomes: { completed: 'completed', aborted: 'aborted', broken: 'broken', refused: 'refused' },
   },

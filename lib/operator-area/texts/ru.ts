@@ -43,6 +43,8 @@ export const russian = {
     account: 'Счёт',
     amount: 'Сумма, ₽',
     at: 'Время',
+    firstDay: 'С дня',
+    lastDay: 'По день',
     state: 'Состояние',
     reason: 'Причина',
     none: 'Ничего нет.',
@@ -113,7 +115,7 @@ export const russian = {
   deletion: customerTexts.deletion,
   requests: {
     title: 'Запросы',
-    hint: 'То, что списано. По модели и исходу просматриваются последние 5000; счёт сужает поиск.',
+    hint: 'То, что списано. По модели и исходу просматриваются первые 5000 в порядке списка; счёт и дни сужают поиск.',
     key: 'Ключ',
     outcomes: { completed: 'завершён', aborted: 'прерван', broken: 'оборван', refused: 'отклонён' },
   },

@@ -1,7 +1,8 @@
 import { html } from 'hono/html'
 import { csvTable } from '../../documents/csv-table.ts'
 import type { CsvNumber } from '../../documents/csv-table.ts'
-import { isoDay } from '../../web/format.ts'
+import { zonedParse } from '../../platform/zoned-time.ts'
+import { isDay, isoDay } from '../../web/format.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from './data-table.ts'
@@ -32,6 +33,8 @@ interface ListFilter {
   readonly label: string
   /** What can be chosen, by value; absent: a text is typed. */
   readonly options?: Readonly<Record<string, string>>
+  /** A day is chosen: `2026-11-20`. */
+  readonly isDay?: boolean
 }
 
 /** Rows that operators sort, filter, page through and take with them as a table for spreadsheets. */
@@ -39,10 +42,35 @@ export interface DeskList<Row> {
   readonly path: string
   readonly label: string
   readonly empty: string
-  /** The first sort is used unless another is asked for. */
+  /** The sort that is used unless another is asked for; the first unless said. */
+  readonly firstSort?: string
   readonly columns: readonly ListColumn<Row>[]
   readonly filters: readonly ListFilter[]
   read(query: ListQuery): Promise<readonly Row[]>
+}
+
+/** The filters of a list by its days: the first and the last of them. */
+export function dayFilters({ texts: { common } }: DeskPage): readonly ListFilter[] {
+  return [
+    { name: 'from', label: common.firstDay, isDay: true },
+    { name: 'to', label: common.lastDay, isDay: true },
+  ]
+}
+
+/** The moments that the days of a list's filters mean, in milliseconds since the epoch: from one on, and before another. */
+export interface Moments {
+  readonly from?: number
+  readonly until?: number
+}
+
+/** The moments that the days of a list's filters mean. */
+export function momentsOf({ site }: DeskPage, { from = '', to = '' }: ListQuery['filters']): Moments {
+  const { timeZone } = site.config
+  const after = to === '' ? '' : new Date(Date.parse(to) + 86_400_000).toISOString().slice(0, 10)
+  return {
+    ...(from !== '' && { from: zonedParse(from, timeZone) }),
+    ...(after !== '' && { until: zonedParse(after, timeZone) }),
+  }
 }
 
 const pageRows = 50
@@ -56,18 +84,19 @@ interface Asked extends ListQuery {
   readonly isRefused: boolean
 }
 
-function ask<Row>(context: PageContext, { columns, filters }: DeskList<Row>): Asked {
+function ask<Row>(context: PageContext, { columns, filters, firstSort }: DeskList<Row>): Asked {
   const sorts = columns.flatMap(({ sort }) => (sort === undefined ? [] : [sort]))
   const wanted = context.req.query('sort') ?? ''
   const typedPage = Number(context.req.query('page') ?? '1')
   const number = Number.isInteger(typedPage) ? Math.min(Math.max(typedPage, 1), rowsMax / pageRows) : 1
-  const typed = filters.map(({ name, options }) => {
+  const typed = filters.map(({ name, options, isDay: mustBeDay = false }) => {
     const value = (context.req.query(name) ?? '').trim()
-    return [name, options === undefined || Object.hasOwn(options, value) ? value : ''] as const
+    const isKnown = (options === undefined || Object.hasOwn(options, value)) && (!mustBeDay || isDay(value))
+    return [name, isKnown ? value : ''] as const
   })
   const isRefused = typed.some(([, value]) => value.length > filterLengthMax || value.includes('\0'))
   return {
-    sort: sorts.includes(wanted) ? wanted : (sorts[0] ?? ''),
+    sort: sorts.includes(wanted) ? wanted : (firstSort ?? sorts[0] ?? ''),
     isDescending: context.req.query('order') !== 'asc',
     page: number,
     offset: (number - 1) * pageRows,
@@ -92,11 +121,11 @@ function addressOf(
 function filterForm<Row>(page: DeskPage, { path, filters }: DeskList<Row>, asked: Asked): Html {
   const { common } = page.texts
   if (filters.length === 0) return html``
-  const fieldOf = ({ name, label, options }: ListFilter): Html => {
+  const fieldOf = ({ name, label, options, isDay: isOfDay = false }: ListFilter): Html => {
     const value = asked.filters[name] ?? ''
     const content =
       options === undefined
-        ? html`<input id="${name}" name="${name}" type="search" value="${value}" />`
+        ? html`<input id="${name}" name="${name}" type="${isOfDay ? 'date' : 'search'}" value="${value}" />`
         : html`<select id="${name}" name="${name}">
             ${Object.entries(options).map(
               ([one, text]) =>

@@ -1,3 +1,4 @@
+import { budgetDay } from '../../ledger/key-spending.ts'
 import type { RecordReader } from './records.ts'
 
 /** A charge as operators meet it in a list of all. */
@@ -19,22 +20,64 @@ interface ChargeQuery {
   readonly accountId: string
   readonly model: string
   readonly outcome: string
+  /** Milliseconds since the epoch: from one on, and before another. */
+  readonly from?: number
+  readonly until?: number
+  readonly isDescending?: boolean
   readonly limit: number
   readonly offset: number
 }
 
-/** Charges that are looked through for a model or an outcome, the latest of the account or of all. */
+/** Charges that are looked through for a model or an outcome, the first in the order of the list. */
 const lookedMax = 5000
 
 /**
- * Charges of all accounts, the newest first. What is sought by model or outcome is sought among the latest, so that no
- * question takes longer the more charges there are.
+ * Charges of all accounts, the newest first unless said. What is sought by model or outcome is sought among the first of
+ * them, and days are found by the ids that their sums have, so that no question takes longer the more charges there are.
  */
-export function searchCharges(
+export async function searchCharges(
   reader: RecordReader,
-  { requestId, accountId, model, outcome, limit, offset }: ChargeQuery,
+  query: ChargeQuery,
 ): Promise<readonly ListedCharge[]> {
-  let latest = reader.build
+  const { model, outcome, isDescending = true, limit, offset } = query
+  let found = reader.build
+    .selectFrom(candidates(reader, query, await idsOf(reader, query)).as('looked'))
+    .selectAll()
+    .orderBy('id', isDescending ? 'desc' : 'asc')
+    .limit(limit)
+    .offset(offset)
+  if (model !== '') found = found.where('model', '=', model)
+  if (outcome !== '') found = found.where('outcome', '=', outcome)
+  return reader.all(found)
+}
+
+interface Ids {
+  first?: number
+  last?: number
+}
+
+/** Between which ids the charges of some time lie. A day without charges has no sums: the nearest one is taken. */
+async function idsOf(reader: RecordReader, { from, until }: ChargeQuery): Promise<Ids> {
+  const { build } = reader
+  const sums = build.selectFrom('charge_sums')
+  const ids: Ids = {}
+  if (from !== undefined) {
+    const day = sums.select(one => one.fn.min('day').as('day')).where('day', '>=', budgetDay(from))
+    const [row] = await reader.all(sums.select(one => one.fn.min('first_id').as('id')).where('day', '=', day))
+    ids.first = Number(row?.id ?? Number.MAX_SAFE_INTEGER)
+  }
+  if (until !== undefined) {
+    const day = sums.select(one => one.fn.max('day').as('day')).where('day', '<=', budgetDay(until))
+    const [row] = await reader.all(sums.select(one => one.fn.max('last_id').as('id')).where('day', '=', day))
+    ids.last = Number(row?.id ?? 0)
+  }
+  return ids
+}
+
+/** The charges of an account, a request and some time, as many as are looked through. */
+function candidates(reader: RecordReader, query: ChargeQuery, { first, last }: Ids) {
+  const { requestId, accountId, model, outcome, from, until, isDescending = true, limit, offset } = query
+  let charges = reader.build
     .selectFrom('charges')
     .select([
       'id',
@@ -49,17 +92,13 @@ export function searchCharges(
       'amount_micros as amountMicros',
     ])
     .where('revision', '=', 0)
-    .orderBy('id', 'desc')
+    .orderBy('id', isDescending ? 'desc' : 'asc')
     .limit(model === '' && outcome === '' ? limit + offset : lookedMax)
-  if (requestId !== '') latest = latest.where('exchange_id', '=', requestId)
-  if (accountId !== '') latest = latest.where('account_id', '=', accountId)
-  let query = reader.build
-    .selectFrom(latest.as('latest'))
-    .selectAll()
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(offset)
-  if (model !== '') query = query.where('model', '=', model)
-  if (outcome !== '') query = query.where('outcome', '=', outcome)
-  return reader.all(query)
+  if (requestId !== '') charges = charges.where('exchange_id', '=', requestId)
+  if (accountId !== '') charges = charges.where('account_id', '=', accountId)
+  if (first !== undefined) charges = charges.where('id', '>=', first)
+  if (last !== undefined) charges = charges.where('id', '<=', last)
+  if (from !== undefined) charges = charges.where('at', '>=', from)
+  if (until !== undefined) charges = charges.where('at', '<', until)
+  return charges
 }

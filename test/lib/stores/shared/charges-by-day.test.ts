@@ -1,6 +1,7 @@
 import t from 'tap'
 import { zonedDayStart } from '../../../../lib/platform/zoned-time.ts'
 import { readSpenders } from '../../../../lib/stores/records/read-spenders.ts'
+import { searchCharges } from '../../../../lib/stores/records/search-charges.ts'
 import { accountWith, chargeOf, holdOf, type OpenStore } from '../../../contracts/store-under-test.ts'
 import { startPostgres } from '../../../fixtures/postgres-server.ts'
 import { openNew } from '../open-store.ts'
@@ -37,5 +38,20 @@ for (const [name, open] of Object.entries(stores)) {
     t.same(await sumOf('UTC'), [[true, 1, 8]])
     t.same(await sumOf('UTC', 1), [[true, 4, 15]])
     t.same(await sumOf('America/New_York'), [[true, 1, 8]])
+
+    const any = { requestId: '', accountId: '', model: '', outcome: '', limit: 9, offset: 0 }
+    const found = async (more: { readonly from?: number; readonly until?: number; isDescending?: boolean }) =>
+      (await searchCharges(records, { ...any, ...more })).map(one => one.amountMicros / 1_000_000)
+    const [from, until] = [zonedDayStart(now, 'Asia/Yekaterinburg'), Date.parse('2026-11-25T09:00:00Z')]
+    t.same(await found({}), [8, 4, 2, 1])
+    t.same(await found({ isDescending: false }), [1, 2, 4, 8])
+    t.same(await found({ from }), [8, 4, 2])
+    t.same(await found({ from, until }), [4, 2], 'before a moment, that not included')
+    t.same(await found({ until: from, isDescending: false }), [1])
+    t.same(await found({ from: now + 86_400_000 }), [])
+    t.same(await found({ until: from - 86_400_000 }), [])
+    t.same(await searchCharges(records, { ...any, model: 'm', isDescending: false, from, limit: 1 }), [
+      ...(await searchCharges(records, { ...any, from, offset: 2 })),
+    ])
   })
 }
