@@ -122,7 +122,13 @@ await t.test('transfers that wait are shown first, and what was decided by its s
   const [row = ''] = rowsOf((await owner.get('/transfers')).text)
   const path = /action="(\/transfers\/[^/"]+)\/assign"/.exec(row)?.[1] ?? ''
   t.equal(rowsOf((await desk.get('/transfers?state=credited')).text).length, 0)
-  await owner.post(`${path}/assign`, { account: ids[0] ?? '' }, { from: '/transfers' })
+  t.equal(row.split('name="note"').length, 3, 'each decision has a field for its reason')
+  const account = ids[0] ?? ''
+  const long = await owner.post(`${path}/assign`, { account, note: 'a'.repeat(501) }, { from: '/transfers' })
+  t.equal(long.status, 422)
+  await owner.post(`${path}/assign`, { account, note: 'письмо клиента' }, { from: '/transfers' })
+  t.match((await owner.get('/log?action=assign-transfer')).text, 'письмо клиента')
+  t.match((await owner.get('/transfers?state=credited')).text, 'name="note"', 'also to undo it')
   t.equal(rowsOf((await desk.get('/transfers')).text).length, 0)
   t.match(rowsOf((await desk.get('/transfers?state=credited')).text)[0], ids[0])
   t.match((await desk.get('/transfers.csv?state=all')).text, ';700,000000;')

@@ -11,7 +11,7 @@ import { microsPerKopeck } from '../../money/kopecks.ts'
 import { StatementError } from '../../statements/statement-error.ts'
 import type { TransferRow } from '../../stores/records/document-tables.ts'
 import { money } from '../../web/format.ts'
-import { hiddenField, readForm } from '../../web/http/read-form.ts'
+import { hiddenField, readForm, says } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { checkbox, emptyForm, notice } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
@@ -21,12 +21,22 @@ import type { DeskPage } from '../page.ts'
 import { listSection } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
-const decisionSchema = z.object({ account: hiddenField(60), note: hiddenField(500) })
+const noteLengthMax = 500
+const decisionSchema = z.object({
+  account: hiddenField(60),
+  note: z.string().trim().max(noteLengthMax, says('tooLong')).default(''),
+})
 
 function decision(page: DeskPage, id: string, name: string, label: string, more: Html): Html {
+  const { ownReason } = page.texts.common
   return html`<form method="post" action="/transfers/${id}/${name}" class="row">
     <input type="hidden" name="csrf" value="${page.csrf}" />
-    ${more}<button class="link">${label}</button>
+    ${more}<input
+      name="note"
+      aria-label="${ownReason}"
+      placeholder="${ownReason}"
+      maxlength="${noteLengthMax}"
+    /><button class="link">${label}</button>
   </form>`
 }
 
