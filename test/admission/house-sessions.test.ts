@@ -3,7 +3,18 @@ import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { startSessionUpstream, type ProviderSession } from '../fixtures/session-upstream.ts'
 import { until } from '../fixtures/until.ts'
-import { atOnce, paidRub, riskRub, rush, startHouse, strict, type Client, type House } from './house.ts'
+import { startPostgres } from '../fixtures/postgres-server.ts'
+import {
+  atOnce,
+  isWhole,
+  paidRub,
+  riskRub,
+  rush,
+  startHouse,
+  strict,
+  type Client,
+  type House,
+} from './house.ts'
 import { sessionAttacks, type SessionAttack } from './sessions.ts'
 
 /** A session goes on for so many turns, unless it is closed before. */
@@ -103,14 +114,16 @@ interface Loss {
 }
 
 async function attackOnce(
-  house: House,
+  [house, other = house]: readonly [House, House?],
   { billed, open }: Provider,
   client: Client,
   index: number,
 ): Promise<Loss> {
   const attack = sessionAttacks[index] as SessionAttack
   const name = `${index}/${client.accountId}`
-  const turns = await rush(atOnce, number => run(house, client, attack, `${name}/${number}`))
+  const turns = await rush(atOnce, number =>
+    run(number % 2 === 0 ? house : other, client, attack, `${name}/${number}`),
+  )
   // Whoever has left does not see how the gateway reads on.
   await until(() => open.size === 0)
   const charges = await house.chargesOf(client)
@@ -126,7 +139,7 @@ await t.test(
     const provider = await startProvider(t)
     const house = await startHouse(t, provider.origin, {})
     for (const [index, { name }] of sessionAttacks.entries()) {
-      const { lost, turns } = await attackOnce(house, provider, await house.newClient(paidRub), index)
+      const { lost, turns } = await attackOnce([house], provider, await house.newClient(paidRub), index)
       t.comment(`${name}: ${lost.toFixed(2)} lost, ${turns} turns`)
       t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
     }
@@ -138,11 +151,30 @@ await t.test('a house without risk loses nothing, and answers whoever has the mo
   const provider = await startProvider(t)
   const house = await startHouse(t, provider.origin, strict)
   for (const [index, { name, leaves }] of sessionAttacks.entries()) {
-    const { lost } = await attackOnce(house, provider, await house.newClient(paidRub), index)
+    const { lost } = await attackOnce([house], provider, await house.newClient(paidRub), index)
     t.ok(lost < 1e-6, `${name}: ${lost}`)
-    const rich = await attackOnce(house, provider, await house.newClient(100_000), index)
+    const rich = await attackOnce([house], provider, await house.newClient(100_000), index)
     t.ok(Math.abs(rich.lost) < 1e-6, `${name}: ${rich.lost} of somebody with money`)
     if (leaves !== true) t.equal(rich.turns, atOnce * turnsMax, `${name}: all turns are answered`)
   }
   t.same(await house.breaches(), [])
+})
+
+await t.test('two nodes on PostgreSQL lose no more to sessions than one', async t => {
+  const server = await startPostgres(t)
+  const provider = await startProvider(t)
+  for (const [hold, lostMax] of [
+    [strict, 1e-6],
+    [{}, riskRub],
+  ] as const) {
+    const config = { store: await server.createDatabase() }
+    const one = await startHouse(t, provider.origin, hold, { config })
+    const other = await startHouse(t, provider.origin, hold, { config, beside: one })
+    for (const [index, { name }] of sessionAttacks.entries()) {
+      if (!isWhole && index % 3 > 0) continue
+      const { lost } = await attackOnce([one, other], provider, await one.newClient(paidRub), index)
+      t.ok(lost <= lostMax, `${name}: ${lost} of ${lostMax}`)
+    }
+    t.same(await one.breaches(), [])
+  }
 })

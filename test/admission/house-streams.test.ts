@@ -3,7 +3,18 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { atOnce, paidRub, riskRub, rush, startHouse, strict, type Client, type House } from './house.ts'
+import { startPostgres } from '../fixtures/postgres-server.ts'
+import {
+  atOnce,
+  isWhole,
+  paidRub,
+  riskRub,
+  rush,
+  startHouse,
+  strict,
+  type Client,
+  type House,
+} from './house.ts'
 import { streamAttacks, type StreamAttack } from './streams.ts'
 
 /** Between two steps, in which the gateway may see that the money ends: a busy machine takes its time. */
@@ -63,7 +74,7 @@ interface Loss {
 }
 
 async function attackOnce(
-  house: House,
+  [house, other = house]: readonly [House, House?],
   billed: ReadonlyMap<string, number>,
   client: Client,
   index: number,
@@ -72,7 +83,7 @@ async function attackOnce(
   const attack = streamAttacks[index] as StreamAttack
   const run = `${index}/${client.accountId}-${round}`
   const statuses = await rush(atOnce, number =>
-    house.ask(client, attack, ['x-attack', `${run}-${number}`]).catch(() => 0),
+    (number % 2 === 0 ? house : other).ask(client, attack, ['x-attack', `${run}-${number}`]).catch(() => 0),
   )
   const charges = await house.chargesOf(client)
   const paid = charges.reduce((sum, { amount }) => sum + Number(amount), 0)
@@ -87,7 +98,7 @@ await t.test(
     const { origin, billed } = await startStreams(t, toolMs)
     const house = await startHouse(t, origin, {})
     for (const [index, { name }] of streamAttacks.entries()) {
-      const { lost, whole } = await attackOnce(house, billed, await house.newClient(paidRub), index)
+      const { lost, whole } = await attackOnce([house], billed, await house.newClient(paidRub), index)
       t.comment(`${name}: ${lost.toFixed(2)} lost, ${whole} of ${atOnce} were answered`)
       t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
     }
@@ -102,7 +113,7 @@ await t.test('nor more when it is done again and again with what is left', async
     const client = await house.newClient(paidRub)
     let lost = 0
     for (let round = 0; round < 3; round += 1)
-      ({ lost } = await attackOnce(house, billed, client, index, round))
+      ({ lost } = await attackOnce([house], billed, client, index, round))
     t.ok(lost <= riskRub, `${name}: ${lost} of ${riskRub}`)
   }
 })
@@ -113,10 +124,30 @@ await t.test('a house without risk loses nothing, and cuts nobody', async t => {
   for (const [index, attack] of streamAttacks.entries()) {
     const rub = 2.5 * (await house.worstOf(await house.newClient(0), attack))
     const client = await house.newClient(rub)
-    const { lost, whole } = await attackOnce(house, billed, client, index)
+    const { lost, whole } = await attackOnce([house], billed, client, index)
     t.ok(Math.abs(lost) < 1e-6, `${attack.name}: ${lost}`)
     t.ok(whole >= 2, `${attack.name}: ${whole} were answered`)
     const cut = (await house.chargesOf(client)).filter(({ flags }) => flags.includes('balance_exhausted'))
     t.same(cut, [], attack.name)
+  }
+})
+
+await t.test('two nodes on PostgreSQL lose no more to streams than one', async t => {
+  const server = await startPostgres(t)
+  for (const [hold, waitMs, lostMax] of [
+    [strict, stepMs, 1e-6],
+    [{}, toolMs, riskRub],
+  ] as const) {
+    const { origin, billed } = await startStreams(t, waitMs)
+    const config = { store: await server.createDatabase() }
+    const one = await startHouse(t, origin, hold, { config })
+    const other = await startHouse(t, origin, hold, { config, beside: one })
+    for (const [index, attack] of streamAttacks.entries()) {
+      if (!isWhole && index % 6 > 0) continue
+      const rub = hold === strict ? 2.5 * (await one.worstOf(await one.newClient(0), attack)) : paidRub
+      const { lost } = await attackOnce([one, other], billed, await one.newClient(rub), index)
+      t.ok(lost <= lostMax, `${attack.name}: ${lost} of ${lostMax}`)
+    }
+    t.same(await one.breaches(), [])
   }
 })

@@ -49,19 +49,14 @@ export const models = {
   'gpt-image-1': { ...shared, outputTokensMax: 10_000, rubPerMillion: { ...rubPerMillion, ...image } },
 }
 
-/** All providers of the table at one address. */
+/** All providers of the table at one address; Google's has OpenAI's format beside its own. */
 export function providersAt(origin: string): ConfigSections {
+  const openai = { baseUrl: `${origin}/v1` }
+  const dialects: ConfigSections = {
+    anthropic: { anthropic: { baseUrl: `${origin}/v1` } },
+    google: { google: { baseUrl: `${origin}/v1beta` }, openai },
+  }
   return Object.fromEntries(
-    names.map(name => [
-      name,
-      {
-        credentials: ['c'],
-        dialects: {
-          [name === 'anthropic' || name === 'google' ? name : 'openai']: {
-            baseUrl: origin + (name === 'google' ? '/v1beta' : '/v1'),
-          },
-        },
-      },
-    ]),
+    names.map(name => [name, { credentials: ['c'], dialects: dialects[name] ?? { openai } }]),
   )
 }
