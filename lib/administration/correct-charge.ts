@@ -42,19 +42,7 @@ export async function correctCharge(
   const { accountId, requestId, sequence, costMicros, reason, operator } = correction
   const { chargedMicros, beforeMicros, revision } = await readCharge(records, correction)
   const returnedMicros = beforeMicros - costMicros
-  if (costMicros > chargedMicros) {
-    throw new AccountError(
-      'correction_refused',
-      `the request was charged ${formatRoubles(chargedMicros)} roubles, and a correction makes that no more: ` +
-        'gateway account debit takes more from an account',
-    )
-  }
-  if (returnedMicros === 0) {
-    throw new AccountError(
-      'correction_refused',
-      `the request comes to ${formatRoubles(costMicros)} roubles already`,
-    )
-  }
+  requireCorrectable(costMicros, chargedMicros, returnedMicros)
   const row = {
     exchange_id: requestId,
     sequence,
@@ -95,6 +83,23 @@ export async function correctCharge(
     )
   }
   return { revision, beforeMicros, returnedMicros }
+}
+
+/** @throws AccountError correction_refused */
+function requireCorrectable(costMicros: Micros, chargedMicros: Micros, returnedMicros: Micros): void {
+  if (costMicros > chargedMicros) {
+    throw new AccountError(
+      'correction_refused',
+      `the request was charged ${formatRoubles(chargedMicros)} roubles, and a correction makes that no more: ` +
+        'gateway account debit takes more from an account',
+    )
+  }
+  if (returnedMicros === 0) {
+    throw new AccountError(
+      'correction_refused',
+      `the request comes to ${formatRoubles(costMicros)} roubles already`,
+    )
+  }
 }
 
 /** `0190…, turn 2: from 1.500000 to 0.250000 ₽`. */

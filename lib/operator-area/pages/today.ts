@@ -73,10 +73,27 @@ async function providerTable(page: DeskPage): Promise<Html> {
   )
 }
 
+function outcomeTable(page: DeskPage, outcomes: Awaited<ReturnType<typeof readSpenders>>) {
+  const { texts, language } = page
+  const { today, common } = texts
+  return dataTable(
+    { label: today.outcomes, empty: common.none },
+    [
+      {
+        name: today.outcome,
+        cell: one => html`<a href="/requests?outcome=${one.name}">${one.name}</a>`,
+      },
+      { name: today.requests, cell: one => count(one.charges, language), isNumber: true },
+      { name: common.amount, cell: one => money(one.micros, language), isNumber: true },
+    ],
+    outcomes,
+  )
+}
+
 /** Money in and out, requests, alarms, providers, and what waits for a person. */
 export async function showToday(context: PageContext, page: DeskPage): Promise<Response> {
   const { site, language } = page
-  const { today: texts, common } = page.texts
+  const { today: texts } = page.texts
   const from = zonedDayStart(site.clock.now(), site.config.timeZone)
   const [today, outcomes, alarms, providers] = await Promise.all([
     readToday(site.records, from),
@@ -126,18 +143,7 @@ export async function showToday(context: PageContext, page: DeskPage): Promise<R
         </section>
         <section class="card">
           <h2>${texts.outcomes}</h2>
-          ${dataTable(
-            { label: texts.outcomes, empty: common.none },
-            [
-              {
-                name: texts.outcome,
-                cell: one => html`<a href="/requests?outcome=${one.name}">${one.name}</a>`,
-              },
-              { name: texts.requests, cell: one => count(one.charges, language), isNumber: true },
-              { name: common.amount, cell: one => money(one.micros, language), isNumber: true },
-            ],
-            outcomes,
-          )}
+          ${outcomeTable(page, outcomes)}
           <p class="quiet">${texts.refusalsHint}</p>
         </section>`,
     ),

@@ -155,19 +155,36 @@ class PostgresOpenHolds {
   }
 }
 
+interface NodeParts {
+  readonly owner: string
+  readonly keys: MemoryKeyDirectory
+  readonly openHolds: PostgresOpenHolds
+}
+
+function nodeOf(
+  { url, log, leaseMs = leaseMsDefault, steadyClock = systemSteadyClock }: PostgresStoreOptions,
+  { owner, keys, openHolds }: NodeParts,
+): PostgresNode {
+  return new PostgresNode({
+    url,
+    id: owner,
+    keys,
+    steadyClock,
+    leaseMs,
+    async endOrphaned() {
+      for (const hold of await openHolds.endOrphaned())
+        log?.info({ hold }, 'released a hold that a node which is gone left open')
+    },
+    onError: error => log?.info({ error }, 'the database is out of reach'),
+  })
+}
+
 async function assembleStore(
   options: PostgresStoreOptions,
   pool: PostgresPool,
   isNew: boolean,
 ): Promise<Store> {
-  const {
-    url,
-    clock,
-    log,
-    patienceMs = patienceMsDefault,
-    leaseMs = leaseMsDefault,
-    riskRule = () => noRisk,
-  } = options
+  const { clock, patienceMs = patienceMsDefault, riskRule = () => noRisk } = options
   const owner = `${hostname()}:${process.pid}:${newId()}`
   const keys = new MemoryKeyDirectory()
   const writer = new PostgresWriter(options)
@@ -177,18 +194,7 @@ async function assembleStore(
   const isHeard = (): boolean => node.isHeard
   const ledger = new PostgresLedger({ queue, queries, clock, patienceMs, owner, isHeard, riskRule })
   const openHolds = new PostgresOpenHolds(queries, ledger)
-  const node = new PostgresNode({
-    url,
-    id: owner,
-    keys,
-    steadyClock: options.steadyClock ?? systemSteadyClock,
-    leaseMs,
-    async endOrphaned() {
-      for (const hold of await openHolds.endOrphaned())
-        log?.info({ hold }, 'released a hold that a node which is gone left open')
-    },
-    onError: error => log?.info({ error }, 'the database is out of reach'),
-  })
+  const node = nodeOf(options, { owner, keys, openHolds })
   const close = async (): Promise<void> => {
     try {
       await queue.flush()

@@ -42,8 +42,7 @@ export interface ChargeSum extends Pick<ChargeOperation, 'accountId' | 'keyId' |
   lastId: number
 }
 
-/** The writer's statements, prepared once. Most take an operation whole, and of it what they name. */
-export function prepareStatements(database: SqliteDatabase) {
+function prepareTransactions(database: SqliteDatabase) {
   return {
     begin: database.prepare('BEGIN IMMEDIATE'),
     commit: database.prepare('COMMIT'),
@@ -51,6 +50,13 @@ export function prepareStatements(database: SqliteDatabase) {
     savepoint: database.prepare('SAVEPOINT one'),
     undo: database.prepare('ROLLBACK TO one'),
     keep: database.prepare('RELEASE one'),
+  }
+}
+
+/** The writer's statements, prepared once. Most take an operation whole, and of it what they name. */
+export function prepareStatements(database: SqliteDatabase) {
+  return {
+    ...prepareTransactions(database),
     charge: database.prepare<ChargeOperation>(
       `INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation,
          outcome, usage_source, lines, raw_usage, details, flags, amount_micros, overrun_micros)

@@ -203,26 +203,34 @@ function sqliteUsers({ queries, queue, clock, onAccount }: SqliteUsersOptions): 
   }
 }
 
+function openQueue(
+  { log, onAvailable, waitingMax = waitingMaxDefault }: SqliteStoreOptions,
+  worker: Worker,
+  isClosing: () => boolean,
+): WriteQueue {
+  return new WriteQueue({
+    send: (operations: readonly StoreOperation[]) => worker.postMessage(operations),
+    onAvailable: error => {
+      if (isClosing()) return
+      if (error === undefined) log?.info({}, 'the store can be written again')
+      else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
+      onAvailable?.(error)
+    },
+    retryMs,
+    waitingMax,
+  })
+}
+
 function assembleStore(
   options: SqliteStoreOptions,
   lock: StoreLock,
   worker: Worker,
   snapshot: StoreSnapshot,
 ): Store {
-  const { file, durability, clock, log, patienceMs = patienceMsDefault, riskRule = () => noRisk } = options
+  const { file, durability, clock, patienceMs = patienceMsDefault, riskRule = () => noRisk } = options
   const { book, keys, spending } = loadMemory(file, snapshot, riskRule)
   let closing: Promise<void> | undefined
-  const queue = new WriteQueue({
-    send: (operations: readonly StoreOperation[]) => worker.postMessage(operations),
-    onAvailable: error => {
-      if (closing !== undefined) return
-      if (error === undefined) log?.info({}, 'the store can be written again')
-      else log?.error({ error }, 'the store cannot be written; no paid request is admitted')
-      options.onAvailable?.(error)
-    },
-    retryMs,
-    waitingMax: options.waitingMax ?? waitingMaxDefault,
-  })
+  const queue = openQueue(options, worker, () => closing !== undefined)
   const exited = connect(worker, queue)
   void exited.then(() => {
     if (closing === undefined) options.onLost?.(new Error('the thread that writes the store has ended'))
