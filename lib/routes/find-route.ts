@@ -24,14 +24,14 @@ const besideApi = /^(?:\/([a-z0-9][a-z0-9._-]*))?(\/(?:upload|download)\/v1(?:be
 /** Live sessions, and the version that Google makes tokens for them in. */
 const liveOrAlpha = /^(?:\/[^/]*)?\/ws\/|^\/v1alpha\//
 
-/** How the paths of each format begin below its base, by what a base URL must then end in. */
-const belowBase: readonly (readonly [end: string, paths: RegExp])[] = [
-  ['/v1beta', /^\/(?:models\/[^/]+:[a-zA-Z]+|cachedContents|fileSearchStores|interactions)(?:[/?]|$)/],
-  [
-    '/v1',
-    /^\/(?:chat\/completions|completions|responses|messages|embeddings|models|images|audio|files|batches|moderations|realtime|videos|uploads|rerank)(?:[/?]|$)/,
-  ],
-]
+/** How paths begin below a base URL that ends in `/v1beta`; what OpenAI has too is left out. */
+const belowV1beta = /^\/(?:models\/[^/]+:[a-zA-Z]+|cachedContents|fileSearchStores|interactions)(?:[/?]|$)/
+/** The first segments of paths below a base URL that ends in `/v1`. */
+const belowV1: ReadonlySet<string> = new Set(
+  [...openai.routes, ...anthropic.routes]
+    .filter(({ isAtOrigin }) => isAtOrigin !== true)
+    .map(({ path }) => firstSegment(path)),
+)
 
 /** Which dialect an error is told in when the path fits none. */
 export function guessDialect(url: string, rawHeaders: readonly string[]): Dialect {
@@ -250,9 +250,18 @@ function nothingAt(target: string): GatewayError {
 }
 
 function whatToDo(target: string): string {
-  const missing = belowBase.find(([, paths]) => paths.test(target))?.[0]
+  const missing = missingVersion(target)
   if (missing !== undefined) return `The base URL lacks ${missing}: end it in ${missing}.`
   return 'Use /v1 (OpenAI, Anthropic), /v1beta (Google) or /<provider>/v1.'
+}
+
+function missingVersion(target: string): string | undefined {
+  if (belowV1beta.test(target)) return '/v1beta'
+  return belowV1.has(firstSegment(target)) ? '/v1' : undefined
+}
+
+function firstSegment(path: string): string {
+  return path.split(/[/?]/, 2)[1] ?? ''
 }
 
 /** The same of a path below `/v1` or `/v1beta` that says the version once more. */

@@ -96,6 +96,8 @@ await t.test('a base URL without its version, or with two, is told so', async t 
   for (const [path, words] of [
     ['/chat/completions', 'The base URL lacks /v1: end it in /v1.'],
     ['/responses', 'The base URL lacks /v1: end it in /v1.'],
+    ['/ocr', 'The base URL lacks /v1: end it in /v1.'],
+    ['/vector_stores/vs_1/search?x=1', 'The base URL lacks /v1: end it in /v1.'],
     ['/models/gemini-9:generateContent', 'The base URL lacks /v1beta: end it in /v1beta.'],
     ['/v1/v1/messages', 'The path has two versions: take /v1 away from the end of the base URL.'],
     ['/v1beta/v1beta/models/gemini-9:generateContent', 'take /v1beta away from the end of the base URL.'],
