@@ -1,5 +1,6 @@
 import t from 'tap'
 import { textsOf } from '../../../lib/account-area/texts/texts.ts'
+import { dialects } from '../../../lib/routes/find-route.ts'
 import { chooseLanguage } from '../../../lib/web/texts/web-texts.ts'
 
 await t.test('the language is that of the settings, else the cookie, else the browser, else Russian', t => {
@@ -20,5 +21,20 @@ await t.test('no text of either language is empty', t => {
   }
   walk(textsOf('ru'), 'ru')
   walk(textsOf('en'), 'en')
+  t.end()
+})
+
+await t.test('every operation that is charged has a name for customers', t => {
+  const operations = Object.values(dialects).flatMap(({ routes, generic }) => [
+    generic,
+    ...routes.map(({ operation }) => operation),
+  ])
+  const charged = operations.filter(({ isFree, unsupported }) => !isFree && unsupported === undefined)
+
+  t.ok(charged.length > 30)
+  t.same(
+    new Set(charged.map(({ name }) => name).filter(name => !(name in textsOf('ru').charge.operationNames))),
+    new Set(),
+  )
   t.end()
 })

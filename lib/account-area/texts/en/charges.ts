@@ -176,6 +176,16 @@ export const charge: typeof russian.charge = {
     live: 'Live session',
     predict: 'Generation (predict)',
     interactions: 'Interactions',
+    'responses-compact': 'Compaction (responses)',
+    'image-variations': 'Image variations',
+    'batch-requests': 'Requests of a batch (xAI)',
+    'vector-store': 'Vector store',
+    'vector-store-files': 'Files of a vector store',
+    'batch-embed-contents': 'Embeddings, several at once',
+    'file-search-store-upload': 'File into a file search store',
+    'file-search-store-chunk': 'File into a file search store, in parts',
+    'file-search-store-import': 'Uploaded file into a file search store',
+    generic: 'Another request',
   },
 }
 

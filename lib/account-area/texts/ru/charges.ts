@@ -173,6 +173,16 @@ export const charge = {
     live: 'Сеанс Live',
     predict: 'Генерация (predict)',
     interactions: 'Взаимодействие (interactions)',
+    'responses-compact': 'Сжатие диалога (responses)',
+    'image-variations': 'Варианты изображений',
+    'batch-requests': 'Запросы в пакет (xAI)',
+    'vector-store': 'Векторное хранилище',
+    'vector-store-files': 'Файлы векторного хранилища',
+    'batch-embed-contents': 'Эмбеддинги, несколько сразу',
+    'file-search-store-upload': 'Файл в хранилище для поиска',
+    'file-search-store-chunk': 'Файл в хранилище для поиска, частями',
+    'file-search-store-import': 'Загруженный файл в хранилище для поиска',
+    generic: 'Другой запрос',
   },
 }
 
