@@ -14,14 +14,11 @@ export const inputMeters = [
 /** Tokens that a model writes. */
 export const outputMeters = ['output', 'audioOutput', 'imageOutput'] as const
 
-const tokenMeters = [...inputMeters, ...outputMeters] as const
+/** Tokens, read and written. */
+export const tokenMeters = [...inputMeters, ...outputMeters] as const
 
-/**
- * What can be priced. Meters are disjoint, so that a charge is a plain sum: `input` never contains
- * `cachedInput`, `output` contains reasoning, and so on.
- */
-export const meters = [
-  ...tokenMeters,
+/** What is counted in other units than tokens. */
+export const unitMeters = [
   'images',
   'videoSeconds',
   'audioSeconds',
@@ -39,6 +36,12 @@ export const meters = [
   /** Gigabytes (2^30 bytes) times days for which a provider keeps them ready to be searched. */
   'storageGigabyteDays',
 ] as const
+
+/**
+ * What can be priced. Meters are disjoint, so that a charge is a plain sum: `input` never contains
+ * `cachedInput`, `output` contains reasoning, and so on.
+ */
+export const meters = [...tokenMeters, ...unitMeters] as const
 
 /** What can be counted and priced. */
 export type Meter = (typeof meters)[number]

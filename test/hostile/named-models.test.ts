@@ -1,5 +1,6 @@
 import t from 'tap'
 import { dialects } from '../../lib/routes/find-route.ts'
+import { unitMeters } from '../../lib/money/usage.ts'
 import { callConfig } from '../fixtures/dialect-call.ts'
 import { send, type ClientAnswer } from '../fixtures/http-client.ts'
 import { modelRequests, type ModelRequest } from '../fixtures/object-places.ts'
@@ -13,14 +14,7 @@ const providers = ['openai', 'anthropic', 'google']
 const priced = {
   provider: providers,
   rubPerMillion: { input: '1', output: '1', imageOutput: '1' },
-  rubPerUnit: {
-    videoSeconds: '1',
-    images: '1',
-    characters: '1',
-    audioSeconds: '1',
-    pages: '1',
-    storageGigabyteDays: '1',
-  },
+  rubPerUnit: Object.fromEntries(unitMeters.map(meter => [meter, '1'])),
 }
 /** Stores of files are priced by these, which no request names. */
 const storeModels = ['text-embedding-3-large', 'gemini-embedding-2']

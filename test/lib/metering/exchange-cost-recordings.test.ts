@@ -2,7 +2,7 @@ import t from 'tap'
 import { exchangeCost } from '../../../lib/metering/exchange-cost.ts'
 import { buildPrice } from '../../../lib/money/build-price.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
-import { meters, type UsageReading } from '../../../lib/money/usage.ts'
+import { meters, unitMeters, type UsageReading } from '../../../lib/money/usage.ts'
 import { costTarget } from '../../fixtures/cost-target.ts'
 import {
   bytesOf,
@@ -14,17 +14,8 @@ import {
 } from '../dialects/recordings.ts'
 import type { Recording } from '../dialects/recordings.ts'
 
-const units = new Set<string>([
-  'images',
-  'videoSeconds',
-  'audioSeconds',
-  'searches',
-  'requests',
-  'containers',
-  'pages',
-  'statedUsd',
-  'cacheStorage',
-])
+/** Characters are priced by the million, as tokens are. */
+const units = new Set<string>(unitMeters.filter(name => name !== 'characters'))
 /** The shape of real prices: what is written costs five times what is read, and to write to a cache a quarter more. */
 const dear: Record<string, string> = {
   output: '5000',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { buildPrice } from '../../../lib/money/build-price.ts'
 import { priceAtMost, priceLine } from '../../../lib/money/price-line.ts'
-import { meters } from '../../../lib/money/usage.ts'
+import { meters, tokenMeters, unitMeters } from '../../../lib/money/usage.ts'
 import type { Meter, Meters } from '../../../lib/money/usage.ts'
 
 /** A fraction of two integers: the oracle shares no arithmetic with the code. */
@@ -28,8 +28,6 @@ const decimal = fc
     length === 0 ? `${whole}` : `${whole}.${String(digits).padStart(9, '0').slice(0, length)}`,
   )
 
-const tokenMeters = meters.slice(0, 10)
-const unitMeters = meters.slice(10)
 const tokens = fc.integer({ min: 0, max: 20_000_000 })
 const seconds = fc.integer({ min: 0, max: 9_000_000_000 }).map(micros => micros / 1_000_000)
 
