@@ -32,6 +32,9 @@ const collectMs = 2_000
 const looksInSilence = 8
 /** What is read of a body before all others have their turn: it may be a million values, of which each must be read. */
 const turnBytes = 65_536
+/** Pieces of at least so many bytes are timed; what took so long to read lets the others have as long before it goes on. */
+const timedBytes = 16_384
+const longMs = 1
 /** Each is a sign that the response is worked on, so undici waits anew: one a minute could go on for ever. */
 const informationsMax = 100
 /** undici reads them as UTF-8, node:http writes latin1. */
@@ -179,9 +182,12 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     this.#silentLooks = 0
     this.#remaining -= chunk.length
     if (this.#collected === undefined) {
+      const isTimed = chunk.length >= timedBytes
+      const began = isTimed ? performance.now() : 0
       this.#sink.onData(chunk, isLast, framed)
+      const tookMs = isTimed ? performance.now() - began : 0
       this.#bytesToTurn -= chunk.length
-      if (this.#bytesToTurn <= 0) this.#endTurn()
+      if (this.#bytesToTurn <= 0 || tookMs > longMs) this.#endTurn(tookMs)
       return
     }
     this.#collected.push(chunk)
@@ -219,15 +225,17 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
   }
 
   /** Immediates run once in a turn of the event loop, after the sockets were read. */
-  #endTurn(): void {
+  #endTurn(tookMs: number): void {
     this.#bytesToTurn = turnBytes
     if (this.#isTurnOver || this.#hasEnded) return
     this.#isTurnOver = true
     this.#stopReading()
-    setImmediate(() => {
+    const goOn = (): void => {
       this.#isTurnOver = false
       if (!this.#isPaused) this.#readOn()
-    })
+    }
+    if (tookMs > longMs) setTimeout(goOn, tookMs)
+    else setImmediate(goOn)
   }
 
   /**
