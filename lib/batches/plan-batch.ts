@@ -58,9 +58,9 @@ export async function planBatch(
   if (requests.requests === 0) throw new GatewayError('body_invalid', 'The batch has no requests.')
   const inside = await ownerOf(context, exchange, route, [...named, ...requests.objects])
   if (batch.requestIds !== undefined) await requireAddable(context, chosen, object)
-  if ((chosen ?? inside.chosen)?.provider.kind === 'xai') requireXaiEndpoints(requests.shares)
-  const shares = requests.shares.map(share => priceShare(context, exchange, route, { share, batch }))
   const pinned = chosen ?? inside.chosen
+  if (pinned?.provider.kind === 'xai') requireXaiEndpoints(requests.shares)
+  const shares = requests.shares.map(share => priceShare(context, exchange, route, { share, batch }))
   const contexts = await keptContexts(context.ledger, inside.objects)
   const providers = commonProviders(context, route, shares, pinned)
   return {

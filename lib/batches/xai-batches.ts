@@ -4,7 +4,7 @@ import type { BatchShare } from '../money/batch-facts.ts'
 import type { NamedObject } from '../money/usage.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 
-/** What xAI's batches may hold here: of pictures and films their results do not say what they are. */
+/** What xAI's batches may hold here: results of images and videos do not say what they cost. */
 const xaiEndpoints = ['/v1/chat/completions', '/v1/responses']
 
 /** @throws GatewayError body_invalid */

@@ -3,7 +3,7 @@ import { detectMediaType, mediaKind } from './media-sniff.ts'
 import type { MultipartPart } from './multipart-scan.ts'
 import type { NamedObject } from '../money/usage.ts'
 
-/** A picture, sound, film or document inside a request body, measured without keeping it. */
+/** An image, audio, video or document inside a request body, measured without keeping it. */
 export interface MediaPart {
   /** Where it stands: `messages[3].content[1].source`, or `image` for a multipart field. */
   readonly path: string

@@ -29,7 +29,7 @@ export interface MeasuredMedia {
 type OwnFacts = Omit<MediaFacts, 'bytes'>
 type Measure = (reader: MediaReader, mediaType: string) => Promise<OwnFacts>
 
-/** What is known of a picture, sound, film or document by its content. */
+/** What is known of an image, audio, video or document by its content. */
 export interface MediaFacts extends ObjectFacts {
   readonly bytes: number
 }

@@ -61,7 +61,7 @@ export class EgressRoute {
   }
 
   /** 0: usable. 1: fails. 2: the provider does not serve its country. */
-  badness(now: number): 0 | 1 | 2 {
+  score(now: number): 0 | 1 | 2 {
     if (now < this.#barredUntil) return 2
     if (this.#downMs === 0) return 0
     return this.proxy === undefined && now >= this.#downUntil ? 0 : 1

@@ -66,13 +66,13 @@ export class Itinerary {
   }
 
   /** Whether there is a way that was not tried yet and is not worse than this (see EgressRoute). */
-  hasOtherRoute({ provider, target }: Stop, tried: EgressRoute, badnessMax: number): boolean {
+  hasOtherRoute({ provider, target }: Stop, tried: EgressRoute, scoreMax: number): boolean {
     this.#triedRoutes ??= new Set()
     this.#triedRoutes.add(tried)
     const now = this.#upstreams.now()
     return provider
       .routesTo(target.baseUrl)
-      .some(route => this.#triedRoutes?.has(route) !== true && route.badness(now) <= badnessMax)
+      .some(route => this.#triedRoutes?.has(route) !== true && route.score(now) <= scoreMax)
   }
 
   #from(target: Target): Stop | GatewayError {
@@ -117,12 +117,12 @@ export function chooseEgress(
   if (routes.length === 1) return only !== undefined && tried?.has(only) === true ? undefined : only
   let least = 3
   for (const route of routes) {
-    if (tried?.has(route) !== true) least = Math.min(least, route.badness(now))
+    if (tried?.has(route) !== true) least = Math.min(least, route.score(now))
   }
   let best: EgressRoute | undefined
   let total = 0
   for (const route of routes) {
-    if (tried?.has(route) === true || route.badness(now) !== least) continue
+    if (tried?.has(route) === true || route.score(now) !== least) continue
     route.credit += route.weight
     total += route.weight
     if (best === undefined || route.credit > best.credit) best = route

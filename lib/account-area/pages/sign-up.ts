@@ -111,7 +111,7 @@ function checkMailView(page: Page, state: FormState): Html {
   )
 }
 
-/** Says that a letter is on its way, with the address to send it to once more. */
+/** Says that an email is on its way, with the address to send it to once more. */
 export function showCheckMail(context: PageContext, page: Page): Response | Promise<Response> {
   return context.html(checkMailView(page, { typed: { email: context.req.query('email') ?? '' }, errors: {} }))
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { RawBuilder } from 'kysely'
 
-/** So many letters tell nearly all rows apart; each costs a look at every row. */
+/** So many characters tell nearly all rows apart; each costs a look at every row. */
 const roughLetters = 3
 
 /**
