@@ -6,7 +6,7 @@ import type { Target } from '../models/target.ts'
 import type { Route } from '../routes/route.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import { namedShareCost } from './named-share-cost.ts'
-import { madeByEach, requireAddable, requireXaiEndpoints } from './xai-batches.ts'
+import { requireAddable, requireXaiEndpoints } from './xai-batches.ts'
 import { batchShareCost } from '../metering/batch-cost.ts'
 import { windowTokensOf, writesUnasked } from '../metering/exchange-cost.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
@@ -63,12 +63,10 @@ export async function planBatch(
   const shares = requests.shares.map(share => priceShare(context, exchange, route, { share, batch }))
   const contexts = await keptContexts(context.ledger, inside.objects)
   const providers = commonProviders(context, route, shares, pinned)
-  const model = modelOf(shares, contexts, context, providers[0]?.provider)
-  const made = pinned?.provider.kind === 'xai' ? madeByEach(requests.shares) : {}
   return {
     providers,
     isPinned: pinned !== undefined,
-    model: model.batch === undefined ? model : { ...model, batch: { ...model.batch, made } },
+    model: modelOf(shares, contexts, context, providers[0]?.provider),
   }
 }
 

@@ -55,7 +55,9 @@ export async function createPipeline(
   registry: PluginRegistry,
 ): Promise<Pipeline> {
   const { answerMs, answerBytesMax, stallMs } = config.limits
-  return new Pipeline(await createPlugins(config, context, registry), {
+  const plugins = await createPlugins(config, context, registry)
+  for (const { name } of plugins) context.pluginMetrics.names.add(name)
+  return new Pipeline(plugins, {
     given: givenFacts,
     bus: context.bus,
     limits: {

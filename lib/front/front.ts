@@ -144,6 +144,7 @@ export class LocalFront implements Front {
       droppedLogLines,
       providers: () => Upstreams.readings(this.#config, pools),
       accountGroups: config.admin?.accountGroups,
+      pluginNames: () => pluginMetrics.names,
     }
     return new Metrics(bus, sources, pluginMetrics.registry)
   }

@@ -55,10 +55,9 @@ export function jobPrices(exchange: Exchange): ReadonlyMap<string, Price> {
 }
 
 function factsOf(exchange: Exchange): JobFacts {
-  const { upstreamModelName, batch } = exchange.get('target')
+  const { upstreamModelName } = exchange.get('target')
   const request = exchange.get('request')
-  const { candidates, batch: requests } = request
-  const { units, unitsVariant } = { ...request, ...batch?.made }
+  const { units, unitsVariant, candidates, batch: requests } = request
   const tools = toolTypes(request, exchange.get('target'))
   return {
     upstreamModel: upstreamModelName,

@@ -18,6 +18,8 @@ export interface MetricSources {
   droppedLogLines(): number
   /** Providers as this process knows them. */
   providers(): readonly ProviderReading[]
+  /** Plugins that were created, whose failures are counted from 0 on. */
+  readonly pluginNames?: () => Iterable<string>
   /** The group that an account is counted in. */
   accountGroups?: Readonly<Record<string, readonly string[]>> | undefined
   readonly overload: {
@@ -80,10 +82,7 @@ export class Metrics {
   ])
   readonly #groups: ReadonlyMap<string, string>
   readonly #alarms: AlarmCounter
-  readonly #pluginErrors = this.#counter('plugin_errors_total', 'Hooks of plugins that failed.', [
-    'plugin',
-    'hook',
-  ])
+  readonly #pluginErrors: Counter<'plugin' | 'hook'>
 
   /** @param others shown with its own, as those of plugins are */
   constructor(bus: PipelineBus, sources: MetricSources, others = new Registry()) {
@@ -143,6 +142,7 @@ export class Metrics {
       const { provider, model } = exchange.get('target')
       this.#onCharged(charged, provider.name, model?.name ?? 'none')
     })
+    this.#pluginErrors = this.#countPluginErrors(sources)
     bus.on('plugin-error', (plugin, hook) => this.#pluginErrors.inc({ plugin, hook }))
   }
 
@@ -208,6 +208,16 @@ export class Metrics {
     })
   }
 
+  #countPluginErrors({ pluginNames }: MetricSources): Counter<'plugin' | 'hook'> {
+    const counter: Counter<'plugin' | 'hook'> = this.#counter(
+      'plugin_errors_total',
+      'Hooks of plugins that failed.',
+      ['plugin', 'hook'],
+      () => declarePluginErrors(counter, pluginNames?.() ?? []),
+    )
+    return counter
+  }
+
   #histogram<L extends string>(name: string, help: string, labelNames: L[]): Histogram<L> {
     return new Histogram({
       name: `gateway_${name}`,
@@ -235,6 +245,24 @@ export class Metrics {
       total.inc(read())
     })
   }
+}
+
+/** Hooks whose failures end no request, so that only this count tells of them. */
+const countedHooks = [
+  'onUpstreamRequest',
+  'onResponse',
+  'tap',
+  'onData',
+  'onSettle',
+  'onCharge',
+  'onEnd',
+] as const
+
+/** A rule sees no increase in a series that begins at 1. */
+function declarePluginErrors(counter: Counter<'plugin' | 'hook'>, plugins: Iterable<string>): void {
+  for (const plugin of plugins) for (const hook of countedHooks) counter.inc({ plugin, hook }, 0)
+  // What the pipeline says when it cannot tell whose tap it was.
+  counter.inc({ plugin: 'tap', hook: 'onData' }, 0)
 }
 
 /** An answer's status where there is one, else why there is none. */

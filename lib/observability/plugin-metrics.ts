@@ -6,6 +6,8 @@ import type { PluginCounter } from '../plugin-api/plugin-api.ts'
  */
 export class PluginMetrics {
   readonly registry = new Registry()
+  /** Of every plugin that was created, shipped ones too. */
+  readonly names = new Set<string>()
 
   /** @throws TypeError for a name that is not fit, or that was used for a counter with other labels */
   counter(plugin: string, name: string, help: string, labelNames: readonly string[]): PluginCounter {

@@ -26,27 +26,36 @@ export function findPrometheus(): boolean {
   return isThere()
 }
 
+export function shippedRules(): string {
+  return readFileSync(rulesFile, 'utf8')
+}
+
+/** What the shipped rules are called. */
+export function alertNames(): readonly string[] {
+  return [...shippedRules().matchAll(/- alert: (\w+)/g)].map(([, name]) => name ?? '')
+}
+
 /**
  * The shipped rules with shorter times, so that nobody waits for them: `for` is five seconds, and what is looked back on is
  * `range`. Expressions and thresholds stay.
  */
 export function hastenedRules(range: string): string {
-  return readFileSync(rulesFile, 'utf8')
+  return shippedRules()
     .replaceAll(/^(\s+for: ).+$/gm, '$15s')
     .replaceAll(/\[\d+[mh]\]/g, `[${range}]`)
 }
 
-/** Prometheus on loopback, which scrapes these each second and judges by these rules. */
+/** Prometheus on loopback, which scrapes these each second and evaluates these files of rules. */
 export async function startPrometheus(
   t: Test,
-  rules: string,
+  rules: readonly string[],
   targets: readonly string[],
 ): Promise<{ alerts(): Promise<readonly SeenAlert[]> }> {
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'))
-  writeFileSync(join(folder, 'rules.yml'), rules)
+  for (const [index, text] of rules.entries()) writeFileSync(join(folder, `${index}.rules.yml`), text)
   const config = {
     global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
-    rule_files: ['rules.yml'],
+    rule_files: ['*.rules.yml'],
     scrape_configs: [{ job_name: 'gateway', static_configs: [{ targets }] }],
   }
   writeFileSync(join(folder, 'prometheus.yml'), stringify(config))

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { runHere } from '../cli/run-gateway.ts'
 import { callConfig, dialectCalls, type DialectCall } from '../fixtures/dialect-call.ts'
@@ -142,6 +144,24 @@ await t.test('requests are counted by group of accounts', async t => {
   const others = 'gateway_account_requests_total{group="others",outcome="completed"} 1\n'
   await until(async () => (await read(gateway)).includes(others))
 })
+
+await t.test(
+  'failures of plugins are counted from 0 on, for a rule sees no rise in what begins at 1',
+  async t => {
+    const file = join(t.testdir(), 'broken.js')
+    const hooks = "onResponse() { throw new Error('oops') }"
+    writeFileSync(file, `export const broken = { name: 'broken', create() { return { ${hooks} } } }`)
+    const upstream = await startRawUpstream(t, () => plainAnswer(200, json, openai.document))
+    const plugins = ['auth', 'model-router', file, 'size-limit', 'upstream-proxy', 'usage-tap']
+    const gateway = await startTestGateway(t, { config: callConfig(upstream.origin, {}, { admin, plugins }) })
+    const series = 'gateway_plugin_errors_total{plugin="broken",hook="onResponse"}'
+    t.match(await read(gateway), `${series} 0\n`)
+
+    t.equal((await ask(gateway)).status, 200)
+
+    await until(async () => (await read(gateway)).includes(`${series} 1\n`))
+  },
+)
 
 await t.test(
   'names, types and help are as Prometheus wants them',

@@ -44,11 +44,11 @@ const answer = object({
 })
 
 /** In which xAI states what a video has cost: https://docs.x.ai/docs/models. */
-export const ticksPerUsd = 1e10
+const ticksPerUsd = 1e10
 
 /** Of OpenAI and of xAI. */
 const doneStatuses: ReadonlySet<string> = new Set(['completed', 'done'])
-export const failedStatuses: ReadonlySet<string> = new Set(['failed', 'expired'])
+const failedStatuses: ReadonlySet<string> = new Set(['failed', 'expired'])
 
 /** Reads a video job. What it bills is its length and size, as it names them itself. */
 class VideoReader extends AnswerReader {
@@ -208,7 +208,7 @@ function videoFacts(
 }
 
 /** The SDKs send a string of digits; a number means the same. */
-export function secondsOf(given: unknown): number | undefined {
+function secondsOf(given: unknown): number | undefined {
   const seconds = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
   return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds : undefined
 }

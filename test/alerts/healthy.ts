@@ -1,0 +1,49 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { runHere } from '../cli/run-gateway.ts'
+import { startHealthy } from './healthy-gateway.ts'
+import { findPrometheus, hastenedRules, shippedRules, startPrometheus } from './prometheus.ts'
+
+// Healthy traffic for as long as `--healthy-minutes` says, an hour unless said: no rule of deploy/ fires under a real
+// Prometheus, neither with its own times nor with shortened ones, and no alarm is raised.
+
+const index = process.argv.indexOf('--healthy-minutes')
+const healthyMinutes = index === -1 ? 60 : Number(process.argv[index + 1])
+const businessEveryMs = 300_000
+t.setTimeout(0)
+const skip = findPrometheus() ? false : 'prometheus is not here: apt-get install prometheus'
+
+await t.test(
+  `no alert fires and no alarm is raised in ${healthyMinutes} minutes of healthy traffic`,
+  { skip, timeout: 0 },
+  async t => {
+    const healthy = await startHealthy(t)
+    const { test } = healthy
+    const adminUrl = test.gateway.adminUrl ?? ''
+    const rules = [shippedRules(), hastenedRules('1m')]
+    const prometheus = await startPrometheus(t, rules, [new URL(adminUrl).host])
+    const alerts = new Set<string>()
+    const statuses = new Map<number | undefined, number>()
+    const beganMs = performance.now()
+    let businessAtMs = beganMs
+    while (performance.now() - beganMs < healthyMinutes * 60_000) {
+      if (performance.now() >= businessAtMs) {
+        businessAtMs += businessEveryMs
+        await healthy.business()
+      }
+      for (const status of await healthy.second()) statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      for (const { labels, state } of await prometheus.alerts()) alerts.add(`${labels['alertname']} ${state}`)
+      await delay(1000)
+    }
+
+    t.comment(`statuses: ${JSON.stringify([...statuses])}`)
+    t.same([...alerts], [], 'no alert')
+    const metrics = await (await fetch(`${adminUrl}/metrics`)).text()
+    const raised = metrics.match(/^gateway_alarms_total\{.*\} [^0].*$/gm)
+    t.same(raised, null, 'no alarm is counted')
+    const { stdout } = await runHere(['alarms', '--all', '--json', '--config', test.configFile])
+    t.equal(stdout.trim(), '', 'no alarm is listed')
+    t.ok((statuses.get(200) ?? 0) >= healthyMinutes * 60, 'requests were answered')
+    t.same(await test.breaches(), [], 'the ledger is in order')
+  },
+)
