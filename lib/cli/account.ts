@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { formatRoubles } from '../money/amount.ts'
+import { addAccountAccess } from './account-access.ts'
 import { addAccountSearch } from './account-search.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
@@ -8,7 +9,6 @@ import { roubles, operatorName, reasonText, wholeNumber } from './arguments.ts'
 import { changeAccounts } from './change-accounts.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { deleteAccount } from '../payments/delete-account.ts'
 import { withRecords } from './with-records.ts'
 import { readCompany } from '../companies/read-company.ts'
 import { CompanyBook, setCompany } from '../documents/company-book.ts'
@@ -32,62 +32,6 @@ interface MovementOptions extends SharedOptions {
   readonly rub: string
   readonly reason: string
   readonly idempotencyKey?: string
-}
-
-interface DeleteOptions extends SharedOptions {
-  readonly reason: string
-}
-
-/** `account delete`. */
-function addAccountDeletion(account: Command, { stdout }: CliContext): void {
-  addCommand(
-    account,
-    'delete <account>',
-    'close an account for good: keys are revoked, what is personal is removed; ledger, payments and documents stay',
-  )
-    .requiredOption('--reason <text>', 'for the log')
-    .action(async (accountId: string, options: DeleteOptions) => {
-      const deletion = { accountId, reason: reasonText(options.reason), operator: operatorName() }
-      await withRecords(options, (records, now, accounts) =>
-        deleteAccount({ records, accounts }, deletion, now),
-      )
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ id: accountId, deleted: true })}\n`
-          : `account ${accountId} deleted; its ledger, payments and documents stay under this id\n`,
-      )
-    })
-}
-
-interface BlockOptions extends SharedOptions {
-  readonly reason: string
-}
-
-/** `account block` and `account unblock`. */
-function addAccountBlocks(account: Command, context: CliContext): void {
-  addBlock(account, context, 'block')
-  addBlock(account, context, 'unblock')
-}
-
-function addBlock(account: Command, { stdout }: CliContext, name: 'block' | 'unblock'): void {
-  const isBlocked = name === 'block'
-  addCommand(
-    account,
-    `${name} <account>`,
-    isBlocked ? 'refuse all keys of an account; what runs is finished and charged' : 'end a block',
-  )
-    .requiredOption('--reason <text>', 'for the log; the customer does not see it')
-    .action(async (accountId: string, options: BlockOptions) => {
-      const reason = reasonText(options.reason)
-      const block = { accountId, isBlocked, reason, operator: operatorName() }
-      const { blockedAt } = await changeAccounts(options, accounts => accounts.setBlocked(block))
-      const since = blockedAt === null ? null : new Date(blockedAt).toISOString()
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ id: accountId, blockedAt: since })}\n`
-          : `account ${accountId} ${isBlocked ? 'blocked: its keys are refused' : 'unblocked'}\n`,
-      )
-    })
 }
 
 interface CompanyOptions extends SharedOptions {
@@ -237,14 +181,13 @@ function table(accounts: readonly AccountReport[], zone: string): string {
 export function addAccountCommands(program: Command, context: CliContext): void {
   const account = program
     .command('account')
-    .description('who pays: create, find, show, credit, debit, correct, block, delete')
+    .description('who pays: create, find, show, credit, debit, correct, block, end-sessions, delete')
   addCreate(account, context)
   addAccountViews(account, context)
   addMovement(account, context, 'credit')
   addMovement(account, context, 'debit')
   addAccountCorrection(account, context)
-  addAccountBlocks(account, context)
-  addAccountDeletion(account, context)
+  addAccountAccess(account, context)
   addAccountSearch(account, context)
   addAccountCompany(account, context)
 }
@@ -273,7 +216,8 @@ function addMovement(account: Command, { stdout }: CliContext, kind: 'credit' | 
     .requiredOption('--reason <text>', 'what stands beside the entry; the customer sees it')
     .option('--idempotency-key <key>', `a second ${kind} with the same key is not booked`)
     .action(async (accountId: string, options: MovementOptions) => {
-      const { reason, idempotencyKey } = options
+      const { idempotencyKey } = options
+      const reason = reasonText(options.reason)
       const amountMicros = roubles('--rub', options.rub)
       const movement = { id: idempotencyKey ?? newId(), kind, accountId, amountMicros, reason }
       const { entryId } = await withRecords(options, (records, now) =>

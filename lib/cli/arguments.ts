@@ -2,6 +2,7 @@ import { userInfo } from 'node:os'
 import { systemClock } from '../platform/clock.ts'
 import { zonedParse } from '../platform/zoned-time.ts'
 import { isAddressRange } from '../config/scalars.ts'
+import { isDay } from '../ledger/moscow-days.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { parseRoubles } from '../money/amount.ts'
 import { UsageError } from './context.ts'
@@ -30,6 +31,16 @@ export function time(option: string, text: string, zone: string): number {
     )
   }
   return ms
+}
+
+/**
+ * A day of the zone: the moment it begins, and that of the next.
+ * @throws UsageError when it is none
+ */
+export function dayOf(option: string, text: string, zone: string): { from: number; until: number } {
+  if (!isDay(text)) throw new UsageError(`${option}: "${text}" is no day such as 2027-01-31`)
+  const next = new Date(Date.parse(text) + 86_400_000).toISOString().slice(0, 10)
+  return { from: zonedParse(text, zone), until: zonedParse(next, zone) }
 }
 
 /** @throws UsageError when the time is over */

@@ -11,7 +11,7 @@ import { systemClock } from '../platform/clock.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
-import { oneOf, operatorName } from './arguments.ts'
+import { oneOf, operatorName, reasonText } from './arguments.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { addExportCommands, monthOf } from './documents-export.ts'
@@ -76,7 +76,7 @@ function addChanges(documents: Command, stdout: CliContext['stdout']): void {
     .requiredOption('--reason <text>', 'why; printed on it')
     .action(async (id: string, options: SharedOptions & { readonly reason: string }) => {
       const seller = requiredSeller(options)
-      const { reason } = options
+      const reason = reasonText(options.reason)
       stdout.write(
         shown(
           options,

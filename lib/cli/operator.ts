@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { readActions } from '../administration/operator-log.ts'
 import { addOperator, listOperators, removeOperator } from '../administration/operators.ts'
 import type { OperatorRow } from '../stores/records/operator-tables.ts'
 import { addCommand } from './add-command.ts'
@@ -8,6 +7,7 @@ import { oneOf, operatorName } from './arguments.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { openHouseConfig, openTimeZone } from './open-config.ts'
+import { addOperatorLog } from './operator-log.ts'
 import { formatTable } from './table.ts'
 import { readRecords, withRecords } from './with-records.ts'
 import { zonedTime } from '../platform/zoned-time.ts'
@@ -22,7 +22,6 @@ interface RemoveOptions extends SharedOptions {
   readonly email: string
 }
 
-const loggedMax = 1000
 const roles = ['owner', 'finance', 'support'] as const
 
 /** `operator`: who may use the operator's pages. */
@@ -33,7 +32,7 @@ export function addOperatorCommands(program: Command, context: CliContext): void
   addAdd(operator, context)
   addList(operator, context)
   addRemove(operator, context)
-  addLog(operator, context)
+  addOperatorLog(operator, context)
 }
 
 function addAdd(operator: Command, { stdout }: CliContext): void {
@@ -85,35 +84,6 @@ function addRemove(operator: Command, { stdout }: CliContext): void {
         options.json === true ? `${JSON.stringify({ email })}\n` : `${email} is no operator any more\n`,
       )
     })
-}
-
-function addLog(operator: Command, { stdout }: CliContext): void {
-  addCommand(operator, 'log', 'list the latest of what operators did, the newest first').action(
-    async (options: SharedOptions) => {
-      const actions = await readRecords(options, records => readActions(records, { limit: loggedMax }))
-      const zone = openTimeZone(options)
-      const rows = actions.map(({ at, operator: who, action, account_id: account, reason }) => ({
-        at: options.json === true ? new Date(at).toISOString() : zonedTime(at, zone),
-        operator: who,
-        action,
-        account,
-        reason,
-      }))
-      if (options.json === true) for (const one of rows) stdout.write(`${JSON.stringify(one)}\n`)
-      else
-        stdout.write(
-          rows.length === 0
-            ? 'nothing was done yet\n'
-            : formatTable(rows, {
-                at: 'left',
-                operator: 'left',
-                action: 'left',
-                account: 'left',
-                reason: 'left',
-              }),
-        )
-    },
-  )
 }
 
 /** @throws UsageError unless it can be an address */

@@ -5,7 +5,7 @@ import type { Reconciliation } from '../payments/reconcile.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
-import { oneOf, roubles, time, operatorName } from './arguments.ts'
+import { dayOf, oneOf, roubles, operatorName, reasonText } from './arguments.ts'
 import { changePayments } from './change-payments.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
@@ -16,7 +16,6 @@ import { readRecords } from './with-records.ts'
 
 const states = ['created', 'pending', 'succeeded', 'canceled'] as const
 const listMax = 1000
-const day = 86_400_000
 
 /** A payment as the command line tells it; amounts are roubles, times ISO 8601. */
 function paymentJson(payment: Payment): object {
@@ -93,11 +92,11 @@ function addList(payment: Command, { stdout }: CliContext): void {
     .action((options: Options) =>
       readPayments(options, async reader => {
         const zone = openTimeZone(options)
-        const from = options.day === undefined ? undefined : time('--day', options.day, zone)
+        const day = options.day === undefined ? undefined : dayOf('--day', options.day, zone)
         const payments = await reader.payments({
           ...(options.account === undefined ? {} : { accountId: options.account }),
           ...(options.state === undefined ? {} : { state: oneOf('--state', options.state, states) }),
-          ...(from === undefined ? {} : { createdFrom: from, createdUntil: from + day }),
+          ...(day === undefined ? {} : { createdFrom: day.from, createdUntil: day.until }),
           limit: listMax,
         })
         if (options.json === true)
@@ -152,7 +151,7 @@ function addRefund(payment: Command, context: CliContext): void {
     .requiredOption('--reason <text>', 'why; the customer sees it')
     .action(async (paymentId: string, options: Options) => {
       const amountMicros = roubles('--rub', options.rub)
-      const { reason } = options
+      const reason = reasonText(options.reason)
       const refund = await changePayments(options, payments =>
         payments.refundPayment({ paymentId, amountMicros, reason, operator: operatorName() }),
       )

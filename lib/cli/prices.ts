@@ -4,7 +4,9 @@ import { acceptRate, readRates } from '../prices/rate-book.ts'
 import type { RateRow } from '../stores/records/rate-table.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
+import { addPricesHistory } from './prices-history.ts'
 import { addPricesImport } from './prices-import.ts'
+import { addPricesPreview } from './prices-preview.ts'
 import { CommandError } from './context.ts'
 import { operatorName } from './arguments.ts'
 import type { CliContext } from './context.ts'
@@ -15,9 +17,11 @@ import { openTimeZone } from './open-config.ts'
 
 /** `prices`: the rates that prices follow, and lists of prices. */
 export function addPricesCommands(program: Command, context: CliContext): void {
-  const prices = program.command('prices').description('what models cost: rates, lists, changes')
+  const prices = program.command('prices').description('what models cost: rate, import, preview, history')
   addRate(prices, context)
   addPricesImport(prices, context)
+  addPricesPreview(prices, context)
+  addPricesHistory(prices, context)
 }
 
 interface RateOptions extends SharedOptions {

@@ -71,39 +71,43 @@ interface BalanceAlertRow {
   readonly account_id: string
 }
 
+/** What operators can do, each with a line in the log. */
+export const operatorActions = [
+  'block',
+  'unblock',
+  'edit-key',
+  'revoke-key',
+  'delete-account',
+  'correct',
+  'credit',
+  'debit',
+  'refund',
+  'end-sessions',
+  'accept-rate',
+  'import-prices',
+  'import-statement',
+  'assign-transfer',
+  'return-transfer',
+  'undo-transfer',
+  'close-month',
+  'correct-document',
+  'mark-document',
+  'cancel-invoice',
+  'add-operator',
+  'remove-operator',
+  'take-alarm',
+  'close-alarm',
+  'pause-provider',
+  'resume-provider',
+  'try-provider',
+] as const
+
 /** What operators did. */
 export interface OperatorActionRow {
   readonly id: string
   readonly at: number
   readonly operator: string
-  readonly action:
-    | 'block'
-    | 'unblock'
-    | 'edit-key'
-    | 'revoke-key'
-    | 'delete-account'
-    | 'correct'
-    | 'credit'
-    | 'debit'
-    | 'refund'
-    | 'end-sessions'
-    | 'accept-rate'
-    | 'import-prices'
-    | 'import-statement'
-    | 'assign-transfer'
-    | 'return-transfer'
-    | 'undo-transfer'
-    | 'close-month'
-    | 'correct-document'
-    | 'mark-document'
-    | 'cancel-invoice'
-    | 'add-operator'
-    | 'remove-operator'
-    | 'take-alarm'
-    | 'close-alarm'
-    | 'pause-provider'
-    | 'resume-provider'
-    | 'try-provider'
+  readonly action: (typeof operatorActions)[number]
   /** Empty where it was nobody's account. */
   readonly account_id: string
   readonly reason: string
