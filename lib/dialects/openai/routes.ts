@@ -46,6 +46,10 @@ const unsupported: readonly (readonly [string, string])[] = [
   ['containers', 'Containers are not in this release.'],
   ['assistants', assistantsGone],
   ['threads', assistantsGone],
+  [
+    'live',
+    "GPT-Live's sessions are not in this release, and no model of them is sold. Use /v1/realtime with a model such as gpt-realtime.",
+  ],
   ['evals', 'Evals are not in this release.'],
   // A model in the path wins over the one in the body, by which prices are found.
   ['engines', 'Engines are not in this release; name the model in the body.'],

@@ -60,6 +60,7 @@ const openaiRows: readonly Row[] = [
   ['DELETE', '/vector_stores/vs_1/files/file-1', 'removed-vector-store-file', 'free'],
   ['POST', '/containers', 'containers', 'refused'],
   ['POST', '/assistants', 'assistants', 'refused'],
+  ['GET', '/live/sessions', 'live', 'refused'],
   ['POST', '/threads/t/runs', 'threads', 'refused'],
   ['GET', '/evals', 'evals', 'refused'],
   ['POST', '/fine_tuning/jobs', 'fine_tuning', 'refused'],
