@@ -24,6 +24,7 @@ import { priceNamedModels, type NamedPrice } from '../models/named-models.ts'
 import { defaultProvider } from '../models/route-provider.ts'
 import { ownerOfObjects } from '../models/object-owner.ts'
 import { namedModel } from '../models/requested-model.ts'
+import { requirePricedSearches } from '../models/require-priced-searches.ts'
 
 /** One share of a batch, its model found and priced. */
 interface PricedShare {
@@ -228,6 +229,7 @@ function modelOf(
       )
     }
     if (price === undefined || provider === undefined) continue
+    at(share.firstAt, () => requirePricedSearches(share.tools, price, provider.kind))
     prices.set(model.upstreamName, price)
     const target = { model: model.entry, provider, upstreamModelName: model.upstreamName }
     const priced = {

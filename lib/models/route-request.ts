@@ -18,6 +18,7 @@ import { routeProvider } from './route-provider.ts'
 import type { ProviderRoute } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
 import { requirePricedContainers } from './require-priced-containers.ts'
+import { requirePricedSearches } from './require-priced-searches.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { objectNotFound } from './object-owner.ts'
@@ -157,7 +158,10 @@ function targetAt(
   const { route, scanned, model, price, named } = request
   const { providers, isPinned, object } = place
   const { provider, credential, baseUrl } = providers[index] as ChosenProvider
-  if (price !== undefined) requirePricedContainers(request.facts, price, provider.kind)
+  if (price !== undefined) {
+    requirePricedContainers(request.facts, price, provider.kind)
+    requirePricedSearches(request.facts.tools, price, provider.kind)
+  }
   const { upstreamPath, body, isBodyDecoded, isUsageInjected } = spliceRequest(
     route,
     scanned,

@@ -19,8 +19,8 @@ async function start(prompts: Readonly<Record<string, object>>): Promise<TestGat
   const providers = config['providers'] as Record<string, object>
   const openai = { ...providers['openai'], prompts }
   const { '*': any } = config['models'] as { readonly '*': object }
-  // A container that a prompt brings has to have a price.
-  const models = { '*': { ...any, rubPerUnit: { containers: '0' } } }
+  // What a prompt may bring has to have a price.
+  const models = { '*': { ...any, rubPerUnit: { containers: '0', searches: '0' } } }
   return startTestGateway(t, {
     rub: 1_000_000,
     config: { ...config, models, providers: { ...providers, openai } },

@@ -10,6 +10,7 @@ import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } fro
 import { strangeMembers } from '../strange-members.ts'
 import { googleTool, searchMembers, toolInterest, toolsInterest } from '../search-tools.ts'
 import { OpenaiReader } from './openai-reader.ts'
+import { countsSearches } from './token-usage.ts'
 import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
 
 /** A picture's address: `image_url: "..."` or `image_url: {url: "..."}`. */
@@ -94,6 +95,8 @@ const answer = object({
 
 /** Models that look something up for every answer, of which their usage says nothing. */
 const searchModel = /-search-(?:preview|api)\b/
+/** Their usage has a counter where they have searched, or states the cost; OpenAI's models search by their names. */
+const telling: ReadonlySet<string> = new Set(['openai', 'xai', 'google', 'openrouter', 'perplexity'])
 
 class ChatReader extends OpenaiReader {
   protected override onValue(name: string, value: unknown): void {
@@ -104,9 +107,21 @@ class ChatReader extends OpenaiReader {
   protected override measure(): AnswerMeasure {
     const measure = super.measure()
     const [line] = measure.lines
-    const model = this.model ?? this.context.facts.model ?? ''
-    if (line === undefined || line.meters.searches !== undefined || !searchModel.test(model)) return measure
-    return { ...measure, lines: [{ ...line, meters: { ...line.meters, searches: 1 } }] }
+    const searches = this.#searchesUnseen
+    if (line === undefined || line.meters.searches !== undefined || searches === 0) return measure
+    return {
+      ...measure,
+      lines: [{ ...line, meters: { ...line.meters, searches } }, ...measure.lines.slice(1)],
+    }
+  }
+
+  /** What was asked to search is taken to have searched once, where nothing says how often. */
+  get #searchesUnseen(): number {
+    const { facts, providerKind } = this.context
+    if (searchModel.test(this.model ?? facts.model ?? '')) return 1
+    const usage = this.usage()
+    if (telling.has(providerKind) || usage === undefined || countsSearches(usage)) return 0
+    return Math.min(1, facts.searches ?? 0)
   }
 }
 

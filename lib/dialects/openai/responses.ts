@@ -16,6 +16,7 @@ import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
 import { withoutEchoes } from './item-echoes.ts'
 import { containersIn, containersLine, rentsContainers, unseenLine } from '../rented-containers.ts'
 import { OpenaiReader } from './openai-reader.ts'
+import { countsSearches } from './token-usage.ts'
 import { inputItem, storedPrompt, tool } from './response-input.ts'
 
 /** The members of a request for a response. */
@@ -174,7 +175,8 @@ class ResponsesReader extends OpenaiReader {
     const line = measure.lines[0]
     if (line === undefined) return measure
     const meters = { ...line.meters }
-    const isCounted = this.usage()?.has('server_side_tool_usage_details', 'num_sources_used') === true
+    const usage = this.usage()
+    const isCounted = usage !== undefined && countsSearches(usage)
     const seen = isCounted ? 0 : this.#searches
     addUsed(meters, 'searches', tools === undefined ? seen : tools.within('web_search').count('num_requests'))
     const drawn = tools && drawnLine(tools, this.#drawsWith)

@@ -115,8 +115,30 @@ function countSearches(usage: UsageFields): number | undefined {
   }
   return (
     usage.within('server_tool_use_details', 'server_tool_use').count('web_search_requests') ??
-    usage.count('num_search_queries', 'num_sources_used')
+    usage.count('num_search_queries', 'num_sources_used') ??
+    qwenSearches(usage)
   )
+}
+
+/** Tools of Qwen's that have a fee. Pages that it reads and code that it runs have none. */
+const qwenTools = ['web_search', 'web_search_image', 'image_search', 'file_search'] as const
+
+/**
+ * Responses have a counter for each tool, and the same once more among their details; chat has one for all searches.
+ * https://www.alibabacloud.com/help/en/model-studio/web-search
+ */
+function qwenSearches(usage: UsageFields): number | undefined {
+  const [detail] = usage.items('x_details')
+  for (const tools of [usage.within('x_tools'), detail?.within('plugins')]) {
+    if (tools?.has(...qwenTools) === true)
+      return qwenTools.reduce((calls, name) => calls + (tools.within(name).count('count') ?? 0), 0)
+  }
+  return usage.within('plugins').within('search').count('count')
+}
+
+/** Whether a usage has a counter of searches, be it of none. */
+export function countsSearches(usage: UsageFields): boolean {
+  return countSearches(usage) !== undefined || usage.has('server_side_tool_usage_details')
 }
 
 /** OpenRouter says `cost: 0.00036`, Perplexity `cost: {total_cost}`. */

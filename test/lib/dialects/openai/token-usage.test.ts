@@ -146,6 +146,10 @@ await t.test('searches are counted by the counter that is billed', async t => {
     { num_search_queries: 3 },
     { server_side_tool_usage_details: { web_search_calls: 2, x_search_calls: 1 }, num_sources_used: 9 },
     { server_tool_use_details: { web_search_requests: 3 } },
+    { plugins: { search: { count: 3, strategy: 'agent' } } },
+    { x_tools: { web_search: { count: 2 }, web_search_image: { count: 1 }, web_extractor: { count: 9 } } },
+    { x_tools: { web_search: { count: 3 } }, x_details: [{ plugins: { web_search: { count: 3 } } }] },
+    { x_details: [{ plugins: { web_search: { count: 2 }, file_search: { count: 1 } } }] },
   ]
   for (const counters of counted) t.equal(measure({ ...tokens, ...counters }).meters?.searches, 3)
   t.equal(measure({ ...tokens, num_sources_used: 0 }).meters?.searches, undefined)
