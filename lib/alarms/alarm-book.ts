@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Log } from '../platform/log.ts'
 import type { Clock } from '../platform/clock.ts'
+import { LateWrites } from '../platform/late-writes.ts'
 import { newId } from '../platform/new-id.ts'
 import type { RecordStep, Records } from '../stores/records/records.ts'
 import { alarmDetails } from './alarm-details.ts'
@@ -37,8 +38,6 @@ const endings: Readonly<Record<string, string>> = {
 }
 
 const gatherMsDefault = 1000
-/** A store that cannot be written is asked again after so long. */
-const retryMs = 5000
 const closeMs = 2000
 /** Subjects of one kind; what is beyond shares one row, since names of models can be anything. */
 const subjectsMax = 500
@@ -52,19 +51,22 @@ export class AlarmBook {
   readonly #options: AlarmBookOptions
   readonly #subjects = new Map<string, Set<string>>()
   #raised = new Map<string, Raised>()
-  #timer: NodeJS.Timeout | undefined
-  #writing: Promise<void> | undefined
+  readonly #writes: LateWrites
   #isClosed = false
 
   constructor(options: AlarmBookOptions) {
     this.#options = options
+    this.#writes = new LateWrites(
+      () => this.#write(),
+      () => this.#raised.size === 0,
+      options.gatherMs ?? gatherMsDefault,
+    )
   }
 
   /** Notes what was raised; the same again is counted. */
   readonly note = (code: string, details: Readonly<Record<string, unknown>>): void => {
     if (this.#isClosed) return
-    const { clock, gatherMs = gatherMsDefault } = this.#options
-    const now = clock.now()
+    const now = this.#options.clock.now()
     const kind = endings[code] ?? code
     const subject = this.#bounded(kind, alarmSubject(kind, details))
     const key = `${kind} ${subject}`
@@ -81,14 +83,13 @@ export class AlarmBook {
     } else {
       raised.endedAt = now
     }
-    this.#writeIn(gatherMs)
+    this.#writes.expect()
   }
 
   /** Writes what has gathered, for some seconds at most, and takes no more. */
   async close(): Promise<void> {
     this.#isClosed = true
-    clearTimeout(this.#timer)
-    await this.#writing
+    await this.#writes.stop()
     await Promise.race([this.#write(), delay(closeMs, undefined, { ref: false })])
   }
 
@@ -98,18 +99,6 @@ export class AlarmBook {
     if (!known.has(subject) && known.size >= subjectsMax) return othersSubject
     known.add(subject)
     return subject
-  }
-
-  #writeIn(ms: number): void {
-    if (this.#timer !== undefined || this.#isClosed) return
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      this.#writing ??= this.#write().finally(() => {
-        this.#writing = undefined
-        if (this.#raised.size > 0) this.#writeIn(retryMs)
-      })
-    }, ms)
-    this.#timer.unref()
   }
 
   async #write(): Promise<void> {

@@ -3,6 +3,7 @@ import { checkPorts } from './check-ports.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
+import { ErrorCounts } from '../observability/error-counts.ts'
 import { logEvents } from '../observability/log-events.ts'
 import { RatedPrices } from '../prices/rated-prices.ts'
 import { createDemoAccount, isFirstTry } from './demo-account.ts'
@@ -22,6 +23,8 @@ import type { PluginRegistry } from '../front/plugin-context.ts'
 import { SwitchWatch } from './switch-watch.ts'
 import { startSandbox, withSandbox } from '../sandbox/with-sandbox.ts'
 import { storeName } from '../stores/open-store.ts'
+import { addErrorCounts } from '../stores/records/error-count-table.ts'
+import type { ErrorCount } from '../stores/records/error-count-table.ts'
 import { openWatchedStore } from './open-watched-store.ts'
 import type { Store } from '../stores/store.ts'
 import { openControlServer } from '../control/control-server.ts'
@@ -110,12 +113,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const reloaded = { isSuccessful: true, succeededAt: clock.now() }
     const store = await openWatchedStore(unpriced, { ...parts, riskRule: () => running.hold.risk })
     opened.defer(() => store.close())
-    const alarms = await openAlarms(unpriced, store, parts)
-    opened.defer(() => alarms.close())
+    const { alarms, ...notes } = await openNotes(unpriced, store, opened, parts)
     const prices = new RatedPrices({ records: () => store.records(), clock, log, bus })
     opened.defer(() => prices.close())
     const config = await prices.priced(unpriced)
-    const { front, accounts } = await openFront(config, store, { ...parts, noteAlarm: alarms.note })
+    const { front, accounts } = await openFront(config, store, { ...parts, ...notes })
     opened.defer(() => front.close())
     const shared = { ...store, accounts }
     const providers = await SwitchWatch.open(store, { front, log, setting: config.store })
@@ -222,6 +224,22 @@ function openBus(log: Log, clock: Clock, running: () => Config): PipelineBus {
   return bus
 }
 
+/** Keeps alarms, and errors by code for the operators' pages where there are any. */
+async function openNotes(
+  config: Config,
+  store: Store,
+  opened: AsyncDisposableStack,
+  options: { readonly bus: PipelineBus; readonly clock: Clock; readonly log: Log },
+) {
+  const alarms = await openAlarms(config, store, options)
+  opened.defer(() => alarms.close())
+  const write = async (counts: readonly ErrorCount[]) => addErrorCounts(await store.records(), counts)
+  const errors = new ErrorCounts({ ...options, write })
+  opened.defer(() => errors.close())
+  if (config.operatorArea !== undefined) errors.watch(options.bus)
+  return { alarms, noteAlarm: alarms.note, noteErrors: errors.note }
+}
+
 /** What meets requests, and the accounts as they must be changed while it does. */
 async function openFront(
   config: Config,
@@ -230,6 +248,7 @@ async function openFront(
     readonly clock: Clock
     readonly bus: PipelineBus
     readonly noteAlarm: Alarms['note']
+    readonly noteErrors: ErrorCounts['note']
   },
 ): Promise<{ readonly front: Front; readonly accounts: Store['accounts'] }> {
   const { log, clock, bus, plugins, droppedLogLines = () => 0 } = options

@@ -1,9 +1,10 @@
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
-import { errorTable, GatewayError } from '../pipeline/errors.ts'
+import { errorTable } from '../pipeline/errors.ts'
 import type { ShedClass } from '../overload/overload.ts'
 import type { AlarmCounter } from './alarm-counter.ts'
 import { alarmLabels, countAlarm, declareAlarms } from './alarm-counter.ts'
+import { errorCode } from './error-code.ts'
 import { registerProviderMetrics } from './provider-metrics.ts'
 import type { ProviderReading } from '../upstream/provider-state.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
@@ -173,13 +174,13 @@ export class Metrics {
       const group = this.#groups.get(account) ?? 'others'
       this.#accountRequests.inc({ group, outcome: outcome.kind })
     }
-    if (outcome.kind === 'refused') this.#refusals.inc({ code: codeOf(outcome.error) })
+    if (outcome.kind === 'refused') this.#refusals.inc({ code: errorCode(outcome.error) })
     if (endedMs !== undefined) this.#durations.observe(labels, (endedMs - begunMs) / 1000)
     const provider = exchange.find('target')?.provider.name
     if (provider === undefined) return
     if (firstByteMs !== undefined) this.#firstBytes.observe({ provider }, (firstByteMs - begunMs) / 1000)
     if ((exchange.find('upstream')?.attemptCount ?? 0) > 0) {
-      const code = 'error' in outcome ? codeOf(outcome.error) : outcome.kind
+      const code = 'error' in outcome ? errorCode(outcome.error) : outcome.kind
       this.#attempts.inc({ provider, result: resultName(exchange.answerStatus, code) })
     }
     const charged = exchange.find('charged')
@@ -269,10 +270,6 @@ function declarePluginErrors(counter: Counter<'plugin' | 'hook'>, plugins: Itera
 function resultName(status: unknown, result: unknown): string {
   if (typeof status === 'number') return String(status)
   return typeof result === 'string' && (result in errorTable || result === 'aborted') ? result : 'other'
-}
-
-function codeOf(error: Error): string {
-  return error instanceof GatewayError ? error.code : 'internal'
 }
 
 /** Meters with variants, such as `images/1024x1024/high`, count as one. */

@@ -5,6 +5,7 @@ import { giveBackMemory } from '../platform/collect-garbage.ts'
 import type { Config } from '../config/config.ts'
 import { LocalFront, spoolPath } from '../front/front.ts'
 import type { FrontOptions } from '../front/front.ts'
+import { ErrorCounts } from '../observability/error-counts.ts'
 import { createLog } from '../observability/log.ts'
 import type { OwnedLog } from '../observability/log.ts'
 import { logEvents } from '../observability/log-events.ts'
@@ -33,6 +34,7 @@ interface RunningWorker {
   readonly front: LocalFront
   readonly log: OwnedLog
   readonly metrics: Metrics | undefined
+  readonly errors: ErrorCounts
   readonly store: WorkerStore
 }
 
@@ -103,8 +105,9 @@ export function runWorker({ plugins, exit }: WorkerProgram): void {
   channel.onClose(() => exit(0))
 }
 
-async function end({ front, store, log }: RunningWorker, drained: Promise<void>): Promise<void> {
+async function end({ front, store, log, errors }: RunningWorker, drained: Promise<void>): Promise<void> {
   await drained
+  await errors.close()
   await front.close()
   await store.close()
   log.info('stopped')
@@ -146,6 +149,12 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
   const bus = new PipelineBus((event, error) => log.error({ event, error }, 'a listener failed'))
   logEvents(bus, log, systemClock, parts.configInForce)
   bus.on('alarm', (code, details) => peer.tell('noteAlarm', code, alarmDetails(details)))
+  const errors = new ErrorCounts({
+    clock: systemClock,
+    log,
+    write: counts => peer.tell('noteErrors', counts),
+  })
+  if (config.operatorArea !== undefined) errors.watch(bus)
   lendRateLimits(bus, new RemoteRateLimits(peer))
   const { ledger, keys, reports, writesWaiting } = store
   const front = await LocalFront.open({
@@ -162,7 +171,7 @@ async function startWorker(worker: number, config: Config, parts: WorkerParts): 
     spoolPath: spoolPath(config, worker),
   })
   giveBackMemory()
-  return { front, log, store, metrics: config.admin === undefined ? undefined : front.openMetrics() }
+  return { front, log, store, errors, metrics: config.admin === undefined ? undefined : front.openMetrics() }
 }
 
 /** On PostgreSQL each worker is a node by itself; a SQLite file is read here and written elsewhere. */

@@ -29,6 +29,8 @@ interface WorkerFrontOptions {
   readonly droppedLogLines: () => number
   /** Told of the alarms of workers, which they log and count themselves. */
   readonly noteAlarm: WorkerLinkOptions['onAlarm']
+  /** Told of the errors of workers. */
+  readonly noteErrors: WorkerLinkOptions['onErrors']
 }
 
 /** How long after its deadline a worker that drains may take; it waits for a store in trouble itself. */
@@ -185,7 +187,7 @@ class WorkerFront implements Front {
   }
 
   #fork(number: number): WorkerLink {
-    const { store, workerFile: file, passLogLines, noteAlarm } = this.#options
+    const { store, workerFile: file, passLogLines, noteAlarm, noteErrors } = this.#options
     if (file === undefined) throw new Error('there is no program for workers')
     const link = new WorkerLink({
       number,
@@ -195,6 +197,7 @@ class WorkerFront implements Front {
       limits: () => this.#openLimits(),
       onLines: lines => passLogLines?.(lines),
       onAlarm: noteAlarm,
+      onErrors: noteErrors,
     })
     this.#links.set(number, link)
     void link.ended.then(end => this.#onEnded(link, end))

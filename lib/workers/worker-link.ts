@@ -23,6 +23,7 @@ export interface WorkerLinkOptions {
   /** Takes whole lines of its log. */
   readonly onLines: (lines: string) => void
   readonly onAlarm: PrimaryOperations['noteAlarm']
+  readonly onErrors: PrimaryOperations['noteErrors']
 }
 
 /** How long a worker may take to be ready, or to count, in milliseconds. */
@@ -115,6 +116,7 @@ export class WorkerLink {
       ...ledger.operations,
       ...limits.operations,
       noteAlarm: options.onAlarm,
+      noteErrors: options.onErrors,
     })
     this.ended = (async () => {
       await closed

@@ -1,5 +1,6 @@
 import type { MetricValues } from '../observability/metrics.ts'
 import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
+import type { ErrorCount } from '../stores/records/error-count-table.ts'
 import type { HoldNews, LedgerOperations } from './ledger-operations.ts'
 import type { LimitOperations } from './limit-server.ts'
 import type { KeyNews } from './shared-accounts.ts'
@@ -10,6 +11,8 @@ export type PrimaryOperations = LedgerOperations &
   LimitOperations & {
     /** An alarm was raised, to be kept. */
     noteAlarm(code: string, details: Readonly<Record<string, unknown>>): void
+    /** Exchanges failed, to be counted. */
+    noteErrors(counts: readonly ErrorCount[]): void
   }
 
 /** A config on its way to another process: its addresses as text, since their class does not travel. */

@@ -3,6 +3,7 @@ import { listAlarms } from '../../alarms/alarms.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { zonedDayStart } from '../../platform/zoned-time.ts'
 import { alarmSentence } from '../../pipeline/alarm-sentences.ts'
+import { readErrorCounts } from '../../stores/records/error-count-table.ts'
 import { readSpenders } from '../../stores/records/read-spenders.ts'
 import { readToday } from '../../stores/records/read-today.ts'
 import { mergeHealth } from '../../upstream/merge-health.ts'
@@ -90,14 +91,35 @@ function outcomeTable(page: DeskPage, outcomes: Awaited<ReturnType<typeof readSp
   )
 }
 
-/** Money in and out, requests, alarms, providers, and what waits for a person. */
+function errorTable({ texts, language }: DeskPage, errors: Awaited<ReturnType<typeof readErrorCounts>>) {
+  const { today } = texts
+  return html`${dataTable(
+      { label: today.errors, empty: today.noErrors },
+      [
+        { name: today.code, cell: one => html`<code>${one.code}</code>` },
+        { name: today.requests, cell: one => count(one.count, language), isNumber: true },
+      ],
+      errors,
+    )}
+    <p class="quiet">${today.errorsHint}</p>`
+}
+
+function card(title: string, content: Html | Promise<Html>): Html | Promise<Html> {
+  return html`<section class="card">
+    <h2>${title}</h2>
+    ${content}
+  </section>`
+}
+
+/** Money in and out, requests, errors, alarms, providers, and what waits for a person. */
 export async function showToday(context: PageContext, page: DeskPage): Promise<Response> {
   const { site, language } = page
   const { today: texts } = page.texts
   const from = zonedDayStart(site.clock.now(), site.config.timeZone)
-  const [today, outcomes, alarms, providers] = await Promise.all([
+  const [today, outcomes, errors, alarms, providers] = await Promise.all([
     readToday(site.records, from),
     readSpenders(site.records, 'outcome', from),
+    readErrorCounts(site.records, from),
     alarmTable(page),
     providerTable(page),
   ])
@@ -133,19 +155,8 @@ export async function showToday(context: PageContext, page: DeskPage): Promise<R
             [texts.heldRates, waiting('/prices', today.heldRates)],
           ])}
         </section>
-        <section class="card">
-          <h2>${page.texts.alarms.title}</h2>
-          ${alarms}
-        </section>
-        <section class="card">
-          <h2>${texts.providers}</h2>
-          ${providers}
-        </section>
-        <section class="card">
-          <h2>${texts.outcomes}</h2>
-          ${outcomeTable(page, outcomes)}
-          <p class="quiet">${texts.refusalsHint}</p>
-        </section>`,
+        ${card(page.texts.alarms.title, alarms)} ${card(texts.providers, providers)}
+        ${card(texts.outcomes, outcomeTable(page, outcomes))} ${card(texts.errors, errorTable(page, errors))}`,
     ),
   )
 }

@@ -73,8 +73,11 @@ export const english: typeof russian = {
     requests: 'Requests',
     outcomes: 'Outcomes of requests',
     outcome: 'Outcome',
-    refusalsHint:
-      'Requests that were refused before they cost anything are not stored; the metric gateway_refusals_total counts them by code.',
+    errors: 'Errors by code',
+    noErrors: 'No errors.',
+    code: 'Code',
+    errorsHint:
+      'Since midnight, of all nodes, with requests that cost nothing. provider_NNN: the provider responded with this status, and the client received its response.',
     provider: 'Provider',
     providers: 'Providers that do not work fully',
     allWork: 'All of them work.',

@@ -5,6 +5,7 @@ import { deskIndexes } from '../records/desk-indexes.ts'
 import { postgresDocumentEmails } from '../records/document-email-tables.ts'
 import { postgresDocuments } from '../records/document-tables.ts'
 import { postgresFacsimiles } from '../records/facsimile-table.ts'
+import { postgresErrorCounts } from '../records/error-count-table.ts'
 import { movementIndex } from '../records/ledger-tables.ts'
 import { postgresMembers } from '../records/member-tables.ts'
 import { postgresNotes } from '../records/note-table.ts'
@@ -276,5 +277,8 @@ export const postgresSchema: StoreSchema = {
       applyOperations,
     ].join('\n'),
   },
-  steps: [{ version: 28, sql: withoutUnusedColumns }],
+  steps: [
+    { version: 28, sql: withoutUnusedColumns },
+    { version: 29, sql: postgresErrorCounts },
+  ],
 }

@@ -3,6 +3,7 @@ import type { AutoTopUpTables } from './auto-top-up-tables.ts'
 import type { CorrectionTables } from './correction-table.ts'
 import type { DocumentEmailTables } from './document-email-tables.ts'
 import type { DocumentTables } from './document-tables.ts'
+import type { ErrorCountTables } from './error-count-table.ts'
 import type { FacsimileTables } from './facsimile-table.ts'
 import type { LedgerTables } from './ledger-tables.ts'
 import type { MemberTables } from './member-tables.ts'
@@ -23,6 +24,7 @@ export interface RecordTables
     LedgerTables,
     DocumentTables,
     DocumentEmailTables,
+    ErrorCountTables,
     FacsimileTables,
     MemberTables,
     NoteTables,

@@ -5,6 +5,7 @@ import { deskIndexes } from '../records/desk-indexes.ts'
 import { sqliteDocumentEmails } from '../records/document-email-tables.ts'
 import { sqliteDocuments } from '../records/document-tables.ts'
 import { sqliteFacsimiles } from '../records/facsimile-table.ts'
+import { sqliteErrorCounts } from '../records/error-count-table.ts'
 import { movementIndex } from '../records/ledger-tables.ts'
 import { sqliteMembers } from '../records/member-tables.ts'
 import { sqliteNotes } from '../records/note-table.ts'
@@ -246,5 +247,8 @@ export const sqliteSchema: StoreSchema = {
       deskIndexes,
     ].join('\n'),
   },
-  steps: [{ version: 26, sql: withoutUnusedColumns }],
+  steps: [
+    { version: 26, sql: withoutUnusedColumns },
+    { version: 27, sql: sqliteErrorCounts },
+  ],
 }

@@ -1,0 +1,73 @@
+import type { RecordReader, Records } from './records.ts'
+
+/** How often exchanges failed by one code, of all nodes. */
+export interface ErrorCount {
+  /** When the period began in which they are counted; milliseconds since the epoch. */
+  readonly at: number
+  readonly code: string
+  readonly count: number
+}
+
+/** The table of errors by code. */
+export interface ErrorCountTables {
+  readonly error_counts: ErrorCount
+}
+
+/** The days of every time zone begin with such a period. */
+export const errorCountPeriodMs = 900_000
+const keptMs = 8 * 86_400_000
+
+function errorCountTable(integer: 'INTEGER' | 'BIGINT', options: string): string {
+  return `
+CREATE TABLE error_counts (
+  at ${integer} NOT NULL,
+  code TEXT NOT NULL,
+  count ${integer} NOT NULL,
+  PRIMARY KEY (at, code)
+)${options};
+`
+}
+
+/** Counts of errors on SQLite. */
+export const sqliteErrorCounts = errorCountTable('INTEGER', ' STRICT, WITHOUT ROWID')
+
+/** Counts of errors on PostgreSQL. */
+export const postgresErrorCounts = errorCountTable('BIGINT', '')
+
+/** Adds counts to those that are there, and drops those of more than a week ago. */
+export async function addErrorCounts(records: Records, counts: readonly ErrorCount[]): Promise<void> {
+  const { build } = records
+  const oldest = Math.max(...counts.map(({ at }) => at)) - keptMs
+  // In one order on every node, so that none waits for another that waits for it.
+  const ordered = counts.toSorted((one, other) => one.at - other.at || (one.code < other.code ? -1 : 1))
+  await records.write([
+    ...ordered.map(values => ({
+      write: build
+        .insertInto('error_counts')
+        .values(values)
+        .onConflict(conflict =>
+          conflict
+            .columns(['at', 'code'])
+            .doUpdateSet(row => ({ count: row('error_counts.count', '+', row.ref('excluded.count')) })),
+        ),
+    })),
+    { write: build.deleteFrom('error_counts').where('at', '<', oldest) },
+  ])
+}
+
+/** Errors by code since a moment, the most frequent first. */
+export async function readErrorCounts(
+  records: RecordReader,
+  from: number,
+): Promise<readonly Omit<ErrorCount, 'at'>[]> {
+  const rows = await records.all(
+    records.build
+      .selectFrom('error_counts')
+      .select(row => ['code', row.fn.sum('count').as('total')])
+      .where('at', '>=', from)
+      .groupBy('code')
+      .orderBy('total', 'desc')
+      .orderBy('code'),
+  )
+  return rows.map(({ code, total }) => ({ code, count: Number(total) }))
+}
