@@ -5,7 +5,9 @@ export interface SeenFault {
   readonly fault: string
   /** How often it asked until it gave up, or was given up. */
   readonly tries: number
-  readonly said: string
+  readonly seconds: number
+  /** Absent where it was still trying when it was left. */
+  readonly said?: string
 }
 
 /** What was seen of a client. */
@@ -17,33 +19,82 @@ export interface Seen {
 
 const code = (text: string): string => `\`${text}\``
 
+/** A row of a table, told from the others by its first cell. */
+type Row = readonly [title: string, ...rest: string[]]
+
+interface Table {
+  /** The mark of its place in the page. */
+  readonly mark: string
+  readonly head: Row
+  readonly rows: readonly Row[]
+}
+
 /** What was run of each client, and which models it asked for. */
-export function triedTable(seen: readonly Seen[]): string {
-  const rows = seen.map(({ client, models }, index) => [
+export function triedTable(seen: readonly Seen[]): Table {
+  const rows = seen.map(({ client, models }): Row => [
     client.title,
-    seen[index - 1]?.client.packages === client.packages ? 'as above' : client.packages.map(code).join(', '),
+    client.packages.map(code).join(', '),
     models.map(code).join(', '),
   ])
-  return tableOf(['client', 'what was run', 'models it asked for'], rows)
+  return { mark: 'tried', head: ['client', 'what was run', 'models it asked for'], rows }
 }
 
-/** What each client says of a refusal or a cut, and how often it asks until it says so. */
-export function faultsTable(seen: readonly Seen[]): string {
-  const rows = seen.map(({ client, faults }) => [
-    client.title,
-    ...faults.map(({ tries, said }) => `${tries === 1 ? 'at once' : `after ${tries} tries`}: ${code(said)}`),
-  ])
-  return tableOf(['client', '402, no money', '429', '501', 'a cut'], rows)
+/** What each client says of a refusal or a cut, how often it asks until it says so, and how long that takes. */
+export function faultsTable(seen: readonly Seen[]): Table {
+  const rows = seen.map(({ client, faults }): Row => [client.title, ...faults.map(cellOf)])
+  return { mark: 'refused', head: ['client', '402, no money', '429', '501', 'a cut'], rows }
 }
 
-/** A page with a table between two of its marks. */
-export function withTable(page: string, mark: string, table: string): string {
+/** Waits of a few seconds are those of a slow machine. */
+const tellingSeconds = 10
+
+function cellOf({ tries, seconds, said }: SeenFault): string {
+  if (said === undefined) return `still trying after ${seconds} s: ${tries} tries`
+  if (tries === 1) return `at once: ${code(said)}`
+  const time = seconds < tellingSeconds ? '' : ` in ${seconds} s`
+  return `after ${tries} tries${time}: ${code(said)}`
+}
+
+/**
+ * A page with the rows of a table between two of its marks. Rows of clients that were not seen stay as they are.
+ * @param order the titles of all clients
+ */
+export function withTable(page: string, { mark, head, rows }: Table, order: readonly string[]): string {
   const [begin, end] = [`<!-- ${mark} -->`, `<!-- /${mark} -->`]
   const [before, after] = [page.indexOf(begin), page.indexOf(end)]
   if (before === -1 || after === -1) throw new Error(`The page has no place for the table "${mark}".`)
-  return `${page.slice(0, before)}${begin}\n\n${table}\n\n${page.slice(after)}`
+  const known = new Map(rowsIn(page.slice(before, after)).map(row => [row[0], row]))
+  for (const row of rows) known.set(row[0], row)
+  const all = order.map(title => known.get(title)).filter(row => row !== undefined)
+  return `${page.slice(0, before)}${begin}\n\n${tableOf(head, all)}\n\n${page.slice(after)}`
 }
 
-function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [head, head.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
+const above = 'as above'
+
+function rowsIn(table: string): readonly Row[] {
+  const lines = table.split('\n').filter(line => line.startsWith('|'))
+  const rows: Row[] = []
+  for (const line of lines.slice(2)) {
+    const [title = '', ...rest] = line
+      .slice(1, -1)
+      .split(' | ')
+      .map(cell => cell.trim())
+    rows.push([
+      title,
+      ...rest.map((cell, index) => (cell === above ? (rows.at(-1)?.[index + 1] ?? '') : cell)),
+    ])
+  }
+  return rows
+}
+
+function tableOf(head: Row, rows: readonly Row[]): string {
+  const shown = rows.map((row, index) =>
+    row.map((cell, column) => (isRepeated(cell, rows[index - 1]?.[column]) ? above : cell)),
+  )
+  return [head, head.map(() => '---'), ...shown].map(cells => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** Long lists of packages; a short cell is said again. */
+function isRepeated(cell: string, before: string | undefined): boolean {
+  return cell === before && cell.length > 40
 }

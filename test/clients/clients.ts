@@ -12,13 +12,15 @@ import { libraryClients } from './library-clients.ts'
 import { faultsTable, triedTable, withTable } from './client-tables.ts'
 import type { Seen } from './client-tables.ts'
 import { isShipped, ownModels } from './own-models.ts'
-import { seeFaults } from './see-faults.ts'
+import { beginFaults, endFaults } from './see-faults.ts'
 import type { Ask } from './see-faults.ts'
 import { sdkClients } from './sdk-clients.ts'
 
 // Real clients of pinned versions, each in a folder of its own, driven through the gateway to an emulator that
 // nobody here wrote. CLIENTS_FOLDER keeps what was installed; a name after the command runs that client alone.
-const folder = process.env['CLIENTS_FOLDER'] ?? mkdtempSync(join(tmpdir(), 'clients-'))
+const kept = process.env['CLIENTS_FOLDER']
+const folder = kept ?? mkdtempSync(join(tmpdir(), 'clients-'))
+if (kept === undefined) t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const only = process.argv.slice(2)
 
 interface Finished {
@@ -38,13 +40,26 @@ async function run(
   const { cwd, env, timeoutMs = 180_000 } = options
   // Some begin others, which would go on without them and keep the pipes open: they end as one group.
   const child = spawn(file, rest, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-  const timer = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), timeoutMs)
+  const timer = setTimeout(() => killGroup(child.pid), timeoutMs)
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const [code] = (await once(child, 'close')) as [number | null]
-  clearTimeout(timer)
-  return { code, output }
+  try {
+    const [code] = (await once(child, 'close')) as [number | null]
+    return { code, output }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Its last process may have ended just now. */
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
 
 async function install({
@@ -102,26 +117,10 @@ function asking(t: Test, client: Client, { installed, url }: Place): Ask {
   }
 }
 
-type Kept = Omit<Seen, 'client'> & { readonly packages: readonly string[] }
-
-/** Keeps what was seen of a client, so that the tables can be written when the others were seen at other times. */
-function keepSeen(folder: string, { client, models, faults }: Seen): void {
-  mkdirSync(join(folder, 'seen'), { recursive: true })
-  const kept: Kept = { packages: client.packages, models, faults }
-  writeFileSync(fileOf(folder, client), JSON.stringify(kept))
-}
-
-/** What was seen of this version of a client. */
-function seenBefore(folder: string, client: Client): Seen | undefined {
-  const file = fileOf(folder, client)
-  if (!existsSync(file)) return undefined
-  const { packages, models, faults } = JSON.parse(readFileSync(file, 'utf8')) as Kept
-  return packages.join() === client.packages.join() ? { client, models, faults } : undefined
-}
-
-function fileOf(folder: string, { name }: Client): string {
-  return join(folder, 'seen', `${name}.json`)
-}
+/** Of every client that did well in this run. */
+const driven: Driven[] = []
+/** What a client waits for outlives its own test. */
+const root = t
 
 async function drive(t: Test, client: Client): Promise<void> {
   const installed = await install(client)
@@ -155,15 +154,21 @@ async function drive(t: Test, client: Client): Promise<void> {
     'nothing alarms',
   )
   const models = [...new Set(charges.map(({ model }) => model))]
-  const faults =
-    process.env['CLIENTS_FAULTS'] === 'no'
-      ? []
-      : await seeFaults(t, async () => {
-          const other = await startClientGateway(t, client.tool)
-          return { gateway: other, ask: asking(t, client, { installed, url: other.url }) }
-        })
-  if (t.passing()) keepSeen(folder, { client, models, faults })
   t.same(await gateway.breaches(), [], 'the ledger is in order')
+  if (!t.passing()) return
+  if (process.env['CLIENTS_FAULTS'] === 'no') return
+  const met = await beginFaults(async () => {
+    const other = await startClientGateway(root, client.tool)
+    return { gateway: other, ask: asking(root, client, { installed, url: other.url }) }
+  })
+  driven.push({ client, models, met })
+}
+
+interface Driven {
+  readonly client: Client
+  readonly models: readonly string[]
+  /** How it goes wrong, which may take minutes. */
+  readonly met: Awaited<ReturnType<typeof beginFaults>>
 }
 
 t.setTimeout(0)
@@ -180,14 +185,23 @@ for (const client of all) {
   await t.test(client.name, { timeout: 900_000 }, t => drive(t, client))
 }
 
-writeTables()
+await t.test('what clients do about refusals and cuts', { timeout: 600_000 }, async t => {
+  const seen: Seen[] = []
+  for (const { client, models, met } of driven) {
+    await t.test(client.name, async t => {
+      const faults = await endFaults(t, met)
+      if (t.passing()) seen.push({ client, models, faults })
+    })
+  }
+  writeTables(seen)
+})
 
-/** Puts what was tried, and how refusals look, between the marks of the page, when all of them were seen. */
-function writeTables(): void {
-  const seen = all.map(client => seenBefore(folder, client)).filter(one => one !== undefined)
-  if (seen.length < all.length) return
+/** Puts what was tried, and how refusals look, between the marks of the page, for those that did well in all. */
+function writeTables(seen: readonly Seen[]): void {
   const page = join(import.meta.dirname, '../../docs/clients.md')
-  const text = readFileSync(page, 'utf8')
-  const tried = withTable(text, 'tried', triedTable(seen))
-  writeFileSync(page, withTable(tried, 'refused', faultsTable(seen)))
+  const order = all.map(({ title }) => title)
+  const tables = [triedTable(seen), faultsTable(seen)]
+  const text = tables.reduce((before, table) => withTable(before, table, order), readFileSync(page, 'utf8'))
+  writeFileSync(page, text)
+  spawnSync('prettier', ['--write', '--log-level', 'warn', page], { stdio: 'inherit' })
 }

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { ClientGateway } from './client-gateway.ts'
 import type { SeenFault } from './client-tables.ts'
@@ -11,7 +12,9 @@ const faults = [
 ]
 
 /** How long a client may try again before it is left. */
-const patienceMs = 45_000
+const patienceMs = 240_000
+/** Several that start at once are slow, so the next one waits this long for the one before it. */
+const headStartMs = 15_000
 
 export type Ask = (
   prompt: string,
@@ -19,22 +22,52 @@ export type Ask = (
   timeoutMs: number,
 ) => Promise<{ readonly code: number | null; readonly output: string }>
 
+/** A fault that a client has met, or is still trying to get round. */
+interface MetFault {
+  readonly gateway: ClientGateway
+  readonly seen: Promise<SeenFault>
+}
+
 /**
- * Has a client meet each way of going wrong, in a gateway and a home of its own. One after the other: several that start
- * at once are so slow that some ask nothing before they are left.
+ * Has a client meet each way of going wrong, in a gateway and a home of its own. What waits between its tries goes on
+ * while other clients are run.
  */
-export async function seeFaults(
-  t: Test,
+export async function beginFaults(
   start: () => Promise<{ readonly gateway: ClientGateway; readonly ask: Ask }>,
-): Promise<readonly SeenFault[]> {
-  const seen: SeenFault[] = []
+): Promise<readonly MetFault[]> {
+  const met: MetFault[] = []
   for (const { fault, prompt, isPoor } of faults) {
     const { gateway, ask } = await start()
-    const { code, output } = await ask(prompt, isPoor ? gateway.poorKey : gateway.key, patienceMs)
-    const said = code === null ? `nothing yet after ${patienceMs / 1000} s` : sayingOf(output, gateway.url)
-    t.ok(gateway.tries() > 0, `${fault} is met`)
+    const seen = seeFault(gateway, fault, key => ask(prompt, key, patienceMs), isPoor)
+    met.push({ gateway, seen })
+    await Promise.race([seen, setTimeout(headStartMs, undefined, { ref: false })])
+  }
+  return met
+}
+
+async function seeFault(
+  gateway: ClientGateway,
+  fault: string,
+  ask: (key: string) => ReturnType<Ask>,
+  isPoor: boolean,
+): Promise<SeenFault> {
+  const startedAt = Date.now()
+  const { code, output } = await ask(isPoor ? gateway.poorKey : gateway.key)
+  const seconds = Math.round((Date.now() - startedAt) / 1000)
+  const tries = gateway.tries()
+  return code === null
+    ? { fault, tries, seconds }
+    : { fault, tries, seconds, said: sayingOf(output, gateway.url) }
+}
+
+/** Waits for what a client does about each fault, and checks the money. */
+export async function endFaults(t: Test, met: readonly MetFault[]): Promise<readonly SeenFault[]> {
+  const seen: SeenFault[] = []
+  for (const { gateway, seen: fault } of met) {
+    const one = await fault
+    t.ok(one.tries > 0, `${one.fault} is met`)
     t.same(await gateway.breaches(), [], 'and the ledger is in order')
-    seen.push({ fault, tries: gateway.tries(), said })
+    seen.push(one)
   }
   return seen
 }
