@@ -134,7 +134,7 @@ await t.test(
   },
 )
 
-await t.test('an answer that was made to take long holds up nobody', async t => {
+await t.test('answers that were made to take long take no second of the event loop', async t => {
   const gateway = await gatewayBefore(t, prompt => (prompt === 'bomb' ? ['a'.repeat(100_000)] : [sentence]))
   await (await ask(gateway, 'Hello')).text()
   const answer25 = (bombs: number) => () =>

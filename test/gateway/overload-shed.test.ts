@@ -117,45 +117,42 @@ await t.test('fault 58: uploads that do not fit into memory are shed, the others
   await checkMoney(t, gateway)
 })
 
-await t.test(
-  'fault 36: a flood of unknown keys costs a hash each, and nobody else is slowed down',
-  async t => {
-    const { upstream, gateway } = await start(t, { log: { level: 'info' } })
-    const timed = async (count: number): Promise<number[]> => {
-      const times: number[] = []
-      for (let n = 0; n < count; n += 1) {
-        const begun = performance.now()
-        t.equal((await ask(gateway)).status, 200)
-        times.push(performance.now() - begun)
-      }
-      return times.toSorted((a, b) => a - b)
+await t.test('fault 36: a flood of unknown keys is refused, and others are served meanwhile', async t => {
+  const { upstream, gateway } = await start(t, { log: { level: 'info' } })
+  const timed = async (count: number): Promise<number[]> => {
+    const times: number[] = []
+    for (let n = 0; n < count; n += 1) {
+      const begun = performance.now()
+      t.equal((await ask(gateway)).status, 200)
+      times.push(performance.now() - begun)
     }
-    await timed(30)
-    const calm = await timed(60)
+    return times.toSorted((a, b) => a - b)
+  }
+  await timed(30)
+  const calm = await timed(60)
 
-    const flood = await connectRaw(t, gateway.url)
-    let sent = 0
-    const request = (n: number): string => {
-      const key = `gw-${createHash('sha256').update(String(n)).digest('base64url')}`
-      return `GET /v1/models HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${key}\r\n\r\n`
-    }
-    const begun = performance.now()
-    const wave = async (): Promise<void> => {
-      for (let n = 0; n < 200; n += 1) flood.socket.write(request((sent += 1)))
-      await until(() => exchangeEnds(gateway).length >= 90 + sent)
-    }
-    for (let turn = 0; turn < 5; turn += 1) await wave()
-    const perSecond = Math.round(sent / ((performance.now() - begun) / 1000))
-    const flooded = wave()
-    const busy = await timed(20)
-    await flooded
+  const flood = await connectRaw(t, gateway.url)
+  let sent = 0
+  const request = (n: number): string => {
+    const key = `gw-${createHash('sha256').update(String(n)).digest('base64url')}`
+    return `GET /v1/models HTTP/1.1\r\nhost: g\r\nauthorization: Bearer ${key}\r\n\r\n`
+  }
+  const begun = performance.now()
+  const wave = async (): Promise<void> => {
+    for (let n = 0; n < 200; n += 1) flood.socket.write(request((sent += 1)))
+    await until(() => exchangeEnds(gateway).length >= 90 + sent)
+  }
+  for (let turn = 0; turn < 5; turn += 1) await wave()
+  const perSecond = Math.round(sent / ((performance.now() - begun) / 1000))
+  const flooded = wave()
+  const busy = await timed(20)
+  await flooded
 
-    const refused = parseAnswers(flood.received())
-    t.equal(refused.length, sent)
-    t.ok(refused.every(answer => answer.status === 401))
-    t.comment(`${perSecond} refusals a second; median ${calm[30]} ms calm, ${busy[10]} ms in the flood`)
-    t.equal(upstream.requests.length, 110)
-    const stored = gateway.breaches()
-    t.same(await stored, [])
-  },
-)
+  const refused = parseAnswers(flood.received())
+  t.equal(refused.length, sent)
+  t.ok(refused.every(answer => answer.status === 401))
+  t.comment(`${perSecond} refusals a second; median ${calm[30]} ms calm, ${busy[10]} ms in the flood`)
+  t.equal(upstream.requests.length, 110)
+  const stored = gateway.breaches()
+  t.same(await stored, [])
+})

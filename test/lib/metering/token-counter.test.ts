@@ -45,7 +45,7 @@ const bombs: Readonly<Record<string, string>> = {
   'blanks that tiktoken does not know': '\u2003'.repeat(87_000),
 }
 
-await t.test('texts made to take long do not, and hold up nobody', async t => {
+await t.test('a text made to take long takes less than 50 ms of the event loop', async t => {
   const { counter } = counterFor(t)
   await counter.count(plain('the thread is there'))
   for (const [name, text] of Object.entries(bombs)) {

@@ -106,30 +106,33 @@ await t.test('a page after what is not of the account, or not at all, is empty',
   }
 })
 
-await t.test('no query of a report keeps the event loop, however much it looks through', async t => {
-  const many = 1_500_000
-  const database = openForWriting(file)
-  database.exec(`INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation,
+await t.test(
+  'a query that looks through 1.5 million rows keeps the event loop for less than half its time',
+  async t => {
+    const many = 1_500_000
+    const database = openForWriting(file)
+    database.exec(`INSERT INTO charges (exchange_id, sequence, account_id, key_id, at, provider, model, dialect, operation,
       outcome, usage_source, lines, flags, amount_micros, overrun_micros)
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${many})
     SELECT 'many-' || i, 0, '${otherId}', 'many', ${begin}, 'p', 'm', 'openai', 'chat', 'completed', 'provider',
       '[]', '[]', 1, 0 FROM n`)
-  database.close()
-  await store.reports.charges(otherId, { keyId: 'many' })[Symbol.asyncIterator]().next()
-  const delay = monitorEventLoopDelay({ resolution: 1 })
-  delay.enable()
-  const began = performance.now()
+    database.close()
+    await store.reports.charges(otherId, { keyId: 'many' })[Symbol.asyncIterator]().next()
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    delay.enable()
+    const began = performance.now()
 
-  // Nothing is found, so all of them are looked through by one query.
-  const none = await Array.fromAsync(store.reports.charges(otherId, { keyId: 'many', since: begin + 1 }))
+    // Nothing is found, so all of them are looked through by one query.
+    const none = await Array.fromAsync(store.reports.charges(otherId, { keyId: 'many', since: begin + 1 }))
 
-  const tookMs = performance.now() - began
-  delay.disable()
-  const blockedMs = delay.max / 1e6
-  t.strictSame(none, [])
-  t.ok(tookMs > 100, `it takes long: ${Math.round(tookMs)} ms`)
-  t.ok(
-    blockedMs < tookMs / 2,
-    `the event loop was kept for ${Math.round(blockedMs)} ms of ${Math.round(tookMs)}`,
-  )
-})
+    const tookMs = performance.now() - began
+    delay.disable()
+    const blockedMs = delay.max / 1e6
+    t.strictSame(none, [])
+    t.ok(tookMs > 100, `it takes long: ${Math.round(tookMs)} ms`)
+    t.ok(
+      blockedMs < tookMs / 2,
+      `the event loop was kept for ${Math.round(blockedMs)} ms of ${Math.round(tookMs)}`,
+    )
+  },
+)
