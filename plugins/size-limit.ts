@@ -43,8 +43,9 @@ export function sizeLimit({ ledger }: PluginContext, options: Readonly<Record<st
 
     onRequest(exchange) {
       const { modelName, upstreamModelName } = exchange.get('target')
-      const dialectLimits = limitsByDialect[exchange.get('route').dialect.name]
-      const limits = limitsFor(dialectLimits, [modelName, upstreamModelName])
+      const ofDialect = limitsByDialect[exchange.get('route').dialect.name]
+      const limits =
+        ofDialect.models === undefined ? ofDialect : limitsFor(ofDialect, [modelName, upstreamModelName])
       checkRequestBytes(exchange, limits)
       // Most requests are text alone, and wait for nothing.
       return exchange.get('request').media.length === 0 ? undefined : limitMedia(exchange, limits)

@@ -76,7 +76,7 @@ export function upstreamProxy(context: PluginContext): Plugin {
 /** Where the answer may have addresses that are to become ours. */
 function addressesIn(exchange: Exchange): Interest | undefined {
   const { dialect, match } = exchange.get('route')
-  return answerAddresses(dialect.name, match)
+  return match.object === undefined ? undefined : answerAddresses(dialect.name, match)
 }
 
 const requestFor: RequestFor = (exchange, target) => ({

@@ -6,8 +6,7 @@ import { AnswerMeter } from '../lib/metering/answer-meter.ts'
 import { toolTypes } from '../lib/metering/unasked-work.ts'
 import { chargeAlarms } from '../lib/ledger/charge-flags.ts'
 import type { Hold } from '../lib/ledger/ledger.ts'
-import type { ProviderObjectName } from '../lib/ledger/object-ledger.ts'
-import { objectRecorder } from '../lib/metering/object-recorder.ts'
+import { recordNamed } from '../lib/metering/record-named.ts'
 import { costBasisOf, placeHold } from '../lib/metering/place-hold.ts'
 import type { UsualOutputs } from '../lib/metering/usual-outputs.ts'
 import { meterSession } from '../lib/sessions/meter-session.ts'
@@ -53,9 +52,10 @@ export function usageTap(context: PluginContext, options: Readonly<Record<string
     },
 
     onResponse(exchange, head) {
-      const record = objectRecorder(exchange, context, object => uploads.of(exchange, object))
       const recordObject = async (object: NamedObject): Promise<void> => {
-        await Promise.all([record(object), jobs.onObject(exchange, object)])
+        const measured = uploads.of(exchange, object)
+        const recorded = recordNamed(exchange, object, context.ledger, measured)
+        await Promise.all([recorded, jobs.onObject(exchange, object)])
       }
       return readAnswer(exchange, head, recordObject, context)
     },
@@ -126,13 +126,14 @@ async function settle(
   exchange: Exchange,
   outcome: Outcome,
   jobs: JobWatch,
-  { bus, usualOutputs }: PluginContext,
+  { bus, ledger, usualOutputs }: PluginContext,
   settlement: SettlementContext,
 ): Promise<void> {
   const meter = exchange.find('meter')
   const read = meter?.end()
   if (read !== undefined) await read
-  const isOfJob = exchange.find('job') !== undefined || exchange.find('request')?.startsJob === true
+  const startsJob = exchange.find('request')?.startsJob === true
+  const isOfJob = startsJob || exchange.find('job') !== undefined
   const settled = isOfJob && jobs.settle(exchange, outcome, meter?.reading)
   const isSettled = settled instanceof Promise ? await settled : settled
   const hold = exchange.find('hold')
@@ -147,10 +148,11 @@ async function settle(
     'usage',
     decision.lines.map(line => line.usage),
   )
-  const result = await jobs.charge(exchange, hold, decision)
+  const result = await (startsJob ? jobs.charge(exchange, hold, decision) : ledger.charge(hold, decision))
   if (result === undefined) return
   exchange.set('charged', { charge: decision, result })
   if (decision.usageSource !== 'estimated') observe(exchange, meter?.reading, usualOutputs)
+  if (result.flags.length === 0) return
   // Of what was used searches alone have a meter of their own.
   const request = exchange.find('request') ?? { media: [] }
   const tools = toolTypes(request, exchange.get('target'))
@@ -178,25 +180,16 @@ function growHold(exchange: Exchange, context: PluginContext): ((reading: UsageR
 /** Objects that a response names, or says are deleted, before its first byte are so before the client reads it. */
 function holdBackObjects(
   exchange: Exchange,
-  head: ResponseHead,
+  { status, headers }: ResponseHead,
   recordObject: (object: NamedObject) => Promise<void>,
   ledger: PluginContext['ledger'],
 ): void {
-  for (const object of objectsInHead(exchange, head)) exchange.holdBack(recordObject(object))
-  const deleted = deletedObject(exchange, head)
-  if (deleted !== undefined) exchange.holdBack(ledger.unlistObject(deleted))
-}
-
-/** Objects that a success names before its first byte. */
-function objectsInHead(exchange: Exchange, { status, headers }: ResponseHead): readonly NamedObject[] {
   const { operation } = exchange.get('route').match
-  return status < 400 ? (operation.objectsInHead?.(headers) ?? []) : []
-}
-
-/** The object that its provider has deleted, as the head of the response says. */
-function deletedObject(exchange: Exchange, { status }: ResponseHead): ProviderObjectName | undefined {
-  const isDeletion = exchange.get('route').match.operation.isDeletion === true
-  return isDeletion && status >= 200 && status < 300 ? exchange.find('target')?.object : undefined
+  const named = status < 400 ? operation.objectsInHead?.(headers) : undefined
+  for (const object of named ?? []) exchange.holdBack(recordObject(object))
+  const isDeleted = operation.isDeletion === true && status >= 200 && status < 300
+  const deleted = isDeleted ? exchange.find('target')?.object : undefined
+  if (deleted !== undefined) exchange.holdBack(ledger.unlistObject(deleted))
 }
 
 /** The tap for a success that its operation can read; undefined for everything else. */

@@ -16,6 +16,8 @@ export interface AskedReasoning {
 }
 
 const names = { effort: 'reasoningEffort', budget: 'reasoningBudget', kind: 'reasoningKind' }
+/** The names under which it is found. */
+export const reasoningFindings: readonly string[] = Object.values(names)
 
 /** Where requests in OpenAI's and Anthropic's formats say it, with those who copied them. */
 export const reasoningMembers = {

@@ -3,17 +3,17 @@ import type { NamedObject, ObjectKind } from '../money/usage.ts'
 import { textOf } from './read-field.ts'
 
 /** Findings under this name, with the kind behind it, are ids of objects. */
-const prefix = 'names:'
+export const objectPrefix = 'names:'
 /** Google's addresses of files: an uploaded file, or a place that the provider fetches. */
-const addressName = 'mediaUri'
+export const fileAddress = 'mediaUri'
 
 /** A string that names an object of the provider, in a request or in an answer. */
 export function names(kind: ObjectKind): Interest {
-  return { name: prefix + kind, keep: 'value' }
+  return { name: objectPrefix + kind, keep: 'value' }
 }
 
 /** An address of Google's, which names a file where it is one of the provider's own. */
-export const namesFile: Interest = { name: addressName, keep: 'value' }
+export const namesFile: Interest = { name: fileAddress, keep: 'value' }
 
 /** https://developers.openai.com/api/docs/guides/tools-connectors-mcp: these take the client's own authorization. */
 const connectorsOfAll: ReadonlySet<string> = new Set(
@@ -44,9 +44,9 @@ const isEverybodys: Partial<Record<ObjectKind, (text: string) => boolean>> = {
  */
 export function objectNamed(name: string, text: unknown): NamedObject | undefined {
   if (typeof text !== 'string' || text === '') return undefined
-  if (name === addressName) return fileAt(text)
-  if (!name.startsWith(prefix)) return undefined
-  const kind = name.slice(prefix.length) as ObjectKind
+  if (name === fileAddress) return fileAt(text)
+  if (!name.startsWith(objectPrefix)) return undefined
+  const kind = name.slice(objectPrefix.length) as ObjectKind
   return isEverybodys[kind]?.(text) === true ? undefined : { kind, id: text }
 }
 
@@ -62,7 +62,7 @@ export function objectsIn(scan: ScanResult): readonly NamedObject[] {
 
 /** Whether a finding is a text that stands for an object. */
 export function isObjectName({ name, type }: Finding): boolean {
-  return type === 'string' && (name === addressName || name.startsWith(prefix))
+  return type === 'string' && (name === fileAddress || name.startsWith(objectPrefix))
 }
 
 const fileName = /(?:^|\/)(files\/[^/:?#]+)/i

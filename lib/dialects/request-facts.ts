@@ -1,11 +1,11 @@
-import type { ScanResult } from '../http/json-scan.ts'
+import type { Finding, ScanResult } from '../http/json-scan.ts'
 import type { CountedText } from '../http/json-text-count.ts'
 import type { TextTokens } from '../http/text-density.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BodyLength, NamedModel, RequestFacts } from './dialect.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
-import { objectsIn } from './named-objects.ts'
-import { namedModelsIn, searched } from './naming-members.ts'
+import { fileAddress, objectPrefix, objectsIn } from './named-objects.ts'
+import { namedModel, namedModelsIn, searched } from './naming-members.ts'
 import {
   findField,
   isSpelled,
@@ -18,8 +18,8 @@ import {
   wrongType,
 } from './read-field.ts'
 import { readMedia } from './read-media.ts'
-import { reasoningIn, reasoningMembers } from './asked-reasoning.ts'
-import { explainedTools, providerToolsIn, searchesOf } from './search-tools.ts'
+import { reasoningFindings, reasoningIn, reasoningMembers } from './asked-reasoning.ts'
+import { toolFindings, toolsIn } from './search-tools.ts'
 
 /** The names under which a request's interest reports what `factsFrom` understands. */
 const factNames = {
@@ -90,42 +90,41 @@ export interface OwnFacts {
 export function factsFrom(scan: ScanResult, body: BodyLength, own: OwnFacts = {}): RequestFacts {
   const model = findField(scan, factNames.model)
   requireSpellings(scan)
-  const otherModels = otherModelsIn(scan)
-  const cap = limitIn(scan, factNames.cap)
-  const otherCap = limitIn(scan, factNames.otherCap)
-  const media = readMedia(scan)
-  const wantedTier = wantedTierIn(scan)
-  const cacheWrite = cacheWriteIn(scan)
-  const namedModels = namedModelsIn(scan)
-  const sameModels = modelsNamedAgain(scan)
+  const said = saidIn(scan, readerOf)
+  const { media = scan.media ?? [] } = said
   return {
     ...(model !== undefined && {
       model: textOf(model),
       modelSpan: { start: model.start, end: model.end },
     }),
-    ...(otherModels.length > 0 && { otherModels }),
     isStreaming: own.isStreaming ?? readBoolean(scan, factNames.stream) ?? false,
-    ...(cap !== undefined && { outputTokensCap: cap }),
-    ...(otherCap !== undefined && { completionTokensCap: otherCap }),
-    ...(wantedTier !== undefined && { wantedTier }),
-    ...(cacheWrite !== undefined && { cacheWrite }),
-    ...(namedModels.length > 0 && { namedModels }),
-    ...(sameModels.length > 0 && { sameModels }),
-    ...demandIn(scan),
-    candidates: Math.max(1, readCount(scan, factNames.candidates) ?? 1),
+    candidates: 1,
+    objects: [],
+    ...said,
     ...(own.usageSplice !== undefined && { usageSplice: own.usageSplice }),
     textBytes: textBytesOf(body, media),
     ...textTokensIn(scan, media),
     media,
-    objects: objectsIn(scan),
     ...(own.units !== undefined && { units: own.units }),
     ...(own.unitsVariant !== undefined && { unitsVariant: own.unitsVariant }),
   }
 }
 
-/** Speed is charged before any tier, and where it is made beside both. */
-function wantedTierIn(scan: ScanResult): string | undefined {
-  return joinTiers(scan, tierNamed(scan, factNames.tier))
+/** Reads each part of a request of which something was found, once. Most requests say little of what they may. */
+function saidIn(scan: ScanResult, readerFor: (finding: Finding) => FactReader | undefined): SaidFacts {
+  const readers = new Set<FactReader>()
+  for (const finding of scan.findings) {
+    const read = readerFor(finding)
+    if (read !== undefined) readers.add(read)
+  }
+  const said: SaidFacts = {}
+  for (const read of readers) Object.assign(said, read(scan))
+  return said
+}
+
+function readerOf({ name, base64 }: Finding): FactReader | undefined {
+  const isObject = name === fileAddress || name.startsWith(objectPrefix)
+  return isObject || base64 !== undefined ? objectsAndMedia : factReaders.get(name)
 }
 
 /** What a request of a batch asks for beside the tier that batches have. */
@@ -133,6 +132,7 @@ export function wantedBatchTier(scan: ScanResult): string | undefined {
   return joinTiers(scan, 'standard')
 }
 
+/** Speed is charged before any tier, and where it is made beside both. */
 function joinTiers(scan: ScanResult, tier: string): string | undefined {
   const speed = tierNamed(scan, factNames.speed)
   const place = tierNamed(scan, factNames.place)
@@ -177,37 +177,9 @@ function limitIn(scan: ScanResult, name: string): number | undefined {
   return limit === 0 || found === undefined || !isSpelled(found) ? undefined : limit
 }
 
-type Demand = Pick<
-  RequestFacts,
-  | 'tools'
-  | 'explainedTools'
-  | 'toolUsesMax'
-  | 'searches'
-  | 'reasoning'
-  | 'predictedBytes'
-  | 'isCompacted'
-  | 'framesPerSecond'
->
-
 /** What else a request may come to cost, beside what it says and shows. */
-export function demandIn(scan: ScanResult): Demand {
-  const tools = providerToolsIn(scan)
-  const searches = searchesOf(tools)
-  const explained = explainedTools(scan)
-  const toolUsesMax = toolUsesMaxIn(scan)
-  const reasoning = reasoningIn(scan)
-  const predicted = findField(scan, factNames.prediction)
-  const frames = framesIn(scan)
-  return {
-    ...(tools.length > 0 && { tools }),
-    ...(explained > 0 && { explainedTools: explained }),
-    ...(toolUsesMax !== undefined && { toolUsesMax }),
-    ...(searches > 0 && { searches }),
-    ...(reasoning !== undefined && { reasoning }),
-    ...(predicted !== undefined && { predictedBytes: predicted.end - predicted.start }),
-    ...(isCompacted(scan) && { isCompacted: true }),
-    ...(frames > 1 && { framesPerSecond: frames }),
-  }
+export function demandIn(scan: ScanResult): SaidFacts {
+  return saidIn(scan, ({ name }) => demandReaders.get(name))
 }
 
 function toolUsesMaxIn(scan: ScanResult): RequestFacts['toolUsesMax'] {
@@ -226,12 +198,12 @@ function isCompacted({ findings }: ScanResult): boolean {
   )
 }
 
-function framesIn({ findings }: ScanResult): number {
+function framesIn({ findings }: ScanResult): number | undefined {
   let frames = 1
   for (const { name, type, raw } of findings) {
     if (name === factNames.frames && type === 'number') frames = Math.max(frames, Number(String(raw)))
   }
-  return frames
+  return frames > 1 ? frames : undefined
 }
 
 /** What was measured as base64 and is no media is text that nobody looked at. */
@@ -255,3 +227,65 @@ function otherModelsIn(scan: ScanResult): readonly string[] {
   if (models !== undefined && models.type !== 'array') throw wrongType(models, 'an array')
   return scan.findings.filter(({ name }) => name === 'otherModel').map(textOf)
 }
+
+function predictedBytesIn(scan: ScanResult): number | undefined {
+  const predicted = findField(scan, factNames.prediction)
+  return predicted && predicted.end - predicted.start
+}
+
+type SaidFacts = { -readonly [Fact in keyof RequestFacts]?: RequestFacts[Fact] }
+type FactReader = (scan: ScanResult) => SaidFacts
+
+/** A fact that is left out where the request says nothing by it. */
+function optional<Fact extends keyof RequestFacts>(
+  fact: Fact,
+  read: (scan: ScanResult) => RequestFacts[Fact] | undefined,
+): FactReader {
+  return scan => {
+    const said = read(scan)
+    return said === undefined ? {} : { [fact]: said }
+  }
+}
+
+function unlessEmpty<Item>(list: readonly Item[]): readonly Item[] | undefined {
+  return list.length === 0 ? undefined : list
+}
+
+function readersByName(
+  rows: readonly (readonly [names: readonly string[], read: FactReader])[],
+): ReadonlyMap<string, FactReader> {
+  return new Map(rows.flatMap(([names, read]) => names.map(name => [name, read] as const)))
+}
+
+/** By the names of the findings that say how much a request may come to cost. */
+const demandReaders = readersByName([
+  [toolFindings, toolsIn],
+  [[factNames.toolUses], optional('toolUsesMax', toolUsesMaxIn)],
+  [reasoningFindings, optional('reasoning', reasoningIn)],
+  [[factNames.prediction], optional('predictedBytes', predictedBytesIn)],
+  [[factNames.compaction], optional('isCompacted', scan => isCompacted(scan) || undefined)],
+  [[factNames.frames], optional('framesPerSecond', framesIn)],
+])
+
+/** By the names of the findings that say it: what is not found is not read. */
+const factReaders: ReadonlyMap<string, FactReader> = new Map([
+  ...demandReaders,
+  ...readersByName([
+    [['models', 'otherModel'], optional('otherModels', scan => unlessEmpty(otherModelsIn(scan)))],
+    [[namedModel], optional('namedModels', scan => unlessEmpty(namedModelsIn(scan)))],
+    [['sameModel'], optional('sameModels', scan => unlessEmpty(modelsNamedAgain(scan)))],
+    [[factNames.cap], optional('outputTokensCap', scan => limitIn(scan, factNames.cap))],
+    [[factNames.otherCap], optional('completionTokensCap', scan => limitIn(scan, factNames.otherCap))],
+    [
+      [factNames.candidates],
+      scan => ({ candidates: Math.max(1, readCount(scan, factNames.candidates) ?? 1) }),
+    ],
+    [
+      [factNames.tier, factNames.speed, factNames.place],
+      optional('wantedTier', scan => joinTiers(scan, tierNamed(scan, factNames.tier))),
+    ],
+    [[factNames.cacheWrite], optional('cacheWrite', cacheWriteIn)],
+  ]),
+])
+
+const objectsAndMedia: FactReader = scan => ({ objects: objectsIn(scan), media: readMedia(scan) })

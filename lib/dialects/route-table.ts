@@ -24,32 +24,47 @@ export interface RouteRow {
 
 interface CompiledRow extends RouteRow {
   readonly segments: readonly string[]
+  /** Where `{id}` or `{rest}` stands; -1 where neither does. */
+  readonly nameIndex: number
 }
 
 /** The routes of a dialect, matched on the path alone: clients add queries such as `?beta=true`. */
 export class RouteTable {
   readonly rows: readonly RouteRow[]
   readonly #compiled: readonly CompiledRow[]
+  /** By the paths without names in them, which most requests have: the rows that each of them fits. */
+  readonly #byPath: ReadonlyMap<string, readonly CompiledRow[]>
 
   constructor(rows: readonly RouteRow[]) {
     this.rows = rows
-    this.#compiled = rows.map(row => ({ ...row, segments: row.path.slice(1).split('/') }))
+    this.#compiled = rows.map(compile)
+    const fixed = rows.map(({ path }) => path).filter(path => !path.includes('{'))
+    this.#byPath = new Map(fixed.map(path => [path, this.#rowsAt(path)]))
   }
 
   /** @throws GatewayError route_not_found, method_not_allowed, request_invalid */
   match(method: string, pathAndQuery: string): RouteMatch {
     const path = pathOf(pathAndQuery)
-    const segments = path.slice(1).split('/')
     const allowed = new Set<string>()
-    for (const row of this.#compiled) {
-      if (!fits(row.segments, segments)) continue
+    for (const row of this.#byPath.get(path) ?? this.#rowsAt(path)) {
       if (row.idParameter !== undefined && !hasParameter(pathAndQuery, row.idParameter)) continue
-      if (row.methods.includes(method)) return found(row, segments, pathAndQuery)
+      if (row.methods.includes(method)) return found(row, path, pathAndQuery)
       for (const other of row.methods) allowed.add(other)
     }
     if (allowed.size > 0) throw methodNotAllowed(method, path, [...allowed])
     throw routeNotFound(path)
   }
+
+  #rowsAt(path: string): readonly CompiledRow[] {
+    const segments = path.slice(1).split('/')
+    return this.#compiled.filter(row => fits(row.segments, segments))
+  }
+}
+
+function compile(row: RouteRow): CompiledRow {
+  const segments = row.path.slice(1).split('/')
+  const nameIndex = segments.findIndex(part => part.startsWith('{id}') || part.startsWith('{rest}'))
+  return { ...row, segments, nameIndex }
 }
 
 /** The path without its query. */
@@ -108,15 +123,15 @@ function endingOf(part: string): string {
   return part.slice(part.indexOf('}') + 1)
 }
 
-function found(row: CompiledRow, segments: readonly string[], upstreamPath: string): RouteMatch {
-  const { operation, object } = row
+function found(row: CompiledRow, path: string, upstreamPath: string): RouteMatch {
+  const { operation, object, nameIndex: index } = row
   const place = row.isAtOrigin === true && { isAtOrigin: true }
   if (object !== undefined && row.idParameter !== undefined) {
     const id = onlyParameter(upstreamPath, row.idParameter)
     return { operation, upstreamPath, ...place, object: { kind: object, id } }
   }
-  const index = row.segments.findIndex(part => part.startsWith('{id}') || part.startsWith('{rest}'))
   if (index === -1) return { operation, upstreamPath, ...place }
+  const segments = path.slice(1).split('/')
   const part = row.segments[index] ?? ''
   // Names of models may have slashes of their own.
   const raw = part.startsWith('{rest}') ? segments.slice(index) : segments.slice(index, index + 1)

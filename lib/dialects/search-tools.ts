@@ -1,4 +1,5 @@
 import type { Finding, Interest, ScanResult } from '../http/json-scan.ts'
+import type { RequestFacts } from './dialect.ts'
 import { anyOf, list, span, value } from './interest.ts'
 import { isSpelled } from './read-field.ts'
 import { searched } from './naming-members.ts'
@@ -116,8 +117,29 @@ export const searchMembers = {
 /** xAI reads so many sources, each of which is billed, unless it is told otherwise. */
 const sourcesUnlessSaid = 20
 
+/** Where one of these is found, a request has tools, or a list of them. */
+export const toolFindings: readonly string[] = [
+  names.list,
+  names.kind,
+  names.asked,
+  names.switched,
+  names.item,
+]
+
+/** The tools of a request, as far as they make it cost more. */
+export function toolsIn(scan: ScanResult): Pick<RequestFacts, 'tools' | 'explainedTools' | 'searches'> {
+  const tools = providerToolsIn(scan)
+  const searches = searchesOf(tools)
+  const explained = explainedTools(scan)
+  return {
+    ...(tools.length > 0 && { tools }),
+    ...(explained > 0 && { explainedTools: explained }),
+    ...(searches > 0 && { searches }),
+  }
+}
+
 /** How many tools a request has for which their provider writes instructions: those for any are one more. */
-export function explainedTools({ findings }: ScanResult): number {
+function explainedTools({ findings }: ScanResult): number {
   let count = 0
   for (const { name, type, raw } of findings) {
     if (name === names.list && type !== 'null') count += 1

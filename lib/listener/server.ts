@@ -141,7 +141,8 @@ export class GatewayServer {
     if (this.#drain.phase !== 'serving') exchange.response.shouldKeepAlive = false
     try {
       this.#admit(exchange)
-      const cors = corsHeaders(request, config.cors.origins)
+      const cors =
+        request.headers.origin === undefined ? [] : corsHeaders(request.headers.origin, config.cors.origins)
       exchange.extraHeaders.push(...cors)
       if (request.method === 'OPTIONS') return answerPreflight(response, cors, exchange.id)
       this.#route(exchange, config)

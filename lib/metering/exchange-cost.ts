@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
+import type { ProviderTool } from '../dialects/provider-tools.ts'
 import { searchesOf } from '../dialects/search-tools.ts'
 import { rentedUnseen } from '../dialects/rented-containers.ts'
 import type { Target } from '../models/target.ts'
@@ -15,7 +16,7 @@ import { hiddenReasoning } from './hidden-reasoning.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { mediaBound } from './media-bound.ts'
 import { outputCap } from './output-cap.ts'
-import { toolRounds, type ToolRounds } from './tool-rounds.ts'
+import { noRounds, toolRounds, type ToolRounds } from './tool-rounds.ts'
 import { agentsOf, unaskedTools } from './unasked-work.ts'
 
 /** What an exchange is taken to write, in tokens. */
@@ -32,6 +33,8 @@ interface Bounds {
   readonly windowTokens: number
   readonly capTokens: number
   readonly rounds: ToolRounds
+  /** What the model or its provider runs without being asked to. */
+  readonly unasked: readonly ProviderTool[]
   readonly input: InputAtMost
 }
 
@@ -122,12 +125,15 @@ export function costSeen(basis: CostBasis, seen: SeenResponse): Micros {
 function boundsOf(basis: CostBasis, price: Price): Bounds {
   const { target, facts } = basis
   const windowTokens = windowTokensOf(target)
-  const { provider, upstreamModelName } = target
+  const model = { providerKind: target.provider.kind, upstreamModelName: target.upstreamModelName }
+  const unasked = unaskedTools(facts.media, model)
+  const hasRounds = facts.tools !== undefined || facts.isCompacted === true || unasked.length > 0
   return {
     price,
     windowTokens,
     capTokens: capOf(basis),
-    rounds: toolRounds(facts, { providerKind: provider.kind, upstreamModelName }, windowTokens),
+    rounds: hasRounds ? toolRounds(facts, model, windowTokens) : noRounds,
+    unasked,
     input: inputAtMost(basis, price, windowTokens),
   }
 }
@@ -180,8 +186,11 @@ function atMost(
   // What is summed up is written once more.
   const written = facts.isCompacted === true ? 2 * outputTokens : outputTokens
   const agents = agentsOf(basis.target.upstreamModelName, facts.reasoning)
-  const read =
-    told ?? addMeters(timesAll(first.meters, agents), { input: rounds.tokensAfter(tokens + written) })
+  const given = agents === 1 ? first.meters : timesAll(first.meters, agents)
+  const again = rounds.count === 0 ? undefined : { input: rounds.tokensAfter(tokens + written) }
+  const read = told ?? addMeters(given, again)
+  const { upstreamModelName, provider } = basis.target
+  const unasked = writesUnasked(upstreamModelName, provider.kind) ? '5m' : undefined
   const asked: Meters = { ...facts.units }
   if (facts.keptHours !== undefined) asked.cacheStorage = tokens * facts.keptHours
   const consumed: Consumed = {
@@ -189,7 +198,7 @@ function atMost(
     outputTokens: agents * written * facts.candidates + (facts.predictedBytes ?? 0),
     units: addMeters(asked, { searches: rounds.searches, requests: 1 }),
     variant: facts.unitsVariant,
-    cacheWrite: told === undefined ? cacheWriteOf(basis) : undefined,
+    cacheWrite: told === undefined ? (facts.cacheWrite ?? unasked) : undefined,
     wantedTier: facts.wantedTier,
   }
   const rented =
@@ -201,7 +210,9 @@ function atMost(
           variant: rentedUnseen.unitsVariant,
         })
       : 0
-  const others = namedAtMost(basis.target, facts, { tokens, outputTokens: written, rounds })
+  const { named = [] } = basis.target
+  const work = { tokens, outputTokens: written, rounds }
+  const others = named.length === 0 ? 0 : namedAtMost(basis.target, facts, work)
   const micros = costAtMost(price, consumed) + first.mediaMicros + others + rented
   return Math.max(1, Math.min(amountMicrosMax, micros))
 }
@@ -258,20 +269,14 @@ function withinWindow(meters: Meters, windowTokens: number): Meters {
   return within
 }
 
-function cacheWriteOf({ target, facts }: CostBasis): RequestFacts['cacheWrite'] {
-  const isWritten = writesUnasked(target.upstreamModelName, target.provider.kind)
-  return facts.cacheWrite ?? (isWritten ? '5m' : undefined)
-}
-
 /** OpenAI's newer models write what they read to their cache without being asked to, through whomever they are asked. */
 export function writesUnasked(upstreamModelName: string, providerKind = ''): boolean {
   return providerKind === 'openai' || /^(?:openai\/|ft:)?(?:gpt-|o\d)/.test(upstreamModelName)
 }
 
-function likely(basis: CostBasis, { price, capTokens }: Bounds): Micros {
+function likely(basis: CostBasis, { price, capTokens, unasked }: Bounds): Micros {
   const { target, facts, hold } = basis
-  const model = { providerKind: target.provider.kind, upstreamModelName: target.upstreamModelName }
-  const searches = (facts.searches ?? 0) + searchesOf(unaskedTools(facts.media, model))
+  const searches = (facts.searches ?? 0) + (unasked.length === 0 ? 0 : searchesOf(unasked))
   const usual = basis.usualOutputTokens ?? hold.likelyOutputTokens
   const text = facts.textTokens?.likely ?? Math.ceil(facts.textBytes / likelyBytesPerToken)
   let read = addMeters({ input: text }, facts.context)
@@ -290,5 +295,6 @@ function likely(basis: CostBasis, { price, capTokens }: Bounds): Micros {
     variant: facts.unitsVariant,
   })
   const drawing = (target.named ?? []).filter(({ isDrawing }) => isDrawing).map(one => one.price)
-  return Math.min(amountMicrosMax, usually + mediaMicros + drawnAtMost(drawing, text, 0, 1))
+  const drawn = drawing.length === 0 ? 0 : drawnAtMost(drawing, text, 0, 1)
+  return Math.min(amountMicrosMax, usually + mediaMicros + drawn)
 }

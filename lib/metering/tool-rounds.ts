@@ -14,6 +14,15 @@ export interface ToolRounds {
   upTo(uses: number): ToolRounds
 }
 
+/** Of a request for which no tool runs. */
+export const noRounds: ToolRounds = {
+  count: 0,
+  isSeen: true,
+  searches: 0,
+  tokensAfter: () => 0,
+  upTo: () => noRounds,
+}
+
 interface Uses {
   readonly uses: number
   readonly rounds: number

@@ -37,7 +37,6 @@ export function priceNamedModels(
   { namedModels = [], drawsWith = [] }: Pick<RequestFacts, 'namedModels' | 'drawsWith'>,
   model: ResolvedModel | undefined,
 ): readonly NamedPrice[] {
-  if (namedModels.length === 0 && drawsWith.length === 0) return []
   const providerName = context.route.providerName ?? model?.entry.providers[0]
   const places = new Map([
     ...drawsWith.map(name => [name, 'tools'] as const),

@@ -2,7 +2,7 @@ import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from './target.ts'
 import type { Route } from '../routes/route.ts'
-import { priceInForce, isPriced } from '../money/price.ts'
+import { priceInForce, isPriced, type Price } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../routes/scan-request.ts'
 import { factsOfCache, factsOfStored } from './stored-facts.ts'
@@ -123,8 +123,9 @@ function modelled(
 ): ModelledRequest {
   const model = requestedModel(exchange, route, facts, directory)
   const price = priceOf(route, model, exchange.startedAt, config.unmetered)
+  const isAlone = facts.namedModels === undefined && facts.drawsWith === undefined
   const naming = { exchange, route, directory, isUnpriced: price === undefined }
-  const named = priceNamedModels(naming, facts, model)
+  const named = isAlone ? [] : priceNamedModels(naming, facts, model)
   return { exchange, route, scanned, facts, model, price, named }
 }
 
@@ -158,10 +159,7 @@ function targetAt(
   const { route, scanned, model, price, named } = request
   const { providers, isPinned, object } = place
   const { provider, credential, baseUrl } = providers[index] as ChosenProvider
-  if (price !== undefined) {
-    requirePricedContainers(request.facts, price, provider.kind)
-    requirePricedSearches(request.facts.tools, price, provider.kind)
-  }
+  if (price !== undefined) requirePriced(request.facts, price, provider.kind)
   const { upstreamPath, body, isBodyDecoded, isUsageInjected } = spliceRequest(
     route,
     scanned,
@@ -187,6 +185,13 @@ function targetAt(
     named,
     next: index + 1 < providers.length ? () => targetAt(request, place, ofBatch, index + 1) : undefined,
   }
+}
+
+/** @throws GatewayError not_supported for what a provider would charge apart and has no price here */
+function requirePriced(facts: RequestFacts, price: Price, providerKind: string): void {
+  const { units, mayRent, tools } = facts
+  if (units?.containers !== undefined || mayRent === true) requirePricedContainers(facts, price, providerKind)
+  if (tools !== undefined) requirePricedSearches(tools, price, providerKind)
 }
 
 /**

@@ -9,7 +9,7 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from './route.ts'
 import { headerValue } from '../http/headers.ts'
 import { isKnownOtherwise, pathOfDialect } from './is-known-otherwise.ts'
-import { isOwnPath, matchOwn } from './match-own.ts'
+import { matchOwn, ownPrefix } from './match-own.ts'
 import { shownPath } from './shown-path.ts'
 import { cutQueryParameter } from '../http/query.ts'
 import { refuseTricks } from './refuse-tricks.ts'
@@ -63,9 +63,11 @@ export function findRoute(
   providers: ReadonlyMap<string, ProviderConfig>,
 ): Route {
   refuseTricks(url, rawHeaders, guessDialect(url, rawHeaders) === google)
-  const { values: queryKeys, rest: target } = cutQueryParameter(url, 'key')
+  const { values: queryKeys, rest: target } = url.includes('?')
+    ? cutQueryParameter(url, 'key')
+    : { values: [], rest: url }
   const lookup = method === 'HEAD' ? 'GET' : method
-  if (isOwnPath(target)) return matchOwn(lookup, target, queryKeys)
+  if (target.startsWith(ownPrefix)) return matchOwn(lookup, target, queryKeys)
   if (target.startsWith('/v1/')) {
     const dialect = guessDialect(target, rawHeaders)
     const match = matchBelow('/v1', dialect, lookup, target)

@@ -12,7 +12,8 @@ export interface OwnEndpoint {
   readonly query: URLSearchParams
 }
 
-const prefix = '/gateway/v1/'
+/** How the paths of the gateway's own endpoints begin. */
+export const ownPrefix = '/gateway/v1/'
 
 /** Own endpoints cost nothing and are never forwarded. */
 const operation: Operation = {
@@ -23,21 +24,16 @@ const operation: Operation = {
   mainMeter: 'requests',
 }
 
-/** Whether a path is one of the gateway's own. */
-export function isOwnPath(target: string): boolean {
-  return target.startsWith(prefix)
-}
-
 /**
  * Matches a path below `/gateway/v1/`. Errors are told in the universal format.
  * @throws GatewayError route_not_found, method_not_allowed
  */
 export function matchOwn(method: string, target: string, queryKeys: readonly string[]): Route {
-  const [path = '', query = ''] = target.slice(prefix.length).split('?', 2)
+  const [path = '', query = ''] = target.slice(ownPrefix.length).split('?', 2)
   const ownEndpoint: OwnEndpoint = { ...endpointAt(path), query: new URLSearchParams(query) }
   const allowed = ownEndpoint.name === 'quote' ? 'POST' : 'GET'
   if (method !== allowed) {
-    throw new GatewayError('method_not_allowed', `${prefix}${path} takes ${allowed}.`, {
+    throw new GatewayError('method_not_allowed', `${ownPrefix}${path} takes ${allowed}.`, {
       details: { allow: allowed },
     })
   }
@@ -57,6 +53,6 @@ function endpointAt(path: string): Pick<OwnEndpoint, 'name' | 'id'> {
   if (id !== undefined) return { name: 'charge', id }
   throw new GatewayError(
     'route_not_found',
-    `There is nothing at ${shownPath(prefix + path)}. There are balance, key, charges, charges/{requestId} and quote.`,
+    `There is nothing at ${shownPath(ownPrefix + path)}. There are balance, key, charges, charges/{requestId} and quote.`,
   )
 }

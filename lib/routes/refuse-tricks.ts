@@ -36,7 +36,9 @@ export function refuseTricks(url: string, rawHeaders: readonly string[], isGoogl
       'The path has dot segments, empty segments, encoded slashes or escapes of escapes.',
     )
   }
-  for (const { name, value } of queryParameters(url)) refuseParameter(name, value, isGoogle)
+  if (url.includes('?')) {
+    for (const { name, value } of queryParameters(url)) refuseParameter(name, value, isGoogle)
+  }
   for (const name of refusedHeaders) {
     if (headerValue(rawHeaders, name) !== undefined) {
       throw new GatewayError(

@@ -100,7 +100,8 @@ export class UpstreamCall extends AttemptLoop<Attempt> implements UpstreamContro
   }
 
   #end({ trailers }: Attempt): void {
-    this.#sink.onEnd(answerTrailers(trailers, this.#exchange.request.rawHeaders))
+    const hasTrailers = trailers !== undefined && trailers.length > 0
+    this.#sink.onEnd(hasTrailers ? answerTrailers(trailers, this.#exchange.request.rawHeaders) : undefined)
   }
 
   protected refuse(error: GatewayError): void {

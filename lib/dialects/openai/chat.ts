@@ -137,7 +137,6 @@ export const chat: Operation = {
   readUsage: (head, context) => new ChatReader(head, context, answer),
 }
 
-/** @throws GatewayError body_invalid, not_supported */
 /** What Perplexity's search in steps costs beyond another one: https://docs.perplexity.ai/getting-started/pricing. */
 const proSearchUsd = 0.008
 
@@ -147,6 +146,7 @@ function isProSearch(scan: ScanResult): boolean {
   return type !== undefined && textOf(type) !== 'fast'
 }
 
+/** @throws GatewayError body_invalid, not_supported */
 function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   // xAI tells such an answer once: whoever asked for its usage would take it from the client.
   if (readBoolean(scan, 'deferred') === true) {

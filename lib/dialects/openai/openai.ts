@@ -4,7 +4,7 @@ import { openaiErrorBody, openaiErrorEvent } from './error-shape.ts'
 import { openaiModelList } from './model-list.ts'
 import { batchJobs } from './batches.ts'
 import { batchParts } from './xai-batches.ts'
-import { withQueryModel } from './realtime.ts'
+import { realtime, withQueryModel } from './realtime.ts'
 import { responseJobs } from './responses.ts'
 import { openaiRoutes } from './routes.ts'
 import { storeDays } from './vector-stores.ts'
@@ -13,7 +13,10 @@ import { videoJobs } from './videos.ts'
 /** The format of OpenAI's API, which most providers offer beside or instead of their own. */
 export const openai: Dialect = {
   name: 'openai',
-  match: (method, pathAndQuery) => withQueryModel(openaiRoutes.match(method, pathAndQuery)),
+  match(method, pathAndQuery) {
+    const match = openaiRoutes.match(method, pathAndQuery)
+    return match.operation === realtime ? withQueryModel(match) : match
+  },
   routes: openaiRoutes.rows,
   generic: genericOperation,
   jobKinds: [batchJobs, batchParts, videoJobs, responseJobs, storeDays],

@@ -109,7 +109,6 @@ export const realtimeHangup: Operation = freeOperation('realtime-hangup', { body
  * @throws GatewayError field_ambiguous, not_supported, request_invalid
  */
 export function withQueryModel(match: RouteMatch): RouteMatch {
-  if (match.operation !== realtime) return match
   const { upstreamPath } = match
   let start = upstreamPath.indexOf('?') + 1
   const others: [name: string, value: string][] = []
