@@ -6,7 +6,6 @@ import { LateWrites } from '../platform/late-writes.ts'
 import { newId } from '../platform/new-id.ts'
 import type { RecordStep, Records } from '../stores/records/records.ts'
 import { alarmDetails } from './alarm-details.ts'
-import { alarmSubject } from './alarm-subject.ts'
 
 interface AlarmBookOptions {
   /** Loads what writes rows; not before the first alarm. */
@@ -42,6 +41,29 @@ const closeMs = 2000
 /** Subjects of one kind; what is beyond shares one row, since names of models can be anything. */
 const subjectsMax = 500
 const othersSubject = '(others)'
+
+/** Which of its details say what an alarm is about. None: there is one of it. */
+const subjects: Readonly<Record<string, readonly string[]>> = {
+  auto_top_up_failed: ['account'],
+  balance_exhausted: ['account'],
+  credential_suspended: ['credentialName'],
+  egress_down: ['provider', 'egress'],
+  job_unanswered: ['provider', 'kind'],
+  overrun: ['account'],
+  payment_differs: ['payment'],
+  payment_refused: ['payment'],
+  receipt_failed: ['payment'],
+  refund_differs: ['refund'],
+  refund_refused: ['refund'],
+  refund_unknown: ['payment'],
+  unmetered_session: ['key'],
+  vector_store_deleted: ['provider', 'id'],
+  vector_store_unpaid: ['provider', 'id'],
+}
+
+/** Those of charges are about what answered. */
+const subjectOfCharge = ['provider', 'model'] as const
+const lengthMax = 200
 
 /**
  * Keeps alarms as rows: one for each kind and subject, open until an operator closes it or it ends by itself. They gather
@@ -185,4 +207,13 @@ function stepsOf(
     ...(count > 0 ? [{ write: reopen }, { write: raise, rows: 1 }] : []),
     ...(endedAt === undefined ? [] : [{ write: end }]),
   ]
+}
+
+/** What an alarm is about, so that what is raised again and again is one: `openai/gpt-5`. */
+export function alarmSubject(code: string, details: Readonly<Record<string, unknown>>): string {
+  return (subjects[code] ?? subjectOfCharge)
+    .map(name => details[name])
+    .filter(value => typeof value === 'string')
+    .join('/')
+    .slice(0, lengthMax)
 }

@@ -6,7 +6,7 @@ import type { NamedPrice } from '../models/named-models.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
-import { timesFactor } from '../money/tier-factor.ts'
+import { timesFactor } from '../money/consumed-cost.ts'
 
 type Priced = Parameters<typeof batchShareCost>[0]
 

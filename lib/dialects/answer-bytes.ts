@@ -4,7 +4,7 @@ import { EventSplitter } from '../http/event-splitter.ts'
 import { readEvent } from '../http/sse.ts'
 import { EventShapes } from './event-shapes.ts'
 import type { ShapeSink } from './event-shape.ts'
-import { visitInterest } from './visit-interest.ts'
+import { visitInterest } from './interest.ts'
 
 /** What the bytes of an answer turn out to be. */
 type Framing = 'unknown' | 'events' | 'document' | 'opaque'

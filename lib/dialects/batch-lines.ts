@@ -2,7 +2,7 @@ import { GatewayError } from '../pipeline/errors.ts'
 import { JsonLines } from '../http/json-lines.ts'
 import type { JsonLine } from '../http/json-lines.ts'
 import type { Finding, Interest } from '../http/json-scan.ts'
-import type { CountedText } from '../http/json-text-count.ts'
+import type { CountedText } from '../http/json-text.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
 import { BatchTally } from './batch-tally.ts'
 

@@ -1,4 +1,4 @@
-import { promptTokens } from '../money/cost-parts.ts'
+import { promptTokens } from '../money/price-line.ts'
 import { addMeters } from '../money/usage.ts'
 import type { UsageLine } from '../money/usage.ts'
 import { addDetail } from './measure.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BatchedTool, BatchFacts, BatchShare } from '../money/batch-facts.ts'
-import type { CountedText } from '../http/json-text-count.ts'
+import type { CountedText } from '../http/json-text.ts'
 import { addMeters, contextKinds, isUnread, objectName } from '../money/usage.ts'
 import type { Meter, Meters, NamedObject } from '../money/usage.ts'
 import type { NamedModel, RequestFacts } from './dialect.ts'

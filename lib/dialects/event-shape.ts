@@ -1,6 +1,6 @@
 import { scanJson, type Finding, type Interest } from '../http/json-scan.ts'
 import { numberEnd, objectEnd, scalarsIn, stringEnd } from '../http/json-values.ts'
-import { visitInterest } from './visit-interest.ts'
+import { visitInterest } from './interest.ts'
 
 /** What an event of a known shape holds, in the order of its document. */
 export interface ShapeSink {

@@ -1,5 +1,5 @@
 import type { Finding, ScanResult } from '../http/json-scan.ts'
-import type { CountedText } from '../http/json-text-count.ts'
+import type { CountedText } from '../http/json-text.ts'
 import type { TextTokens } from '../http/text-density.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BodyLength, NamedModel, RequestFacts } from './dialect.ts'

@@ -2,10 +2,16 @@ import type { Config } from '../config/config.ts'
 import type { Front } from '../front/front.ts'
 import { AdminServer } from '../listener/admin-server.ts'
 import type { ServedMetrics } from '../listener/admin-server.ts'
-import { gatewayMetrics } from '../observability/gateway-metrics.ts'
-import type { ReloadState } from '../observability/gateway-metrics.ts'
 import type { OpenPayments } from '../payments/open-payments.ts'
 import type { Store } from '../stores/store.ts'
+import { Gauge, Registry } from 'prom-client'
+
+/** How the last reload of the configuration went. */
+interface ReloadState {
+  isSuccessful: boolean
+  /** Of the last one that was taken, or of the start; milliseconds since the epoch. */
+  succeededAt: number
+}
 
 /** Metrics and readiness, where a listener is configured for them. */
 export async function openAdmin(
@@ -36,4 +42,34 @@ function withOthers(metrics: ServedMetrics, others: readonly Pick<ServedMetrics,
       return (await Promise.all([metrics, ...others].map(one => one.text()))).join('')
     },
   }
+}
+
+/** What the process that has the store says of itself, in Prometheus' form. */
+function gatewayMetrics(
+  isStoreUp: () => boolean,
+  reload: ReloadState,
+): { readonly text: () => Promise<string> } {
+  const registry = new Registry()
+  const gauge = (name: string, help: string, read: () => number): void => {
+    const own: Gauge = new Gauge({
+      name: `gateway_${name}`,
+      help,
+      registers: [registry],
+      collect: () => own.set(read()),
+    })
+  }
+  gauge('store_up', '1: the store can be written. 0: nothing is admitted that has to be paid.', () =>
+    isStoreUp() ? 1 : 0,
+  )
+  gauge(
+    'config_last_reload_successful',
+    '1: the configuration in force is the one that was read last. 0: that one was wrong.',
+    () => (reload.isSuccessful ? 1 : 0),
+  )
+  gauge(
+    'config_last_reload_success_timestamp_seconds',
+    'When the configuration in force was taken.',
+    () => reload.succeededAt / 1000,
+  )
+  return { text: () => registry.metrics() }
 }

@@ -1,6 +1,6 @@
 import { JsonScanError, JsonScanner } from './json-scan.ts'
 import type { Finding, Interest, ScanOptions } from './json-scan.ts'
-import type { CountedText } from './json-text-count.ts'
+import type { CountedText } from './json-text.ts'
 
 /** One line of a JSONL file. */
 export interface JsonLine {

@@ -1,6 +1,6 @@
 import { JsonScanner } from './json-scanner.ts'
 import type { MediaPart } from './media-part.ts'
-import type { CountedText } from './json-text-count.ts'
+import type { CountedText } from './json-text.ts'
 
 export { fold } from './json-plan.ts'
 export { JsonScanError } from './json-grammar.ts'

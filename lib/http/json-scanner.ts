@@ -19,8 +19,7 @@ import {
 import { planOf } from './json-plan.ts'
 import type { Plan } from './json-plan.ts'
 import type { Finding, Interest, JsonType, ScanOptions, ScanResult } from './json-scan.ts'
-import { JsonText } from './json-text.ts'
-import { JsonTextCount, type CountedText } from './json-text-count.ts'
+import { JsonText, JsonTextCount, type CountedText } from './json-text.ts'
 import { JsonWord } from './json-word.ts'
 
 /**

@@ -1,5 +1,6 @@
 import type { Base64Meter } from './json-base64.ts'
 import type { KeyTable, Member } from './json-plan.ts'
+import { TextDensity, type TextTokens } from './text-density.ts'
 
 /** Longer keys are nobody's: the longest name of interest is far shorter, even with every letter escaped. */
 const keyBytesMax = 1024
@@ -25,6 +26,39 @@ const wordBytes = 4
 /** Below this a byte loop is quicker than setting up the words. */
 const wordRunMin = 16
 const empty = new Int32Array(0)
+
+/** What a document comes to. */
+export interface CountedText {
+  /** All of it but for what was measured as base64. */
+  readonly tokens: TextTokens
+  /** Bytes of the strings that were measured as base64. */
+  readonly measuredBytes: number
+}
+
+/** Counts the text of a JSON document that comes in chunks, and apart from it the strings measured as base64. */
+export class JsonTextCount {
+  readonly #density = new TextDensity()
+  /** Where in the current chunk that begins which is not counted yet. */
+  #from = 0
+  #measuredBytes = 0
+
+  /** Counts on to a place in the chunk. */
+  countTo(chunk: Buffer, to: number, isMeasured: boolean): void {
+    if (isMeasured) this.#measuredBytes += to - this.#from
+    else this.#density.add(chunk, this.#from, to)
+    this.#from = to
+  }
+
+  /** Counts the rest of the chunk; another comes. */
+  leave(chunk: Buffer, isMeasured: boolean): void {
+    this.countTo(chunk, chunk.length, isMeasured)
+    this.#from = 0
+  }
+
+  get counted(): CountedText {
+    return { tokens: this.#density.tokens, measuredBytes: this.#measuredBytes }
+  }
+}
 
 /** The aligned 32-bit words of a chunk, made once per chunk and only when a long string asks for them. */
 class ChunkWords {

@@ -7,7 +7,7 @@ import { addMeters } from '../money/usage.ts'
 import type { Meters, UsageLine, UsageReading } from '../money/usage.ts'
 import type { TextToCount, TokenCount } from './count-tokens.ts'
 import { mediaAllowance } from './media-allowance.ts'
-import { requestText } from './request-text.ts'
+import type { MediaPart } from '../http/media-part.ts'
 
 /** Whatever counts tokens; undefined when it could not in time. */
 export interface CountsTokens {
@@ -41,6 +41,9 @@ interface UsageEstimate {
 const promptBytesMax = 262_144
 /** Where nothing can be counted: tokens of English and of Russian alike have four to five bytes. */
 const bytesPerToken = 4
+
+/** What stands in a sample in the place of a part's bytes, so that JSON stays JSON. */
+const emptyString = Buffer.from('""')
 
 function byLength(bytes: number): Estimate {
   return { tokens: Math.ceil(bytes / bytesPerToken), isCounted: false }
@@ -144,4 +147,31 @@ function inTokens(units: Meters | undefined, variant: string | undefined, price:
   if (images === undefined || own !== undefined || imageOutput === undefined) return units
   if (unitRate(rates, 'images', variant) !== undefined) return units
   return addMeters(others, { imageOutput: images * pictureTokens(variant?.split('/').at(-1)) })
+}
+
+/** The first bytes of a body without its inline media, as a copy. */
+export async function requestText(
+  body: RequestBody,
+  media: readonly MediaPart[],
+  bytesMax: number,
+): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let length = 0
+  let from = 0
+  const add = (piece: Buffer): void => {
+    const part = piece.subarray(0, bytesMax - length)
+    pieces.push(part)
+    length += part.length
+  }
+  const addText = async (end: number): Promise<void> =>
+    add(await body.read(from, Math.min(end - from, bytesMax - length)))
+  for (const part of media.toSorted((one, other) => one.bodyStart - other.bodyStart)) {
+    if (length >= bytesMax) break
+    if (part.bodyStart < from) continue
+    await addText(part.bodyStart)
+    add(emptyString)
+    from = part.bodyStart + part.bodyBytes
+  }
+  await addText(body.length)
+  return Buffer.concat(pieces)
 }

@@ -1,9 +1,8 @@
-import { outgoingBody } from '../bodies/outgoing-body.ts'
+import { outgoingBody, jsonStringBytes, type Splice } from '../bodies/outgoing-body.ts'
 import { StreamedBody } from '../bodies/streamed-body.ts'
 import type { ProviderConfig } from '../config/config.ts'
 import type { Target } from './target.ts'
 import type { Route } from '../routes/route.ts'
-import { jsonStringBytes, type Splice } from '../http/splice.ts'
 import type { ScannedRequest } from '../routes/scan-request.ts'
 
 type Sent = Pick<Target, 'body' | 'upstreamPath' | 'isBodyDecoded' | 'isUsageInjected'>

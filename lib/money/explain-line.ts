@@ -1,5 +1,4 @@
-import { costParts, isCount, scaledUnits } from './cost-parts.ts'
-import type { CostPart } from './cost-parts.ts'
+import { costParts, isCount, scaledUnits, type CostPart } from './price-line.ts'
 import { decimalScale, writeDecimal } from './decimal.ts'
 import type { Decimal, Price } from './price.ts'
 import { ratesOf } from './rates.ts'

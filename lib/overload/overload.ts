@@ -1,6 +1,7 @@
 import { steadyClock } from '../platform/clock.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Log } from '../platform/log.ts'
+import { totalmem } from 'node:os'
 
 /** Who is turned away: callers whose key is unknown, or anybody who asks for something new. */
 export type ShedClass = 'unknown' | 'new'
@@ -183,5 +184,27 @@ export class Overload {
       // Not the same for all, or they would all come back at once.
       retryAfterSeconds: group === 'unknown' ? 30 : 1 + (this.shedCounts.new % 3),
     })
+  }
+}
+
+/** The memory this process may use: the setting, else its container's limit, else the machine's. */
+export function memoryLimit(configured: number | undefined): number {
+  if (configured !== undefined) return configured
+  const machine = totalmem()
+  const constrained = process.constrainedMemory()
+  // Without a limit it is 0, or a number no machine has.
+  return constrained > 0 && constrained < machine ? constrained : machine
+}
+
+/** Reads the memory in use. It is read from a file, and without a descriptor left the last number stands. */
+export function memoryReader(): () => number {
+  let bytes = 0
+  return () => {
+    try {
+      bytes = process.memoryUsage.rss()
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
+    }
+    return bytes
   }
 }

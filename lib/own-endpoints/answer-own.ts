@@ -1,11 +1,11 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import type { LocalAnswer } from '../pipeline/exchange.ts'
-import { showBalance } from './balance.ts'
 import { listCharges, showCharge } from './charges.ts'
 import { showKey } from './key.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 import type { OwnEndpoint } from '../routes/match-own.ts'
 import { quote } from './quote.ts'
+import { balanceAmounts } from '../ledger/balance-amounts.ts'
 
 /**
  * Answers one of the gateway's own endpoints.
@@ -39,4 +39,9 @@ function show(endpoint: OwnEndpoint, request: OwnRequest): Promise<unknown> {
     case 'quote':
       return quote(request, endpoint.query)
   }
+}
+
+/** The account's money in roubles: `{balance, debt, held, available, worst, risk, paid}`. */
+async function showBalance({ ledger, key }: OwnRequest): Promise<unknown> {
+  return balanceAmounts(await ledger.balance(key.accountId))
 }

@@ -7,9 +7,9 @@ import type { StreamedBody } from '../bodies/streamed-body.ts'
 import type { JsonPartsReader, Operation, RequestFacts } from '../dialects/dialect.ts'
 import { mediaSteps } from '../dialects/read-media.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import { Utf8Check } from '../http/utf8-check.ts'
 import { JsonScanError, JsonScanner, type ScanResult } from '../http/json-scan.ts'
 import { multipartBoundary, MultipartError, MultipartScanner } from '../http/multipart-scan.ts'
+import { isUtf8 } from 'node:buffer'
 
 /** Far more pictures, files and tools than any provider takes in one request; each takes up some memory. */
 const findingsMax = 20_000
@@ -41,6 +41,31 @@ interface ScanOptions {
 const findingBytes = 1024
 /** Requests with fewer are as good as free. */
 const uncountedFindings = 256
+
+/** A character has at most four bytes, so that at most three of one that goes on come before a chunk's end. */
+const restBytesMax = 3
+
+/**
+ * Refuses text that is not UTF-8: some readers leave out bytes that are not, and find another key than the scan did.
+ */
+class Utf8Check {
+  /** The beginning of a character that the last chunk has cut. */
+  #rest: Buffer = Buffer.alloc(0)
+
+  /** @throws GatewayError body_invalid */
+  push(chunk: Buffer): void {
+    if (this.#rest.length === 0 && isUtf8(chunk)) return
+    const text = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    const end = endOfWholeCharacters(text)
+    if (!isUtf8(text.subarray(0, end))) throw notUtf8()
+    this.#rest = Buffer.from(text.subarray(end))
+  }
+
+  /** @throws GatewayError body_invalid where the text ends in the middle of a character */
+  end(): void {
+    if (this.#rest.length > 0) throw notUtf8()
+  }
+}
 
 /**
  * Finds what the gates need in a request's body, without changing it; undefined where it is forwarded unseen.
@@ -214,4 +239,26 @@ function refused(error: unknown): unknown {
     return new GatewayError('body_invalid', error.message, { cause: error })
   }
   return error
+}
+
+/** Where the last character begins, if it may not be whole; else the end. */
+function endOfWholeCharacters(text: Buffer): number {
+  for (let back = 1; back <= Math.min(restBytesMax, text.length); back += 1) {
+    const byte = text[text.length - back] as number
+    if (byte < 0x80) return text.length
+    // The first byte of a character says by its high bits how many it has.
+    if (byte >= 0xc0) return back < bytesOfCharacter(byte) ? text.length - back : text.length
+  }
+  return text.length
+}
+
+function bytesOfCharacter(first: number): number {
+  return first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2
+}
+
+function notUtf8(): GatewayError {
+  return new GatewayError(
+    'body_invalid',
+    'The body is not UTF-8. Send JSON in UTF-8 (RFC 8259, section 8.1).',
+  )
 }

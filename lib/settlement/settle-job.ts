@@ -1,10 +1,9 @@
 import type { Job } from '../ledger/job.ts'
 import type { ChargeRequest } from '../ledger/ledger.ts'
-import { isSameModel } from '../metering/is-same-model.ts'
 import type { Price } from '../money/price.ts'
 import type { UsageReading } from '../money/usage.ts'
 import type { Ending } from './decide-owed.ts'
-import { settle } from './settle.ts'
+import { settle, isSameModel } from './settle.ts'
 
 /** How a job ended: as an answer about it says, or in a way that nobody saw. */
 export type JobEnding =

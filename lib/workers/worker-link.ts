@@ -11,7 +11,7 @@ import { LedgerServer } from './ledger-server.ts'
 import { LimitServer } from './limit-server.ts'
 import { Peer } from './peer.ts'
 import { type PrimaryOperations, type WorkerOperations, configMessage } from './worker-operations.ts'
-import { memoryLimit } from '../overload/memory-limit.ts'
+import { memoryLimit } from '../overload/overload.ts'
 
 export interface WorkerLinkOptions {
   /** Its place among the workers, from 1; another one takes it when this one is gone. */

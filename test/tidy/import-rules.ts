@@ -12,11 +12,11 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   pino: ['lib/observability/log.ts'],
   'prom-client': [
     'lib/observability/alarm-counter.ts',
-    'lib/observability/gateway-metrics.ts',
+    'lib/gateway/open-admin.ts',
     'lib/observability/metrics.ts',
     'lib/observability/provider-metrics.ts',
     'lib/observability/plugin-metrics.ts',
-    'lib/payments/payment-metrics.ts',
+    'lib/payments/open-payments.ts',
   ],
   '@standard-schema/spec': ['lib/plugin-api/', 'lib/external-plugins/'],
   // What a config names.

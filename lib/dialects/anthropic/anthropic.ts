@@ -3,10 +3,10 @@ import { freeOperation } from '../free-operation.ts'
 import { genericOperation } from '../generic.ts'
 import { RouteTable } from '../route-table.ts'
 import { anthropicBatchRows, batchJobs } from './batches.ts'
-import { anthropicErrorBody, anthropicErrorEvent } from './error-shape.ts'
 import { anthropicFileRows } from './files.ts'
 import { countTokens, messages } from './messages.ts'
-import { anthropicModelList } from './model-list.ts'
+import type { GatewayError } from '../../pipeline/errors.ts'
+import { requireModel } from '../require-model.ts'
 
 const models = freeOperation('models', { isModelList: true })
 
@@ -32,4 +32,43 @@ export const anthropic: Dialect = {
   errorBody: anthropicErrorBody,
   errorEvent: anthropicErrorEvent,
   modelList: anthropicModelList,
+}
+
+/** `{"type": "error", "error": {type, message}, "request_id"}`; facts of a refusal stand in the error. */
+function anthropicErrorBody(error: GatewayError, exchangeId: string): string {
+  return JSON.stringify({
+    type: 'error',
+    error: {
+      type: error.row.anthropic,
+      message: error.message,
+      ...(error.param !== undefined && { param: error.param }),
+      ...error.details,
+    },
+    request_id: exchangeId,
+  })
+}
+
+/** The event that ends a stream which was cut. */
+function anthropicErrorEvent({ row, message }: GatewayError, exchangeId: string): Buffer {
+  const error = { type: row.anthropic, message }
+  const data = JSON.stringify({ type: 'error', error, request_id: exchangeId })
+  return Buffer.from(`event: error\ndata: ${data}\n\n`)
+}
+
+/** One page with all models, or one model. @throws GatewayError model_not_found */
+function anthropicModelList(models: readonly string[], only: string | undefined): unknown {
+  if (only !== undefined) {
+    requireModel(models, only)
+    return model(only)
+  }
+  return {
+    data: models.map(model),
+    has_more: false,
+    first_id: models[0] ?? null,
+    last_id: models.at(-1) ?? null,
+  }
+}
+
+function model(id: string): unknown {
+  return { type: 'model', id, display_name: id, created_at: '1970-01-01T00:00:00Z' }
 }

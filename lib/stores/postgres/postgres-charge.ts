@@ -1,7 +1,7 @@
 import { budgetDay } from '../../ledger/key-spending.ts'
 import type { ChargeRequest, Micros } from '../../ledger/ledger.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
-import { writeDetails } from '../shared/charge-details.ts'
+import { writeDetails } from '../shared/charge-operation.ts'
 import type { PostgresOperation } from './postgres-operation.ts'
 import type { HoldOwner } from '../shared/store-operation.ts'
 import { storable } from '../shared/storable-text.ts'

@@ -2,7 +2,6 @@ import { AccountError } from '../../accounts/accounts.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Job, JobName, NewJob } from '../../ledger/job.ts'
 import { balanceOf } from '../../ledger/balance-book.ts'
-import { checkSums } from '../../ledger/hold-sums.ts'
 import { HoldResolvedError, LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type {
   Balance,
@@ -21,7 +20,7 @@ import type {
   ProviderObjectName,
 } from '../../ledger/object-ledger.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
-import type { RiskRule } from '../../ledger/risk.ts'
+import { type RiskRule, checkSums } from '../../ledger/risk.ts'
 import { canonicalPrice } from '../../money/build-price.ts'
 import type { Price } from '../../money/price.ts'
 import type { Meters, ObjectKind } from '../../money/usage.ts'

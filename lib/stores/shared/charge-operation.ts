@@ -1,7 +1,10 @@
 import type { ChargeRequest, ChargeResult } from '../../ledger/ledger.ts'
 import type { ChargeLine } from '../../ledger/price-charge.ts'
-import { writeDetails } from './charge-details.ts'
 import type { ChargeOperation, HoldOwner, ReleaseOperation } from './store-operation.ts'
+import { storable } from './storable-text.ts'
+
+/** What a charge keeps beside its lines. */
+type ChargeDetails = Pick<ChargeRequest, 'details' | 'providerRequestId'>
 
 /** A charge as SQLite's writer takes it. */
 export function chargeOperation(
@@ -40,4 +43,21 @@ export function releaseOperation(
   at: number,
 ): ReleaseOperation {
   return { kind: 'release', exchangeId, sequence, accountId, state, at }
+}
+
+/** As the column has it: the counts, and the provider's request id among them. */
+export function writeDetails({ details, providerRequestId }: ChargeDetails): string | null {
+  if (providerRequestId === undefined) return details === undefined ? null : JSON.stringify(details)
+  return JSON.stringify({ ...details, providerRequestId: storable(providerRequestId) })
+}
+
+export function readDetails(column: string | null): ChargeDetails {
+  if (column === null) return {}
+  const { providerRequestId, ...details } = JSON.parse(column) as Record<string, number> & {
+    providerRequestId?: string
+  }
+  return {
+    ...(Object.keys(details).length > 0 && { details }),
+    ...(providerRequestId !== undefined && { providerRequestId }),
+  }
 }

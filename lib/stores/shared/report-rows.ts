@@ -6,7 +6,7 @@ import type { AccountReport, ChargeReport } from '../../ledger/reports.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import type { Meters } from '../../money/usage.ts'
-import { readDetails } from './charge-details.ts'
+import { readDetails } from './charge-operation.ts'
 import { returnedColumn } from '../records/correction-table.ts'
 
 /** A charge as the table has it; lines, details and flags are JSON. */

@@ -18,7 +18,7 @@ import type {
   ProviderObject,
   ProviderObjectName,
 } from '../../ledger/object-ledger.ts'
-import { checkSums, countedWorst } from '../../ledger/hold-sums.ts'
+import { checkSums, countedWorst } from '../../ledger/risk.ts'
 import { paidFlags, priceCharge } from '../../ledger/price-charge.ts'
 import { canonicalPrice } from '../../money/build-price.ts'
 import type { Price } from '../../money/price.ts'

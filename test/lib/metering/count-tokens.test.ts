@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { boundedPieces } from '../../../lib/metering/bounded-pieces.ts'
-import { countTokens, type TextToCount } from '../../../lib/metering/count-tokens.ts'
+import { countTokens, type TextToCount, boundedPieces } from '../../../lib/metering/count-tokens.ts'
 
 /** Counts with a tokeniser that keeps what it was given. */
 function given(form: TextToCount['form'], bytes: string | Buffer): { texts: string[]; messages: number } {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { memoryBody } from '../../../lib/bodies/request-body.ts'
 import { chat } from '../../../lib/dialects/openai/chat.ts'
-import { requestText } from '../../../lib/metering/request-text.ts'
+import { requestText } from '../../../lib/metering/estimate-usage.ts'
 import { factsOf } from '../dialects/read-answer.ts'
 
 const picture = `data:image/png;base64,${Buffer.alloc(3000, 7).toString('base64')}`

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { usedByPayment } from '../../../lib/payments/lots.ts'
-import type { MoneyMoved } from '../../../lib/payments/lots.ts'
+import { usedByPayment, type MoneyMoved } from '../../../lib/payments/payment-use.ts'
 
 const credit = (id: string, amountMicros: number): MoneyMoved => ({ id, kind: 'credit', amountMicros })
 const debit = (id: string, amountMicros: number): MoneyMoved => ({

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isSameModel } from '../../../lib/metering/is-same-model.ts'
+import { isSameModel } from '../../../lib/settlement/settle.ts'
 
 await t.test('snapshots, aliases and other orders of a name are the same model', async t => {
   // As they were recorded, or as the providers' lists of aliases have them.

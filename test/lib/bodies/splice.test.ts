@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { scanJson } from '../../../lib/http/json-scan.ts'
-import { jsonStringBytes, spliceBytes } from '../../../lib/http/splice.ts'
+import { jsonStringBytes, spliceBytes } from '../../../lib/bodies/outgoing-body.ts'
 
 await t.test('splices replace their ranges and touch nothing else', async t => {
   const edit = fc.tuple(fc.nat(9), fc.nat(9), fc.uint8Array({ maxLength: 5 }))
