@@ -20,6 +20,8 @@ const secretNames: ReadonlySet<string> = new Set([
 /** A gateway key, and the value of `key=` in an address, whatever stands before them: an escape ends in a letter. */
 const keysInText = /gw(?:-|%2d)[A-Za-z0-9_-]{20,}|([?&]key=)[^&\s"\\]+/gi
 const userInUrl = /(:\/\/)[^\s/@"\\]+@/g
+/** What both begin with: the line of an ordinary exchange has none of it, and is read once. */
+const suspicious = /gw(?:-|%2d)|[?&]key=|:\/\//i
 
 const depthMax = 6
 const censor = '[redacted]'
@@ -123,7 +125,7 @@ function walk(value: unknown, depth: number): unknown {
   let copy: Record<string, unknown> | undefined
   for (const name of Object.keys(value)) {
     const item = (value as Record<string, unknown>)[name]
-    const clean = secretNames.has(name.toLowerCase()) ? censor : walk(item, depth + 1)
+    const clean = isSecretName(name) ? censor : walk(item, depth + 1)
     if (clean === item) continue
     copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
     copy[name] = clean
@@ -131,8 +133,22 @@ function walk(value: unknown, depth: number): unknown {
   return copy ?? value
 }
 
+/** Names that were met, most of which stand in every line; text of a provider's may have any number of others. */
+const metNames = new Map<string, boolean>()
+const metNamesMax = 1000
+
+function isSecretName(name: string): boolean {
+  let isSecret = metNames.get(name)
+  if (isSecret === undefined) {
+    isSecret = secretNames.has(name.toLowerCase())
+    if (metNames.size < metNamesMax) metNames.set(name, isSecret)
+  }
+  return isSecret
+}
+
 /** A text, such as a whole line, without gateway keys, and without what signs in at an address. */
 export function withoutKeys(text: string): string {
+  if (!suspicious.test(text)) return text
   return text
     .replace(keysInText, (_, prefix: string | undefined) => `${prefix ?? ''}[redacted]`)
     .replace(userInUrl, '$1[redacted]@')

@@ -14,7 +14,13 @@ await t.test('a line has its level as a word, its time, its facts and its senten
   log.warn('plain')
 
   t.match(read(), [
-    { level: 'info', time: /^\d{4}-\d\d-\d\dT/, requestId: 'r1', status: 200, msg: 'exchange' },
+    {
+      level: 'info',
+      time: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+      requestId: 'r1',
+      status: 200,
+      msg: 'exchange',
+    },
     { level: 'warn', msg: 'plain' },
   ])
 })
