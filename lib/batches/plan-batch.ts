@@ -24,7 +24,7 @@ import { priceNamedModels, type NamedPrice } from '../models/named-models.ts'
 import { defaultProvider } from '../models/route-provider.ts'
 import { ownerOfObjects } from '../models/object-owner.ts'
 import { namedModel } from '../models/requested-model.ts'
-import { requirePricedSearches } from '../models/require-priced-searches.ts'
+import { requirePricedSearches } from '../models/require-priced.ts'
 
 /** One share of a batch, its model found and priced. */
 interface PricedShare {

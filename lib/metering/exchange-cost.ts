@@ -12,10 +12,9 @@ import { costAtMost, costUsually, type Consumed } from '../money/consumed-cost.t
 import { addMeters, isUnread, timesAll, tokensOf, type Meters } from '../money/usage.ts'
 import { drawnAtMost, drawnTokens } from './drawn-cost.ts'
 import { namedAtMost } from './named-cost.ts'
-import { hiddenReasoning } from './hidden-reasoning.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { mediaBound } from './media-bound.ts'
-import { outputCap } from './output-cap.ts'
+import { outputCap, hiddenReasoning } from './output-cap.ts'
 import { noRounds, toolRounds, type ToolRounds } from './tool-rounds.ts'
 import { agentsOf, unaskedTools } from './unasked-work.ts'
 

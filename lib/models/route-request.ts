@@ -2,7 +2,7 @@ import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from './target.ts'
 import type { Route } from '../routes/route.ts'
-import { priceInForce, isPriced, type Price } from '../money/price.ts'
+import { priceInForce, isPriced } from '../money/price.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { ScannedRequest } from '../routes/scan-request.ts'
 import { factsOfCache, factsOfStored } from './stored-facts.ts'
@@ -17,8 +17,7 @@ import { requestedModel } from './requested-model.ts'
 import { routeProvider } from './route-provider.ts'
 import type { ProviderRoute } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
-import { requirePricedContainers } from './require-priced-containers.ts'
-import { requirePricedSearches } from './require-priced-searches.ts'
+import { requirePriced } from './require-priced.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { objectNotFound } from './object-owner.ts'
@@ -185,13 +184,6 @@ function targetAt(
     named,
     next: index + 1 < providers.length ? () => targetAt(request, place, ofBatch, index + 1) : undefined,
   }
-}
-
-/** @throws GatewayError not_supported for what a provider would charge apart and has no price here */
-function requirePriced(facts: RequestFacts, price: Price, providerKind: string): void {
-  const { units, mayRent, tools } = facts
-  if (units?.containers !== undefined || mayRent === true) requirePricedContainers(facts, price, providerKind)
-  if (tools !== undefined) requirePricedSearches(tools, price, providerKind)
 }
 
 /**

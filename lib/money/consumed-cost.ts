@@ -1,9 +1,7 @@
 import { amountMicrosMax } from './amount.ts'
 import type { Micros } from './amount.ts'
 import { priceAtMost } from './price-line.ts'
-import type { Price, Decimal } from './price.ts'
-import { rateUnit, ratesOf } from './rates.ts'
-import type { Rates } from './rates.ts'
+import { type Price, type Decimal, rateUnit, ratesOf, type Rates } from './price.ts'
 import { addMeters, type Meter, type Meters, type UsageLine } from './usage.ts'
 import { decimalUnit, parseDecimal } from './decimal.ts'
 

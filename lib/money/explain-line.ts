@@ -1,7 +1,6 @@
 import { costParts, isCount, scaledUnits, type CostPart } from './price-line.ts'
 import { decimalScale, writeDecimal } from './decimal.ts'
-import type { Decimal, Price } from './price.ts'
-import { ratesOf } from './rates.ts'
+import { type Decimal, type Price, ratesOf } from './price.ts'
 import type { Meter, UsageLine } from './usage.ts'
 
 /** Rates are micro-roubles a unit, units have six decimals. */

@@ -1,8 +1,6 @@
 import { amountMicrosMax } from './amount.ts'
 import type { Micros } from './amount.ts'
-import type { Price } from './price.ts'
-import { rateUnit, ratesOf, unitRate } from './rates.ts'
-import type { RateLevel, Rates } from './rates.ts'
+import { type Price, rateUnit, ratesOf, unitRate, type RateLevel, type Rates } from './price.ts'
 import { type Meter, type UsageLine, meters, type Meters } from './usage.ts'
 
 /** What a line of usage costs. */

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Operation } from '../../../lib/dialects/dialect.ts'
 import { dialects } from '../../../lib/routes/find-route.ts'
 import { scanJson } from '../../../lib/http/json-scan.ts'
-import { hiddenReasoning } from '../../../lib/metering/hidden-reasoning.ts'
+import { hiddenReasoning } from '../../../lib/metering/output-cap.ts'
 
 /** How many tokens a request in OpenAI's format may have thought unseen. */
 function hidden(

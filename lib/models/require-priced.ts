@@ -1,0 +1,66 @@
+import type { RequestFacts } from '../dialects/dialect.ts'
+import { rentsContainers } from '../dialects/rented-containers.ts'
+import type { Price } from '../money/price.ts'
+import { GatewayError } from '../pipeline/errors.ts'
+import { boundOf } from '../dialects/provider-tools.ts'
+
+/** A search is paid for by one of these: by itself, with its request, or as its provider states what it cost. */
+const payingMeters = ['searches', 'requests', 'statedUsd'] as const
+
+/** @throws GatewayError not_supported for what a provider would charge apart and has no price here */
+export function requirePriced(facts: RequestFacts, price: Price, providerKind: string): void {
+  const { units, mayRent, tools } = facts
+  if (units?.containers !== undefined || mayRent === true) requirePricedContainers(facts, price, providerKind)
+  if (tools !== undefined) requirePricedSearches(tools, price, providerKind)
+}
+
+/**
+ * Containers are rented whether code runs in them or not, so one without a price of its own size would be the house's.
+ * @throws GatewayError not_supported
+ */
+function requirePricedContainers(
+  { units, unitsVariant, mayRent }: Pick<RequestFacts, 'units' | 'unitsVariant' | 'mayRent'>,
+  { rubPerUnit }: Price,
+  providerKind: string,
+): void {
+  if (!rentsContainers(providerKind)) return
+  if (mayRent === true && rubPerUnit['containers'] === undefined) {
+    throw new GatewayError(
+      'not_supported',
+      'The prompt may bring a container, which has no price for this model here. The operator sets it: rubPerUnit or usdPerUnit, "containers"; or says that the prompt brings none: tools: false.',
+      { param: 'prompt' },
+    )
+  }
+  if (units?.containers === undefined) return
+  const name = unitsVariant === undefined ? 'containers' : `containers/${unitsVariant}`
+  if (rubPerUnit[name] !== undefined) return
+  const size = unitsVariant === undefined ? '' : ` of ${unitsVariant}`
+  throw new GatewayError(
+    'not_supported',
+    `A container${size} has no price for this model here, so none is rented. The operator sets it: rubPerUnit or usdPerUnit, "${name}".`,
+    { param: 'tools' },
+  )
+}
+
+/**
+ * Tools that search have a fee for each use, which is the house's where it has no price.
+ * @throws GatewayError not_supported
+ */
+export function requirePricedSearches(
+  tools: RequestFacts['tools'],
+  price: Price,
+  providerKind: string,
+): void {
+  const tool = tools?.find(one => boundOf(one, providerKind).isSearch === true)
+  if (tool === undefined || payingMeters.some(meter => isPriced(price, meter))) return
+  throw new GatewayError(
+    'not_supported',
+    `A search has no price for this model here, so nothing that may search (${tool.type}) is run for it. The operator sets one: rubPerUnit or usdPerUnit, "searches", which may be "0".`,
+    { param: tool.type === 'prompt' ? 'prompt' : 'tools' },
+  )
+}
+
+function isPriced({ rubPerMillion, rubPerUnit }: Price, meter: (typeof payingMeters)[number]): boolean {
+  if (rubPerMillion[meter] !== undefined) return true
+  return Object.keys(rubPerUnit).some(name => name === meter || name.startsWith(`${meter}/`))
+}
