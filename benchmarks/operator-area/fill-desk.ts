@@ -44,10 +44,17 @@ function customers({ now }: Filling): string {
       FROM numbers;
     INSERT INTO payments (id, account_id, provider, provider_id, state, method, origin, amount_micros, receipt_email,
         idempotence_key, request, created_at, credited_at, ended_at) ${numbers(others)}
-      SELECT 'payment-' || ${id}, ${owner}, 'sandbox', 'p' || n, 'succeeded', 'bank_card', 'customer',
-        1000000 * (1 + n % 5000), 'a@example.org', 'i' || n, '{}', ${at}, ${at}, ${at} FROM numbers;
+      SELECT 'payment-' || ${id}, ${owner}, 'sandbox', 'p' || n, iif(n % 20 = 0, 'canceled', 'succeeded'), 'bank_card',
+        'customer', 1000000 * (1 + n % 5000), 'a@example.org', 'i' || n, '{}', ${at}, iif(n % 20 = 0, NULL, ${at}), ${at}
+      FROM numbers;
     INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason) ${numbers(others)}
       SELECT 'payment:' || n, 0, 'credit', ${owner}, 1000000 * (1 + n % 5000), ${at}, 'in' FROM numbers;
+    ${movements(now, 'account-000000', 400)}
+    ${movements(now, 'account-000001', 10_000)}
+    INSERT INTO alarms (id, kind, subject, state, count, first_at, last_at, details, closed_by, closed_at, reason)
+      ${numbers(2000)}
+      SELECT 'alarm-' || n, 'credential_suspended', 'openai#' || n, iif(n % 10 = 0, 'open', 'closed'), 1 + n % 50,
+        ${at}, ${at}, '{}', iif(n % 10 = 0, NULL, 'olga@example.org'), iif(n % 10 = 0, NULL, ${at}), NULL FROM numbers;
     INSERT INTO transfers (id, received_on, number, date, amount_kopecks, payer_inn, payer_name, payer_account, purpose,
         state, reason, suggestions, account_id, revision, imported_at) ${numbers(20_000)}
       SELECT 'transfer-' || n, date(${now} / 1000 - n * 700, 'unixepoch'), n, date(${now} / 1000 - n * 700, 'unixepoch'),
@@ -57,9 +64,17 @@ function customers({ now }: Filling): string {
     INSERT INTO transfer_changes (transfer_id, revision, action, account_id, note, at)
       SELECT id, 1, 'credit', account_id, '', imported_at FROM transfers;
     INSERT INTO operator_actions (id, at, operator, action, account_id, reason) ${numbers(others)}
-      SELECT 'action-' || ${id}, ${at}, 'olga@example.org', 'credit', ${owner}, 'invoice' FROM numbers;
+      SELECT 'action-' || ${id}, ${at}, iif(n % 3 = 0, 'pavel@example.org', 'olga@example.org'),
+        iif(n % 1000 = 7, 'block', 'credit'), ${owner}, 'invoice' FROM numbers;
     INSERT INTO account_notes (id, account_id, at, operator, note) ${numbers(accounts)}
       SELECT 'note-' || n, ${account}, ${now}, 'olga@example.org', 'called' FROM numbers;`
+}
+
+/** Money of one customer over all the days. */
+function movements(now: number, accountId: string, count: number): string {
+  const at = `${now - days * 86_400_000} + n * ${Math.floor((days * 86_400_000) / count)}`
+  return `INSERT INTO entries (exchange_id, sequence, kind, account_id, amount_micros, at, reason) ${numbers(count)}
+      SELECT 'credit:${accountId}:' || n, 0, 'credit', '${accountId}', 1000000, ${at}, 'invoice' FROM numbers;`
 }
 
 function charges({ rows, now }: Filling, from: number): string {
