@@ -19,11 +19,15 @@ export function addAccountSearch(account: Command, { stdout }: CliContext): void
     account,
     'find <text>',
     "find accounts by email, name, company, a member's email, INN, id, the id or last four characters of a key, or the id of a request",
-  ).action(async (text: string, options: SharedOptions) => {
-    const accounts = await search(options, text)
-    if (options.json === true) for (const one of accounts) stdout.write(`${JSON.stringify(foundView(one))}\n`)
-    else stdout.write(accounts.length === 0 ? 'no account\n' : foundTable(accounts, openTimeZone(options)))
-  })
+  )
+    // A key may end in -1n0.
+    .allowUnknownOption()
+    .action(async (text: string, options: SharedOptions) => {
+      const accounts = await search(options, text)
+      if (options.json === true)
+        for (const one of accounts) stdout.write(`${JSON.stringify(foundView(one))}\n`)
+      else stdout.write(accounts.length === 0 ? 'no account\n' : foundTable(accounts, openTimeZone(options)))
+    })
   addCommand(
     account,
     'entries <account>',

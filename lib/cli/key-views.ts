@@ -39,8 +39,10 @@ export function addKeyViews(key: Command, { stdout }: CliContext): void {
       })
       print(options, keys)
     })
-  addCommand(key, 'find <text>', 'find keys by id, last four characters, or a part of the name').action(
-    async (text: string, options: SharedOptions) => {
+  addCommand(key, 'find <text>', 'find keys by id, last four characters, or a part of the name')
+    // A key may end in -1n0.
+    .allowUnknownOption()
+    .action(async (text: string, options: SharedOptions) => {
       if (text.trim() === '' || text.length > searchLengthMax)
         throw new UsageError(`a search takes 1 to ${searchLengthMax} characters`)
       const ids = await readRecords(options, records => findKeys(records, text.trim()))
@@ -51,8 +53,7 @@ export function addKeyViews(key: Command, { stdout }: CliContext): void {
         options,
         keys.filter(one => one !== undefined),
       )
-    },
-  )
+    })
 }
 
 /** A key as JSON: times are ISO, money is roubles, what is not limited is null. */

@@ -92,14 +92,14 @@ const columns = {
   credential: 'left',
   egress: 'left',
   state: 'left',
-  restSeconds: 'right',
+  rests: 'right',
   requests: 'right',
   waiting: 'right',
 } as const
 
 type Row = Readonly<Record<keyof typeof columns, string>>
 
-const nothing = { credential: '', egress: '', restSeconds: '', requests: '', waiting: '' }
+const nothing = { credential: '', egress: '', rests: '', requests: '', waiting: '' }
 
 /** `fails (1 of 2)` where only some processes have found that. */
 function stateOf(one: {
@@ -113,14 +113,14 @@ function stateOf(one: {
 
 function rowsOf({ name, isOff, credentials, routes }: MergedProvider): readonly Row[] {
   if (isOff) return [{ ...nothing, provider: name, state: 'off: no credential is set' }]
-  const rest = (ms: number): string => (ms === 0 ? '' : String(Math.ceil(ms / 1000)))
+  const rest = (ms: number): string => (ms === 0 ? '' : `${Math.ceil(ms / 1000)} s`)
   return [
     ...credentials.map(one => ({
       ...nothing,
       provider: name,
       credential: one.name,
       state: one.isPaused ? `paused, ${stateOf(one)}` : stateOf(one),
-      restSeconds: rest(one.restMs),
+      rests: rest(one.restMs),
       requests: String(one.requests),
       waiting: String(one.waiting),
     })),
@@ -129,13 +129,13 @@ function rowsOf({ name, isOff, credentials, routes }: MergedProvider): readonly 
       provider: name,
       egress: one.egress,
       state: stateOf(one),
-      restSeconds: rest(one.restMs),
+      rests: rest(one.restMs),
     })),
   ]
 }
 
 function addList(providers: Command, { stdout }: CliContext): void {
-  addCommand(providers, 'list', 'list providers with credentials and ways out').action(
+  addCommand(providers, 'list', 'list providers with credentials and egress').action(
     async (options: SharedOptions) => {
       const running = await runningHealth(options)
       const rows = running?.flatMap(rowsOf) ?? (await switchedRows(options))

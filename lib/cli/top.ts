@@ -6,6 +6,7 @@ import { readSpenders } from '../stores/records/read-spenders.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { oneOf, wholeNumber } from './arguments.ts'
+import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { openTimeZone } from './open-config.ts'
 import { formatTable } from './table.ts'
@@ -18,7 +19,7 @@ interface TopOptions extends SharedOptions {
 
 /** `top`: who or what most is charged for. */
 export function addTopCommand(program: Command, { stdout }: CliContext): void {
-  addCommand(program, 'top', 'list what most was charged for, the dearest first')
+  addCommand(program, 'top', 'list where most was charged, the highest sum first')
     .option('--by <what>', 'account, model, key or outcome', 'account')
     .option(
       '--days <n>',
@@ -28,7 +29,8 @@ export function addTopCommand(program: Command, { stdout }: CliContext): void {
     .action(async (options: TopOptions) => {
       const by = oneOf('--by', options.by, ['account', 'model', 'key', 'outcome'] as const)
       const days = wholeNumber('--days', options.days)
-      const from = zonedDayStart(systemClock.now(), openTimeZone(options), Math.max(1, days) - 1)
+      if (days === 0) throw new UsageError('--days: begins at 1, which is today')
+      const from = zonedDayStart(systemClock.now(), openTimeZone(options), days - 1)
       const rows = await readRecords(options, records => readSpenders(records, by, from))
       const shown = rows.map(({ name, charges, micros }) => ({
         [by]: name,

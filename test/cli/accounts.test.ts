@@ -283,6 +283,9 @@ await t.test('beside an open store the change goes through its socket and is in 
     t.match((await run('key', ...found)).stdout, `"account":"${id}"`, found.join(' '))
   }
   t.match(await run('key', 'find', '%'), { code: 0, stdout: '' })
+  t.match(await run('key', 'find', '-1n0'), { code: 0, stdout: '' }, 'a key may end so')
+  t.match(await run('account', 'find', '-1n0'), { code: 0, stdout: '' })
+  t.match(await run('key', 'find', 'laptop', '--jsn'), { code: 2, stderr: /too many arguments/ })
   t.match(await run('key', 'list'), { code: 2, stderr: /either --account or --all/ })
   t.match(await run('key', 'list', '--all', '--account', id), { code: 2 })
   t.match(await run('key', 'find', 'a'.repeat(201)), { code: 2, stderr: /1 to 200 characters/ })
@@ -306,6 +309,10 @@ await t.test('beside an open store the change goes through its socket and is in 
     })
   }
   t.match(await run('top', '--by', 'colour'), { code: 2, stderr: /account, model, key, outcome/ })
+  t.match(await run('top', '--days', '0'), {
+    code: 2,
+    stderr: /^gateway: --days: begins at 1, which is today/,
+  })
   t.match((await run('operator', 'log')).stdout, '"action":"correct"')
 })
 
