@@ -1,9 +1,22 @@
+type Pages = Readonly<Record<string, string>>
+
+/** The days from so many days ago on. */
+type During = (daysBack: number, count?: number) => string
+
 /** Every page of the operators, and the questions that are hardest to answer. */
-export function deskPages(rows: number, now: number): Readonly<Record<string, string>> {
+export function deskPages(rows: number, now: number): Pages {
   const day = (daysBack: number): string => new Date(now - daysBack * 86_400_000).toISOString().slice(0, 10)
-  const during = (daysBack: number, count = 1): string =>
-    `from=${day(daysBack)}&to=${day(daysBack - count + 1)}`
+  const during: During = (daysBack, count = 1) => `from=${day(daysBack)}&to=${day(daysBack - count + 1)}`
   const requestId = String(rows - 1000).padStart(26, '0')
+  return {
+    ...customerPages(requestId),
+    ...requestPages(requestId, during),
+    ...moneyPages(during),
+    ...housePages(during),
+  }
+}
+
+function customerPages(requestId: string): Pages {
   return {
     today: '/',
     customers: '/customers',
@@ -25,6 +38,11 @@ export function deskPages(rows: number, now: number): Readonly<Record<string, st
     'movements of a customer who is charged much': '/movements?account=account-000000',
     'movements of a customer who pays much': '/movements?account=account-000001',
     'movements, the last page': '/movements?account=account-000001&page=200',
+  }
+}
+
+function requestPages(requestId: string, during: During): Pages {
+  return {
     requests: '/requests',
     'requests, the last page': '/requests?page=200',
     'requests, of an account and an outcome': '/requests?account=account-000000&outcome=refused',
@@ -35,6 +53,11 @@ export function deskPages(rows: number, now: number): Readonly<Record<string, st
     'requests of a quarter, of a small customer': `/requests?account=account-019999&${during(90, 90)}`,
     'requests of a model and an outcome': '/requests?model=model-3&outcome=aborted',
     'a request': `/requests?request=${requestId}`,
+  }
+}
+
+function moneyPages(during: During): Pages {
+  return {
     payments: '/payments',
     'payments by amount': '/payments?sort=amount',
     'payments of a state': '/payments?state=canceled',
@@ -51,6 +74,11 @@ export function deskPages(rows: number, now: number): Readonly<Record<string, st
     'transfers of any state, by amount': '/transfers?state=all&sort=amount',
     'transfers, a search': '/transfers?state=all&q=Клиент',
     'transfers, nothing found': '/transfers?state=all&q=nobody',
+  }
+}
+
+function housePages(during: During): Pages {
+  return {
     documents: '/documents',
     providers: '/providers',
     alarms: '/alarms',
