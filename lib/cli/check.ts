@@ -201,7 +201,7 @@ function summary({ config, notices, overridden }: LoadedConfig): string {
     `  models     ${modelCount} and ${config.aliases.size} aliases`,
     `  plugins    ${config.plugins.map(plugin => plugin.name).join(' > ')}`,
     `  store      ${config.store.kind === 'sqlite' ? config.store.file : 'PostgreSQL'}`,
-    ...overridden.map(({ path, file }) => `  instead    ${path}, which ${file} says too`),
+    ...overridden.map(({ path, file }) => `  overrides  ${path} of ${file}`),
     ...notices.map(notice => `  note       ${notice}`),
   ]
   return `${lines.join('\n')}\n`

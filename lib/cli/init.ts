@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { commandName } from '../config/command-name.ts'
 import { shippedConfig } from '../config/find-config.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
@@ -15,8 +16,9 @@ export function addInitCommand(program: Command, { stdout }: CliContext): void {
       if (existsSync(path)) throw new CommandError(`${path} is there already, and is not overwritten`)
       mkdirSync(dirname(path), { recursive: true })
       writeFileSync(path, configText(shippedConfig()))
+      const command = commandName()
       stdout.write(
-        `wrote ${path}\ncheck it:  gateway check --config ${file}\nrun it:    gateway serve --config ${file}\n`,
+        `wrote ${path}\ncheck it:  ${command} check --config ${file}\nrun it:    ${command} serve --config ${file}\n`,
       )
     })
 }
@@ -25,7 +27,7 @@ function configText(shipped: string): string {
   return `# yaml-language-server: $schema=${resolve(dirname(shipped), 'gateway.schema.json')}
 #
 # Your settings. What is not said here is as in the shipped files: ${shipped}
-# and those that it includes, where each setting is explained. Check this file with: gateway check --config FILE
+# and those that it includes, where each setting is explained. Check this file with: ${commandName()} check --config FILE
 
 include:
   - ${JSON.stringify(shipped)}

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { UserRows } from '../accounts/user-rows.ts'
 import type { Clock } from '../platform/clock.ts'
+import { commandName } from '../config/command-name.ts'
 import type { Config } from '../config/config.ts'
 
 /** The demo account's money: 100 roubles. */
@@ -79,7 +80,7 @@ export function demoScreen({ url, adminUrl, accountAreaUrl, key, email, password
     `and in Google's:\n  ${curl(`/v1beta/models/${model}:generateContent`, `x-goog-api-key: ${key}`, { contents: [{ parts: [{ text: 'Hello' }] }] })}`,
     '',
     "A provider's key switches it on: OPENAI_API_KEY=sk-... npm start (config/providers.yaml has them all).",
-    'Read on: docs/clients.md (your tools), docs/operating.md (a server of your own), gateway init (a configuration of your own).',
+    `Read on: docs/clients.md (your tools), docs/operating.md (a server of your own), ${commandName()} init (a configuration of your own).`,
     '',
   ]
   return `${lines.join('\n')}\n`

@@ -49,9 +49,11 @@ export function chooseProviders(
     .map(provider => withCredential(provider, dialectName))
     .filter(provider => provider !== undefined)
   if (chosen.length > 0) return chosen
+  const [first] = speaking
+  const name = first?.isPublic === true ? `, ${first.name},` : ''
   throw new GatewayError(
     'model_not_found',
-    `The model "${model.canonicalName}" is not available: its provider has no credential configured.`,
+    `The model "${model.canonicalName}" is not available: its provider${name} has no credential here. The operator sets one; "gateway check" names its variable.`,
     { param: 'model' },
   )
 }

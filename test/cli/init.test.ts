@@ -17,7 +17,7 @@ await t.test(
     t.match(made.stdout, `gateway serve --config ${file}`)
     t.equal(checked.code, 0, checked.stdout)
     t.match(checked.stdout, `store      ${join(file, '../data/gateway.db')}`)
-    t.match(checked.stdout, `  instead    store, which ${shippedConfig()} says too`)
+    t.match(checked.stdout, `  overrides  store of ${shippedConfig()}`)
     t.match(again, { code: 1, stderr: `gateway: ${file} is there already, and is not overwritten\n` })
   },
 )
