@@ -2,16 +2,11 @@ import { toldProvider } from '../config/shown-provider.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { atOpenai } from '../dialects/free-operation.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Target } from '../models/target.ts'
 import type { Route } from '../routes/route.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
-import { namedShareCost } from './named-share-cost.ts'
+import { costOfShare } from './cost-of-share.ts'
 import { requireAddable, requireXaiEndpoints } from './xai-batches.ts'
-import { batchShareCost } from '../metering/batch-cost.ts'
-import { windowTokensOf, writesUnasked } from '../metering/exchange-cost.ts'
-import type { ExchangeCost } from '../money/exchange-cost.ts'
-import { outputCap } from '../metering/output-cap.ts'
-import { amountMicrosMax } from '../money/amount.ts'
+import { dearer, sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price, isPriced } from '../money/price.ts'
 import type { Meter, Meters } from '../money/usage.ts'
@@ -24,7 +19,6 @@ import { priceNamedModels, type NamedPrice } from '../models/named-models.ts'
 import { defaultProvider } from '../models/route-provider.ts'
 import { ownerOfObjects } from '../models/object-owner.ts'
 import { namedModel } from '../models/requested-model.ts'
-import { requirePricedSearches } from '../models/require-priced.ts'
 
 /** One share of a batch, its model found and priced. */
 interface PricedShare {
@@ -67,7 +61,7 @@ export async function planBatch(
   return {
     providers,
     isPinned: pinned !== undefined,
-    model: modelOf(shares, contexts, context, providers[0]?.provider),
+    model: modelOf(shares, contexts, context, new Set(providers.map(({ provider }) => provider.kind))),
   }
 }
 
@@ -215,7 +209,7 @@ function modelOf(
   shares: readonly PricedShare[],
   contexts: ReadonlyMap<string, Meters>,
   { config }: BatchContext,
-  provider: Target['provider'] | undefined,
+  kinds: ReadonlySet<string>,
 ): BatchPlan['model'] {
   const [first] = shares
   if (first === undefined) throw new GatewayError('body_invalid', 'The batch has no requests.')
@@ -228,27 +222,15 @@ function modelOf(
         `It names the model "${share.model}" after "${first.share.model}", and the results of such requests do not say which model made them. Make a batch for each.`,
       )
     }
-    if (price === undefined || provider === undefined) continue
-    at(share.firstAt, () => requirePricedSearches(share.tools, price, provider.kind))
+    if (price === undefined) continue
     prices.set(model.upstreamName, price)
-    const target = { model: model.entry, provider, upstreamModelName: model.upstreamName }
-    const priced = {
-      share,
-      price,
-      contexts,
-      providerKind: provider.kind,
-      upstreamModelName: model.upstreamName,
-      outputTokensMax: outputCap(target, {}),
-      windowTokens: windowTokensOf(target),
-      // Embeddings are of lists of texts.
-      isReadInParts: share.isReadInParts === true || mainMeter === 'input',
-      isWritten: writesUnasked(model.upstreamName),
-    }
-    cost = sumOf(cost, batchShareCost(priced, config.hold))
-    for (const one of named) {
-      for (const name of one.names) prices.set(name, one.price)
-      cost = sumOf(cost, namedShareCost(priced, one, config.hold))
-    }
+    for (const one of named) for (const name of one.names) prices.set(name, one.price)
+    const priced = { share, model, price, named, isOfInput: mainMeter === 'input' }
+    const costAt = (kind: string): ExchangeCost => costOfShare(priced, kind, contexts, config.hold)
+    cost = sumOf(
+      cost,
+      at(share.firstAt, () => [...kinds].map(costAt).reduce(dearer)),
+    )
   }
   const isUniform = prices.size === 1 && shares.every(isSummable)
   return {
@@ -257,15 +239,6 @@ function modelOf(
     upstreamModelName: isUniform ? first.model.upstreamName : '',
     price: config.unmetered ? undefined : first.price,
     batch: { cost, prices, tools: shares.flatMap(({ share }) => share.tools ?? []) },
-  }
-}
-
-function sumOf(left: ExchangeCost, right: ExchangeCost): ExchangeCost {
-  const sum = (one: number, other: number): number => Math.min(amountMicrosMax, one + other)
-  return {
-    likelyMicros: sum(left.likelyMicros, right.likelyMicros),
-    worstMicros: sum(left.worstMicros, right.worstMicros),
-    strictMicros: sum(left.strictMicros, right.strictMicros),
   }
 }
 

@@ -6,7 +6,7 @@ import { rentedUnseen } from '../dialects/rented-containers.ts'
 import type { Target } from '../models/target.ts'
 import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
 import type { Micros } from '../money/amount.ts'
-import type { ExchangeCost } from '../money/exchange-cost.ts'
+import { dearer, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
 import { costAtMost, costUsually, type Consumed } from '../money/consumed-cost.ts'
 import { addMeters, isUnread, timesAll, tokensOf, type Meters } from '../money/usage.ts'
@@ -15,6 +15,7 @@ import { namedAtMost } from './named-cost.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { mediaBound } from './media-bound.ts'
 import { outputCap, hiddenReasoning } from './output-cap.ts'
+import { tokensAround } from './tokens-around.ts'
 import { noRounds, toolRounds, type ToolRounds } from './tool-rounds.ts'
 import { agentsOf, unaskedTools } from './unasked-work.ts'
 
@@ -38,7 +39,10 @@ interface Bounds {
 }
 
 /** The model that is asked, as far as its cost depends on it. */
-export interface CostTarget extends Pick<Target, 'upstreamModelName' | 'price' | 'named' | 'batch'> {
+export interface CostTarget extends Pick<
+  Target,
+  'upstreamModelName' | 'price' | 'named' | 'batch' | 'otherKinds'
+> {
   readonly provider: { readonly kind: string }
   readonly model?: ModelLimits | undefined
 }
@@ -62,11 +66,6 @@ export interface CostBasis {
 export const sliceTokens = 2048
 /** Where nobody says how much a model reads: no model that is offered widely reads more. */
 const windowTokensUnknown = 1_048_576
-/** What providers write around a request that is not in it: the turns, and instructions for tools. */
-const aroundTokens = 64
-/** Of providers that write instructions of their own before it, as recorded. */
-const ownInstructions: ReadonlyMap<string, number> = new Map([['venice', 2048]])
-const aroundToolsTokens = 1024
 /** Where nobody looked at the text. */
 const likelyBytesPerToken = 4
 const nothingSeen: SeenResponse = { outputTokens: 0, outputTokensMost: 0, toolUses: 0 }
@@ -79,16 +78,25 @@ export function windowTokensOf({ model }: Pick<CostTarget, 'model'>): number {
 
 /**
  * What an exchange costs, told before it is sent: 0 without a price, else at least a millionth of a rouble, so that
- * an account without money sends nothing that has a price.
+ * an account without money sends nothing that has a price. Where it may be tried at several providers, the dearest.
  */
 export function exchangeCost(basis: CostBasis): ExchangeCost {
-  const { target, facts } = basis
+  const { target } = basis
   if (target.price === undefined) return nothing
   if (target.batch !== undefined) return target.batch.cost
-  const bounds = boundsOf(basis, target.price)
+  let cost = costThere(basis, target.price)
+  for (const kind of target.otherKinds ?? [])
+    cost = dearer(cost, costThere({ ...basis, target: { ...target, provider: { kind } } }, target.price))
+  return cost
+}
+
+/** At the target's own provider. */
+function costThere(basis: CostBasis, price: Price): ExchangeCost {
+  const { target, facts } = basis
+  const bounds = boundsOf(basis, price)
   const whole: Written = { outputTokens: bounds.capTokens, rounds: bounds.rounds }
   const strictMicros = atMost(basis, bounds, whole)
-  const isShown = isSeen(facts, target.price) && agentsOf(target.upstreamModelName) === 1
+  const isShown = isSeen(facts, price) && agentsOf(target.upstreamModelName) === 1
   const seen = isShown ? writtenBy(basis, bounds, nothingSeen) : whole
   const isWhole = seen.outputTokens === whole.outputTokens && seen.rounds === whole.rounds
   const worstMicros = isWhole ? strictMicros : Math.min(strictMicros, atMost(basis, bounds, seen))
@@ -214,15 +222,6 @@ function atMost(
   const others = named.length === 0 ? 0 : namedAtMost(basis.target, facts, work)
   const micros = costAtMost(price, consumed) + first.mediaMicros + others + rented
   return Math.max(1, Math.min(amountMicrosMax, micros))
-}
-
-/** What a provider writes around so many requests, in which so many tools are explained. */
-export function tokensAround(
-  providerKind: string,
-  { requests, explained }: { readonly requests: number; readonly explained: number },
-): number {
-  const each = aroundTokens + (ownInstructions.get(providerKind) ?? 0)
-  return requests * each + explained * aroundToolsTokens
 }
 
 interface InputAtMost {

@@ -73,3 +73,14 @@ export function withCredential(
       : credentials.find(candidate => candidate.name === credentialName)
   return credential === undefined ? undefined : { provider, credential, baseUrl }
 }
+
+/** Kinds of the providers that are tried after one, other than its own. */
+export function kindsAfter(
+  providers: readonly ChosenProvider[],
+  index: number,
+): readonly string[] | undefined {
+  if (index + 1 >= providers.length) return undefined
+  const kinds = new Set(providers.slice(index + 1).map(({ provider }) => provider.kind))
+  kinds.delete(providers[index]?.provider.kind ?? '')
+  return kinds.size === 0 ? undefined : [...kinds]
+}

@@ -8,7 +8,7 @@ import type { ScannedRequest } from '../routes/scan-request.ts'
 import { factsOfCache, factsOfStored } from './stored-facts.ts'
 import { withPromptTools } from './granted-prompts.ts'
 import { isContextUnknown, keptContext } from './kept-context.ts'
-import type { ChosenProvider } from './choose-provider.ts'
+import { kindsAfter, type ChosenProvider } from './choose-provider.ts'
 import type { BatchContext, BatchPlan, PlanBatch } from './batch-plan.ts'
 import type { ResolvedModel } from './model-directory.ts'
 import { priceNamedModels } from './named-models.ts'
@@ -182,7 +182,24 @@ function targetAt(
     isPinned,
     object,
     named,
-    next: index + 1 < providers.length ? () => targetAt(request, place, ofBatch, index + 1) : undefined,
+    otherKinds: kindsAfter(providers, index),
+    next: index + 1 < providers.length ? () => laterTarget(request, place, ofBatch, index + 1) : undefined,
+  }
+}
+
+/** What is run at one provider may have no price at the next, which is passed over then. */
+function laterTarget(
+  request: ModelledRequest,
+  place: ProviderRoute,
+  ofBatch: BatchPlan['model'] | undefined,
+  index: number,
+): Target | undefined {
+  if (index >= place.providers.length) return undefined
+  try {
+    return targetAt(request, place, ofBatch, index)
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return laterTarget(request, place, ofBatch, index + 1)
   }
 }
 

@@ -41,6 +41,8 @@ export interface Target {
   }
   /** What models cost that the request names beside its own, such as an advisor or one that draws. */
   readonly named?: readonly NamedPrice[]
+  /** Kinds of the providers that are tried after this one, other than its own: each bounds a request in its own way. */
+  readonly otherKinds?: readonly string[] | undefined
   /** The same request at the model's next provider, for when this one cannot take it. */
   readonly next?: (() => Target | undefined) | undefined
 }

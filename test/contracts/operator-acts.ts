@@ -95,6 +95,23 @@ export async function operatorActsContract(t: Test, open: OpenStore): Promise<vo
     t.equal(made.filter(({ isNew }) => isNew).length, 1)
     t.strictSame(await logged(store), ['credit: 5.000000 ₽: credit 5', 'debit: 2.000000 ₽: debit 2'])
     t.equal((await store.ledger.balance(accountId)).balanceMicros, roubles(3))
+    await t.rejects(move('a', 'credit', 7), { code: 'idempotency_conflict' }, 'of another amount')
+
+    await records.write([
+      {
+        credit: {
+          id: 'credit:old',
+          accountId,
+          amountMicros: roubles(1),
+          reason: 'r',
+          at: 1,
+          source: 'operator',
+        },
+      },
+    ])
+    t.match(await move('old', 'credit', 1), { isNew: false }, 'an entry that is older than the log')
+    t.equal((await logged(store)).length, 2)
+    t.equal((await store.ledger.balance(accountId)).balanceMicros, roubles(4))
   })
 
   await t.test('sessions are ended with their line, and nobody has none', async t => {

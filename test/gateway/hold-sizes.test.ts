@@ -40,7 +40,12 @@ async function start(t: Test, rub: number, sections: ConfigSections = {}, answer
       },
       models: {
         whisper: { provider: 'somebody', rubPerUnit: { audioSeconds: '0.5' } },
-        big: { provider: 'somebody', outputTokensMax: 100, rubPerMillion: prices },
+        big: {
+          provider: 'somebody',
+          outputTokensMax: 100,
+          rubPerMillion: prices,
+          rubPerUnit: { searches: '0' },
+        },
         inputless: { provider: 'somebody', outputTokensMax: 100, rubPerMillion: { output: '1000' } },
       },
       ...sections,
