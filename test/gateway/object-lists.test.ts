@@ -195,6 +195,20 @@ for (const one of shelved) {
   own.set(one, ids)
 }
 
+await t.test("Mistral's pages of files go by their number", async t => {
+  const files = shelved.find(({ list }) => list === '/v1/files') as Shelved
+  const ids = own.get(files) ?? []
+  const page = async (query: string): Promise<readonly string[]> => {
+    const { body } = await ask(files, query)
+    return (JSON.parse(body.toString()) as { data: { id: string }[] }).data.map(({ id }) => id)
+  }
+  t.strictSame(await page('?page_size=3'), ids.slice(0, 3))
+  t.strictSame(await page('?page=1&page_size=3'), ids.slice(3, 6))
+  t.strictSame(await page('?page=9999'), [])
+  t.match((await ask(files, '?page=1&purpose=batch')).body.toString(), /page and purpose exclude each other/)
+  t.equal((await ask(files, '?page=one')).status, 400)
+})
+
 for (const one of shelved) {
   const name = `${one.dialect} ${one.kind}`
   const ids = own.get(one) ?? []

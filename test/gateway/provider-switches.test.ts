@@ -106,7 +106,7 @@ await t.test('what cannot be switched is refused, and changes nothing', async t 
     t.not(code, 0)
     t.match(stderr, message)
   }
-  t.match((await runHere(['operator', 'log', '--config', gateway.configFile])).stdout, 'nothing was done yet')
+  t.match((await runHere(['operator', 'log', '--config', gateway.configFile])).stdout, 'nothing was done')
   t.notMatch(await providers(t, gateway.configFile, 'list'), 'only', 'no secret is shown')
 })
 

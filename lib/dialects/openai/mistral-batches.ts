@@ -7,11 +7,12 @@ import type { Operation } from '../dialect.ts'
 import type { BatchedRequests } from '../batched-requests.ts'
 import { list, object, value } from '../interest.ts'
 import { names, objectsIn } from '../named-objects.ts'
-import { invalid, joinObjects, listOperation, readLimit, readParameter } from '../object-list.ts'
+import { invalid, joinObjects, listOperation, readParameter } from '../object-list.ts'
 import { findField, readString } from '../read-field.ts'
 import type { RouteRow } from '../route-table.ts'
 import { batchRequestsMax, inlineRequest } from './batch-input.ts'
 import { batches, batchSubmission, mistralBatchPath } from './batches.ts'
+import { readNumberedPage } from './object-list.ts'
 
 const request = object({
   input_files: list(names('file')),
@@ -72,16 +73,13 @@ const batchJobList = listOperation('batch-job-list', {
   retrieval: batches.stored,
   path: mistralBatchPath,
   readPage(query) {
-    const limit = readLimit(query, ['page_size'], { usual: 100, max: 1000 })
-    const page = Number(readParameter(query, 'page') ?? '0')
-    if (!Number.isSafeInteger(page) || page < 0 || page > 10_000)
-      throw invalid('page', 'is no number of a page')
+    const { limit, skip } = readNumberedPage(query)
     const status = query.getAll('status').flatMap(one => one.split(','))
     // How many of those on the pages before have the status nobody knows without asking for them.
-    if (status.length > 0 && page > 0) throw invalid('page', 'and status exclude each other here')
+    if (status.length > 0 && skip > 0) throw invalid('page', 'and status exclude each other here')
     return {
       limit,
-      skip: page * limit,
+      skip,
       order: readParameter(query, 'order_by') === 'created' ? 'oldest-first' : 'newest-first',
       ...(status.length > 0 && {
         filter: (job: Readonly<Record<string, unknown>>) => status.includes(String(job['status'])),

@@ -28,13 +28,30 @@ function readPage(
   const order = readParameter(query, 'order') ?? 'desc'
   if (order !== 'asc' && order !== 'desc') throw invalid('order', 'is to be asc or desc')
   const wanted = filteredBy === undefined ? undefined : readParameter(query, filteredBy)
+  const isNumbered = query.has('page') || query.has('page_size')
+  const numbered = isNumbered ? readNumberedPage(query) : undefined
+  // How many of those on the pages before are in the list nobody knows without asking for them.
+  if (wanted !== undefined && (numbered?.skip ?? 0) > 0)
+    throw invalid('page', `and ${String(filteredBy)} exclude each other here`)
   return {
-    limit: readLimit(query, ['limit'], limit),
+    ...(numbered ?? { limit: readLimit(query, ['limit'], limit) }),
     order: order === 'asc' ? 'oldest-first' : 'newest-first',
     ...(after !== undefined && { cursor: { id: after, side: 'after' } }),
     ...(before !== undefined && { cursor: { id: before, side: 'before' } }),
     ...(wanted !== undefined && { filter: object => object[String(filteredBy)] === wanted }),
   }
+}
+
+/**
+ * Mistral's pages go by their number.
+ * @throws GatewayError request_invalid
+ */
+export function readNumberedPage(query: URLSearchParams): { readonly limit: number; readonly skip: number } {
+  const limit = readLimit(query, ['page_size'], { usual: 100, max: 1000 })
+  const page = Number(readParameter(query, 'page') ?? '0')
+  if (!Number.isSafeInteger(page) || page < 0 || page > 10_000)
+    throw invalid('page', 'is no number of a page')
+  return { limit, skip: page * limit }
 }
 
 function writePage({ objects, hasMore }: ListPage): readonly Buffer[] {
