@@ -45,11 +45,12 @@ export function hastenedRules(range: string): string {
     .replaceAll(/\[\d+[mh]\]/g, `[${range}]`)
 }
 
-/** Prometheus on loopback, which scrapes these every two seconds and evaluates these files of rules. */
+/** Prometheus on loopback, which scrapes these every so many seconds, its patience too, and evaluates these files of rules. */
 export async function startPrometheus(
   t: Test,
   rules: readonly string[],
   targets: readonly string[],
+  scrapeSeconds: number,
 ): Promise<{
   /** Alerts that fire now: `GatewayDown 127.0.0.1:9090`, by name and instance, which rules that add up have none of. */
   firing(): Promise<readonly string[]>
@@ -57,7 +58,11 @@ export async function startPrometheus(
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'))
   for (const [index, text] of rules.entries()) writeFileSync(join(folder, `${index}.rules.yml`), text)
   const config = {
-    global: { scrape_interval: '2s', scrape_timeout: '2s', evaluation_interval: '1s' },
+    global: {
+      scrape_interval: `${scrapeSeconds}s`,
+      scrape_timeout: `${scrapeSeconds}s`,
+      evaluation_interval: '1s',
+    },
     rule_files: ['*.rules.yml'],
     scrape_configs: [{ job_name: 'gateway', static_configs: [{ targets }] }],
   }
