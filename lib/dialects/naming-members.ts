@@ -1,7 +1,7 @@
 import type { Interest, ScanResult } from '../http/json-scan.ts'
 import type { NamedModel } from './dialect.ts'
-import { anyOf, list, object, value } from './interest.ts'
-import { names } from './named-objects.ts'
+import { anyOf, base64, list, object, value } from './interest.ts'
+import { names, placeName } from './named-objects.ts'
 import { textOf } from './read-field.ts'
 
 /** Findings under this name are names of models beside the one that answers. */
@@ -54,6 +54,10 @@ export const namingMembers: Readonly<Record<string, Interest>> = {
   connector_id: oneOrMore('connector'),
   tunnel_id: oneOrMore('tunnel'),
   user_profile_id: oneOrMore('userProfile'),
+  // Characters are taken out of videos, and nobody takes them through the gateway.
+  '*character_id': oneOrMore('video'),
+  '*character_ids': oneOrMore('video'),
+  '*video_id': oneOrMore('video'),
 }
 
 /** Members that hold what others read: schemas of tools, notes, calls that were made. */
@@ -71,12 +75,21 @@ const unreadMembers = [
   'headers',
   'env',
   'variables',
+  // What was found and quoted, nobody fetches.
+  'annotations',
+  'citations',
 ]
 
 /** A member of a request that no provider takes a name from. */
 export const unread: Interest = {}
 
-const anywhereMembers = new Map(Object.entries(namingMembers))
+const anywhereMembers = new Map(
+  // Google takes camel case for the same, in any format.
+  Object.entries(namingMembers).flatMap(([name, what]) => [
+    [name, what],
+    [name.replaceAll('_', ''), what],
+  ]),
+)
 for (const name of unreadMembers) anywhereMembers.set(name, unread)
 // By a name alone it is one of the provider's.
 anywhereMembers.set('voice', object({ id: names('voice') }))
@@ -85,6 +98,21 @@ anywhereMembers.set('voice', object({ id: names('voice') }))
 const anywhere: Interest & { items?: Interest } = { members: anywhereMembers }
 anywhere.items = anywhere
 anywhereMembers.set('*', anywhere)
+// A provider fetches what stands there, and its own with the operator's credential.
+const place: Interest & { items?: Interest } = { ...base64(placeName), members: anywhereMembers }
+place.items = place
+for (const name of ['*url', '*urls', '*uri', '*uris']) anywhereMembers.set(name, place)
+// Where Google's tools look things up in the operator's cloud; elsewhere an engine is one of the provider's.
+const ofCloud = ['rag_corpus', 'rag_corpora', 'rag_file_ids', 'datastore', 'data_store', 'engine']
+const storeMembers = new Map(anywhereMembers)
+for (const name of ofCloud) {
+  for (const spelled of [name, name.replaceAll('_', '')]) storeMembers.set(spelled, oneOrMore('library'))
+}
+const cloudStore: Interest & { items?: Interest } = { members: storeMembers }
+cloudStore.items = cloudStore
+storeMembers.set('*', cloudStore)
+for (const name of ['vertex_ai_search', 'vertexaisearch', 'vertex_rag_store', 'vertexragstore'])
+  anywhereMembers.set(name, cloudStore)
 
 /** An object of a request with members of its own; all others are searched for names. */
 export function searched(members: Readonly<Record<string, Interest>>, itself?: Interest): Interest {

@@ -1,7 +1,7 @@
 import { type Base64Facts, type Finding, type ScanResult, stringOf } from '../http/json-scan.ts'
 import { mediaPartFromBase64 } from '../http/media-part.ts'
 import type { MediaPart } from '../http/media-part.ts'
-import { objectNamed } from './named-objects.ts'
+import { objectNamed, placeName } from './named-objects.ts'
 import { addressName } from './strange-members.ts'
 
 /**
@@ -78,6 +78,7 @@ export function* mediaSteps(scan: ScanResult): Generator<undefined, readonly Med
 function isMedia(finding: Finding): boolean {
   if (finding.name === addressName)
     return finding.base64?.isUrl === true || finding.base64?.isDataUrl === true
+  if (finding.name === placeName) return false
   const isName = finding.name === 'mediaUri' || isFileId(finding)
   return finding.base64 !== undefined || (isName && finding.type === 'string')
 }

@@ -4,7 +4,7 @@ const stagingBytes = 16_384
 const headBytesMax = 4096
 const fileIdCharactersMax = 256
 const schemeCharactersMax = 32
-const fileId = /^(?:file[-_]|files\/)/
+const fileId = /^(?:file[-_]|(?:\/?v\d\w{0,8}\/)?files\/)/
 /** One for all, since there may be thousands of addresses. */
 const noBytes = Buffer.alloc(0)
 const scratch = Buffer.allocUnsafe(stagingBytes)
@@ -23,6 +23,7 @@ export class Base64Meter {
   #headBytes = 0
   #isValid = true
   #isUrl = false
+  #address: string | undefined
   #isDataUrl = false
   #declaredType: string | undefined
 
@@ -36,6 +37,7 @@ export class Base64Meter {
     this.#headBytes = 0
     this.#isValid = true
     this.#isUrl = false
+    this.#address = undefined
     this.#isDataUrl = false
     this.#declaredType = undefined
   }
@@ -51,11 +53,12 @@ export class Base64Meter {
     }
   }
 
-  /** One character that the document spells with an escape; PHP writes every slash as `\/`. */
+  /** One UTF-16 unit that the document spells with an escape; PHP writes every slash as `\/`. */
   writeCharacter(code: number): void {
-    if (this.#staged === stagingBytes) this.#flush(false)
-    // Anything beyond ASCII is invalid in every alphabet, so 0xff can stand for all of it.
-    this.#staging[this.#staged++] = code > 0x7f ? 0xff : code
+    if (this.#staged > stagingBytes - 3) this.#flush(false)
+    if (code <= 0x7f) this.#staging[this.#staged++] = code
+    // Invalid in every alphabet of base64; an address may have any letter in its host.
+    else this.#staged += this.#staging.write(String.fromCharCode(code), this.#staged)
   }
 
   end(): Base64Facts {
@@ -67,6 +70,7 @@ export class Base64Meter {
       ...(this.#isDataUrl && { isDataUrl: true }),
       ...(this.#declaredType !== undefined && { declaredType: this.#declaredType }),
       ...(this.#isUrl && { isUrl: true }),
+      ...(this.#address !== undefined && { address: this.#address }),
     }
   }
 
@@ -118,13 +122,17 @@ export class Base64Meter {
 
   /** `data:image/png;base64,...` loses its prefix; an address or a file's id is not measured. */
   #readPrefix(isWhole: boolean): void {
-    if (!this.#hasScheme()) {
-      this.#isUrl = isWhole && this.#staged < fileIdCharactersMax && this.#isFileId()
+    const start = this.#blanks()
+    const isData = this.#staging.toString('latin1', start, start + 5).toLowerCase() === 'data:'
+    if (!isData) {
+      // No address is longer than what is staged; with its colon it is no base64 either.
+      this.#isUrl = isWhole && (this.#hasScheme(start) || this.#isFileId(start))
+      if (this.#isUrl) this.#address = this.#staging.toString('utf8', start, this.#staged).trimEnd()
       return
     }
-    if (this.#staging.toString('latin1', 0, 5).toLowerCase() !== 'data:') {
-      // No address is as long as this; with its colon it is no base64 either.
-      this.#isUrl = isWhole
+    // Blanks before it are no part of a data URL: its provider would not know it.
+    if (start > 0) {
+      this.#isValid = false
       return
     }
     this.#isDataUrl = true
@@ -142,21 +150,31 @@ export class Base64Meter {
     this.#staged -= rest
   }
 
+  /** Those who fetch an address pass over blanks before it. */
+  #blanks(): number {
+    let start = 0
+    while (start < this.#staged && (this.#staging[start] as number) <= 0x20) start++
+    return start
+  }
+
   /** A colon is in no base64 alphabet, so a word before one is the scheme of an address. */
-  #hasScheme(): boolean {
-    const end = Math.min(this.#staged, schemeCharactersMax)
-    for (let index = 0; index < end; index++) {
+  #hasScheme(start: number): boolean {
+    const end = Math.min(this.#staged, start + schemeCharactersMax)
+    for (let index = start; index < end; index++) {
       const byte = this.#staging[index] as number
-      if (byte === 0x3a) return index > 0
+      if (byte === 0x3a) return index > start
       const lower = byte | 0x20
       const isLetter = lower >= 0x61 && lower <= 0x7a
       const isDigitOrMark = (byte >= 0x30 && byte <= 0x39) || byte === 0x2b || byte === 0x2d || byte === 0x2e
-      if (!isLetter && (index === 0 || !isDigitOrMark)) return false
+      if (!isLetter && (index === start || !isDigitOrMark)) return false
     }
     return false
   }
 
-  #isFileId(): boolean {
-    return this.#staging[0] === 0x66 && fileId.test(this.#staging.toString('latin1', 0, this.#staged))
+  #isFileId(start: number): boolean {
+    if (this.#staged - start >= fileIdCharactersMax) return false
+    const first = this.#staging[start]
+    const mayBe = first === 0x66 || first === 0x76 || first === 0x2f
+    return mayBe && fileId.test(this.#staging.toString('latin1', start, this.#staged))
   }
 }

@@ -44,6 +44,8 @@ export interface Base64Facts {
   readonly declaredType?: string
   /** Not base64 but an address (`https:`, `gs:`) or the id of an uploaded file. */
   readonly isUrl?: boolean
+  /** The address or the id, without blanks around it. */
+  readonly address?: string
 }
 
 /** A value that was looked for, and where it stands. */

@@ -48,12 +48,15 @@ export async function ownerOfObjects(
     const one = given.find(({ kind, id }) => kind === named.kind && id === named.id)
     if (one !== undefined) return one
     const known = await findEverywhere(context.ledger, named, providers)
-    return known.find(object => object.accountId === accountId) ?? (isStrict ? undefined : known[0])
+    const mine = known.find(object => object.accountId === accountId) ?? (isStrict ? undefined : known[0])
+    if (named.isLabel !== true) return mine
+    if (mine === undefined && known.length > 0) throw objectNotFound(named)
+    return undefined
   })
   let chosen: ChosenProvider | undefined
   for (const [index, object] of found.entries()) {
     if (object === undefined) {
-      if (isStrict) throw objectNotFound(own[index] as NamedObject)
+      if (isStrict && own[index]?.isLabel !== true) throw objectNotFound(own[index] as NamedObject)
       continue
     }
     const next = withCredential(context.config.providers.get(object.provider), dialectName, object.credential)
@@ -92,13 +95,14 @@ export async function ownObject(
   return own
 }
 
-/** Each name once, where it stands first. */
+/** Each name once, where it stands first; as a label only where it is nothing more. */
 function distinct(named: readonly NamedObject[]): readonly NamedObject[] {
   if (named.length < 2) return named
   const first = new Map<string, NamedObject>()
   for (const one of named) {
     const name = objectName(one)
-    if (!first.has(name)) first.set(name, one)
+    const before = first.get(name)
+    if (before === undefined || (before.isLabel === true && one.isLabel !== true)) first.set(name, one)
   }
   return [...first.values()]
 }

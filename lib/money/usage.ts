@@ -119,6 +119,7 @@ export interface NamedObject {
   readonly id: string
   /** Of a name that is an address: it is an object's only where this is the provider's own host. */
   readonly host?: string
+  readonly isLabel?: true
   readonly facts?: ObjectFacts
   /** Its place in a batch: `line 3`. */
   readonly at?: string

@@ -14,12 +14,12 @@ import type { RouteRow } from '../route-table.ts'
 /** https://ai.google.dev/gemini-api/docs/video: what a film is unless the request says. */
 const secondsUnlessSaid = 8
 
-const picture = object({
+const picture = searched({
   bytesbase64encoded: base64('image'),
   mimetype: value('mediaType'),
   inlinedata: object({ data: base64('image'), mimetype: value('mediaType') }),
 })
-const film = object({
+const film = searched({
   bytesbase64encoded: base64('video'),
   encodedvideo: base64('video'),
   mimetype: value('mediaType'),
@@ -29,10 +29,10 @@ const film = object({
 const request = searched({
   ...sameModel,
   instances: list(
-    object({
+    searched({
       image: picture,
       lastframe: picture,
-      referenceimages: list(object({ image: picture })),
+      referenceimages: list(searched({ image: picture })),
       video: film,
     }),
   ),

@@ -12,7 +12,7 @@ const imagesUnlessSaid = 4
 const request = searched({
   ...sameModel,
   instances: list(
-    object({ image: object({ bytesbase64encoded: base64('image'), mimetype: value('mediaType') }) }),
+    searched({ image: searched({ bytesbase64encoded: base64('image'), mimetype: value('mediaType') }) }),
   ),
   parameters: searched({ samplecount: value('images'), sampleimagesize: value('size') }),
 })

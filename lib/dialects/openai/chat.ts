@@ -4,7 +4,7 @@ import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
-import { searched } from '../naming-members.ts'
+import { searched, unread } from '../naming-members.ts'
 import { findField, readBoolean, textOf } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { strangeMembers } from '../strange-members.ts'
@@ -42,6 +42,9 @@ const geminiOptions = searched({
   tools: anyOf(googleTool, list(googleTool)),
 })
 
+/** What most messages have beside their content, found without a search for names. */
+const commonMembers = { role: unread, name: unread, tool_calls: unread, tool_call_id: unread }
+
 const request = searched({
   ...modelMembers,
   ...tierMembers,
@@ -57,7 +60,8 @@ const request = searched({
   search_type: value('searchType'),
   deferred: value('deferred'),
   messages: list(
-    object({
+    searched({
+      ...commonMembers,
       ...cacheMembers,
       content: anyOf(list(contentPart), contentPart),
       audio: object({ id: names('audio') }),

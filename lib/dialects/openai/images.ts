@@ -16,7 +16,7 @@ import { OpenaiReader } from './openai-reader.ts'
 /** xAI's edits send JSON with the picture in it. */
 const image = anyOf(
   base64('image'),
-  object({ url: base64('image'), image_url: base64('image'), file_id: names('file') }),
+  searched({ url: base64('image'), image_url: base64('image'), file_id: names('file') }),
 )
 
 const request: Interest = searched({

@@ -1,4 +1,5 @@
 import type { Finding, ScanResult } from '../../http/json-scan.ts'
+import { labelsItem } from '../named-objects.ts'
 
 /**
  * Most items that a client sends back are whole, and their ids are labels. Those of these types, and those without a
@@ -10,13 +11,14 @@ const referenceTypes: ReadonlySet<unknown> = new Set([
   'item_reference',
   'reasoning',
   'image_generation_call',
+  'message',
 ])
 
 /** The findings less the ids of items that stand there in full. */
 export function withoutEchoes(findings: ScanResult['findings']): ScanResult['findings'] {
   const types = new Map<string, unknown>()
   for (const finding of findings) {
-    if (finding.name === 'itemType') types.set(itemOf(finding), parsed(finding.raw))
+    if (finding.name === 'itemType') types.set(itemOf(finding), typeOf(finding.raw))
   }
   const whole = new Set<string>()
   for (const finding of findings) {
@@ -24,7 +26,12 @@ export function withoutEchoes(findings: ScanResult['findings']): ScanResult['fin
     if (isSignOfWhole(finding, types.get(item))) whole.add(item)
   }
   if (whole.size === 0) return findings
-  return findings.filter(finding => finding.name !== 'names:item' || !whole.has(itemOf(finding)))
+  return findings.flatMap(finding => {
+    const item = itemOf(finding)
+    if (finding.name !== 'names:item' || !whole.has(item)) return [finding]
+    // Its provider may take the image that it has kept under this id.
+    return types.get(item) === 'image_generation_call' ? [{ ...finding, name: labelsItem }] : []
+  })
 }
 
 /** The item that a finding stands in; text stands in a part of its content. */
@@ -41,6 +48,7 @@ function isSignOfWhole({ name, path, type, start, end }: Finding, itemType: unkn
   return name === 'itemRole' || name === 'itemContent' || (name === 'image' && path.endsWith('.result'))
 }
 
-function parsed(raw: Buffer | undefined): unknown {
-  return raw === undefined ? undefined : JSON.parse(raw.toString('utf8'))
+function typeOf(raw: Buffer | undefined): unknown {
+  const type: unknown = raw === undefined ? undefined : JSON.parse(raw.toString('utf8'))
+  return typeof type === 'string' ? type.toLowerCase() : type
 }

@@ -1,6 +1,6 @@
 import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
-import { searched } from '../naming-members.ts'
+import { searched, unread } from '../naming-members.ts'
 import { containerMembers } from '../rented-containers.ts'
 import { cacheMembers } from '../request-facts.ts'
 import { toolInterest } from '../search-tools.ts'
@@ -38,5 +38,7 @@ export const inputItem = searched({
   content: anyOf(list(inputPart), inputPart),
   output: anyOf(list(inputPart), inputPart),
   result: base64('image'),
+  // What was searched for and opened.
+  action: unread,
   tools: list(tool),
 })

@@ -18,7 +18,7 @@ const addressFields = ['url', 'file_url']
 const request = searched({
   ...modelMembers,
   stream: value('stream'),
-  input_audio: object({ data: base64('audio') }),
+  input_audio: searched({ data: base64('audio') }),
   ...Object.fromEntries(addressFields.map(name => [name, base64('audio')])),
 })
 

@@ -5,7 +5,7 @@ import type { AnswerHead, Operation, RequestFacts, UsageReader, UsageReaderConte
 import type { JobKind } from '../job-kind.ts'
 import { factsFromForm, readFormField } from '../form-facts.ts'
 import { freeOperation } from '../free-operation.ts'
-import { anyOf, base64, object, value } from '../interest.ts'
+import { anyOf, base64, list, object, value } from '../interest.ts'
 import { jobOperations } from '../job-operations.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
@@ -23,9 +23,11 @@ const request = searched({
   ...modelMembers,
   seconds: value('seconds'),
   size: value('size'),
+  characters: anyOf(names('video'), list(anyOf(names('video'), searched({ id: names('video') })))),
+  video: searched({ id: names('video') }),
   input_reference: anyOf(
     base64('image'),
-    object({ image_url: base64('image'), file_id: names('file'), url: base64('image') }),
+    searched({ image_url: base64('image'), file_id: names('file'), url: base64('image') }),
   ),
 })
 

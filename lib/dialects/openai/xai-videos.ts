@@ -1,6 +1,6 @@
 import type { ScanResult } from '../../http/json-scan.ts'
 import type { BodyLength, Operation, RequestFacts } from '../dialect.ts'
-import { anyOf, base64, list, object, value } from '../interest.ts'
+import { anyOf, base64, list, value } from '../interest.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { readMedia } from '../read-media.ts'
@@ -23,7 +23,7 @@ const extendedSecondsMax = 15
  */
 const givenPerUsd = 100
 
-const image = anyOf(base64('image'), object({ url: base64('image'), image_url: base64('image') }))
+const image = anyOf(base64('image'), searched({ url: base64('image'), image_url: base64('image') }))
 
 const request = searched({
   ...modelMembers,
@@ -31,7 +31,7 @@ const request = searched({
   resolution: value('size'),
   image,
   reference_images: list(image),
-  video: anyOf(base64('video'), object({ url: base64('video'), id: names('video') })),
+  video: anyOf(base64('video'), searched({ url: base64('video'), id: names('video') })),
 })
 
 /**
