@@ -1,7 +1,7 @@
 import t from 'tap'
 import { goodPassword, startAccountArea } from '../fixtures/account-area.ts'
 import type { AccountBrowser } from '../fixtures/account-browser.ts'
-import { oneTimeCode } from '../fixtures/one-time-code.ts'
+import { earlierCode, oneTimeCode } from '../fixtures/one-time-code.ts'
 import { readQrCode } from '../fixtures/read-qr-code.ts'
 
 const area = await startAccountArea(t)
@@ -12,7 +12,7 @@ async function setUp(browser: AccountBrowser): Promise<{ secret: string; backupC
   const { text } = await browser.post('/security/two-factor', { password: goodPassword }, { from })
   const secret = /id="factor-secret">([A-Z2-7]+)</.exec(text)?.[1] ?? ''
   const backupCodes = (/id="backup-codes">([^<]+)</.exec(text)?.[1] ?? '').trim().split('\n')
-  const answer = await browser.post('/security/two-factor/confirm', { code: oneTimeCode(secret) }, { from })
+  const answer = await browser.post('/security/two-factor/confirm', { code: earlierCode(secret) }, { from })
   t.equal(answer.location, '/security?notice=two-factor-on')
   return { secret, backupCodes }
 }
@@ -149,6 +149,16 @@ await t.test('a backup code is good once', async t => {
   const second = await (await passwordStep(email)).post('/sign-in/code', { code })
 
   t.equal(second.status, 422)
+})
+
+await t.test('the code that has switched it on signs nobody in', async t => {
+  const { email, browser } = await area.signUp()
+  const { secret } = await setUp(browser)
+
+  const answer = await (await passwordStep(email)).post('/sign-in/code', { code: earlierCode(secret) })
+
+  t.equal(answer.status, 422)
+  t.match(answer.text, 'код уже использован')
 })
 
 await t.test('a code of the app is good once, too', async t => {

@@ -76,11 +76,13 @@ export class SecondFactor {
   /** Switches it on by a first code; undefined when that is wrong. Answers the cookies of a new session. */
   async confirm(caller: Caller, code: string): Promise<readonly string[] | undefined> {
     try {
-      const { headers } = await this.#auth.api.verifyTOTP({
+      const { headers, response } = await this.#auth.api.verifyTOTP({
         body: { code },
         headers: callerHeaders(caller),
         returnHeaders: true,
       })
+      // Nobody signs in by what was typed here, either.
+      await this.#usedCodes.begin(`${response.user.id} ${code}`)
       return headers.getSetCookie()
     } catch (error) {
       refusalCode(error)
