@@ -174,9 +174,8 @@ interface Driven {
 t.setTimeout(0)
 // Python's are run where its installer is at hand.
 const hasPip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0
-const all = [...commandLineClients, ...sdkClients, ...libraryClients].filter(
-  ({ isPython }) => hasPip || isPython !== true,
-)
+const everyClient = [...commandLineClients, ...sdkClients, ...libraryClients]
+const all = everyClient.filter(({ isPython }) => hasPip || isPython !== true)
 const unknown = only.find(name => all.every(client => client.name !== name))
 if (unknown !== undefined)
   throw new Error(`No client is called ${unknown}, only: ${all.map(({ name }) => name).join(', ')}.`)
@@ -188,7 +187,7 @@ for (const client of all) {
 await t.test('what clients do about refusals and cuts', { timeout: 600_000 }, async t => {
   const seen: Seen[] = []
   for (const { client, models, met } of driven) {
-    await t.test(client.name, async t => {
+    await t.test(client.name, { timeout: 300_000 }, async t => {
       const faults = await endFaults(t, met)
       if (t.passing()) seen.push({ client, models, faults })
     })
@@ -199,7 +198,7 @@ await t.test('what clients do about refusals and cuts', { timeout: 600_000 }, as
 /** Puts what was tried, and how refusals look, between the marks of the page, for those that did well in all. */
 function writeTables(seen: readonly Seen[]): void {
   const page = join(import.meta.dirname, '../../docs/clients.md')
-  const order = all.map(({ title }) => title)
+  const order = everyClient.map(({ title }) => title)
   const tables = [triedTable(seen), faultsTable(seen)]
   const text = tables.reduce((before, table) => withTable(before, table, order), readFileSync(page, 'utf8'))
   writeFileSync(page, text)
