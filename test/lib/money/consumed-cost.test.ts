@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { amountMicrosMax } from '../../../lib/money/amount.ts'
 import { buildPrice } from '../../../lib/money/build-price.ts'
-import { costAtMost, type Consumed } from '../../../lib/money/consumed-cost.ts'
+import { costAtMost, costUsually, type Consumed } from '../../../lib/money/consumed-cost.ts'
 import { priceLine } from '../../../lib/money/price-line.ts'
 import type { Meters } from '../../../lib/money/usage.ts'
 
@@ -102,4 +103,77 @@ await t.test('each fee is at its dearest, and none of them is multiplied by a ti
 
   t.equal(costAtMost(price, consumed), 1_000_000 + 6_000_000 + 500_000)
   t.equal(costAtMost(price, { ...consumed, wantedTier: 'priority' }), 2_000_000 + 6_000_000 + 500_000)
+})
+
+const rouble = 1_000_000
+const drawn = (units: Meters, variant?: string): Consumed => ({ read: {}, outputTokens: 0, units, variant })
+
+await t.test('what is drawn without a size costs at most its dearest variant, with one its own', async t => {
+  for (const meter of ['images', 'videoSeconds'] as const) {
+    const rubPerUnit = { [meter]: '1', [`${meter}/small`]: '0.5', [`${meter}/large`]: '4' }
+    const price = buildPrice({ model: 'm', rubPerUnit })
+
+    t.equal(costAtMost(price, drawn({ [meter]: 2 })), 8 * rouble)
+    t.equal(costAtMost(price, drawn({ [meter]: 2 }, 'small')), rouble)
+  }
+  const plain = buildPrice({ model: 'm', rubPerUnit: { images: '5', 'images/small': '4' } })
+  t.equal(costAtMost(plain, drawn({ images: 2 })), 10 * rouble, 'no variant is dearer than the plain one')
+})
+
+await t.test('text before a model without a price for it costs what its dearest input does', async t => {
+  const consumed: Consumed = { read: { input: 1_000_000, audioInput: 1_000_000 }, outputTokens: 0, units: {} }
+  for (const [audioInput, imageInput, roubles] of [
+    ['3', '2', 6],
+    ['2', '3', 5],
+  ] as const) {
+    const price = buildPrice({ model: 'm', rubPerMillion: { audioInput, imageInput, output: '1' } })
+    t.equal(costAtMost(price, consumed), roubles * rouble)
+    t.equal(costUsually(price, consumed), roubles * rouble)
+  }
+})
+
+await t.test(
+  'as a rule text is written; images where they are drawn, sound where nothing else is',
+  async t => {
+    const all = buildPrice({ model: 'm', rubPerMillion: { output: '1', audioOutput: '2', imageOutput: '3' } })
+    const spoken = buildPrice({ model: 'm', rubPerMillion: { audioOutput: '2', imageOutput: '3' } })
+    const images = buildPrice({ model: 'm', rubPerMillion: { imageOutput: '3' } })
+    const consumed: Consumed = { read: {}, outputTokens: 1_000_000, units: {} }
+
+    t.equal(costUsually(all, consumed), rouble)
+    t.equal(costUsually(all, { ...consumed, units: { images: 1 } }), 3 * rouble)
+    t.equal(costUsually(spoken, consumed), 2 * rouble)
+    t.equal(costUsually(images, consumed), 3 * rouble)
+  },
+)
+
+await t.test('a tier costs at most its own factor, an unknown one the dearest, none less than 1', async t => {
+  const price = buildPrice({
+    model: 'm',
+    rubPerMillion: { input: '1', output: '1' },
+    factors: { priority: '2', fast: '6', flex: '0.5' },
+  })
+  const costOf = (wantedTier: string): number =>
+    costAtMost(price, { read: { input: 1_000_000 }, outputTokens: 0, units: {}, wantedTier }) / rouble
+
+  t.strictSame(['default', 'flex', 'SERVICE_TIER_PRIORITY', 'fast+us', 'auto'].map(costOf), [1, 1, 2, 6, 6])
+})
+
+await t.test('counts that are impossible cost nothing less, and never more than amounts can be', async t => {
+  const price = buildPrice({
+    model: 'm',
+    rubPerMillion: { input: '1', output: '1' },
+    rubPerUnit: { searches: '1000000' },
+    factors: { priority: '1000000' },
+  })
+  const consumed: Consumed = { read: { input: 1_000_000 }, outputTokens: 0, units: {} }
+
+  t.equal(costAtMost(price, { ...consumed, outputTokens: -1_000_000 }), rouble)
+  const most = [
+    { ...consumed, units: { searches: Infinity } },
+    { ...consumed, outputTokens: Infinity },
+    { ...consumed, read: { input: Number.MAX_SAFE_INTEGER } },
+    { ...consumed, read: { input: 1e15 }, wantedTier: 'priority' },
+  ]
+  for (const one of most) t.equal(costAtMost(price, one), amountMicrosMax)
 })

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { formatKopecks, microsPerKopeck, parseKopecks, roundToKopecks } from '../../../lib/money/kopecks.ts'
+import {
+  formatKopecks,
+  formatWholeKopecks,
+  microsPerKopeck,
+  parseKopecks,
+  roundToKopecks,
+} from '../../../lib/money/kopecks.ts'
 
 await t.test('amounts of banks are read to the kopeck, or not at all', async t => {
   t.equal(parseKopecks('45329.91'), 4_532_991)
@@ -20,4 +26,12 @@ await t.test('what is written is read again, and micro-roubles are rounded half 
   t.equal(roundToKopecks(5000), 1)
   t.equal(roundToKopecks(-5000), 0)
   t.equal(roundToKopecks(1_234_567 * microsPerKopeck), 1_234_567)
+})
+
+await t.test('a part of a kopeck is not written', t => {
+  t.equal(formatWholeKopecks(1_500_000_000), '1500.00')
+  t.equal(formatWholeKopecks(-10_000), '-0.01')
+  for (const wrong of [0.5, NaN, Infinity]) t.throws(() => formatKopecks(wrong), RangeError)
+  t.throws(() => formatWholeKopecks(1_500_000_001), RangeError)
+  t.end()
 })
