@@ -27,11 +27,18 @@ const imageTokensMax: readonly { readonly pattern: RegExp; readonly tokens: numb
   { pattern: /^claude-/, tokens: 4800 },
   // https://ai.google.dev/gemini-api/docs/media-resolution: 2,240 at most.
   { pattern: /^gemini-[3-9]/, tokens: 2240 },
+  // https://www.alibabacloud.com/help/en/model-studio/vision: a request may have any image enlarged to that.
+  { pattern: /^(?:qwen|qvq)/i, tokens: 16_400 },
 ]
+/** Others enlarge small images to tiles, or take so many for each: four of 1,024, or two of 1,600 and what is around. */
+const imageTokensMin = 4096
 /** https://ai.google.dev/gemini-api/docs/image-understanding: tiles of 256 to 768 px, 258 tokens each. */
 const tileTokens = 258
 /** Others cut images into patches of at least 14 px. */
 const patchPixels = 14
+
+/** Also of those who sell it: `google/gemini-...`. */
+const isGemini = /(?:^|\/)gemini-/
 
 const audioTokensPerSecond = 32
 /** No codec of speech takes fewer: AMR at 4.75 kbit/s. */
@@ -76,7 +83,7 @@ function imageTokens({ width, height }: MediaPart, { upstreamModelName }: MediaB
     const side = Math.min(768, Math.max(256, Math.floor(Math.min(width, height) / 1.5)))
     return Math.max(1, Math.ceil(width / side) * Math.ceil(height / side)) * tileTokens
   }
-  return (Math.ceil(width / patchPixels) + 1) * Math.ceil(height / patchPixels) + 2
+  return Math.max(imageTokensMin, (Math.ceil(width / patchPixels) + 1) * Math.ceil(height / patchPixels) + 2)
 }
 
 function audioBound(part: MediaPart, { price, windowTokens }: MediaBounds): readonly [Meter, number] {
@@ -86,8 +93,13 @@ function audioBound(part: MediaPart, { price, windowTokens }: MediaBounds): read
   return ['audioInput', Math.min(windowTokens, seconds * audioTokensPerSecond)]
 }
 
-function videoTokens({ seconds }: MediaPart, { framesPerSecond }: MediaBounds): number {
-  if (seconds === undefined) return Infinity
+/** Google's models have a fixed number of tokens for a frame; others take frames as large and as often as they are told. */
+function videoTokens(
+  { seconds }: MediaPart,
+  { framesPerSecond, providerKind, upstreamModelName }: MediaBounds,
+): number {
+  const isOfFrames = providerKind === 'google' || isGemini.test(upstreamModelName)
+  if (seconds === undefined || !isOfFrames) return Infinity
   return Math.ceil(seconds * (frameTokens * framesPerSecond + audioTokensPerSecond))
 }
 
