@@ -88,6 +88,12 @@ export class Problems {
     this.add(path, `unknown ${kind} "${name}"${names.length === 0 ? '' : list}`, near)
   }
 
+  addUnknownKey(path: Path, key: string, known: readonly string[]): void {
+    const near = nearest(key, known)
+    const isListed = near === undefined && known.length > 0 && known.length <= namesListedMax
+    this.add(path, isListed ? `unknown key; there are ${known.join(', ')}` : 'unknown key', near)
+  }
+
   /** Parses a value; on failure adds each issue and returns undefined. */
   parse<S extends z.ZodType>(schema: S, value: unknown, path: Path): z.output<S> | undefined {
     const result = schema.safeParse(value)
@@ -105,7 +111,7 @@ export class Problems {
       for (const one of branch) this.#addIssue(schema, { ...one, path: [...issue.path, ...one.path] }, base, value)
     } else if (issue.code === 'unrecognized_keys') {
       const valid = validNamesAt(schema, inner)
-      for (const key of issue.keys) this.add([...path, key], 'unknown key', nearest(key, valid))
+      for (const key of issue.keys) this.addUnknownKey([...path, key], key, valid)
     } else if (issue.code === 'invalid_value') {
       const found = valueAt(value, inner)
       const options = issue.values.map(String)

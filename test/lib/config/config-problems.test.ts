@@ -7,6 +7,7 @@ import { problemsOf } from './config-files.ts'
 const cases: readonly (readonly [yaml: string, path: string, message: RegExp, nearest?: string])[] = [
   ['litsen: {}', 'litsen', /unknown key/, 'listen'],
   ['listen: { prot: 1 }', 'listen.prot', /unknown key/, 'port'],
+  ['admin: { port: 9090 }', 'admin.port', /unknown key; there are listen, /],
   ['listen: { port: 70000 }', 'listen.port', /whole number from 0 to 65535/],
   ['listen: { port: "70000" }', 'listen.port', /whole number from 0 to 65535/],
   ['listen: 8080', 'listen', /must be a map/],
