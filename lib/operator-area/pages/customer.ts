@@ -12,6 +12,7 @@ import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
 import { facts } from '../view/facts.ts'
+import { named } from '../view/named.ts'
 import { customerActions } from './customer-forms.ts'
 import type { SentForm } from './customer-forms.ts'
 import { actionTable } from './log.ts'
@@ -49,7 +50,10 @@ function requestTable(page: DeskPage, charges: readonly ChargeReport[]): Html {
       { name: customer.request, cell: one => html`<code>${one.requestId}</code>` },
       { name: customer.model, cell: one => html`<bdi>${one.model}</bdi>` },
       { name: customer.provider, cell: one => one.provider },
-      { name: customer.outcome, cell: one => [one.outcome, ...one.flags].join(', ') },
+      {
+        name: customer.outcome,
+        cell: one => [named(page.texts.requests.outcomes, one.outcome), ...one.flags].join(', '),
+      },
       { name: common.amount, cell: one => exactRoubles(one.amount, language), isNumber: true },
       {
         name: customer.returned,
@@ -99,7 +103,7 @@ async function people(page: DeskPage, accountId: string): Promise<Html> {
     { label: customer.people, empty: common.none },
     [
       { name: common.email, cell: one => one.email },
-      { name: customer.role, cell: one => one.role },
+      { name: customer.role, cell: one => customer.roles[one.role] },
     ],
     members,
   )
@@ -172,7 +176,7 @@ async function documentTable(page: DeskPage, accountId: string): Promise<Html> {
     { label: customer.documents, empty: common.none },
     [
       { name: documents.number, cell: one => one.document.number },
-      { name: common.at, cell: one => one.document.date },
+      { name: common.at, cell: one => html`<span class="day">${one.document.date}</span>` },
       {
         name: common.amount,
         cell: one => money(one.document.amount * microsPerKopeck, page.language),

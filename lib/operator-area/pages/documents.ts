@@ -41,7 +41,12 @@ export function documentList(page: DeskPage): DeskList<StoredClosing> {
     ],
     columns: [
       { name: documents.number, cell: one => one.document.number, csv: one => one.document.number },
-      { name: common.at, sort: 'month', cell: one => one.document.date, csv: one => one.document.date },
+      {
+        name: common.at,
+        sort: 'month',
+        cell: one => html`<span class="day">${one.document.date}</span>`,
+        csv: one => one.document.date,
+      },
       {
         name: documents.buyer,
         cell: one => html`<bdi>${one.document.buyer.name}</bdi>`,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { KeyEdit, KeyRecord } from '../../accounts/accounts.ts'
 import { AccountError } from '../../accounts/accounts.ts'
 import { isAddressRange } from '../../config/scalars.ts'
-import { moscowDay } from '../../ledger/moscow-days.ts'
+import { zonedTime } from '../../platform/zoned-time.ts'
 import { standsForModel } from '../../models/stands-for-model.ts'
 import { formatRoubles } from '../../money/amount.ts'
 import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
@@ -35,13 +35,13 @@ function schemaOf({ language, site }: DeskPage, key: KeyRecord) {
     addresses: list.pipe(
       z.array(z.string().refine(isAddressRange, says('addressesInvalid'))).max(listMax, says('listLong')),
     ),
-    expires: fieldSchemas.lastDay(from),
+    expires: fieldSchemas.lastDay(from, site.config.timeZone),
     reason: z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong')),
   })
 }
 
 /** A key as its form shows it; nothing: no limit. */
-function typedOf(key: KeyRecord) {
+function typedOf(key: KeyRecord, zone: string) {
   const { name, budgetMicros, budgetPeriod = 'total', models = [], ipAddresses = [] } = key
   return {
     name,
@@ -49,13 +49,13 @@ function typedOf(key: KeyRecord) {
     period: budgetPeriod,
     models: models.join(', '),
     addresses: ipAddresses.join(', '),
-    expires: lastDayOf(key),
+    expires: lastDayOf(key.expiresAt, zone),
   }
 }
 
-/** The last day of a key; empty: it has none. */
-function lastDayOf({ expiresAt }: KeyRecord): string {
-  return expiresAt === undefined ? '' : moscowDay(expiresAt - 1)
+/** The last day of a key in a zone; empty: it has none. */
+function lastDayOf(expiresAt: number | undefined, zone: string): string {
+  return expiresAt === undefined ? '' : zonedTime(expiresAt - 1, zone).slice(0, 10)
 }
 
 function view(page: DeskPage, key: KeyRecord, state: FormState): Html {
@@ -103,7 +103,7 @@ function view(page: DeskPage, key: KeyRecord, state: FormState): Html {
             ${field(state, {
               name: 'expires',
               label: editKey.expires,
-              hint: editKey.expiresHint,
+              hint: editKey.expiresHint(page.site.config.timeZone),
               type: 'date',
               isOptional: true,
             })}
@@ -122,12 +122,13 @@ function keyOf(context: PageContext, { site }: DeskPage): Promise<KeyRecord | un
 export async function showEditKey(context: PageContext, page: DeskPage): Promise<Response> {
   const key = await keyOf(context, page)
   if (key === undefined) return showFailure(context, page, 'notFound')
-  return context.html(view(page, key, { typed: typedOf(key), errors: {} }))
+  return context.html(view(page, key, { typed: typedOf(key, page.site.config.timeZone), errors: {} }))
 }
 
 /** What differs from the key as it is: a limit that nobody changed stays, whatever it was set to meanwhile. */
 function changesOf(
   key: KeyRecord,
+  zone: string,
   { name, budget, period, models, addresses, expires }: z.output<ReturnType<typeof schemaOf>>,
 ): Partial<KeyEdit> {
   const isSame = (one: readonly string[], other: readonly string[] = []): boolean =>
@@ -143,7 +144,7 @@ function changesOf(
     ...(!isSame(models, key.models) && { models: models.length === 0 ? null : models }),
     ...(!isSame(addresses, key.ipAddresses) && { ipAddresses: addresses.length === 0 ? null : addresses }),
     // Whoever set a time of the day by command keeps it unless the day is another.
-    ...((expires === undefined ? '' : moscowDay(expires - 1)) !== lastDayOf(key) && {
+    ...(lastDayOf(expires, zone) !== lastDayOf(key.expiresAt, zone) && {
       expiresAt: expires ?? null,
     }),
   }
@@ -162,7 +163,7 @@ export async function submitEditKey(context: PageContext, page: DeskPage): Promi
   if (unknown !== undefined) {
     return refuse({ ...sent.state, errors: { models: page.texts.editKey.modelUnknown(unknown) } })
   }
-  const changes = changesOf(key, sent.value)
+  const changes = changesOf(key, site.config.timeZone, sent.value)
   const edit = { ...changes, id: key.id, reason, operator: session.user.email }
   try {
     if (Object.keys(changes).length > 0) await site.accounts.editKey(edit)

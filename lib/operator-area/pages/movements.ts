@@ -2,6 +2,7 @@ import { html } from 'hono/html'
 import { formatRoubles } from '../../money/amount.ts'
 import type { Movement } from '../../payments/movements.ts'
 import { isoTime, smallMoney, time } from '../../web/format.ts'
+import { named } from '../view/named.ts'
 import { layout } from '../../web/view/layout.ts'
 import type { PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
@@ -19,7 +20,7 @@ export function movementColumns(page: DeskPage): DeskList<Movement>['columns'] {
       cell: one => time(one.at, language, page.site.config.timeZone),
       csv: one => isoTime(one.at, page.site.config.timeZone),
     },
-    { name: customer.kind, cell: one => one.kind, csv: one => one.kind },
+    { name: customer.kind, cell: one => named(customer.kinds, one.kind), csv: one => one.kind },
     { name: common.reason, cell: one => one.reason ?? '', csv: one => one.reason ?? '' },
     {
       name: common.amount,

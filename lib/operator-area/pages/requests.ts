@@ -8,6 +8,7 @@ import type { PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dayFilters, listSection, momentsOf } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
+import { named } from '../view/named.ts'
 
 /** Charged requests of all customers, the latest first. */
 export function requestList(page: DeskPage): DeskList<ListedCharge> {
@@ -41,7 +42,7 @@ export function requestList(page: DeskPage): DeskList<ListedCharge> {
       { name: requests.key, cell: one => html`<code>${one.keyId}</code>`, csv: text('keyId') },
       { name: customer.model, cell: one => html`<bdi>${one.model}</bdi>`, csv: text('model') },
       { name: customer.provider, cell: text('provider'), csv: text('provider') },
-      { name: customer.outcome, cell: one => one.outcome, csv: one => one.outcome },
+      { name: customer.outcome, cell: one => named(requests.outcomes, one.outcome), csv: one => one.outcome },
       {
         name: common.amount,
         cell: one => exactRoubles(formatRoubles(one.amountMicros), language),

@@ -15,6 +15,7 @@ import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
 import { facts } from '../view/facts.ts'
+import { named } from '../view/named.ts'
 
 const alarmsShownMax = 10
 
@@ -82,7 +83,8 @@ function outcomeTable(page: DeskPage, outcomes: Awaited<ReturnType<typeof readSp
     [
       {
         name: today.outcome,
-        cell: one => html`<a href="/requests?outcome=${one.name}">${one.name}</a>`,
+        cell: one =>
+          html`<a href="/requests?outcome=${one.name}">${named(texts.requests.outcomes, one.name)}</a>`,
       },
       { name: today.requests, cell: one => count(one.charges, language), isNumber: true },
       { name: common.amount, cell: one => money(one.micros, language), isNumber: true },

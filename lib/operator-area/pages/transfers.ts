@@ -20,6 +20,7 @@ import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
 import { listSection } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
+import { named } from '../view/named.ts'
 
 const noteLengthMax = 500
 const decisionSchema = z.object({
@@ -76,7 +77,12 @@ export function transferList(page: DeskPage): DeskList<TransferRow> {
       { name: 'q', label: transfers.search },
     ],
     columns: [
-      { name: common.at, sort: 'day', cell: one => one.received_on, csv: one => one.received_on },
+      {
+        name: common.at,
+        sort: 'day',
+        cell: one => html`<span class="day">${one.received_on}</span>`,
+        csv: one => one.received_on,
+      },
       {
         name: transfers.payer,
         cell: one => html`<bdi>${one.payer_name}</bdi> ${one.payer_inn}`,
@@ -92,7 +98,11 @@ export function transferList(page: DeskPage): DeskList<TransferRow> {
       },
       {
         name: common.state,
-        cell: one => `${transfers.states[one.state]} ${one.reason}`,
+        cell: one =>
+          [
+            transfers.states[one.state],
+            ...(one.state === 'queued' ? [named(transfers.reasons, one.reason)] : []),
+          ].join(': '),
         csv: one => transfers.states[one.state],
       },
       { name: common.account, cell: one => one.account_id ?? '', csv: one => one.account_id ?? '' },

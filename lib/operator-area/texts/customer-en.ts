@@ -12,6 +12,7 @@ export const customer: typeof ru.customer = {
   company: 'Company',
   people: 'People',
   role: 'Role',
+  roles: { owner: 'owner', accountant: 'accountant' },
   keys: 'Keys',
   ending: 'Ending',
   revoked: 'revoked',
@@ -27,6 +28,12 @@ export const customer: typeof ru.customer = {
   returned: 'Given back, ₽',
   movements: 'Movements',
   kind: 'Kind',
+  kinds: {
+    credit: 'credit',
+    debit: 'debit',
+    repayment: 'repayment of a debt',
+    correction: 'correction of a charge',
+  },
   after: 'Balance after, ₽',
   payments: 'Payments',
   documents: 'Documents',
@@ -65,7 +72,7 @@ export const editKey: typeof ru.editKey = {
   noLimit: 'Empty: no limit.',
   modelUnknown: name => `There is no model "${name}".`,
   expires: 'Last day',
-  expiresHint: 'Until the end of that day in Moscow. Empty: no end.',
+  expiresHint: zone => `Until the end of that day in the time zone ${zone}. Empty: no end.`,
   submit: 'Change the key',
 }
 

@@ -151,6 +151,14 @@ export const english: typeof russian = {
     return: 'Returned to its payer',
     undo: 'Undo the decision',
     noSeller: 'The configuration has no seller, so no statements are taken.',
+    reasons: {
+      'payer-known': 'the payer is known, the invoice is not',
+      'payer-other': 'the number is of an invoice for another payer',
+      'payer-unknown': 'the payer is unknown',
+      'invoice-cancelled': 'the invoice is canceled',
+      ambiguous: 'several invoices fit',
+      undone: 'the decision was undone',
+    },
     states: { queued: 'queued', credited: 'credited', returned: 'returned' },
   },
   documents: {

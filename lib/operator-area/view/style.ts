@@ -28,6 +28,9 @@ export const deskStyle = css`
     font-variant-numeric: tabular-nums;
     overflow-wrap: anywhere;
   }
+  .day {
+    white-space: nowrap;
+  }
   .cards {
     display: grid;
     gap: 1rem;

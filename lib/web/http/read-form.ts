@@ -1,12 +1,16 @@
 import { z } from 'zod'
-import { dayEnd } from '../../ledger/moscow-days.ts'
 import { isId } from '../../platform/new-id.ts'
+import { zonedParse } from '../../platform/zoned-time.ts'
 import { isDay } from '../format.ts'
 import type { WebPage, PageContext } from '../web-page.ts'
 import { passwordLength } from '../sign-in/auth.ts'
 import type { Language, WebTexts } from '../texts/web-texts.ts'
 import type { FormState } from '../view/form.ts'
 import { typedRoubles } from './typed-roubles.ts'
+
+function dayAfter(isoDay: string): string {
+  return new Date(Date.parse(isoDay) + 86_400_000).toISOString().slice(0, 10)
+}
 
 /** What is said of a field that is wrong: a key of the texts. */
 export type FieldErrorKey = keyof WebTexts['fieldErrors']
@@ -59,14 +63,14 @@ export const fieldSchemas = {
         issues.push({ code: 'custom', message: says('amountInvalid').error, input: text })
         return z.NEVER
       }),
-  /** The last day on which something holds, in Moscow, as the moment when it is over. Nothing typed is undefined. */
-  lastDay: (now: number) =>
+  /** The last day on which something holds in a zone, as the moment when it is over. Nothing typed is undefined. */
+  lastDay: (now: number, zone = 'Europe/Moscow') =>
     z
       .string()
       .trim()
       .default('')
       .refine(text => text === '' || isDay(text), { ...says('dayInvalid'), abort: true })
-      .transform(text => (text === '' ? undefined : dayEnd(text)))
+      .transform(text => (text === '' ? undefined : zonedParse(dayAfter(text), zone)))
       .refine(at => at === undefined || at > now, says('dayPast')),
   code: z
     .string(says('required'))
