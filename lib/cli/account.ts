@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { formatRoubles } from '../money/amount.ts'
 import { addAccountAccess } from './account-access.ts'
+import { addAccountNotes } from './account-notes.ts'
 import { addAccountSearch } from './account-search.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
@@ -189,6 +190,7 @@ export function addAccountCommands(program: Command, context: CliContext): void 
   addAccountCorrection(account, context)
   addAccountAccess(account, context)
   addAccountSearch(account, context)
+  addAccountNotes(account, context)
   addAccountCompany(account, context)
 }
 

@@ -91,11 +91,11 @@ export function wholeNumber(option: string, text: string): number {
 
 const reasonLengthMax = 1000
 
-/** The value of `--reason`. @throws UsageError when it is empty or too long */
-export function reasonText(text: string): string {
+/** The value of `--reason`, or of another option like it. @throws UsageError when it is empty or too long */
+export function reasonText(text: string, option = '--reason'): string {
   const reason = text.trim()
   if (reason !== '' && reason.length <= reasonLengthMax) return reason
-  throw new UsageError(`--reason: takes 1 to ${reasonLengthMax} characters`)
+  throw new UsageError(`${option}: takes 1 to ${reasonLengthMax} characters`)
 }
 
 /** Whom the log of operators' actions names for what is done by a command. */

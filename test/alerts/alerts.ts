@@ -37,9 +37,9 @@ await t.test(
     const targets = [healthy.test.gateway.adminUrl ?? '', ...started.map(one => one.adminUrl)].map(
       url => new URL(url).host,
     )
-    const prometheus = await startPrometheus(t, [hastenedRules('3m')], targets, 2)
+    const prometheus = await startPrometheus(t, [hastenedRules('3m')], targets, 5)
     // Every series must have been seen at 0.
-    await delay(10_000)
+    await delay(15_000)
     t.same(await prometheus.firing(), [], 'nothing fires before')
     for (const one of started) void one.strike()
 
