@@ -14,7 +14,7 @@ const faults = [
 /** How long a client may try again before it is left. */
 const patienceMs = 240_000
 /** Several that start at once are slow, so the next one waits this long for the one before it. */
-const headStartMs = 15_000
+const headStartMs = 8000
 
 export type Ask = (
   prompt: string,
