@@ -245,11 +245,15 @@ function responseOn(request: IncomingMessage, socket: Socket): ServerResponse {
   return response
 }
 
+/** For responses that no page makes: no cache keeps them, and no browser takes them for something else. */
+export const plainHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
+
 function refusePlainly(_request: IncomingMessage, response: ServerResponse, error: GatewayError): void {
   const body = Buffer.from(`${error.message}\n`)
   response.writeHead(error.status, {
     'content-type': 'text/plain; charset=utf-8',
     'content-length': body.length,
+    ...plainHeaders,
     connection: 'close',
   })
   response.end(body)
@@ -262,6 +266,9 @@ export const writePlainly: WriteError = (socket, error, status) => {
     `HTTP/1.1 ${status} ${nodeHttp.STATUS_CODES[status]}\r\n` +
       (status === 405 ? `allow: ${servedMethods}\r\n` : '') +
       `content-type: text/plain; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+      Object.entries(plainHeaders)
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join('') +
       `connection: close\r\n\r\n${body}`,
   )
 }

@@ -15,6 +15,7 @@ import type { WriteError } from '../listener/broken-request.ts'
 import {
   createHttpServer,
   listenOn,
+  plainHeaders,
   renewCertificate,
   urlOf,
   writePlainly,
@@ -111,7 +112,10 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
   const ownerOf = (socket: Socket): unknown => ownerOfConnection(socket, trusted)
   const handle: RequestListener = (request, response) => {
     // Until there are pages, which is a moment, nobody knows of this port.
-    if (running.listener === undefined) response.writeHead(503).end()
+    if (running.listener === undefined) response.writeHead(503, plainHeaders).end()
+    // The platform makes no request of it that pages could be asked.
+    else if (request.method === 'TRACE')
+      response.writeHead(405, { ...plainHeaders, allow: 'GET, HEAD, POST', connection: 'close' }).end()
     else void inTime(running.listener, request, response)
   }
   const listener = new Listener(readCertificate(config), ownerOf, handle, status =>
@@ -125,7 +129,7 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
   ): Promise<void> => {
     const waitMs = paces.next(networkOf(addressOf(request, trusted)))
     if (waitMs === undefined) {
-      response.writeHead(429, { 'retry-after': '10', connection: 'close' }).end()
+      response.writeHead(429, { ...plainHeaders, 'retry-after': '10', connection: 'close' }).end()
       return
     }
     if (waitMs > 0) await delay(waitMs, undefined, { ref: false })

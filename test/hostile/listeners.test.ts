@@ -160,6 +160,25 @@ for (const { name, url, path, form } of listeners) {
   })
 }
 
+for (const { name, url } of listeners.slice(1, 3)) {
+  await t.test(`${name}: what no page answers is a refusal that nobody keeps or reads as a page`, async t => {
+    const refusals = [
+      [405, 'TRACE /sign-in HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n'],
+      [405, 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n'],
+      [400, 'GET /sign-in HTTP/1.1\r\nbroken header\r\n\r\n'],
+      [400, 'POST /sign-in HTTP/1.1\r\nhost: a\r\nexpect: nonsense\r\ncontent-length: 0\r\n\r\n'],
+      [431, `GET /sign-in HTTP/1.1\r\nhost: a\r\nx: ${'a'.repeat(70_000)}\r\n\r\n`],
+    ] as const
+    for (const [status, request] of refusals) {
+      const [answer] = parseAnswers((await sendRaw(t, url, request)).bytes)
+      const line = request.slice(0, 40)
+      t.equal(answer?.status, status, line)
+      t.equal(answer?.headers.get('x-content-type-options'), 'nosniff', line)
+      t.equal(answer?.headers.get('cache-control'), 'no-store', line)
+    }
+  })
+}
+
 await t.test('a WebSocket behind a pending request is refused, and ends nobody else', async t => {
   const { bytes, end } = await sendRaw(
     t,
