@@ -12,6 +12,7 @@ import { costAtMost, costUsually, type Consumed } from '../money/consumed-cost.t
 import { addMeters, isUnread, timesAll, tokensOf, type Meters } from '../money/usage.ts'
 import { drawnAtMost, drawnTokens } from './drawn-cost.ts'
 import { namedAtMost } from './named-cost.ts'
+import { feesAtMost } from './fees-at-most.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { mediaBound } from './media-bound.ts'
 import { outputCap, hiddenReasoning } from './output-cap.ts'
@@ -203,7 +204,7 @@ function atMost(
   const consumed: Consumed = {
     read,
     outputTokens: agents * written * facts.candidates + (facts.predictedBytes ?? 0),
-    units: addMeters(asked, { searches: rounds.searches, requests: 1 }),
+    units: addMeters(asked, feesAtMost(facts, basis.target.provider.kind, rounds.searches)),
     variant: facts.unitsVariant,
     cacheWrite: told === undefined ? (facts.cacheWrite ?? unasked) : undefined,
     wantedTier: facts.wantedTier,

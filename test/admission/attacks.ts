@@ -848,6 +848,22 @@ const unasked: readonly Attack[] = [
     'openrouter',
   ),
   chat(
+    'a document that is read out for a fee',
+    {
+      model: 'stated',
+      max_tokens: 10,
+      ...partsOf({ type: 'file', file: { filename: 'a.pdf', file_data: url } }),
+    },
+    { input: 8000, output: 10, more: { cost: 2 } },
+    'openrouter',
+  ),
+  chat(
+    'searches of many results, each with a fee',
+    { model: 'stated', max_tokens: 10, tools: [{ type: 'openrouter:web_search' }] },
+    { input: 30 * 8000, output: 10, more: { cost: 3 } },
+    'openrouter',
+  ),
+  chat(
     'a server tool, in thirty steps',
     { tools: [{ type: 'openrouter:web_search' }] },
     { input: 30 * windowTokens, more: searched(30) },

@@ -36,6 +36,12 @@ export const models = {
   dear: { ...shared, rubPerMillion: { ...rubPerMillion, input: '500', output: '2500' } },
   'sonar-deep-research': { ...shared, rubPerUnit: { searches: '0.5', statedUsd: '100' } },
   'sonar-pro': { ...shared, rubPerUnit: { requests: '1.4', statedUsd: '100' } },
+  stated: {
+    ...shared,
+    contextTokensMax: 8000,
+    rubPerMillion: { input: '1', output: '1' },
+    rubPerUnit: { statedUsd: '100' },
+  },
   'grok-4.20-multi-agent': shared,
   ranker: { provider: names, contextTokensMax: 4096, rubPerUnit: { searches: '1' } },
   looker: { ...shared, upstreamModel: 'gpt-5-search-api' },
