@@ -164,6 +164,25 @@ t.test('charges come in pages, oldest first, and only those of the key that asks
   t.same(future.json, { charges: [], next: null })
 })
 
+t.test('a bare date of since begins at midnight in the zone of the configuration', async t => {
+  // Names of this kind have their sign turned round. At any hour one of the two is not yet, or no longer, at UTC's day.
+  for (const [timeZone, aheadHours] of [
+    ['Etc/GMT-14', 14],
+    ['Etc/GMT+12', -12],
+  ] as const) {
+    const { gateway, ask } = await start(t, { timeZone })
+    await ask(gateway.key, 'POST', '/v1/chat/completions', chat)
+    const dayThere = (daysOn: number): string =>
+      new Date(Date.now() + aheadHours * 3_600_000 + daysOn * 86_400_000).toISOString().slice(0, 10)
+    const since = async (day: string): Promise<unknown> =>
+      ((await ask(gateway.key, 'GET', `/gateway/v1/charges?since=${day}`)).json['charges'] as unknown[])
+        .length
+
+    t.equal(await since(dayThere(0)), 1, `${timeZone}, today`)
+    t.equal(await since(dayThere(1)), 0, `${timeZone}, tomorrow`)
+  }
+})
+
 t.test('a quote says what would be set aside and at which price, and sends nothing', async t => {
   const { upstream, gateway, ask } = await start(t)
 
