@@ -54,27 +54,6 @@ await t.test('sessions of a customer are ended by a command, which is in the log
   t.same([silent.code, silent.stderr], [2, 'gateway: --reason: takes 1 to 1000 characters\n'])
 })
 
-await t.test(
-  'a note by command is on the page of the customer, and a note of the page is listed',
-  async t => {
-    const desk = await area.operator('support')
-    const from = `/customers/${accountId}`
-    t.match(await lines('account', 'notes', accountId, '--add', 'called <b>'), [{ note: 'called <b>' }])
-    t.match((await desk.get(from)).text, 'called &lt;b&gt;')
-
-    await desk.post(`${from}/note`, { note: 'wrote' }, { from })
-
-    const notes = await lines('account', 'notes', accountId)
-    t.same(
-      notes.map(({ note }) => note),
-      ['wrote', 'called <b>'],
-    )
-    const empty = await area.run('account', 'notes', accountId, '--add', '')
-    t.same([empty.code, empty.stderr], [2, 'gateway: --add: takes 1 to 1000 characters\n'])
-    t.match(await area.run('account', 'notes', 'nobody'), { code: 1, stderr: /there is no account nobody/ })
-  },
-)
-
 await t.test('the log is narrowed to an account, an operator, an action and a day of the zone', async t => {
   const all = await lines('operator', 'log', '--account', accountId)
   t.same(
@@ -86,11 +65,7 @@ await t.test('the log is narrowed to an account, an operator, an action and a da
   t.equal((await lines('operator', 'log', '--day', today, '--account', accountId)).length, 2)
   t.equal((await lines('operator', 'log', '--day', before)).length, 0)
   t.equal((await lines('operator', 'log', '--operator', 'olga@example.org')).length, 0)
-  t.equal(
-    (await lines('operator', 'log', '--account', accountId, '--operator', String(all[0]?.['operator'])))
-      .length,
-    2,
-  )
+  t.equal((await lines('operator', 'log', '--operator', String(all[0]?.['operator']))).length, 2)
   const table = await area.run('operator', 'log', '--action', 'credit')
   t.match(table.stdout, new RegExp(`^${today} \\d\\d:\\d\\d:\\d\\d\\+10:00 .* credit .*invoice 17$`, 'm'))
 
@@ -150,4 +125,20 @@ await t.test('what a model cost and will cost is told by a command', async t => 
   t.match(stdout, /^always +in force +output +6000 +a million$/m)
   const unknown = await area.run('prices', 'history', 'chta')
   t.match(unknown, { code: 1, stderr: /has no model "chta"; did you mean "chat"\?\ngateway models --all/ })
+})
+
+await t.test('the last day of a key is one of the zone, on the page and by command', async t => {
+  const { id } = await area.test.accounts.createKey({ accountId, name: 'phone' })
+  const desk = await area.operator('owner')
+  const path = `/customers/${accountId}/keys/${id}`
+  const form = { name: 'phone', budget: '', period: 'total', models: '', addresses: '', reason: 'r' }
+
+  const edited = await desk.post(path, { ...form, expires: '2999-01-31' }, { from: path })
+
+  t.equal(edited.location, `/customers/${accountId}?notice=done`)
+  t.match(await lines('key', 'find', id), [{ expiresAt: '2999-01-31T14:00:00.000Z' }])
+  const { text } = await desk.get(path)
+  for (const word of ['value="2999-01-31"', 'Asia/Vladivostok']) t.match(text, word)
+  await area.run('key', 'edit', id, '--expires', '2999-03-02', '--reason', 'r')
+  t.match((await desk.get(path)).text, 'value="2999-03-01"', 'a command names the moment that it is over')
 })

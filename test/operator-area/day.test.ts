@@ -121,6 +121,33 @@ await t.test('a charge is corrected, and the customer sees it', async t => {
   t.equal((await act('correct', { request: requestId, turn: '-1', rub: '0', reason: 'r' })).status, 422)
 })
 
+await t.test(
+  'of two operators who correct one charge at once one does, and the other is told so',
+  async t => {
+    const { requestId } = await ask()
+    const [paid, before] = [await balance(), (await area.run('operator', 'log', '--json')).stdout]
+    const other = await area.operator('finance')
+
+    const answers = await Promise.all(
+      [desk, other].map((one, index) =>
+        one.post(`${from}/correct`, { request: requestId, rub: '0', reason: `оператор ${index}` }, { from }),
+      ),
+    )
+
+    t.same(
+      answers.map(({ status }) => status).toSorted((one, two) => one - two),
+      [303, 422],
+    )
+    t.match(answers.find(({ status }) => status === 422)?.text, requestId)
+    t.not(await balance(), paid)
+    t.equal(await balance(), '102.500000', 'given back once')
+    const after = (await area.run('operator', 'log', '--action', 'correct', '--json')).stdout
+    t.equal(after.split(requestId).length, 2, 'one line in the log')
+    t.notMatch(before, requestId)
+    t.same(await area.verify(), [])
+  },
+)
+
 await t.test('a block refuses the keys at once, with a sentence, until it is ended', async t => {
   t.equal((await act('block', { reason: 'украденная карта' })).location, `${from}?notice=done`)
   const refused = await ask()
