@@ -36,12 +36,12 @@ export function alertNames(): readonly string[] {
 }
 
 /**
- * The shipped rules with shorter times, so that nobody waits for them: `for` is five seconds, and what is looked back on is
+ * The shipped rules with shorter times, so that nobody waits for them: `for` is fifteen seconds, and what is looked back on is
  * `range`. Expressions and thresholds stay.
  */
 export function hastenedRules(range: string): string {
   return shippedRules()
-    .replaceAll(/^(\s+for: ).+$/gm, '$15s')
+    .replaceAll(/^(\s+for: ).+$/gm, (_, key: string) => `${key}15s`)
     .replaceAll(/\[\d+[mh]\]/g, `[${range}]`)
 }
 

@@ -93,7 +93,7 @@ export const houseFaults: readonly Fault[] = [
     cause: 'there are as many requests at once as there may be, of a provider that takes long',
     async start(t) {
       const upstream = await startRawUpstream(t, async () => {
-        await delay(120_000, undefined, { ref: false })
+        await delay(600_000, undefined, { ref: false })
         return plainAnswer(200, json, openai.document)
       })
       const limits = { exchangesMax: 10 }
