@@ -15,10 +15,9 @@ import type { BatchContext, BatchPlan } from '../models/batch-plan.ts'
 import { chooseProviders, type ChosenProvider } from '../models/choose-provider.ts'
 import { keptContexts } from '../models/kept-context.ts'
 import type { ResolvedModel } from '../models/model-directory.ts'
-import { priceNamedModels, type NamedPrice } from '../models/named-models.ts'
 import { defaultProvider } from '../models/route-provider.ts'
 import { ownerOfObjects } from '../models/object-owner.ts'
-import { namedModel } from '../models/requested-model.ts'
+import { namedModel, priceNamedModels, type NamedPrice } from '../models/requested-model.ts'
 
 /** One share of a batch, its model found and priced. */
 interface PricedShare {

@@ -4,7 +4,7 @@ import type { TextTokens } from '../http/text-density.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BodyLength, NamedModel, RequestFacts } from './dialect.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
-import { fileAddress, objectPrefix, objectsIn } from './named-objects.ts'
+import { fileAddress, labelsItem, objectPrefix, objectsIn } from './named-objects.ts'
 import { namedModel, namedModelsIn, searched } from './naming-members.ts'
 import {
   findField,
@@ -123,7 +123,7 @@ function saidIn(scan: ScanResult, readerFor: (finding: Finding) => FactReader | 
 }
 
 function readerOf({ name, base64 }: Finding): FactReader | undefined {
-  const isObject = name === fileAddress || name.startsWith(objectPrefix)
+  const isObject = name === fileAddress || name === labelsItem || name.startsWith(objectPrefix)
   return isObject || base64 !== undefined ? objectsAndMedia : factReaders.get(name)
 }
 

@@ -1,5 +1,5 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
-import type { NamedPrice } from '../models/named-models.ts'
+import type { NamedPrice } from '../models/requested-model.ts'
 import type { Micros } from '../money/amount.ts'
 import { costAtMost } from '../money/consumed-cost.ts'
 import { drawnAtMost } from './drawn-cost.ts'

@@ -6,7 +6,7 @@ import type { NamedObject } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { SessionTap } from '../pipeline/plugin.ts'
 import type { ModelDirectory } from './model-directory.ts'
-import { priceNamedModels } from './named-models.ts'
+import { priceNamedModels } from './requested-model.ts'
 import { objectNotFound, ownerOfObjects } from './object-owner.ts'
 
 interface SessionNamesContext {

@@ -5,7 +5,7 @@ import type { ProviderTool } from '../dialects/provider-tools.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
-import type { NamedPrice } from './named-models.ts'
+import type { NamedPrice } from './requested-model.ts'
 
 /** The provider and model an exchange goes to. */
 export interface Target {

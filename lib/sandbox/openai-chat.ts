@@ -9,9 +9,9 @@ import {
   optionalCount,
   SandboxFault,
   streamAnswer,
+  checkModel,
 } from './answer.ts'
 import type { JsonObject, SandboxAnswer, SandboxRequest } from './answer.ts'
-import { completionUsage, openaiModel } from './openai-model.ts'
 import { makeReply, readPrompt } from './reply.ts'
 import type { Prompt } from './reply.ts'
 
@@ -118,4 +118,26 @@ function answer(
     ],
     isSlow(model),
   )
+}
+
+/** The model a request names. @throws SandboxFault as OpenAI words it */
+export function openaiModel(name: unknown): string {
+  if (name === undefined) throw new SandboxFault(400, 'you must provide a model parameter')
+  return checkModel(name, model => `The model \`${model}\` does not exist or you do not have access to it.`)
+}
+
+/** Usage of chat and legacy completions; the total is the sum. */
+function completionUsage(inputTokens: number, outputTokens: number): JsonObject {
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: 0,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  }
 }

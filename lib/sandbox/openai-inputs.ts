@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createdSeconds, isArray, jsonAnswer, jsonBody, optionalCount, SandboxFault } from './answer.ts'
 import type { JsonObject, SandboxAnswer, SandboxRequest } from './answer.ts'
-import { openaiModel } from './openai-model.ts'
+import { openaiModel } from './openai-chat.ts'
 import { countTokens, readPrompt } from './reply.ts'
 import { vector } from './vector.ts'
 

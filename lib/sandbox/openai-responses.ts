@@ -10,7 +10,7 @@ import {
   streamAnswer,
 } from './answer.ts'
 import type { JsonObject, SandboxAnswer, SandboxRequest } from './answer.ts'
-import { openaiModel } from './openai-model.ts'
+import { openaiModel } from './openai-chat.ts'
 import { makeReply, readPrompt } from './reply.ts'
 import type { Reply } from './reply.ts'
 

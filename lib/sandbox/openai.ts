@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { jsonAnswer, SandboxFault, bytesAnswer, jsonBody, streamAnswer } from './answer.ts'
 import type { SandboxAnswer, SandboxRequest, JsonObject } from './answer.ts'
-import { answerChat, answerCompletion } from './openai-chat.ts'
+import { answerChat, answerCompletion, openaiModel } from './openai-chat.ts'
 import { answerEmbeddings, answerImages, answerModeration } from './openai-inputs.ts'
 import { answerResponse } from './openai-responses.ts'
-import { openaiModel } from './openai-model.ts'
 import { makeReply } from './reply.ts'
 
 type Handler = (request: SandboxRequest) => SandboxAnswer | Promise<SandboxAnswer>

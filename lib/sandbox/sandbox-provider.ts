@@ -10,6 +10,7 @@ import { jsonAnswer } from './answer.ts'
 import type { SandboxAnswer, SandboxRequest } from './answer.ts'
 import { answerGoogle } from './google.ts'
 import { answerOpenai } from './openai.ts'
+import type { Config, ProviderConfig } from '../config/config.ts'
 
 /** Google's SDKs ask for `/v1` unless they are told `v1beta`; only its paths end in a method after a colon. */
 const googleStablePath = /^\/v1\/models\/[^/]+:[A-Za-z]+$/
@@ -115,4 +116,38 @@ async function* paced(answer: SandboxAnswer, paceMs: number): AsyncGenerator<Buf
     if (answer.isPaced && index > 0) await delay(paceMs)
     yield Buffer.from(frame)
   }
+}
+
+/** Port 0 stands for the built-in sandbox, wherever it came to listen. */
+function isBuiltIn(provider: ProviderConfig): boolean {
+  return (
+    provider.kind === 'sandbox' &&
+    Object.values(provider.dialects).some(({ baseUrl }) => baseUrl.port === '0')
+  )
+}
+
+/** Starts the built-in sandbox provider when the config names it; undefined otherwise. */
+export async function startSandbox(config: Config): Promise<SandboxProvider | undefined> {
+  if (![...config.providers.values()].some(isBuiltIn)) return undefined
+  // Loaded only to try the gateway out.
+  const { startSandboxProvider } = await import('./sandbox-provider.ts')
+  return await startSandboxProvider()
+}
+
+/** The config with the sandbox's addresses filled in. */
+export function withSandbox(config: Config, sandbox: SandboxProvider | undefined): Config {
+  if (sandbox === undefined) return config
+  const providers = new Map(config.providers)
+  for (const provider of config.providers.values()) {
+    if (!isBuiltIn(provider)) continue
+    const dialects = Object.fromEntries(
+      Object.entries(provider.dialects).map(([name, { baseUrl }]) => [
+        name,
+        { baseUrl: new URL(sandbox.origin + baseUrl.pathname) },
+      ]),
+    )
+    const credentials = [{ name: `${provider.name}#1`, value: 'sandbox' }]
+    providers.set(provider.name, { ...provider, dialects, credentials })
+  }
+  return { ...config, providers }
 }

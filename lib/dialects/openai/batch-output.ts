@@ -4,8 +4,7 @@ import type { UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
 import { addUsed, type Measure } from '../measure.ts'
 import type { UsageFields } from '../usage-fields.ts'
-import { drawnLine } from './drawing-tool.ts'
-import { pictureMeters, pictureVariant } from './image-usage.ts'
+import { drawnLine, pictureMeters, pictureVariant } from './drawing-tool.ts'
 import { measureTokens } from './token-usage.ts'
 
 /** A line of an output file: `{custom_id, response: {status_code, body}, error}`. */

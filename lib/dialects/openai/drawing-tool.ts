@@ -2,10 +2,9 @@ import { namedModel } from '../naming-members.ts'
 import { textOf } from '../read-field.ts'
 import type { ScanResult } from '../../http/json-scan.ts'
 import { measureTokens } from './token-usage.ts'
-import { pictureMeters } from './image-usage.ts'
 import type { UsageFields } from '../usage-fields.ts'
 import { pictureTokens } from '../../money/picture-tokens.ts'
-import type { UsageLine } from '../../money/usage.ts'
+import type { UsageLine, Meters } from '../../money/usage.ts'
 
 /** What the tool `image_generation` draws with unless it is told otherwise. */
 const drawsWithUnlessSaid = 'gpt-image-1'
@@ -40,4 +39,16 @@ export function drawnLine(tools: UsageFields, model: string | undefined): UsageL
   const measure = measureTokens(counted, 'openai')
   if (measure === undefined) return undefined
   return { model: model ?? drawsWithUnlessSaid, meters: pictureMeters(measure.meters, counted) }
+}
+
+/** Before output details existed, all output tokens were those of pictures. */
+export function pictureMeters(meters: Meters, usage: UsageFields | undefined): Meters {
+  if (usage?.has('output_tokens_details') === true || meters.output === undefined) return meters
+  return { ...meters, output: 0, imageOutput: meters.output }
+}
+
+/** `1024x1024/high`; what the request leaves to the provider has no part in it. */
+export function pictureVariant(size: unknown, quality: unknown): string | undefined {
+  const parts = [size, quality].filter(part => typeof part === 'string' && part !== '' && part !== 'auto')
+  return parts.length === 0 ? undefined : parts.join('/')
 }

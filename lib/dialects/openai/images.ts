@@ -10,7 +10,7 @@ import { searched } from '../naming-members.ts'
 import { readCount, readString } from '../read-field.ts'
 import { readMedia } from '../read-media.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
-import { pictureMeters, pictureVariant } from './image-usage.ts'
+import { pictureMeters, pictureVariant } from './drawing-tool.ts'
 import { OpenaiReader } from './openai-reader.ts'
 
 /** xAI's edits send JSON with the picture in it. */

@@ -15,8 +15,7 @@ import {
 import type { ClientEvent, ServerEvent, SessionContext, SessionReader, TurnUsage } from '../session.ts'
 import { plainType, type ProviderTool } from '../provider-tools.ts'
 import { providerToolsIn, toolMembers } from '../search-tools.ts'
-import { bytesPerSecond, g711BytesPerSecond, pcmBytesPerSecond } from './realtime-sound.ts'
-import { realtimeUsage } from './realtime-usage.ts'
+import { realtimeUsage, bytesPerSecond, g711BytesPerSecond, pcmBytesPerSecond } from './realtime-usage.ts'
 
 /** What a picture is taken for at most, in tokens: they are made small before they are read (wire.md 2.7). */
 const imageTokensMax = 1600

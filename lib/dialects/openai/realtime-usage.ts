@@ -3,8 +3,14 @@ import { addUsed } from '../measure.ts'
 import type { SessionContext, TurnUsage } from '../session.ts'
 import { UsageFields } from '../usage-fields.ts'
 import { measureTokens } from './token-usage.ts'
+import { fieldsOf } from '../session-message.ts'
 
 type Context = Pick<SessionContext, 'providerKind' | 'isPricedBySecond'>
+
+/** Without a word on it, sound has 24,000 samples of two bytes a second. */
+export const pcmBytesPerSecond = 48_000
+/** The smallest that is understood: G.711, 8,000 samples of one byte. */
+export const g711BytesPerSecond = 8000
 
 /**
  * The usage of a response or a transcript; undefined where none is told.
@@ -50,4 +56,12 @@ function measure(
     line: { ...named, meters: measured.meters },
     details: { ...details, billableAudioSeconds: billable },
   }
+}
+
+/** Of `{"type":"audio/pcm","rate":24000}`, `{"type":"audio/pcmu"}`, or the older `pcm16` and `g711_ulaw`. */
+export function bytesPerSecond(format: unknown): number {
+  if (typeof format === 'string') return format.startsWith('g711') ? g711BytesPerSecond : pcmBytesPerSecond
+  const { type, rate } = fieldsOf(format)
+  if (type === 'audio/pcmu' || type === 'audio/pcma') return g711BytesPerSecond
+  return typeof rate === 'number' && rate > 0 ? rate * 2 : pcmBytesPerSecond
 }

@@ -13,10 +13,10 @@ import { readBoolean } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { searchMembers, toolsInterest } from '../search-tools.ts'
 import { drawingModels, drawnLine, drawnUncounted } from './drawing-tool.ts'
-import { withoutEchoes } from './item-echoes.ts'
 import { containersIn, containersLine, rentsContainers, unseenLine } from '../rented-containers.ts'
 import { OpenaiReader } from './openai-reader.ts'
 import { countsSearches } from './token-usage.ts'
+import { withoutEchoes } from './item-echoes.ts'
 import { inputItem, storedPrompt, tool } from './response-input.ts'
 
 /** The members of a request for a response. */

@@ -13,8 +13,7 @@ import {
   type Steps,
 } from '../session-message.ts'
 import type { ClientEvent, ServerEvent, SessionContext, SessionReader } from '../session.ts'
-import { bytesPerSecond, g711BytesPerSecond, pcmBytesPerSecond } from './realtime-sound.ts'
-import { realtimeUsage } from './realtime-usage.ts'
+import { realtimeUsage, bytesPerSecond, g711BytesPerSecond, pcmBytesPerSecond } from './realtime-usage.ts'
 
 const transcription = object({ model: value('model') })
 

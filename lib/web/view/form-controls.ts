@@ -1,12 +1,22 @@
 import { html } from 'hono/html'
-import type { Html } from '../web-page.ts'
-import { problem } from './form.ts'
+import type { Html, WebPage } from '../web-page.ts'
+import { problem, form } from './form.ts'
 import type { FormState } from './form.ts'
 
 interface ControlOptions {
   readonly name: string
   readonly label: string
   readonly hint?: string
+}
+
+interface ButtonForm {
+  readonly action: string
+  /** Sent with it. */
+  readonly fields?: Readonly<Record<string, string>>
+  readonly label: string
+  /** What a screen reader says, where several buttons of a page have the same label. */
+  readonly spoken?: string
+  readonly className?: '' | 'plain' | 'link' | 'danger'
 }
 
 function describedBy({ name, hint }: ControlOptions, error: string | undefined): string {
@@ -101,4 +111,40 @@ export function radios(
     )}
     ${problem(name, error)}
   </fieldset>`
+}
+
+/** Copies the text or value of the element with an id. Without script it stays hidden. */
+export function copyButton({ texts: { shell } }: WebPage, elementId: string): Html {
+  return html`<button type="button" class="plain" hidden data-copy="${elementId}" data-done="${shell.copied}">
+    ${shell.copy}
+  </button>`
+}
+
+/** A button that changes something. */
+export function buttonForm(
+  page: WebPage,
+  { action, fields = {}, label, spoken, className = '' }: ButtonForm,
+): Html {
+  return form(
+    page,
+    action,
+    html`${Object.entries(fields).map(
+        ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+      )}
+      <button class="${className}" ${spoken === undefined ? '' : html`aria-label="${spoken}"`}>
+        ${label}
+      </button>`,
+    { className: '' },
+  )
+}
+
+/** What can be set: on the left what it is, on the right how; on a small screen one below the other. */
+export function settingCard(title: Html | string, about: Html | string, content: Html): Html {
+  return html`<section class="card setting">
+    <div class="stack">
+      <h2>${title}</h2>
+      <div class="quiet">${about}</div>
+    </div>
+    <div class="stack">${content}</div>
+  </section>`
 }

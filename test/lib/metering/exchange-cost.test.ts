@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
 import { costSeen, exchangeCost } from '../../../lib/metering/exchange-cost.ts'
-import { seenResponse } from '../../../lib/metering/hold-grower.ts'
+import { seenResponse } from '../../../lib/metering/place-hold.ts'
 import { UsualOutputs } from '../../../lib/metering/usual-outputs.ts'
 import { buildPrice } from '../../../lib/money/build-price.ts'
 import { costTarget } from '../../fixtures/cost-target.ts'

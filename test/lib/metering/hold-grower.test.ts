@@ -2,7 +2,7 @@ import t from 'tap'
 import type { RequestFacts } from '../../../lib/dialects/dialect.ts'
 import { BalanceInsufficientError, type HeldSums, type Hold } from '../../../lib/ledger/ledger.ts'
 import { exchangeCost, sliceTokens, type CostBasis } from '../../../lib/metering/exchange-cost.ts'
-import { HoldGrower } from '../../../lib/metering/hold-grower.ts'
+import { HoldGrower } from '../../../lib/metering/place-hold.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
 import { testPrice } from '../../contracts/store-under-test.ts'
 

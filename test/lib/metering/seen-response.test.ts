@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { TextSample } from '../../../lib/dialects/text-sample.ts'
-import { SampledTokens, seenResponse } from '../../../lib/metering/hold-grower.ts'
+import { SampledTokens, seenResponse } from '../../../lib/metering/place-hold.ts'
 import type { UsageReading } from '../../../lib/money/usage.ts'
 
 const text = fc.oneof(

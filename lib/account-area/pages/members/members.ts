@@ -6,11 +6,10 @@ import { fieldSchemas, idField, readForm, withError } from '../../../web/http/re
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { networkOf } from '../../../web/sign-in/caller.ts'
-import { buttonForm } from '../../../web/view/button-form.ts'
+import { buttonForm, settingCard } from '../../../web/view/form-controls.ts'
 import { emptyForm, field, form, formProblems, notice } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { settingCard } from '../../../web/view/setting-card.ts'
 import { settingsTabs } from '../settings/settings-tabs.ts'
 
 const invitationSchema = z.object({ email: fieldSchemas.email })

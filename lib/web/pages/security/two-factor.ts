@@ -4,7 +4,7 @@ import { fieldSchemas, hiddenField, readForm, withError } from '../../http/read-
 import { seeOther } from '../../http/redirect.ts'
 import type { Html, SignedInPage, PageContext } from '../../web-page.ts'
 import type { FactorSetup } from '../../sign-in/second-factor.ts'
-import { copyButton } from '../../view/copy-button.ts'
+import { copyButton } from '../../view/form-controls.ts'
 import { emptyForm, field, form, formProblems } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
