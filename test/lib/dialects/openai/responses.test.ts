@@ -159,6 +159,7 @@ await t.test('objects that a request refers to are named', async t => {
     { kind: 'response', id: 'resp_0' },
     { kind: 'conversation', id: 'conv_1' },
     { kind: 'file', id: 'file_1' },
+    { kind: 'file', id: 'https://example.com/x.png', host: 'example.com' },
     { kind: 'container', id: 'cntr_1' },
     { kind: 'file', id: 'file_2' },
   ])
@@ -225,9 +226,10 @@ await t.test('an item that is sent back whole is no reference, one that stands f
     { type: 'function_call', id: 'i', call_id: 'c', name: 'f', arguments: '{}' },
     { type: 'reasoning', id: 'i', summary: [], encrypted_content: 'x' },
     { type: 'reasoning', id: 'i', summary: [], content: [{ type: 'reasoning_text', text: 'x' }] },
-    { type: 'image_generation_call', id: 'i', result: 'AAAA' },
   ]) {
     t.same(named(whole), [], JSON.stringify(whole))
   }
+  const drawn = { type: 'image_generation_call', id: 'i', result: 'AAAA' }
+  t.same(named(drawn), ['item i'], 'its provider may take the image that it has kept')
   t.end()
 })
