@@ -123,7 +123,8 @@ export class Base64Meter {
   /** `data:image/png;base64,...` loses its prefix; an address or a file's id is not measured. */
   #readPrefix(isWhole: boolean): void {
     const start = this.#blanks()
-    const isData = this.#staging.toString('latin1', start, start + 5).toLowerCase() === 'data:'
+    const scheme = this.#staging.toString('latin1', start, Math.min(start + 5, this.#staged))
+    const isData = scheme.toLowerCase() === 'data:'
     if (!isData) {
       // No address is longer than what is staged; with its colon it is no base64 either.
       this.#isUrl = isWhole && (this.#hasScheme(start) || this.#isFileId(start))

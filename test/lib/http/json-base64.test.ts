@@ -130,6 +130,18 @@ await t.test('an empty string is nothing, and other types are not measured', asy
   for (const value of ['1', 'null', '{"data":"AAAA"}', '["AAAA"]']) t.equal(measure(value), undefined, value)
 })
 
+await t.test('what an earlier string left is no part of a shorter one', t => {
+  const list: Interest = { items: { name: 'item', keep: 'base64' } }
+  const body = Buffer.from(JSON.stringify(['data:image/png;base64,AAAA', '', 'data:x', 'dat', 'data']))
+  const facts = scanJson(body, list).findings.map(({ base64 }) => base64)
+  t.same(
+    facts.map(fact => fact?.isDataUrl === true),
+    [true, false, true, false, false],
+  )
+  t.match(facts[1], { bytes: 0, isValid: true })
+  t.end()
+})
+
 await t.test('one scan measures many strings, and hands out their decoded bytes', async t => {
   const contents = [bytes(30_000), bytes(5), Buffer.alloc(0), bytes(16_384)]
   const seen = new Map<string, Buffer[]>()

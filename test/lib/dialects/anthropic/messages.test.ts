@@ -165,6 +165,7 @@ await t.test('facts of a request, with media in every place', async t => {
   )
   t.same(facts.objects, [
     { kind: 'container', id: 'container_1' },
+    { kind: 'file', id: 'https://example.com/a.png', host: 'example.com' },
     { kind: 'file', id: 'file_1' },
     { kind: 'file', id: 'file_2' },
   ])

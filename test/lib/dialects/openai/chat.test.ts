@@ -218,7 +218,10 @@ await t.test('media are found wherever a message can have them', async t => {
     { path: 'messages[1].content[4].file.file_data', kind: 'document', declaredType: 'application/pdf' },
   ])
   t.equal(facts.media[1]?.bytes, undefined)
-  t.same(facts.objects, [{ kind: 'file', id: 'file-1' }])
+  t.same(facts.objects, [
+    { kind: 'file', id: 'https://example.com/a.png', host: 'example.com' },
+    { kind: 'file', id: 'file-1' },
+  ])
   const inline = facts.media.reduce((sum, part) => sum + part.bodyBytes, 0)
   t.equal(facts.textBytes, JSON.stringify(body).length - inline)
 })
