@@ -72,8 +72,10 @@ await t.test('a store of the version before this baseline is brought to it and k
   const account = await accountWith(store, 5)
   await store.close()
   const database = new Database(store.file)
+  // What the baseline and the steps after it changed.
   database.exec(`ALTER TABLE accounts ADD COLUMN parent_account_id TEXT REFERENCES accounts (id);
-    ALTER TABLE accounts ADD COLUMN price_list TEXT`)
+    ALTER TABLE accounts ADD COLUMN price_list TEXT;
+    DROP TABLE error_counts`)
   database.pragma(`user_version = ${sqliteSchema.baseline.version - 1}`)
   database.close()
   t.throws(() => openSqliteReports(store.file, systemClock), /of an older release/)
