@@ -62,6 +62,9 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
+/** A slow mirror and a busy machine together take minutes for Python's packages. */
+const installMs = 600_000
+
 async function install({
   name,
   folder: own = name,
@@ -70,8 +73,10 @@ async function install({
   afterInstall,
 }: Client): Promise<string> {
   const home = join(folder, own)
-  const isThere = existsSync(join(home, isPython === true ? 'bin/python' : 'node_modules'))
-  if (isThere) return home
+  // An installation that was cut off leaves a folder that looks like one.
+  const mark = join(home, '.installed')
+  if (existsSync(mark)) return home
+  rmSync(home, { recursive: true, force: true })
   mkdirSync(home, { recursive: true })
   if (isPython !== true) writeFileSync(join(home, 'package.json'), '{ "private": true }')
   const commands =
@@ -82,9 +87,11 @@ async function install({
         ]
       : [['npm', 'install', '--save-exact', '--no-audit', '--no-fund', ...packages]]
   for (const command of [...commands, ...(afterInstall === undefined ? [] : [afterInstall])]) {
-    const { code, output } = await run(command, { cwd: home, env: process.env as Record<string, string> })
+    const env = process.env as Record<string, string>
+    const { code, output } = await run(command, { cwd: home, env, timeoutMs: installMs })
     if (code !== 0) throw new Error(`${command.join(' ')}, for ${name}: ${output}`)
   }
+  writeFileSync(mark, '')
   return home
 }
 
