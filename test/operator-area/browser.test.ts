@@ -92,6 +92,13 @@ for (const [language, screen] of [
     for (const section of ['payments', 'documents', 'prices', 'alarms', 'requests', 'providers', 'log']) {
       await page.goto(`${area.deskUrl}/${section}`)
       await fits(`6-${section}`)
+      const widths = await page
+        .locator('.search .field')
+        .evaluateAll(fields => fields.map(field => field.clientWidth))
+      t.ok(
+        widths.every(width => width >= 100),
+        `${section}: what is asked for can be read`,
+      )
     }
 
     await page.goto(`${area.deskUrl}/prices`)

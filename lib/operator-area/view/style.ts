@@ -8,11 +8,13 @@ export const deskStyle = css`
   }
   .search {
     display: flex;
+    flex-wrap: wrap;
     gap: 0.75rem;
     align-items: end;
   }
+  /* Six of them in one row of a phone would be a letter wide. */
   .search .field {
-    flex: 1;
+    flex: 1 1 9rem;
   }
   .facts {
     display: grid;
