@@ -5,7 +5,7 @@ import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/route.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import { costOfShare } from './cost-of-share.ts'
-import { requireAddable, requireXaiEndpoints } from './xai-batches.ts'
+import { madeByEach, requireAddable, requireXaiEndpoints } from './xai-batches.ts'
 import { dearer, sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price, isPriced } from '../money/price.ts'
@@ -57,10 +57,12 @@ export async function planBatch(
   const shares = requests.shares.map(share => priceShare(context, exchange, route, { share, batch }))
   const contexts = await keptContexts(context.ledger, inside.objects)
   const providers = commonProviders(context, route, shares, pinned)
+  const model = modelOf(shares, contexts, context, new Set(providers.map(({ provider }) => provider.kind)))
+  const made = pinned?.provider.kind === 'xai' ? madeByEach(requests.shares) : {}
   return {
     providers,
     isPinned: pinned !== undefined,
-    model: modelOf(shares, contexts, context, new Set(providers.map(({ provider }) => provider.kind))),
+    model: model.batch === undefined ? model : { ...model, batch: { ...model.batch, made } },
   }
 }
 

@@ -4,18 +4,52 @@ import type { BatchShare } from '../money/batch-facts.ts'
 import type { NamedObject } from '../money/usage.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 
-/** What xAI's batches may hold here: results of images and videos do not say what they cost. */
-const xaiEndpoints = ['/v1/chat/completions', '/v1/responses']
+/** Their results say neither which model made them nor how large, so they are all alike, and a batch of their own. */
+const mediaEndpoints: readonly string[] = ['/v1/images/generations', '/v1/videos/generations']
+
+/** What xAI's batches may hold here. */
+const xaiEndpoints = ['/v1/chat/completions', '/v1/responses', ...mediaEndpoints]
 
 /** @throws GatewayError body_invalid */
 export function requireXaiEndpoints(shares: readonly BatchShare[]): void {
   const other = shares.find(({ endpoint }) => !xaiEndpoints.includes(endpoint))
-  if (other === undefined) return
+  if (other === undefined) {
+    requireAlike(shares)
+    return
+  }
   throw new GatewayError(
     'body_invalid',
     `${other.firstAt}: Batches of xAI's are for ${xaiEndpoints.join(', ')} here, not for ${other.endpoint}.`,
     { param: other.firstAt },
   )
+}
+
+/** @throws GatewayError body_invalid */
+function requireAlike(shares: readonly BatchShare[]): void {
+  const media = shares.find(({ endpoint }) => mediaEndpoints.includes(endpoint))
+  const other = shares.find(share => share !== media)
+  if (media === undefined || other === undefined) return
+  const [, later = other] = shares
+  throw new GatewayError(
+    'body_invalid',
+    `${later.firstAt}: It differs from the requests before it in endpoint, model or resolution, and the results of xAI's images and videos tell none of these. Make a batch for each.`,
+    { param: later.firstAt },
+  )
+}
+
+/** What each request of a batch of images or videos makes where its result does not tell, and the variant of its price. */
+export function madeByEach([share]: readonly BatchShare[]): Pick<BatchShare, 'units' | 'unitsVariant'> {
+  if (share?.units === undefined || !mediaEndpoints.includes(share.endpoint)) return {}
+  const { units, unitsVariant, requests } = share
+  const { images, videoSeconds } = units
+  const ofEach = (all: number): number => Math.ceil(all / requests)
+  return {
+    units: {
+      ...(images !== undefined && { images: ofEach(images) }),
+      ...(videoSeconds !== undefined && { videoSeconds: ofEach(videoSeconds) }),
+    },
+    ...(unitsVariant !== undefined && { unitsVariant }),
+  }
 }
 
 /**

@@ -55,9 +55,10 @@ export function jobPrices(exchange: Exchange): ReadonlyMap<string, Price> {
 }
 
 function factsOf(exchange: Exchange): JobFacts {
-  const { upstreamModelName } = exchange.get('target')
+  const { upstreamModelName, batch } = exchange.get('target')
   const request = exchange.get('request')
-  const { units, unitsVariant, candidates, batch: requests } = request
+  const { candidates, batch: requests } = request
+  const { units, unitsVariant } = { ...request, ...batch?.made }
   const tools = toolTypes(request, exchange.get('target'))
   return {
     upstreamModel: upstreamModelName,

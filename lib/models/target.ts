@@ -1,6 +1,6 @@
 import type { OutgoingBody } from '../bodies/outgoing-body.ts'
 import type { Credential, ModelConfig, ProviderConfig } from '../config/config.ts'
-import type { DialectName } from '../dialects/dialect.ts'
+import type { DialectName, RequestFacts } from '../dialects/dialect.ts'
 import type { ProviderTool } from '../dialects/provider-tools.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
@@ -38,6 +38,8 @@ export interface Target {
     readonly cost: ExchangeCost
     readonly prices: ReadonlyMap<string, Price>
     readonly tools?: readonly ProviderTool[]
+    /** What each of its requests makes, where their results do not tell. */
+    readonly made?: Pick<RequestFacts, 'units' | 'unitsVariant'>
   }
   /** What models cost that the request names beside its own, such as an advisor or one that draws. */
   readonly named?: readonly NamedPrice[]

@@ -48,7 +48,11 @@ async function start(t: Test, { pollMs = 600_000 } = {}) {
           rubPerMillion: { input: '1000', output: '4000' },
           factors: { batch: '0.5' },
         },
-        'grok-imagine-image': { provider: 'xai', rubPerUnit: { images: '2' } },
+        'grok-imagine-image': { provider: 'xai', rubPerUnit: { images: '2', 'images/2k': '3' } },
+        'grok-imagine-video': {
+          provider: 'xai',
+          rubPerUnit: { videoSeconds: '5', 'videoSeconds/720p': '7', statedUsd: '100' },
+        },
       },
       defaultProvider: { openai: 'xai' },
     },
@@ -94,6 +98,28 @@ const line = (id: string, url = '/v1/chat/completions', more: object = {}): obje
   method: 'POST',
   url,
   body: { model: 'grok-4.3', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }], ...more },
+})
+const imageLine = (id: string, n: number, more: object = {}): object =>
+  line(id, '/v1/images/generations', {
+    model: 'grok-imagine-image',
+    messages: undefined,
+    max_tokens: undefined,
+    prompt: 'A cat',
+    n,
+    ...more,
+  })
+const videoLine = (id: string, duration?: number): object =>
+  line(id, '/v1/videos/generations', {
+    model: 'grok-imagine-video',
+    messages: undefined,
+    max_tokens: undefined,
+    prompt: 'A cat',
+    duration,
+    resolution: '720p',
+  })
+const mediaResult = (id: string, wrapper: string, body: object): object => ({
+  batch_request_id: id,
+  batch_result: { response: { [wrapper]: body } },
 })
 const answersLine = line('b', '/v1/responses', { messages: undefined, input: 'Hi' })
 const submission = { name: 'b', input_file_id: 'file-in' }
@@ -158,11 +184,81 @@ await t.test('what cannot be held for is refused with words', async t => {
   const { ask, upload, upstream, gateway } = await start(t)
   await upload([line('a'), line('b', '/v1/images/generations', { model: 'grok-imagine-image' })])
   const sent = upstream.requests.length
-  const pictures = await ask('POST', '/v1/batches', submission)
-  t.equal(pictures.status, 400)
-  t.match(pictures.body.toString(), /line 2: .*not for \/v1\/images\/generations/)
+  const mixed = await ask('POST', '/v1/batches', submission)
+  t.equal(mixed.status, 400)
+  t.match(mixed.body.toString(), /line 2: .*Make a batch for each/)
   t.equal(upstream.requests.length, sent)
+
+  for (const [others, words] of [
+    [[imageLine('a', 1), line('b')], /line 2: .*Make a batch for each/],
+    [[imageLine('a', 1), imageLine('b', 1, { resolution: '2k' })], /line 2: .*Make a batch for each/],
+    [
+      [line('a', '/v1/images/edits', { model: 'grok-imagine-image' })],
+      /line 1: .*not for \/v1\/images\/edits/,
+    ],
+    [[imageLine('a', 1, { model: 'grok-imagine-9' })], /line 1: .*grok-imagine-9/],
+  ] as const) {
+    const another = await start(t)
+    await another.upload(others)
+    const asked = another.upstream.requests.length
+    const refused = await another.ask('POST', '/v1/batches', submission)
+    t.match(refused.body.toString(), words)
+    t.ok(refused.status === 400 || refused.status === 404)
+    t.equal(another.upstream.requests.length, asked)
+  }
   t.same(await gateway.breaches(), [])
+})
+
+await t.test('images are held for by their lines, and charged by those that came', async t => {
+  const { ask, upload, gateway, held, go } = await start(t, { pollMs: 50 })
+  await upload([imageLine('a', 4, { resolution: '2k' }), imageLine('b', 2, { resolution: '2K' })])
+  const made = await ask('POST', '/v1/batches', submission)
+  t.equal(made.status, 200, made.body.toString())
+  t.equal(await held(), 18_000_000, 'six images')
+  const image = { url: 'https://imgen.x.ai/1.jpg' }
+  go(2, 0, [
+    {
+      results: [
+        mediaResult('a', 'image_generation', { data: [image, image, image] }),
+        { batch_request_id: 'b', batch_result: { error: { code: 3, message: 'no' } } },
+      ],
+    },
+  ])
+  await until(async () => (await gateway.charges()).length === 1)
+  t.match(await gateway.charges(), [{ amount: '9.000000', usage: { images: 3 }, flags: [] }])
+  t.equal(await held(), 0)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('videos are charged by their seconds, and by their lines where no result tells', async t => {
+  const { ask, upload, gateway, held, go } = await start(t, { pollMs: 50 })
+  await upload([videoLine('a', 6), videoLine('b', 10), videoLine('c', 5)])
+  const made = await ask('POST', '/v1/batches', submission)
+  t.equal(made.status, 200, made.body.toString())
+  t.equal(await held(), 147_000_000, '21 seconds')
+  go(3, 0, [
+    {
+      results: [
+        mediaResult('a', 'video_generation', { status: 'done', video: { url: 'https://x', duration: 5 } }),
+        mediaResult('b', 'video_generation', { status: 'done', video: { url: 'https://x' } }),
+        mediaResult('c', 'video_generation', { status: 'failed', error: { code: 'moderated' } }),
+      ],
+    },
+  ])
+  await until(async () => (await gateway.charges()).length === 1)
+  t.match(await gateway.charges(), [{ amount: '84.000000', usage: { videoSeconds: 12 }, flags: [] }])
+  t.equal(await held(), 0)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('what xAI states of a video beyond its seconds is charged as it states it', async t => {
+  const { ask, upload, gateway, go } = await start(t, { pollMs: 50 })
+  await upload([videoLine('a', 2)])
+  await ask('POST', '/v1/batches', submission)
+  const body = { status: 'done', video: { duration: 2 }, usage: { cost_in_usd_ticks: 1_500_000_000 } }
+  go(1, 0, [{ results: [mediaResult('a', 'video_generation', body)] }])
+  await until(async () => (await gateway.charges()).length === 1)
+  t.match(await gateway.charges(), [{ amount: '15.000000' }])
 })
 
 await t.test("another account's batch is not found, nor are its results", async t => {

@@ -1,18 +1,18 @@
 import type { Finding, Interest, ScanResult } from '../../http/json-scan.ts'
-import type { Meters } from '../../money/usage.ts'
 import { BatchLinesReader } from '../batch-lines.ts'
 import { addRequest, batchedRequest } from '../batch-requests.ts'
-import type { Operation } from '../dialect.ts'
+import type { Operation, RequestFacts } from '../dialect.ts'
 import { anyOf, object, value } from '../interest.ts'
-import { readCount, readString } from '../read-field.ts'
+import { readString } from '../read-field.ts'
 import { chat } from './chat.ts'
 import { completions, countPrompts } from './completions.ts'
-import { drawingModels, pictureVariant } from './drawing-tool.ts'
+import { drawingModels } from './drawing-tool.ts'
 import { embeddings } from './embeddings.ts'
 import { imageGenerations } from './images.ts'
 import { moderations } from './moderations.ts'
 import { withoutEchoes } from './item-echoes.ts'
 import { responses } from './responses.ts'
+import { xaiVideoGenerations } from './xai-videos.ts'
 
 /** The endpoints whose requests a batch may hold here, each with its operation. */
 export const batchEndpoints: ReadonlyMap<string, Operation> = new Map([
@@ -23,6 +23,14 @@ export const batchEndpoints: ReadonlyMap<string, Operation> = new Map([
   ['/v1/images/generations', imageGenerations],
   ['/v1/moderations', moderations],
 ])
+
+/** Those of xAI's batches beside them: https://docs.x.ai/developers/advanced-api-usage/batch-api. */
+const xaiEndpoints: ReadonlyMap<string, Operation> = new Map([
+  ['/v1/videos/generations', xaiVideoGenerations],
+])
+
+/** What makes images and videos, whose units the request itself tells. */
+const mediaOperations: ReadonlySet<Operation | undefined> = new Set([imageGenerations, xaiVideoGenerations])
 
 export const batchRequestsMax = 50_000
 
@@ -35,11 +43,11 @@ export const capMembers: ReadonlyMap<Operation, readonly string[]> = new Map([
 
 /**
  * The endpoint may stand behind the body, so the body is looked at for all of them at once. What is free needs
- * no look, and a picture's number is found where that of a chat's answers is.
+ * no look, and an image's number is found where that of a chat's answers is.
  */
 function anyBody(): Interest {
   const members = new Map<string, Interest>()
-  for (const { interest } of [chat, responses, embeddings, completions]) {
+  for (const { interest } of [xaiVideoGenerations, chat, responses, embeddings, completions]) {
     // A `prompt` is text to one of them and names a template of the provider's to another.
     for (const [name, own] of interest?.members ?? []) members.set(name, anyOf(members.get(name) ?? {}, own))
   }
@@ -76,13 +84,13 @@ export class BatchInputReader extends BatchLinesReader {
       this.tally.fail(at, 'It must be {"custom_id": ..., "method": "POST", "url": ..., "body": {...}}.')
       return
     }
-    const operation = batchEndpoints.get(endpoint)
+    const operation = batchEndpoints.get(endpoint) ?? xaiEndpoints.get(endpoint)
     addRequest(this.tally, findings.slice(request), {
       at,
       endpoint,
       ...(operation !== undefined && { mainMeter: operation.mainMeter, isFree: operation.isFree }),
       ...(operation?.defaultModel !== undefined && { model: operation.defaultModel }),
-      ...(operation === imageGenerations && pictures(scan)),
+      ...(operation !== undefined && mediaOperations.has(operation) && unitsOf(operation, scan)),
       mayRunTools: operation === responses,
       drawsWith: operation === responses ? drawingModels(scan) : undefined,
       prompts: operation === completions ? countPrompts(scan) : 1,
@@ -91,9 +99,12 @@ export class BatchInputReader extends BatchLinesReader {
   }
 }
 
-function pictures(scan: ScanResult): { readonly units: Meters; readonly unitsVariant: string | undefined } {
+/** What a request makes, as it is held for outside a batch. */
+function unitsOf(operation: Operation, scan: ScanResult): Pick<RequestFacts, 'units' | 'unitsVariant'> {
+  const { units, unitsVariant } = operation.factsFromJson?.(scan, { length: 0 }) ?? {}
   return {
-    units: { images: readCount(scan, 'candidates') ?? 1 },
-    unitsVariant: pictureVariant(readString(scan, 'size'), readString(scan, 'quality')),
+    ...(units !== undefined && { units }),
+    // Prices have resolutions in small letters.
+    ...(unitsVariant !== undefined && { unitsVariant: unitsVariant.toLowerCase() }),
   }
 }

@@ -46,11 +46,11 @@ const answer = object({
 })
 
 /** In which xAI states what a video has cost: https://docs.x.ai/docs/models. */
-const ticksPerUsd = 1e10
+export const ticksPerUsd = 1e10
 
 /** Of OpenAI and of xAI. */
 const doneStatuses: ReadonlySet<string> = new Set(['completed', 'done'])
-const failedStatuses: ReadonlySet<string> = new Set(['failed', 'expired'])
+export const failedStatuses: ReadonlySet<string> = new Set(['failed', 'expired'])
 
 /** Reads a video job. What it bills is its length and size, as it names them itself. */
 class VideoReader extends AnswerReader {
@@ -210,7 +210,7 @@ function videoFacts(
 }
 
 /** The SDKs send a string of digits; a number means the same. */
-function secondsOf(given: unknown): number | undefined {
+export function secondsOf(given: unknown): number | undefined {
   const seconds = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
   return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds : undefined
 }

@@ -5,8 +5,9 @@ import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
 import { list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { UsageFields } from '../usage-fields.ts'
-import type { JobSighting, UsageLine, UsageReading } from '../../money/usage.ts'
+import type { JobSighting, Meters, UsageLine, UsageReading } from '../../money/usage.ts'
 import { measureTokens } from './token-usage.ts'
+import { failedStatuses, secondsOf, ticksPerUsd } from './videos.ts'
 
 const pageSize = 1000
 
@@ -54,17 +55,35 @@ export class XaiCounts {
 
 // Under the name of the endpoint; answers of `/v1/responses` come as chat completions too.
 const body = object({ model: value('resultModel'), usage: value('resultTokens') }, span('answer'))
-const response = object({ chat_get_completion: body, responses: body })
+// Whatever else has made images or a video, under whichever name.
+const media = object(
+  {
+    data: list(span('image'), span('images')),
+    video: object({ duration: value('seconds') }),
+    status: value('mediaStatus'),
+    usage: object({ cost_in_usd_ticks: value('costTicks') }),
+  },
+  span('media'),
+)
+const response = object({ chat_get_completion: body, responses: body, '*': media })
 const result = object(
   { batch_request_id: value('resultId'), batch_result: object({ response }) },
   span('result'),
 )
 const page = object({ results: list(result), pagination_token: value('next') })
 
+interface MediaResult {
+  images?: number
+  seconds?: number
+  costUsd?: number
+  hasFailed?: boolean
+}
+
 interface Result {
   id?: unknown
   model?: unknown
   answers: number
+  media?: MediaResult
   readonly used: { readonly line: UsageLine; readonly details: AnswerMeasure['details'] }[]
 }
 
@@ -98,6 +117,8 @@ export class XaiResultsReader extends AnswerReader {
     if (name === 'answer') this.#result.answers += 1
     if (name === 'resultModel') this.#result.model = value
     if (name === 'next' && typeof value === 'string') this.#next = value
+    if (name === 'media') this.#result.media = {}
+    if (this.#result.media !== undefined) takeMedia(this.#result.media, name, value)
     if (name !== 'resultTokens') return
     const measure = measureTokens(new UsageFields(value, this.flags), this.context.providerKind)
     if (measure === undefined) return
@@ -106,14 +127,33 @@ export class XaiResultsReader extends AnswerReader {
 
   /** Its members come in any order. */
   #endResult(): void {
-    const { id, model, answers, used } = this.#result
+    const { id, model, media, used } = this.#result
+    let { answers } = this.#result
     this.#result = { answers: 0, used: [] }
     if (this.#wanted?.has(id) === false) return
+    if (media !== undefined && media.hasFailed !== true) {
+      answers += 1
+      used.push(this.#mediaUse(media))
+    }
     if (this.#wanted !== undefined || answers > 0) this.#results += 1
     this.#answers += answers
     if (answers > used.length) this.flags.add('usage_missing')
     const ofModel = typeof model === 'string' ? { model } : {}
     for (const { line, details } of used) this.#sum.add({ ...ofModel, ...line }, details)
+  }
+
+  /** As long and as many as it tells, and else as its request asked for, at the one variant that all of them have. */
+  #mediaUse({ images, seconds, costUsd }: MediaResult): Result['used'][number] {
+    const { units = {}, unitsVariant } = this.context.facts
+    const meters: Meters = {
+      ...(units.images !== undefined && { images: images ?? units.images }),
+      ...(units.videoSeconds !== undefined && { videoSeconds: seconds ?? units.videoSeconds }),
+    }
+    if (Object.keys(meters).length === 0) this.flags.add('usage_missing')
+    return {
+      line: { meters, tier: 'batch', ...(unitsVariant !== undefined && { variant: unitsVariant }) },
+      details: costUsd === undefined ? {} : { costUsd },
+    }
   }
 
   protected override measure(): AnswerMeasure {
@@ -131,4 +171,13 @@ export class XaiResultsReader extends AnswerReader {
     if (this.#answers > 0 || this.flags.size > 0) return 'done'
     return this.#wanted !== undefined && this.#results === 0 ? 'running' : 'failed'
   }
+}
+
+function takeMedia(media: MediaResult, name: string, value: unknown): void {
+  const seconds = name === 'seconds' ? secondsOf(value) : undefined
+  if (seconds !== undefined) media.seconds = seconds
+  if (name === 'images') media.images = 0
+  if (name === 'image') media.images = (media.images ?? 0) + 1
+  if (name === 'mediaStatus' && typeof value === 'string') media.hasFailed = failedStatuses.has(value)
+  if (name === 'costTicks' && typeof value === 'number') media.costUsd = value / ticksPerUsd
 }

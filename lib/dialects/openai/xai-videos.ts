@@ -72,12 +72,12 @@ function post(path: string, operation: Operation): RouteRow {
   return { methods: ['POST'], path, operation }
 }
 
+/** `POST /videos/generations` */
+export const xaiVideoGenerations = submission('video-generations', asked => asked ?? secondsUnlessSaid)
+
 /** Where xAI's videos are begun, below `/v1`. */
 export const xaiVideoRows: readonly RouteRow[] = [
-  post(
-    '/videos/generations',
-    submission('video-generations', asked => asked ?? secondsUnlessSaid),
-  ),
+  post('/videos/generations', xaiVideoGenerations),
   post(
     '/videos/edits',
     submission('video-edits', () => editedSecondsMax, editedSecondsMax),
