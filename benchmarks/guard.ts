@@ -5,10 +5,10 @@ import { startLoader, type Loader } from './bench/loader.ts'
 import { canPin, cores, startNode } from './bench/process.ts'
 import { requestTo } from './bench/requests.ts'
 import { gateway, relay, type GatewayTarget, type Target } from './bench/targets.ts'
-import { bounds } from './guard/bounds.ts'
+import { bounds, calmShare } from './guard/bounds.ts'
 import { guardFrames } from './guard/frame-guard.ts'
-import { lowerQuartile } from './guard/lower-quartile.ts'
 import { survivors } from './guard/survivors.ts'
+import { percentile } from './percentile.ts'
 
 // Whether a request has become more expensive: its CPU as a multiple of the bare relay's, by turns in short rounds, and how
 // much survives in the young generation. Then the same of a frame. It ends with 1 when a bound is passed twice.
@@ -63,7 +63,7 @@ async function measureOnce(loader: Loader, bare: Target, watched: readonly Watch
   }
   const verdicts = watched.map(({ target, bound }) => {
     const of = (ratios.get(target) ?? []).toSorted((a, b) => a - b)
-    const calm = lowerQuartile(of)
+    const calm = percentile(of, calmShare)
     const { collections, percent, fullCollections } = survivors(
       readFileSync(target.outputFile, 'latin1'),
       traceFrom.get(target) ?? 0,

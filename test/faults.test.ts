@@ -6,7 +6,7 @@ import { FaultRun } from './faults/fault-run.ts'
 
 // Other tests run beside these and before them in this process, so times and memory are bounded there alone.
 const run = new FaultRun({ isAlone: false })
-const bound = /; (?:event loop p99 at most \d+ ms$|less than \d MB kept for each)/
+const bound = /; (?:event loop p99 at most \d+ ms$|less than \d MB kept for each)| within \d+ s(?=;)/
 t.teardown(() => run.close())
 
 for (const fault of allFaults.filter(({ isSlow }) => isSlow !== true)) {

@@ -1,3 +1,6 @@
+/** A quarter of the turns stay below what is judged: compiling, and others on the machine, move it less than the median. */
+export const calmShare = 0.25
+
 /** What a build may not pass; how it was chosen stands in benchmarks/README.md. */
 export const bounds = {
   /** CPU a request of all threads, as a multiple of the bare relay's in the same run, in a calm turn. */

@@ -4,8 +4,8 @@ import type { Target } from '../bench/targets.ts'
 import { measureStreams, type StreamCost } from '../streams/measure-streams.ts'
 import { streamRequest } from '../streams/stream-request.ts'
 import { bareRelay, streamGateway } from '../streams/stream-targets.ts'
-import { bounds } from './bounds.ts'
-import { lowerQuartile } from './lower-quartile.ts'
+import { bounds, calmShare } from './bounds.ts'
+import { percentile } from '../percentile.ts'
 
 // Whether a frame of a stream has become more expensive: its CPU as a multiple of the bare relay's, by turns. The streams are
 // chats whose usage is restored, for which the gateway does most.
@@ -53,7 +53,7 @@ async function isKept(
     ratios.push(ownMicros / bareMicros)
   }
   const sorted = ratios.toSorted((a, b) => a - b)
-  const calm = lowerQuartile(sorted)
+  const calm = percentile(sorted, calmShare)
   const range = `${sorted[0]?.toFixed(2)} to ${sorted.at(-1)?.toFixed(2)}`
   say(`a frame: CPU ${calm.toFixed(2)} x the bare relay in a calm turn (${range}), at most ${bounds.frame}`)
   return calm <= bounds.frame

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Log } from '../platform/log.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -37,7 +36,6 @@ const endings: Readonly<Record<string, string>> = {
 }
 
 const gatherMsDefault = 1000
-const closeMs = 2000
 /** Subjects of one kind; what is beyond shares one row, since names of models can be anything. */
 const subjectsMax = 500
 const othersSubject = '(others)'
@@ -111,8 +109,7 @@ export class AlarmBook {
   /** Writes what has gathered, for some seconds at most, and takes no more. */
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#writes.stop()
-    await Promise.race([this.#write(), delay(closeMs, undefined, { ref: false })])
+    await this.#writes.close()
   }
 
   #bounded(kind: string, subject: string): string {

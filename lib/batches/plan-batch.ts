@@ -6,7 +6,7 @@ import type { Route } from '../routes/route.ts'
 import type { ProviderObject } from '../ledger/object-ledger.ts'
 import { costOfShare } from './cost-of-share.ts'
 import { madeByEach, requireAddable, requireXaiEndpoints } from './xai-batches.ts'
-import { dearer, sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
+import { maxOf, sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { BatchFacts, BatchShare } from '../money/batch-facts.ts'
 import { priceInForce, type Price, isPriced } from '../money/price.ts'
 import type { Meter, Meters } from '../money/usage.ts'
@@ -230,7 +230,7 @@ function modelOf(
     const costAt = (kind: string): ExchangeCost => costOfShare(priced, kind, contexts, config.hold)
     cost = sumOf(
       cost,
-      at(share.firstAt, () => [...kinds].map(costAt).reduce(dearer)),
+      at(share.firstAt, () => [...kinds].map(costAt).reduce(maxOf)),
     )
   }
   const isUniform = prices.size === 1 && shares.every(isSummable)

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import { systemClock } from '../platform/clock.ts'
-import { zonedParse } from '../platform/zoned-time.ts'
+import { zonedDayEnd, zonedParse } from '../platform/zoned-time.ts'
 import { isAddressRange } from '../config/scalars.ts'
 import { isDay } from '../ledger/moscow-days.ts'
 import type { Micros } from '../ledger/ledger.ts'
@@ -39,8 +39,7 @@ export function time(option: string, text: string, zone: string): number {
  */
 export function dayOf(option: string, text: string, zone: string): { from: number; until: number } {
   if (!isDay(text)) throw new UsageError(`${option}: "${text}" is no day such as 2027-01-31`)
-  const next = new Date(Date.parse(text) + 86_400_000).toISOString().slice(0, 10)
-  return { from: zonedParse(text, zone), until: zonedParse(next, zone) }
+  return { from: zonedParse(text, zone), until: zonedDayEnd(text, zone) }
 }
 
 /** @throws UsageError when the time is over */

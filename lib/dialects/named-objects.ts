@@ -3,9 +3,9 @@ import type { NamedObject, ObjectKind } from '../money/usage.ts'
 import { textOf } from './read-field.ts'
 
 /** Findings under this name, with the kind behind it, are ids of objects. */
-export const objectPrefix = 'names:'
+const objectPrefix = 'names:'
 /** Google's addresses of files: an uploaded file, or a place that the provider fetches. */
-export const fileAddress = 'mediaUri'
+const fileAddress = 'mediaUri'
 
 /** The id of an item that stands there in full: nobody else's, and its own or one that nobody knows. */
 export const labelsItem = 'labels:item'
@@ -74,7 +74,12 @@ function objectAt({ base64 }: Finding): NamedObject | undefined {
 
 /** Whether a finding is a text that stands for an object. */
 export function isObjectName({ name, type }: Finding): boolean {
-  return type === 'string' && (name === fileAddress || name === labelsItem || name.startsWith(objectPrefix))
+  return type === 'string' && namesObject(name)
+}
+
+/** Whether what is found under a name stands for an object. */
+export function namesObject(name: string): boolean {
+  return name === fileAddress || name === labelsItem || name.startsWith(objectPrefix)
 }
 
 /** A name of Google's, alone or behind folders that are no files themselves. */

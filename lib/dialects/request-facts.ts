@@ -4,7 +4,7 @@ import type { TextTokens } from '../http/text-density.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BodyLength, NamedModel, RequestFacts } from './dialect.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
-import { fileAddress, labelsItem, objectPrefix, objectsIn } from './named-objects.ts'
+import { namesObject, objectsIn } from './named-objects.ts'
 import { namedModel, namedModelsIn, searched } from './naming-members.ts'
 import {
   findField,
@@ -123,8 +123,7 @@ function saidIn(scan: ScanResult, readerFor: (finding: Finding) => FactReader | 
 }
 
 function readerOf({ name, base64 }: Finding): FactReader | undefined {
-  const isObject = name === fileAddress || name === labelsItem || name.startsWith(objectPrefix)
-  return isObject || base64 !== undefined ? objectsAndMedia : factReaders.get(name)
+  return namesObject(name) || base64 !== undefined ? objectsAndMedia : factReaders.get(name)
 }
 
 /** What a request of a batch asks for beside the tier that batches have. */

@@ -6,7 +6,7 @@ import { rentedUnseen } from '../dialects/rented-containers.ts'
 import type { Target } from '../models/target.ts'
 import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
 import type { Micros } from '../money/amount.ts'
-import { dearer, type ExchangeCost } from '../money/exchange-cost.ts'
+import { maxOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
 import { costAtMost, costUsually, type Consumed } from '../money/consumed-cost.ts'
 import { addMeters, isUnread, timesAll, tokensOf, type Meters } from '../money/usage.ts'
@@ -79,7 +79,7 @@ export function windowTokensOf({ model }: Pick<CostTarget, 'model'>): number {
 
 /**
  * What an exchange costs, told before it is sent: 0 without a price, else at least a millionth of a rouble, so that
- * an account without money sends nothing that has a price. Where it may be tried at several providers, the dearest.
+ * an account without money sends nothing that has a price. Where it may be tried at several providers, the most expensive counts.
  */
 export function exchangeCost(basis: CostBasis): ExchangeCost {
   const { target } = basis
@@ -87,7 +87,7 @@ export function exchangeCost(basis: CostBasis): ExchangeCost {
   if (target.batch !== undefined) return target.batch.cost
   let cost = costThere(basis, target.price)
   for (const kind of target.otherKinds ?? [])
-    cost = dearer(cost, costThere({ ...basis, target: { ...target, provider: { kind } } }, target.price))
+    cost = maxOf(cost, costThere({ ...basis, target: { ...target, provider: { kind } } }, target.price))
   return cost
 }
 

@@ -11,7 +11,7 @@ export interface ExchangeCost {
 }
 
 /** The larger of each amount. */
-export function dearer(one: ExchangeCost, other: ExchangeCost): ExchangeCost {
+export function maxOf(one: ExchangeCost, other: ExchangeCost): ExchangeCost {
   return {
     likelyMicros: Math.max(one.likelyMicros, other.likelyMicros),
     worstMicros: Math.max(one.worstMicros, other.worstMicros),

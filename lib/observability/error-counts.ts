@@ -57,11 +57,10 @@ export class ErrorCounts {
     this.#writes.expect()
   }
 
-  /** Writes what has gathered, once, and takes no more. */
+  /** Writes what has gathered, for some seconds at most, and takes no more. */
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#writes.stop()
-    await this.#write()
+    await this.#writes.close()
   }
 
   #add({ at, code, count }: ErrorCount): void {

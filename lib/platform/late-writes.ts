@@ -1,5 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
 /** A store that cannot be written is asked again after so long. */
 const retryMs = 5000
+/** A store that does not respond holds up the end of a process for so long. */
+const closeMs = 2000
 
 /** Writes what gathers in memory: a while after the first of it came, and again later as long as something is left. */
 export class LateWrites {
@@ -22,11 +26,12 @@ export class LateWrites {
     this.#writeIn(this.#gatherMs)
   }
 
-  /** Begins no more writes; resolves when none runs. */
-  async stop(): Promise<void> {
+  /** Writes what is left once more, for some seconds at most, and begins no more writes. */
+  async close(): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)
-    await this.#writing
+    const left = Promise.resolve(this.#writing).then(() => this.#write())
+    await Promise.race([left, delay(closeMs, undefined, { ref: false })])
   }
 
   #writeIn(ms: number): void {

@@ -50,6 +50,11 @@ export function zonedDayStart(ms: number, zone: string, daysBack = 0): number {
   return zonedMidnight(new Date(today - daysBack * 86_400_000).toISOString().slice(0, 10), zone)
 }
 
+/** When an ISO day is over in a zone, in milliseconds since the epoch; throws a RangeError where it is no day. */
+export function zonedDayEnd(isoDay: string, zone: string): number {
+  return zonedMidnight(new Date(Date.parse(isoDay) + 86_400_000).toISOString().slice(0, 10), zone)
+}
+
 /** A time, or a date, which begins at midnight in a zone, as milliseconds since the epoch; NaN when it is neither. */
 export function zonedParse(text: string, zone: string): number {
   const ms = Date.parse(text)

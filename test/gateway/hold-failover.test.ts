@@ -50,17 +50,20 @@ async function start(t: Test, rub: number, rubPerUnit: Readonly<Record<string, s
   return { upstream, gateway, ask }
 }
 
-await t.test('a request is held for at the dearest of the providers where it may be tried', async t => {
-  const { upstream, ask } = await start(t, 8, { searches: '0' })
-  t.equal((await ask({ type: 'mcp' })).status, 402)
-  t.equal(upstream.requests.length, 0)
+await t.test(
+  'a request is held for at the most expensive of the providers where it may be tried',
+  async t => {
+    const { upstream, ask } = await start(t, 8, { searches: '0' })
+    t.equal((await ask({ type: 'mcp' })).status, 402)
+    t.equal(upstream.requests.length, 0)
 
-  const rich = await start(t, 15, { searches: '0' })
-  const { status, requestId } = await rich.ask({ type: 'mcp' })
-  t.equal(status, 200)
-  t.match(await rich.gateway.chargeOf(requestId), { amount: '10.100000', flags: [] })
-  t.same(await rich.gateway.breaches(), [])
-})
+    const rich = await start(t, 15, { searches: '0' })
+    const { status, requestId } = await rich.ask({ type: 'mcp' })
+    t.equal(status, 200)
+    t.match(await rich.gateway.chargeOf(requestId), { amount: '10.100000', flags: [] })
+    t.same(await rich.gateway.breaches(), [])
+  },
+)
 
 await t.test('a provider at which a tool has no price is passed over', async t => {
   const { upstream, ask } = await start(t, 100, { containers: '0' })

@@ -86,7 +86,7 @@ const messages = (part: object): object => ({
   max_tokens: 10,
   messages: [{ role: 'user', content: [part] }],
 })
-const film = `/v1beta/models/${model}:predictLongRunning`
+const video = `/v1beta/models/${model}:predictLongRunning`
 const contents = [{ parts: [{ text: 'Hi' }] }]
 
 type Row = readonly [path: string, body: (address: string) => object]
@@ -126,11 +126,11 @@ const rows: readonly Row[] = [
     `/v1beta/models/${model}:generateContent`,
     fileUri => ({ contents: [{ parts: [{ fileData: { fileUri, mimeType: 'image/png' } }] }] }),
   ],
-  [film, fileUri => ({ instances: [{ prompt: 'x', lastFrame: { fileUri } }] })],
-  [film, gcsUri => ({ instances: [{ prompt: 'x', image: { gcsUri, mimeType: 'image/png' } }] })],
-  [film, gcs_uri => ({ instances: [{ prompt: 'x', video: { gcs_uri } }] })],
-  [film, gcsUri => ({ instances: [{ prompt: 'x', referenceImages: [{ image: { gcsUri } }] }] })],
-  [film, storageUri => ({ instances: [{ prompt: 'x' }], parameters: { storageUri } })],
+  [video, fileUri => ({ instances: [{ prompt: 'x', lastFrame: { fileUri } }] })],
+  [video, gcsUri => ({ instances: [{ prompt: 'x', image: { gcsUri, mimeType: 'image/png' } }] })],
+  [video, gcs_uri => ({ instances: [{ prompt: 'x', video: { gcs_uri } }] })],
+  [video, gcsUri => ({ instances: [{ prompt: 'x', referenceImages: [{ image: { gcsUri } }] }] })],
+  [video, storageUri => ({ instances: [{ prompt: 'x' }], parameters: { storageUri } })],
   [`/v1beta/models/${model}:predict`, gcsUri => ({ instances: [{ prompt: 'x', image: { gcsUri } }] })],
 ]
 

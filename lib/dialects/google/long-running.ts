@@ -11,15 +11,15 @@ import { findField, readCount, readString, textOf, wrongType } from '../read-fie
 import { factsFrom, sameModel } from '../request-facts.ts'
 import type { RouteRow } from '../route-table.ts'
 
-/** https://ai.google.dev/gemini-api/docs/video: what a film is unless the request says. */
+/** https://ai.google.dev/gemini-api/docs/video: what a video is unless the request says. */
 const secondsUnlessSaid = 8
 
-const picture = searched({
+const imageMember = searched({
   bytesbase64encoded: base64('image'),
   mimetype: value('mediaType'),
   inlinedata: object({ data: base64('image'), mimetype: value('mediaType') }),
 })
-const film = searched({
+const videoMember = searched({
   bytesbase64encoded: base64('video'),
   encodedvideo: base64('video'),
   mimetype: value('mediaType'),
@@ -30,10 +30,10 @@ const request = searched({
   ...sameModel,
   instances: list(
     searched({
-      image: picture,
-      lastframe: picture,
-      referenceimages: list(searched({ image: picture })),
-      video: film,
+      image: imageMember,
+      lastframe: imageMember,
+      referenceimages: list(searched({ image: imageMember })),
+      video: videoMember,
     }),
   ),
   parameters: searched({

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { csvTable } from '../../documents/csv-table.ts'
 import type { CsvNumber } from '../../documents/csv-table.ts'
-import { zonedParse } from '../../platform/zoned-time.ts'
+import { zonedDayEnd, zonedParse } from '../../platform/zoned-time.ts'
 import { isDay, isoDay } from '../../web/format.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
@@ -66,10 +66,9 @@ export interface Moments {
 /** The moments that the days of a list's filters mean. */
 export function momentsOf({ site }: DeskPage, { from = '', to = '' }: ListQuery['filters']): Moments {
   const { timeZone } = site.config
-  const after = to === '' ? '' : new Date(Date.parse(to) + 86_400_000).toISOString().slice(0, 10)
   return {
     ...(from !== '' && { from: zonedParse(from, timeZone) }),
-    ...(after !== '' && { until: zonedParse(after, timeZone) }),
+    ...(to !== '' && { until: zonedDayEnd(to, timeZone) }),
   }
 }
 

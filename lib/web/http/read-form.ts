@@ -1,16 +1,12 @@
 import { z } from 'zod'
 import { isId } from '../../platform/new-id.ts'
-import { zonedParse } from '../../platform/zoned-time.ts'
+import { zonedDayEnd } from '../../platform/zoned-time.ts'
 import { isDay } from '../format.ts'
 import type { WebPage, PageContext } from '../web-page.ts'
 import { passwordLength } from '../sign-in/auth.ts'
 import type { Language, WebTexts } from '../texts/web-texts.ts'
 import type { FormState } from '../view/form.ts'
 import { typedRoubles } from './typed-roubles.ts'
-
-function dayAfter(isoDay: string): string {
-  return new Date(Date.parse(isoDay) + 86_400_000).toISOString().slice(0, 10)
-}
 
 /** What is said of a field that is wrong: a key of the texts. */
 export type FieldErrorKey = keyof WebTexts['fieldErrors']
@@ -70,7 +66,7 @@ export const fieldSchemas = {
       .trim()
       .default('')
       .refine(text => text === '' || isDay(text), { ...says('dayInvalid'), abort: true })
-      .transform(text => (text === '' ? undefined : zonedParse(dayAfter(text), zone)))
+      .transform(text => (text === '' ? undefined : zonedDayEnd(text, zone)))
       .refine(at => at === undefined || at > now, says('dayPast')),
   code: z
     .string(says('required'))

@@ -108,32 +108,42 @@ await t.test('each fee is at its dearest, and none of them is multiplied by a ti
 const rouble = 1_000_000
 const drawn = (units: Meters, variant?: string): Consumed => ({ read: {}, outputTokens: 0, units, variant })
 
-await t.test('what is drawn without a size costs at most its dearest variant, with one its own', async t => {
-  for (const meter of ['images', 'videoSeconds'] as const) {
-    const rubPerUnit = { [meter]: '1', [`${meter}/small`]: '0.5', [`${meter}/large`]: '4' }
-    const price = buildPrice({ model: 'm', rubPerUnit })
+await t.test(
+  'what is drawn without a size costs at most its most expensive variant, with one its own',
+  async t => {
+    for (const meter of ['images', 'videoSeconds'] as const) {
+      const rubPerUnit = { [meter]: '1', [`${meter}/small`]: '0.5', [`${meter}/large`]: '4' }
+      const price = buildPrice({ model: 'm', rubPerUnit })
 
-    t.equal(costAtMost(price, drawn({ [meter]: 2 })), 8 * rouble)
-    t.equal(costAtMost(price, drawn({ [meter]: 2 }, 'small')), rouble)
-  }
-  const plain = buildPrice({ model: 'm', rubPerUnit: { images: '5', 'images/small': '4' } })
-  t.equal(costAtMost(plain, drawn({ images: 2 })), 10 * rouble, 'no variant is dearer than the plain one')
-})
-
-await t.test('text before a model without a price for it costs what its dearest input does', async t => {
-  const consumed: Consumed = { read: { input: 1_000_000, audioInput: 1_000_000 }, outputTokens: 0, units: {} }
-  for (const [audioInput, imageInput, roubles] of [
-    ['3', '2', 6],
-    ['2', '3', 5],
-  ] as const) {
-    const price = buildPrice({ model: 'm', rubPerMillion: { audioInput, imageInput, output: '1' } })
-    t.equal(costAtMost(price, consumed), roubles * rouble)
-    t.equal(costUsually(price, consumed), roubles * rouble)
-  }
-})
+      t.equal(costAtMost(price, drawn({ [meter]: 2 })), 8 * rouble)
+      t.equal(costAtMost(price, drawn({ [meter]: 2 }, 'small')), rouble)
+    }
+    const plain = buildPrice({ model: 'm', rubPerUnit: { images: '5', 'images/small': '4' } })
+    t.equal(costAtMost(plain, drawn({ images: 2 })), 10 * rouble, 'no variant costs more than the plain one')
+  },
+)
 
 await t.test(
-  'as a rule text is written; images where they are drawn, sound where nothing else is',
+  'text before a model without a price for it costs what its most expensive input does',
+  async t => {
+    const consumed: Consumed = {
+      read: { input: 1_000_000, audioInput: 1_000_000 },
+      outputTokens: 0,
+      units: {},
+    }
+    for (const [audioInput, imageInput, roubles] of [
+      ['3', '2', 6],
+      ['2', '3', 5],
+    ] as const) {
+      const price = buildPrice({ model: 'm', rubPerMillion: { audioInput, imageInput, output: '1' } })
+      t.equal(costAtMost(price, consumed), roubles * rouble)
+      t.equal(costUsually(price, consumed), roubles * rouble)
+    }
+  },
+)
+
+await t.test(
+  'as a rule text is written; images where they are drawn, audio where nothing else is',
   async t => {
     const all = buildPrice({ model: 'm', rubPerMillion: { output: '1', audioOutput: '2', imageOutput: '3' } })
     const spoken = buildPrice({ model: 'm', rubPerMillion: { audioOutput: '2', imageOutput: '3' } })
@@ -147,7 +157,7 @@ await t.test(
   },
 )
 
-await t.test('a tier costs at most its own factor, an unknown one the dearest, none less than 1', async t => {
+await t.test('a tier costs at most its own factor, an unknown one the highest, none less than 1', async t => {
   const price = buildPrice({
     model: 'm',
     rubPerMillion: { input: '1', output: '1' },
