@@ -5,7 +5,7 @@ import type { NamedObject } from '../money/usage.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 
 /** Their results say neither which model made them nor how large, so they are all alike, and a batch of their own. */
-const mediaEndpoints: readonly string[] = ['/v1/images/generations', '/v1/videos/generations']
+const mediaEndpoints = ['/v1/images/generations', '/v1/images/edits', '/v1/videos/generations']
 
 /** What xAI's batches may hold here. */
 const xaiEndpoints = ['/v1/chat/completions', '/v1/responses', ...mediaEndpoints]
@@ -32,23 +32,27 @@ function requireAlike(shares: readonly BatchShare[]): void {
   const [, later = other] = shares
   throw new GatewayError(
     'body_invalid',
-    `${later.firstAt}: It differs from the requests before it in endpoint, model or resolution, and the results of xAI's images and videos tell none of these. Make a batch for each.`,
+    `${later.firstAt}: It differs from the requests before it in endpoint, model, resolution or the number of images given, and the results of xAI's images and videos tell none of these. Make a batch for each, or add them to one by themselves.`,
     { param: later.firstAt },
   )
 }
 
 /** What each request of a batch of images or videos makes where its result does not tell, and the variant of its price. */
-export function madeByEach([share]: readonly BatchShare[]): Pick<BatchShare, 'units' | 'unitsVariant'> {
+export function madeByEach([share]: readonly BatchShare[]): Pick<
+  BatchShare,
+  'units' | 'unitsVariant' | 'imagesGiven'
+> {
   if (share?.units === undefined || !mediaEndpoints.includes(share.endpoint)) return {}
-  const { units, unitsVariant, requests } = share
+  const { units, unitsVariant, imagesGiven, requests } = share
   const { images, videoSeconds } = units
   const ofEach = (all: number): number => Math.ceil(all / requests)
   return {
     units: {
-      ...(images !== undefined && { images: ofEach(images) }),
+      ...(images !== undefined && { images: ofEach(images) - (imagesGiven ?? 0) }),
       ...(videoSeconds !== undefined && { videoSeconds: ofEach(videoSeconds) }),
     },
     ...(unitsVariant !== undefined && { unitsVariant }),
+    ...(imagesGiven !== undefined && { imagesGiven }),
   }
 }
 

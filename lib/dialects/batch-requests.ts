@@ -33,6 +33,7 @@ export interface BatchedRequest {
   readonly drawsWith?: readonly string[] | undefined
   readonly units?: Meters
   readonly unitsVariant?: string | undefined
+  readonly imagesGiven?: number
   /** For requests that name none; absent where each must. */
   readonly model?: string
   /** Texts that are answered one by one; 1 unless said. */
@@ -150,6 +151,7 @@ export function addRequest(
     ...(predictedBytes !== undefined && { predictedBytes }),
     ...(cacheWrite !== undefined && { cacheWrite }),
     ...(batch.units !== undefined && { units: batch.units, unitsVariant: batch.unitsVariant }),
+    ...(batch.imagesGiven !== undefined && { imagesGiven: batch.imagesGiven }),
     textBytes: media.reduce((bytes, part) => bytes - part.bodyBytes, request.end - request.start),
     ...(cap > 0 && { outputTokensCap: cap }),
     ...(completionCap > 0 && { completionTokensCap: completionCap }),

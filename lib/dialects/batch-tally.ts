@@ -28,6 +28,7 @@ export interface BatchRequest {
   readonly predictedBytes?: number
   readonly units?: Meters
   readonly unitsVariant?: string | undefined
+  readonly imagesGiven?: number
   readonly textBytes: number
   readonly outputTokensCap?: number
   readonly completionTokensCap?: number
@@ -129,10 +130,11 @@ export class BatchTally {
   }
 
   #shareOf(request: BatchRequest): GatheredShare | undefined {
-    const { at, model, endpoint, mainMeter, isFree, mayRunTools, cacheWrite, unitsVariant, wantedTier } =
-      request
+    const { at, model, endpoint, mainMeter, isFree, mayRunTools, cacheWrite, wantedTier } = request
+    const { unitsVariant, imagesGiven } = request
     const isCompletionCapped = request.completionTokensCap !== undefined
-    const key = JSON.stringify([endpoint, model, unitsVariant, cacheWrite, wantedTier, isCompletionCapped])
+    const making = [unitsVariant, imagesGiven]
+    const key = JSON.stringify([endpoint, model, making, cacheWrite, wantedTier, isCompletionCapped])
     let share = this.#shares.get(key)
     if (share !== undefined) return share
     if (this.#shares.size === sharesMax) {
@@ -147,6 +149,7 @@ export class BatchTally {
       ...(mayRunTools === true && { mayRunTools }),
       ...(cacheWrite !== undefined && { cacheWrite }),
       ...(unitsVariant !== undefined && { unitsVariant }),
+      ...(imagesGiven !== undefined && { imagesGiven }),
       ...(wantedTier !== undefined && { wantedTier }),
       ...(isCompletionCapped && { isCompletionCapped }),
       firstAt: at,

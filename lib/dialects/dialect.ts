@@ -105,6 +105,8 @@ export interface RequestFacts {
   readonly cacheTerm?: CacheTerm
   /** The price variant those units have, such as `1024x1024/high`. */
   readonly unitsVariant?: string
+  /** How many images each request of a batch begins from, which are billed beside those that it makes. */
+  readonly imagesGiven?: number
   /** The provider answers at once and works on: what it consumes is known later (see `JobKind`). */
   readonly startsJob?: boolean
   /** The file that is begun is to be the input of a batch. */

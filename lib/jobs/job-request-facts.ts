@@ -3,7 +3,7 @@ import type { Job } from '../ledger/job.ts'
 
 /** What a reader of a job's answers knows of the request that submitted it. */
 export function jobRequestFacts({ facts }: Job): RequestFacts {
-  const { upstreamModel, units, variant, candidates = 1, endpoint, requestIds } = facts
+  const { upstreamModel, units, variant, imagesGiven, candidates = 1, endpoint, requestIds } = facts
   return {
     ...(upstreamModel !== '' && { model: upstreamModel }),
     isStreaming: false,
@@ -13,6 +13,7 @@ export function jobRequestFacts({ facts }: Job): RequestFacts {
     objects: [],
     ...(units !== undefined && { units }),
     ...(variant !== undefined && { unitsVariant: variant }),
+    ...(imagesGiven !== undefined && { imagesGiven }),
     startsJob: true,
     batch: { ...(endpoint !== undefined && { endpoint }), ...(requestIds !== undefined && { requestIds }) },
   }

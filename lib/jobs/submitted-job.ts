@@ -58,13 +58,14 @@ function factsOf(exchange: Exchange): JobFacts {
   const { upstreamModelName, batch } = exchange.get('target')
   const request = exchange.get('request')
   const { candidates, batch: requests } = request
-  const { units, unitsVariant } = { ...request, ...batch?.made }
+  const { units, unitsVariant, imagesGiven } = { ...request, ...batch?.made }
   const tools = toolTypes(request, exchange.get('target'))
   return {
     upstreamModel: upstreamModelName,
     priceVersions: Object.fromEntries([...jobPrices(exchange)].map(([model, { hash }]) => [model, hash])),
     ...(units !== undefined && { units }),
     ...(unitsVariant !== undefined && { variant: unitsVariant }),
+    ...(imagesGiven !== undefined && { imagesGiven }),
     ...(candidates > 1 && { candidates }),
     ...(tools.length > 0 && { tools }),
     ...(requests?.endpoint !== undefined && { endpoint: requests.endpoint }),

@@ -16,6 +16,8 @@ export interface JobFacts {
   /** Units known from the request, such as seconds of video, and the variant they are priced by. */
   readonly units?: Meters
   readonly variant?: string
+  /** How many images each request of a batch begins from. */
+  readonly imagesGiven?: number
   /** How many of what it makes those units are of; 1 unless said. */
   readonly candidates?: number
   /** Where the requests of a batch go, which says what their results look like. */

@@ -39,7 +39,7 @@ export interface Target {
     readonly prices: ReadonlyMap<string, Price>
     readonly tools?: readonly ProviderTool[]
     /** What each of its requests makes, where their results do not tell. */
-    readonly made?: Pick<RequestFacts, 'units' | 'unitsVariant'>
+    readonly made?: Pick<RequestFacts, 'units' | 'unitsVariant' | 'imagesGiven'>
   }
   /** What models cost that the request names beside its own, such as an advisor or one that draws. */
   readonly named?: readonly NamedPrice[]

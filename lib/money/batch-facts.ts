@@ -74,6 +74,8 @@ export interface BatchShare {
   /** Units that the requests name themselves, such as pictures, and the variant all of them are priced by. */
   readonly units?: Readonly<Meters>
   readonly unitsVariant?: string
+  /** How many images each of them begins from, which are among the units of all. */
+  readonly imagesGiven?: number
   /** How many of them go on from each object that the provider keeps, by its kind and id. */
   readonly goesOnFrom?: Readonly<Record<string, number>>
 }

@@ -48,7 +48,10 @@ async function start(t: Test, { pollMs = 600_000 } = {}) {
           rubPerMillion: { input: '1000', output: '4000' },
           factors: { batch: '0.5' },
         },
-        'grok-imagine-image': { provider: 'xai', rubPerUnit: { images: '2', 'images/2k': '3' } },
+        'grok-imagine-image': {
+          provider: 'xai',
+          rubPerUnit: { images: '2', 'images/2k': '3', 'images/input': '1' },
+        },
         'grok-imagine-video': {
           provider: 'xai',
           rubPerUnit: { videoSeconds: '5', 'videoSeconds/720p': '7', statedUsd: '100' },
@@ -108,6 +111,20 @@ const imageLine = (id: string, n: number, more: object = {}): object =>
     n,
     ...more,
   })
+const editLine = (id: string, given: number, more: object = {}): object =>
+  line(id, '/v1/images/edits', {
+    model: 'grok-imagine-image',
+    messages: undefined,
+    max_tokens: undefined,
+    prompt: 'A hat',
+    ...imagesGiven(given),
+    ...more,
+  })
+/** One stands by itself, and several in a list. */
+function imagesGiven(given: number): object {
+  const image = { url: 'https://example.org/cat.png', type: 'image_url' }
+  return given === 1 ? { image } : { images: Array.from({ length: given }, () => image) }
+}
 const videoLine = (id: string, duration?: number): object =>
   line(id, '/v1/videos/generations', {
     model: 'grok-imagine-video',
@@ -193,9 +210,11 @@ await t.test('what cannot be held for is refused with words', async t => {
     [[imageLine('a', 1), line('b')], /line 2: .*Make a batch for each/],
     [[imageLine('a', 1), imageLine('b', 1, { resolution: '2k' })], /line 2: .*Make a batch for each/],
     [
-      [line('a', '/v1/images/edits', { model: 'grok-imagine-image' })],
-      /line 1: .*not for \/v1\/images\/edits/,
+      [line('a', '/v1/videos/edits', { model: 'grok-imagine-video' })],
+      /line 1: .*not for \/v1\/videos\/edits/,
     ],
+    [[editLine('a', 1), editLine('b', 2)], /line 2: .*Make a batch for each/],
+    [[editLine('a', 1), imageLine('b', 1)], /line 2: .*Make a batch for each/],
     [[imageLine('a', 1, { model: 'grok-imagine-9' })], /line 1: .*grok-imagine-9/],
   ] as const) {
     const another = await start(t)
@@ -227,6 +246,67 @@ await t.test('images are held for by their lines, and charged by those that came
   await until(async () => (await gateway.charges()).length === 1)
   t.match(await gateway.charges(), [{ amount: '9.000000', usage: { images: 3 }, flags: [] }])
   t.equal(await held(), 0)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('edits are held for and charged with the images that they begin from', async t => {
+  const { ask, upload, gateway, held, go } = await start(t, { pollMs: 50 })
+  await upload([editLine('a', 2, { n: 2 }), editLine('b', 2), editLine('c', 2), editLine('d', 2)])
+  const made = await ask('POST', '/v1/batches', submission)
+  t.equal(made.status, 200, made.body.toString())
+  t.equal(await held(), 26_000_000, 'five images, and eight that they begin from')
+  const image = { url: 'https://imgen.x.ai/1.jpg' }
+  go(4, 0, [
+    {
+      results: [
+        mediaResult('a', 'image_edit', { data: [image, image] }),
+        mediaResult('b', 'image_edit', { data: [image] }),
+        mediaResult('c', 'image_edit', { data: [] }),
+        { batch_request_id: 'd', batch_result: { error: { code: 3, message: 'no' } } },
+      ],
+    },
+  ])
+  await until(async () => (await gateway.charges()).length === 1)
+  t.match(await gateway.charges(), [{ amount: '10.000000', usage: { images: 7 } }])
+  t.equal(await held(), 0)
+  t.same(await gateway.breaches(), [])
+})
+
+await t.test('images, edits and videos are added to one batch, each kind by itself', async t => {
+  const { ask, gateway, held, go } = await start(t, { pollMs: 50 })
+  await ask('POST', '/v1/batches', { name: 'b' })
+  const add = async (batch_requests: readonly object[]): Promise<void> => {
+    const { status, body } = await ask('POST', requestsPath, { batch_requests })
+    t.equal(status, 200, body.toString())
+  }
+  const of = (id: string, wrapper: string, body: object): object => ({
+    batch_request_id: id,
+    batch_request: { [wrapper]: body },
+  })
+  const drawn = { model: 'grok-imagine-image', prompt: 'A cat', resolution: '2K' }
+  await add([of('a', 'image_generation', { ...drawn, n: 2 }), of('b', 'image_generation', drawn)])
+  t.equal(await held(), 9_000_000, 'three images')
+  await add([of('c', 'image_edit', { ...drawn, ...imagesGiven(2) })])
+  t.equal(await held(), 18_000_000, 'an edit of two')
+  await add([of('d', 'video_generation', { prompt: 'A cat', duration: 6, resolution: '720p' })])
+  t.equal(await held(), 60_000_000, 'six seconds')
+  await add([request('e')])
+
+  const image = { url: 'https://imgen.x.ai/1.jpg' }
+  go(5, 0, [
+    {
+      results: [
+        mediaResult('d', 'video_generation', { status: 'done', video: { duration: 5 } }),
+        result('e', 1000, 100, 50),
+        mediaResult('c', 'image_edit', { data: [image] }),
+        mediaResult('a', 'image_generation', { data: [image, image] }),
+        mediaResult('b', 'image_generation', { data: [] }),
+      ],
+    },
+  ])
+  await until(async () => (await gateway.charges()).length === 4 && (await held()) === 0)
+  const amounts = (await gateway.charges()).map(({ amount }) => amount)
+  t.same(amounts.toSorted(), ['0.800000', '35.000000', '5.000000', '6.000000'])
   t.same(await gateway.breaches(), [])
 })
 
@@ -348,13 +428,26 @@ await t.test('requests that nobody could hold for are not added', async t => {
     ['no requests', { batch_requests: [] }, /has no requests/],
     ['no id', { batch_requests: [{ batch_request: { chat_get_completion: body } }] }, /batch_request_id/],
     [
-      'a picture',
+      'an edit of a video',
       {
         batch_requests: [
-          { batch_request_id: 'a', batch_request: { image_generation: { model: 'grok-imagine-image' } } },
+          { batch_request_id: 'a', batch_request: { video_edit: { model: 'grok-imagine-video' } } },
         ],
       },
       /must be one of chat_get_completion, responses/,
+    ],
+    [
+      'images beside a chat',
+      {
+        batch_requests: [
+          request('a'),
+          {
+            batch_request_id: 'b',
+            batch_request: { image_generation: { model: 'grok-imagine-image', prompt: 'A cat' } },
+          },
+        ],
+      },
+      /batch_requests\[1\].*by themselves/,
     ],
     [
       'a picture beside it',

@@ -1,14 +1,14 @@
 import type { Finding, Interest, ScanResult } from '../../http/json-scan.ts'
 import { BatchLinesReader } from '../batch-lines.ts'
-import { addRequest, batchedRequest } from '../batch-requests.ts'
-import type { Operation, RequestFacts } from '../dialect.ts'
+import { addRequest, batchedRequest, type BatchedRequest } from '../batch-requests.ts'
+import type { Operation } from '../dialect.ts'
 import { anyOf, object, value } from '../interest.ts'
 import { readString } from '../read-field.ts'
 import { chat } from './chat.ts'
 import { completions, countPrompts } from './completions.ts'
 import { drawingModels } from './drawing-tool.ts'
 import { embeddings } from './embeddings.ts'
-import { imageGenerations } from './images.ts'
+import { imageEdits, imageGenerations, imagesIn } from './images.ts'
 import { moderations } from './moderations.ts'
 import { withoutEchoes } from './item-echoes.ts'
 import { responses } from './responses.ts'
@@ -26,11 +26,12 @@ export const batchEndpoints: ReadonlyMap<string, Operation> = new Map([
 
 /** Those of xAI's batches beside them: https://docs.x.ai/developers/advanced-api-usage/batch-api. */
 const xaiEndpoints: ReadonlyMap<string, Operation> = new Map([
+  ['/v1/images/edits', imageEdits],
   ['/v1/videos/generations', xaiVideoGenerations],
 ])
 
 /** What makes images and videos, whose units the request itself tells. */
-const mediaOperations: ReadonlySet<Operation | undefined> = new Set([imageGenerations, xaiVideoGenerations])
+const mediaOperations: ReadonlySet<Operation> = new Set([imageGenerations, imageEdits, xaiVideoGenerations])
 
 export const batchRequestsMax = 50_000
 
@@ -47,7 +48,7 @@ export const capMembers: ReadonlyMap<Operation, readonly string[]> = new Map([
  */
 function anyBody(): Interest {
   const members = new Map<string, Interest>()
-  for (const { interest } of [xaiVideoGenerations, chat, responses, embeddings, completions]) {
+  for (const { interest } of [imageEdits, xaiVideoGenerations, chat, responses, embeddings, completions]) {
     // A `prompt` is text to one of them and names a template of the provider's to another.
     for (const [name, own] of interest?.members ?? []) members.set(name, anyOf(members.get(name) ?? {}, own))
   }
@@ -90,7 +91,7 @@ export class BatchInputReader extends BatchLinesReader {
       endpoint,
       ...(operation !== undefined && { mainMeter: operation.mainMeter, isFree: operation.isFree }),
       ...(operation?.defaultModel !== undefined && { model: operation.defaultModel }),
-      ...(operation !== undefined && mediaOperations.has(operation) && unitsOf(operation, scan)),
+      ...unitsOf(operation, scan),
       mayRunTools: operation === responses,
       drawsWith: operation === responses ? drawingModels(scan) : undefined,
       prompts: operation === completions ? countPrompts(scan) : 1,
@@ -99,11 +100,16 @@ export class BatchInputReader extends BatchLinesReader {
   }
 }
 
-/** What a request makes, as it is held for outside a batch. */
-function unitsOf(operation: Operation, scan: ScanResult): Pick<RequestFacts, 'units' | 'unitsVariant'> {
-  const { units, unitsVariant } = operation.factsFromJson?.(scan, { length: 0 }) ?? {}
+/** What a request makes of images and videos, as it is held for outside a batch. */
+export function unitsOf(
+  operation: Operation | undefined,
+  scan: ScanResult,
+): Pick<BatchedRequest, 'units' | 'unitsVariant' | 'imagesGiven'> {
+  if (operation === undefined || !mediaOperations.has(operation)) return {}
+  const { units, unitsVariant, media = [] } = operation.factsFromJson?.(scan, { length: 0 }) ?? {}
   return {
     ...(units !== undefined && { units }),
+    ...(operation === imageEdits && { imagesGiven: imagesIn(media) }),
     // Prices have resolutions in small letters.
     ...(unitsVariant !== undefined && { unitsVariant: unitsVariant.toLowerCase() }),
   }

@@ -113,6 +113,11 @@ export const imageEdits: Operation = {
 /** `POST /images/variations` */
 export const imageVariations: Operation = { ...imageEdits, name: 'image-variations' }
 
+/** How many images a request begins from, those of files too. */
+export function imagesIn(media: RequestFacts['media']): number {
+  return media.filter(({ kind, object: file }) => kind === 'image' || file !== undefined).length
+}
+
 /** Images in JSON, which xAI bills one by one, are held for as if they were made. */
 function imageFacts(scan: ScanResult, body: BodyLength): ReturnType<typeof factsFrom> {
   const resolution = readString(scan, 'resolution')?.toLowerCase()
@@ -120,10 +125,6 @@ function imageFacts(scan: ScanResult, body: BodyLength): ReturnType<typeof facts
     units: { images: (readCount(scan, 'candidates') ?? 1) + imagesIn(readMedia(scan)) },
     unitsVariant: pictureVariant(readString(scan, 'size'), readString(scan, 'quality')) ?? resolution,
   })
-}
-
-function imagesIn(media: RequestFacts['media']): number {
-  return media.filter(({ kind }) => kind === 'image').length
 }
 
 function imageFormFacts(form: MultipartResult, body: BodyLength): ReturnType<typeof factsFrom> {

@@ -134,6 +134,7 @@ export class XaiResultsReader extends AnswerReader {
     if (media !== undefined && media.hasFailed !== true) {
       answers += 1
       used.push(this.#mediaUse(media))
+      if (media.images !== 0) used.push(...this.#givenImages())
     }
     if (this.#wanted !== undefined || answers > 0) this.#results += 1
     this.#answers += answers
@@ -154,6 +155,13 @@ export class XaiResultsReader extends AnswerReader {
       line: { meters, tier: 'batch', ...(unitsVariant !== undefined && { variant: unitsVariant }) },
       details: costUsd === undefined ? {} : { costUsd },
     }
+  }
+
+  /** Images that an edit begins from are billed too. */
+  #givenImages(): Result['used'] {
+    const { imagesGiven: images = 0 } = this.context.facts
+    if (images === 0) return []
+    return [{ line: { meters: { images }, tier: 'batch', variant: 'input' }, details: {} }]
   }
 
   protected override measure(): AnswerMeasure {

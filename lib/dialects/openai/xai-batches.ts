@@ -9,11 +9,13 @@ import { list, object, span, value } from '../interest.ts'
 import type { JobKind } from '../job-kind.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import type { RouteRow } from '../route-table.ts'
-import { anyRequestBody, batchRequestsMax, capMembers } from './batch-input.ts'
+import { anyRequestBody, batchRequestsMax, capMembers, unitsOf } from './batch-input.ts'
 import { batches, batchJobs, batchSubmission } from './batches.ts'
 import { chat } from './chat.ts'
+import { imageEdits, imageGenerations } from './images.ts'
 import { responses } from './responses.ts'
 import { batchOfPart, XaiCounts, xaiCounts } from './xai-batch-results.ts'
+import { xaiVideoGenerations } from './xai-videos.ts'
 
 // https://docs.x.ai/docs/guides/batch-api: a batch is made by its name, and requests are added to it, many times.
 
@@ -21,6 +23,9 @@ import { batchOfPart, XaiCounts, xaiCounts } from './xai-batch-results.ts'
 const wrappers: ReadonlyMap<string, { readonly operation: Operation; readonly endpoint: string }> = new Map([
   ['chat_get_completion', { operation: chat, endpoint: '/v1/chat/completions' }],
   ['responses', { operation: responses, endpoint: '/v1/responses' }],
+  ['image_generation', { operation: imageGenerations, endpoint: '/v1/images/generations' }],
+  ['image_edit', { operation: imageEdits, endpoint: '/v1/images/edits' }],
+  ['video_generation', { operation: xaiVideoGenerations, endpoint: '/v1/videos/generations' }],
 ])
 const wrapped = { ...anyRequestBody, ...span('wrapper') }
 /** What xAI may read under another spelling would be held for by nobody. */
@@ -30,7 +35,10 @@ const added = object({
     batchedRequest(
       object({
         batch_request_id: value('requestId'),
-        batch_request: object({ chat_get_completion: wrapped, responses: wrapped, '*': span('wrapper') }),
+        batch_request: object({
+          ...Object.fromEntries([...wrappers.keys()].map(wrapper => [wrapper, wrapped])),
+          '*': span('wrapper'),
+        }),
         '*': foreign,
       }),
     ),
@@ -73,7 +81,15 @@ class AddedRequestsReader extends InlineBatchReader {
     this.#ids.push(String(JSON.parse(id.raw.toString('utf8'))))
     const { operation, endpoint } = found
     const caps = capMembers.get(operation) ?? []
-    return { endpoint, mayRunTools: true, capMembers: caps, mainMeter: operation.mainMeter }
+    return {
+      endpoint,
+      mayRunTools: operation === chat || operation === responses,
+      capMembers: caps,
+      mainMeter: operation.mainMeter,
+      // Of images that name no model OpenAI's default would be asked for.
+      ...(operation === xaiVideoGenerations && { model: operation.defaultModel }),
+      ...unitsOf(operation, { findings: request }),
+    }
   }
 }
 
