@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import type { PaymentActions } from '../payments/payment-actions.ts'
 import type { SharedOptions } from './add-command.ts'
 import { CommandError } from './context.ts'
-import { openHouseConfig } from './open-config.ts'
+import { openHouseConfig, openStoreSetting } from './open-config.ts'
 
 /** Changes payments through the running server, or with the store's lock where none runs. */
 export async function changePayments<T>(
@@ -14,10 +14,11 @@ export async function changePayments<T>(
 ): Promise<T> {
   const { isListening, ControlClient } = await import('../control/control-client.ts')
   const { socketPath } = await import('../control/socket-path.ts')
-  const config = openHouseConfig(options)
-  const { store: setting } = config
+  const setting = openStoreSetting(options)
   if (setting.kind === 'sqlite' && (await isListening(socketPath(setting.file))))
     return change(new ControlClient(socketPath(setting.file)))
+  // Nobody runs who has the secrets of the payment provider.
+  const config = openHouseConfig(options)
   if (config.payments?.provider !== 'yookassa') {
     throw new CommandError(
       config.payments === undefined

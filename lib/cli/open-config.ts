@@ -6,6 +6,7 @@ import { loadConfig } from '../config/load-config.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import {
   loadModelNames,
+  loadOperatorArea,
   loadProviderNames,
   loadRiskRule,
   loadStoreSetting,
@@ -30,7 +31,23 @@ export function openConfig(options: SharedOptions, plugins?: PluginRegistry): Lo
  * @throws CommandError that lists what is wrong with the rest of the configuration
  */
 export function openHouseConfig(options: SharedOptions): Config {
-  return readFrom(options, file => loadConfig(file, { isWithoutProviders: true }).config)
+  return readFrom(options, file => loadConfig(file, { use: 'house' }).config)
+}
+
+/**
+ * What the configuration says of models and their prices. Secrets need not be set; a provider whose key is not set is off.
+ * @throws CommandError that lists what is wrong with it
+ */
+export function openPriceConfig(options: SharedOptions): LoadedConfig {
+  return readFrom(options, file => loadConfig(file, { use: 'prices' }))
+}
+
+/**
+ * Where the operators' pages are; undefined where they are off. No secrets need be set.
+ * @throws CommandError
+ */
+export function openOperatorArea(options: SharedOptions): Config['operatorArea'] {
+  return readFrom(options, loadOperatorArea)
 }
 
 /**

@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../config/load-config.ts'
 import { withRates } from '../config/with-rates.ts'
 import type { DatedRate } from '../money/pricing.ts'
 import type { SharedOptions } from './add-command.ts'
-import { openConfig } from './open-config.ts'
+import { openPriceConfig } from './open-config.ts'
 import { readRecords } from './with-records.ts'
 
 /**
@@ -13,7 +13,7 @@ import { readRecords } from './with-records.ts'
  * @throws CommandError that lists what is wrong with the configuration
  */
 export async function openPricedConfig(options: SharedOptions): Promise<LoadedConfig> {
-  const loaded = openConfig(options)
+  const loaded = openPriceConfig(options)
   const { config } = loaded
   if (config.rates === undefined || !hasStore(config)) return loaded
   return { ...loaded, config: withRates(config, await knownRates(options, config)) }

@@ -6,7 +6,7 @@ import type { SharedOptions } from './add-command.ts'
 import { oneOf, operatorName } from './arguments.ts'
 import { UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { openHouseConfig, openTimeZone } from './open-config.ts'
+import { openOperatorArea, openTimeZone } from './open-config.ts'
 import { addOperatorLog } from './operator-log.ts'
 import { formatTable } from './table.ts'
 import { readRecords, withRecords } from './with-records.ts'
@@ -94,7 +94,7 @@ function emailOf(text: string): string {
 }
 
 function pagesUrl(options: SharedOptions): string {
-  const { operatorArea } = openHouseConfig(options)
+  const operatorArea = openOperatorArea(options)
   if (operatorArea === undefined) return '<operatorArea.publicUrl>'
   const { listen, publicUrl } = operatorArea
   return publicUrl?.origin ?? `http://${listen.host}:${listen.port}`

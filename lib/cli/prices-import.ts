@@ -26,7 +26,7 @@ import type { SharedOptions } from './add-command.ts'
 import { modelList, operatorName, time } from './arguments.ts'
 import { CommandError, UsageError } from './context.ts'
 import type { CliContext } from './context.ts'
-import { openConfig } from './open-config.ts'
+import { openConfig, openPriceConfig } from './open-config.ts'
 import { hasStore, knownRates } from './open-priced-config.ts'
 import { readStore } from './read-store.ts'
 import { formatTable } from './table.ts'
@@ -65,7 +65,7 @@ export function addPricesImport(prices: Command, context: CliContext): void {
     .option('--dry-run', 'show what changes, and write nothing')
     .option('--yes', 'do not ask')
     .action(async (options: ImportOptions) => {
-      const loaded = openConfig(options)
+      const loaded = isUrl(options.from) ? openConfig(options) : openPriceConfig(options)
       const { timeZone } = loaded.config
       const at = options.at === undefined ? systemClock.now() : time('--at', options.at, timeZone)
       const accepted = new Set(options.accept === undefined ? [] : modelList('--accept', options.accept))
@@ -119,7 +119,7 @@ async function prepare(
 }
 
 async function readList(from: string, config: Config): Promise<string> {
-  if (!/^https?:/i.test(from)) return readListFile(from)
+  if (!isUrl(from)) return readListFile(from)
   const url = URL.canParse(from) ? new URL(from) : undefined
   if (url === undefined || (url.protocol === 'http:' && !isLoopback(url))) {
     throw new UsageError(`--from: "${from}" must be https: whoever changes a list on its way changes prices`)
@@ -137,6 +137,11 @@ async function readList(from: string, config: Config): Promise<string> {
     const reason = error instanceof Error ? error.message : String(error)
     throw new CommandError(`${from} cannot be read: ${reason}; a list in a file does as well: --from FILE`)
   }
+}
+
+/** A list that is downloaded may come through an egress, whose secret is needed then. */
+function isUrl(from: string): boolean {
+  return /^https?:/i.test(from)
 }
 
 function readListFile(file: string): string {
@@ -176,7 +181,7 @@ async function effectOf(
 /** The configuration as it will be. @throws CommandError when it would be wrong */
 function withFiles(file: string, instead: ImportedFiles): Config {
   try {
-    return loadConfig(file, { instead }).config
+    return loadConfig(file, { instead, use: 'prices' }).config
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     throw new CommandError(`with these prices the configuration would be wrong:\n${error.message}`)

@@ -18,6 +18,7 @@ import { mixedPrices, ownModels, priceOrigins } from './mixed-prices.ts'
 import type { MixedPrice, PriceOrigin } from './mixed-prices.ts'
 import { overriddenSettings } from './overridden.ts'
 import type { Overridden } from './overridden.ts'
+import { withoutPassedOver, type ConfigUse } from './passed-over.ts'
 import { Problems } from './problems.ts'
 import { checkListens } from './check-listens.ts'
 import { resolveVariables } from './resolve-variables.ts'
@@ -32,8 +33,8 @@ export interface LoadConfigOptions {
   readonly plugins?: KnownPlugins
   /** Texts in place of what files have, by their absolute paths: what a config would be, before it is written. */
   readonly instead?: ReadonlyMap<string, string>
-  /** For what asks no provider: providers and models are passed over, and their secrets need not be set. */
-  readonly isWithoutProviders?: boolean
+  /** For what is not to serve: what it does not read is passed over, and secrets of that need not be set. */
+  readonly use?: ConfigUse | undefined
 }
 
 /** A config that is in order. */
@@ -54,9 +55,6 @@ export interface LoadedConfig {
 
 /** Sections of many entries are parsed entry by entry, so that one bad entry does not hide the others. */
 const builtApart = new Set<ConfigKey>(['providers', 'models', 'plugins', 'include'])
-
-/** What is said of providers and their models. */
-const ofProviders: readonly ConfigKey[] = ['providers', 'models', 'defaultProvider']
 
 /** Freezes a value and all it holds. Maps refuse to change; a URL's own setters cannot be frozen. */
 function deepFreeze<T>(value: T): T {
@@ -113,8 +111,8 @@ export function loadConfig(file: string, options: LoadConfigOptions = {}): Loade
   problems.layers = readLayers(main, problems, options.instead)
   problems.throwIfAny()
 
-  const merged = { ...mergeLayers(problems.layers) }
-  if (options.isWithoutProviders === true) for (const key of ofProviders) delete merged[key]
+  const written = mergeLayers(problems.layers)
+  const merged = options.use === undefined ? written : withoutPassedOver(written, options.use)
   const { value, missingVariables } = resolveVariables(merged, options.env ?? process.env, problems)
   const settings = parseSettings(value, problems)
   const egressNames = Object.keys(isMapping(value['egress']) ? value['egress'] : {})

@@ -54,6 +54,19 @@ export function loadTimeZone(file: string, env: Environment = process.env): stri
 }
 
 /**
+ * Where the operators' pages are, by a config that may be wrong in any other place.
+ *
+ * @throws ConfigError when the file cannot be read or the section is wrong
+ */
+export function loadOperatorArea(file: string, env: Environment = process.env): Config['operatorArea'] {
+  const { problems, written } = readWritten(file)
+  const { value } = resolveVariables({ operatorArea: written['operatorArea'] }, env, problems)
+  const area = problems.parse(configSchema.shape.operatorArea, value['operatorArea'], ['operatorArea'])
+  problems.throwIfAny()
+  return area
+}
+
+/**
  * The names that models go by, by a config that may be wrong in any other place.
  *
  * @throws ConfigError when the file cannot be read or a model is wrong

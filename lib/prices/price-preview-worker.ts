@@ -22,7 +22,7 @@ const tell = (message: PreviewMessage): void => port.postMessage(message)
 function previewed(): Config {
   const over = join(dirname(file), '.preview.json')
   const instead = new Map([[over, JSON.stringify({ include: [file], prices })]])
-  return withRates(loadConfig(over, { instead }).config, rates)
+  return withRates(loadConfig(over, { instead, use: 'prices' }).config, rates)
 }
 
 function changesTo(config: Config): readonly PreviewedChange[] {

@@ -12,17 +12,35 @@ const since2020 = {
 } as const
 const own = `listen: { port: 0 }
 store: sqlite:g.db
+egress:
+  fi-1: { url: 'http://gateway:\${GATEWAY_TEST_SECRET_THAT_IS_NOT_SET}@203.0.113.7:3128' }
 providers:
-  somebody: { like: openai, credentials: ['\${GATEWAY_TEST_SECRET_THAT_IS_NOT_SET}'] }
+  somebody:
+    like: openai
+    credentials: ['\${GATEWAY_TEST_SECRET_THAT_IS_NOT_SET}']
+    egress: [fi-1]
+    dialects: { openai: { baseUrl: 'http://127.0.0.1:9/v1' } }
 models:
   m: { provider: somebody, rubPerMillion: { input: '1', output: '1' } }
+  d: { provider: somebody, usdPerMillion: { input: '1', output: '1' } }
+prices: { usdRub: { from: cbr, egress: fi-1 } }
 payments: { provider: sandbox }
 operatorArea: { listen: { host: 127.0.0.1, port: 0 } }
+accountArea:
+  listen: { host: 127.0.0.1, port: 0 }
+  mail: { url: 'smtp://gateway:\${GATEWAY_TEST_SECRET_THAT_IS_NOT_SET}@mail.example', from: 'a@example.org' }
+alarms:
+  webhooks: { pager: { url: 'https://hooks.example.org', secret: '\${GATEWAY_TEST_SECRET_THAT_IS_NOT_SET}', egress: fi-1 } }
 `
 
 await t.test('commands that ask no provider need no secret of a provider', async t => {
   const config = join(t.testdir(), 'gateway.yaml')
   writeFileSync(config, own + sellerYaml(since2020))
+  const list = join(t.testdirName, 'list.json')
+  writeFileSync(
+    list,
+    JSON.stringify({ m: { litellm_provider: 'openai', mode: 'chat', input_cost_per_token: 1e-6 } }),
+  )
   const run = (...words: readonly string[]) => runHere([...words, '--config', config])
   const reason = ['--reason', 'r'] as const
   const made = await run('account', 'create', '--email', 'a@example.org', '--json')
@@ -57,12 +75,18 @@ await t.test('commands that ask no provider need no secret of a provider', async
     ['operator', 'remove', '--email', 'olga@example.org'],
     ['alarms'],
     ['prices', 'rate'],
+    ['prices', 'preview', '--usd-rub', '95'],
+    ['prices', 'history', 'm'],
+    ['prices', 'import', '--from', list, '--dry-run'],
+    ['models', '--all'],
     ['verify'],
     ['backup', `${t.testdirName}/copy.db`],
   ]) {
     const { code, stderr } = await run(...words)
     t.equal(code, 0, `${words.slice(0, 2).join(' ')}: ${stderr}`)
   }
+  const { stdout } = await run('models', '--all')
+  t.match(stdout, /^m .*somebody/m)
   const refund = await run('payment', 'refund', 'none', '--rub', '1', ...reason)
   t.match(refund.stderr, 'the payment sandbox runs with the server', 'the secret is no matter of it')
   const served = await run('check')
