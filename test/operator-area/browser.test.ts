@@ -58,6 +58,12 @@ for (const [language, screen] of [
 
     await page.goto(`${area.deskUrl}/`)
     await shot('2-today')
+    if (screen === 'desktop') {
+      const tops = await page
+        .locator('nav a')
+        .evaluateAll(links => links.map(link => link.getBoundingClientRect().top))
+      t.equal(new Set(tops).size, 1, 'all sections stand in one row')
+    }
     await page.click('nav a[href="/customers"]')
     await page.fill('#q', email)
     await page.press('#q', 'Enter')

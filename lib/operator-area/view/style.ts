@@ -3,8 +3,18 @@ const css = String.raw
 /** What only the operators' pages have. */
 export const deskStyle = css`
   /* Eleven sections are wider than a desktop's column. */
+  /* The sections have a row of their own, in which all of them fit from 1280 pixels on. */
+  .top nav {
+    order: 3;
+    flex-basis: 100%;
+  }
   .top nav ul {
     flex-wrap: wrap;
+    gap: 0 0.15rem;
+  }
+  .top nav a {
+    padding: 0.4rem 0.5rem;
+    font-size: 0.95rem;
   }
   .search {
     display: flex;
