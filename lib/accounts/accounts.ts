@@ -120,10 +120,13 @@ export interface KeyDirectory {
 /** A change of an account or key that is refused. The message is for the operator. */
 export class AccountError extends Error {
   readonly code: string
+  /** What of the message is money, by name in micro-roubles; it stays in its process. */
+  readonly amounts: Readonly<Record<string, number>>
 
-  constructor(code: string, message: string) {
+  constructor(code: string, message: string, amounts: Readonly<Record<string, number>> = {}) {
     super(message)
     this.name = 'AccountError'
     this.code = code
+    this.amounts = amounts
   }
 }

@@ -87,17 +87,20 @@ export async function correctCharge(
 
 /** @throws AccountError correction_refused */
 function requireCorrectable(costMicros: Micros, chargedMicros: Micros, returnedMicros: Micros): void {
+  const amounts = { charged: chargedMicros, current: costMicros + returnedMicros }
   if (costMicros > chargedMicros) {
     throw new AccountError(
       'correction_refused',
       `the request was charged ${formatRoubles(chargedMicros)} roubles, and a correction makes that no more: ` +
         'gateway account debit takes more from an account',
+      amounts,
     )
   }
   if (returnedMicros === 0) {
     throw new AccountError(
       'correction_refused',
       `the request comes to ${formatRoubles(costMicros)} roubles already`,
+      amounts,
     )
   }
 }

@@ -42,6 +42,7 @@ export function debitRefused(amountMicros: Micros, { availableMicros, worstMicro
     'balance_insufficient',
     `${formatRoubles(amountMicros)} roubles cannot be taken out: ${formatRoubles(availableMicros)} are available, ` +
       `and open exchanges may cost up to ${formatRoubles(worstMicros)}`,
+    { available: availableMicros, worst: worstMicros },
   )
 }
 

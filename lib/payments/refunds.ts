@@ -162,6 +162,7 @@ export class Refunds {
       throw new AccountError(
         'refund_amount',
         `${formatWholeKopecks(unspent)} roubles of the payment ${paymentId} are not spent: refund whole kopecks, at most so many`,
+        { unspent },
       )
     }
     return { ...payment, providerPaymentId: payment.provider_id }

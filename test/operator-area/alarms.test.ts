@@ -29,15 +29,22 @@ await t.test('an alarm is taken and closed by pages, as by command, and the log 
   const path = `/alarms/${String(alarm?.['id'])}`
   const { text } = await desk.get('/alarms')
   for (const word of ['credential_suspended', 'openai#main', `action="${path}/take"`]) t.match(text, word)
+  t.match(text, 'поставщик не принимает наш ключ')
+  t.notMatch(text, 'a provider refuses')
   t.notMatch(text, 'canary')
   const today = (await desk.get('/')).text
-  t.match(today, /href="\/alarms"><code>credential_suspended<[\s\S]*openai#main/)
+  t.match(
+    today,
+    /href="\/alarms"><code>credential_suspended<\/code><\/a> поставщик не принимает[\s\S]*openai#main/,
+  )
   t.match(today, /href="\/providers">openai<[\s\S]*openai#main: не принят/)
   t.match((await desk.get('/alarms.csv')).text, ';credential_suspended;openai#main;1;open')
 
   const from = '/alarms'
   t.equal((await desk.post(`${path}/take`, {}, { from })).location, '/alarms?notice=done')
-  t.equal((await desk.post(`${path}/take`, {}, { from })).status, 422, 'taken already')
+  const again = await desk.post(`${path}/take`, {}, { from })
+  t.equal(again.status, 422, 'taken already')
+  t.match(again.text, 'уже принял или закрыл кто-то другой')
   t.match(await byCommand(), [{ state: 'taken', takenBy: /^support-\d@desk\.example$/ }])
   for (const reason of ['', ' ', 'a'.repeat(1001)]) {
     t.equal((await desk.post(`${path}/close`, { reason }, { from })).status, 422)

@@ -2,7 +2,6 @@ import { html } from 'hono/html'
 import { z } from 'zod'
 import { AccountError } from '../../accounts/accounts.ts'
 import { closeAlarm, listAlarms, takeAlarm } from '../../alarms/alarms.ts'
-import { alarmSentence } from '../../pipeline/alarm-sentences.ts'
 import type { AlarmRow } from '../../stores/records/alarm-table.ts'
 import { count, isoTime, time } from '../../web/format.ts'
 import { readForm, says } from '../../web/http/read-form.ts'
@@ -12,6 +11,7 @@ import { form, notice } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
+import { alarmText, refusalText } from '../view/said-by-code.ts'
 import { listSection } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
@@ -61,7 +61,7 @@ export function alarmList(page: DeskPage): DeskList<AlarmRow> {
       {
         name: alarms.alarm,
         cell: one =>
-          html`<code>${one.kind}</code><br /><span class="quiet">${alarmSentence(one.kind) ?? ''}</span>`,
+          html`<code>${one.kind}</code><br /><span class="quiet">${alarmText(page, one.kind)}</span>`,
         csv: one => one.kind,
       },
       { name: alarms.subject, cell: one => html`<bdi>${one.subject}</bdi>`, csv: one => one.subject },
@@ -112,7 +112,7 @@ function change(act: (page: DeskPage, id: string) => Promise<unknown>): ShowDesk
     } catch (error) {
       // Somebody else was sooner.
       if (!(error instanceof AccountError)) throw error
-      return answer(context, page, error.message)
+      return answer(context, page, refusalText(page, error))
     }
     return seeOther(context, '/alarms?notice=done')
   }

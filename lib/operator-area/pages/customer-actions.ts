@@ -11,6 +11,7 @@ import { showFailure } from '../../web/pages/failure.ts'
 import type { FormState } from '../../web/view/form.ts'
 import type { PageContext } from '../../web/web-page.ts'
 import type { DeskPage, ShowDeskPage } from '../page.ts'
+import { refusalText } from '../view/said-by-code.ts'
 import { customerView } from './customer.ts'
 import type { FormName } from './customer-forms.ts'
 
@@ -40,7 +41,7 @@ function customerAction<Schema extends z.ZodObject>(
       return seeOther(context, `/customers/${accountId}?notice=${await act(page, accountId, sent.value)}`)
     } catch (error) {
       if (!(error instanceof AccountError)) throw error
-      return refuse({ ...sent.state, errors: { reason: error.message } })
+      return refuse({ ...sent.state, errors: { reason: refusalText(page, error) } })
     }
   }
 }

@@ -13,6 +13,7 @@ import type { FormState } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
+import { refusalText } from '../view/said-by-code.ts'
 
 const schema = z.object({
   reason: z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong')),
@@ -40,6 +41,11 @@ function points(title: string, all: readonly string[]): Html {
     </ul>`
 }
 
+/** Without the form there is no field that could say it. */
+function refusal({ errors: { reason } }: FormState): Html {
+  return reason === undefined ? html`` : html`<p class="notice bad" role="alert">${reason}</p>`
+}
+
 async function view(page: DeskPage, accountId: string, state: FormState): Promise<Html> {
   const { deletion, common } = page.texts
   const blockers = blockerList(
@@ -54,7 +60,7 @@ async function view(page: DeskPage, accountId: string, state: FormState): Promis
       <p>
         <a href="${path}"><code>${accountId}</code></a>
       </p>
-      ${formProblems(page, state)}
+      ${blockers.length === 0 ? formProblems(page, state) : refusal(state)}
       <section class="card">
         ${blockers.length === 0 ? '' : points(deletion.inTheWay, blockers)}
         ${points(deletion.removed, deletion.removedPoints)} ${points(deletion.kept, deletion.keptPoints)}
@@ -103,7 +109,7 @@ export async function submitDeleteCustomer(context: PageContext, page: DeskPage)
     await deleteAccount(site, deletion, site.clock.now())
   } catch (error) {
     if (!(error instanceof AccountError)) throw error
-    return answer(context, page, { ...sent.state, errors: { reason: error.message } }, 422)
+    return answer(context, page, { ...sent.state, errors: { reason: refusalText(page, error) } }, 422)
   }
   return seeOther(context, `/customers/${accountId}?notice=done`)
 }

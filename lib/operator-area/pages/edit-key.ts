@@ -14,6 +14,7 @@ import type { FormState } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
+import { refusalText } from '../view/said-by-code.ts'
 
 const periods = ['total', 'day', 'week', 'month'] as const
 const listMax = 100
@@ -169,7 +170,7 @@ export async function submitEditKey(context: PageContext, page: DeskPage): Promi
     if (Object.keys(changes).length > 0) await site.accounts.editKey(edit)
   } catch (error) {
     if (!(error instanceof AccountError)) throw error
-    return refuse({ ...sent.state, errors: { reason: error.message } })
+    return refuse({ ...sent.state, errors: { reason: refusalText(page, error) } })
   }
   return seeOther(context, `/customers/${key.accountId}?notice=done`)
 }

@@ -13,6 +13,7 @@ import { layout } from '../../web/view/layout.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'
+import { refusalText } from '../view/said-by-code.ts'
 import { dataTable } from '../view/data-table.ts'
 import { dayFilters, listSection, momentsOf } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
@@ -210,7 +211,7 @@ export async function submitRefund(context: PageContext, page: DeskPage): Promis
     })
   } catch (error) {
     if (!(error instanceof AccountError)) throw error
-    return refuse({ ...sent.state, errors: { rub: error.message } })
+    return refuse({ ...sent.state, errors: { rub: refusalText(page, error) } })
   }
   return seeOther(context, `/payments/${id}?notice=done`)
 }

@@ -2,7 +2,6 @@ import { html } from 'hono/html'
 import { listAlarms } from '../../alarms/alarms.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 import { zonedDayStart } from '../../platform/zoned-time.ts'
-import { alarmSentence } from '../../pipeline/alarm-sentences.ts'
 import { readErrorCounts } from '../../stores/records/error-count-table.ts'
 import { readSpenders } from '../../stores/records/read-spenders.ts'
 import { readToday } from '../../stores/records/read-today.ts'
@@ -15,6 +14,7 @@ import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'
 import { dataTable } from '../view/data-table.ts'
 import { facts } from '../view/facts.ts'
+import { alarmText } from '../view/said-by-code.ts'
 import { named } from '../view/named.ts'
 
 const alarmsShownMax = 10
@@ -30,7 +30,7 @@ async function alarmTable(page: DeskPage): Promise<Html> {
         { name: alarms.last, cell: one => time(one.last_at, language, page.site.config.timeZone) },
         {
           name: alarms.alarm,
-          cell: one => html`<a href="/alarms"><code>${one.kind}</code></a> ${alarmSentence(one.kind) ?? ''}`,
+          cell: one => html`<a href="/alarms"><code>${one.kind}</code></a> ${alarmText(page, one.kind)}`,
         },
         { name: alarms.subject, cell: one => html`<bdi>${one.subject}</bdi>` },
         { name: alarms.times, cell: one => count(one.count, language), isNumber: true },

@@ -21,6 +21,7 @@ import type { DeskPage } from '../page.ts'
 import { listSection } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 import { named } from '../view/named.ts'
+import { refusalText } from '../view/said-by-code.ts'
 
 const noteLengthMax = 500
 const decisionSchema = z.object({
@@ -195,7 +196,8 @@ function decide(run: typeof assignTransfer) {
       return seeOther(context, '/transfers?notice=done')
     } catch (error) {
       if (!(error instanceof DocumentError || error instanceof AccountError)) throw error
-      return answer(context, page, { text: error.message, isBad: true })
+      const text = error instanceof AccountError ? refusalText(page, error) : error.message
+      return answer(context, page, { text, isBad: true })
     }
   }
 }

@@ -1,7 +1,7 @@
-import type * as ru from './customer-ru.ts'
+import type { customerTexts as russian } from './customer-ru.ts'
 
 /** The page of a customer. */
-export const customer: typeof ru.customer = {
+const customer: (typeof russian)['customer'] = {
   balance: 'Balance',
   available: 'Available',
   held: 'Held',
@@ -61,7 +61,7 @@ export const customer: typeof ru.customer = {
 }
 
 /** The limits of a key. */
-export const editKey: typeof ru.editKey = {
+const editKey: (typeof russian)['editKey'] = {
   title: 'Limits of a key',
   open: 'Change',
   budget: 'Budget, ₽',
@@ -77,7 +77,7 @@ export const editKey: typeof ru.editKey = {
 }
 
 /** What a deletion means. */
-export const deletion: typeof ru.deletion = {
+const deletion: (typeof russian)['deletion'] = {
   title: 'Delete the account',
   hint: 'For good: what is personal is removed, the books stay.',
   open: 'What that means',
@@ -104,3 +104,6 @@ export const deletion: typeof ru.deletion = {
   ],
   submit: 'Delete for good',
 }
+
+/** Of the pages of a customer. */
+export const customerTexts = { customer, editKey, deletion }

@@ -1,5 +1,5 @@
 /** The page of a customer. */
-export const customer = {
+const customer = {
   balance: 'Баланс',
   available: 'Доступно',
   held: 'В работе',
@@ -59,7 +59,7 @@ export const customer = {
 }
 
 /** The limits of a key. */
-export const editKey = {
+const editKey = {
   title: 'Ограничения ключа',
   open: 'Изменить',
   budget: 'Бюджет, ₽',
@@ -75,7 +75,7 @@ export const editKey = {
 }
 
 /** What a deletion means. */
-export const deletion = {
+const deletion = {
   title: 'Удалить счёт',
   hint: 'Навсегда: личное удаляется, учёт остаётся.',
   open: 'Что это значит',
@@ -102,3 +102,6 @@ export const deletion = {
   ],
   submit: 'Удалить навсегда',
 }
+
+/** Of the pages of a customer. */
+export const customerTexts = { customer, editKey, deletion }

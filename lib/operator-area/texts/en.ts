@@ -1,5 +1,6 @@
 import * as web from '../../web/texts/en.ts'
-import * as customerTexts from './customer-en.ts'
+import { customerTexts } from './customer-en.ts'
+import { saidByCode } from './said-by-code-en.ts'
 import type { russian } from './ru.ts'
 
 /** Every text of the operators' pages in English. */
@@ -114,9 +115,8 @@ export const english: typeof russian = {
     blocked: 'blocked',
     empty: 'Nobody was found.',
   },
-  customer: customerTexts.customer,
-  editKey: customerTexts.editKey,
-  deletion: customerTexts.deletion,
+  ...customerTexts,
+  ...saidByCode,
   requests: {
     title: 'Requests',
     hint: 'What was charged. By model or outcome, the first 5,000 in the order of the list are looked through; narrow them by account and days.',

@@ -1,5 +1,6 @@
 import * as web from '../../web/texts/ru.ts'
-import * as customerTexts from './customer-ru.ts'
+import { customerTexts } from './customer-ru.ts'
+import { saidByCode } from './said-by-code-ru.ts'
 
 /** Every text of the operators' pages in Russian; its shape is the catalogue of all languages. */
 export const russian = {
@@ -113,9 +114,8 @@ export const russian = {
     blocked: 'заблокирован',
     empty: 'Никого не нашлось.',
   },
-  customer: customerTexts.customer,
-  editKey: customerTexts.editKey,
-  deletion: customerTexts.deletion,
+  ...customerTexts,
+  ...saidByCode,
   requests: {
     title: 'Запросы',
     hint: 'То, что списано. По модели и исходу просматриваются первые 5000 в порядке списка; счёт и дни сужают поиск.',
