@@ -39,7 +39,7 @@ await t.test(
     const { config, store } = writeConfig(t.testdir())
     const { child, exited, until, url } = await serve(t, config)
 
-    const curl = await until(/^(curl .*)$/m)
+    const curl = await until(/^ *(curl .*)$/m)
     t.match(curl, `curl ${url}/v1/chat/completions`, 'a new store comes with a command that tries it')
     const [, demoKey = ''] = /Bearer (gw-[\w-]+)/.exec(curl) ?? []
     const headers = { authorization: `Bearer ${demoKey}`, 'content-type': 'application/json' }
@@ -91,7 +91,7 @@ await t.test(
 await t.test('SIGHUP takes a new configuration, and a wrong one changes nothing', async t => {
   const { config } = writeConfig(t.testdir())
   const { child, exited, until, url } = await serve(t, config)
-  const [, demoKey = ''] = /Bearer (gw-[\w-]+)/.exec(await until(/^(curl .*)$/m)) ?? []
+  const [, demoKey = ''] = /Bearer (gw-[\w-]+)/.exec(await until(/^ *(curl .*)$/m)) ?? []
   const models = async () => {
     const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${demoKey}` } })
     return (await answer.json()) as { data: { id: string }[] }
