@@ -16,7 +16,7 @@ import { chooseProviders, type ChosenProvider } from '../models/choose-provider.
 import { keptContexts } from '../models/kept-context.ts'
 import type { ResolvedModel } from '../models/model-directory.ts'
 import { defaultProvider } from '../models/route-provider.ts'
-import { ownerOfObjects } from '../models/object-owner.ts'
+import { filesRead, ownerOfObjects } from '../models/object-owner.ts'
 import { namedModel, priceNamedModels, type NamedPrice } from '../models/requested-model.ts'
 
 /** One share of a batch, its model found and priced. */
@@ -50,7 +50,8 @@ export async function planBatch(
   const requests = batch.requests ?? requestsOfFile(objects, batch.file?.id)
   if (requests.problem !== undefined) throw badRequest(requests.problem.at, requests.problem.message)
   if (requests.requests === 0) throw new GatewayError('body_invalid', 'The batch has no requests.')
-  const inside = await ownerOf(context, exchange, route, [...named, ...requests.objects])
+  const inTexts = filesRead(chosen === undefined ? [] : [chosen], requests.filesInText)
+  const inside = await ownerOf(context, exchange, route, [...named, ...requests.objects, ...inTexts])
   if (batch.requestIds !== undefined) await requireAddable(context, chosen, object)
   const pinned = chosen ?? inside.chosen
   if (pinned?.provider.kind === 'xai') requireXaiEndpoints(requests.shares)

@@ -5,9 +5,10 @@ import type { Finding, Interest } from '../http/json-scan.ts'
 import type { CountedText } from '../http/json-text.ts'
 import type { BatchFacts } from '../money/batch-facts.ts'
 import { BatchTally } from './batch-tally.ts'
+import { inTextName } from './named-objects.ts'
 
 /** A line's own bounds: what is kept of it is a name, numbers and ids. */
-const lineOptions = { valueBytesMax: 65_536, findingsMax: 20_000, countsText: true }
+const lineOptions = { valueBytesMax: 65_536, findingsMax: 20_000, countsText: true, fileIdsAs: inTextName }
 
 /**
  * Reads the input file of a batch while it is uploaded, each line of it a request. What is wrong is not

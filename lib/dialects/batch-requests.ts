@@ -7,7 +7,7 @@ import { BatchTally } from './batch-tally.ts'
 import type { JsonPartsReader, RequestFacts } from './dialect.ts'
 import type { BatchedRequests } from './batched-requests.ts'
 import { span } from './interest.ts'
-import { objectsIn } from './named-objects.ts'
+import { filesInText, objectsIn } from './named-objects.ts'
 import { namedModelsIn } from './naming-members.ts'
 import { containersIn } from './rented-containers.ts'
 import { findField, isSpelled, memberOf, readCount, readString, requireSpellings } from './read-field.ts'
@@ -159,6 +159,7 @@ export function addRequest(
     candidates: candidates * (batch.prompts ?? 1),
     media,
     objects: objectsIn(scan),
+    filesInText: filesInText(scan) ?? [],
   })
   return media
 }

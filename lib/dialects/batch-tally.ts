@@ -36,6 +36,7 @@ export interface BatchRequest {
   readonly candidates: number
   readonly media: readonly MediaPart[]
   readonly objects: readonly NamedObject[]
+  readonly filesInText: readonly NamedObject[]
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -58,6 +59,7 @@ export class BatchTally {
   readonly #requestsMax: number
   readonly #shares = new Map<string, GatheredShare>()
   readonly #objects = new Map<string, NamedObject>()
+  readonly #filesInText = new Map<string, NamedObject>()
   #requests = 0
   #mediaBytes = 0
   #problem: BatchFacts['problem']
@@ -101,7 +103,16 @@ export class BatchTally {
       if (part.kind === 'audio' && part.bytes === undefined)
         share.unknownAudio = (share.unknownAudio ?? 0) + 1
     }
-    for (const object of request.objects) this.#refer(object, request.at, share)
+    for (const object of request.objects) {
+      this.#refer(object, request.at, this.#objects)
+      const name = objectName(object)
+      if (isUnread.has(object.kind)) share.unread = (share.unread ?? 0) + 1
+      if (!withContext.has(object.kind)) continue
+      share.goesOnFrom ??= {}
+      share.goesOnFrom[name] = (share.goesOnFrom[name] ?? 0) + 1
+    }
+    for (const file of request.filesInText) this.#refer(file, request.at, this.#filesInText)
+    if (request.filesInText.length > 0) share.unread = (share.unread ?? 0) + 1
   }
 
   /** No batch can be made of these requests, whatever else there is. */
@@ -125,6 +136,7 @@ export class BatchTally {
       requests: this.#requests,
       shares,
       objects: [...this.#objects.values()],
+      ...(this.#filesInText.size > 0 && { filesInText: [...this.#filesInText.values()] }),
       ...(this.#problem !== undefined && { problem: this.#problem }),
     }
   }
@@ -191,19 +203,12 @@ export class BatchTally {
     } else share.tools = share.tools.with(index, { ...known, requests: known.requests + candidates })
   }
 
-  #refer(object: NamedObject, at: string, share: GatheredShare): void {
+  #refer(object: NamedObject, at: string, known: Map<string, NamedObject>): void {
     const name = objectName(object)
-    if (!this.#objects.has(name)) {
-      if (this.#objects.size === objectsMax) {
-        this.fail(at, `A batch may refer to at most ${objectsMax} files and the like.`)
-        return
-      }
-      this.#objects.set(name, { ...object, at })
-    }
-    if (isUnread.has(object.kind)) share.unread = (share.unread ?? 0) + 1
-    if (!withContext.has(object.kind)) return
-    share.goesOnFrom ??= {}
-    share.goesOnFrom[name] = (share.goesOnFrom[name] ?? 0) + 1
+    if (known.has(name)) return
+    if (known.size === objectsMax)
+      this.fail(at, `A batch may refer to at most ${objectsMax} files and the like.`)
+    else known.set(name, { ...object, at })
   }
 }
 

@@ -83,6 +83,8 @@ export interface RequestFacts {
   readonly media: readonly MediaPart[]
   /** Objects of the provider that the request refers to, such as `previous_response_id`. */
   readonly objects: readonly NamedObject[]
+  /** Files that its texts name, which only some providers read. */
+  readonly filesInText?: readonly NamedObject[]
   /** Units known from the request alone: images asked for, characters to speak, seconds of video. */
   readonly units?: Meters
   /** What the provider keeps of what the request goes on from: it is billed as input, and not in the body. */

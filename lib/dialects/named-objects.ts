@@ -10,6 +10,9 @@ const fileAddress = 'mediaUri'
 /** The id of an item that stands there in full: nobody else's, and its own or one that nobody knows. */
 export const labelsItem = 'labels:item'
 
+/** Ids of files that a text names by `fileid://` are found under this name: to most providers a text is a text. */
+export const inTextName = 'inText'
+
 /** A string that names an object of the provider, in a request or in an answer. */
 export function names(kind: ObjectKind): Interest {
   return { name: objectPrefix + kind, keep: 'value' }
@@ -65,6 +68,12 @@ export function objectsIn(scan: ScanResult): readonly NamedObject[] {
     if (object !== undefined) objects.push(object)
   }
   return objects
+}
+
+/** The files that texts of a request's body name. */
+export function filesInText({ findings }: ScanResult): readonly NamedObject[] | undefined {
+  const found = findings.filter(({ name }) => name === inTextName)
+  return found.length === 0 ? undefined : found.map(one => ({ kind: 'file', id: textOf(one) }))
 }
 
 /** What an address names that was found where an image or the like may stand. */

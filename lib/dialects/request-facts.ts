@@ -4,7 +4,7 @@ import type { TextTokens } from '../http/text-density.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import type { BodyLength, NamedModel, RequestFacts } from './dialect.ts'
 import { anyOf, list, object, span, value } from './interest.ts'
-import { namesObject, objectsIn } from './named-objects.ts'
+import { filesInText, inTextName, namesObject, objectsIn } from './named-objects.ts'
 import { namedModel, namedModelsIn, searched } from './naming-members.ts'
 import {
   findField,
@@ -271,6 +271,7 @@ const factReaders: ReadonlyMap<string, FactReader> = new Map([
   ...demandReaders,
   ...readersByName([
     [['models', 'otherModel'], optional('otherModels', scan => unlessEmpty(otherModelsIn(scan)))],
+    [[inTextName], optional('filesInText', filesInText)],
     [[namedModel], optional('namedModels', scan => unlessEmpty(namedModelsIn(scan)))],
     [['sameModel'], optional('sameModels', scan => unlessEmpty(modelsNamedAgain(scan)))],
     [[factNames.cap], optional('outputTokensCap', scan => limitIn(scan, factNames.cap))],

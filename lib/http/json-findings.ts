@@ -51,6 +51,13 @@ export class JsonFindings {
     return finding
   }
 
+  /** What stands in a text that has not ended. */
+  add(name: string, path: string, start: number, text: string): void {
+    const finding = this.begin(name, 'span', path, 'string', start)
+    finding.end = start
+    finding.raw = Buffer.from(JSON.stringify(text))
+  }
+
   /** The value ended before offset `end`; `chunk` is the current one and begins at `chunkStart`. */
   finish(finding: OpenFinding, end: number, chunk: Buffer, chunkStart: number): void {
     finding.end = end

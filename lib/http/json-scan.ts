@@ -87,6 +87,8 @@ export interface ScanOptions {
   readonly foldUnderscores?: boolean
   /** Tell how many tokens the document has. */
   readonly countsText?: boolean
+  /** Look through texts for `fileid://` and report each id behind it under this name, with its path and as a value. */
+  readonly fileIdsAs?: string
   /** The decoded bytes of `keep: 'base64'` strings, in order; good during the call only. */
   readonly onBase64?: (path: string, bytes: Buffer) => void
 }

@@ -1,4 +1,3 @@
-import { Base64Meter } from './json-base64.ts'
 import { JsonFindings } from './json-findings.ts'
 import type { OpenFinding } from './json-findings.ts'
 import { JsonFrames } from './json-frames.ts'
@@ -19,7 +18,8 @@ import {
 import { planOf } from './json-plan.ts'
 import type { Plan } from './json-plan.ts'
 import type { Finding, Interest, JsonType, ScanOptions, ScanResult } from './json-scan.ts'
-import { JsonText, JsonTextCount, type CountedText } from './json-text.ts'
+import { JsonText, type CountedText } from './json-text.ts'
+import { TextValues } from './json-text-values.ts'
 import { JsonWord } from './json-word.ts'
 
 /**
@@ -32,10 +32,7 @@ export class JsonScanner {
   readonly #text = new JsonText()
   readonly #word = new JsonWord()
   readonly #depthMax: number
-  readonly #onBase64: ScanOptions['onBase64']
-  readonly #count: JsonTextCount | undefined
-  #meter: Base64Meter | undefined
-  #isMeasuring = false
+  readonly #texts: TextValues
   #state = valueExpected
   /** How many bytes came before the current chunk. */
   #chunkStart = 0
@@ -43,6 +40,7 @@ export class JsonScanner {
   #next: Plan | undefined
   #scalar: OpenFinding | undefined
   #isKey = false
+  #textStart = 0
   #failure: JsonScanError | undefined
   /** The document is an object, or has begun as one. */
   isObject = false
@@ -51,8 +49,9 @@ export class JsonScanner {
   constructor(interest: Interest, options: ScanOptions = {}, areChunksKept = false) {
     this.#next = planOf(interest, options.foldUnderscores ?? false)
     this.#depthMax = options.depthMax ?? 512
-    this.#onBase64 = options.onBase64
-    if (options.countsText === true) this.#count = new JsonTextCount()
+    this.#texts = new TextValues(options, (name, id) =>
+      this.#findings.add(name, this.#frames.knownPath(), this.#textStart, id),
+    )
     this.#frames = new JsonFrames(options.rejectDuplicates ?? true)
     this.#findings = new JsonFindings(
       options.valueBytesMax ?? 1_048_576,
@@ -71,7 +70,7 @@ export class JsonScanner {
         else if (this.#state === inWord) position = this.#scanWord(chunk, position)
         else position = this.#scanStructure(chunk, position)
       }
-      this.#count?.leave(chunk, this.#isMeasuring)
+      this.#texts.leave(chunk)
       this.#text.leave(chunk)
       this.#findings.leave(chunk, this.#chunkStart)
       this.#chunkStart += chunk.length
@@ -88,7 +87,7 @@ export class JsonScanner {
 
   /** What the document comes to so far, with `countsText`. */
   get counted(): CountedText | undefined {
-    return this.#count?.counted
+    return this.#texts.counted
   }
 
   /** What has been found so far; a value that has not ended has the end -1. */
@@ -201,8 +200,8 @@ export class JsonScanner {
     } else {
       const plan = this.#takePlan(0x22, position)
       this.#scalar = this.#begin(plan, 'string', position)
-      if (plan?.keep === 'base64') this.#count?.countTo(chunk, position, false)
-      this.#text.begin(-1, plan?.keep === 'base64' ? this.#startMeter(this.#scalar) : undefined)
+      this.#textStart = this.#chunkStart + position
+      this.#text.begin(-1, this.#texts.begin(plan?.keep, chunk, position, this.#scalar?.path))
     }
     this.#state = inText
   }
@@ -242,14 +241,11 @@ export class JsonScanner {
 
   #endScalar(chunk: Buffer, position: number): void {
     this.#state = this.#frames.depth === 0 ? endExpected : commaOrCloseExpected
+    const base64 = this.#texts.end(chunk, position)
     const finding = this.#scalar
     if (finding === undefined) return
     this.#scalar = undefined
-    if (this.#isMeasuring && this.#meter !== undefined) {
-      finding.base64 = this.#meter.end()
-      this.#count?.countTo(chunk, position, true)
-    }
-    this.#isMeasuring = false
+    if (base64 !== undefined) finding.base64 = base64
     this.#findings.finish(finding, this.#chunkStart + position, chunk, this.#chunkStart)
   }
 
@@ -266,15 +262,6 @@ export class JsonScanner {
     if (plan?.name === undefined) return undefined
     const start = this.#chunkStart + position
     return this.#findings.begin(plan.name, plan.keep, this.#frames.path(), type, start)
-  }
-
-  #startMeter(finding: OpenFinding | undefined): Base64Meter | undefined {
-    if (finding === undefined) return undefined
-    this.#meter ??= new Base64Meter()
-    this.#isMeasuring = true
-    const onBase64 = this.#onBase64
-    this.#meter.begin(onBase64 && (bytes => onBase64(finding.path, bytes)))
-    return this.#meter
   }
 
   #unexpected(byte: number, position: number): JsonScanError {

@@ -1,5 +1,6 @@
 import type { Base64Meter } from './json-base64.ts'
 import type { KeyTable, Member } from './json-plan.ts'
+import type { TextNames } from './json-text-names.ts'
 import { TextDensity, type TextTokens } from './text-density.ts'
 
 /** Longer keys are nobody's: the longest name of interest is far shorter, even with every letter escaped. */
@@ -127,7 +128,7 @@ class ChunkWords {
   }
 }
 
-/** The string the scan is in: a key, which may be kept, or a value, which may be measured. */
+/** The string the scan is in: a key, which may be kept, or a value, which may be measured or looked through. */
 export class JsonText {
   /** The closing quote has been passed. */
   isEnded = false
@@ -136,7 +137,7 @@ export class JsonText {
   /** The key found last, as spelled; undefined when it is of no interest. */
   key: string | undefined
   readonly #words = new ChunkWords()
-  #meter: Base64Meter | undefined
+  #reader: Base64Meter | TextNames | undefined
   #escape = noEscape
   #codeUnit = 0
   #hasEscapes = false
@@ -145,19 +146,19 @@ export class JsonText {
   #keyParts: Buffer[] = []
   #keyBytes = 0
 
-  begin(keyStart: number, meter: Base64Meter | undefined): void {
+  begin(keyStart: number, reader: Base64Meter | TextNames | undefined): void {
     this.isEnded = false
     this.#escape = noEscape
     this.#hasEscapes = false
     this.#keyStart = keyStart
     this.#keyBytes = 0
-    this.#meter = meter
+    this.#reader = reader
   }
 
   /** Goes on to the byte after the closing quote, to the chunk's end, or to the byte that is wrong. */
   scan(chunk: Buffer, from: number): number {
     let position = from
-    const meter = this.#meter
+    const reader = this.#reader
     while (position < chunk.length) {
       if (this.#escape !== noEscape) {
         if (!this.#unescape(chunk[position] as number)) {
@@ -168,7 +169,7 @@ export class JsonText {
         continue
       }
       const end = this.#words.runEnd(chunk, position)
-      if (meter !== undefined && end > position) meter.write(chunk, position, end)
+      if (reader !== undefined && end > position) reader.write(chunk, position, end)
       if (end === chunk.length) return end
       const byte = chunk[end] as number
       position = end + 1
@@ -196,7 +197,7 @@ export class JsonText {
       }
       const character = escaped.get(byte)
       if (character === undefined) return false
-      this.#meter?.writeCharacter(character)
+      this.#reader?.writeCharacter(character)
       this.#escape = noEscape
       return true
     }
@@ -205,7 +206,7 @@ export class JsonText {
     this.#codeUnit = this.#codeUnit * 16 + digit
     if (this.#escape > hexDigits) this.#escape--
     else {
-      this.#meter?.writeCharacter(this.#codeUnit)
+      this.#reader?.writeCharacter(this.#codeUnit)
       this.#escape = noEscape
     }
     return true

@@ -95,6 +95,17 @@ export async function ownObject(
   return own
 }
 
+/** Kinds of providers that read a file where a text names it: https://help.aliyun.com/zh/model-studio/long-context-qwen-long. */
+const readingTexts: ReadonlySet<string> = new Set(['qwen'])
+
+/** Of the files that texts name, those that one of these providers reads. */
+export function filesRead(
+  providers: readonly ChosenProvider[],
+  filesInText: readonly NamedObject[] = [],
+): readonly NamedObject[] {
+  return providers.some(({ provider }) => readingTexts.has(provider.kind)) ? filesInText : []
+}
+
 /** Each name once, where it stands first; as a label only where it is nothing more. */
 function distinct(named: readonly NamedObject[]): readonly NamedObject[] {
   if (named.length < 2) return named

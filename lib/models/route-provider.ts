@@ -10,7 +10,7 @@ import type { Exchange } from '../pipeline/exchange.ts'
 import { chooseProviders, withCredential, type ChosenProvider } from './choose-provider.ts'
 import type { ResolvedModel } from './model-directory.ts'
 import { grantedPrompts } from './granted-prompts.ts'
-import { ownerOfObjects } from './object-owner.ts'
+import { filesRead, ownerOfObjects } from './object-owner.ts'
 
 /** Where a request may go. */
 export interface ProviderRoute {
@@ -37,7 +37,9 @@ export function routeProvider(
   model: ResolvedModel | undefined,
 ): ProviderRoute | Promise<ProviderRoute> {
   const { object, operation } = route.match
-  const referred = object === undefined ? facts.objects : [object, ...facts.objects]
+  const inTexts =
+    facts.filesInText && filesRead(ofModel(context.config, route, model).providers, facts.filesInText)
+  const referred = [...(object === undefined ? [] : [object]), ...facts.objects, ...(inTexts ?? [])]
   if (referred.length === 0) return requireFree(operation, ofModel(context.config, route, model))
   const accountId = exchange.find('key')?.accountId
   return ofObjects(context, accountId, route, referred).then(place => {

@@ -18,7 +18,7 @@ import { spliceRequest } from './splice-request.ts'
 import { requirePriced } from './require-priced.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { objectNotFound } from './object-owner.ts'
+import { filesRead, objectNotFound } from './object-owner.ts'
 
 /** What is looked at to decide on a request. */
 export interface RoutingContext extends BatchContext {
@@ -139,9 +139,11 @@ async function routeInContext(
   const facts =
     price === undefined ? known : factsOfStored(operation, known, place.inBody ?? [], scanned.body, exchange)
   const target = targetAt({ ...request, facts }, place)
-  if (price === undefined || facts.objects.length === 0) return { request: facts, target }
+  const inTexts = filesRead(place.providers, facts.filesInText)
+  if (price === undefined || (facts.objects.length === 0 && inTexts.length === 0))
+    return { request: facts, target }
   const { inBody = [] } = place
-  const unknown = facts.objects.some(one => isContextUnknown(one, inBody))
+  const unknown = inTexts.length > 0 || facts.objects.some(one => isContextUnknown(one, inBody))
   const context = await keptContext(ledger, inBody)
   return { request: { ...facts, context, ...(unknown && { readsUnknown: true }) }, target }
 }

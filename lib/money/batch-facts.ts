@@ -86,6 +86,8 @@ export interface BatchFacts {
   readonly shares: readonly BatchShare[]
   /** Objects of the provider that requests refer to, each with the first place. */
   readonly objects: readonly NamedObject[]
+  /** Files that their texts name, which only some providers read. */
+  readonly filesInText?: readonly NamedObject[]
   /** Why no batch can be made of it: the first thing that is wrong, and where. */
   readonly problem?: { readonly at: string; readonly message: string }
 }

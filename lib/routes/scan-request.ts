@@ -5,6 +5,7 @@ import type { KeptMemory } from '../bodies/body-budget.ts'
 import { memoryBody, type RequestBody } from '../bodies/request-body.ts'
 import type { StreamedBody } from '../bodies/streamed-body.ts'
 import type { JsonPartsReader, Operation, RequestFacts } from '../dialects/dialect.ts'
+import { inTextName } from '../dialects/named-objects.ts'
 import { mediaSteps } from '../dialects/read-media.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { JsonScanError, JsonScanner, type ScanResult } from '../http/json-scan.ts'
@@ -145,7 +146,7 @@ class JsonScan implements BodyScan<Found> {
     this.#parts = operation.readJsonParts?.()
     this.#scanner = new JsonScanner(
       operation.interest ?? {},
-      { foldUnderscores, findingsMax, countsText: true },
+      { foldUnderscores, findingsMax, countsText: true, fileIdsAs: inTextName },
       isWhole,
     )
   }
