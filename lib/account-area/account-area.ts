@@ -31,6 +31,7 @@ import { attemptsOf } from '../web/sign-in/attempts.ts'
 import { EmailChange } from './sign-in/email-change.ts'
 import { openArea } from '../web/open-area.ts'
 import { openSignIn } from '../web/sign-in/open-sign-in.ts'
+import type { PasswordCost } from '../web/sign-in/password-hash.ts'
 import { deleteExpired } from '../web/sign-in/expired-rows.ts'
 import { deleteUnconfirmed } from './sign-in/unconfirmed-users.ts'
 import { customerTables } from '../web/sign-in/sign-in-tables.ts'
@@ -48,6 +49,7 @@ interface AccountAreaOptions {
   readonly payments?: PaymentService | undefined
   /** Counts what fails, for all nodes. */
   readonly failures: FailureCounts
+  readonly passwordCost?: PasswordCost | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -132,7 +134,7 @@ interface SignInParts {
 
 /** How customers sign in; who confirms an address gets the starting credit. */
 function openCustomerSignIn(
-  { settings: { name }, store: { users }, failures, clock, log }: AccountAreaOptions,
+  { settings: { name }, store: { users }, failures, passwordCost, clock, log }: AccountAreaOptions,
   { records, publicUrl, secret, mailer }: SignInParts,
   current: { readonly config: Config },
 ): ReturnType<typeof openSignIn> {
@@ -148,6 +150,7 @@ function openCustomerSignIn(
     letters: signInLetters({ mailer, publicUrl, name }),
     onConfirmed: email => startingCredits.welcome(users, email),
     failures,
+    passwordCost,
     log,
   })
 }

@@ -27,6 +27,7 @@ import { addErrorCounts } from '../stores/records/error-count-table.ts'
 import type { ErrorCount } from '../stores/records/error-count-table.ts'
 import { openWatchedStore } from './open-watched-store.ts'
 import type { Store } from '../stores/store.ts'
+import type { PasswordCost } from '../web/sign-in/password-hash.ts'
 import { openControlServer } from '../control/control-server.ts'
 import type { ControlServerOptions } from '../control/control-server.ts'
 
@@ -37,6 +38,8 @@ export interface GatewayOptions {
   readonly clock?: Clock
   /** The clock that runs evenly; the system's unless said, and always in workers. */
   readonly steadyClock?: Clock
+  /** What hashing a password costs; as much as OWASP asks for unless said. */
+  readonly passwordCost?: PasswordCost
   /** Lines of the log that were lost; for the metrics. */
   readonly droppedLogLines?: () => number
   /** The program that each of several workers runs, and what takes the lines that they log. */
@@ -168,7 +171,7 @@ interface DeskParts extends GatewayOptions {
 
 /** What stands beside the API: payments, documents, the control socket, metrics and pages. */
 async function openDesk(config: Config, store: Store, opened: AsyncDisposableStack, parts: DeskParts) {
-  const { log, clock, bus, front, providers, reloaded } = parts
+  const { log, clock, bus, front, providers, reloaded, passwordCost } = parts
   const payments = await openShop(config, store, { log, clock, bus })
   opened.defer(() => payments?.close())
   const documents = await startDocumentWork(config.seller, store, { log, clock })
@@ -176,7 +179,7 @@ async function openDesk(config: Config, store: Store, opened: AsyncDisposableSta
   opened.defer(await openControl(config, store, { ...parts, payments: payments?.actions, providers }))
   const { admin, adminUrl } = await openAdmin(config, store, { front, payments, reloaded })
   opened.defer(() => admin?.close())
-  const pages = await openPages(config, store, { log, clock, payments, providers })
+  const pages = await openPages(config, store, { log, clock, payments, providers, passwordCost })
   opened.defer(() => pages.close())
   return { payments, documents, admin, adminUrl, pages }
 }

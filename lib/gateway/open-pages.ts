@@ -6,10 +6,12 @@ import type { OpenPayments } from '../payments/open-payments.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { DeskProviders } from '../operator-area/page.ts'
 import type { Store } from '../stores/store.ts'
+import type { PasswordCost } from '../web/sign-in/password-hash.ts'
 
 interface PagesOptions {
   readonly payments: OpenPayments | undefined
   readonly providers: DeskProviders
+  readonly passwordCost: PasswordCost | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -27,43 +29,30 @@ export interface Pages {
 export async function openPages(
   config: Config,
   store: Store,
-  { payments, providers, clock, log }: PagesOptions,
+  { payments, providers, passwordCost, clock, log }: PagesOptions,
 ): Promise<Pages> {
   const opened: Pick<Pages, 'reload' | 'close'>[] = []
   const failures = await openFailureCounts(config, clock, log)
+  const shared = { config, store, failures, passwordCost, clock, log }
   const { accountArea: customers, operatorArea: operators } = config
   let accountAreaUrl: string | undefined
   let operatorAreaUrl: string | undefined
   try {
     if (customers !== undefined) {
       const { openAccountArea } = await import('../account-area/account-area.ts')
-      const options = {
-        config,
-        settings: customers,
-        store,
-        payments: payments?.service,
-        failures,
-        clock,
-        log,
-      }
-      const area = await openAccountArea(options)
+      const area = await openAccountArea({ ...shared, settings: customers, payments: payments?.service })
       opened.push(area)
       accountAreaUrl = area.url
       payments?.setSite(area.publicUrl)
     }
     if (operators !== undefined) {
       const { openOperatorArea } = await import('../operator-area/operator-area.ts')
-      const options = {
-        config,
+      const area = await openOperatorArea({
+        ...shared,
         settings: operators,
-        store,
         payments: payments?.actions,
         providers,
-        failures,
-        clock,
-        log,
-      }
-      const area = await openOperatorArea(options)
+      })
       opened.push(area)
       operatorAreaUrl = area.url
     }

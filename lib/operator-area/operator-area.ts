@@ -14,6 +14,7 @@ import type { Store } from '../stores/store.ts'
 import { openArea } from '../web/open-area.ts'
 import { deleteExpired } from '../web/sign-in/expired-rows.ts'
 import { openSignIn } from '../web/sign-in/open-sign-in.ts'
+import type { PasswordCost } from '../web/sign-in/password-hash.ts'
 import { operatorTables } from '../web/sign-in/sign-in-tables.ts'
 import { areaAssets } from '../web/view/assets.ts'
 import type { WebPage } from '../web/web-page.ts'
@@ -32,6 +33,7 @@ interface OperatorAreaOptions {
   readonly providers: DeskProviders
   /** Counts what fails, for all nodes. */
   readonly failures: FailureCounts
+  readonly passwordCost?: PasswordCost | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -79,7 +81,7 @@ function deskFrame(page: Page): Frame {
 }
 
 async function openSite(
-  { settings, store, payments, providers, failures, clock, log }: OperatorAreaOptions,
+  { settings, store, payments, providers, failures, passwordCost, clock, log }: OperatorAreaOptions,
   publicUrl: URL,
   current: { readonly config: Config },
 ): Promise<DeskSite> {
@@ -98,6 +100,7 @@ async function openSite(
     letters,
     onConfirmed: () => Promise.resolve(),
     failures,
+    passwordCost,
     log,
   })
   return {

@@ -5,6 +5,7 @@ import type { UserRows } from '../../accounts/user-rows.ts'
 import type { Log } from '../../platform/log.ts'
 import { newId } from '../../platform/new-id.ts'
 import { hashPassword, verifyPassword } from './password-hash.ts'
+import type { PasswordCost } from './password-hash.ts'
 import type { SignInTables } from './sign-in-tables.ts'
 import { userRowsAdapter } from './user-rows-adapter.ts'
 
@@ -34,6 +35,7 @@ interface AuthOptions {
   readonly letters: SignInLetters
   /** Called for a user who has set a new password by an email; `isFirst` when that has confirmed the address. */
   readonly onPasswordReset: (email: string, isFirst: boolean) => Promise<void>
+  readonly passwordCost?: PasswordCost | undefined
   readonly log: Pick<Log, 'debug' | 'error'>
 }
 
@@ -79,7 +81,7 @@ export function createAuth(options: AuthOptions) {
       requireEmailVerification: true,
       minPasswordLength: passwordLength.min,
       maxPasswordLength: passwordLength.max,
-      password: { hash: hashPassword, verify: verifyPassword },
+      password: { hash: password => hashPassword(password, options.passwordCost), verify: verifyPassword },
       revokeSessionsOnPasswordReset: true,
       resetPasswordTokenExpiresIn: 60 * 60,
       sendResetPassword: async ({ user, token }) => letters.resetPassword(recipient(user), token),

@@ -7,6 +7,7 @@ import type { SignInLetters } from './auth.ts'
 import { Identity } from './identity.ts'
 import { SecondFactor } from './second-factor.ts'
 import { Sessions } from './sessions.ts'
+import type { PasswordCost } from './password-hash.ts'
 import type { SignInTables } from './sign-in-tables.ts'
 
 interface SignInOptions {
@@ -22,6 +23,7 @@ interface SignInOptions {
   readonly onConfirmed: (email: string) => Promise<void>
   /** Counts what fails, for all processes of this area. */
   readonly failures: FailureCounts
+  readonly passwordCost: PasswordCost | undefined
   readonly log: Log
 }
 

@@ -1,8 +1,15 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 
+/** What scrypt works with, by its own names. */
+export interface PasswordCost {
+  readonly N: number
+  readonly r: number
+  readonly p: number
+}
+
 /** 16 MiB and five rounds: what OWASP asks of scrypt at least, for a tenth of a second of one core. */
-const cost = { N: 2 ** 14, r: 8, p: 5 }
+const costDefault: PasswordCost = { N: 2 ** 14, r: 8, p: 5 }
 const hashBytes = 32
 const saltBytes = 16
 const form = /^scrypt\$(\d{1,8})\$(\d{1,3})\$(\d{1,3})\$([\w-]{22})\$([\w-]{43})$/
@@ -30,7 +37,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function derive(password: string, salt: Buffer, options: typeof cost): Promise<Buffer> {
+function derive(password: string, salt: Buffer, options: PasswordCost): Promise<Buffer> {
   // The same password typed on two systems may be composed differently (RFC 8265).
   const text = password.normalize('NFKC')
   const maxmem = 256 * options.N * options.r + 2 ** 20
@@ -42,7 +49,7 @@ function derive(password: string, salt: Buffer, options: typeof cost): Promise<B
 }
 
 /** What is stored of a password: its hash with a salt of its own and what it was made with. */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, cost: PasswordCost = costDefault): Promise<string> {
   const salt = randomBytes(saltBytes)
   const key = await inTurn(() => derive(password, salt, cost))
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), key.toString('base64url')].join('$')

@@ -10,6 +10,7 @@ import { Identity } from '../../../../lib/web/sign-in/identity.ts'
 import { customerTables } from '../../../../lib/web/sign-in/sign-in-tables.ts'
 import { Sessions } from '../../../../lib/web/sign-in/sessions.ts'
 import { systemClock } from '../../../../lib/platform/clock.ts'
+import { cheapPasswords } from '../../../fixtures/account-area.ts'
 import { openNew } from '../../stores/open-store.ts'
 
 const password = 'correct horse battery'
@@ -43,6 +44,7 @@ async function openIdentity(t: Test) {
     name: 'Gateway',
     letters,
     onPasswordReset: async () => undefined,
+    passwordCost: cheapPasswords,
     log: { debug: () => undefined, error: () => undefined },
   })
   const identity = new Identity({
