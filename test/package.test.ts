@@ -1,6 +1,8 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import t from 'tap'
 
 const root = join(import.meta.dirname, '..')
@@ -25,6 +27,32 @@ t.test('what npm packs is a gateway that runs under node_modules, where Node str
 
   t.equal(check.status, 0, check.stderr)
   t.match(check.stdout, /gateway\.yaml is in order/)
+})
+
+t.test('a signal to npm start ends the gateway, not only the shell between', async t => {
+  const config = join(t.testdir(), 'gateway.yaml')
+  const shipped = JSON.stringify(join(root, 'config', 'gateway.yaml'))
+  const quiet = 'listen: { port: 0 }\nadmin: null\naccountArea: null\nstore: sqlite:g.db\n'
+  writeFileSync(config, `include: [${shipped}]\n${quiet}`)
+  const variables = ['PATH', 'HOME'].map(name => `${name}=${process.env[name] ?? ''}`)
+  const started = ['-i', ...variables, `GATEWAY_CONFIG=${config}`, 'npm', 'start']
+  // A group of its own, so that nothing of it outlives the test.
+  const child = spawn('env', started, { cwd: root, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
+  t.teardown(() => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL')
+    } catch {
+      // All of it has ended.
+    }
+  })
+  for await (const line of createInterface(child.stderr)) if (line.includes('"listening"')) break
+  child.stderr.resume()
+
+  child.kill('SIGTERM')
+  // Only when nobody holds standard error any more.
+  const ending: unknown[] = await once(child, 'close')
+
+  t.same(ending, [0, null])
 })
 
 t.test('an old Node is told so in one line', async t => {
