@@ -165,7 +165,9 @@ export const configSchema = z.strictObject({
         .optional()
         .meta({ description: 'Accounts whose requests are counted together in the metrics; all else are others.' }),
     })
-    .optional(),
+    .nullish()
+    .transform(section => section ?? undefined)
+    .meta({ description: 'Health and metrics; absent or null: off.' }),
   store: z
     .string()
     .regex(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, { error: 'must be sqlite:FILE or postgres://...', abort: true })

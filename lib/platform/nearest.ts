@@ -30,7 +30,8 @@ function at(row: readonly number[], index: number): number {
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase()
   let best: string | undefined
-  let bestDistance = Math.max(2, Math.floor(word.length * 0.4)) + 1
+  // A word of which every letter is another is no slip.
+  let bestDistance = Math.min(Math.max(2, Math.floor(word.length * 0.4)) + 1, word.length)
   for (const candidate of candidates) {
     // Lengths alone rule most candidates out, before the quadratic part.
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue

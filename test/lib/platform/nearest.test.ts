@@ -26,6 +26,8 @@ await t.test('a distance is the same both ways, and zero only for the same word'
 })
 
 await t.test('the nearest name is suggested, and none when nothing is like it', async t => {
+  t.equal(nearest('on', ['strict', 'off']), undefined, 'no letter of it stays')
+
   const names = ['listen', 'limits', 'log', 'providers']
 
   t.equal(nearest('provider', names), 'providers')
