@@ -54,6 +54,7 @@ const bounds: ServerBounds = {
   keepAliveTimeout: 30_000,
   connectionsMax: 2000,
 }
+const apiPath = /^\/v1(?:beta)?\//
 /** For pages that are being made when the end begins. */
 const lastPagesMs = 5000
 
@@ -105,6 +106,15 @@ class Listener {
   }
 }
 
+function refuseApi(response: ServerResponse, { origin }: URL): void {
+  const message = `These are web pages; the API is at ${origin}. Change the base URL.`
+  response.writeHead(404, { ...plainHeaders, 'content-type': 'application/json', connection: 'close' }).end(
+    JSON.stringify({
+      error: { message, type: 'invalid_request_error', param: null, code: 'route_not_found' },
+    }),
+  )
+}
+
 /** Opens an area on a port of its own. */
 export async function openArea({ config, settings, log, open, purge }: AreaOptions): Promise<OpenArea> {
   const running: { listener?: ReturnType<typeof getRequestListener> } = {}
@@ -113,6 +123,8 @@ export async function openArea({ config, settings, log, open, purge }: AreaOptio
   const handle: RequestListener = (request, response) => {
     // Until there are pages, which is a moment, nobody knows of this port.
     if (running.listener === undefined) response.writeHead(503, plainHeaders).end()
+    // A client of the API with the wrong port gets no page.
+    else if (apiPath.test(request.url ?? '')) refuseApi(response, config.publicUrl)
     // The platform makes no request of it that pages could be asked.
     else if (request.method === 'TRACE')
       response.writeHead(405, { ...plainHeaders, allow: 'GET, HEAD, POST', connection: 'close' }).end()

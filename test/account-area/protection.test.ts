@@ -260,3 +260,14 @@ await t.test('language and theme are chosen without script, and kept', async t =
   t.equal(refused.location, '/')
   t.match((await own.get('/')).text, 'data-theme="light"')
 })
+
+await t.test('a client of the API that has the port of the pages is told where the API is', async t => {
+  for (const path of ['/v1/chat/completions', '/v1/messages', '/v1beta/models/x:generateContent?key=gw-x']) {
+    const response = await fetch(`${area.url}${path}`, { method: 'POST', body: '{}' })
+
+    t.equal(response.status, 404)
+    const { error } = (await response.json()) as { error: { message: string; code: string } }
+    t.equal(error.code, 'route_not_found')
+    t.match(error.message, /the API is at http:\/\/127\.0\.0\.1/)
+  }
+})
