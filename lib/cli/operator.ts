@@ -49,12 +49,16 @@ function addAdd(operator: Command, { stdout }: CliContext): void {
         ...(name !== undefined && { name }),
       }
       const { id, token } = await withRecords(options, (records, now) => addOperator(records, added, now))
-      const link = `${pagesUrl(options)}/set-password?token=${token}`
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ id, link })}\n`
-          : `${added.email} is an operator with the role ${added.role}. Within a day, set a password here:\n${link}\n`,
-      )
+      const path = `/set-password?token=${token}`
+      const pages = pagesUrl(options)
+      if (options.json === true) stdout.write(`${JSON.stringify({ id, link: `${pages ?? ''}${path}` })}\n`)
+      else
+        stdout.write(
+          `${added.email} is an operator with the role ${added.role}. Within a day, set a password ` +
+            (pages === undefined
+              ? `at this path of the operators' pages, which are off: set operatorArea in the configuration\n${path}\n`
+              : `here:\n${pages}${path}\n`),
+        )
     })
 }
 
@@ -93,9 +97,10 @@ function emailOf(text: string): string {
   throw new UsageError(`--email: "${text}" is no email address`)
 }
 
-function pagesUrl(options: SharedOptions): string {
+/** Undefined where the pages are off. */
+function pagesUrl(options: SharedOptions): string | undefined {
   const operatorArea = openOperatorArea(options)
-  if (operatorArea === undefined) return '<operatorArea.publicUrl>'
+  if (operatorArea === undefined) return undefined
   const { listen, publicUrl } = operatorArea
   return publicUrl?.origin ?? `http://${listen.host}:${listen.port}`
 }

@@ -355,3 +355,18 @@ await t.test('times are printed, and dates begin, in the zone of the configurati
     stderr: /timeZone: is no time zone such as Europe\/Moscow/,
   })
 })
+
+await t.test('whoever adds an operator while the pages are off is told to switch them on', async t => {
+  const config = join(t.testdir(), 'gateway.yaml')
+  writeFileSync(config, 'store: sqlite:g.db\n')
+
+  const words = ['operator', 'add', '--email', 'olga@example.org', '--role', 'owner', '--config', config]
+  const { code, stdout } = await runHere(words)
+
+  t.equal(code, 0)
+  t.match(
+    stdout,
+    /which are off: set operatorArea in the configuration\n\/set-password\?token=\w+\n$/,
+    'and no link that leads nowhere',
+  )
+})
