@@ -11,7 +11,7 @@ import type {
 import { AnswerBytes } from './answer-bytes.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
 import { objectNamed } from './named-objects.ts'
-import { KeptUsages } from './kept-usages.ts'
+import { countsNothing, KeptUsages } from './kept-usages.ts'
 import { searchesApart } from './measure.ts'
 import type { AnswerMeasure } from './measure.ts'
 import { TextSample } from './text-sample.ts'
@@ -237,7 +237,8 @@ export abstract class AnswerReader implements UsageReader {
       this.nameObject(this.#objectKind, value)
     } else if (name.startsWith('usage')) {
       if (typeof value !== 'object') return
-      this.#hasToldUsage = true
+      // One that counts nothing covers no text.
+      if (!countsNothing(value)) this.#hasToldUsage = true
       this.onUsage(name, value)
       const before =
         this.#bytes.framing === 'document' && !this.#bytes.isList ? this.#usages.get(name) : undefined

@@ -66,6 +66,10 @@ export interface RequestFacts {
   readonly isCompacted?: true
   /** Frames of video that are looked at, where it is more than one a second. */
   readonly framesPerSecond?: number
+  /** The model itself is asked for images, which no cap on its text bounds. */
+  readonly writesImages?: true
+  /** Sound that its provider fetches, and a response that does not tell its length at every provider. */
+  readonly isLengthUntold?: true
   /** Other models that the provider's tools may draw with. */
   readonly drawsWith?: readonly string[]
   /** Which of several responses that come over one connection at once. */

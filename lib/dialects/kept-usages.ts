@@ -3,7 +3,7 @@ import type { Interest } from '../http/json-scan.ts'
 
 /**
  * The last usage object under each name of an interest: never added up, a later one replaces an earlier
- * one. Their text is kept as the provider wrote it.
+ * one, unless it counts nothing. Their text is kept as the provider wrote it.
  */
 export class KeptUsages {
   readonly #interest: Interest
@@ -24,6 +24,10 @@ export class KeptUsages {
   keep(name: string, value: object, source: string | Buffer): void {
     const before = this.#values.get(name)
     if (before !== undefined && outputOf(value) < outputOf(before)) this.hasFallen = true
+    if (before !== undefined && countsNothing(value) && !countsNothing(before)) {
+      this.hasFallen = true
+      return
+    }
     this.#values.set(name, value)
     this.#sources.set(name, source)
     this.#text = undefined
@@ -62,6 +66,14 @@ export class KeptUsages {
       throw error
     }
   }
+}
+
+/** Whether a usage counts nothing at all, however deep its counts stand. */
+export function countsNothing(usage: object): boolean {
+  return Object.values(usage).every((count: unknown) => {
+    if (typeof count === 'object' && count !== null) return countsNothing(count)
+    return (typeof count !== 'number' && typeof count !== 'string') || !(Number(count) > 0)
+  })
 }
 
 function outputOf(usage: { readonly completion_tokens?: unknown; readonly output_tokens?: unknown }): number {

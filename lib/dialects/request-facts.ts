@@ -37,6 +37,7 @@ const factNames = {
   prediction: 'prediction',
   compaction: 'compaction',
   frames: 'framesPerSecond',
+  modality: 'modality',
 } as const
 
 /** Where a request names its model, and the models that a provider such as OpenRouter may take in its place. */
@@ -64,6 +65,7 @@ export const demandMembers = {
   max_tool_calls: value(factNames.toolUses),
   max_turns: value(factNames.toolUses),
   prediction: span(factNames.prediction),
+  modalities: list(value(factNames.modality)),
   context_management: anyOf(list(edit), searched({ edits: list(edit) })),
 }
 
@@ -221,6 +223,13 @@ export function withUnseen({ tokens, measuredBytes }: CountedText, mediaBytes: n
   return { most: tokens.most + unseen, likely: tokens.likely + Math.ceil(unseen / 4) }
 }
 
+function writesImages({ findings }: ScanResult): true | undefined {
+  const isAsked = findings.some(
+    one => one.name === factNames.modality && one.type === 'string' && /^image$/i.test(textOf(one)),
+  )
+  return isAsked || undefined
+}
+
 function otherModelsIn(scan: ScanResult): readonly string[] {
   const models = findField(scan, 'models')
   if (models !== undefined && models.type !== 'array') throw wrongType(models, 'an array')
@@ -264,6 +273,7 @@ const demandReaders = readersByName([
   [[factNames.prediction], optional('predictedBytes', predictedBytesIn)],
   [[factNames.compaction], optional('isCompacted', scan => isCompacted(scan) || undefined)],
   [[factNames.frames], optional('framesPerSecond', framesIn)],
+  [[factNames.modality], optional('writesImages', writesImages)],
 ])
 
 /** By the names of the findings that say it: what is not found is not read. */

@@ -41,6 +41,9 @@ const promptBytesMax = 262_144
 /** Where nothing can be counted: tokens of English and of Russian alike have four to five bytes. */
 const bytesPerToken = 4
 
+/** What a character comes to that is spoken: OpenAI's prices for both are as far apart. */
+const speechTokensPerCharacter = 1.25
+
 /** What stands in a sample in the place of a part's bytes, so that JSON stays JSON. */
 const emptyString = Buffer.from('""')
 
@@ -138,14 +141,26 @@ function withPrice({ containers, ...others }: Meters = {}, price: Price): Meters
   return isRented ? { ...others, containers } : others
 }
 
-/** Pictures that are paid for by their tokens have no price of their own. */
-function inTokens(units: Meters | undefined, variant: string | undefined, price: Price): Meters | undefined {
-  const { images, ...others } = units ?? {}
+/** Images and speech that are paid for by their tokens have no price of their own. */
+function inTokens(units: Meters = {}, variant: string | undefined, price: Price): Meters {
   const rates = ratesOf(price)
-  const { imageOutput, images: own } = rates.levels[0].rates
-  if (images === undefined || own !== undefined || imageOutput === undefined) return units
-  if (unitRate(rates, 'images', variant) !== undefined) return units
-  return addMeters(others, { imageOutput: images * pictureTokens(variant?.split('/').at(-1)) })
+  const own = rates.levels[0].rates
+  const isOfTokens = (meter: 'images' | 'characters', tokens: 'imageOutput' | 'audioOutput'): boolean =>
+    units[meter] !== undefined &&
+    own[meter] === undefined &&
+    own[tokens] !== undefined &&
+    unitRate(rates, meter, variant) === undefined
+  const { images = 0, characters = 0, ...others } = units
+  const meters: Meters = { ...units }
+  if (isOfTokens('images', 'imageOutput')) {
+    delete meters.images
+    meters.imageOutput = (others.imageOutput ?? 0) + images * pictureTokens(variant?.split('/').at(-1))
+  }
+  if (isOfTokens('characters', 'audioOutput')) {
+    delete meters.characters
+    meters.audioOutput = (others.audioOutput ?? 0) + Math.ceil(characters * speechTokensPerCharacter)
+  }
+  return meters
 }
 
 /** The first bytes of a body without its inline media, as a copy. */

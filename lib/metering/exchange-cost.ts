@@ -179,7 +179,8 @@ export function outputTokensMost(basis: CostBasis): number {
 }
 
 function capOf({ target, facts }: CostBasis): number {
-  const cap = outputCap(target, facts)
+  const asked = outputCap(target, facts)
+  const cap = facts.writesImages === true ? Math.max(asked, drawnTokens) : asked
   const isDrawn = facts.units?.images !== undefined && target.model?.outputTokensMax === undefined
   return isDrawn ? Math.min(cap, drawnTokens) : cap
 }

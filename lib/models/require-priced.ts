@@ -10,8 +10,20 @@ const payingMeters = ['searches', 'requests', 'statedUsd'] as const
 /** @throws GatewayError not_supported for what a provider would charge apart and has no price here */
 export function requirePriced(facts: RequestFacts, price: Price, providerKind: string): void {
   const { units, mayRent, tools } = facts
+  if (facts.isLengthUntold === true && tellsNoLength.has(providerKind)) throw lengthUntold()
   if (units?.containers !== undefined || mayRent === true) requirePricedContainers(facts, price, providerKind)
   if (tools !== undefined) requirePricedSearches(tools, price, providerKind)
+}
+
+/** Providers whose transcripts have no usage, and tell their length in one format only. */
+const tellsNoLength: ReadonlySet<string> = new Set(['groq'])
+
+function lengthUntold(): GatewayError {
+  return new GatewayError(
+    'not_supported',
+    'Sound by address is charged by the length that the response tells, and only one in verbose_json does. Send response_format=verbose_json, or the file itself.',
+    { param: 'response_format' },
+  )
 }
 
 /**

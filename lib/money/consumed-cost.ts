@@ -1,7 +1,7 @@
 import { amountMicrosMax } from './amount.ts'
 import type { Micros } from './amount.ts'
 import { priceAtMost } from './price-line.ts'
-import { type Price, type Decimal, rateUnit, ratesOf, type Rates } from './price.ts'
+import { type Price, type Decimal, rateUnit, ratesOf, unitRate, type Rates } from './price.ts'
 import { addMeters, type Meter, type Meters, type UsageLine } from './usage.ts'
 import { decimalUnit, parseDecimal } from './decimal.ts'
 
@@ -41,7 +41,7 @@ const plainTiers: ReadonlySet<string> = new Set([
  */
 export function costAtMost(price: Price, consumed: Consumed): Micros {
   const rates = ratesOf(price)
-  const variant = consumed.variant ?? dearestVariant(rates, consumed.units)
+  const variant = variantAtMost(rates, consumed)
   let dearest = 0
   for (const read of waysToRead(price, inPricedMeter(rates, consumed.read), consumed.cacheWrite)) {
     for (const meter of rates.written) {
@@ -86,10 +86,20 @@ function expected(count: number): number {
   return count < 0 ? 0 : Math.ceil(count)
 }
 
-/** Of what is asked for without a size or a quality, the provider chooses them. */
-function dearestVariant(rates: Rates, units: Meters): string | undefined {
+/** Of what is asked for without a size or a quality, the provider chooses them; what has no price costs the most that has. */
+function variantAtMost(rates: Rates, { units, variant }: Consumed): string | undefined {
   const meter = units.images === undefined ? 'videoSeconds' : 'images'
-  if (units[meter] === undefined) return undefined
+  if (units[meter] === undefined) return variant
+  if (variant !== undefined && isVariantPriced(rates, meter, variant)) return variant
+  return dearestVariant(rates, meter) ?? variant
+}
+
+function isVariantPriced(rates: Rates, meter: Meter, variant: string): boolean {
+  return rates.levels[0].rates[meter] !== undefined || unitRate(rates, meter, variant) !== undefined
+}
+
+/** The most expensive size and quality that has a price of its own; undefined where none costs more than any. */
+export function dearestVariant(rates: Rates, meter: Meter): string | undefined {
   let dearest: readonly [name: string, rate: bigint] | undefined
   for (const [name, rate] of rates.perUnit) {
     const isVariant = name.startsWith(`${meter}/`)

@@ -113,7 +113,12 @@ export function priceInForce(prices: readonly Price[], atMs: number): Price | un
 
 /** Whether a model has a price for what an operation mainly consumes; without one it is refused. */
 export function isPriced(price: Price, mainMeter: Meter): boolean {
-  return [mainMeter, ...(alternativeMeters[mainMeter] ?? [])].some(meter => hasPrice(price, meter))
+  return workMeters(mainMeter).some(meter => hasPrice(price, meter))
+}
+
+/** In which an operation's work may be told and paid for: the main one first. */
+export function workMeters(mainMeter: Meter): readonly Meter[] {
+  return [mainMeter, ...(alternativeMeters[mainMeter] ?? [])]
 }
 
 function hasPrice(price: Price, meter: Meter): boolean {

@@ -16,6 +16,8 @@ export interface Ending {
   readonly reading?: Pick<UsageReading, 'lines' | 'isTerminal' | 'hasError' | 'hasOutput'> | undefined
   /** Text came, and its provider's count of it could not be read. */
   readonly isUncounted?: boolean
+  /** Text was counted, and not what was read for it. */
+  readonly isReadUncounted?: boolean
   /** A success came that nobody could read, such as one in an unknown encoding. */
   readonly isUnreadable?: boolean
 }
@@ -49,8 +51,9 @@ export function decideOwed(ending: Ending): Owed {
   if (outcome === 'refused' || (outcome === 'aborted' && reading === undefined))
     return ending.wasSent ? unanswered(ending) : nothing
   if (reading === undefined) return unread(ending)
-  if (reading.hasError && !reading.hasOutput) return zero('provider_error')
+  if (reading.hasError && !reading.hasOutput && !isBilled(reading)) return zero('provider_error')
   if (ending.isUncounted === true) return { basis: 'estimated', flags: [], hasUnseen: true }
+  if (ending.isReadUncounted === true) return { basis: 'estimated', flags: [], hasUnseen: false }
   if (reading.lines.length > 0 && (reading.isTerminal || (outcome === 'completed' && reading.hasError)))
     return { basis: 'reported', source: ending.drain === 'reading' ? 'drained' : 'provider', flags: [] }
   if (isUnreadable === true) return unread(ending)
@@ -64,6 +67,11 @@ export function decideOwed(ending: Ending): Owed {
     flags: [...(isTold ? [] : ['ambiguous']), ...drainFlags(ending)],
     hasUnseen: isLeft,
   }
+}
+
+/** What failed in the end, and has a usage of what it wrote unseen: thoughts, and calls of tools. */
+function isBilled({ lines, isTerminal }: NonNullable<Ending['reading']>): boolean {
+  return isTerminal && lines.some(({ meters }) => (meters.output ?? 0) > 0)
 }
 
 /** A success in bytes that say nothing to us; or the end of something that nobody saw. */

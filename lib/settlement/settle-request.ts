@@ -1,7 +1,7 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import { headerValue } from '../http/headers.ts'
 import type { ChargeRequest, ChargeResult } from '../ledger/ledger.ts'
-import { estimateOutput, estimateUsage } from '../metering/estimate-usage.ts'
+import { estimateInput, estimateOutput, estimateUsage } from '../metering/estimate-usage.ts'
 import type { CountsTokens, EstimatedRequest, Estimate } from '../metering/estimate-usage.ts'
 import { unitsOf } from '../metering/unasked-work.ts'
 import { usedByTools } from '../metering/used-by-tools.ts'
@@ -13,6 +13,7 @@ import { addMeters } from '../money/usage.ts'
 import type { UsageLine, UsageReading, Meters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
+import { chargeableReading, isReadUncounted, isUncounted, namesInput } from './chargeable-reading.ts'
 import type { Ending, Owed } from './decide-owed.ts'
 import { settle, isSameModel } from './settle.ts'
 import type { EstimatedLines, PricedModel, Work } from './settle.ts'
@@ -102,10 +103,16 @@ async function seenLines(
     const { line: whole, estimates } = await estimateUsage(request, reading, counter)
     return { lines: [whole, ...(reading.beside ?? [])], estimates }
   }
+  const read = namesInput(line) || !request.isGeneration ? undefined : await estimateInput(request, counter)
   // Usage told on the way, as with every event of Google's, covers what came until then.
-  if (reading.unmeteredTextBytes === 0) return { lines: reading.lines, estimates: [] }
-  const rest = await estimateOutput(request, reading, counter)
-  return { lines: [withOutput(line, rest.tokens), ...others], estimates: [rest] }
+  const rest = reading.unmeteredTextBytes === 0 ? undefined : await estimateOutput(request, reading, counter)
+  const estimates = [read, rest].filter(one => one !== undefined)
+  if (estimates.length === 0) return { lines: reading.lines, estimates }
+  const meters = addMeters(line.meters, {
+    ...(read !== undefined && { input: read.tokens }),
+    ...(rest !== undefined && { output: rest.tokens }),
+  })
+  return { lines: [{ ...line, meters }, ...others], estimates }
 }
 
 /** What such responses usually have beyond their text, less what was reported of it already. */
@@ -123,10 +130,6 @@ function unseenTokens(
     : usual.unseen * facts.candidates - Math.max(0, reported)
   const most = (facts.outputTokensCap ?? Number.MAX_SAFE_INTEGER) * facts.candidates - counted
   return Math.max(0, Math.ceil(Math.min(missing, most)))
-}
-
-function withOutput(line: UsageLine, tokens: number): UsageLine {
-  return { ...line, meters: addMeters(line.meters, { output: tokens }) }
 }
 
 /** The charge says how many tokens were counted, and how many only taken from the length of the text. */
@@ -155,10 +158,12 @@ export function settleRequest(
   const target = exchange.get('target')
   const { price } = target
   if (price === undefined) return undefined
-  const ending = endingOf(exchange, outcome, reading)
+  const { mainMeter } = exchange.get('route').match.operation
+  const counted = chargeableReading(reading, mainMeter, price)
+  const ending = endingOf(exchange, outcome, counted)
   const flags = outcome.kind === 'broken' && isSpent(outcome.error) ? ['balance_exhausted'] : []
   return settle(workOf(exchange, context), { ending, reported: reading, flags }, owed => {
-    const seen = ending.isUncounted === true ? withoutCount(reading) : reading
+    const seen = ending.isUncounted === true ? withoutCount(counted) : counted
     const facts = exchange.get('request')
     return estimateOwed(owed, seen, {
       request: estimatedRequest(exchange, price),
@@ -191,6 +196,7 @@ function workOf(exchange: Exchange, context: SettlementContext): Work {
 
 function endingOf(exchange: Exchange, outcome: Outcome, reading: UsageReading | undefined): Ending {
   const { answerStatus: status, wasSent, drain } = exchange
+  const { mainMeter } = exchange.get('route').match.operation
   const isSuccess = status !== undefined && status >= 200 && status <= 299
   const isUnreadable =
     isSuccess && outcome.kind === 'completed' && (reading?.flags.includes('answer_unreadable') ?? true)
@@ -201,15 +207,11 @@ function endingOf(exchange: Exchange, outcome: Outcome, reading: UsageReading | 
     drain,
     reading: reading !== undefined && hasFailedWork(reading) ? { ...reading, hasError: true } : reading,
     isUnreadable,
-    isUncounted: reading !== undefined && isUncounted(reading),
+    isUncounted: reading !== undefined && isUncounted(reading, mainMeter),
+    isReadUncounted: reading !== undefined && isReadUncounted(reading, mainMeter),
     mayGoOn: exchange.get('request').startsJob === true,
     ...(endedBy !== undefined && { endedBy }),
   }
-}
-
-/** A count that is no number was left out, so that the text would be free. */
-function isUncounted({ flags, lines, outputTextBytes }: UsageReading): boolean {
-  return outputTextBytes > 0 && flags.includes('usage_invalid') && (lines[0]?.meters.output ?? 0) === 0
 }
 
 /** The answer says of background work that it has failed or was cancelled. */

@@ -2,6 +2,7 @@ import type { ChargeRequest } from '../ledger/ledger.ts'
 import { type Price, ratesOf } from '../money/price.ts'
 import type { UsageLine, UsageReading } from '../money/usage.ts'
 import { decideOwed, type Ending, type Owed } from './decide-owed.ts'
+import { payableUsage } from '../money/payable-usage.ts'
 import { priceLine } from '../money/price-line.ts'
 
 /** The model that was asked for, at its provider, and its price. */
@@ -181,7 +182,10 @@ function priceLines(
     const named = isOwn ? undefined : priceOf(usage.model)
     if (named === undefined && (!isOwn || own.price === undefined)) flags.add('model_unpriced')
     const price = named ?? own.price
-    if (price !== undefined) priced.push({ usage, price })
+    if (price === undefined) continue
+    const payable = payableUsage(usage, price)
+    if (payable.isShort) flags.add('meter_unpriced')
+    priced.push({ usage: payable.usage, price })
   }
   return priced
 }

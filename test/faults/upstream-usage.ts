@@ -19,7 +19,7 @@ const oddStreams: Readonly<Record<string, readonly [stream: string, paid: string
   'usage null': [`${text}${usage('null')}${done}`, 'estimated usage_missing'],
   'usage of zeros': [
     `${text}${usage('{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}')}${done}`,
-    '0.000000 provider usage_zero',
+    'estimated usage_zero usage_missing',
   ],
   'no usage': [`${text}${done}`, 'estimated usage_missing'],
   'a negative count': [
@@ -34,7 +34,7 @@ const oddStreams: Readonly<Record<string, readonly [stream: string, paid: string
     `${text}${usage('{"prompt_tokens":12,"completion_tokens":1e400}')}${done}`,
     'estimated usage_invalid estimate_rough reasoning_estimated ambiguous',
   ],
-  'a missing count': [`${text}${usage('{"prompt_tokens":12}')}${done}`, '0.012000 provider'],
+  'a missing count': [`${text}${usage('{"prompt_tokens":12}')}${done}`, 'estimated estimate_rough reasoning_estimated'],
   'two usages, the later one larger': [
     `${text}${usage('{"prompt_tokens":12,"completion_tokens":1}')}${good}${done}`,
     '0.046000 provider',

@@ -128,14 +128,14 @@ await t.test(
   },
 )
 
-await t.test('a meter without a price is charged at what is known, and listed', async t => {
+await t.test('a meter without a price is charged as the one that has, and listed', async t => {
   const upstream = await startRawUpstream(t, () =>
     plainAnswer(
       200,
       ['content-type', 'application/json'],
       openai.document.replace(
         '"total_tokens":46',
-        '"total_tokens":46,"prompt_tokens_details":{"cached_tokens":10}',
+        '"total_tokens":46,"prompt_tokens_details":{"cached_tokens":7,"cache_write_tokens":3}',
       ),
     ),
   )
@@ -147,8 +147,8 @@ await t.test('a meter without a price is charged at what is known, and listed', 
   t.equal(answer.status, 200)
   const charge = await gateway.chargeOf(answer.requestId)
   t.match(charge, {
-    usage: { input: 2, cachedInput: 10, output: 34 },
-    amount: '0.036000',
+    usage: { input: 12, output: 34 },
+    amount: '0.046000',
     flags: ['meter_unpriced'],
   })
   const listed = await runHere(['charges', '--alarms', '--config', `${gateway.folder}/gateway.yaml`])

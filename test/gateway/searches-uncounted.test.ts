@@ -84,6 +84,12 @@ await t.test('a search that nobody counts is held for', async t => {
   t.equal(upstream.requests.length, 1)
 })
 
+await t.test("Google's format of its own counts searches, and its other one does not", async t => {
+  const { gateway, ask } = await start(t, { like: 'google', rubPerUnit: priced })
+  const { requestId } = await ask({ extra_body: { google: { tools: [{ google_search: {} }] } } })
+  t.match(await gateway.chargeOf(requestId), { amount: '1.000200' })
+})
+
 await t.test('a provider that counts its searches is taken at its word when it tells none', async t => {
   for (const like of ['openai', 'xai', 'openrouter', 'perplexity']) {
     const { gateway, ask } = await start(t, { like, rubPerUnit: priced })

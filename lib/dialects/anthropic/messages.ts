@@ -43,6 +43,8 @@ const answer = object({
 
 class MessagesReader extends AnswerReader {
   #isRefusal = false
+  /** It began to think, of which it may show nothing. */
+  #hasThought = false
   #hasRunCode = false
 
   constructor(head: AnswerHead, context: UsageReaderContext) {
@@ -53,7 +55,8 @@ class MessagesReader extends AnswerReader {
     if (name === 'messageId') this.#keep(value)
     else if (name === 'stopReason') this.#isRefusal = value === 'refusal'
     else if (name === 'type' && value === 'message_stop') this.markTerminal()
-    else if (name === 'block' && value !== 'text' && value !== 'thinking') {
+    else if (name === 'block' && value === 'thinking') this.#hasThought = true
+    else if (name === 'block' && value !== 'text') {
       this.hasOutput = true
       if (value === 'server_tool_use' || value === 'mcp_tool_use') this.toolUses += 1
     }
@@ -77,7 +80,7 @@ class MessagesReader extends AnswerReader {
     // The opening event knows the prompt, and of the output only how it begins.
     if (last === start) this.flags.add('usage_partial')
     const measure = this.#withContainer(measureLines(last, start))
-    if (!this.#isRefusal || this.hasOutput) return measure
+    if (!this.#isRefusal || this.hasOutput || this.#hasThought) return measure
     // A refusal before any output shows its usage and is not billed.
     this.isFree = true
     this.flags.add('refusal_unbilled')

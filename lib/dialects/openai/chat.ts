@@ -100,7 +100,7 @@ const answer = object({
 /** Models that look something up for every answer, of which their usage says nothing. */
 const searchModel = /-search-(?:preview|api)\b/
 /** Their usage has a counter where they have searched, or states the cost; OpenAI's models search by their names. */
-const telling: ReadonlySet<string> = new Set(['openai', 'xai', 'google', 'openrouter', 'perplexity'])
+const telling: ReadonlySet<string> = new Set(['openai', 'xai', 'openrouter', 'perplexity'])
 
 class ChatReader extends OpenaiReader {
   protected override onValue(name: string, value: unknown): void {

@@ -1,3 +1,4 @@
+import { GatewayError } from '../../pipeline/errors.ts'
 import type { Interest, ScanResult } from '../../http/json-scan.ts'
 import type { MultipartResult } from '../../http/multipart-scan.ts'
 import type { UsageLine } from '../../money/usage.ts'
@@ -7,7 +8,7 @@ import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
-import { readCount, readString } from '../read-field.ts'
+import { findField, readBoolean, readCount, readString } from '../read-field.ts'
 import { readMedia } from '../read-media.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { pictureMeters, pictureVariant } from './drawing-tool.ts'
@@ -19,8 +20,25 @@ const image = anyOf(
   searched({ url: base64('image'), image_url: base64('image'), file_id: names('file') }),
 )
 
+/**
+ * What only GPT Image models take: a request with any of it and without a model is made by one of those.
+ * https://platform.openai.com/docs/api-reference/images/create
+ */
+const laterMembers = [
+  'background',
+  'input_fidelity',
+  'moderation',
+  'output_compression',
+  'output_format',
+  'partial_images',
+]
+/** What the model takes that is asked where a request names none. */
+const sizesUnlessSaid: ReadonlySet<string> = new Set(['', 'auto', '256x256', '512x512', '1024x1024'])
+const qualitiesUnlessSaid: ReadonlySet<string> = new Set(['', 'auto', 'standard'])
+
 const request: Interest = searched({
   ...modelMembers,
+  ...Object.fromEntries(laterMembers.map(name => [name, span('later')])),
   stream: value('stream'),
   n: value('candidates'),
   size: value('size'),
@@ -121,15 +139,37 @@ export function imagesIn(media: RequestFacts['media']): number {
 /** Images in JSON, which xAI bills one by one, are held for as if they were made. */
 function imageFacts(scan: ScanResult, body: BodyLength): ReturnType<typeof factsFrom> {
   const resolution = readString(scan, 'resolution')?.toLowerCase()
-  return factsFrom(scan, body, {
+  const isLater = readBoolean(scan, 'stream') === true || findField(scan, 'later') !== undefined
+  const facts = factsFrom(scan, body, {
     units: { images: (readCount(scan, 'candidates') ?? 1) + imagesIn(readMedia(scan)) },
     unitsVariant: pictureVariant(readString(scan, 'size'), readString(scan, 'quality')) ?? resolution,
   })
+  requireModel(facts, isLater, readString(scan, 'size'), readString(scan, 'quality'))
+  return facts
+}
+
+/**
+ * Without a model the provider chooses one by what else is asked for, at another price than the one that is charged.
+ * @throws GatewayError body_invalid
+ */
+function requireModel({ model }: RequestFacts, isLater: boolean, size = '', quality = ''): void {
+  if (model !== undefined && model !== '') return
+  if (!isLater && sizesUnlessSaid.has(size) && qualitiesUnlessSaid.has(quality)) return
+  throw new GatewayError(
+    'body_invalid',
+    'The request names no model, and asks for what only some models draw. Send "model".',
+    { param: 'model' },
+  )
 }
 
 function imageFormFacts(form: MultipartResult, body: BodyLength): ReturnType<typeof factsFrom> {
-  return factsFromForm(form, body, 'image', {
+  const size = readFormField(form, 'size')
+  const quality = readFormField(form, 'quality')
+  const facts = factsFromForm(form, body, 'image', {
     units: { images: readFormCount(form, 'n') ?? 1 },
-    unitsVariant: pictureVariant(readFormField(form, 'size'), readFormField(form, 'quality')),
+    unitsVariant: pictureVariant(size, quality),
   })
+  const isLater = facts.isStreaming || laterMembers.some(name => readFormField(form, name) !== undefined)
+  requireModel(facts, isLater, size, quality)
+  return facts
 }

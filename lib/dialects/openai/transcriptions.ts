@@ -6,6 +6,7 @@ import { factsFromForm, readFormField } from '../form-facts.ts'
 import { base64, object, span, value } from '../interest.ts'
 import { addUsed } from '../measure.ts'
 import type { AnswerMeasure } from '../measure.ts'
+import { readString } from '../read-field.ts'
 import { searched } from '../naming-members.ts'
 import { factsFrom, modelMembers } from '../request-facts.ts'
 import { UsageFields } from '../usage-fields.ts'
@@ -18,6 +19,7 @@ const addressFields = ['url', 'file_url']
 const request = searched({
   ...modelMembers,
   stream: value('stream'),
+  response_format: value('format'),
   input_audio: searched({ data: base64('audio') }),
   ...Object.fromEntries(addressFields.map(name => [name, base64('audio')])),
 })
@@ -78,7 +80,7 @@ export const translations: Operation = { ...transcriptions, name: 'translations'
 /** @throws GatewayError body_invalid for JSON in which nobody sees the sound, and could not tell what it costs */
 function jsonFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   const facts = factsFrom(scan, body)
-  if (facts.media.length > 0) return facts
+  if (facts.media.length > 0) return withTold(facts, readString(scan, 'format'))
   throw new GatewayError(
     'body_invalid',
     'The request has no sound: send it in input_audio.data, or as a file in a form.',
@@ -92,5 +94,12 @@ function formFacts(form: MultipartResult, body: BodyLength): RequestFacts {
   const fetched = addressFields
     .filter(name => (readFormField(form, name) ?? '') !== '')
     .map(path => ({ path, kind: 'audio', fieldKind: 'audio', bodyStart: 0, bodyBytes: 0 }) as const)
-  return fetched.length === 0 ? facts : { ...facts, media: [...facts.media, ...fetched] }
+  const format = readFormField(form, 'response_format')
+  return withTold(fetched.length === 0 ? facts : { ...facts, media: [...facts.media, ...fetched] }, format)
+}
+
+/** Of sound that the provider fetches nobody here knows the length. */
+function withTold(facts: RequestFacts, format: string | undefined): RequestFacts {
+  const isFetched = facts.media.some(({ bytes }) => bytes === undefined)
+  return isFetched && format !== 'verbose_json' ? { ...facts, isLengthUntold: true } : facts
 }

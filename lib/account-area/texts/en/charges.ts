@@ -124,7 +124,8 @@ export const charge: typeof russian.charge = {
     cost_stated:
       'The provider states a cost beyond the usage that it counts, such as an advisor or its cache.',
     estimate_rough: 'A part of the usage was estimated from the length of the text.',
-    meter_unpriced: 'A part of the usage has no price; nothing was charged for it.',
+    meter_unpriced:
+      'A part of the usage has no price of its own; it was charged as what has one, or not at all.',
     model_mismatch: 'The provider named another model in its answer.',
     model_unpriced: 'The model that the provider named has no price of its own.',
     overrun: 'The usage cost more than was available; the rest became a debt.',

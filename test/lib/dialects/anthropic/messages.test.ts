@@ -92,6 +92,16 @@ await t.test('a refusal is charged only when something was written', async t => 
   const refused = readAnswer(messages, stream(usage, usage, 'refusal'), events)
   t.same(refused.lines, [{ meters: { input: 0, output: 0 } }])
   t.same(refused.flags, ['refusal_unbilled'])
+  const thought = {
+    usage,
+    stop_reason: 'refusal',
+    content: [{ type: 'thinking', thinking: '', signature: 'x' }],
+  }
+  t.same(
+    readAnswer(messages, thought).lines,
+    [{ meters: { input: 18, output: 5 } }],
+    'thoughts are, shown or not',
+  )
   const late = { usage, stop_reason: 'refusal', content: [{ type: 'text', text: 'I will' }] }
   t.same(readAnswer(messages, late).lines, [{ meters: { input: 18, output: 5 } }])
 })
