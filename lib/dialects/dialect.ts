@@ -192,6 +192,8 @@ export interface Operation {
   readonly isFree: boolean
   /** The kinds of providers that bill nothing for it: at others the same path may be work that is paid for. */
   readonly freeAt?: ReadonlySet<string>
+  /** The only kinds of providers at which what it costs is known from the request. */
+  readonly pricedAt?: ReadonlySet<string>
   /** Refused with 501 `not_supported` and this reason. */
   readonly unsupported?: string
   /** It makes keys that work without the gateway: refused for this reason, unless the operator allows it. */

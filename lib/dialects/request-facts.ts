@@ -224,10 +224,8 @@ export function withUnseen({ tokens, measuredBytes }: CountedText, mediaBytes: n
 }
 
 function writesImages({ findings }: ScanResult): true | undefined {
-  const isAsked = findings.some(
-    one => one.name === factNames.modality && one.type === 'string' && /^image$/i.test(textOf(one)),
-  )
-  return isAsked || undefined
+  const asked = findings.filter(({ name, type }) => name === factNames.modality && type === 'string')
+  return asked.some(one => /^image$/i.test(textOf(one))) || undefined
 }
 
 function otherModelsIn(scan: ScanResult): readonly string[] {

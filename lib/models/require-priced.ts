@@ -1,5 +1,6 @@
-import type { RequestFacts } from '../dialects/dialect.ts'
+import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { rentsContainers } from '../dialects/rented-containers.ts'
+import { tierName } from '../money/consumed-cost.ts'
 import type { Price } from '../money/price.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { boundOf } from '../dialects/provider-tools.ts'
@@ -8,11 +9,47 @@ import { boundOf } from '../dialects/provider-tools.ts'
 const payingMeters = ['searches', 'requests', 'statedUsd'] as const
 
 /** @throws GatewayError not_supported for what a provider would charge apart and has no price here */
-export function requirePriced(facts: RequestFacts, price: Price, providerKind: string): void {
+export function requirePriced(
+  facts: RequestFacts,
+  price: Price,
+  providerKind: string,
+  { name, pricedAt }: Pick<Operation, 'name' | 'pricedAt'>,
+): void {
+  if (pricedAt?.has(providerKind) === false) {
+    throw new GatewayError(
+      'not_supported',
+      `What a ${name.replaceAll('-', ' ')} costs at this provider does not show in the request, so it is not forwarded.`,
+    )
+  }
   const { units, mayRent, tools } = facts
   if (facts.isLengthUntold === true && tellsNoLength.has(providerKind)) throw lengthUntold()
+  requirePricedTier(facts.wantedTier, price, providerKind)
   if (units?.containers !== undefined || mayRent === true) requirePricedContainers(facts, price, providerKind)
   if (tools !== undefined) requirePricedSearches(tools, price, providerKind)
+}
+
+/** Tiers that cost more, by the kinds of providers that serve them. */
+const dearTiers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  // https://developers.openai.com/api/docs/pricing, https://ai.google.dev/gemini-api/docs/priority-inference
+  ['priority', new Set(['openai', 'google', 'xai'])],
+  // https://platform.claude.com/docs/en/build-with-claude/fast-mode
+  ['fast', new Set(['anthropic'])],
+])
+
+/**
+ * A tier that is served at more than the usual price, and without a factor here, would be charged at that.
+ * @throws GatewayError not_supported
+ */
+function requirePricedTier(wanted: string | undefined, { factors }: Price, providerKind: string): void {
+  for (const asked of wanted?.split('+') ?? []) {
+    const name = tierName(asked)
+    if (dearTiers.get(name)?.has(providerKind) !== true || factors[name] !== undefined) continue
+    throw new GatewayError(
+      'not_supported',
+      `The tier "${name}" has no price for this model here, so it is not served. The operator sets it: factors, "${name}".`,
+      { param: name === 'fast' ? 'speed' : 'service_tier' },
+    )
+  }
 }
 
 /** Providers whose transcripts have no usage, and tell their length in one format only. */

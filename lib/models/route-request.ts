@@ -15,6 +15,7 @@ import { requestedModel, priceNamedModels, type NamedPrice } from './requested-m
 import { routeProvider } from './route-provider.ts'
 import type { ProviderRoute } from './route-provider.ts'
 import { spliceRequest } from './splice-request.ts'
+import { withTierOfHeaders } from './tier-of-headers.ts'
 import { requirePriced } from './require-priced.ts'
 import type { Config } from '../config/config.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -73,7 +74,8 @@ export function routeRequest(
 ): RoutedRequest | Promise<RoutedRequest> {
   if (context.config.isolation === 'strict') refuseUnknownObjects(route, exchange)
   const isKept = scanned.facts.keptUntil !== undefined
-  const facts = isKept ? termFromNow(scanned.facts, exchange.startedAt) : scanned.facts
+  const said = isKept ? termFromNow(scanned.facts, exchange.startedAt) : scanned.facts
+  const facts = withTierOfHeaders(exchange, route, said)
   if (goesOnFromObject(route) || isOfBatch(route, facts))
     return routeLookedUp(context, exchange, route, { ...scanned, facts })
   const request = modelled(context, exchange, route, scanned, facts)
@@ -158,7 +160,7 @@ function targetAt(
   const { route, scanned, model, price, named } = request
   const { providers, isPinned, object } = place
   const { provider, credential, baseUrl } = providers[index] as ChosenProvider
-  if (price !== undefined) requirePriced(request.facts, price, provider.kind)
+  if (price !== undefined) requirePriced(request.facts, price, provider.kind, route.match.operation)
   const { upstreamPath, body, isBodyDecoded, isUsageInjected } = spliceRequest(
     route,
     scanned,

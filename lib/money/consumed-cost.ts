@@ -152,12 +152,17 @@ function waysToRead(price: Price, meters: Meters, cacheWrite: Consumed['cacheWri
   return ways
 }
 
+/** A tier as prices name it, by the name that it is asked for. */
+export function tierName(asked: string): string {
+  return asked.toLowerCase().replace(/^service_tier_/, '')
+}
+
 /**
  * The factor at which a request may come to be charged that asks for a tier; undefined where it is 1 at most. A
  * tier is served under other names than it is asked for, so one without a factor may be the dearest there is.
  */
 function factorAtMost({ factors }: Price, tier: string): Decimal | undefined {
-  const name = tier.toLowerCase().replace(/^service_tier_/, '')
+  const name = tierName(tier)
   if (factors[name] === undefined && plainTiers.has(name)) return undefined
   const known = factors[name] === undefined ? Object.values(factors) : [factors[name]]
   let dearest: Decimal | undefined

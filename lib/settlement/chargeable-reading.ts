@@ -2,7 +2,7 @@ import { type Price, ratesOf, workMeters } from '../money/price.ts'
 import { inputMeters, outputMeters, type Meter, type UsageLine, type UsageReading } from '../money/usage.ts'
 
 /**
- * What was read of a response without a usage that nothing can be charged by: one of zeros for text that came, or one in
+ * What was read of a response without a usage that nothing can be charged by: one of zeros for what came, or one in
  * meters that have no price where the work is paid for in others. Its text and units are counted here then.
  * @param mainMeter what the operation mainly consumes
  */
@@ -13,7 +13,8 @@ export function chargeableReading(
 ): UsageReading | undefined {
   if (reading === undefined || reading.hasError) return reading
   const { lines, outputTextBytes } = reading
-  const isOfNothing = mainMeter === 'output' && outputTextBytes > 0 && isZero(lines)
+  const isOfTokens = mainMeter === 'output' || mainMeter === 'input'
+  const isOfNothing = isOfTokens && reading.hasOutput && isZero(lines)
   if (!isOfNothing && !isUnpaid(lines, mainMeter, price)) return reading
   return { ...reading, lines: [], unmeteredTextBytes: outputTextBytes }
 }

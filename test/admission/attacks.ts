@@ -414,6 +414,18 @@ const outputs: readonly Attack[] = [
     { more: { completion_tokens_details: { image_tokens: outputTokens } } },
     'openrouter',
   ),
+  chat(
+    'an image beside a cap on its text',
+    { model: 'painter', max_tokens: 1, modalities: ['image', 'text'] },
+    { output: 6241, more: { completion_tokens_details: { image_tokens: 6240 } } },
+    'openrouter',
+  ),
+  chat(
+    'an image of 4K, as its cost is stated',
+    { model: 'stated', max_tokens: 1, modalities: ['image'], image_config: { image_size: '4K' } },
+    { input: 10, output: 1, more: { cost: 0.24 } },
+    'openrouter',
+  ),
   chat('reasoning beyond its cap', { model: 'grok-4', max_tokens: 10 }, { output: outputTokens + 10 }, 'xai'),
   gemini(
     'many answers',

@@ -34,7 +34,10 @@ const oddStreams: Readonly<Record<string, readonly [stream: string, paid: string
     `${text}${usage('{"prompt_tokens":12,"completion_tokens":1e400}')}${done}`,
     'estimated usage_invalid estimate_rough reasoning_estimated ambiguous',
   ],
-  'a missing count': [`${text}${usage('{"prompt_tokens":12}')}${done}`, 'estimated estimate_rough reasoning_estimated'],
+  'a missing count': [
+    `${text}${usage('{"prompt_tokens":12}')}${done}`,
+    'estimated estimate_rough reasoning_estimated',
+  ],
   'two usages, the later one larger': [
     `${text}${usage('{"prompt_tokens":12,"completion_tokens":1}')}${good}${done}`,
     '0.046000 provider',

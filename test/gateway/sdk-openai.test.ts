@@ -112,8 +112,14 @@ await t.test('embeddings pass, in the base64 that the SDK asks for', async t => 
     .create({ model: 'text-embedding-3-small', input: 'Hello' })
     .withResponse()
   t.same(data.data[0]?.embedding, [0.25, -0.5])
-  // The emulator reports no tokens for embeddings: nothing is owed, and somebody is told.
-  const expected = { operation: 'embeddings', usage: { input: 0 }, amount: '0.000000', flags: ['usage_zero'] }
+  // The emulator reports no tokens for embeddings: they are counted here, and somebody is told.
+  const expected = {
+    operation: 'embeddings',
+    usage: { input: 4, output: 0 },
+    amount: '0.000400',
+    usageSource: 'estimated',
+    flags: ['usage_zero', 'usage_missing'],
+  }
   await checkCharge(t, gateway, idOf(response), expected, before)
 })
 

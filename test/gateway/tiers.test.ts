@@ -14,7 +14,16 @@ const priority = JSON.stringify({
 })
 
 /** Asking for 100 tokens is held for at a little more than 0.1 roubles, and twice that where it is dearer. */
-async function start(t: Test, rub: number, answer?: Buffer, document = priority) {
+async function start(
+  t: Test,
+  rub: number,
+  answer?: Buffer,
+  document = priority,
+  {
+    like,
+    factors = { flex: '0.5', priority: '2', fast: '2', us: '1.1' },
+  }: { readonly like?: string; readonly factors?: Readonly<Record<string, string>> } = {},
+) {
   const upstream = await startRawUpstream(t, () =>
     answer === undefined
       ? plainAnswer(200, ['content-type', 'application/json'], document)
@@ -30,21 +39,26 @@ async function start(t: Test, rub: number, answer?: Buffer, document = priority)
     config: {
       // What a tier may cost decides, not what such calls usually cost.
       hold: { riskRub: '0', riskOfPaid: '0' },
-      providers: somebodyAt(upstream.origin),
+      providers: {
+        somebody: {
+          ...(somebodyAt(upstream.origin)['somebody'] as object),
+          ...(like !== undefined && { like }),
+        },
+      },
       models: {
         m: {
           provider: 'somebody',
           outputTokensMax: 100,
           rubPerMillion: { input: '1', output: '1000' },
           rubPerUnit: { searches: '1' },
-          factors: { flex: '0.5', priority: '2', fast: '2', us: '1.1' },
+          factors,
         },
       },
     },
   })
-  const ask = (path: string, body: object) =>
+  const ask = (path: string, body: object, more: readonly string[] = []) =>
     send(gateway.url + path, {
-      headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', 'application/json'],
+      headers: ['authorization', `Bearer ${gateway.key}`, 'content-type', 'application/json', ...more],
       body: JSON.stringify(body),
     })
   return { upstream, gateway, ask }
@@ -72,6 +86,44 @@ await t.test('a dearer tier is held for at its factor, however it is asked for',
   }
   t.equal(upstream.requests.length, 0)
   t.same(await gateway.charges(), [])
+})
+
+const vertex = ['x-vertex-ai-llm-shared-request-type', 'priority']
+const generate = '/v1beta/models/m:generateContent'
+
+await t.test('a tier that headers ask for is held for as any', async t => {
+  const { upstream, ask } = await start(t, 0.15)
+  t.equal((await ask(generate, { contents: [] }, vertex)).status, 402)
+  t.equal(
+    (await ask(generate, { contents: [] }, ['x-vertex-ai-llm-shared-request-type', 'flex'])).status,
+    200,
+  )
+  t.equal(upstream.requests.length, 1)
+})
+
+await t.test('a dearer tier without a factor is refused where its provider serves it', async t => {
+  for (const [like, path, body, more, param] of [
+    ['openai', '/v1/chat/completions', { ...chat, service_tier: 'priority' }, [], 'service_tier'],
+    ['openai', '/v1/responses', { model: 'm', input: 'Hi', service_tier: 'priority' }, [], 'service_tier'],
+    ['anthropic', '/v1/messages', { ...chat, max_tokens: 9, speed: 'fast' }, [], 'speed'],
+    ['google', generate, { contents: [], serviceTier: 'SERVICE_TIER_PRIORITY' }, [], 'service_tier'],
+    ['google', generate, { contents: [] }, vertex, 'service_tier'],
+  ] as const) {
+    const { upstream, gateway, ask } = await start(t, 10, undefined, priority, {
+      like,
+      factors: { flex: '0.5' },
+    })
+    const refused = await ask(path, body, more)
+    t.equal(refused.status, 501, path)
+    t.match(refused.body.toString(), /has no price for this model here/)
+    if (like !== 'google')
+      t.match(JSON.parse(refused.body.toString()), { error: like === 'openai' ? { param } : {} })
+    t.equal(upstream.requests.length, 0)
+    t.same(await gateway.charges(), [])
+  }
+  const { ask } = await start(t, 10, undefined, priority, { like: 'openai', factors: {} })
+  for (const tier of ['default', 'auto', 'flex'])
+    t.equal((await ask('/v1/chat/completions', { ...chat, service_tier: tier })).status, 200, tier)
 })
 
 await t.test('what is no dearer is held for as ever', async t => {

@@ -260,6 +260,11 @@ await t.test("another provider's video is not gone on from at xAI's price", asyn
       t.equal(answer.status, 400, answer.text)
       t.match(answer.text, /kept at a provider, which does not serve the model/)
     }
+    // It may have been made by a model that costs more than the one that is named.
+    const named = { model: 'dear-video', prompt: 'On', video: { id: 'video_1' } }
+    const there = await ask('POST', `/v1/videos/${path}`, named)
+    t.equal(there.status, 501, there.text)
+    t.match(there.text, /does not show in the request/)
   }
   t.equal(upstream.requests.length, sent)
 })

@@ -72,22 +72,25 @@ function post(path: string, operation: Operation): RouteRow {
   return { methods: ['POST'], path, operation }
 }
 
+/** Elsewhere the model, which may cost more than the one that is named, is that of the video that is gone on from. */
+const atXai: ReadonlySet<string> = new Set(['xai'])
+
 /** `POST /videos/generations` */
 export const xaiVideoGenerations = submission('video-generations', asked => asked ?? secondsUnlessSaid)
 
 /** Where xAI's videos are begun, below `/v1`. */
 export const xaiVideoRows: readonly RouteRow[] = [
   post('/videos/generations', xaiVideoGenerations),
-  post(
-    '/videos/edits',
-    submission('video-edits', () => editedSecondsMax, editedSecondsMax),
-  ),
-  post(
-    '/videos/extensions',
-    submission(
+  post('/videos/edits', {
+    ...submission('video-edits', () => editedSecondsMax, editedSecondsMax),
+    pricedAt: atXai,
+  }),
+  post('/videos/extensions', {
+    ...submission(
       'video-extensions',
       asked => extendedSecondsMax + (asked ?? extensionUnlessSaid),
       extendedSecondsMax,
     ),
-  ),
+    pricedAt: atXai,
+  }),
 ]
