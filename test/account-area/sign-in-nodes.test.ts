@@ -12,6 +12,7 @@ import { inDatabase } from '../fixtures/in-database.ts'
 import { earlierCode, oneTimeCode } from '../fixtures/one-time-code.ts'
 import { startOperatorArea } from '../fixtures/operator-area.ts'
 import { startPostgres } from '../fixtures/postgres-server.ts'
+import { plainNode } from '../fixtures/process-environment.ts'
 
 const server = await startPostgres(t)
 
@@ -25,11 +26,10 @@ async function serveBeside(t: Test, configFile: string): Promise<Addresses> {
   const config = parse(readFileSync(configFile, 'utf8')) as Record<string, unknown>
   const file = join(t.testdir(), 'gateway.yaml')
   writeFileSync(file, stringify(config))
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, '../../bin/gateway.ts'), 'serve', '--config', file],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  )
+  const bin = join(import.meta.dirname, '../../bin/gateway.ts')
+  const child = spawn('env', [...plainNode, bin, 'serve', '--config', file], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   t.teardown(async () => {
     child.kill('SIGKILL')
     await once(child, 'exit')

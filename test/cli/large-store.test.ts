@@ -9,7 +9,7 @@ import { systemClock } from '../../lib/platform/clock.ts'
 import { openSqliteStore } from '../../lib/stores/sqlite/sqlite.ts'
 import { accountWith, chargeOf, holdOf } from '../contracts/store-under-test.ts'
 import { repeatCharge } from '../fixtures/large-store.ts'
-import { processEnvironment } from '../fixtures/process-environment.ts'
+import { plainNode, processEnvironment } from '../fixtures/process-environment.ts'
 
 // What the command line reads of a store that is large, while the gateway goes on writing it.
 
@@ -36,7 +36,7 @@ function unused() {
 
 function gateway(...words: readonly string[]) {
   const program = join(root, 'bin/gateway.ts')
-  return spawn(process.execPath, [program, ...words, '--config', configFile], {
+  return spawn('env', [...plainNode, program, ...words, '--config', configFile], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: processEnvironment,
   })

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCli } from '../../lib/cli/program.ts'
 import { plugins } from '../../plugins/index.ts'
-import { processEnvironment } from '../fixtures/process-environment.ts'
+import { plainNode, processEnvironment } from '../fixtures/process-environment.ts'
 
 const bin = join(import.meta.dirname, '../../bin/gateway.ts')
 
@@ -23,7 +23,7 @@ export interface RunOptions {
 /** Runs the command line as its users do: a process of its own, with nothing in its environment but PATH. */
 export function runGateway(words: readonly string[], options: RunOptions = {}): Promise<Finished> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [bin, ...words], {
+    const child = spawn('env', [...plainNode, bin, ...words], {
       cwd: options.cwd,
       env: { ...processEnvironment, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -5,13 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
 import { runGateway, runHere, writeConfig } from './run-gateway.ts'
-import { processEnvironment } from '../fixtures/process-environment.ts'
+import { plainNode, processEnvironment } from '../fixtures/process-environment.ts'
 
 const bin = join(import.meta.dirname, '../../bin/gateway.ts')
 
 /** A gateway as a process of its own, with what it has written to stderr. */
 async function serve(t: Test, config: string) {
-  const child = spawn(process.execPath, [bin, 'serve', '--config', config], {
+  const child = spawn('env', [...plainNode, bin, 'serve', '--config', config], {
     env: processEnvironment,
     stdio: ['ignore', 'ignore', 'pipe'],
   })

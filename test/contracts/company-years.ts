@@ -23,6 +23,7 @@ import { encodeStatement, statementLines } from '../fixtures/bank-statement.ts'
 import type { MadePayment } from '../fixtures/bank-statement.ts'
 import { company, seller as plainSeller, soleProprietor } from '../fixtures/companies.ts'
 import { openSandbox, openService } from '../fixtures/payment-shop.ts'
+import { plainNode } from '../fixtures/process-environment.ts'
 import { accountWith, chargeOf, holdOf } from './store-under-test.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
@@ -275,7 +276,7 @@ export async function killWhileClosing(
 ): Promise<readonly string[]> {
   const script = join(import.meta.dirname, '../fixtures/closing-node.ts')
   const words = [script, config, month, String(closedAt(month)), String(stop)]
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn('env', [...plainNode, ...words], { stdio: ['ignore', 'pipe', 'inherit'] })
   const said: string[] = []
   createInterface(child.stdout).on('line', one => {
     said.push(one)

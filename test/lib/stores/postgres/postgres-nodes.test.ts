@@ -11,6 +11,7 @@ import type { StoreUnderTest } from '../../../contracts/store-under-test.ts'
 import { startCuttingProxy } from '../../../fixtures/cutting-proxy.ts'
 import { inDatabase } from '../../../fixtures/in-database.ts'
 import { startPostgres } from '../../../fixtures/postgres-server.ts'
+import { plainNode } from '../../../fixtures/process-environment.ts'
 import { until } from '../../../fixtures/until.ts'
 import { openNode } from './open-postgres.ts'
 
@@ -162,7 +163,7 @@ await t.test('kill -9 of a node loses nothing that was promised, and its holds a
   const account = await accountWith(here, 10)
   const said = `${t.testdir()}/said`
   const output = openSync(said, 'w')
-  const child = spawn(process.execPath, [chargeForever, url, account], {
+  const child = spawn('env', [...plainNode, chargeForever, url, account], {
     stdio: ['ignore', output, 'inherit'],
   })
   const closed = once(child, 'close')

@@ -9,6 +9,7 @@ import { systemClock } from '../../../../lib/platform/clock.ts'
 import { openSqliteStore } from '../../../../lib/stores/sqlite/sqlite.ts'
 import { StoreLockedError } from '../../../../lib/stores/shared/store-error.ts'
 import { accountWith } from '../../../contracts/store-under-test.ts'
+import { plainNode, processEnvironment } from '../../../fixtures/process-environment.ts'
 import { openFile, openNew } from '../open-store.ts'
 
 const child = fileURLToPath(new URL('../../../fixtures/charge-forever.ts', import.meta.url))
@@ -19,9 +20,9 @@ async function killed(file: string, accountId: string, linesMin: number): Promis
   // A file, since what was written to it outlives the child, and never makes the child wait.
   const said = `${file}.said`
   const output = openSync(said, 'w')
-  const running = spawn(process.execPath, [child, file, accountId], {
+  const running = spawn('env', [...plainNode, child, file, accountId], {
     stdio: ['ignore', output, 'inherit'],
-    env: { PATH: process.env['PATH'] },
+    env: processEnvironment,
   })
   const closed = once(running, 'close')
   closeSync(output)

@@ -9,6 +9,7 @@ import { backupSqliteStore } from '../../../../lib/stores/sqlite/sqlite-backup.t
 import { newestVersion } from '../../../../lib/stores/shared/store-schema.ts'
 import { sqliteSchema } from '../../../../lib/stores/sqlite/sqlite-schema.ts'
 import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store-under-test.ts'
+import { plainNode, processEnvironment } from '../../../fixtures/process-environment.ts'
 import { openFile, openNew } from '../open-store.ts'
 
 const program = fileURLToPath(new URL('../../../fixtures/store-jobs.ts', import.meta.url))
@@ -20,9 +21,9 @@ async function killedAfter(ms: number, job: string, ...files: string[]): Promise
   // A file, since what was written to it outlives the child, and never makes the child wait.
   const said = `${files[0]}.said`
   const output = openSync(said, 'w')
-  const running = spawn(process.execPath, [program, job, ...files], {
+  const running = spawn('env', [...plainNode, program, job, ...files], {
     stdio: ['ignore', output, 'inherit'],
-    env: { PATH: process.env['PATH'] },
+    env: processEnvironment,
   })
   const closed = once(running, 'close')
   closeSync(output)
