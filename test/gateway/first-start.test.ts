@@ -19,7 +19,8 @@ async function paste(line: string): Promise<CommandResult> {
   return { code, stdout, stderr }
 }
 
-const isCommand = (line: string): boolean => line.startsWith('curl')
+/** The first of the lines to try, in OpenAI's format. */
+const isCommand = (line: string): boolean => /^ +curl \S+\/v1\/chat\/completions /.test(line)
 const isLogLine = (line: string): boolean => line.startsWith('{')
 
 await t.test('the shipped config starts with nothing configured and says how to try it, once', async t => {
