@@ -48,8 +48,7 @@ const zero = (...flags: readonly string[]): Owed => ({ basis: 'zero', flags })
 export function decideOwed(ending: Ending): Owed {
   const { outcome, reading, endedBy, isUnreadable } = ending
   if (endedBy === 'provider') return zero('provider_refused')
-  if (outcome === 'refused' || (outcome === 'aborted' && reading === undefined))
-    return ending.wasSent ? unanswered(ending) : nothing
+  if (isUnanswered(ending)) return ending.wasSent ? unanswered(ending) : nothing
   if (reading === undefined) return unread(ending)
   if (reading.hasError && !reading.hasOutput && !isBilled(reading)) return zero('provider_error')
   if (ending.isUncounted === true) return { basis: 'estimated', flags: [], hasUnseen: true }
@@ -78,6 +77,15 @@ function isBilled({ lines, isTerminal }: NonNullable<Ending['reading']>): boolea
 function unread({ wasSent, isUnreadable }: Ending): Owed {
   if (isUnreadable === true) return { basis: 'estimated', flags: ['usage_unreadable'], hasUnseen: true }
   return wasSent ? zero('ambiguous') : nothing
+}
+
+/**
+ * Nothing of a response reached the client. One that the gateway cut counts all the same where it has begun: its head may
+ * have waited for the hold to be on the disk.
+ */
+function isUnanswered({ outcome, reading, endedBy }: Ending): boolean {
+  if (outcome === 'refused') return endedBy !== 'gateway' || reading === undefined
+  return outcome === 'aborted' && reading === undefined
 }
 
 /** Sent, and no response came or reached the client: the provider may have worked on it. */

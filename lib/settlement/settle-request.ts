@@ -161,7 +161,7 @@ export function settleRequest(
   const { mainMeter } = exchange.get('route').match.operation
   const counted = chargeableReading(reading, mainMeter, price)
   const ending = endingOf(exchange, outcome, counted)
-  const flags = outcome.kind === 'broken' && isSpent(outcome.error) ? ['balance_exhausted'] : []
+  const flags = ending.endedBy === 'gateway' ? ['balance_exhausted'] : []
   return settle(workOf(exchange, context), { ending, reported: reading, flags }, owed => {
     const seen = ending.isUncounted === true ? withoutCount(counted) : counted
     const facts = exchange.get('request')
