@@ -27,6 +27,16 @@ await t.test('a store whose folder cannot be made is named at once, with what to
   t.match(stderr, 'name a file in a folder that this user may write')
 })
 
+await t.test('a file that is no store is named to who reads it, with what to do', async t => {
+  const folder = t.testdir({ 'g.db': 'no store' })
+  writeFileSync(join(folder, 'gateway.yaml'), 'store: sqlite:g.db\n')
+
+  const { code, stderr } = await runHere(['account', 'list', '--config', join(folder, 'gateway.yaml')])
+
+  t.equal(code, 1)
+  t.match(stderr, /g\.db is damaged or not a SQLite database; restore it from a backup/)
+})
+
 await t.test(
   'without a server too, money goes out as far as the configured risk covers open worst cases',
   async t => {

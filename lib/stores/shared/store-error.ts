@@ -17,8 +17,14 @@ export class StoreLockedError extends StoreError {
   }
 }
 
-/** The system would not open a file: says which, and why in the system's words. */
+const forbidden = /^(?:EACCES|EPERM|EROFS|SQLITE_(?:CANTOPEN|READONLY|PERM))/
+
+/** The system would not open a file: says which, why in the system's words, and what to do where it is not allowed. */
 export function cannotOpen(file: string, cause: unknown): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause)
-  return new StoreError(`${file} cannot be opened: ${reason}`, { cause })
+  const isForbidden = cause instanceof Error && 'code' in cause && forbidden.test(String(cause.code))
+  const advice = isForbidden
+    ? '; run this as the user who owns the store, or name a file that this user may write: `store` in the configuration'
+    : ''
+  return new StoreError(`${file} cannot be opened: ${reason}${advice}`, { cause })
 }

@@ -107,7 +107,8 @@ function snapshot(
   }
 }
 
-function described(error: unknown, file: string): StoreError {
+/** Why a file cannot be a store, and what to do. */
+export function openFailure(error: unknown, file: string): StoreError {
   if (error instanceof StoreError) return error
   const code = sqliteErrorCode(error)
   if (code !== undefined && /^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
@@ -143,6 +144,6 @@ export function prepareStore(options: WriterOptions): { database: SqliteDatabase
     return { database, snapshot: snapshot(database, isNew, recover(database, options.now)) }
   } catch (error) {
     database?.close()
-    throw described(error, file)
+    throw openFailure(error, file)
   }
 }

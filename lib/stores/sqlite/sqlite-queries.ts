@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openForReading, sqliteErrorCode } from './sqlite-database.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite-database.ts'
-import { stepsOf } from './sqlite-prepare.ts'
+import { openFailure, stepsOf } from './sqlite-prepare.ts'
 import { StoreError } from '../shared/store-error.ts'
 import type { QueryValue, StoreQueries } from '../shared/store-queries.ts'
 
@@ -32,9 +32,7 @@ export function openSqliteFile(file: string): SqliteDatabase {
     return database
   } catch (error) {
     database?.close()
-    const code = sqliteErrorCode(error)
-    if (code === undefined) throw error
-    throw new StoreError(`${file} cannot be read (${code})`, { cause: error })
+    throw sqliteErrorCode(error) === undefined ? error : openFailure(error, file)
   }
 }
 

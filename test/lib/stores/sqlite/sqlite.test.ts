@@ -47,6 +47,12 @@ await t.test('a store that cannot be made is an error that says where', async t 
   const dir = t.testdir({ file: '' })
   await t.rejects(open(`${dir}/file/gateway.db`), { name: 'StoreError', message: /cannot be made/ })
   await t.rejects(open(dir), { name: 'StoreError', message: /cannot be opened/ })
+  // Where nobody may make a file, root neither.
+  await t.rejects(open('/sys/kernel/gateway.db'), {
+    name: 'StoreError',
+    message:
+      /^\/sys\/kernel\/gateway\.db\S* cannot be opened: .*; run this as the user who owns the store, or name/,
+  })
 })
 
 await t.test('a store of another program’s time is refused and left as it is', async t => {
