@@ -1,5 +1,6 @@
 import type { BlockList } from 'node:net'
 import { Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
 import { findOperator } from '../administration/operators.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import { statementBytesMax } from '../statements/decode-statement.ts'
@@ -97,6 +98,15 @@ function desk(permission: Permission, show: ShowDeskPage) {
   }
 }
 
+/** Answers a form before it is read where its sender may not send it. */
+function beforeReading(permission: Permission) {
+  return createMiddleware<PageEnv>(async (context, next) => {
+    const refused = await desk(permission, () => next().then(() => context.res))(context)
+    if (refused !== context.res) context.header('connection', 'close')
+    return refused
+  })
+}
+
 /** The desk: every page and form of it, with what its reader must be allowed. */
 function routeDesk(router: Hono<PageEnv>): void {
   const list = <Row>(path: string, show: ShowDeskPage, makeList: (page: DeskPage) => DeskList<Row>): void => {
@@ -158,6 +168,8 @@ export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> 
   }
   router.use(pageMiddleware(site, trusted))
   router.use(logRefusals)
+  // A long form is read for whoever may send it, and for nobody else.
+  router.post('/transfers/import', sessionMiddleware(roleOfSession), beforeReading('money'))
   router.use(formMiddleware(path => (path === '/transfers/import' ? statementBytesMax : formBytesMax)))
   router.use(sessionMiddleware(roleOfSession))
   router.use(ownFormsOnly)

@@ -4,7 +4,7 @@ import { AccountError } from '../../accounts/accounts.ts'
 import { closeAlarm, listAlarms, takeAlarm } from '../../alarms/alarms.ts'
 import type { AlarmRow } from '../../stores/records/alarm-table.ts'
 import { count, isoTime, time } from '../../web/format.ts'
-import { readForm, says } from '../../web/http/read-form.ts'
+import { fieldSchemas, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { buttonForm } from '../../web/view/form-controls.ts'
 import { form, notice } from '../../web/view/form.ts'
@@ -16,7 +16,7 @@ import { listSection } from '../view/desk-list.ts'
 import type { DeskList } from '../view/desk-list.ts'
 
 const closeSchema = z.object({
-  reason: z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong')),
+  reason: fieldSchemas.reason(1000),
 })
 
 function actions(page: DeskPage, { id, state }: AlarmRow): Html {

@@ -15,7 +15,7 @@ import { refusalText } from '../view/said-by-code.ts'
 import { customerView } from './customer.ts'
 import type { FormName } from './customer-forms.ts'
 
-const reason = z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong'))
+const reason = fieldSchemas.reason(1000)
 const formId = idField
 const reasonSchema = z.object({ reason })
 

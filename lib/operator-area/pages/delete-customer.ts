@@ -5,7 +5,7 @@ import { microsPerKopeck } from '../../money/kopecks.ts'
 import { deleteAccount, deletionBlockers } from '../../payments/delete-account.ts'
 import type { DeletionBlockers } from '../../payments/delete-account.ts'
 import { count, money } from '../../web/format.ts'
-import { readForm, says } from '../../web/http/read-form.ts'
+import { fieldSchemas, readForm } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems } from '../../web/view/form.ts'
@@ -16,7 +16,7 @@ import type { DeskPage } from '../page.ts'
 import { refusalText } from '../view/said-by-code.ts'
 
 const schema = z.object({
-  reason: z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong')),
+  reason: fieldSchemas.reason(1000),
 })
 
 /** What is in the way, with how much of it. */

@@ -37,7 +37,7 @@ function schemaOf({ language, site }: DeskPage, key: KeyRecord) {
       z.array(z.string().refine(isAddressRange, says('addressesInvalid'))).max(listMax, says('listLong')),
     ),
     expires: fieldSchemas.lastDay(from, site.config.timeZone),
-    reason: z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong')),
+    reason: fieldSchemas.reason(1000),
   })
 }
 

@@ -193,7 +193,7 @@ export async function submitRefund(context: PageContext, page: DeskPage): Promis
     return showFailure(context, page, 'notFound')
   const schema = z.object({
     rub: fieldSchemas.roubles(language).refine(micros => micros !== undefined, says('required')),
-    reason: z.string(says('required')).trim().min(1, says('required')).max(128, says('tooLong')),
+    reason: fieldSchemas.reason(128),
   })
   const sent = await readForm(context, page, schema)
   const refuse = async (state: FormState): Promise<Response> => {

@@ -5,7 +5,7 @@ import type { ProviderAction } from '../../administration/provider-switches.ts'
 import { mergeHealth } from '../../upstream/merge-health.ts'
 import type { MergedProvider } from '../../upstream/merge-health.ts'
 import { count } from '../../web/format.ts'
-import { readForm, says } from '../../web/http/read-form.ts'
+import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { showFailure } from '../../web/pages/failure.ts'
 import { emptyForm, field, form, formProblems, notice } from '../../web/view/form.ts'
@@ -18,7 +18,7 @@ import { dataTable } from '../view/data-table.ts'
 
 const schema = z.object({
   credential: z.string().max(200, says('invalid')).default(''),
-  reason: z.string(says('required')).trim().min(1, says('required')).max(1000, says('tooLong')),
+  reason: fieldSchemas.reason(1000),
 })
 
 interface Refused {

@@ -11,7 +11,7 @@ import { microsPerKopeck } from '../../money/kopecks.ts'
 import { StatementError } from '../../statements/statement-error.ts'
 import type { TransferRow } from '../../stores/records/document-tables.ts'
 import { money } from '../../web/format.ts'
-import { hiddenField, readForm, says } from '../../web/http/read-form.ts'
+import { fieldSchemas, hiddenField, readForm, seenText } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import { checkbox, emptyForm, notice } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
@@ -26,7 +26,7 @@ import { refusalText } from '../view/said-by-code.ts'
 const noteLengthMax = 500
 const decisionSchema = z.object({
   account: hiddenField(60),
-  note: z.string().trim().max(noteLengthMax, says('tooLong')).default(''),
+  note: fieldSchemas.note(noteLengthMax).default(''),
 })
 
 function decision(page: DeskPage, id: string, name: string, label: string, more: Html): Html {
@@ -170,7 +170,7 @@ export async function submitStatement(context: PageContext, page: DeskPage): Pro
   let result: ImportResult
   try {
     const bytes = new Uint8Array(await file.arrayBuffer())
-    const by = { operator: session.user.email, fileName: file.name }
+    const by = { operator: session.user.email, fileName: seenText(file.name) }
     result = await importStatement(site.records, seller, { bytes, at, isDryRun, by })
   } catch (error) {
     if (!(error instanceof StatementError || error instanceof DocumentError)) throw error

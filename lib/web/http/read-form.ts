@@ -25,7 +25,25 @@ export function says(key: FieldErrorKey): { readonly error: FieldErrorKey } {
 }
 
 /** Control characters, and those that turn the direction of what stands around them. */
-const unseen = /[\p{Cc}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
+const unseen = /[\p{Cc}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu
+
+/** A text without what nobody sees, such as the name of a file. */
+export function seenText(text: string): string {
+  return text.replaceAll(unseen, '')
+}
+
+function isSeen(text: string): boolean {
+  return seenText(text) === text
+}
+
+/** Why something is done, or what is noted of it; in lines. */
+function note(lengthMax: number) {
+  return z
+    .string(says('required'))
+    .trim()
+    .max(lengthMax, says('tooLong'))
+    .refine(text => isSeen(text.replaceAll(/[\t\n\r]/g, ' ')), says('invalid'))
+}
 
 /** Schemas of fields that several forms have. */
 export const fieldSchemas = {
@@ -37,10 +55,9 @@ export const fieldSchemas = {
     .max(254, says('tooLong'))
     .pipe(z.email(says('emailInvalid'))),
   /** A name that somebody gives. */
-  name: z
-    .string(says('required'))
-    .trim()
-    .refine(name => !unseen.test(name), says('invalid')),
+  name: z.string(says('required')).trim().refine(isSeen, says('invalid')),
+  note,
+  reason: (lengthMax: number) => note(lengthMax).min(1, says('required')),
   password: z.string(says('required')).min(1, says('required')).max(passwordLength.max, says('passwordLong')),
   newPassword: z
     .string(says('required'))
