@@ -21,10 +21,12 @@ export function chargeableReading(
 
 /** Whether text came of which its provider has counted nothing. */
 export function isUncounted(
-  { flags, lines, outputTextBytes, isTerminal }: UsageReading,
+  { flags, lines, outputTextBytes, unmeteredTextBytes, isTerminal }: UsageReading,
   mainMeter: Meter,
 ): boolean {
   if (outputTextBytes === 0) return false
+  // What opened the answer is its only usage, and knows of the output only how it began.
+  if (isTerminal && unmeteredTextBytes > 0 && flags.includes('usage_partial')) return true
   if (flags.includes('usage_invalid') && (lines[0]?.meters.output ?? 0) === 0) return true
   return mainMeter === 'output' && isTerminal && lines.length > 0 && !isWritten(lines)
 }

@@ -432,6 +432,11 @@ const outputs: readonly Attack[] = [
     { generationConfig: { candidateCount: 8, maxOutputTokens: 1000 } },
     { output: 8000 },
   ),
+  gemini(
+    'an image beside a cap on its text',
+    { generationConfig: { maxOutputTokens: 1, responseModalities: ['TEXT', 'IMAGE'] } },
+    { output: 2520 },
+  ),
   gemini('images', { generationConfig: { responseModalities: ['IMAGE'] } }, {}),
   gemini(
     'thoughts',

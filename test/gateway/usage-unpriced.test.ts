@@ -175,6 +175,31 @@ await t.test('what was read is counted where the usage tells of what was written
   t.ok(Number(charge?.usage.input) >= 500)
 })
 
+await t.test('a message whose last event tells no usage is counted beyond its first', async t => {
+  const { gateway, ask } = await start(t, 'anthropic')
+  const answer = [
+    { type: 'message_start', message: { id: 'a', usage: { input_tokens: 10, output_tokens: 1 } } },
+    { type: 'content_block_delta', delta: { type: 'text_delta', text: 'word '.repeat(400) } },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+    { type: 'message_stop' },
+  ]
+    .map(one => `data: ${JSON.stringify(one)}\n\n`)
+    .join('')
+  const body = { ...hello, max_tokens: 1000, stream: true }
+  const probe = { path: '/v1/messages', body, answer, type: 'text/event-stream' }
+  const charge = await charged(gateway, await ask(probe), t)
+  t.match(charge, { usage: { input: 10 }, usageSource: 'estimated' })
+  t.ok(Number(charge?.usage.output) >= 400, `${charge?.usage.output} tokens`)
+})
+
+await t.test('a usage in the last choice of a stream is read', async t => {
+  const { gateway, ask } = await start(t, 'moonshot')
+  const usage = { prompt_tokens: 100, completion_tokens: 1000, total_tokens: 1100 }
+  const answer = `${event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage }] })}data: [DONE]\n\n`
+  const probe = { path: chatPath, body: { ...hello, stream: true }, answer, type: 'text/event-stream' }
+  t.match(await charged(gateway, await ask(probe), t), { amount: '0.510000', usageSource: 'provider' })
+})
+
 await t.test('a usage that counts nothing takes back nothing', async t => {
   const { gateway, ask } = await start(t)
   const answer = [

@@ -8,7 +8,7 @@ import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched } from '../naming-members.ts'
 import { googleReasoningMembers } from '../asked-reasoning.ts'
-import { factsFrom, googleTier, sameModel } from '../request-facts.ts'
+import { demandMembers, factsFrom, googleTier, sameModel } from '../request-facts.ts'
 import { content, contents, tools } from './content-request.ts'
 import { Grounding, groundingInterest } from './grounding.ts'
 import { generateNames, measureMetadata, readTier } from './usage-metadata.ts'
@@ -23,6 +23,7 @@ const request = searched({
   generationconfig: searched({
     maxoutputtokens: value('cap'),
     candidatecount: value('candidates'),
+    responsemodalities: demandMembers.modalities,
     ...googleReasoningMembers,
   }),
 })

@@ -94,7 +94,10 @@ const answer = object({
   error: value('error'),
   usage: value('usage'),
   x_groq: object({ usage: value('usage'), error: value('error') }),
-  choices: list(object({ message: generated, delta: generated, error: value('error') })),
+  // Moonshot's streams have it in their last choice.
+  choices: list(
+    object({ message: generated, delta: generated, error: value('error'), usage: value('usage') }),
+  ),
 })
 
 /** Models that look something up for every answer, of which their usage says nothing. */
