@@ -61,7 +61,7 @@ function marks(described: ReturnType<typeof describe>, now: number): string[] {
   const { above, factors, prices } = described
   const next = prices.find(({ from }) => from !== null && Date.parse(from) > now)
   return [
-    ...above.map(({ inputTokens }) => `dearer above ${inputTokens} tokens*`),
+    ...above.map(({ inputTokens }) => `costs more above ${inputTokens} tokens*`),
     ...Object.entries(factors).map(([tier, factor]) => `${tier} x${factor}`),
     ...(next === undefined ? [] : [`changes ${next.from}*`]),
   ]

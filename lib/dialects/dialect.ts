@@ -42,7 +42,7 @@ export interface RequestFacts {
   readonly predictedBytes?: number
   /** The tier of service, or the speed, that is asked for; undefined for the usual one. */
   readonly wantedTier?: string
-  /** How long the provider's cache is to keep what the request brings: to write it there is dearer than to read it. */
+  /** How long the provider's cache is to keep what the request brings: to write it there is more expensive than to read it. */
   readonly cacheWrite?: '5m' | '1h'
   /** How many searches the provider's tools usually make for such a request. */
   readonly searches?: number

@@ -3,7 +3,7 @@ import { priceAtMost } from '../money/price-line.ts'
 import type { Price } from '../money/price.ts'
 import type { Meters } from '../money/usage.ts'
 
-/** Of the dearest image that OpenAI's table has, 1024x1536 in high quality, with three partial images on its way. */
+/** Of the most expensive image that OpenAI's table has, 1024x1536 in high quality, with three partial images on its way. */
 export const drawnTokens = 6540
 /** What an image that is gone on from is read as, in high fidelity. */
 const readTokens = 6800

@@ -29,7 +29,7 @@ export function requirePriced(
 }
 
 /** Tiers that cost more, by the kinds of providers that serve them. */
-const dearTiers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+const expensiveTiers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   // https://developers.openai.com/api/docs/pricing, https://ai.google.dev/gemini-api/docs/priority-inference
   ['priority', new Set(['openai', 'google', 'xai'])],
   // https://platform.claude.com/docs/en/build-with-claude/fast-mode
@@ -43,7 +43,7 @@ const dearTiers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 function requirePricedTier(wanted: string | undefined, { factors }: Price, providerKind: string): void {
   for (const asked of wanted?.split('+') ?? []) {
     const name = tierName(asked)
-    if (dearTiers.get(name)?.has(providerKind) !== true || factors[name] !== undefined) continue
+    if (expensiveTiers.get(name)?.has(providerKind) !== true || factors[name] !== undefined) continue
     throw new GatewayError(
       'not_supported',
       `The tier "${name}" has no price for this model here, so it is not served. The operator sets it: factors, "${name}".`,

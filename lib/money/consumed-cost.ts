@@ -21,7 +21,7 @@ export interface Consumed {
 /** What is billed for by the piece, at a rate that only the response names. */
 const feeMeters = ['searches', 'requests'] as const
 
-/** Tiers that nobody asks more for than the usual price. `auto` is the provider's choice, which may be dearer. */
+/** Tiers that nobody asks more for than the usual price. `auto` is the provider's choice, which may be more expensive. */
 const plainTiers: ReadonlySet<string> = new Set([
   '',
   'default',
@@ -36,19 +36,19 @@ const plainTiers: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What it costs at most, rounded up: in the dearest of the meters that the model writes in, all of what is read
- * written to a cache where it may be, each fee at its dearest, at the dearest tier that may serve it.
+ * What it costs at most, rounded up: in the most expensive of the meters that the model writes in, all of what is read
+ * written to a cache where it may be, each fee at its highest, at the most expensive tier that may serve it.
  */
 export function costAtMost(price: Price, consumed: Consumed): Micros {
   const rates = ratesOf(price)
   const variant = variantAtMost(rates, consumed)
-  let dearest = 0
+  let highest = 0
   for (const read of waysToRead(price, inPricedMeter(rates, consumed.read), consumed.cacheWrite)) {
     for (const meter of rates.written) {
-      dearest = Math.max(dearest, priceAtMost(price, lineOf(consumed, { read, meter, variant })))
+      highest = Math.max(highest, priceAtMost(price, lineOf(consumed, { read, meter, variant })))
     }
   }
-  const tiered = timesFactorsAtMost(dearest, price, consumed.wantedTier)
+  const tiered = timesFactorsAtMost(highest, price, consumed.wantedTier)
   return Math.min(amountMicrosMax, tiered + feesOf(rates, consumed.units))
 }
 
@@ -91,7 +91,7 @@ function variantAtMost(rates: Rates, { units, variant }: Consumed): string | und
   const meter = units.images === undefined ? 'videoSeconds' : 'images'
   if (units[meter] === undefined) return variant
   if (variant !== undefined && isVariantPriced(rates, meter, variant)) return variant
-  return dearestVariant(rates, meter) ?? variant
+  return mostExpensiveVariant(rates, meter) ?? variant
 }
 
 function isVariantPriced(rates: Rates, meter: Meter, variant: string): boolean {
@@ -99,13 +99,13 @@ function isVariantPriced(rates: Rates, meter: Meter, variant: string): boolean {
 }
 
 /** The most expensive size and quality that has a price of its own; undefined where none costs more than any. */
-export function dearestVariant(rates: Rates, meter: Meter): string | undefined {
-  let dearest: readonly [name: string, rate: bigint] | undefined
+export function mostExpensiveVariant(rates: Rates, meter: Meter): string | undefined {
+  let highest: readonly [name: string, rate: bigint] | undefined
   for (const [name, rate] of rates.perUnit) {
     const isVariant = name.startsWith(`${meter}/`)
-    if (isVariant && rate > (dearest?.[1] ?? rates.perUnit.get(meter) ?? 0n)) dearest = [name, rate]
+    if (isVariant && rate > (highest?.[1] ?? rates.perUnit.get(meter) ?? 0n)) highest = [name, rate]
   }
-  return dearest?.[0].slice(meter.length + 1)
+  return highest?.[0].slice(meter.length + 1)
 }
 
 function feesOf(rates: Rates, units: Meters): Micros {
@@ -113,18 +113,18 @@ function feesOf(rates: Rates, units: Meters): Micros {
   for (const meter of feeMeters) {
     const count = units[meter] ?? 0
     if (count === 0) continue
-    let dearest = rates.levels[0].rates[meter] ?? 0n
+    let highest = rates.levels[0].rates[meter] ?? 0n
     for (const [name, rate] of rates.perUnit) {
-      if ((name === meter || name.startsWith(`${meter}/`)) && rate > dearest) dearest = rate
+      if ((name === meter || name.startsWith(`${meter}/`)) && rate > highest) highest = rate
     }
     const cost =
-      (BigInt(Math.ceil(Math.min(count, Number.MAX_SAFE_INTEGER))) * dearest + rateUnit - 1n) / rateUnit
+      (BigInt(Math.ceil(Math.min(count, Number.MAX_SAFE_INTEGER))) * highest + rateUnit - 1n) / rateUnit
     micros += cost > BigInt(amountMicrosMax) ? amountMicrosMax : Number(cost)
   }
   return micros
 }
 
-/** Models that take no text have no price for it: then the dearest that they have. */
+/** Models that take no text have no price for it: then the highest that they have. */
 function inPricedMeter(rates: Rates, read: Meters): Meters {
   const base = rates.levels[0].rates
   if (base.input !== undefined || read.input === undefined) return read
@@ -159,19 +159,19 @@ export function tierName(asked: string): string {
 
 /**
  * The factor at which a request may come to be charged that asks for a tier; undefined where it is 1 at most. A
- * tier is served under other names than it is asked for, so one without a factor may be the dearest there is.
+ * tier is served under other names than it is asked for, so one without a factor may be the most expensive there is.
  */
 function factorAtMost({ factors }: Price, tier: string): Decimal | undefined {
   const name = tierName(tier)
   if (factors[name] === undefined && plainTiers.has(name)) return undefined
   const known = factors[name] === undefined ? Object.values(factors) : [factors[name]]
-  let dearest: Decimal | undefined
+  let highest: Decimal | undefined
   let most = decimalUnit
   for (const factor of known) {
     const exact = parseDecimal(factor)
-    if (exact > most) [dearest, most] = [factor, exact]
+    if (exact > most) [highest, most] = [factor, exact]
   }
-  return dearest
+  return highest
 }
 
 /** An amount times the factors of all that is asked for: `fast+us`. */

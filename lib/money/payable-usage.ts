@@ -1,4 +1,4 @@
-import { dearestVariant } from './consumed-cost.ts'
+import { mostExpensiveVariant } from './consumed-cost.ts'
 import { type Price, type Rates, ratesOf, unitRate } from './price.ts'
 import { unitMeters, type Meter, type UsageLine } from './usage.ts'
 
@@ -45,8 +45,8 @@ function payableVariant({ meters, variant }: UsageLine, rates: Rates): string | 
   for (const meter of unitMeters) {
     if (!((meters[meter] ?? 0) > 0) || rates.levels[0].rates[meter] !== undefined) continue
     if (unitRate(rates, meter, variant) !== undefined) continue
-    const dearest = dearestVariant(rates, meter)
-    if (dearest !== undefined) return dearest
+    const highest = mostExpensiveVariant(rates, meter)
+    if (highest !== undefined) return highest
   }
   return variant
 }

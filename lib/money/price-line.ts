@@ -101,7 +101,7 @@ export function priceLine(price: Price, line: UsageLine): LineAmount {
 }
 
 /**
- * The cost of usage that is only expected: at the dearest of the rates that a prompt up to this length can
+ * The cost of usage that is only expected: at the highest of the rates that a prompt up to this length can
  * meet, rounded up. Usage that is no number costs the most there is, so that a hold for it is refused.
  */
 export function priceAtMost(price: Price, line: UsageLine): Micros {
@@ -109,15 +109,15 @@ export function priceAtMost(price: Price, line: UsageLine): Micros {
   const found: Found = { unpriced: [], isInvalid: false }
   const [first, ...others] = rates.levels
   const levels: [RateLevel, ...RateLevel[]] = [first]
-  let dearest = exactCost(others.length === 0 ? rates : { ...rates, levels }, line, found)
+  let highest = exactCost(others.length === 0 ? rates : { ...rates, levels }, line, found)
   for (const level of others) {
     if (promptLength(line) <= level.above) break
     levels.push(level)
     const cost = exactCost({ ...rates, levels }, line, found)
-    if (cost > dearest) dearest = cost
+    if (cost > highest) highest = cost
   }
   const scale = rateUnit * unitScale
-  const amount = (dearest + scale - 1n) / scale
+  const amount = (highest + scale - 1n) / scale
   return found.isInvalid || amount > amountMicrosMax ? amountMicrosMax : Number(amount)
 }
 

@@ -4,7 +4,7 @@ import { decimalUnit, parseDecimal } from './decimal.ts'
 /** A decimal as written in the config, such as `"0.15"`: never a float. */
 export type Decimal = string
 
-/** A dearer rate for long prompts. */
+/** A higher rate for long prompts. */
 export interface PriceTier {
   /** The tier applies when the prompt (all input meters together) is longer than this many tokens. */
   readonly inputTokens: number
@@ -150,7 +150,7 @@ function compileRates(price: Price): Rates {
   let explicit = explicitRates(price.rubPerMillion, {})
   const levels: [RateLevel, ...RateLevel[]] = [{ above: -1, mode: 'whole', rates: withFallbacks(explicit) }]
   for (const tier of price.above.toSorted((left, right) => left.inputTokens - right.inputTokens)) {
-    // A meter that the dearer level does not name keeps the rate below it.
+    // A meter that the higher level does not name keeps the rate below it.
     explicit = explicitRates(tier.rubPerMillion, explicit)
     levels.push({ above: tier.inputTokens, mode: tier.mode, rates: withFallbacks(explicit) })
   }

@@ -87,7 +87,7 @@ await t.test('what was spent is shown by day and model, with the last requests',
   t.same(
     cells.slice(0, 3),
     [sumOf(chat), total - sumOf(chat), total].map(micros => spentMoney(micros, 'ru')),
-    'the table has the dearest model first and the sum last',
+    'the table has the model that cost most first and the sum last',
   )
   t.match(text, 'gpt-&lt;img/src=x&gt;&quot;')
   t.notMatch(text, '<img')

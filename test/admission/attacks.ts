@@ -9,7 +9,7 @@ import {
 } from './answers.ts'
 
 /**
- * Requests whose cost does not show in them, each with the dearest answer that its provider's documents allow. The
+ * Requests whose cost does not show in them, each with the most expensive answer that its provider's documents allow. The
  * models read 200,000 tokens and write 8,192 at most.
  */
 export interface Attack {
@@ -684,7 +684,7 @@ const beside: readonly Attack[] = [
     { input: 3 * loops * 128_000, output: 3 * outputTokens },
   ),
   chat(
-    'the tier that it chooses, the dearest',
+    'the tier that it chooses, the most expensive',
     { service_tier: 'auto' },
     { beside: { service_tier: 'priority' } },
   ),

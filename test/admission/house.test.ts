@@ -24,7 +24,7 @@ const rowsOf = (way: number): readonly Row[] =>
 /** Requests that have one part of their cost alone: of six at least one is admitted with ten roubles. */
 const rowsPerAdmittedMax = 6
 
-/** Providers that give each attack its dearest answer. */
+/** Providers that give each attack its most expensive answer. */
 async function startProviders(t: Test): Promise<string> {
   const upstream = await startRawUpstream(t, ({ headers }) => {
     const attack = attacks[Number(headers[headers.indexOf('x-attack') + 1])]

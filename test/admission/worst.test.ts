@@ -74,17 +74,19 @@ await t.test('there are at least eighty requests in the table', async t => {
 })
 
 for (const attack of attacks) {
-  await t.test(`the worst covers the dearest answer: ${attack.name}`, async t => {
+  await t.test(`the worst covers the most expensive answer: ${attack.name}`, async t => {
     const { facts, target, costMicros } = read(attack)
     const cost = exchangeCost({ target, facts, hold })
-    const dearest = costMicros(attack.answer)
+    const mostMicros = costMicros(attack.answer)
 
-    t.ok(dearest > 0, 'the answer costs something')
-    t.ok(cost.strictMicros >= dearest, `${dearest} <= ${cost.strictMicros}`)
+    t.ok(mostMicros > 0, 'the answer costs something')
+    t.ok(cost.strictMicros >= mostMicros, `${mostMicros} <= ${cost.strictMicros}`)
     const heldMost = (attack.heldMostRub ?? Infinity) * 1e6
     t.ok(cost.strictMicros <= heldMost, `${cost.strictMicros} <= ${heldMost}`)
     t.equal(cost.worstMicros, cost.strictMicros, 'a response in one piece counts to its cap')
     t.ok(cost.likelyMicros <= cost.worstMicros)
-    t.comment(`likely ${cost.likelyMicros / 1e6}, worst ${cost.worstMicros / 1e6}, dearest ${dearest / 1e6}`)
+    t.comment(
+      `likely ${cost.likelyMicros / 1e6}, worst ${cost.worstMicros / 1e6}, mostMicros ${mostMicros / 1e6}`,
+    )
   })
 }

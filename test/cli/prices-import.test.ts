@@ -281,10 +281,10 @@ await t.test('shows what the last 30 days would have come to, and leaves a line 
     })
   }
   t.equal((await gateway.charges()).length, 3)
-  const dearer = join(gateway.folder, 'dearer.json')
-  writeFileSync(dearer, genai({ 'test-model': { input: 110, output: 200 } }))
+  const raised = join(gateway.folder, 'raised.json')
+  writeFileSync(raised, genai({ 'test-model': { input: 110, output: 200 } }))
 
-  const done = await runHere(['prices', 'import', '--from', dearer, '--json', '--config', gateway.configFile])
+  const done = await runHere(['prices', 'import', '--from', raised, '--json', '--config', gateway.configFile])
 
   // 12 tokens in and 34 out, three times, at 135 roubles for a dollar.
   const [change] = JSON.parse(done.stdout) as object[]
@@ -294,6 +294,6 @@ await t.test('shows what the last 30 days would have come to, and leaves a line 
     /the running gateway has not taken its configuration: it reads its configuration at the start only/,
   )
   const { stdout } = await runHere(['operator', 'log', '--json', '--config', gateway.configFile])
-  t.match(stdout, /"action":"import-prices".*genai-prices, .*dearer\.json: 1 models/)
+  t.match(stdout, /"action":"import-prices".*genai-prices, .*raised\.json: 1 models/)
   t.same(await gateway.breaches(), [])
 })

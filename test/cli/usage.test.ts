@@ -297,7 +297,7 @@ models:
     const [text, json] = await Promise.all([run(), run('--json')])
     const [now, later] = loadConfig(config).config.models.get('long')?.prices ?? []
 
-    t.match(text.stdout, /long .* dearer above 200000 tokens\*, batch x0\.5, changes 2999-01-01\*\n/)
+    t.match(text.stdout, /long .* costs more above 200000 tokens\*, batch x0\.5, changes 2999-01-01\*\n/)
     t.match(JSON.parse(json.stdout), {
       priceHash: now?.hash,
       above: [{ inputTokens: 200_000, rubPerMillion: { input: '200' } }],

@@ -42,7 +42,7 @@ await t.test('a reload in the middle of a stream does not change its price', asy
   await client.waitFor('Once')
 
   const models = { '*': { provider: ['openai'], rubPerMillion: { input: '5000', output: '7000' } } }
-  const file = join(gateway.folder, 'dearer.yaml')
+  const file = join(gateway.folder, 'raised.yaml')
   writeFileSync(
     file,
     stringify({

@@ -143,7 +143,7 @@ await t.test('a size without a price is refused in words before anything is sent
   t.equal(upstream.requests.length + other.requests.length, 0)
 })
 
-await t.test('a tier makes no container dearer', async t => {
+await t.test('a tier makes no container more expensive', async t => {
   const { gateway, ask } = await start(t, { answer: { ...finished, service_tier: 'priority' } })
   const { requestId } = await ask({ tools: [auto], service_tier: 'priority' })
   t.match(await gateway.chargeOf(requestId), { amount: (3 + 2 * tokens).toFixed(6), flags: [] })

@@ -13,7 +13,7 @@ const priority = JSON.stringify({
   usage,
 })
 
-/** Asking for 100 tokens is held for at a little more than 0.1 roubles, and twice that where it is dearer. */
+/** Asking for 100 tokens is held for at a little more than 0.1 roubles, and twice that where it is more expensive. */
 async function start(
   t: Test,
   rub: number,
@@ -66,7 +66,7 @@ async function start(
 
 const chat = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }
 
-await t.test('a dearer tier is held for at its factor, however it is asked for', async t => {
+await t.test('a more expensive tier is held for at its factor, however it is asked for', async t => {
   const { upstream, gateway, ask } = await start(t, 0.15)
   for (const [path, body] of [
     ['/v1/chat/completions', { ...chat, service_tier: 'priority' }],
@@ -101,7 +101,7 @@ await t.test('a tier that headers ask for is held for as any', async t => {
   t.equal(upstream.requests.length, 1)
 })
 
-await t.test('a dearer tier without a factor is refused where its provider serves it', async t => {
+await t.test('a more expensive tier without a factor is refused where its provider serves it', async t => {
   for (const [like, path, body, more, param] of [
     ['openai', '/v1/chat/completions', { ...chat, service_tier: 'priority' }, [], 'service_tier'],
     ['openai', '/v1/responses', { model: 'm', input: 'Hi', service_tier: 'priority' }, [], 'service_tier'],
@@ -126,7 +126,7 @@ await t.test('a dearer tier without a factor is refused where its provider serve
     t.equal((await ask('/v1/chat/completions', { ...chat, service_tier: tier })).status, 200, tier)
 })
 
-await t.test('what is no dearer is held for as ever', async t => {
+await t.test('what is no more expensive is held for as ever', async t => {
   for (const wanted of [{}, { service_tier: null }, { service_tier: 'default' }, { service_tier: 'flex' }]) {
     const { ask } = await start(t, 0.15)
     t.equal((await ask('/v1/chat/completions', { ...chat, ...wanted })).status, 200, JSON.stringify(wanted))

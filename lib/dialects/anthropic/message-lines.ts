@@ -92,7 +92,7 @@ function countSearches(usage: UsageFields): number | undefined {
   return usage.within('server_tool_use').count('web_search_requests')
 }
 
-/** The fast mode is dearer than any tier of service, so it wins. */
+/** The fast mode is more expensive than any tier of service, so it wins. */
 function readTier(later: UsageFields, earlier: UsageFields): string | undefined {
   if ((later.text('speed') ?? earlier.text('speed')) === 'fast') return 'fast'
   const tier = later.text('service_tier') ?? earlier.text('service_tier')

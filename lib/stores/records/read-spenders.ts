@@ -13,7 +13,7 @@ type Column = (typeof columns)[keyof typeof columns]
 const shownMax = 50
 
 /**
- * What was charged since a moment, the dearest first, at most 50. Moscow's whole days are read from their sums; a day that
+ * What was charged since a moment, the largest first, at most 50. Moscow's whole days are read from their sums; a day that
  * begins elsewhere has the charges of a part of one beside them.
  */
 export async function readSpenders(

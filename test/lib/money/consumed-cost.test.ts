@@ -88,7 +88,7 @@ await t.test('no way to read and to write costs more than the most', async t => 
   t.pass('in 5,000 prices')
 })
 
-await t.test('each fee is at its dearest, and none of them is multiplied by a tier', async t => {
+await t.test('each fee is at its highest, and none of them is multiplied by a tier', async t => {
   const price = buildPrice({
     model: 'm',
     rubPerMillion: { input: '1', output: '1' },

@@ -127,7 +127,7 @@ await t.test('a unit is priced by its variant, else by the shorter one, else by 
 })
 
 await t.test(
-  'a long prompt is priced whole at the dearer rate, from one token above the threshold',
+  'a long prompt is priced whole at the higher rate, from one token above the threshold',
   async t => {
     const price = buildPrice({
       model: 'm',

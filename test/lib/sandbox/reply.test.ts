@@ -41,7 +41,7 @@ await t.test('the last text of the user is found in every form of message', asyn
   t.equal(readPrompt(7).lastText, '')
 })
 
-await t.test('a prompt is never dearer than a token for every three of its bytes', async t => {
+await t.test('a prompt is never more expensive than a token for every three of its bytes', async t => {
   fc.assert(
     fc.property(fc.string({ minLength: 1 }), text => {
       const body = JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: text }] })
