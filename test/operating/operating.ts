@@ -105,7 +105,7 @@ await t.test(followed, { timeout: 900_000, skip: !isChosen(followed) && 'another
     `--regid=${ofUnit(unit, 'User')} --clear-groups --no-new-privs env ${environment} ${command}`
   const tried = `${asUnit(ofUnit(unit, 'ExecStart').replace('/usr/bin/env ', ''))} 2> /tmp/screen &
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -q '^Read on' /tmp/screen && break; sleep 1; done
-    eval "$(grep '^curl' /tmp/screen) -sS --fail"; echo
+    eval "$(grep -m 1 '^ *curl' /tmp/screen) -sS --fail"; echo
     sudo -u gateway GATEWAY_CONFIG=/etc/gateway/gateway.yaml gateway account list
     sudo -u gateway GATEWAY_CONFIG=/etc/gateway/gateway.yaml gateway backup /var/lib/gateway/copy.db
     sudo -u gateway gateway verify --config /etc/gateway/gateway.yaml
