@@ -1,6 +1,6 @@
 /**
  * The codes of all alarms, so that each is counted from 0 on: a rule that looks for an increase sees none in a series that
- * begins at 1. Those from `answer_unreadable` on are flags of charges.
+ * begins at 1. Those from `ambiguous` on are flags of charges.
  */
 export const alarmCodes = [
   'accept_failed',
@@ -31,13 +31,18 @@ export const alarmCodes = [
   'usage_unmatched',
   'vector_store_deleted',
   'vector_store_unpaid',
+  'ambiguous',
   'answer_unreadable',
   'balance_exhausted',
+  'drain_limited',
+  'drain_refused',
   'estimate_rough',
+  'meter_unpriced',
   'model_mismatch',
   'model_unpriced',
   'overrun',
   'refusal_unbilled',
+  'tier_unpriced',
   'usage_as_text',
   'usage_decreased',
   'usage_inconsistent',

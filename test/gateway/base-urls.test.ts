@@ -27,7 +27,7 @@ async function start(t: Test) {
           : {
               object: 'chat.completion',
               model: 'gemini-9',
-              choices: [{ index: 0, message: { content: 'Hi' } }],
+              choices: [{ index: 0, message: { content: '' } }],
               usage: { prompt_tokens: 1000, completion_tokens: 0, total_tokens: 1000 },
             },
       ),

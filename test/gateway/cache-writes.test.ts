@@ -7,7 +7,7 @@ import { startTestGateway } from '../fixtures/test-gateway.ts'
 const message = JSON.stringify({
   type: 'message',
   model: 'm',
-  content: [{ type: 'text', text: 'x' }],
+  content: [],
   usage: { input_tokens: 0, cache_creation_input_tokens: 1000, output_tokens: 0 },
 })
 

@@ -14,7 +14,7 @@ async function start(t: Test, models: ConfigSections, keyModels?: readonly strin
     const document = {
       object: 'chat.completion',
       model: answered.model ?? asked,
-      choices: [{ index: 0, message: { content: 'Hi' } }],
+      choices: [{ index: 0, message: { content: '' } }],
       usage,
     }
     return plainAnswer(200, ['content-type', 'application/json'], JSON.stringify(document))

@@ -65,7 +65,8 @@ await t.test('every alarm that the source names is counted from 0 on', t => {
       .filter(file => file.endsWith('.ts') && !file.startsWith('account-area/'))
       .map(file => join(root, folder, file)),
   )
-  const named = /(?:emit\('alarm', (?:isUp \? 'egress_up' : )?|flags\.add\(|\bflag\(|\balarm\()['"](\w+)['"]/g
+  const named =
+    /(?:emit\('alarm', (?:isUp \? 'egress_up' : )?|flags\.add\(|\braise\(|\bflag\(|\balarm\()['"](\w+)['"]/g
   const codes = alarmsAmong(
     files.flatMap(file => [...readFileSync(file, 'utf8').matchAll(named)].map(([, code]) => String(code))),
   )

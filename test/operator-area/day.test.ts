@@ -64,7 +64,7 @@ await t.test(
 
     const much = await act('debit', { formId: '', rub: '100.51', reason: 'ошибка' })
     t.equal(much.status, 422)
-    t.match(much.text, 'cannot be taken out')
+    t.match(much.text, 'Столько снять нельзя. Доступно: 100,50')
     t.match(much.text, 'value="100.51"', 'what was typed stays')
     for (const rub of ['', '0', '-1', 'сто', '1.0000001']) {
       t.equal((await act('credit', { rub, reason: 'r' })).status, 422, rub)
