@@ -1,5 +1,5 @@
 import type { Counter } from 'prom-client'
-import { alarmCodes } from '../pipeline/alarm-codes.ts'
+import { alarmCodes, flagAlarmCodes } from '../pipeline/alarm-codes.ts'
 import type { AlarmCode } from '../pipeline/alarm-codes.ts'
 import type { ProviderReading } from '../upstream/provider-state.ts'
 
@@ -9,9 +9,12 @@ export type AlarmCounter = Counter<(typeof alarmLabels)[number]>
 
 const ofEgress: readonly AlarmCode[] = ['egress_down', 'egress_up']
 const ofCredential: readonly AlarmCode[] = ['credential_suspended', 'credential_restored']
-/** Flags of charges begin there, and all are about a provider. */
-const flags = alarmCodes.slice(alarmCodes.indexOf('answer_unreadable'))
-const ofProvider: readonly AlarmCode[] = ['job_unanswered', 'usage_repeated', 'usage_unmatched', ...flags]
+const ofProvider: readonly AlarmCode[] = [
+  'job_unanswered',
+  'usage_repeated',
+  'usage_unmatched',
+  ...flagAlarmCodes,
+]
 
 /** Counts an alarm. */
 export function countAlarm(

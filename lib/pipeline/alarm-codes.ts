@@ -1,6 +1,31 @@
+/** Flags of charges that an operator should look at: each is about a provider. */
+export const flagAlarmCodes = [
+  'ambiguous',
+  'answer_unreadable',
+  'balance_exhausted',
+  'drain_limited',
+  'drain_refused',
+  'estimate_rough',
+  'meter_unpriced',
+  'model_mismatch',
+  'model_unpriced',
+  'overrun',
+  'refusal_unbilled',
+  'tier_unpriced',
+  'usage_as_text',
+  'usage_decreased',
+  'usage_inconsistent',
+  'usage_invalid',
+  'usage_missing',
+  'usage_partial',
+  'usage_unpriced',
+  'usage_unreadable',
+  'usage_zero',
+] as const
+
 /**
  * The codes of all alarms, so that each is counted from 0 on: a rule that looks for an increase sees none in a series that
- * begins at 1. Those from `ambiguous` on are flags of charges.
+ * begins at 1.
  */
 export const alarmCodes = [
   'accept_failed',
@@ -31,27 +56,7 @@ export const alarmCodes = [
   'usage_unmatched',
   'vector_store_deleted',
   'vector_store_unpaid',
-  'ambiguous',
-  'answer_unreadable',
-  'balance_exhausted',
-  'drain_limited',
-  'drain_refused',
-  'estimate_rough',
-  'meter_unpriced',
-  'model_mismatch',
-  'model_unpriced',
-  'overrun',
-  'refusal_unbilled',
-  'tier_unpriced',
-  'usage_as_text',
-  'usage_decreased',
-  'usage_inconsistent',
-  'usage_invalid',
-  'usage_missing',
-  'usage_partial',
-  'usage_unpriced',
-  'usage_unreadable',
-  'usage_zero',
+  ...flagAlarmCodes,
 ] as const
 
 /** What an operator should look at, by name. */

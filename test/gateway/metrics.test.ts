@@ -78,7 +78,7 @@ await t.test('metrics tell what was asked, what came of it, what was used and wh
     `${paid} roubles`,
   )
   t.equal(value(text, 'charges_total', { source: 'provider' }), 4, 'a refusal is one, too')
-  t.equal(value(text, 'alarms_total', { code: 'ambiguous' }), 1)
+  t.equal(value(text, 'alarms_total', { code: 'ambiguous', provider: 'openai' }), 1)
   for (const gauge of ['open_exchanges', 'writes_waiting', 'overload_level', 'log_lines_dropped_total'])
     t.match(text, new RegExp(`^gateway_${gauge} 0$`, 'm'))
   t.match(text, /^gateway_event_loop_delay_seconds [\d.e-]+$/m)
