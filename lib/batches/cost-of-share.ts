@@ -4,7 +4,8 @@ import { windowTokensOf, writesUnasked } from '../metering/exchange-cost.ts'
 import { outputCap } from '../metering/output-cap.ts'
 import type { NamedPrice } from '../models/requested-model.ts'
 import type { ResolvedModel } from '../models/model-directory.ts'
-import { requirePricedSearches } from '../models/require-priced.ts'
+import { readsFilesInText } from '../models/object-owner.ts'
+import { requirePricedSearches, requirePricedTier } from '../models/require-priced.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
 import { sumOf, type ExchangeCost } from '../money/exchange-cost.ts'
 import type { Price } from '../money/price.ts'
@@ -22,7 +23,7 @@ interface CostedShare {
 
 /**
  * What the requests of a batch to one model cost at a provider of a kind, with the models that they name beside it.
- * @throws GatewayError not_supported for tools that nothing pays for there
+ * @throws GatewayError not_supported for tools and tiers that nothing pays for there
  */
 export function costOfShare(
   { share, model, price, named, isOfInput }: CostedShare,
@@ -31,10 +32,12 @@ export function costOfShare(
   hold: Config['hold'],
 ): ExchangeCost {
   requirePricedSearches(share.tools, price, providerKind)
+  requirePricedTier(share.wantedTier, price, providerKind)
+  const { unread = 0, namingFiles = 0 } = share
   const { upstreamName: upstreamModelName, entry } = model
   const target = { model: entry, provider: { kind: providerKind }, upstreamModelName }
   const priced = {
-    share,
+    share: readsFilesInText(providerKind) ? { ...share, unread: unread + namingFiles } : share,
     price,
     contexts,
     providerKind,

@@ -112,7 +112,7 @@ export class BatchTally {
       share.goesOnFrom[name] = (share.goesOnFrom[name] ?? 0) + 1
     }
     for (const file of request.filesInText) this.#refer(file, request.at, this.#filesInText)
-    if (request.filesInText.length > 0) share.unread = (share.unread ?? 0) + 1
+    if (request.filesInText.length > 0) share.namingFiles = (share.namingFiles ?? 0) + 1
   }
 
   /** No batch can be made of these requests, whatever else there is. */

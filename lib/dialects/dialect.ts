@@ -68,7 +68,7 @@ export interface RequestFacts {
   readonly framesPerSecond?: number
   /** The model itself is asked for images, which no cap on its text bounds. */
   readonly writesImages?: true
-  /** Sound that its provider fetches, and a response that does not tell its length at every provider. */
+  /** Audio that its provider fetches, and a response that does not report its length at every provider. */
   readonly isLengthUntold?: true
   /** Other models that the provider's tools may draw with. */
   readonly drawsWith?: readonly string[]

@@ -98,12 +98,17 @@ export async function ownObject(
 /** Kinds of providers that read a file where a text names it: https://help.aliyun.com/zh/model-studio/long-context-qwen-long. */
 const readingTexts: ReadonlySet<string> = new Set(['qwen'])
 
+/** Whether providers of a kind read files that texts name. */
+export function readsFilesInText(providerKind: string): boolean {
+  return readingTexts.has(providerKind)
+}
+
 /** Of the files that texts name, those that one of these providers reads. */
 export function filesRead(
   providers: readonly ChosenProvider[],
   filesInText: readonly NamedObject[] = [],
 ): readonly NamedObject[] {
-  return providers.some(({ provider }) => readingTexts.has(provider.kind)) ? filesInText : []
+  return providers.some(({ provider }) => readsFilesInText(provider.kind)) ? filesInText : []
 }
 
 /** Each name once, where it stands first; as a label only where it is nothing more. */

@@ -18,7 +18,7 @@ export function requirePriced(
   if (pricedAt?.has(providerKind) === false) {
     throw new GatewayError(
       'not_supported',
-      `What a ${name.replaceAll('-', ' ')} costs at this provider does not show in the request, so it is not forwarded.`,
+      `The cost of ${name.replaceAll('-', ' ')} at this provider does not show in the request, so it is not forwarded.`,
     )
   }
   const { units, mayRent, tools } = facts
@@ -40,7 +40,11 @@ const expensiveTiers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
  * A tier that is served at more than the usual price, and without a factor here, would be charged at that.
  * @throws GatewayError not_supported
  */
-function requirePricedTier(wanted: string | undefined, { factors }: Price, providerKind: string): void {
+export function requirePricedTier(
+  wanted: string | undefined,
+  { factors }: Price,
+  providerKind: string,
+): void {
   for (const asked of wanted?.split('+') ?? []) {
     const name = tierName(asked)
     if (expensiveTiers.get(name)?.has(providerKind) !== true || factors[name] !== undefined) continue
@@ -58,7 +62,7 @@ const tellsNoLength: ReadonlySet<string> = new Set(['groq'])
 function lengthUntold(): GatewayError {
   return new GatewayError(
     'not_supported',
-    'Sound by address is charged by the length that the response tells, and only one in verbose_json does. Send response_format=verbose_json, or the file itself.',
+    'Audio by address is charged by the length that the response reports, which only verbose_json does. Send response_format=verbose_json, or the file itself.',
     { param: 'response_format' },
   )
 }

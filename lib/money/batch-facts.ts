@@ -52,6 +52,8 @@ export interface BatchShare {
   readonly unknownAudio?: number
   /** How many of them name something of which nobody knows how much of it is read. */
   readonly unread?: number
+  /** How many of them name files in their texts, which only some providers read. */
+  readonly namingFiles?: number
   /** What all of them ask for beside a batch's own tier: `fast`, `us`. */
   readonly wantedTier?: string
   /** Their caps stand in `max_completion_tokens`, which not every provider reads. */

@@ -168,10 +168,10 @@ export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> 
   }
   router.use(pageMiddleware(site, trusted))
   router.use(logRefusals)
-  // A long form is read for whoever may send it, and for nobody else.
-  router.post('/transfers/import', sessionMiddleware(roleOfSession), beforeReading('money'))
-  router.use(formMiddleware(path => (path === '/transfers/import' ? statementBytesMax : formBytesMax)))
   router.use(sessionMiddleware(roleOfSession))
+  // A long form is read only where its sender may send it.
+  router.post('/transfers/import', beforeReading('money'))
+  router.use(formMiddleware(path => (path === '/transfers/import' ? statementBytesMax : formBytesMax)))
   router.use(ownFormsOnly)
 
   router.get('/sign-in', open(showSignIn)).post(open(submitSignIn))

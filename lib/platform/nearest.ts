@@ -30,7 +30,7 @@ function at(row: readonly number[], index: number): number {
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase()
   let best: string | undefined
-  // A word of which every letter is another is no slip.
+  // A candidate that shares no letter with the word was not meant.
   let bestDistance = Math.min(Math.max(2, Math.floor(word.length * 0.4)) + 1, word.length)
   for (const candidate of candidates) {
     // Lengths alone rule most candidates out, before the quadratic part.

@@ -235,6 +235,7 @@ const wrongRequests: readonly (readonly [string, unknown, number, RegExp])[] = [
     404,
     /^requests\[1\]: .*file_foreign/,
   ],
+  ['a tier without a price', { ...params, speed: 'fast' }, 501, /^requests\[1\]: .*"fast" has no price/],
   ['a cap that is none', { ...params, max_tokens: 'many' }, 400, /requests\[1\]\.params\.max_tokens/],
 ]
 

@@ -254,7 +254,7 @@ await t.test('an image is no cheaper for a cap on the text around it', async t =
   t.equal((await ask({ path: chatPath, body: hello, answer: saying(inTokens) })).status, 200)
 })
 
-await t.test('sound by address is refused where the response would not tell how long it was', async t => {
+await t.test('audio by address is refused where the response would not report its length', async t => {
   const { gateway, upstream } = await start(t, 'groq')
   const post = (format?: string) => {
     const fields = {

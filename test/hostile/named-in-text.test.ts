@@ -186,14 +186,21 @@ await t.test('a line of a batch reads nobody else’s file either', async t => {
         metadata: { note: 'fileid://file-batch-1' },
       }),
     )
+  const worst = async (): Promise<number> => (await gateway.balance()).worstMicros
+  const held = new Map<string, number>()
   for (const [provider, model, text, status] of [
     ['qwen', 'qwen-long', 'fileid://file-fe-own-qwen', 200],
     ['qwen', 'qwen-long', theirs, 404],
     ['qwen', 'qwen-long', `fileid://file-fe-own-qwen,${theirs}`, 404],
     ['elsewhere', 'other', theirs, 200],
   ] as const) {
-    const answer = await create(provider, await upload(provider, model, text))
+    const id = await upload(provider, model, text)
+    const before = await worst()
+    const answer = await create(provider, id)
     t.equal(answer.status, status, `${provider}, ${text}: ${answer.body.toString()}`)
+    if (status === 200) held.set(provider, (await worst()) - before)
   }
+  t.ok((held.get('qwen') ?? 0) > 10_000_000_000, 'where it is read, the window is held for')
+  t.ok((held.get('elsewhere') ?? Infinity) < 10_000_000, 'elsewhere, the text alone')
   t.same(await gateway.breaches(), [])
 })

@@ -98,7 +98,7 @@ function formFacts(form: MultipartResult, body: BodyLength): RequestFacts {
   return withTold(fetched.length === 0 ? facts : { ...facts, media: [...facts.media, ...fetched] }, format)
 }
 
-/** Of sound that the provider fetches nobody here knows the length. */
+/** The length of audio that the provider fetches is not known here. */
 function withTold(facts: RequestFacts, format: string | undefined): RequestFacts {
   const isFetched = facts.media.some(({ bytes }) => bytes === undefined)
   return isFetched && format !== 'verbose_json' ? { ...facts, isLengthUntold: true } : facts

@@ -2,8 +2,7 @@ const css = String.raw
 
 /** What only the operators' pages have. */
 export const deskStyle = css`
-  /* Eleven sections are wider than a desktop's column. */
-  /* The sections have a row of their own, in which all of them fit from 1280 pixels on. */
+  /* Eleven sections have a row of their own, in which all of them fit from 1280 pixels on. */
   .top nav {
     order: 3;
     flex-basis: 100%;
