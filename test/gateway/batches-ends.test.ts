@@ -159,11 +159,11 @@ await t.test("openai: the output file is the account's own, and nobody else's", 
   provider.forget()
   const other = openaiClient({ url: gateway.url, key })
   for (const refused of [
-    other.files.content(String(file)),
-    other.batches.retrieve(id),
-    other.batches.cancel(id),
+    () => other.files.content(String(file)),
+    () => other.batches.retrieve(id),
+    () => other.batches.cancel(id),
   ]) {
-    t.match(await refused.catch((error: unknown) => error), { status: 404 })
+    t.match(await refused().catch((error: unknown) => error), { status: 404 })
   }
   t.same(provider.seen, [], 'nothing was asked of the provider')
 })

@@ -283,11 +283,11 @@ await t.test('anthropic: what is wrong is told with the place of its request', a
     const { messages } = anthropicClient(started.gateway)
     const id = 'msgbatch_invented'
     for (const refused of [
-      messages.batches.retrieve(id),
-      messages.batches.cancel(id),
-      messages.batches.delete(id),
+      () => messages.batches.retrieve(id),
+      () => messages.batches.cancel(id),
+      () => messages.batches.delete(id),
     ]) {
-      t.match(await refused.catch((error: unknown) => error), { status: 404 })
+      t.match(await refused().catch((error: unknown) => error), { status: 404 })
     }
     const results = await send(`${started.gateway.url}/v1/messages/batches/${id}/results`, {
       method: 'GET',
