@@ -1,8 +1,13 @@
 import { limitsFor, sizeLimitOptions, type MediaLimits } from '../lib/config/size-limit-options.ts'
 import { GatewayError } from '../lib/pipeline/errors.ts'
 import type { MediaPart } from '../lib/http/media-part.ts'
-import { checkImages, checkPixels, checkDocuments, checkPlaytime } from '../lib/media/check-limits.ts'
-import { checkLabel } from '../lib/media/check-labels.ts'
+import {
+  checkImages,
+  checkPixels,
+  checkDocuments,
+  checkPlaytime,
+  checkLabel,
+} from '../lib/media/check-media.ts'
 import { measureParts, withTypeName, withUploaded, type MeasuredPart } from '../lib/media/measure-parts.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'

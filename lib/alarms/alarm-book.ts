@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts'
 import { LateWrites } from '../platform/late-writes.ts'
 import { newId } from '../platform/new-id.ts'
 import type { RecordStep, Records } from '../stores/records/records.ts'
-import { alarmDetails } from './alarm-details.ts'
+import { alarmDetails } from './alarms.ts'
 
 interface AlarmBookOptions {
   /** Loads what writes rows; not before the first alarm. */

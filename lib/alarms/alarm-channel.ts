@@ -1,8 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { AlarmWebhook, Config } from '../config/config.ts'
 import { alarmSentence } from '../pipeline/alarm-sentences.ts'
-import type { Clock } from '../platform/clock.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
+import { zonedTime, type Clock } from '../platform/clock.ts'
 import { outsideCall } from '../upstream/outside-call.ts'
 import type { AlarmMessage } from './alarm-messages.ts'
 

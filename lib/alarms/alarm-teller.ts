@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Log } from '../platform/log.ts'
 import type { Records } from '../stores/records/records.ts'
 import type { AlarmChannel } from './alarm-channel.ts'
-import { alarmDetails } from './alarm-details.ts'
+import { alarmDetails } from './alarms.ts'
 import { endMessage, takeMessages } from './alarm-messages.ts'
 import type { AlarmMessage } from './alarm-messages.ts'
 

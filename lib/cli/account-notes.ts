@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addNote, readNotes } from '../administration/account-notes.ts'
 import { newId } from '../platform/new-id.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
+import { zonedTime } from '../platform/clock.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
 import { operatorName, reasonText } from './arguments.ts'

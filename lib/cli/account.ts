@@ -21,7 +21,7 @@ import { balanceAmounts } from '../ledger/balance-amounts.ts'
 import { keyTable, keyView } from './key-views.ts'
 import { found, readStore } from './read-store.ts'
 import { formatTable } from './table.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
+import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
 
 interface CreateOptions extends SharedOptions {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { closeAlarm, listAlarms, takeAlarm } from '../alarms/alarms.ts'
 import { alarmSentence } from '../pipeline/alarm-sentences.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
+import { zonedTime } from '../platform/clock.ts'
 import type { AlarmRow } from '../stores/records/alarm-table.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'

@@ -1,6 +1,5 @@
 import { userInfo } from 'node:os'
-import { systemClock } from '../platform/clock.ts'
-import { zonedDayEnd, zonedParse } from '../platform/zoned-time.ts'
+import { systemClock, zonedDayEnd, zonedParse } from '../platform/clock.ts'
 import { isAddressRange } from '../config/scalars.ts'
 import { isDay } from '../ledger/moscow-days.ts'
 import type { Micros } from '../ledger/ledger.ts'

@@ -9,7 +9,7 @@ import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { found, readStore } from './read-store.ts'
 import { formatTable } from './table.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
+import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
 import { formatRoubles } from '../money/amount.ts'
 

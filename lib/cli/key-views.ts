@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { KeyRecord } from '../accounts/accounts.ts'
-import { systemClock } from '../platform/clock.ts'
+import { systemClock, zonedTime } from '../platform/clock.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { findKeys } from '../stores/records/find-keys.ts'
 import { addCommand } from './add-command.ts'
@@ -10,7 +10,6 @@ import { UsageError } from './context.ts'
 import { found, readStore } from './read-store.ts'
 import { readRecords } from './with-records.ts'
 import { formatTable } from './table.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
 import { openTimeZone } from './open-config.ts'
 
 /** More than this names nothing that can be searched for. */

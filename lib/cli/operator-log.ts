@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { findActions } from '../administration/operator-log.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
+import { zonedTime } from '../platform/clock.ts'
 import { operatorActions } from '../stores/records/ledger-tables.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'

@@ -10,7 +10,7 @@ import { openOperatorArea, openTimeZone } from './open-config.ts'
 import { addOperatorLog } from './operator-log.ts'
 import { formatTable } from './table.ts'
 import { readRecords, withRecords } from './with-records.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
+import { zonedTime } from '../platform/clock.ts'
 
 interface AddOptions extends SharedOptions {
   readonly email: string

@@ -10,7 +10,7 @@ import { changePayments } from './change-payments.ts'
 import { CommandError } from './context.ts'
 import type { CliContext } from './context.ts'
 import { formatTable } from './table.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
+import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
 import { readRecords } from './with-records.ts'
 

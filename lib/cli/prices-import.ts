@@ -10,14 +10,16 @@ import { withRates } from '../config/with-rates.ts'
 import type { ModelCost, PriceOf } from '../ledger/reports.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { priceInForce } from '../money/price.ts'
-import { systemClock } from '../platform/clock.ts'
+import { systemClock, zonedTime } from '../platform/clock.ts'
 import { writeAtomically } from '../platform/write-atomically.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
 import { changePercent } from '../prices/rate-book.ts'
-import { importedPrices } from '../prices/imported-prices.ts'
-import type { ImportedFiles } from '../prices/imported-prices.ts'
-import { planImport } from '../prices/plan-import.ts'
-import type { ImportPlan, PriceChange } from '../prices/plan-import.ts'
+import {
+  importedPrices,
+  planImport,
+  type ImportedFiles,
+  type ImportPlan,
+  type PriceChange,
+} from '../prices/plan-import.ts'
 import { PriceListError, readPriceList } from '../prices/read-price-list.ts'
 import type { PriceList } from '../prices/read-price-list.ts'
 import { download } from '../upstream/download.ts'

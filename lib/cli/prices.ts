@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { RateError } from '../prices/cbr-rate.ts'
-import { acceptRate, readRates } from '../prices/rate-book.ts'
+import { RateError, acceptRate, readRates } from '../prices/rate-book.ts'
 import type { RateRow } from '../stores/records/rate-table.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'
@@ -12,7 +11,7 @@ import { operatorName } from './arguments.ts'
 import type { CliContext } from './context.ts'
 import { formatTable } from './table.ts'
 import { readRecords, withRecords } from './with-records.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
+import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
 
 /** `prices`: the rates that prices follow, and lists of prices. */

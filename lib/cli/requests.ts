@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ChargeReport } from '../ledger/reports.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { zonedTime } from '../platform/zoned-time.ts'
+import { zonedTime } from '../platform/clock.ts'
 import { findRequest } from '../stores/records/find-request.ts'
 import type { FoundHold } from '../stores/records/find-request.ts'
 import { addCommand } from './add-command.ts'

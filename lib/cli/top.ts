@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { formatRoubles } from '../money/amount.ts'
-import { systemClock } from '../platform/clock.ts'
-import { zonedDayStart } from '../platform/zoned-time.ts'
+import { systemClock, zonedDayStart } from '../platform/clock.ts'
 import { readSpenders } from '../stores/records/read-spenders.ts'
 import { addCommand } from './add-command.ts'
 import type { SharedOptions } from './add-command.ts'

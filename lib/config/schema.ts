@@ -23,7 +23,7 @@ import { operatorAreaSchema } from './operator-area-schema.ts'
 import { paymentsSchema, startingCreditSchema } from './payments-schema.ts'
 import { sellerSchema } from './seller-schema.ts'
 import { parseRoubles } from '../money/amount.ts'
-import { isTimeZone } from '../platform/zoned-time.ts'
+import { isTimeZone } from '../platform/clock.ts'
 
 const dialect = z.strictObject({ baseUrl })
 

@@ -4,14 +4,19 @@ import { formatKopecks } from '../money/kopecks.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordReader, RecordStep, Records } from '../stores/records/records.ts'
-import { decodeStatement } from '../statements/decode-statement.ts'
+import { decodeStatement } from '../statements/statement.ts'
 import { incomingPayments } from '../statements/incoming-payments.ts'
 import type { IncomingPayment } from '../statements/incoming-payments.ts'
-import { matchPayment } from '../statements/match-payment.ts'
-import type { Match, Payable, PayableInvoice } from '../statements/match-payment.ts'
+import {
+  matchPayment,
+  comparableNumber,
+  namedInvoices,
+  type Match,
+  type Payable,
+  type PayableInvoice,
+} from '../statements/match-payment.ts'
 import { parseStatement } from '../statements/parse-statement.ts'
 import { changeStep, creditStep } from './transfer-steps.ts'
-import { comparableNumber, namedInvoices } from '../statements/named-invoices.ts'
 import { CompanyBook } from './company-book.ts'
 import type { Invoice } from './document.ts'
 

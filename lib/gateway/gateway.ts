@@ -1,7 +1,6 @@
 import { readCertificate } from '../listener/certificate.ts'
 import { checkPorts } from './check-ports.ts'
-import { systemClock } from '../platform/clock.ts'
-import type { Clock } from '../platform/clock.ts'
+import { systemClock, type Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import { ErrorCounts } from '../observability/error-counts.ts'
 import { logEvents } from '../observability/log-events.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { Certificate } from '../listener/certificate.ts'
-import { openFailureCounts } from '../rate-limits/open-failure-counts.ts'
+import { openFailureCounts } from '../rate-limits/failure-counts.ts'
 import type { Log } from '../platform/log.ts'
 import type { OpenPayments } from '../payments/open-payments.ts'
 import type { Clock } from '../platform/clock.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { answerError, errorHeaders } from './answer-error.ts'
+import { answerError, errorHeaders, type WriteError } from './answer-error.ts'
 import { asGatewayError } from '../ledger/as-gateway-error.ts'
 import { readCertificate } from './certificate.ts'
 import type { Certificate } from './certificate.ts'
@@ -20,7 +20,6 @@ import type { PipelineBus } from '../pipeline/events.ts'
 import { Exchange } from '../pipeline/exchange.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { ClientSocket } from '../websocket/client-socket.ts'
-import type { WriteError } from './broken-request.ts'
 import { nodeHttp } from '../platform/node-http.ts'
 
 /** How long an idle connection is kept: longer than the balancers in front of us keep theirs. */

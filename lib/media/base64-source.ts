@@ -1,6 +1,4 @@
-import type { MediaBudget } from './media-reader.ts'
-import { MediaUnreadableError } from './media-source.ts'
-import type { BodyReader, MediaSource } from './media-source.ts'
+import { MediaUnreadableError, type MediaBudget, type BodyReader, type MediaSource } from './media-reader.ts'
 
 const prefixCharactersMax = 4096
 const comma = 0x2c

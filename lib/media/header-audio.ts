@@ -1,5 +1,4 @@
-import type { MediaReader } from './media-reader.ts'
-import { MediaUnreadableError } from './media-source.ts'
+import { MediaUnreadableError, type MediaReader } from './media-reader.ts'
 
 /**
  * Tags inside sound may be as large as the file, and music-metadata makes an object of every word in them:

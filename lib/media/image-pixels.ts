@@ -1,6 +1,5 @@
 import { imageSize } from 'image-size'
-import type { MediaReader } from './media-reader.ts'
-import { MediaUnreadableError, BrokenMediaError } from './media-source.ts'
+import { MediaUnreadableError, BrokenMediaError, type MediaReader } from './media-reader.ts'
 
 /** Enough for the headers of every format but JPEG, whose thumbnails and profiles come first. */
 const headBytes = 65_536

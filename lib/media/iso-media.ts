@@ -1,8 +1,6 @@
-import { believedSeconds } from './believed-seconds.ts'
-import { BrokenMediaError } from './media-source.ts'
+import { believedSeconds, BrokenMediaError, type MediaReader } from './media-reader.ts'
 import { soundFrames } from './iso-sound.ts'
 import type { SoundFrames } from './iso-sound.ts'
-import type { MediaReader } from './media-reader.ts'
 
 /** How long a film or sound is; whether there are pictures in it, where that is said. */
 export interface Playtime {

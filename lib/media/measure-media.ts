@@ -1,17 +1,17 @@
 import { detectMediaType } from '../http/media-sniff.ts'
-import { afterTags, framesSeconds } from './audio-frames.ts'
-import { believedSeconds } from './believed-seconds.ts'
-import { ebmlPlaytime } from './ebml-media.ts'
-import { flacSeconds } from './flac-frames.ts'
+import { afterTags, framesSeconds, flacSeconds, oggSeconds } from './audio-frames.ts'
+import {
+  believedSeconds,
+  MediaReader,
+  MediaUnreadableError,
+  BrokenMediaError,
+  type MediaBudget,
+  type MediaSource,
+} from './media-reader.ts'
+import { ebmlPlaytime, aviSeconds, flvSeconds, transportSeconds } from './film-seconds.ts'
 import { headerSeconds } from './header-audio.ts'
 import { imagePixels } from './image-pixels.ts'
 import { isoPlaytime } from './iso-media.ts'
-import { MediaReader } from './media-reader.ts'
-import type { MediaBudget } from './media-reader.ts'
-import { MediaUnreadableError, BrokenMediaError } from './media-source.ts'
-import type { MediaSource } from './media-source.ts'
-import { aviSeconds, flvSeconds, transportSeconds } from './older-films.ts'
-import { oggSeconds } from './ogg-pages.ts'
 import { pdfPages } from './pdf-pages.ts'
 import type { ObjectFacts } from '../money/usage.ts'
 

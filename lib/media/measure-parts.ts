@@ -4,8 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { ObjectFacts } from '../money/usage.ts'
 import { Base64Source } from './base64-source.ts'
 import { measureMedia } from './measure-media.ts'
-import { MediaBudget } from './media-reader.ts'
-import { spanSource, type BodyReader, type MediaSource } from './media-source.ts'
+import { MediaBudget, spanSource, type BodyReader, type MediaSource } from './media-reader.ts'
 
 declare module '../pipeline/facts.ts' {
   interface Facts {

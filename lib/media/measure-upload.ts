@@ -1,7 +1,6 @@
 import { PieceList } from '../http/piece-list.ts'
-import { MediaUnreadableError, type MediaSource } from './media-source.ts'
+import { MediaUnreadableError, MediaBudget, type MediaSource } from './media-reader.ts'
 import { measureMedia, type MediaFacts } from './measure-media.ts'
-import { MediaBudget } from './media-reader.ts'
 
 /** What a reader that is slower than the upload may fall behind before it loses its place. */
 const behindBytesMax = 2_097_152

@@ -1,7 +1,6 @@
 import { promisify } from 'node:util'
 import { inflate } from 'node:zlib'
-import type { MediaReader } from './media-reader.ts'
-import { MediaUnreadableError, BrokenMediaError } from './media-source.ts'
+import { MediaUnreadableError, BrokenMediaError, type MediaReader } from './media-reader.ts'
 
 const unpack = promisify(inflate)
 const objectWord = Buffer.from('obj')

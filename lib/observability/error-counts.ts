@@ -1,3 +1,4 @@
+import { GatewayError } from '../pipeline/errors.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Clock } from '../platform/clock.ts'
 import { LateWrites } from '../platform/late-writes.ts'
@@ -5,9 +6,12 @@ import type { Log } from '../platform/log.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
-import { errorCountPeriodMs } from '../stores/records/error-count-table.ts'
-import type { ErrorCount } from '../stores/records/error-count-table.ts'
-import { errorCode } from './error-code.ts'
+import { errorCountPeriodMs, type ErrorCount } from '../stores/records/error-count-table.ts'
+
+/** The code that callers receive for an error. */
+export function errorCode(error: Error): string {
+  return error instanceof GatewayError ? error.code : 'internal'
+}
 
 interface ErrorCountsOptions {
   readonly clock: Clock

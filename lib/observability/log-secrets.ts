@@ -1,4 +1,4 @@
-import { errorWords } from '../platform/error-words.ts'
+import { errorWords } from '../platform/log.ts'
 
 /** Names under which secrets travel, in lower case. */
 const secretNames: ReadonlySet<string> = new Set([

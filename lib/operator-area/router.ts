@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { findOperator } from '../administration/operators.ts'
 import { LedgerUnavailableError } from '../ledger/ledger.ts'
-import { statementBytesMax } from '../statements/decode-statement.ts'
+import { statementBytesMax } from '../statements/statement.ts'
 import { StoreError } from '../stores/shared/store-error.ts'
 import {
   formMiddleware,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { steadyClock } from '../platform/clock.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import { Pace } from './pace.ts'
+import { Pace } from './overload.ts'
 
 /** An account's requests that cost nothing. */
 interface Use {

@@ -2,7 +2,7 @@ import type { ChargeReport } from '../ledger/reports.ts'
 import { shownProvider } from '../config/shown-provider.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { isId } from '../platform/new-id.ts'
-import { zonedParse } from '../platform/zoned-time.ts'
+import { zonedParse } from '../platform/clock.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 
 const pageMax = 1000

@@ -1,5 +1,20 @@
+const lengthMax = 1000
+
+/**
+ * What an error says, without what it quotes of the data in hand: V8 shows the text that is no JSON, a database the value
+ * that it refuses, a mail server the link that it was to send. For whatever may be logged, or stand in another error.
+ */
+export function errorWords(error: unknown): string {
+  if (!(error instanceof Error)) return String(error).slice(0, lengthMax)
+  if ('responseCode' in error) return `the mail server answered ${String(error.responseCode)}`
+  if ('response' in error) return 'the mail server answered what is no SMTP'
+  const isQuoting = error instanceof SyntaxError || 'severity' in error
+  const message = String(error.message)
+  return (isQuoting ? message.replace(/['"][^]*['"]/, '"..."') : message).slice(0, lengthMax)
+}
+
 /** Writes one line. */
-export interface LogLine {
+interface LogLine {
   (message: string): void
   (facts: object, message: string): void
 }

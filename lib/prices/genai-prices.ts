@@ -1,5 +1,4 @@
-import { listPrice } from './list-price.ts'
-import type { ListPrice } from './list-price.ts'
+import { listPrice, type ListPrice } from './list-price.ts'
 
 type MatchLogic =
   | { readonly and: readonly MatchLogic[] }

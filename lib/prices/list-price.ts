@@ -1,3 +1,16 @@
+import { parseDecimal } from '../money/decimal.ts'
+import type { Decimal, Price } from '../money/price.ts'
+
+/** By what factor a price may rise or fall at once. Providers have cut prices to a fifth. */
+const factorMax = 10n
+
+/** Whether a price differs from the one before so much that it is taken for a mistake. */
+export function isPriceJump(before: Decimal, after: Decimal): boolean {
+  const [left, right] = [parseDecimal(before), parseDecimal(after)]
+  // What was free may get a price; what has one does not become free.
+  return left > 0n && (right > left * factorMax || right * factorMax < left)
+}
+
 /** Prices by meter, in dollars. */
 export type Dollars = Record<string, string>
 
@@ -15,7 +28,7 @@ export interface ListPrice {
 }
 
 /** Prices as a list has them: numbers, by our meters. */
-export interface PricedMeters {
+interface PricedMeters {
   readonly perMillion: ReadonlyMap<string, number>
   readonly perUnit: ReadonlyMap<string, number>
   /** Prices of longer prompts: by the tokens that a prompt has more of. */
@@ -50,4 +63,28 @@ function decimal(price: number): string {
   const rounded = exact.toFixed(9)
   const isBelow = Number(rounded) < exact
   return (isBelow ? (exact + 1e-9).toFixed(9) : rounded).replace(/\.?0+$/, '')
+}
+
+/** One amount of a price. */
+export interface PriceRow {
+  /** `input`, or `input above 200000` of long prompts. */
+  readonly meter: string
+  /** Roubles for a million units or for one. */
+  readonly unit: 'million' | 'one'
+  readonly amount: Decimal
+}
+
+/** Every amount of a price, by what it is called. */
+export function priceRows({ rubPerMillion, rubPerUnit, above }: Price): readonly PriceRow[] {
+  const rows = (
+    table: Readonly<Record<string, Decimal>>,
+    unit: PriceRow['unit'],
+    ending = '',
+  ): readonly PriceRow[] =>
+    Object.entries(table).map(([meter, amount]) => ({ meter: meter + ending, unit, amount }))
+  return [
+    ...rows(rubPerMillion, 'million'),
+    ...above.flatMap(level => rows(level.rubPerMillion, 'million', ` above ${level.inputTokens}`)),
+    ...rows(rubPerUnit, 'one'),
+  ]
 }

@@ -7,9 +7,8 @@ import { withRates } from '../config/with-rates.ts'
 import { priceInForce } from '../money/price.ts'
 import { systemClock } from '../platform/clock.ts'
 import { openReports } from '../stores/open-store.ts'
-import { isPriceJump } from './is-price-jump.ts'
+import { isPriceJump, priceRows } from './list-price.ts'
 import type { PreviewedChange, PreviewJob, PreviewMessage } from './price-previews.ts'
-import { priceRows } from './price-rows.ts'
 
 // The thread of one preview. It says what changes, then what the charges would have come to, and ends.
 const port = parentPort

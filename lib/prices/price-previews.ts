@@ -5,7 +5,7 @@ import type { ModelCost } from '../ledger/reports.ts'
 import type { DatedRate } from '../money/pricing.ts'
 import { priceInForce } from '../money/price.ts'
 import type { Decimal, Price } from '../money/price.ts'
-import type { PriceRow } from './price-rows.ts'
+import type { PriceRow } from './list-price.ts'
 
 /** What the section `prices` would say. */
 export interface PreviewedPrices {

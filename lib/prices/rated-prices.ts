@@ -9,9 +9,7 @@ import type { DatedRate } from '../money/pricing.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Records } from '../stores/records/records.ts'
 import { download } from '../upstream/download.ts'
-import { readCbrRate } from './cbr-rate.ts'
-import type { DayRate } from './cbr-rate.ts'
-import { changePercent, noteRate, ratesInForce, readRates } from './rate-book.ts'
+import { readCbrRate, changePercent, noteRate, ratesInForce, readRates, type DayRate } from './rate-book.ts'
 
 interface RatedPricesOptions {
   /** Loads what reads and writes rates. */

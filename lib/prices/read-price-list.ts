@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { exactNames, genaiPrices } from './genai-prices.ts'
 import type { GenaiModel } from './genai-prices.ts'
-import { listPrice } from './list-price.ts'
-import type { ListPrice } from './list-price.ts'
+import { listPrice, type ListPrice } from './list-price.ts'
 
 /** A list that cannot be read, or whose prices must not be used. */
 export class PriceListError extends Error {

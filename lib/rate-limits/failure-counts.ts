@@ -1,4 +1,6 @@
 import type { Clock } from '../platform/clock.ts'
+import type { Config } from '../config/config.ts'
+import type { Log } from '../platform/log.ts'
 
 /** Counts failures by their kind and name, for `forgetMs` from the first on. */
 export interface FailureCounts {
@@ -63,4 +65,18 @@ export class MemoryFailureCounts implements FailureCounts {
     this.#kinds.set(kind, counts)
     return counts
   }
+}
+
+/** Opens the counts of what fails in the pages: in the database where several nodes may share it. */
+export async function openFailureCounts(
+  { store }: Pick<Config, 'store'>,
+  clock: Clock,
+  log: Pick<Log, 'warn'>,
+): Promise<FailureCounts> {
+  if (store.kind !== 'postgres') return new MemoryFailureCounts(clock)
+  // Loaded only where it is used, as the store itself.
+  const { postgresFailureCounts } = await import('./postgres-counts.ts')
+  return postgresFailureCounts(store.url, error =>
+    log.warn({ error }, 'a connection that counts attempts to sign in was lost'),
+  )
 }

@@ -1,7 +1,58 @@
+import { RateLimiterMemory, type RateLimiterAbstract } from 'rate-limiter-flexible'
 import type { Clock } from '../platform/clock.ts'
 import { GatewayError } from '../pipeline/errors.ts'
-import type { Counters } from './counters.ts'
-import type { Minute } from './minute-counter.ts'
+
+/** A minute that began with a key's first points. */
+interface Minute {
+  /** Points of the key in it, the ones just added included. */
+  readonly points: number
+  /** Milliseconds since the epoch. */
+  readonly endsAt: number
+}
+
+/** Counts points by key, in minutes. The limiter is where: this node's memory, or the nodes' database. */
+export class MinuteCounter {
+  readonly #limiter: RateLimiterAbstract
+  readonly #clock: Clock
+
+  constructor(limiter: RateLimiterAbstract, clock: Clock) {
+    this.#limiter = limiter
+    this.#clock = clock
+  }
+
+  /** Adds points, whatever the limit: limits differ by key, and the caller knows them. */
+  async add(key: string, points: number): Promise<Minute> {
+    const { consumedPoints, msBeforeNext } = await this.#limiter.penalty(key, points)
+    return { points: consumedPoints, endsAt: this.#clock.now() + msBeforeNext }
+  }
+
+  /** The minute that is running; undefined when none is. */
+  async find(key: string): Promise<Minute | undefined> {
+    const found = await this.#limiter.get(key)
+    if (found === null) return undefined
+    return { points: found.consumedPoints, endsAt: this.#clock.now() + found.msBeforeNext }
+  }
+
+  /** Takes points back out of the minute they were added to. Of a minute that is over nothing is left. */
+  async takeBack(key: string, points: number, { endsAt }: Minute): Promise<void> {
+    if (points > 0 && this.#clock.now() < endsAt) await this.#limiter.reward(key, points)
+  }
+}
+
+/** What is counted by the minute. */
+export interface Counters {
+  readonly requests: MinuteCounter
+  readonly tokens: MinuteCounter
+  /** Once, when nothing is counted any more. */
+  close?(): Promise<void>
+}
+
+/** Counts in the memory of this process. */
+export function memoryCounters(clock: Clock): Counters {
+  const counter = (): MinuteCounter =>
+    new MinuteCounter(new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: 60 }), clock)
+  return { requests: counter(), tokens: counter() }
+}
 
 /** What a key may do at most; absent means no limit. */
 export interface Limits {

@@ -1,9 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../config/config.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
-import { memoryCounters, type Counters } from './counters.ts'
-import { RateLimits } from './rate-limits.ts'
-import type { RateLimiting } from './rate-limits.ts'
+import { memoryCounters, RateLimits, type Counters, type RateLimiting } from './rate-limits.ts'
 
 interface GatewayParts {
   readonly config: Pick<Config, 'store'>
@@ -64,6 +62,6 @@ export function findRateLimits(bus: PipelineBus): RateLimiting | undefined {
 async function openCounters({ config, bus, clock }: GatewayParts): Promise<Counters> {
   if (config.store.kind !== 'postgres') return memoryCounters(clock)
   // Loaded only where it is used, as the store itself.
-  const { postgresCounters } = await import('./postgres-counters.ts')
+  const { postgresCounters } = await import('./postgres-counts.ts')
   return postgresCounters(config.store.url, clock, error => bus.emit('alarm', 'rate_counts_lost', { error }))
 }

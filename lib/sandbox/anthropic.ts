@@ -8,10 +8,13 @@ import {
   optionalCount,
   SandboxFault,
   streamAnswer,
+  makeReply,
+  readPrompt,
+  type JsonObject,
+  type SandboxAnswer,
+  type SandboxRequest,
+  type Reply,
 } from './answer.ts'
-import type { JsonObject, SandboxAnswer, SandboxRequest } from './answer.ts'
-import { makeReply, readPrompt } from './reply.ts'
-import type { Reply } from './reply.ts'
 
 const errorTypes = {
   400: 'invalid_request_error',

@@ -9,11 +9,16 @@ import {
   optionalCount,
   SandboxFault,
   streamAnswer,
+  countTokens,
+  makeReply,
+  readPrompt,
+  vector,
+  type JsonObject,
+  type SandboxAnswer,
+  type SandboxRequest,
+  type Prompt,
+  type Reply,
 } from './answer.ts'
-import type { JsonObject, SandboxAnswer, SandboxRequest } from './answer.ts'
-import { countTokens, makeReply, readPrompt } from './reply.ts'
-import type { Prompt, Reply } from './reply.ts'
-import { vector } from './vector.ts'
 
 const dimensionsDefault = 768
 const dimensionsMax = 3072

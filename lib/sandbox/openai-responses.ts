@@ -8,11 +8,14 @@ import {
   optionalCount,
   SandboxFault,
   streamAnswer,
+  makeReply,
+  readPrompt,
+  type JsonObject,
+  type SandboxAnswer,
+  type SandboxRequest,
+  type Reply,
 } from './answer.ts'
-import type { JsonObject, SandboxAnswer, SandboxRequest } from './answer.ts'
 import { openaiModel } from './openai-chat.ts'
-import { makeReply, readPrompt } from './reply.ts'
-import type { Reply } from './reply.ts'
 
 /** Nothing is stored: a response can be followed by its id in the answer, but not fetched again. */
 export function answerResponse(request: SandboxRequest): SandboxAnswer {

@@ -1,10 +1,24 @@
 import { randomUUID } from 'node:crypto'
-import { jsonAnswer, SandboxFault, bytesAnswer, jsonBody, streamAnswer } from './answer.ts'
-import type { SandboxAnswer, SandboxRequest, JsonObject } from './answer.ts'
-import { answerChat, answerCompletion, openaiModel } from './openai-chat.ts'
-import { answerEmbeddings, answerImages, answerModeration } from './openai-inputs.ts'
+import {
+  jsonAnswer,
+  SandboxFault,
+  bytesAnswer,
+  jsonBody,
+  streamAnswer,
+  makeReply,
+  type SandboxAnswer,
+  type SandboxRequest,
+  type JsonObject,
+} from './answer.ts'
+import {
+  answerChat,
+  answerCompletion,
+  openaiModel,
+  answerEmbeddings,
+  answerImages,
+  answerModeration,
+} from './openai-chat.ts'
 import { answerResponse } from './openai-responses.ts'
-import { makeReply } from './reply.ts'
 
 type Handler = (request: SandboxRequest) => SandboxAnswer | Promise<SandboxAnswer>
 

@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../platform/clock.ts'
 import { openTunnel, type Proxy, type TunnelEnd } from './open-tunnel.ts'
-import { errorWords } from '../platform/error-words.ts'
+import { errorWords } from '../platform/log.ts'
 import type { RouteHealth } from './provider-health.ts'
 
 const downMsMin = 1_000

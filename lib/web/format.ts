@@ -1,4 +1,4 @@
-import { zonedTime } from '../platform/zoned-time.ts'
+import { zonedTime } from '../platform/clock.ts'
 import type { Language } from './texts/web-texts.ts'
 
 /** A narrow space that no line breaks at. */

@@ -8,10 +8,10 @@ import { readCertificate } from '../listener/certificate.ts'
 import type { Certificate } from '../listener/certificate.ts'
 import type { Config, Listen } from '../config/config.ts'
 import type { Log } from '../platform/log.ts'
-import { Pace } from '../overload/pace.ts'
+import { Pace } from '../overload/overload.ts'
 import { steadyClock } from '../platform/clock.ts'
 import type { PageEnv } from './web-page.ts'
-import type { WriteError } from '../listener/broken-request.ts'
+import type { WriteError } from '../listener/answer-error.ts'
 import {
   createHttpServer,
   listenOn,

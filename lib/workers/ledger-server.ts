@@ -1,8 +1,8 @@
 import { HoldResolvedError, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { ChargeRequest, HeldSums, Hold, HoldRequest, Ledger } from '../ledger/ledger.ts'
 import type { Price } from '../money/price.ts'
-import { errorMessage } from './error-message.ts'
-import type { HoldNews, LedgerOperations, PlacedHold, SentCharge } from './ledger-operations.ts'
+import { errorMessage } from './peer.ts'
+import type { HoldNews, LedgerOperations, PlacedHold, SentCharge } from './worker-operations.ts'
 
 /** Tells the worker of its holds. */
 type TellNews = <Name extends keyof HoldNews>(name: Name, ...values: Parameters<HoldNews[Name]>) => void

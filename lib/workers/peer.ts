@@ -1,7 +1,130 @@
-import { LedgerUnavailableError } from '../ledger/ledger.ts'
-import type { Channel } from './channel.ts'
-import { errorMessage, errorOf } from './error-message.ts'
-import type { ErrorMessage } from './error-message.ts'
+import { AccountError } from '../accounts/accounts.ts'
+import { GatewayError, type ErrorRow, type GatewayErrorOptions } from '../pipeline/errors.ts'
+import type { KeyBudget } from '../ledger/key-spending.ts'
+import {
+  BalanceInsufficientError,
+  HoldResolvedError,
+  KeyBudgetExceededError,
+  LedgerUnavailableError,
+  type Balance,
+} from '../ledger/ledger.ts'
+
+/** Takes messages to another process and brings its own, in order, until it is closed. */
+export interface Channel {
+  send(message: unknown): void
+  onMessage(listener: (message: unknown) => void): void
+  /** The other end is gone, and what it had sent has been heard. */
+  onClose(listener: () => void): void
+}
+
+/** What a channel needs of a process: this one, or one that it has forked. */
+interface LinkedProcess {
+  readonly connected: boolean
+  readonly pid?: number | undefined
+  send?(message: object, done: (error: Error | null) => void): boolean
+  on(event: 'message', listener: (message: unknown) => void): unknown
+  once(event: 'disconnect' | 'exit' | 'error', listener: () => void): unknown
+  disconnect?(): void
+}
+
+/** How long a process that has exited may be read from. */
+const restMs = 1000
+
+/** The channel that Node opens between a process and those it forks. */
+export function processChannel(linked: LinkedProcess): Channel {
+  return {
+    send(message) {
+      // What can no longer be sent is told of by the close.
+      if (linked.connected) linked.send?.(message as object, () => undefined)
+    },
+    onMessage: listener => void linked.on('message', listener),
+    onClose(listener) {
+      let isClosed = false
+      const close = (): void => {
+        if (isClosed) return
+        isClosed = true
+        listener()
+      }
+      linked.once('disconnect', close)
+      linked.once('error', () => {
+        // One that could not be started has no end to be told of.
+        if (linked.pid === undefined) close()
+      })
+      // A process killed while a connection is handed to it may never be said to have disconnected; as long as
+      // it is not, connections would be handed to it.
+      linked.once('exit', () => {
+        setTimeout(() => {
+          if (linked.connected) linked.disconnect?.()
+          close()
+        }, restMs)
+      })
+    },
+  }
+}
+
+/** An error on its way to another process: its kind, and what its kind is made of. */
+export type ErrorMessage =
+  | readonly ['balance', number, number, Balance]
+  | readonly ['budget', number, number, KeyBudget, number]
+  | readonly ['resolved', { readonly exchangeId: string; readonly sequence: number }, string]
+  | readonly ['unavailable', string]
+  | readonly ['account', string, string]
+  | readonly [
+      'gateway',
+      { readonly code: string; readonly row: ErrorRow },
+      string,
+      Omit<GatewayErrorOptions, 'cause'>,
+    ]
+  | readonly ['range', string]
+  | readonly ['other', string, string]
+
+/** Takes an error apart; what callers act by is kept, where it was thrown is not. */
+export function errorMessage(error: unknown): ErrorMessage {
+  if (error instanceof BalanceInsufficientError)
+    return ['balance', error.likelyMicros, error.worstMicros, error.balance]
+  if (error instanceof KeyBudgetExceededError)
+    return ['budget', error.likelyMicros, error.worstMicros, error.budget, error.riskMicros]
+  if (error instanceof HoldResolvedError) return ['resolved', error.hold, error.state]
+  if (error instanceof LedgerUnavailableError) return ['unavailable', error.message]
+  if (error instanceof AccountError) return ['account', error.code, error.message]
+  if (error instanceof GatewayError) {
+    const { code, row, message, param, details, retryAfterSeconds } = error
+    return [
+      'gateway',
+      { code, row },
+      message,
+      {
+        ...(param !== undefined && { param }),
+        ...(details !== undefined && { details }),
+        ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      },
+    ]
+  }
+  if (error instanceof RangeError) return ['range', error.message]
+  return error instanceof Error ? ['other', error.name, error.message] : ['other', 'Error', String(error)]
+}
+
+/** The error again, of the same class. */
+export function errorOf(message: ErrorMessage): Error {
+  switch (message[0]) {
+    case 'balance':
+      return new BalanceInsufficientError(message[1], message[2], message[3])
+    case 'budget':
+      return new KeyBudgetExceededError(message[1], message[2], message[3], message[4])
+    case 'resolved':
+      return new HoldResolvedError(message[1], message[2])
+    case 'unavailable':
+      return new LedgerUnavailableError(message[1])
+    case 'account':
+      return new AccountError(message[1], message[2])
+    case 'gateway':
+      return new GatewayError(message[1], message[2], message[3])
+    case 'range':
+      return new RangeError(message[1])
+    case 'other':
+      return Object.assign(new Error(message[2]), { name: message[1] })
+  }
+}
 
 /** What one process can be asked by another, by name. */
 export type Operations = Readonly<Record<string, (...values: never[]) => unknown>>

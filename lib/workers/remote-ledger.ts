@@ -18,9 +18,8 @@ import type {
 } from '../ledger/object-ledger.ts'
 import type { Price } from '../money/price.ts'
 import type { Meters, ObjectKind } from '../money/usage.ts'
-import { errorOf } from './error-message.ts'
-import type { HoldNews, LedgerOperations, SentCharge } from './ledger-operations.ts'
-import type { Operations, Peer } from './peer.ts'
+import { errorOf, type Operations, type Peer } from './peer.ts'
+import type { HoldNews, LedgerOperations, SentCharge } from './worker-operations.ts'
 
 const done = Promise.resolve()
 

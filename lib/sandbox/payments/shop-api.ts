@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { z } from 'zod'
-import { paymentBody, receiptBody, refundBody } from './shop-bodies.ts'
+import { paymentBody, receiptBody, refundBody, paymentJson, receiptJson, refundJson } from './shop-objects.ts'
 import { ShopRefusal } from './shop.ts'
 import type { Shop } from './shop.ts'
-import { paymentJson, receiptJson, refundJson } from './shop-objects.ts'
 
 /** A request as the shop reads it. */
 export interface ShopRequest {

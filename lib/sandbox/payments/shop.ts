@@ -1,8 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Clock } from '../../platform/clock.ts'
-import type { PaymentBody, ReceiptBody, RefundBody } from './shop-bodies.ts'
-import { kopecksOf } from './shop-objects.ts'
-import type { ShopPayment, ShopReceipt, ShopRefund } from './shop-objects.ts'
+import {
+  kopecksOf,
+  type PaymentBody,
+  type ReceiptBody,
+  type RefundBody,
+  type ShopPayment,
+  type ShopReceipt,
+  type ShopRefund,
+} from './shop-objects.ts'
 
 const payableMs = 3_600_000
 

@@ -19,7 +19,7 @@ import type { KeyRow } from '../shared/store-operation.ts'
 import { isStoreFailure, transaction } from './postgres-connection.ts'
 import type { PostgresPool, PostgresQueries } from './postgres-connection.ts'
 import { numbered } from './postgres-queries.ts'
-import { errorWords } from '../../platform/error-words.ts'
+import { errorWords } from '../../platform/log.ts'
 
 interface PostgresAccountsOptions {
   readonly pool: PostgresPool

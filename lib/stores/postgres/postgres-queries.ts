@@ -2,7 +2,7 @@ import { isStoreFailure, transaction, withoutTimeouts } from './postgres-connect
 import type { PostgresPool, PostgresQueries, TimedQuery } from './postgres-connection.ts'
 import { StoreError } from '../shared/store-error.ts'
 import type { QueryValue, StoreQueries } from '../shared/store-queries.ts'
-import { errorWords } from '../../platform/error-words.ts'
+import { errorWords } from '../../platform/log.ts'
 
 /** `?`, which SQLite takes as it is, as PostgreSQL's `$1`. */
 export function numbered(sql: string): string {

@@ -2,7 +2,7 @@ import { connectPostgres, endPostgres, isStoreFailure, postgresErrorCode } from 
 import type { PostgresClient } from './postgres-connection.ts'
 import type { PostgresAnswer, PostgresOperation } from './postgres-operation.ts'
 import type { BatchReport } from '../shared/store-operation.ts'
-import { errorWords } from '../../platform/error-words.ts'
+import { errorWords } from '../../platform/log.ts'
 
 interface AnswerRow extends PostgresAnswer {
   readonly index: number

@@ -1,12 +1,11 @@
 import { hostname } from 'node:os'
 import { MemoryKeyDirectory } from '../../accounts/memory-key-directory.ts'
-import { steadyClock as systemSteadyClock } from '../../platform/clock.ts'
-import type { Clock } from '../../platform/clock.ts'
+import { steadyClock as systemSteadyClock, type Clock } from '../../platform/clock.ts'
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { HoldRequest } from '../../ledger/ledger.ts'
 import { noRisk } from '../../ledger/risk.ts'
 import type { RiskRule } from '../../ledger/risk.ts'
-import type { Log } from '../../platform/log.ts'
+import { errorWords, type Log } from '../../platform/log.ts'
 import { newId } from '../../platform/new-id.ts'
 import { PostgresAccounts } from './postgres-accounts.ts'
 import {
@@ -32,7 +31,6 @@ import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
 import { StoreUserRows } from '../shared/store-user-rows.ts'
 import type { SqlStatement } from '../shared/user-tables.ts'
-import { errorWords } from '../../platform/error-words.ts'
 import type { QueryValue, StoreQueries } from '../shared/store-queries.ts'
 
 /** Times in milliseconds. */

@@ -10,7 +10,7 @@ import { recordReader } from './record-reader.ts'
 import { recordValues } from './record-values.ts'
 import { RecordConflictError, rowsMessage } from './records.ts'
 import type { RecordReader, RecordStep, Records } from './records.ts'
-import { errorWords } from '../../platform/error-words.ts'
+import { errorWords } from '../../platform/log.ts'
 
 const uniqueViolation = '23505'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isId } from '../../platform/new-id.ts'
-import { zonedDayEnd } from '../../platform/zoned-time.ts'
+import { zonedDayEnd } from '../../platform/clock.ts'
 import { isDay } from '../format.ts'
 import type { WebPage, PageContext } from '../web-page.ts'
 import { passwordLength } from '../sign-in/auth.ts'

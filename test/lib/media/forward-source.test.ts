@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ForwardSource } from '../../../lib/media/measure-upload.ts'
-import { MediaUnreadableError } from '../../../lib/media/media-source.ts'
+import { MediaUnreadableError } from '../../../lib/media/media-reader.ts'
 
 const piece = Buffer.alloc(65_536)
 const megabyte = 1_048_576

@@ -1,7 +1,6 @@
 import t from 'tap'
-import { MediaBudget } from '../../../lib/media/media-reader.ts'
+import { MediaBudget, bodyInMemory, spanSource } from '../../../lib/media/media-reader.ts'
 import { measureMedia } from '../../../lib/media/measure-media.ts'
-import { bodyInMemory, spanSource } from '../../../lib/media/media-source.ts'
 import { measureUpload } from '../../../lib/media/measure-upload.ts'
 import { aacConfig, fragmentedMp4, m4aOfFrames, mp4, mpeg, webm } from '../../fixtures/media/film-files.ts'
 import { avi, flv, transport } from '../../fixtures/media/older-film-files.ts'

@@ -2,8 +2,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { systemClock } from '../../../lib/platform/clock.ts'
 import { GatewayError } from '../../../lib/pipeline/errors.ts'
-import { memoryCounters } from '../../../lib/rate-limits/counters.ts'
-import { RateLimits, type Admission, type Limits } from '../../../lib/rate-limits/rate-limits.ts'
+import {
+  memoryCounters,
+  RateLimits,
+  type Admission,
+  type Limits,
+} from '../../../lib/rate-limits/rate-limits.ts'
 
 /** Real time, and as much more as a test lets pass. */
 function steppedClock(): { now(): number; aheadMs: number } {

@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { matchPayment } from '../../../lib/statements/match-payment.ts'
-import type { Payable, PayableInvoice } from '../../../lib/statements/match-payment.ts'
-import { comparableNumber, namedInvoices } from '../../../lib/statements/named-invoices.ts'
+import {
+  matchPayment,
+  comparableNumber,
+  namedInvoices,
+  type Payable,
+  type PayableInvoice,
+} from '../../../lib/statements/match-payment.ts'
 
 await t.test('invoices are found in purposes as people write them', async t => {
   const cases: readonly (readonly [string, readonly string[]])[] = [

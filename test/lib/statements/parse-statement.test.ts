@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { decodeStatement, statementBytesMax } from '../../../lib/statements/decode-statement.ts'
+import { decodeStatement, statementBytesMax } from '../../../lib/statements/statement.ts'
 import { incomingPayments } from '../../../lib/statements/incoming-payments.ts'
 import { parseStatement } from '../../../lib/statements/parse-statement.ts'
 import { encodeStatement, statementLines } from '../../fixtures/bank-statement.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Hold, HoldRequest, Ledger } from '../../../lib/ledger/ledger.ts'
-import type { HoldNews, LedgerOperations } from '../../../lib/workers/ledger-operations.ts'
+import type { HoldNews, LedgerOperations } from '../../../lib/workers/worker-operations.ts'
 import { LedgerServer } from '../../../lib/workers/ledger-server.ts'
 import { Peer, type Operations } from '../../../lib/workers/peer.ts'
 import { RemoteLedger } from '../../../lib/workers/remote-ledger.ts'

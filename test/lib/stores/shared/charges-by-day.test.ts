@@ -1,5 +1,5 @@
 import t from 'tap'
-import { zonedDayStart } from '../../../../lib/platform/zoned-time.ts'
+import { zonedDayStart } from '../../../../lib/platform/clock.ts'
 import { readSpenders } from '../../../../lib/stores/records/read-spenders.ts'
 import { searchCharges } from '../../../../lib/stores/records/search-charges.ts'
 import { accountWith, chargeOf, holdOf, type OpenStore } from '../../../contracts/store-under-test.ts'

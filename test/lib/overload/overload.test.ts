@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Pace } from '../../../lib/overload/pace.ts'
+import { Pace } from '../../../lib/overload/overload.ts'
 
 function paceAt() {
   const time = { now: 1000 }

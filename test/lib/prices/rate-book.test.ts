@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readCbrRate, RateError } from '../../../lib/prices/cbr-rate.ts'
+import { readCbrRate, RateError } from '../../../lib/prices/rate-book.ts'
 import { ratesXml } from '../../fixtures/central-bank.ts'
 
 await t.test("the dollar's rate is read out of the Central Bank's daily list", async t => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isTimeZone, zonedParse, zonedTime } from '../../../lib/platform/zoned-time.ts'
+import { isTimeZone, zonedParse, zonedTime } from '../../../lib/platform/clock.ts'
 
 const at = (iso: string): number => Date.parse(iso)
 

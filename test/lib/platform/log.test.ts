@@ -1,5 +1,5 @@
 import t from 'tap'
-import { errorWords } from '../../../lib/platform/error-words.ts'
+import { errorWords } from '../../../lib/platform/log.ts'
 
 t.test('an error says what it says', t => {
   t.equal(errorWords(new Error('the disk is full')), 'the disk is full')
