@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { matchesPattern } from '../lib/config/matches-pattern.ts'
 import { findGenaiModel, genaiPrices } from '../lib/prices/genai-prices.ts'
 import type { ListPrice } from '../lib/prices/list-price.ts'
 import type { FamilyFacts, OwnData, OwnProvider } from './own-data.ts'
 import { sourceModels } from './source-models.ts'
 import type { SourceModel } from './source-models.ts'
+import { matchesPattern } from '../lib/config/config.ts'
 
 /** An entry of the catalogue, as it is written: a model, or the name of the model that it is like. */
 type CatalogueEntry = WholeEntry | LikeEntry

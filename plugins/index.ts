@@ -1,13 +1,15 @@
-import { modelRouterOptions } from '../lib/config/model-router-options.ts'
-import { rateLimitOptions } from '../lib/config/rate-limit-options.ts'
-import { sizeLimitOptions } from '../lib/config/size-limit-options.ts'
+import {
+  modelRouterOptions,
+  rateLimitOptions,
+  sizeLimitOptions,
+  usageTapOptions,
+  telemetryOptions,
+} from '../lib/config/plugin-options.ts'
 import type { PluginRegistry } from '../lib/front/plugin-context.ts'
-import { usageTapOptions } from '../lib/config/usage-tap-options.ts'
 import { auth } from './auth.ts'
 import { modelRouter } from './model-router.ts'
 import { rateLimit } from './rate-limit.ts'
 import { sizeLimit } from './size-limit.ts'
-import { telemetryOptions } from '../lib/config/telemetry-options.ts'
 import { telemetry } from './telemetry.ts'
 import { upstreamProxy } from './upstream-proxy.ts'
 import { usageTap } from './usage-tap.ts'

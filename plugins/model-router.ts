@@ -1,4 +1,4 @@
-import { modelRouterOptions, type ModelRouterOptions } from '../lib/config/model-router-options.ts'
+import { modelRouterOptions, type ModelRouterOptions } from '../lib/config/plugin-options.ts'
 import { planBatch } from '../lib/batches/plan-batch.ts'
 import { GatewayError } from '../lib/pipeline/errors.ts'
 import { listModels } from '../lib/models/list-models.ts'

@@ -1,4 +1,4 @@
-import { rateLimitOptions } from '../lib/config/rate-limit-options.ts'
+import { rateLimitOptions } from '../lib/config/plugin-options.ts'
 import { expectedTokens } from '../lib/metering/expected-tokens.ts'
 import { tokensOf } from '../lib/money/usage.ts'
 import type { Exchange } from '../lib/pipeline/exchange.ts'

@@ -1,4 +1,4 @@
-import { limitsFor, sizeLimitOptions, type MediaLimits } from '../lib/config/size-limit-options.ts'
+import { limitsFor, sizeLimitOptions, type MediaLimits } from '../lib/config/plugin-options.ts'
 import { GatewayError } from '../lib/pipeline/errors.ts'
 import type { MediaPart } from '../lib/http/media-part.ts'
 import {

@@ -1,5 +1,5 @@
 import type { PluginContext } from '../lib/front/plugin-context.ts'
-import { telemetryOptions } from '../lib/config/telemetry-options.ts'
+import { telemetryOptions } from '../lib/config/plugin-options.ts'
 import { openExchangeTelemetry } from '../lib/observability/exchange-telemetry.ts'
 import type { ExchangeTelemetry } from '../lib/observability/exchange-telemetry.ts'
 import type { Plugin } from '../lib/pipeline/plugin.ts'

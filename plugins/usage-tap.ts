@@ -1,4 +1,4 @@
-import { usageTapOptions } from '../lib/config/usage-tap-options.ts'
+import { usageTapOptions } from '../lib/config/plugin-options.ts'
 import { headerValue } from '../lib/http/headers.ts'
 import { jobRequestFacts } from '../lib/jobs/job-request-facts.ts'
 import { JobWatch } from '../lib/jobs/job-watch.ts'

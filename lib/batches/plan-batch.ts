@@ -1,4 +1,4 @@
-import { toldProvider } from '../config/shown-provider.ts'
+import { toldProvider } from '../config/config.ts'
 import type { RequestFacts } from '../dialects/dialect.ts'
 import { atOpenai } from '../dialects/free-operation.ts'
 import { GatewayError } from '../pipeline/errors.ts'

@@ -3,13 +3,10 @@ import { closeAlarm, listAlarms, takeAlarm } from '../alarms/alarms.ts'
 import { alarmSentence } from '../pipeline/alarm-sentences.ts'
 import { zonedTime } from '../platform/clock.ts'
 import type { AlarmRow } from '../stores/records/alarm-table.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
+import { addCommand, formatTable, type SharedOptions, type CliContext } from './command.ts'
 import { operatorName, reasonText } from './arguments.ts'
-import type { CliContext } from './context.ts'
 import { openTimeZone } from './open-config.ts'
-import { formatTable } from './table.ts'
-import { readRecords, withRecords } from './with-records.ts'
+import { readRecords, withRecords } from './with-store.ts'
 
 interface ListOptions extends SharedOptions {
   readonly all?: true

@@ -4,7 +4,7 @@ import { isAddressRange } from '../config/scalars.ts'
 import { isDay } from '../ledger/moscow-days.ts'
 import type { Micros } from '../ledger/ledger.ts'
 import { parseRoubles } from '../money/amount.ts'
-import { UsageError } from './context.ts'
+import { UsageError } from './command.ts'
 
 /** @throws UsageError unless the text is an exact decimal of roubles */
 export function roubles(option: string, text: string): Micros {

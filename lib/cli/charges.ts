@@ -2,16 +2,21 @@ import { Writable } from 'node:stream'
 import type { Command } from 'commander'
 import { csvCell } from '../documents/csv-table.ts'
 import type { ChargeReport, RecomputedCharge } from '../ledger/reports.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
-import { time } from './arguments.ts'
-import { CommandError } from './context.ts'
-import type { CliContext } from './context.ts'
-import { found, readStore } from './read-store.ts'
-import { formatTable } from './table.ts'
-import { zonedTime } from '../platform/clock.ts'
+import {
+  addCommand,
+  CommandError,
+  formatTable,
+  UsageError,
+  type SharedOptions,
+  type CliContext,
+} from './command.ts'
+import { time, oneOf, wholeNumber } from './arguments.ts'
+import { found, readStore, readRecords } from './with-store.ts'
+import { zonedTime, systemClock, zonedDayStart } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
 import { formatRoubles } from '../money/amount.ts'
+import { balanceAmounts } from '../ledger/balance-amounts.ts'
+import { readSpenders } from '../stores/records/read-spenders.ts'
 
 /** Rows that a table has in memory, and that share the widths of its columns. */
 const tableRows = 1000
@@ -214,4 +219,63 @@ function table(charges: readonly ChargeReport[], zone: string): string {
     roubles: 'right',
     flags: 'left',
   })
+}
+
+interface BalanceOptions extends SharedOptions {
+  readonly account: string
+}
+
+/** `balance`: what an account has and owes, what is held, what is available. */
+export function addBalanceCommand(program: Command, { stdout }: CliContext): void {
+  addCommand(program, 'balance', 'say what an account has, and what of it is set aside')
+    .requiredOption('--account <id>', 'the account')
+    .action(async (options: BalanceOptions) => {
+      const { account } = options
+      const amounts = balanceAmounts(
+        await readStore(options, async reports => found(await reports.balance(account), account)),
+      )
+      const columns = {
+        balance: 'right',
+        debt: 'right',
+        held: 'right',
+        available: 'right',
+        risk: 'right',
+      } as const
+      stdout.write(options.json === true ? `${JSON.stringify(amounts)}\n` : formatTable([amounts], columns))
+    })
+}
+
+interface TopOptions extends SharedOptions {
+  readonly by: string
+  readonly days: string
+}
+
+/** `top`: who or what most is charged for. */
+export function addTopCommand(program: Command, { stdout }: CliContext): void {
+  addCommand(program, 'top', 'list where most was charged, the highest sum first')
+    .option('--by <what>', 'account, model, key or outcome', 'account')
+    .option(
+      '--days <n>',
+      'how many days, today among them; they begin at midnight in timeZone of the configuration',
+      '1',
+    )
+    .action(async (options: TopOptions) => {
+      const by = oneOf('--by', options.by, ['account', 'model', 'key', 'outcome'] as const)
+      const days = wholeNumber('--days', options.days)
+      if (days === 0) throw new UsageError('--days: begins at 1, which is today')
+      const from = zonedDayStart(systemClock.now(), openTimeZone(options), days - 1)
+      const rows = await readRecords(options, records => readSpenders(records, by, from))
+      const shown = rows.map(({ name, charges, micros }) => ({
+        [by]: name,
+        charges: String(charges),
+        roubles: formatRoubles(micros),
+      }))
+      if (options.json === true) for (const one of shown) stdout.write(`${JSON.stringify(one)}\n`)
+      else
+        stdout.write(
+          shown.length === 0
+            ? 'no charges\n'
+            : formatTable(shown, { [by]: 'left', charges: 'right', roubles: 'right' }),
+        )
+    })
 }

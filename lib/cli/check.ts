@@ -3,20 +3,16 @@ import { readCertificate } from '../listener/certificate.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Config, ModelConfig } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { findConfig } from '../config/find-config.ts'
-import { loadConfig } from '../config/load-config.ts'
-import type { LoadedConfig } from '../config/load-config.ts'
+import { findConfig } from '../config/environment.ts'
+import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
-import { CommandError } from './context.ts'
-import type { CliContext } from './context.ts'
-import { versionlessNotices } from '../config/versionless-bases.ts'
-import { withRates } from '../config/with-rates.ts'
+import { addCommand, CommandError, type SharedOptions, type CliContext } from './command.ts'
+import { versionlessNotices } from '../config/known-providers.ts'
+import { withRates } from '../config/build-rates.ts'
 import { cheaperNames } from '../models/cheaper-names.ts'
 import { priceInForce } from '../money/price.ts'
 import type { Price } from '../money/price.ts'
-import { isServed } from './is-served.ts'
+import { isServed } from './open-config.ts'
 
 /** Of more models than these the rest are counted. */
 const namedMax = 20
@@ -176,7 +172,7 @@ async function checkPlugins(config: Config, plugins: PluginRegistry): Promise<vo
 async function checkPayments({ payments, file }: Config): Promise<readonly string[]> {
   if (payments?.yookassa === undefined) return []
   const [{ checkShop }, { yookassaClient }] = await Promise.all([
-    import('../payments/check-shop.ts'),
+    import('../payments/payment-provider.ts'),
     import('../payments/yookassa/yookassa-client.ts'),
   ])
   const { provider: name, yookassa } = payments

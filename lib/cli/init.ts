@@ -1,10 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { commandName } from '../config/command-name.ts'
-import { shippedConfig } from '../config/find-config.ts'
-import { CommandError } from './context.ts'
-import type { CliContext } from './context.ts'
+import { commandName, shippedConfig } from '../config/environment.ts'
+import { CommandError, type CliContext } from './command.ts'
 
 /** `init`: a configuration of one's own, which includes the shipped one and says what is most often changed. */
 export function addInitCommand(program: Command, { stdout }: CliContext): void {

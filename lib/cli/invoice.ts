@@ -1,17 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { systemClock } from '../platform/clock.ts'
-import { createInvoice } from '../documents/create-invoice.ts'
-import { cancelInvoice, listInvoices } from '../documents/invoices.ts'
+import { createInvoice, cancelInvoice, listInvoices } from '../documents/invoices.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
 import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import { formatKopecks, parseKopecks } from '../money/kopecks.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
+import { addCommand, UsageError, type SharedOptions, type CliContext } from './command.ts'
 import { operatorName } from './arguments.ts'
-import { UsageError } from './context.ts'
-import type { CliContext } from './context.ts'
-import { requiredSeller, withRecords } from './with-records.ts'
+import { requiredSeller, withRecords } from './with-store.ts'
 
 interface CreateOptions extends SharedOptions {
   readonly account: string

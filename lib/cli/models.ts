@@ -1,13 +1,10 @@
 import type { Command } from 'commander'
 import type { Config, ModelConfig } from '../config/config.ts'
 import { systemClock } from '../platform/clock.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
-import type { CliContext } from './context.ts'
-import { isServed } from './is-served.ts'
-import { openPricedConfig } from './open-priced-config.ts'
-import { formatTable } from './table.ts'
+import { addCommand, formatTable, type SharedOptions, type CliContext } from './command.ts'
+import { isServed } from './open-config.ts'
 import { priceInForce } from '../money/price.ts'
+import { openPricedConfig } from './with-store.ts'
 
 interface ModelsOptions extends SharedOptions {
   readonly all?: boolean

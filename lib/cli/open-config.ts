@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
-import type { Config, ModelNames } from '../config/config.ts'
+import type { Config, ModelNames, ModelConfig } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { findConfig } from '../config/find-config.ts'
-import { loadConfig } from '../config/load-config.ts'
-import type { LoadedConfig } from '../config/load-config.ts'
+import { findConfig } from '../config/environment.ts'
+import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
 import {
   loadModelNames,
   loadOperatorArea,
@@ -14,8 +13,7 @@ import {
 } from '../config/load-section.ts'
 import type { RiskRule } from '../ledger/risk.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
-import type { SharedOptions } from './add-command.ts'
-import { CommandError } from './context.ts'
+import { CommandError, type SharedOptions } from './command.ts'
 
 /**
  * @param plugins the shipped ones, for a command that acts by the list of plugins
@@ -103,4 +101,9 @@ function readFrom<T>(options: SharedOptions, read: (file: string) => T): T {
     if (error instanceof ConfigError) throw new CommandError(`the configuration is wrong:\n${error.message}`)
     throw error
   }
+}
+
+/** Whether a provider that has a model is on. */
+export function isServed({ providers }: Config, model: ModelConfig): boolean {
+  return model.providers.some(name => providers.get(name)?.isOff === false)
 }

@@ -1,18 +1,13 @@
 import type { Command } from 'commander'
 import { PaymentReader } from '../payments/payment-reader.ts'
 import type { Payment } from '../payments/payment-reader.ts'
-import type { Reconciliation } from '../payments/reconcile.ts'
+import type { Reconciliation } from '../payments/payment-actions.ts'
 import { formatRoubles } from '../money/amount.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
+import { addCommand, CommandError, formatTable, type SharedOptions, type CliContext } from './command.ts'
 import { dayOf, oneOf, roubles, operatorName, reasonText } from './arguments.ts'
-import { changePayments } from './change-payments.ts'
-import { CommandError } from './context.ts'
-import type { CliContext } from './context.ts'
-import { formatTable } from './table.ts'
+import { changePayments, readRecords } from './with-store.ts'
 import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
-import { readRecords } from './with-records.ts'
 
 const states = ['created', 'pending', 'succeeded', 'canceled'] as const
 const listMax = 1000

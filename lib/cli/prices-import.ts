@@ -3,10 +3,9 @@ import type { Command } from 'commander'
 import { actionStep } from '../administration/operator-log.ts'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { loadConfig } from '../config/load-config.ts'
-import type { LoadedConfig } from '../config/load-config.ts'
+import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
 import { isLoopback } from '../config/scalars.ts'
-import { withRates } from '../config/with-rates.ts'
+import { withRates } from '../config/build-rates.ts'
 import type { ModelCost, PriceOf } from '../ledger/reports.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { priceInForce } from '../money/price.ts'
@@ -23,16 +22,17 @@ import {
 import { PriceListError, readPriceList } from '../prices/read-price-list.ts'
 import type { PriceList } from '../prices/read-price-list.ts'
 import { download } from '../upstream/download.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
+import {
+  addCommand,
+  CommandError,
+  UsageError,
+  formatTable,
+  type SharedOptions,
+  type CliContext,
+} from './command.ts'
 import { modelList, operatorName, time } from './arguments.ts'
-import { CommandError, UsageError } from './context.ts'
-import type { CliContext } from './context.ts'
 import { openConfig, openPriceConfig } from './open-config.ts'
-import { hasStore, knownRates } from './open-priced-config.ts'
-import { readStore } from './read-store.ts'
-import { formatTable } from './table.ts'
-import { withRecords } from './with-records.ts'
+import { readStore, withRecords, knownRates, hasStore } from './with-store.ts'
 
 interface ImportOptions extends SharedOptions {
   readonly from: string

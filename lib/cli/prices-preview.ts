@@ -7,12 +7,15 @@ import { systemClock } from '../platform/clock.ts'
 import { PricePreviews } from '../prices/price-previews.ts'
 import type { PreviewedChange, PreviewedPrices, PricePreview } from '../prices/price-previews.ts'
 import { changePercent } from '../prices/rate-book.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
-import { CommandError, UsageError } from './context.ts'
-import type { CliContext } from './context.ts'
-import { hasStore, knownRates, openPricedConfig } from './open-priced-config.ts'
-import { formatTable } from './table.ts'
+import {
+  addCommand,
+  CommandError,
+  UsageError,
+  formatTable,
+  type SharedOptions,
+  type CliContext,
+} from './command.ts'
+import { openPricedConfig, knownRates, hasStore } from './with-store.ts'
 
 interface PreviewOptions extends SharedOptions {
   readonly usdRub?: string

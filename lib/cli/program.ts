@@ -1,7 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { AccountError } from '../accounts/accounts.ts'
-import { CommandError, UsageError } from './context.ts'
-import type { CliContext } from './context.ts'
+import { CommandError, UsageError, type CliContext } from './command.ts'
 
 type AddCommand = (program: Command, context: CliContext) => void
 
@@ -12,10 +11,10 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   init: async () => (await import('./init.ts')).addInitCommand,
   account: async () => (await import('./account.ts')).addAccountCommands,
   key: async () => (await import('./key.ts')).addKeyCommands,
-  balance: async () => (await import('./balance.ts')).addBalanceCommand,
+  balance: async () => (await import('./charges.ts')).addBalanceCommand,
   charges: async () => (await import('./charges.ts')).addChargesCommand,
   models: async () => (await import('./models.ts')).addModelsCommand,
-  top: async () => (await import('./top.ts')).addTopCommand,
+  top: async () => (await import('./charges.ts')).addTopCommand,
   requests: async () => (await import('./requests.ts')).addRequestsCommands,
   prices: async () => (await import('./prices.ts')).addPricesCommands,
   providers: async () => (await import('./providers.ts')).addProvidersCommands,
@@ -25,8 +24,8 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   documents: async () => (await import('./documents.ts')).addDocumentCommands,
   operator: async () => (await import('./operator.ts')).addOperatorCommands,
   alarms: async () => (await import('./alarms.ts')).addAlarmsCommands,
-  verify: async () => (await import('./verify.ts')).addVerifyCommand,
-  backup: async () => (await import('./backup.ts')).addBackupCommand,
+  verify: async () => (await import('./store.ts')).addVerifyCommand,
+  backup: async () => (await import('./store.ts')).addBackupCommand,
 }
 
 /**

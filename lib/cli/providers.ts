@@ -3,14 +3,10 @@ import { readSwitches, switchProvider } from '../administration/provider-switche
 import type { ProviderAction } from '../administration/provider-switches.ts'
 import { mergeHealth } from '../upstream/merge-health.ts'
 import type { MergedProvider } from '../upstream/merge-health.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
+import { addCommand, CommandError, formatTable, type SharedOptions, type CliContext } from './command.ts'
 import { operatorName, reasonText } from './arguments.ts'
-import { CommandError } from './context.ts'
-import type { CliContext } from './context.ts'
 import { openProviderNames, openStoreSetting } from './open-config.ts'
-import { formatTable } from './table.ts'
-import { readRecords, withRecords } from './with-records.ts'
+import { readRecords, withRecords } from './with-store.ts'
 
 interface SwitchOptions extends SharedOptions {
   readonly credential?: string

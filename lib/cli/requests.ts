@@ -4,14 +4,9 @@ import { formatRoubles } from '../money/amount.ts'
 import { zonedTime } from '../platform/clock.ts'
 import { findRequest } from '../stores/records/find-request.ts'
 import type { FoundHold } from '../stores/records/find-request.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
-import { CommandError } from './context.ts'
-import type { CliContext } from './context.ts'
+import { addCommand, CommandError, formatTable, type SharedOptions, type CliContext } from './command.ts'
 import { openTimeZone } from './open-config.ts'
-import { readStore } from './read-store.ts'
-import { formatTable } from './table.ts'
-import { readRecords } from './with-records.ts'
+import { readStore, readRecords } from './with-store.ts'
 
 /** `requests`: what the ledger knows of one. */
 export function addRequestsCommands(program: Command, { stdout }: CliContext): void {

@@ -3,17 +3,20 @@ import type { Command } from 'commander'
 import { giveBackMemory } from '../platform/collect-garbage.ts'
 import { ConfigError, formatProblem } from '../config/config-error.ts'
 import type { ConfigProblem } from '../config/config-error.ts'
-import { findConfig } from '../config/find-config.ts'
+import { findConfig } from '../config/environment.ts'
 import type { Config } from '../config/config.ts'
 import { loadConfig } from '../config/load-config.ts'
 import { demoScreen } from '../gateway/demo-account.ts'
 import type { Demo } from '../gateway/demo-account.ts'
 import type { OwnedLog } from '../observability/log.ts'
 import type { PluginRegistry } from '../front/plugin-context.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
-import { CommandError } from './context.ts'
-import type { CliContext, RunningGateway } from './context.ts'
+import {
+  addCommand,
+  CommandError,
+  type SharedOptions,
+  type CliContext,
+  type RunningGateway,
+} from './command.ts'
 import { openConfig } from './open-config.ts'
 import type { Log } from '../platform/log.ts'
 

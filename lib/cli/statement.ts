@@ -1,19 +1,15 @@
 import { basename } from 'node:path'
 import { readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
-import { assignTransfer, returnTransfer, undoTransfer } from '../documents/decide-transfer.ts'
+import { assignTransfer, returnTransfer, undoTransfer, listTransfers } from '../documents/transfers.ts'
 import { importStatement } from '../documents/import-statement.ts'
 import type { ImportResult, ImportedTransfer } from '../documents/import-statement.ts'
-import { listTransfers } from '../documents/transfers.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import { statementBytesMax } from '../statements/statement.ts'
 import type { TransferRow } from '../stores/records/document-tables.ts'
-import { addCommand } from './add-command.ts'
-import type { SharedOptions } from './add-command.ts'
+import { addCommand, CommandError, UsageError, type SharedOptions, type CliContext } from './command.ts'
 import { oneOf, operatorName } from './arguments.ts'
-import { CommandError, UsageError } from './context.ts'
-import type { CliContext } from './context.ts'
-import { requiredSeller, withRecords } from './with-records.ts'
+import { requiredSeller, withRecords } from './with-store.ts'
 
 interface ImportOptions extends SharedOptions {
   readonly dryRun?: boolean

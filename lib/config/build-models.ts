@@ -1,10 +1,6 @@
-import { matchesPattern } from './matches-pattern.ts'
+import { modelSchema, resolveLikes, type ModelInput, type PriceInput } from './model-schema.ts'
 import type { ModelConfig, ProviderConfig } from './config.ts'
-import { isMapping } from './layers.ts'
 import type { Problems } from './problems.ts'
-import { modelSchema } from './model-schema.ts'
-import type { ModelInput, PriceInput } from './model-schema.ts'
-import { resolveLikes } from './resolve-likes.ts'
 import { pricingOf, priceVersions } from '../money/pricing.ts'
 import type { Pricing, ListPricing } from '../money/pricing.ts'
 import { buildPrice } from '../money/build-price.ts'
@@ -12,6 +8,8 @@ import { startOf } from '../money/price.ts'
 import type { Price } from '../money/price.ts'
 import { meters } from '../money/usage.ts'
 import type { Path } from './config-error.ts'
+import { isMapping } from './config-error.ts'
+import { matchesPattern } from './config.ts'
 
 interface Models {
   readonly models: Map<string, ModelConfig>

@@ -1,12 +1,11 @@
 import type { DialectName } from '../dialects/dialect.ts'
 import type { Credential, ProviderConfig, EgressChoice, ProviderTimeouts } from './config.ts'
-import { knownProviders, reservedProviderNames } from './known-providers.ts'
-import type { KnownProvider } from './known-providers.ts'
-import { isMapping } from './layers.ts'
+import { knownProviders, reservedProviderNames, type KnownProvider } from './known-providers.ts'
 import type { Problems } from './problems.ts'
 import { isLoopback } from './scalars.ts'
 import { providerSchema } from './schema.ts'
 import type { ProviderInput } from './schema.ts'
+import { isMapping } from './config-error.ts'
 
 /** What the providers' section may refer to, and what is learned of them. */
 interface ProviderContext {

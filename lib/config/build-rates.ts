@@ -1,8 +1,9 @@
 import type { z } from 'zod'
-import type { Config } from './config.ts'
+import type { Config, ModelConfig } from './config.ts'
 import type { Path } from './config-error.ts'
 import { rateFeedSchema } from './pricing-schema.ts'
 import type { Settings } from './schema.ts'
+import { priceVersions, type DatedRate } from '../money/pricing.ts'
 
 /** Where the Central Bank's rates are from, and by how many percent one may differ from the one before. */
 export type RateFeed = z.output<typeof rateFeedSchema>
@@ -29,4 +30,18 @@ export function checkRates({ rates, egress }: Config): readonly { readonly path:
   if (rates?.egress === undefined || rates.egress === 'direct' || egress.has(rates.egress)) return []
   const names = ['direct', ...egress.keys()]
   return [{ path: ['prices', 'usdRub', 'egress'], message: `is no egress; there are ${names.join(', ')}` }]
+}
+
+/** The config with the prices that follow from the Central Bank's rates; all else stays as it is. */
+export function withRates(config: Config, rates: readonly DatedRate[]): Config {
+  const priced = (model: ModelConfig): ModelConfig => {
+    const { list } = model
+    if (list === undefined || typeof list.usdRub === 'string') return model
+    return { ...model, prices: priceVersions(model.name, list, rates) }
+  }
+  return {
+    ...config,
+    models: new Map([...config.models].map(([name, model]) => [name, priced(model)])),
+    modelPatterns: config.modelPatterns.map(priced),
+  }
 }

@@ -6,7 +6,7 @@ import { checkText, cleanText } from '../companies/printable-text.ts'
 import type { Seller, TaxPeriod } from '../companies/seller.ts'
 import { payeeBytesOver } from '../companies/payment-code.ts'
 import type { Problems } from './problems.ts'
-import type { SellerSettings } from './seller-schema.ts'
+import type { SellerSettings } from './house-schema.ts'
 
 const basisLengthMax = 120
 

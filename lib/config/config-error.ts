@@ -45,3 +45,8 @@ export function formatPath(path: Path): string {
   }
   return text
 }
+
+/** Whether a value of a config is a mapping. */
+export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

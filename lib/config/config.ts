@@ -99,7 +99,7 @@ export interface ProviderConfig {
 }
 
 /** A prompt that was written at a provider. */
-export interface StoredPrompt {
+interface StoredPrompt {
   /** Ids of accounts; `*` stands for every one. */
   readonly accounts: readonly string[]
   /** It may bring tools that the provider runs; true unless said. */
@@ -193,3 +193,41 @@ export interface Config extends Frozen<Omit<Settings, BuiltSection>> {
 
 /** What models are called. */
 export type ModelNames = Pick<Config, 'models' | 'aliases' | 'modelPatterns' | 'offSale'>
+
+/** What stands for the key of a server that needs none: `credentials: []`. It is sent as no header at all. */
+export function keylessCredential(provider: Pick<ProviderConfig, 'name'>): Credential {
+  return { name: `${provider.name}#0`, value: '' }
+}
+
+type Shown = Pick<ProviderConfig, 'name' | 'isPublic'>
+
+/** The name of a provider as customers see it; undefined where the provider is not public. */
+export function shownProvider(config: Pick<Config, 'providers'>, name: string): string | undefined {
+  return config.providers.get(name)?.isPublic === true ? name : undefined
+}
+
+/** What a sentence for customers calls a provider: `openai`, or `the provider`. */
+export function toldProvider({ name, isPublic }: Shown): string {
+  return isPublic ? name : 'the provider'
+}
+
+/** The same at the beginning of a sentence. */
+export function toldProviderFirst({ name, isPublic }: Shown): string {
+  return isPublic ? name : 'The provider'
+}
+
+/** Whether a pattern covers a name; `*` stands for any letters, none included. */
+export function matchesPattern(pattern: string, name: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return pattern === name
+  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last))
+    return false
+  let position = first.length
+  for (const part of rest) {
+    const found = name.indexOf(part, position)
+    if (found === -1) return false
+    position = found + part.length
+  }
+  return position <= name.length - last.length
+}

@@ -1,5 +1,9 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Path } from './config-error.ts'
-import { isMapping } from './layers.ts'
+import type { Problems } from './problems.ts'
+import { isMapping } from './config-error.ts'
 
 /** Variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -51,4 +55,57 @@ export function substitute(value: unknown, env: Environment): Substitution {
   }
 
   return { value: walk(value, []), missing, malformed }
+}
+
+/** How a reader of a message runs the command: in a checkout only npm finds it. */
+export function commandName(env: Environment = process.env): string {
+  return env['npm_command'] === undefined ? 'gateway' : 'npx gateway'
+}
+
+/** Puts variables in their places. Those of credentials may be missing: their providers are off. */
+export function resolveVariables(merged: unknown, env: Environment, problems: Problems) {
+  const { value, missing, malformed } = substitute(merged, env)
+  const missingVariables = new Map<string, string[]>()
+  for (const { path, text } of malformed) problems.add(path, `"${text}" names no variable; write \${NAME}`)
+  for (const { path, name } of missing) {
+    const provider = credentialOwner(path)
+    if (provider === undefined) {
+      problems.add(path, `the environment variable ${name} is not set`)
+      problems.silence(path)
+    } else {
+      missingVariables.set(provider, [...(missingVariables.get(provider) ?? []), name])
+    }
+  }
+  return { value: isMapping(value) ? value : {}, missingVariables }
+}
+
+/** The provider whose credential a path is: `providers.NAME.credentials[0]`. */
+function credentialOwner([section, provider, key, index]: Path): string | undefined {
+  return section === 'providers' && key === 'credentials' && index !== undefined
+    ? String(provider)
+    : undefined
+}
+
+const relativeDefault = join('config', 'gateway.yaml')
+
+/**
+ * The config file to use: the one that is named, else `GATEWAY_CONFIG`, else `config/gateway.yaml` here,
+ * else the one that came with the gateway.
+ */
+export function findConfig(named: string | undefined, env: Environment = process.env): string {
+  const chosen = named ?? env['GATEWAY_CONFIG']
+  if (chosen !== undefined && chosen !== '') return resolve(chosen)
+  const here = resolve(relativeDefault)
+  return existsSync(here) ? here : shippedConfig()
+}
+
+/** The config file that came with the gateway. */
+export function shippedConfig(): string {
+  return join(packageRoot(), relativeDefault)
+}
+
+/** Two folders up in the source; one more where it was compiled into `dist`. */
+function packageRoot(): string {
+  const root = fileURLToPath(new URL('../../', import.meta.url))
+  return existsSync(join(root, relativeDefault)) ? root : join(root, '..')
 }

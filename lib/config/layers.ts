@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Path } from './config-error.ts'
+import { formatPath, type Path, isMapping } from './config-error.ts'
 import type { Problems } from './problems.ts'
-import { parseJson, parseYaml } from './yaml-document.ts'
-import type { YamlDocument } from './yaml-document.ts'
+import { parseJson, parseYaml, type YamlDocument } from './yaml-document.ts'
+import type { ConfigKey } from './schema.ts'
 
 /** A file of the configuration, as read; `include` is taken out of the value. */
 export interface Layer {
@@ -101,11 +101,6 @@ function merge(
   return merged
 }
 
-/** Whether a value of a config is a mapping. */
-export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** The strongest file that has the path or the longest part of it, and where in that file it stands. */
 export function locate(layers: readonly Layer[], path: Path) {
   for (let length = path.length; length > 0; length--) {
@@ -116,4 +111,75 @@ export function locate(layers: readonly Layer[], path: Path) {
     }
   }
   return { file: layers.at(-1)?.file, place: undefined }
+}
+
+/** A setting of an included file that the main file says otherwise. */
+export interface Overridden {
+  readonly path: string
+  readonly file: string
+}
+
+/** What the strongest layer, the main file, replaces of those below it. */
+export function overriddenSettings(layers: readonly Layer[]): readonly Overridden[] {
+  const main = layers.at(-1)
+  if (main === undefined) return []
+  const included = layers.slice(0, -1).toReversed()
+  return leaves(main.value, []).flatMap(path => {
+    const below = included.find(layer => valueAt(layer.value, path) !== undefined)
+    return below === undefined ? [] : [{ path: formatPath(path), file: below.file }]
+  })
+}
+
+function leaves(value: Readonly<Record<string, unknown>>, path: Path): readonly Path[] {
+  return Object.entries(value).flatMap(([key, item]) =>
+    isMapping(item) ? leaves(item, [...path, key]) : [[...path, key]],
+  )
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  let current = value
+  for (const part of path) {
+    if (!isMapping(current)) return undefined
+    current = current[String(part)]
+  }
+  return current
+}
+
+/** What of a config is not read, by what it is read for: its secrets need not be set. */
+const sections = {
+  /** Who sells, how money comes in, which pages there are. */
+  house: ['providers', 'models', 'defaultProvider', 'egress', 'alarms', 'plugins'],
+  /** What models cost. */
+  prices: ['egress', 'alarms', 'plugins', 'accountArea', 'operatorArea', 'payments', 'seller'],
+} as const satisfies Record<string, readonly ConfigKey[]>
+
+/** What a config is read for, where that is not to serve. */
+export type ConfigUse = keyof typeof sections
+
+/** Nobody is written to. */
+const noMail = { url: 'smtp://localhost', from: 'nobody@localhost' }
+
+type Mapping = Readonly<Record<string, unknown>>
+
+/** A merged config without what a use of it does not read, and without what refers to that. */
+export function withoutPassedOver(merged: Mapping, use: ConfigUse): Mapping {
+  const left: Record<string, unknown> = { ...merged }
+  for (const key of sections[use]) delete left[key]
+  const { accountArea, providers, prices } = left
+  if (isMapping(accountArea) && isMapping(accountArea['mail'])) {
+    left['accountArea'] = { ...accountArea, mail: noMail }
+  }
+  if (isMapping(providers)) {
+    left['providers'] = Object.fromEntries(
+      Object.entries(providers).map(([name, provider]) => [name, withoutEgress(provider)]),
+    )
+  }
+  if (isMapping(prices)) left['prices'] = { ...prices, usdRub: withoutEgress(prices['usdRub']) }
+  return left
+}
+
+function withoutEgress(value: unknown): unknown {
+  if (!isMapping(value)) return value
+  const { egress: _, ...rest } = value
+  return rest
 }

@@ -1,30 +1,42 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
+import type { AccountAreaConfig, Config, Listen, AlarmsConfig } from './config.ts'
+import { Problems } from './problems.ts'
 import { buildModels } from './build-models.ts'
-import { buildPlugins } from './build-plugins.ts'
-import type { KnownPlugins } from './build-plugins.ts'
+import { buildPlugins, type KnownPlugins } from './build-plugins.ts'
 import { buildProviders } from './build-providers.ts'
 import { buildRates, checkRates } from './build-rates.ts'
 import { buildSeller } from './build-seller.ts'
-import type { Config, Listen, AlarmsConfig } from './config.ts'
 import { trialPayments } from './payments-schema.ts'
-import { withLegalTexts } from './with-legal-texts.ts'
-import type { Environment } from './environment.ts'
-import { isMapping, mergeLayers, readLayers } from './layers.ts'
-import type { Layer } from './layers.ts'
+import { resolveVariables, type Environment } from './environment.ts'
+import { mergeLayers, readLayers, overriddenSettings, withoutPassedOver, type Layer, type Overridden, type ConfigUse } from './layers.ts'
 import { anyPricing, resolveStore } from './load-section.ts'
 import { nearest } from '../platform/nearest.ts'
-import { mixedPrices, ownModels, priceOrigins } from './mixed-prices.ts'
-import type { MixedPrice, PriceOrigin } from './mixed-prices.ts'
-import { overriddenSettings } from './overridden.ts'
-import type { Overridden } from './overridden.ts'
-import { withoutPassedOver, type ConfigUse } from './passed-over.ts'
-import { Problems } from './problems.ts'
+import { mixedPrices, ownModels, priceOrigins, type MixedPrice, type PriceOrigin } from './mixed-prices.ts'
 import { checkListens } from './check-listens.ts'
-import { resolveVariables } from './resolve-variables.ts'
-import { configSchema } from './schema.ts'
-import type { ConfigKey, Settings } from './schema.ts'
+import { configSchema, type ConfigKey, type Settings } from './schema.ts'
 import type { Path } from './config-error.ts'
+import { isMapping } from './config-error.ts'
+
+/** The account area with its texts found: paths are from the folder of the file that names them. */
+function withLegalTexts(
+  settings: AccountAreaConfig,
+  file: string,
+  problems: Problems,
+): AccountAreaConfig {
+  const { offer, personalData } = settings.documents
+  const found = Object.entries({ offer, personalData }).flatMap(([kind, document]) => {
+    if (document === undefined) return []
+    const [ru, en] = (['ru', 'en'] as const).map(language => {
+      const path = resolve(dirname(file), document[language])
+      if (!existsSync(path))
+        problems.add(['accountArea', 'documents', kind, language], `there is no file ${path}`)
+      return path
+    })
+    return [[kind, { ...document, ru, en }]]
+  })
+  return { ...settings, documents: Object.fromEntries(found) as AccountAreaConfig['documents'] }
+}
 
 /** What a config is read with; as the process has it unless said. */
 export interface LoadConfigOptions {

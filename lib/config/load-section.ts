@@ -3,12 +3,12 @@ import type { RiskRule } from '../ledger/risk.ts'
 import type { Pricing } from '../money/pricing.ts'
 import { buildModels } from './build-models.ts'
 import type { Config, ModelNames } from './config.ts'
-import type { Environment } from './environment.ts'
-import { isMapping, mergeLayers, readLayers } from './layers.ts'
+import { resolveVariables, type Environment } from './environment.ts'
+import { mergeLayers, readLayers } from './layers.ts'
 import { Problems } from './problems.ts'
-import { resolveVariables } from './resolve-variables.ts'
 import { configSchema } from './schema.ts'
 import type { Settings } from './schema.ts'
+import { isMapping } from './config-error.ts'
 
 /** For models whose prices do not matter. */
 export const anyPricing: Pricing = { usdRub: '1', coefficient: '1', round: 'half-up' }

@@ -1,6 +1,6 @@
-import { isMapping } from './layers.ts'
-import type { Layer } from './layers.ts'
-import { priceKeys } from './resolve-likes.ts'
+import { type Layer } from './layers.ts'
+import { priceKeys } from './model-schema.ts'
+import { isMapping } from './config-error.ts'
 
 /** A price that is not all of one piece: what an operator wrote, over what an included file says. */
 export interface MixedPrice {

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { ConfigError, formatPath } from './config-error.ts'
 import type { ConfigProblem, Path } from './config-error.ts'
-import { locate } from './layers.ts'
-import type { Layer } from './layers.ts'
+import { locate, type Layer } from './layers.ts'
 import { nearest } from '../platform/nearest.ts'
 import type { Place } from './yaml-document.ts'
 

@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
-import { accountAreaSchema } from './account-area-schema.ts'
-import { alarmsSchema } from './alarms-schema.ts'
+import { accountAreaSchema, alarmsSchema, operatorAreaSchema, sellerSchema } from './house-schema.ts'
 import { isControlPlane } from './control-plane.ts'
 import { modelSchema } from './model-schema.ts'
 import { ownPricing, pricesSchema } from './pricing-schema.ts'
@@ -19,9 +18,7 @@ import {
   riskFactor,
   roubles,
 } from './scalars.ts'
-import { operatorAreaSchema } from './operator-area-schema.ts'
 import { paymentsSchema, startingCreditSchema } from './payments-schema.ts'
-import { sellerSchema } from './seller-schema.ts'
 import { parseRoubles } from '../money/amount.ts'
 import { isTimeZone } from '../platform/clock.ts'
 

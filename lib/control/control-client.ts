@@ -1,8 +1,12 @@
 import { AccountError } from '../accounts/accounts.ts'
 import type { AccountBlock, Accounts, KeyEdit, KeyRecord } from '../accounts/accounts.ts'
 import { nodeHttp } from '../platform/node-http.ts'
-import type { CreatedPayment, CreatedRefund, PaymentActions } from '../payments/payment-actions.ts'
-import type { Reconciliation } from '../payments/reconcile.ts'
+import type {
+  CreatedPayment,
+  CreatedRefund,
+  PaymentActions,
+  Reconciliation,
+} from '../payments/payment-actions.ts'
 import type { ProviderHealth } from '../upstream/provider-health.ts'
 import { recordValues } from '../stores/records/record-values.ts'
 import { RecordConflictError, recordConflict } from '../stores/records/records.ts'

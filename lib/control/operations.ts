@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { KeyRecord } from '../accounts/accounts.ts'
-import type { CreatedPayment, CreatedRefund } from '../payments/payment-actions.ts'
-import type { Reconciliation } from '../payments/reconcile.ts'
+import type { CreatedPayment, CreatedRefund, Reconciliation } from '../payments/payment-actions.ts'
 import type { ProviderHealth } from '../upstream/provider-health.ts'
 
 const micros = z.int().min(0).max(Number.MAX_SAFE_INTEGER)

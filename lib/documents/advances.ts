@@ -5,13 +5,11 @@ import { formatKopecks, roundToKopecks } from '../money/kopecks.ts'
 import type { Kopecks } from '../money/kopecks.ts'
 import { chargedUntil } from '../stores/records/charged-until.ts'
 import type { RecordReader } from '../stores/records/records.ts'
-import { readMoney } from './account-money.ts'
-import { vatWithin } from './arithmetic.ts'
+import { readMoney, vatWithin, lotsOf, spentBetween } from './account-money.ts'
 import { CompanyBook } from './company-book.ts'
 import { csvTable } from './csv-table.ts'
 import { dayEnd, dayNumber, lastDay, moscowDay } from '../ledger/moscow-days.ts'
 import { shortDay } from './print/printed-text.ts'
-import { lotsOf, spentBetween } from './spent-money.ts'
 
 /** Money that a company paid ahead, for which a payer of value added tax owes an invoice within five days. */
 export interface Advance {

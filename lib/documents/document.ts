@@ -1,6 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { CompanyDetails } from '../companies/company-details.ts'
-import type { Seller, TaxPeriod } from '../companies/seller.ts'
+import { taxOn, type Seller, type TaxPeriod } from '../companies/seller.ts'
 import type { Kopecks } from '../money/kopecks.ts'
+import { shortDay } from './print/printed-text.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { CompanyVersion } from './company-book.ts'
+import { moscowDay } from '../ledger/moscow-days.ts'
 
 /** What is sold: one line of a document. */
 export interface DocumentLine {
@@ -27,7 +32,7 @@ interface Sale {
 }
 
 /** By what the seller serves the buyer. */
-export interface Contract {
+interface Contract {
   readonly name: string
   readonly number: string
   readonly date: string
@@ -76,3 +81,52 @@ export interface ReconciliationRow {
 
 /** Whatever is printed. */
 export type PrintedDocument = Invoice | ClosingDocument | ReconciliationStatement
+
+/** How people call a document: «Счёт № 12 от 20.11.2026», «Акт № 5 от 30.11.2026, исправление 1». */
+export function documentName(document: PrintedDocument): string {
+  if (document.kind === 'reconciliation')
+    return `Акт сверки ${shortDay(document.from)} – ${shortDay(document.to)}`
+  const kind = { invoice: 'Счёт', act: 'Акт', upd: 'УПД' }[document.kind]
+  const correction = document.kind === 'invoice' ? undefined : document.correction
+  const corrected = correction === undefined ? '' : `, исправление ${correction.number}`
+  return `${kind} № ${document.number} от ${shortDay(document.date)}${corrected}`
+}
+
+/** What was asked of companies, invoices, transfers or closing documents cannot be done; the message says why. */
+export class DocumentError extends Error {
+  override readonly name = 'DocumentError'
+}
+
+const attemptsMax = 200
+const retryMsMax = 20
+
+/**
+ * Runs what takes the next number of a year until no one else has taken it first, so that numbers have no gap.
+ * @throws RecordConflictError when others were faster all the time
+ */
+export async function withNextNumber<T>(
+  last: () => Promise<number>,
+  take: (number: number) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const number = (await last()) + 1
+    try {
+      return await take(number)
+    } catch (error) {
+      if (!(error instanceof RecordConflictError) || attempt === attemptsMax) throw error
+    }
+    await delay(Math.random() * retryMsMax)
+  }
+}
+
+/** The offer, by the account that agreed to it and the day on which that became a company's. */
+export function contractOf({ accountId, since }: CompanyVersion): Contract {
+  return { name: 'Договор-оферта', number: accountId, date: moscowDay(since) }
+}
+
+/** The tax of a day. @throws DocumentError before the first period */
+export function requiredTax(seller: Seller, day: string): TaxPeriod {
+  const tax = taxOn(seller.tax, day)
+  if (tax !== undefined) return tax
+  throw new DocumentError(`seller.tax says nothing of ${day}: add a period that begins before it`)
+}

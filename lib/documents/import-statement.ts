@@ -16,7 +16,7 @@ import {
   type PayableInvoice,
 } from '../statements/match-payment.ts'
 import { parseStatement } from '../statements/parse-statement.ts'
-import { changeStep, creditStep } from './transfer-steps.ts'
+import { changeStep, creditStep } from './transfers.ts'
 import { CompanyBook } from './company-book.ts'
 import type { Invoice } from './document.ts'
 

@@ -1,12 +1,26 @@
+import { zipSync, type ZippableFile } from 'fflate'
 import type { RecordReader } from '../stores/records/records.ts'
-import type { StoredClosing } from './closing-rows.ts'
-import type { DocumentPrinter } from './print/document-printer.ts'
-import { printDocument } from './print/print-document.ts'
+import type { StoredClosing } from './closing-documents.ts'
+import { printDocument, type DocumentPrinter } from './print/document-printer.ts'
 import { writeUpd } from './upd-xml.ts'
 import { formatKopecks } from '../money/kopecks.ts'
 import type { ClosingRow } from '../stores/records/document-tables.ts'
 import { csvTable } from './csv-table.ts'
 import { printedRate, shortDay } from './print/printed-text.ts'
+
+/**
+ * Files as one archive. The same files of the same day are the same bytes.
+ * @param day ISO; the archive knows no time zone
+ */
+export function zipFiles(files: readonly DocumentFile[], day: string): Uint8Array {
+  const mtime = new Date(`${day}T00:00:00`)
+  const entries = files.map(({ name, bytes }): [string, ZippableFile] => [
+    name,
+    // A PDF is compressed within.
+    [bytes, { level: name.endsWith('.pdf') ? 0 : 6 }],
+  ])
+  return zipSync(Object.fromEntries(entries), { mtime })
+}
 
 /** A file for an accountant. */
 export interface DocumentFile {

@@ -3,17 +3,19 @@ import { roundToKopecks } from '../money/kopecks.ts'
 import type { Kopecks } from '../money/kopecks.ts'
 import { chargedUntil } from '../stores/records/charged-until.ts'
 import type { RecordReader } from '../stores/records/records.ts'
-import { readMoney } from './account-money.ts'
+import { readMoney, lotsOf, spentBetween, type Lot } from './account-money.ts'
 import { listClosing } from './closing-documents.ts'
 import { CompanyBook } from './company-book.ts'
-import type { ClosingDocument, ReconciliationRow, ReconciliationStatement } from './document.ts'
-import { DocumentError } from './document-error.ts'
+import {
+  DocumentError,
+  contractOf,
+  type ClosingDocument,
+  type ReconciliationRow,
+  type ReconciliationStatement,
+} from './document.ts'
 import { dayEnd, dayNumber, lastDay } from '../ledger/moscow-days.ts'
-import { monthBefore } from './owed-documents.ts'
+import { monthBefore } from './month-close.ts'
 import { shortDay } from './print/printed-text.ts'
-import { lotsOf, spentBetween } from './spent-money.ts'
-import type { Lot } from './spent-money.ts'
-import { contractOf } from './terms-of-sale.ts'
 
 /**
  * What passed between the seller and an account's company over some days: closing documents against money that came

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { UserRows } from '../accounts/user-rows.ts'
 import type { Clock } from '../platform/clock.ts'
-import { commandName } from '../config/command-name.ts'
+import { commandName } from '../config/environment.ts'
 import type { Config } from '../config/config.ts'
 
 /** The demo account's money: 100 roubles. */

@@ -1,7 +1,7 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import type { MediaPart } from '../http/media-part.ts'
 import { mediaKind } from '../http/media-sniff.ts'
-import type { MediaLimits } from '../config/size-limit-options.ts'
+import type { MediaLimits } from '../config/plugin-options.ts'
 
 /** One type under several names. */
 const aliases: ReadonlyMap<string, string> = new Map([

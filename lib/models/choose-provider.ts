@@ -1,5 +1,4 @@
-import type { Config, Credential, ProviderConfig } from '../config/config.ts'
-import { keylessCredential } from '../config/keyless-credential.ts'
+import { keylessCredential, type Config, type Credential, type ProviderConfig } from '../config/config.ts'
 import type { DialectName } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { ResolvedModel } from './model-directory.ts'

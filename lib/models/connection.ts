@@ -1,5 +1,5 @@
 import type { RequestFacts } from '../dialects/dialect.ts'
-import { toldProvider } from '../config/shown-provider.ts'
+import { toldProvider } from '../config/config.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Target } from './target.ts'
 import { addMeters, readAgain, type Meters } from '../money/usage.ts'

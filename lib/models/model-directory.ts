@@ -1,5 +1,5 @@
 import type { Config, ModelConfig, ModelNames } from '../config/config.ts'
-import { matchesPattern } from '../config/matches-pattern.ts'
+import { matchesPattern } from '../config/config.ts'
 
 /** A name that a client sent, and what it stands for. */
 export interface ResolvedModel {

@@ -1,5 +1,4 @@
-import { toldProvider } from '../config/shown-provider.ts'
-import type { Config } from '../config/config.ts'
+import { toldProvider, type Config } from '../config/config.ts'
 import type { Operation, RequestFacts } from '../dialects/dialect.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Route } from '../routes/route.ts'

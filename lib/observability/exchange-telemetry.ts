@@ -1,5 +1,5 @@
 import type { Attributes, Span } from '@opentelemetry/api'
-import type { TelemetryOptions } from '../config/telemetry-options.ts'
+import type { TelemetryOptions } from '../config/plugin-options.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'

@@ -9,7 +9,7 @@ import { formatRoubles } from '../money/amount.ts'
 import type { PipelineBus } from '../pipeline/events.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
-import { versionlessBases } from '../config/versionless-bases.ts'
+import { versionlessBases } from '../config/known-providers.ts'
 
 /** What of the config in force says how lines are written. */
 type LogSettings = Pick<Config, 'log' | 'trustedProxies'>

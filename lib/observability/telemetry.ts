@@ -20,7 +20,7 @@ import {
   TracerProvider,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace'
-import type { TelemetryOptions } from '../config/telemetry-options.ts'
+import type { TelemetryOptions } from '../config/plugin-options.ts'
 import type { Log } from '../platform/log.ts'
 
 /** A span that has come to its end. Times are milliseconds since the epoch. */

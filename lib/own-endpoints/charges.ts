@@ -1,5 +1,5 @@
 import type { ChargeReport } from '../ledger/reports.ts'
-import { shownProvider } from '../config/shown-provider.ts'
+import { shownProvider } from '../config/config.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { isId } from '../platform/new-id.ts'
 import { zonedParse } from '../platform/clock.ts'

@@ -2,7 +2,7 @@ import { formatRoubles } from '../money/amount.ts'
 import { findRateLimits } from '../rate-limits/shared-rate-limits.ts'
 import type { OwnRequest } from './own-endpoint.ts'
 import type { Config } from '../config/config.ts'
-import { rateLimitOptions } from '../config/rate-limit-options.ts'
+import { rateLimitOptions } from '../config/plugin-options.ts'
 import type { Limits } from '../rate-limits/rate-limits.ts'
 
 /** The key that asks, without its value: its limits and what it has used of them. */

@@ -1,5 +1,7 @@
 import { budgetDay, dayStart } from '../ledger/key-spending.ts'
 import type { Micros } from '../money/amount.ts'
+import type { AutoTopUpRow } from '../stores/records/auto-top-up-tables.ts'
+import type { RecordReader } from '../stores/records/records.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute
@@ -22,7 +24,7 @@ const finalReasons: ReadonlySet<string> = new Set([
 ])
 
 /** What a failed attempt means for the next one. */
-export interface FailureMeaning {
+interface FailureMeaning {
   /** The owner took the permission back at the bank or the provider: the card is charged never again. */
   readonly forgetsCard: boolean
   /** There is no use in a next attempt. */
@@ -51,4 +53,54 @@ export function isBeyondMonth(
   takenMicros: Micros,
 ): boolean {
   return takenMicros + amountMicros > monthMaxMicros
+}
+
+/** Settings whose account has less available than their bound, and may be charged for now. */
+export function dueAutoTopUps(
+  records: RecordReader,
+  now: number,
+  limit: number,
+): Promise<readonly AutoTopUpRow[]> {
+  const { build } = records
+  return records.all(
+    build
+      .selectFrom('auto_top_ups')
+      .innerJoin('accounts', 'accounts.id', 'auto_top_ups.account_id')
+      .selectAll('auto_top_ups')
+      .where('auto_top_ups.state', '=', 'on')
+      .where('next_at', '<=', now)
+      .where('blocked_at', 'is', null)
+      .where(row =>
+        row(
+          row(
+            row('balance_micros', '-', row.ref('debt_micros')),
+            '-',
+            row.fn.coalesce(
+              row
+                .selectFrom('holds')
+                .select(hold => hold.fn.sum<number>('amount_micros').as('held'))
+                .whereRef('holds.account_id', '=', 'accounts.id')
+                .where('holds.state', '=', 'open'),
+              row.lit(0),
+            ),
+          ),
+          '<',
+          row.ref('below_micros'),
+        ),
+      )
+      .where(row =>
+        row.not(
+          row.exists(
+            row
+              .selectFrom('payments')
+              .select('payments.id')
+              .whereRef('payments.account_id', '=', 'accounts.id')
+              .where('origin', '=', 'automatic')
+              .where('payments.state', 'in', ['created', 'pending']),
+          ),
+        ),
+      )
+      .orderBy('next_at')
+      .limit(limit),
+  )
 }

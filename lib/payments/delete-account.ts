@@ -4,7 +4,7 @@ import { forgetAccountSteps, forgetUserSteps, isForgotten } from '../administrat
 import { actionStep } from '../administration/operator-log.ts'
 import { CompanyBook } from '../documents/company-book.ts'
 import { moscowDay } from '../ledger/moscow-days.ts'
-import { owedUntil } from '../documents/owed-documents.ts'
+import { owedUntil } from '../documents/month-close.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
 import type { RecordReader, Records } from '../stores/records/records.ts'
 import { AutoTopUpRows } from './auto-top-up-rows.ts'

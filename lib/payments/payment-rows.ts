@@ -2,8 +2,10 @@ import { actionSteps } from '../administration/operator-log.ts'
 import type { Insertable, PaymentRow, ReceiptRow, RefundRow } from '../stores/records/payment-tables.ts'
 import { newId } from '../platform/new-id.ts'
 import type { RecordStep, Records } from '../stores/records/records.ts'
-import { PaymentReader } from './payment-reader.ts'
-import type { Payment, Receipt, Refund } from './payment-reader.ts'
+import { PaymentReader, type Payment, type Receipt, type Refund } from './payment-reader.ts'
+import type { AutoTopUpRows } from './auto-top-up-rows.ts'
+import type { ProviderPayment } from './payment-provider.ts'
+import type { PaymentDecision } from './payment-rules.ts'
 
 /** A receipt as it begins; one with a request is made by it, others came with their payment or refund. */
 type NewReceipt = Pick<
@@ -139,4 +141,90 @@ export class PaymentRows extends PaymentReader {
   postponeReceipt(receipt: Receipt, until: number, now: number): RecordStep {
     return this.changeReceipt(receipt, { next_poll_at: until, requested_at: receipt.requested_at ?? now })
   }
+}
+
+type Origin =
+  | { readonly kind: 'payment'; readonly payment: Payment; readonly now: number }
+  | { readonly kind: 'refund'; readonly refund: Refund; readonly now: number }
+
+/** The row of a receipt that came with its payment or refund, and is being registered; none where it had none. */
+export function registeredReceipt(rows: PaymentRows, origin: Origin): readonly RecordStep[] {
+  const { kind, now } = origin
+  const of = kind === 'payment' ? origin.payment : origin.refund
+  if ((JSON.parse(of.request) as { receipt?: object }).receipt === undefined) return []
+  return [
+    rows.addReceipt({
+      kind,
+      account_id: of.account_id,
+      payment_id: kind === 'payment' ? of.id : origin.refund.payment_id,
+      refund_id: kind === 'payment' ? null : of.id,
+      state: 'pending',
+      amount_micros: of.amount_micros,
+      now,
+    }),
+  ]
+}
+
+interface Settlement {
+  readonly decision: Exclude<PaymentDecision, { readonly kind: 'alarm' | 'nothing' }>
+  readonly found: ProviderPayment
+  readonly now: number
+}
+
+/** What a decision writes: the payment, its receipt, its card and its money, in one transaction. */
+export function settlementSteps(
+  { rows, auto }: { readonly rows: PaymentRows; readonly auto: AutoTopUpRows },
+  payment: Payment,
+  { decision, found, now }: Settlement,
+): readonly RecordStep[] {
+  const provider_id = found.id
+  if (decision.kind === 'pend') {
+    const confirmation_url = found.confirmationUrl ?? null
+    return [rows.changePayment(payment, { state: 'pending', provider_id, confirmation_url })]
+  }
+  if (decision.kind === 'cancel') {
+    const { failure } = decision
+    const ended = { state: 'canceled', failure, ended_at: now, next_poll_at: null } as const
+    return [rows.changePayment(payment, { ...ended, provider_id }), ...auto.ended(payment, now, failure)]
+  }
+  const { id, account_id: accountId, amount_micros: amountMicros } = payment
+  const succeeded = rows.changePayment(payment, {
+    state: 'succeeded',
+    provider_id,
+    method_title: found.methodTitle ?? null,
+    failure: null,
+    difference: null,
+    credited_at: now,
+    ended_at: now,
+    next_poll_at: null,
+  })
+  const credit = { id: `payment:${id}`, accountId, amountMicros, reason: `payment ${id}`, at: now }
+  return [
+    succeeded,
+    ...registeredReceipt(rows, { kind: 'payment', payment, now }),
+    ...savedCard(auto, payment, found, now),
+    ...auto.ended(payment, now),
+    { credit: { ...credit, source: 'payment' } },
+  ]
+}
+
+/** The card that was saved with its payment, where its owner asked for that. */
+function savedCard(
+  auto: AutoTopUpRows,
+  { id, account_id, provider, request }: Payment,
+  { savedMethodId, methodTitle }: ProviderPayment,
+  now: number,
+): readonly RecordStep[] {
+  const { save_payment_method: isWanted = false } = JSON.parse(request) as { save_payment_method?: boolean }
+  if (!isWanted || savedMethodId === undefined) return []
+  return [
+    auto.saveCard({
+      id,
+      account_id,
+      provider,
+      method_id: savedMethodId,
+      title: methodTitle ?? '',
+      saved_at: now,
+    }),
+  ]
 }

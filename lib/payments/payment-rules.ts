@@ -1,10 +1,12 @@
 import type { Micros } from '../money/amount.ts'
-import { formatWholeKopecks } from '../money/kopecks.ts'
+import { formatWholeKopecks, microsPerKopeck } from '../money/kopecks.ts'
 import type { ProviderPayment, ProviderRefund } from './payment-provider.ts'
 import type { Payment } from './payment-reader.ts'
+import { AccountError } from '../accounts/accounts.ts'
+import type { PaymentsConfig } from '../config/config.ts'
 
 /** What our row says of a payment, as far as the rules need it. */
-export interface KnownPayment {
+interface KnownPayment {
   readonly id: string
   readonly accountId: string
   readonly providerId: string | null
@@ -69,7 +71,7 @@ export function decidePayment(known: KnownPayment, found: ProviderPayment): Paym
 }
 
 /** What is to become of a refund: what left the account has left, or comes back. */
-export type RefundDecision = 'nothing' | 'pend' | 'finish' | 'give-back' | 'alarm'
+type RefundDecision = 'nothing' | 'pend' | 'finish' | 'give-back' | 'alarm'
 
 /** Decides what an answer of the provider means for a refund. */
 export function decideRefund(
@@ -115,4 +117,23 @@ export function nextReceiptPollAt(now: number, since: number): number {
 /** When a receipt that failed so often is made again: within minutes at first, and then every day without an end. */
 export function nextReceiptTryAt(now: number, failures: number): number {
   return now + Math.min(minute * 2 ** Math.min(failures, 12), 24 * 60 * minute)
+}
+
+/** @throws AccountError payment_amount, payment_method */
+export function checkAmount(
+  { topUp }: PaymentsConfig,
+  {
+    amountMicros,
+    method,
+  }: { readonly amountMicros: Micros; readonly method?: 'bank_card' | 'sbp' | undefined },
+): void {
+  const offered = method === undefined ? undefined : topUp.methods.find(({ name }) => name === method)
+  if (method !== undefined && offered === undefined) {
+    throw new AccountError('payment_method', `${method} is not among payments.topUp.methods`)
+  }
+  const maxMicros = offered?.maxMicros ?? Math.min(...topUp.methods.map(one => one.maxMicros))
+  if (amountMicros % microsPerKopeck !== 0 || amountMicros < topUp.minMicros || amountMicros > maxMicros) {
+    const bounds = `${formatWholeKopecks(topUp.minMicros)} to ${formatWholeKopecks(maxMicros)}`
+    throw new AccountError('payment_amount', `a payment is whole kopecks, from ${bounds} roubles`)
+  }
 }

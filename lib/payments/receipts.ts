@@ -1,10 +1,9 @@
 import { newId } from '../platform/new-id.ts'
 import { RecordConflictError } from '../stores/records/records.ts'
-import { ProviderError } from './payment-provider.ts'
-import type { ProviderReceipt } from './payment-provider.ts'
+import { ProviderError, type ProviderReceipt } from './payment-provider.ts'
 import type { Payment, Receipt } from './payment-reader.ts'
 import { idempotenceMs, nextReceiptTryAt } from './payment-rules.ts'
-import { receiptBody, receiptSettings } from './receipt-bodies.ts'
+import { receiptBody, receiptSettings } from './payment-request.ts'
 import type { PaymentContext } from './payments.ts'
 
 /** How long a receipt that came with its payment or refund may be unknown to the provider. */

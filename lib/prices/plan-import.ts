@@ -8,8 +8,8 @@ import { startOf } from '../money/price.ts'
 import type { DollarPrice } from '../money/in-roubles.ts'
 import { isPriceJump, type ListPrice } from './list-price.ts'
 import { PriceListError, type PriceList } from './read-price-list.ts'
-import { isMapping } from '../config/layers.ts'
-import { withInclude } from '../config/with-include.ts'
+import { withInclude } from '../config/yaml-document.ts'
+import { isMapping } from '../config/config-error.ts'
 
 /** A price that a list changes. */
 export interface PriceChange {

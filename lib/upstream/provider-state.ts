@@ -1,8 +1,12 @@
 import type { Pool } from 'undici'
 import type { Clock } from '../platform/clock.ts'
-import type { Config, ProviderConfig } from '../config/config.ts'
-import { toldProvider, toldProviderFirst } from '../config/shown-provider.ts'
-import { keylessCredential } from '../config/keyless-credential.ts'
+import {
+  toldProvider,
+  toldProviderFirst,
+  keylessCredential,
+  type Config,
+  type ProviderConfig,
+} from '../config/config.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { CredentialState } from './credential-state.ts'

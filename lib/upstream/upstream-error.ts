@@ -1,7 +1,6 @@
 import type { BodyFailedError } from '../bodies/client-stream.ts'
 import { ClientLeftError } from '../bodies/read-short-body.ts'
-import type { ProviderConfig } from '../config/config.ts'
-import { toldProvider, toldProviderFirst } from '../config/shown-provider.ts'
+import { toldProvider, toldProviderFirst, type ProviderConfig } from '../config/config.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { toldProviderFirst } from '../config/shown-provider.ts'
+import { toldProviderFirst } from '../config/config.ts'
 import { asGatewayError } from '../ledger/as-gateway-error.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import { answerHeaders, headerValue } from '../http/headers.ts'

@@ -1,5 +1,4 @@
-import type { ProviderConfig } from '../config/config.ts'
-import { toldProviderFirst } from '../config/shown-provider.ts'
+import { toldProviderFirst, type ProviderConfig } from '../config/config.ts'
 import { ClientLeftError } from '../bodies/read-short-body.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { TurnProtocol } from '../dialects/turns.ts'

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { shippedConfig } from '../../lib/config/find-config.ts'
+import { shippedConfig } from '../../lib/config/environment.ts'
 import { runHere } from './run-gateway.ts'
 
 await t.test(

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { formatTable } from '../../lib/cli/table.ts'
+import { formatTable } from '../../lib/cli/command.ts'
 
 t.test("what customers call things moves no operator's cursor, and stays one row", async t => {
   const rows = [

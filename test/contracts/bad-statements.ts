@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { createInvoice } from '../../lib/documents/create-invoice.ts'
+import { createInvoice } from '../../lib/documents/invoices.ts'
 import { importStatement } from '../../lib/documents/import-statement.ts'
 import { listTransfers } from '../../lib/documents/transfers.ts'
 import { encodeStatement, statementLines } from '../fixtures/bank-statement.ts'

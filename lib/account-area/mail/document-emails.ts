@@ -1,20 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Members } from '../../administration/members.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { findClosing } from '../../documents/closing-documents.ts'
-import { storedClosing } from '../../documents/closing-rows.ts'
+import { findClosing, storedClosing } from '../../documents/closing-documents.ts'
 import { CompanyBook } from '../../documents/company-book.ts'
-import type { PrintedDocument } from '../../documents/document.ts'
+import { documentName, type PrintedDocument } from '../../documents/document.ts'
 import {
   endDocumentEmail,
   postponeDocumentEmail,
   takeDocumentEmails,
 } from '../../documents/document-emails.ts'
-import { documentName } from '../../documents/document-name.ts'
 import { listInvoices } from '../../documents/invoices.ts'
 import { moscowDay } from '../../ledger/moscow-days.ts'
-import type { DocumentPrinter } from '../../documents/print/document-printer.ts'
-import { printDocument } from '../../documents/print/print-document.ts'
+import { printDocument, type DocumentPrinter } from '../../documents/print/document-printer.ts'
 import { shortDay } from '../../documents/print/printed-text.ts'
 import type { Log } from '../../platform/log.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'

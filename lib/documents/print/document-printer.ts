@@ -1,6 +1,8 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { PrintedDocument } from '../document.ts'
+import type { RecordReader } from '../../stores/records/records.ts'
+import { facsimileOf } from '../company-book.ts'
 
 /** What the thread is asked for. */
 export interface PrintJob {
@@ -125,4 +127,17 @@ export class DocumentPrinter {
     this.#worker = undefined
     await worker?.terminate()
   }
+}
+
+/**
+ * The PDF of a document, with the image of signature and stamp that was the seller's when it was issued.
+ * @throws PrintError when it fails
+ * @throws DocumentError when its image is lost
+ */
+export async function printDocument(
+  records: RecordReader,
+  printer: Pick<DocumentPrinter, 'print'>,
+  document: PrintedDocument,
+): Promise<Uint8Array> {
+  return printer.print(document, await facsimileOf(records, document))
 }

@@ -5,9 +5,8 @@ import pdfmake from 'pdfmake'
 import type { TDocumentDefinitions } from 'pdfmake/interfaces.js'
 import type { PrintedDocument } from '../document.ts'
 import type { PrintJob, PrintResult } from './document-printer.ts'
-import { layoutAct } from './layout-act.ts'
+import { layoutAct, layoutReconciliation } from './layout-reconciliation.ts'
 import { layoutInvoice } from './layout-invoice.ts'
-import { layoutReconciliation } from './layout-reconciliation.ts'
 import { layoutUpd } from './layout-upd.ts'
 
 // The printer's thread. It answers each document with its PDF.

@@ -1,3 +1,4 @@
+import numberToWords from 'number-to-words-ru'
 import type {
   Content,
   CustomTableLayout,
@@ -5,11 +6,18 @@ import type {
   TableCell,
   TDocumentDefinitions,
 } from 'pdfmake/interfaces.js'
+import { formatKopecks, type Kopecks } from '../../money/kopecks.ts'
 import type { TaxPeriod } from '../../companies/seller.ts'
-import type { Kopecks } from '../../money/kopecks.ts'
-import { amountInWords } from '../amount-in-words.ts'
 import type { DocumentLine } from '../document.ts'
 import { breakable, printedAmount } from './printed-text.ts'
+
+/** «Двенадцать тысяч триста сорок пять рублей 01 копейка». */
+export function amountInWords(amount: Kopecks): string {
+  return numberToWords.convert(formatKopecks(amount), {
+    currency: 'rub',
+    convertNumberToWords: { integer: true, fractional: false },
+  })
+}
 
 const thin = 0.5
 

@@ -1,8 +1,7 @@
 import type { Content, TableCell, TDocumentDefinitions } from 'pdfmake/interfaces.js'
 import { shortName } from '../../companies/person-name.ts'
-import { amountInWords } from '../amount-in-words.ts'
+import { amountInWords, center, page, right, taxSentence, thinLines } from './layout-parts.ts'
 import type { ClosingDocument } from '../document.ts'
-import { center, page, right, taxSentence, thinLines } from './layout-parts.ts'
 import { breakable, longDay, printedAmount, printedRate, shortDay } from './printed-text.ts'
 
 const dash = '–'

@@ -2,8 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ConfigError } from '../../../lib/config/config-error.ts'
 import type { ConfigProblem } from '../../../lib/config/config-error.ts'
-import { loadConfig } from '../../../lib/config/load-config.ts'
-import type { LoadConfigOptions, LoadedConfig } from '../../../lib/config/load-config.ts'
+import { loadConfig, type LoadConfigOptions, type LoadedConfig } from '../../../lib/config/load-config.ts'
 import { plugins } from '../../../plugins/index.ts'
 
 /** Writes files into a folder and loads its gateway.yaml. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { matchesPattern } from '../../../lib/config/matches-pattern.ts'
 import { ModelDirectory } from '../../../lib/models/model-directory.ts'
 import { loadFiles, problemsOf } from './config-files.ts'
+import { matchesPattern } from '../../../lib/config/config.ts'
 
 const sandbox = 'providers: { sandbox: {} }\n'
 

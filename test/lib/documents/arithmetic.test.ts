@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { monthAmount, vatWithin } from '../../../lib/documents/arithmetic.ts'
-import { amountInWords } from '../../../lib/documents/amount-in-words.ts'
+import { monthAmount, vatWithin } from '../../../lib/documents/account-money.ts'
+import { amountInWords } from '../../../lib/documents/print/layout-parts.ts'
 import { roundToKopecks } from '../../../lib/money/kopecks.ts'
 
 await t.test('months that are rounded one by one make the rounded sum, and never drift', async t => {

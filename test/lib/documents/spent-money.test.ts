@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { lotsOf, spentBetween } from '../../../lib/documents/spent-money.ts'
-import type { MoneyMoved } from '../../../lib/documents/spent-money.ts'
+import { lotsOf, spentBetween, type MoneyMoved } from '../../../lib/documents/account-money.ts'
 
 const moved = (id: string, amount: number, isGift = false): MoneyMoved => ({ id, at: 0, amount, isGift })
 const parts = (found: ReturnType<typeof spentBetween>) =>

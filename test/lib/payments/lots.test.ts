@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { usedByPayment, type MoneyMoved } from '../../../lib/payments/payment-use.ts'
+import { usedByPayment, type MoneyMoved } from '../../../lib/payments/offsets.ts'
 
 const credit = (id: string, amountMicros: number): MoneyMoved => ({ id, kind: 'credit', amountMicros })
 const debit = (id: string, amountMicros: number): MoneyMoved => ({

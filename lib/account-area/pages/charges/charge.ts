@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { KeyRecord } from '../../../accounts/accounts.ts'
-import { shownProvider } from '../../../config/shown-provider.ts'
+import { shownProvider } from '../../../config/config.ts'
 import type { ChargeRecord, ExchangeCharges } from '../../../ledger/charge-records.ts'
 import { count, smallMoney, time, units, decimal, exactRoubles } from '../../../web/format.ts'
 import { isId } from '../../../platform/new-id.ts'

@@ -1,9 +1,12 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { createInvoice } from '../../../documents/create-invoice.ts'
-import { DocumentError } from '../../../documents/document-error.ts'
-import { cancelInvoice, listInvoices } from '../../../documents/invoices.ts'
-import type { StoredInvoice } from '../../../documents/invoices.ts'
+import {
+  createInvoice,
+  cancelInvoice,
+  listInvoices,
+  type StoredInvoice,
+} from '../../../documents/invoices.ts'
+import { DocumentError } from '../../../documents/document.ts'
 import { moscowDay } from '../../../ledger/moscow-days.ts'
 import { CompanyBook } from '../../../documents/company-book.ts'
 import { microsPerKopeck } from '../../../money/kopecks.ts'

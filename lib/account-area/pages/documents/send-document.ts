@@ -1,7 +1,5 @@
-import { documentName } from '../../../documents/document-name.ts'
-import type { PrintedDocument } from '../../../documents/document.ts'
-import { PrintError } from '../../../documents/print/document-printer.ts'
-import { printDocument } from '../../../documents/print/print-document.ts'
+import { documentName, type PrintedDocument } from '../../../documents/document.ts'
+import { PrintError, printDocument } from '../../../documents/print/document-printer.ts'
 import type { Page, PageContext } from '../../page.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 

@@ -1,5 +1,4 @@
-import type { Config, ModelConfig } from '../../../config/config.ts'
-import { shownProvider } from '../../../config/shown-provider.ts'
+import { shownProvider, type Config, type ModelConfig } from '../../../config/config.ts'
 import { ModelDirectory } from '../../../models/model-directory.ts'
 import { canonicalPrice } from '../../../money/build-price.ts'
 import { priceInForce } from '../../../money/price.ts'

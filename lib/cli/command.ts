@@ -1,3 +1,4 @@
+import type { Command } from 'commander'
 import type { Config } from '../config/config.ts'
 import type { Demo } from '../gateway/demo-account.ts'
 import type { Log } from '../platform/log.ts'
@@ -59,4 +60,46 @@ export class CommandError extends Error {
     super(message)
     this.name = 'CommandError'
   }
+}
+
+/** Options that every command has. */
+export interface SharedOptions {
+  readonly config?: string
+  readonly json?: boolean
+}
+
+/** A command with the options that all share. `definition` is its name with its arguments. */
+export function addCommand(parent: Command, definition: string, description: string): Command {
+  return parent
+    .command(definition)
+    .description(description)
+    .option('-c, --config <file>', 'the configuration (default: config/gateway.yaml, or GATEWAY_CONFIG)')
+    .option('--json', 'print JSON')
+}
+
+/** What moves a terminal's cursor, or turns the direction of a line: names of models and keys are customers'. */
+const unseen = /[\p{Cc}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu
+
+/** Columns as wide as they need to be, two spaces apart; numbers to the right. */
+export function formatTable(
+  rows: readonly Readonly<Record<string, string>>[],
+  columns: Readonly<Record<string, 'left' | 'right'>>,
+): string {
+  const names = Object.keys(columns)
+  const cellOf = (row: Readonly<Record<string, string>>, name: string): string =>
+    (row[name] ?? '').replaceAll(unseen, '\uFFFD')
+  const widths = names.map(name => Math.max(name.length, ...rows.map(row => cellOf(row, name).length)))
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, index) => {
+        const width = widths[index] ?? 0
+        return columns[names[index] ?? ''] === 'right' ? cell.padStart(width) : cell.padEnd(width)
+      })
+      .join('  ')
+      .trimEnd()
+  const lines = [
+    line(names.map(name => name.toUpperCase())),
+    ...rows.map(row => line(names.map(name => cellOf(row, name)))),
+  ]
+  return `${lines.join('\n')}\n`
 }

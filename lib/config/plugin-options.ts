@@ -1,7 +1,36 @@
 import { z } from 'zod'
+import { integer, bytes, baseUrl, milliseconds } from './scalars.ts'
 import type { DialectName } from '../dialects/dialect.ts'
-import { matchesPattern } from './matches-pattern.ts'
-import { bytes, integer } from './scalars.ts'
+import { matchesPattern } from './config.ts'
+
+/** The options of the plugin model-router. */
+export const modelRouterOptions = z.strictObject({
+  mintedKeys: z.enum(['refuse', 'allow']).default('refuse').meta({
+    description:
+      'Keys and calls that clients may have a provider make for sessions that go around the gateway, uncharged.',
+  }),
+})
+
+/** What clients may do that nobody is charged for. */
+export type ModelRouterOptions = z.output<typeof modelRouterOptions>
+
+const most = integer(1, 1_000_000_000).optional()
+
+/** What one key may do. Absent means no limit. */
+const keyLimits = z.strictObject({
+  requestsPerMinute: most,
+  /** Input and output together, cached input included. */
+  tokensPerMinute: most,
+  concurrentRequests: most,
+})
+
+/** The options of the plugin rate-limit: the limits of every key, and of single ones by their id. */
+export const rateLimitOptions = z
+  .strictObject({ ...keyLimits.shape, keys: z.record(z.string(), keyLimits).prefault({}) })
+  .refine(
+    ({ keys, ...limits }) => [limits, ...Object.values(keys)].some(one => Object.keys(one).length > 0),
+    'name at least one of requestsPerMinute, tokensPerMinute and concurrentRequests',
+  )
 
 const imageType = z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/heic', 'image/heif'])
 const seconds = integer(0, 1_000_000)
@@ -47,7 +76,7 @@ const dialectLimits = mediaLimits.extend({
 /** What one request may carry at most; sizes in bytes, absent means no limit. */
 export type MediaLimits = z.infer<typeof mediaLimits>
 /** The limits of one dialect, with those of classes of models. */
-export type DialectLimits = z.infer<typeof dialectLimits>
+type DialectLimits = z.infer<typeof dialectLimits>
 
 const megabyte = 1_048_576
 const commonTypes: MediaLimits['imageTypes'] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
@@ -116,3 +145,33 @@ export function limitsFor({ models = [], ...limits }: DialectLimits, modelNames:
   )
   return own.reduce<MediaLimits>((merged, { names: _names, ...others }) => ({ ...merged, ...others }), limits)
 }
+
+/** The options of the plugin telemetry. */
+export const telemetryOptions = z.strictObject({
+  /** A collector that takes OTLP over HTTP, as JSON; `/v1/traces` and `/v1/metrics` are put behind it. */
+  url: z
+    .string()
+    .refine(
+      text => baseUrl.safeParse(text).success,
+      'must be https, or http on this machine, without a user, a query and a fragment',
+    )
+    .default('http://127.0.0.1:4318'),
+  headers: z.record(z.string(), z.string()).default({}),
+  serviceName: z.string().min(1).default('gateway'),
+  /** The part of requests that are traced, where the client does not decide. */
+  sampleRatio: z.number().min(0).max(1).default(1),
+  /** honour: a span of ours belongs to the trace that the client names in `traceparent`. */
+  clientTrace: z.enum(['honour', 'ignore']).default('ignore'),
+  /** Providers get a `traceparent` of ours; without it they get none, the client's neither. */
+  sendTrace: z.boolean().default(false),
+  exportMs: milliseconds.default(10_000),
+})
+
+/** The options of the plugin telemetry as they are parsed. */
+export type TelemetryOptions = z.output<typeof telemetryOptions>
+
+/** How often the gateway asks after jobs: first after `pollMs`, then ever more seldom. */
+export const usageTapOptions = z.strictObject({
+  pollMs: milliseconds.default(5000),
+  pollMsMax: milliseconds.default(300_000),
+})

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { withInclude } from '../../../lib/config/with-include.ts'
+import { withInclude } from '../../../lib/config/yaml-document.ts'
 
 const cases: readonly (readonly [string, string | undefined])[] = [
   ['include: [a.yaml]\nx: 1\n', 'include: [a.yaml, "p.json"]\nx: 1\n'],

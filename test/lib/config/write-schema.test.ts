@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { configJsonSchema } from '../../../lib/config/json-schema.ts'
+import { configJsonSchema } from '../../../lib/config/write-schema.ts'
 
 const folder = join(import.meta.dirname, '../../../config')
 

@@ -1,0 +1,231 @@
+import type { Command } from 'commander'
+import { findAccounts, type FoundAccount } from '../stores/records/find-accounts.ts'
+import { formatRoubles } from '../money/amount.ts'
+import { isMovement } from '../stores/records/is-movement.ts'
+import type { RecordReader } from '../stores/records/records.ts'
+import {
+  addCommand,
+  CommandError,
+  UsageError,
+  formatTable,
+  type SharedOptions,
+  type CliContext,
+} from './command.ts'
+import { readRecords, found, readStore, withRecords, changeAccounts } from './with-store.ts'
+import { zonedTime } from '../platform/clock.ts'
+import { openTimeZone } from './open-config.ts'
+import { addNote, readNotes } from '../administration/account-notes.ts'
+import { newId } from '../platform/new-id.ts'
+import { operatorName, reasonText } from './arguments.ts'
+import { endSessions } from '../administration/end-sessions.ts'
+import { deleteAccount } from '../payments/delete-account.ts'
+
+/** `account find` and `account entries`. */
+export function addAccountSearch(account: Command, { stdout }: CliContext): void {
+  addCommand(
+    account,
+    'find <text>',
+    "find accounts by email, name, company, a member's email, INN, id, the id or last four characters of a key, or the id of a request",
+  )
+    // A key may end in -1n0.
+    .allowUnknownOption()
+    .action(async (text: string, options: SharedOptions) => {
+      const accounts = await search(options, text)
+      if (options.json === true)
+        for (const one of accounts) stdout.write(`${JSON.stringify(foundView(one))}\n`)
+      else stdout.write(accounts.length === 0 ? 'no account\n' : foundTable(accounts, openTimeZone(options)))
+    })
+  addCommand(
+    account,
+    'entries <account>',
+    'list the money that came in and went out, the oldest first; what was used: gateway charges',
+  ).action(async (id: string, options: SharedOptions) => {
+    const entries = await readRecords(options, records => readMovements(records, id))
+    if (options.json === true) for (const one of entries) stdout.write(`${JSON.stringify(one)}\n`)
+    else stdout.write(entries.length === 0 ? 'no entries\n' : entryTable(entries, openTimeZone(options)))
+  })
+}
+
+/** @throws UsageError for an empty or an overlong text */
+async function search(options: SharedOptions, text: string): Promise<readonly FoundAccount[]> {
+  try {
+    return await readRecords(options, records => findAccounts(records, text))
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(error.message)
+    throw error
+  }
+}
+
+function foundView({ id, email, name, balanceMicros, blockedAt }: FoundAccount): object {
+  return {
+    id,
+    email,
+    name,
+    balance: formatRoubles(balanceMicros),
+    blockedAt: blockedAt === null ? null : new Date(blockedAt).toISOString(),
+  }
+}
+
+function foundTable(accounts: readonly FoundAccount[], zone: string): string {
+  const rows = accounts.map(({ id, email, name, balanceMicros, blockedAt }) => ({
+    id,
+    email: email ?? '',
+    name: name ?? '',
+    balance: formatRoubles(balanceMicros),
+    blocked: blockedAt === null ? '' : zonedTime(blockedAt, zone),
+  }))
+  return formatTable(rows, { id: 'left', email: 'left', name: 'left', balance: 'right', blocked: 'left' })
+}
+
+interface MovementView {
+  readonly entry: string
+  readonly at: string
+  readonly kind: string
+  readonly amount: string
+  readonly source: string
+  readonly reason: string | null
+}
+
+/** @throws CommandError when there is no such account */
+async function readMovements(records: RecordReader, id: string): Promise<readonly MovementView[]> {
+  const { build } = records
+  const [account] = await records.all(build.selectFrom('accounts').select('id').where('id', '=', id))
+  if (account === undefined) {
+    throw new CommandError(`there is no account ${id}: gateway account find searches for one`)
+  }
+  const rows = await records.all(
+    build
+      .selectFrom('entries')
+      .select(['exchange_id', 'at', 'kind', 'amount_micros', 'source', 'reason'])
+      .where('account_id', '=', id)
+      .where(isMovement)
+      .orderBy('at')
+      .orderBy('exchange_id'),
+  )
+  return rows.map(row => ({
+    entry: row.exchange_id,
+    at: new Date(row.at).toISOString(),
+    kind: row.kind,
+    amount: formatRoubles(row.amount_micros),
+    source: row.source ?? 'operator',
+    reason: row.reason,
+  }))
+}
+
+function entryTable(entries: readonly MovementView[], zone: string): string {
+  const rows = entries.map(({ at, reason, ...rest }) => ({
+    ...rest,
+    at: zonedTime(Date.parse(at), zone),
+    reason: reason ?? '',
+  }))
+  return formatTable(rows, {
+    at: 'left',
+    kind: 'left',
+    amount: 'right',
+    source: 'left',
+    entry: 'left',
+    reason: 'left',
+  })
+}
+
+interface NoteOptions extends SharedOptions {
+  readonly add?: string
+}
+
+const listedMax = 1000
+
+/** `account notes`: what operators noted about an account; the customer does not see it. */
+export function addAccountNotes(account: Command, { stdout }: CliContext): void {
+  addCommand(account, 'notes <account>', 'list what operators noted about an account, or note something')
+    .option('--add <text>', 'a note that the customer does not see')
+    .action(async (accountId: string, options: NoteOptions) => {
+      const note = options.add === undefined ? undefined : reasonText(options.add, '--add')
+      found(await readStore(options, reports => reports.account(accountId)), accountId)
+      if (note !== undefined) {
+        const added = { id: newId(), accountId, operator: operatorName(), note }
+        await withRecords(options, (records, now) => addNote(records, added, now))
+      }
+      const notes = await readRecords(options, records => readNotes(records, accountId, listedMax))
+      if (options.json === true) {
+        for (const one of notes) {
+          const at = new Date(one.at).toISOString()
+          stdout.write(`${JSON.stringify({ at, operator: one.operator, note: one.note })}\n`)
+        }
+        return
+      }
+      const zone = openTimeZone(options)
+      const rows = notes.map(one => ({ at: zonedTime(one.at, zone), operator: one.operator, note: one.note }))
+      stdout.write(
+        rows.length === 0 ? 'no notes\n' : formatTable(rows, { at: 'left', operator: 'left', note: 'left' }),
+      )
+    })
+}
+
+interface ReasonOptions extends SharedOptions {
+  readonly reason: string
+}
+
+/** `account block`, `unblock`, `end-sessions` and `delete`: who may still use an account. */
+export function addAccountAccess(account: Command, context: CliContext): void {
+  addBlock(account, context, 'block')
+  addBlock(account, context, 'unblock')
+  addSessionEnd(account, context)
+  addDeletion(account, context)
+}
+
+/** `account delete`. */
+function addDeletion(account: Command, { stdout }: CliContext): void {
+  addCommand(
+    account,
+    'delete <account>',
+    'close an account for good: keys are revoked, what is personal is removed; ledger, payments and documents stay',
+  )
+    .requiredOption('--reason <text>', 'for the log')
+    .action(async (accountId: string, options: ReasonOptions) => {
+      const deletion = { accountId, reason: reasonText(options.reason), operator: operatorName() }
+      await withRecords(options, (records, now, accounts) =>
+        deleteAccount({ records, accounts }, deletion, now),
+      )
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ id: accountId, deleted: true })}\n`
+          : `account ${accountId} deleted; its ledger, payments and documents stay under this id\n`,
+      )
+    })
+}
+
+function addBlock(account: Command, { stdout }: CliContext, name: 'block' | 'unblock'): void {
+  const isBlocked = name === 'block'
+  addCommand(
+    account,
+    `${name} <account>`,
+    isBlocked ? 'refuse all keys of an account; what runs is finished and charged' : 'end a block',
+  )
+    .requiredOption('--reason <text>', 'for the log; the customer does not see it')
+    .action(async (accountId: string, options: ReasonOptions) => {
+      const reason = reasonText(options.reason)
+      const block = { accountId, isBlocked, reason, operator: operatorName() }
+      const { blockedAt } = await changeAccounts(options, accounts => accounts.setBlocked(block))
+      const since = blockedAt === null ? null : new Date(blockedAt).toISOString()
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ id: accountId, blockedAt: since })}\n`
+          : `account ${accountId} ${isBlocked ? 'blocked: its keys are refused' : 'unblocked'}\n`,
+      )
+    })
+}
+
+/** `account end-sessions`. */
+function addSessionEnd(account: Command, { stdout }: CliContext): void {
+  addCommand(account, 'end-sessions <account>', "sign all users of an account out of the customers' pages")
+    .requiredOption('--reason <text>', 'for the log; the customer does not see it')
+    .action(async (accountId: string, options: ReasonOptions) => {
+      const ended = { accountId, reason: reasonText(options.reason), operator: operatorName() }
+      await withRecords(options, (records, now) => endSessions(records, ended, now))
+      stdout.write(
+        options.json === true
+          ? `${JSON.stringify({ id: accountId, sessionsEnded: true })}\n`
+          : `the users of ${accountId} are signed out; their keys still work: account block refuses those\n`,
+      )
+    })
+}

@@ -1,0 +1,164 @@
+import { z } from 'zod'
+import { checkPagesUrl, isLoopback, listen, mailServer, publicUrl, integer } from './scalars.ts'
+import { alarmCodes } from '../pipeline/alarm-codes.ts'
+
+const document = z.strictObject({
+  version: z.string().min(1).max(60),
+  ru: z.string().meta({ description: 'The text, a file of plain text in Russian.' }),
+  en: z.string().meta({ description: 'The same in English.' }),
+})
+
+/** The section `accountArea`. */
+export const accountAreaSchema = z
+  .strictObject({
+    listen,
+    publicUrl: publicUrl.optional().meta({
+      description: 'Where customers find it, for links in letters; its own address unless said.',
+    }),
+    name: z.string().min(1).max(60).default('Gateway').meta({ description: 'The name that pages show.' }),
+    mail: mailServer
+      .optional()
+      .meta({ description: 'Without it letters are written to the log, which is for trying things out only.' }),
+    support: z
+      .email('must be an address such as support@example.org')
+      .optional()
+      .meta({ description: 'Where customers write: shown on pages and in emails, and where replies go.' }),
+    secret: z
+      .string()
+      .min(32, 'must be 32 characters or more')
+      .optional()
+      .meta({ description: 'Signs cookies and letters; the store keeps one of its own unless said.' }),
+    documents: z
+      .strictObject({ offer: document.optional(), personalData: document.optional() })
+      .default({})
+      .meta({ description: 'What a customer agrees to. As shipped they are drafts, and say so.' }),
+  })
+  .superRefine((area, context) => {
+    checkPagesUrl(area, context, 'letters link there')
+    const { mail, publicUrl: url } = area
+    if (mail !== undefined || url === undefined || isLoopback(url)) return
+    const message = 'is needed where publicUrl is not this machine: nobody could sign up'
+    context.addIssue({ code: 'custom', path: ['mail'], message })
+  })
+  .nullish()
+  .transform(section => section ?? undefined)
+  .meta({ description: 'The web pages for customers; absent or null: off.' })
+
+/** The section `operatorArea`. */
+export const operatorAreaSchema = z
+  .strictObject({
+    listen,
+    publicUrl: publicUrl.optional().meta({
+      description: 'Where operators find it; its own address unless said.',
+    }),
+    name: z.string().min(1).max(60).default('Gateway').meta({ description: 'The name that pages show.' }),
+    secret: z
+      .string()
+      .min(32, 'must be 32 characters or more')
+      .optional()
+      .meta({ description: 'Signs cookies; the store keeps one of its own unless said.' }),
+  })
+  .superRefine((area, context) => checkPagesUrl(area, context, 'forms are taken from there alone'))
+  .nullish()
+  .transform(section => section ?? undefined)
+  .meta({ description: 'The web pages for operators; absent or null: off. gateway operator add makes the first.' })
+
+/** Where signed messages are posted. It may hold a token and is never shown. */
+const webhookUrl = z
+  .string()
+  .superRefine((text, context) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    if (url === undefined || !/^https?:$/.test(url.protocol)) {
+      context.addIssue('must be a URL such as https://hooks.example.org/gateway')
+    } else if (url.protocol === 'http:' && !isLoopback(url)) {
+      context.addIssue('must be https: plain http is for loopback addresses only')
+    } else if (url.username !== '' || url.password !== '' || url.hash !== '') {
+      context.addIssue('must not hold a user or a fragment')
+    }
+  })
+  .transform(text => new URL(text))
+
+const webhook = z.strictObject({
+  url: webhookUrl,
+  secret: z
+    .string()
+    .regex(
+      /^whsec_(?:[A-Za-z0-9+/]{4}){8,21}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
+      'must be whsec_ and 24 to 64 random bytes in base64: echo "whsec_$(openssl rand -base64 32)"',
+    )
+    .meta({ description: 'Signs its messages, as Standard Webhooks has it.' }),
+  egress: z
+    .string()
+    .optional()
+    .meta({ description: 'direct, or the name of an egress; the first of the top-level egress unless said.' }),
+})
+
+/** The section `alarms`. */
+export const alarmsSchema = z
+  .strictObject({
+    email: z
+      .strictObject({
+        to: z.array(z.email('must be an address such as ops@example.org')).min(1).max(20),
+        mail: mailServer.optional().meta({ description: "The mail server; the account area's unless said." }),
+      })
+      .optional(),
+    webhooks: z
+      .record(z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/, 'must be a short name such as pager'), webhook)
+      .default({}),
+    except: z
+      .array(z.enum(alarmCodes))
+      .default([])
+      .meta({ description: 'Alarms that nobody is told of; they stay in gateway alarms and in the metrics.' }),
+  })
+  .nullish()
+  .transform(section => section ?? undefined)
+  .meta({ description: 'Who is told when an alarm opens and when it is closed; absent or null: nobody.' })
+
+const number = z.string({
+  // Of what is absent the usual message says more.
+  error: ({ input }) =>
+    input === undefined ? undefined : 'must be digits in quotes: numbers without quotes lose their zeros',
+})
+
+const taxPeriod = z.strictObject({
+  from: z.iso.date({ error: 'must be a date such as 2026-01-01' }),
+  rate: z
+    .union([z.literal('none'), z.literal(5), z.literal(7), z.literal(22)], { error: 'must be none, 5, 7 or 22' })
+    .meta({ description: 'none, or the percentage of value added tax.' }),
+  basis: z
+    .string()
+    .optional()
+    .meta({ description: 'By which article no tax is owed, such as п. 2 ст. 346.11 НК РФ; with none only.' }),
+})
+
+/** The section `seller`. */
+export const sellerSchema = z
+  .strictObject({
+    name: z.string().meta({ description: 'As in the charter; of a sole proprietor ИП and the full name.' }),
+    inn: number,
+    kpp: number.optional().meta({ description: 'Absent for a sole proprietor.' }),
+    ogrn: number,
+    address: z.string(),
+    email: z.string().optional(),
+    bank: z.strictObject({ name: z.string(), bic: number, account: number, correspondentAccount: number }),
+    signer: z.strictObject({ name: z.string(), position: z.string() }),
+    accountant: z.string().optional().meta({ description: 'The chief accountant, where there is one.' }),
+    tax: z.array(taxPeriod).min(1).meta({ description: 'Each from the first day of a month on.' }),
+    ediId: z.string().optional().meta({
+      description: 'The id at an operator of electronic documents, such as 2BM-7707083893-773601001-20260101.',
+    }),
+    numbering: z
+      .strictObject({
+        invoicePrefix: z.string().regex(/^[А-ЯЁA-Z0-9-]{0,10}$/, 'must be at most 10 capitals, digits and hyphens'),
+        documentPrefix: z.string().regex(/^[А-ЯЁA-Z0-9-]{0,10}$/, 'must be at most 10 capitals, digits and hyphens'),
+      })
+      .partial()
+      .default({})
+      .meta({ description: 'What stands before the number of the year.' }),
+    payWithinDays: integer(1, 60).default(5).meta({ description: 'Working days to pay an invoice within.' }),
+    facsimile: z.string().optional().meta({ description: 'An image of signature and stamp: PNG or JPEG, 512 KB at most.' }),
+  })
+  .optional()
+
+/** The section `seller` as it is parsed. */
+export type SellerSettings = NonNullable<z.output<typeof sellerSchema>>
