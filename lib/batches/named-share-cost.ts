@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { loopsMax } from '../dialects/provider-tools.ts'
 import { batchShareCost } from '../metering/batch-cost.ts'
-import { drawnAtMost } from '../metering/drawn-cost.ts'
+import { drawnAtMost } from '../metering/named-cost.ts'
 import type { NamedPrice } from '../models/requested-model.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'

@@ -1,10 +1,7 @@
-import { JsonScanError, JsonScanner, scanJson } from '../http/json-scan.ts'
-import type { Finding, Interest } from '../http/json-scan.ts'
-import { EventSplitter } from '../http/event-splitter.ts'
-import { readEvent } from '../http/sse.ts'
+import { JsonScanError, JsonScanner, scanJson, type Finding, type Interest } from '../http/json-scan.ts'
+import { EventSplitter, readEvent } from '../http/event-splitter.ts'
 import { EventShapes } from './event-shapes.ts'
-import type { ShapeSink } from './event-shape.ts'
-import { visitInterest } from './interest.ts'
+import { visitInterest, type ShapeSink } from './event-shape.ts'
 
 /** What the bytes of an answer turn out to be. */
 type Framing = 'unknown' | 'events' | 'document' | 'opaque'

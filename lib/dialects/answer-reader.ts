@@ -11,11 +11,9 @@ import type {
 import { AnswerBytes } from './answer-bytes.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
 import { objectNamed } from './named-objects.ts'
-import { countsNothing, KeptUsages } from './kept-usages.ts'
-import { searchesApart } from './measure.ts'
-import type { AnswerMeasure } from './measure.ts'
+import { countsNothing, KeptUsages, UsageFields } from './usage-fields.ts'
+import { searchesApart, type AnswerMeasure } from './measure.ts'
 import { TextSample } from './text-sample.ts'
-import { UsageFields } from './usage-fields.ts'
 
 /** A use of a tool may cost more than any text: whoever holds for it should look at once. */
 const toolProgress = 65_536

@@ -283,9 +283,6 @@ export interface Dialect {
    * differ in how an error looks (OpenAI's responses), their name tells.
    */
   errorEvent(error: GatewayError, exchangeId: string, operationName?: string): Buffer
-  /**
-   * The dialect's own list of models, or the one model that is asked for.
-   * @throws GatewayError model_not_found
-   */
+  /** The dialect's own list of models, or the one model that is asked for. */
   modelList(models: readonly string[], only: string | undefined): unknown
 }

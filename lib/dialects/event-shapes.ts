@@ -1,5 +1,5 @@
 import { JsonScanError, type Interest } from '../http/json-scan.ts'
-import type { EventFields } from '../http/sse.ts'
+import type { EventFields } from '../http/event-splitter.ts'
 import { EventShape, type ShapeSink } from './event-shape.ts'
 
 interface EventsSink extends ShapeSink {

@@ -1,7 +1,6 @@
 import { Base64Meter } from './json-base64.ts'
 import type { Base64Facts, Interest, ScanOptions } from './json-scan.ts'
 import { JsonTextCount, type CountedText } from './json-text.ts'
-import { TextNames } from './json-text-names.ts'
 
 /** What the texts of a document's values come to: those of base64 are measured, the others counted and looked through. */
 export class TextValues {
@@ -61,4 +60,143 @@ export class TextValues {
     this.#count?.leave(chunk, this.#isMeasuring)
     this.#names?.leave()
   }
+}
+
+const scheme = Buffer.from('fileid://')
+/** Where the part of the scheme begins that is looked for natively: most texts have none. */
+const marksAt = 6
+const marks = '://'
+/** As far behind one a loop is quicker than a native search. */
+const nearBytes = 64
+/** What is read of a text before it is looked through: a run, or what many escapes have come to. */
+const readAtOnce = 4096
+/** Longer ids are nobody's. */
+const idCharactersMax = 256
+const backslash = 0x5c
+const slash = 0x2f
+const colon = 0x3a
+const letterU = 0x75
+/** Of no scheme. */
+const other = 0
+
+/** In a list, all but the first might do without the scheme. */
+const ids = /(?:fileid:\/\/|,\s{0,64}(?=file-(?:fe|batch)-))([\w-]+)/gi
+const lastMark = /[^\w-][\w-]*$/
+
+/**
+ * Finds the ids of files that a text of JSON names by `fileid://`, the first of a list or each of it, as Qwen reads them:
+ * https://help.aliyun.com/zh/model-studio/long-context-qwen-long. A text comes in runs of plain bytes and as what its
+ * escapes spell.
+ */
+export class TextNames {
+  readonly #onId: (id: string) => void
+  /** How much of the scheme has gone by. */
+  #matched = 0
+  /** What has come behind a scheme and is not looked through yet; undefined before any. */
+  #read: string | undefined
+  #chunk: Buffer | undefined
+  /** Where the marks come next in the chunk. */
+  #next = -1
+
+  constructor(onId: (id: string) => void) {
+    this.#onId = onId
+  }
+
+  begin(): void {
+    this.#matched = 0
+    this.#read = undefined
+  }
+
+  write(chunk: Buffer, start: number, end: number): void {
+    let position = start
+    // What an escape or the end of a chunk has cut.
+    while (position < end && this.#matched > 0 && this.#read === undefined)
+      this.#step(chunk[position++] as number)
+    if (this.#read === undefined && position < end) position = this.#search(chunk, position, end)
+    if (this.#read !== undefined && position < end) this.#take(chunk.toString('latin1', position, end))
+  }
+
+  writeCharacter(code: number): void {
+    // No letter beyond ASCII is of a scheme or an id.
+    if (this.#read === undefined) this.#step(code < 0x80 ? code : other)
+    else this.#take(code < 0x80 ? String.fromCharCode(code) : ' ')
+  }
+
+  end(): void {
+    if (this.#read !== undefined) this.#find(this.#read)
+    this.#read = undefined
+  }
+
+  /** Lets go of the chunk. */
+  leave(): void {
+    this.#chunk = undefined
+  }
+
+  /** Looks for a scheme in a run; answers where to read on. */
+  #search(chunk: Buffer, start: number, end: number): number {
+    if (this.#chunk !== chunk) {
+      this.#chunk = chunk
+      this.#next = chunk.indexOf(marks)
+    }
+    while (this.#next !== -1 && this.#next < end) {
+      const at = this.#next - marksAt
+      if (this.#next >= start + marksAt && this.#next + marks.length <= end && isScheme(chunk, at)) {
+        this.#read = 'fileid://'
+        return at + scheme.length
+      }
+      this.#next = marksBehind(chunk, this.#next + 1)
+    }
+    if (!mayGoOn(chunk, end)) return end
+    for (let at = Math.max(start, end - scheme.length); at < end; at += 1) this.#step(chunk[at] as number)
+    return end
+  }
+
+  #step(byte: number): void {
+    const letter = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte
+    if (letter === scheme[this.#matched]) this.#matched += 1
+    else this.#matched = letter === scheme[0] ? 1 : 0
+    if (this.#matched < scheme.length) return
+    this.#matched = 0
+    this.#read = 'fileid://'
+  }
+
+  #take(text: string): void {
+    const read = (this.#read ?? '') + text
+    if (read.length < readAtOnce) {
+      this.#read = read
+      return
+    }
+    // An id that goes on is read with what follows it.
+    const whole = lastMark.exec(read.slice(-2 * idCharactersMax))
+    const cut = whole === null ? read.length : read.length - whole[0].length + 1
+    this.#find(read.slice(0, cut))
+    this.#read = read.slice(Math.max(0, cut - idCharactersMax))
+  }
+
+  #find(text: string): void {
+    for (const [, id = ''] of text.matchAll(ids)) this.#onId(id.slice(0, idCharactersMax))
+  }
+}
+
+/** Whether what follows a run may be of a scheme: the chunk's end has cut it, or an escape spells a letter. */
+function mayGoOn(chunk: Buffer, end: number): boolean {
+  if (end === chunk.length) return true
+  if (chunk[end] !== backslash) return false
+  const escape = chunk[end + 1]
+  return escape === undefined || escape === slash || escape === letterU
+}
+
+function marksBehind(chunk: Buffer, from: number): number {
+  const near = Math.min(chunk.length - 2, from + nearBytes)
+  for (let at = from; at < near; at += 1) {
+    if (chunk[at] === colon && chunk[at + 1] === slash && chunk[at + 2] === slash) return at
+  }
+  return chunk.indexOf(marks, near)
+}
+
+function isScheme(chunk: Buffer, at: number): boolean {
+  for (let index = 0; index < marksAt; index += 1) {
+    if (((chunk[at + index] as number) | 0x20) !== scheme[index]) return false
+  }
+  return true
 }

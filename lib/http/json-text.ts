@@ -1,6 +1,6 @@
 import type { Base64Meter } from './json-base64.ts'
 import type { KeyTable, Member } from './json-plan.ts'
-import type { TextNames } from './json-text-names.ts'
+import type { TextNames } from './json-text-values.ts'
 import { TextDensity, type TextTokens } from './text-density.ts'
 
 /** Longer keys are nobody's: the longest name of interest is far shorter, even with every letter escaped. */

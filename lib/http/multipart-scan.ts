@@ -1,5 +1,4 @@
-import { isInPieces, isUtf8, parseParameters } from './header-parameters.ts'
-import { MultipartError } from './multipart-headers.ts'
+import { isInPieces, isUtf8, parseParameters, MultipartError } from './multipart-headers.ts'
 import { MultipartScanner } from './multipart-scanner.ts'
 
 export { MultipartError, MultipartScanner }

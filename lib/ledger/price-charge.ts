@@ -2,6 +2,7 @@ import { amountMicrosMax } from '../money/amount.ts'
 import { priceLine } from '../money/price-line.ts'
 import type { Meters } from '../money/usage.ts'
 import type { ChargeRequest, Micros } from './ledger.ts'
+import type { Price } from '../money/price.ts'
 
 /** One line of a charge as it is stored: enough to work the amount out again. */
 export interface ChargeLine {
@@ -66,4 +67,44 @@ export function priceCharge(request: ChargeRequest): PricedCharge {
 /** The flags of a charge that was paid: a rest that the account had no money for is one of them. */
 export function paidFlags(flags: readonly string[], overrunMicros: Micros): readonly string[] {
   return overrunMicros > 0 ? [...flags, 'overrun'] : flags
+}
+
+interface RecomputedCost {
+  /** What the lines cost by the prices they name; undefined when one of those is not known. */
+  readonly costMicros: Micros | undefined
+  /** What does not agree, as sentences without a name; empty when all does. */
+  readonly differences: readonly string[]
+}
+
+/**
+ * Works a charge out again from the meters and the price version that stand in its lines.
+ * @param costMicros what was charged, the overrun included
+ */
+export function recomputeCharge(
+  lines: readonly ChargeLine[],
+  costMicros: Micros,
+  prices: ReadonlyMap<string, Price>,
+): RecomputedCost {
+  const differences: string[] = []
+  let storedMicros = 0
+  let againMicros = 0
+  let isKnown = true
+  for (const line of lines) {
+    storedMicros += line.amountMicros
+    const price = prices.get(line.priceVersion)
+    if (price === undefined) {
+      isKnown = false
+      differences.push('a charge names a price that is not known')
+      continue
+    }
+    const { amountMicros } = priceLine(price, line)
+    // As it was charged: lines that add up to nonsense cost nothing.
+    const ownMicros = againMicros + amountMicros > amountMicrosMax ? 0 : amountMicros
+    againMicros += ownMicros
+    if (ownMicros !== line.amountMicros) {
+      differences.push('a charge is not what its usage costs by its price')
+    }
+  }
+  if (storedMicros !== costMicros) differences.push('the lines of a charge do not add up to it')
+  return { costMicros: isKnown ? againMicros : undefined, differences }
 }

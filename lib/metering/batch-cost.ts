@@ -1,19 +1,16 @@
 import type { Config } from '../config/config.ts'
 import type { MediaPart } from '../http/media-part.ts'
-import { amountMicrosMax, parseRoubles } from '../money/amount.ts'
-import type { Micros } from '../money/amount.ts'
+import { amountMicrosMax, parseRoubles, type Micros } from '../money/amount.ts'
 import type { BatchShare } from '../money/batch-facts.ts'
 import { costAtMost, costUsually, timesFactor, timesFactorsAtMost } from '../money/consumed-cost.ts'
 import type { Price } from '../money/price.ts'
-import { addMeters, timesAll, tokensOf } from '../money/usage.ts'
-import type { Meter, Meters } from '../money/usage.ts'
+import { addMeters, timesAll, tokensOf, type Meter, type Meters } from '../money/usage.ts'
 import type { ExchangeCost } from '../money/exchange-cost.ts'
 import { mediaAllowance } from './media-allowance.ts'
 import { mediaBound } from './media-bound.ts'
-import { tokensAround } from './tokens-around.ts'
+import { tokensAround, agentsOf, unaskedTools } from './unasked-work.ts'
 import { readsCompletionTokens, thinksBeyondCap } from './output-cap.ts'
 import { toolRounds } from './tool-rounds.ts'
-import { agentsOf, unaskedTools } from './unasked-work.ts'
 
 /** The requests of a batch to one model, and what is known beside. */
 interface PricedShare {

@@ -8,7 +8,6 @@ import type { NamedObject } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { chooseProviders, withCredential, type ChosenProvider } from './choose-provider.ts'
 import type { ResolvedModel } from './model-directory.ts'
-import { grantedPrompts } from './granted-prompts.ts'
 import { filesRead, ownerOfObjects } from './object-owner.ts'
 
 /** Where a request may go. */
@@ -127,4 +126,47 @@ function whyNowhere(name: string | undefined, { dialect, providerName }: Route):
   return name === undefined
     ? `no provider is set for such requests: the operator sets ${setting}, or ask at /<provider>/v1.`
     : `the provider of ${setting} has no credential: the operator sets one, or ask at /<provider>/v1.`
+}
+
+/**
+ * Of the prompts that a request names those that the operator gives to its account: nobody can make one through the
+ * gateway. They are OpenAI's, so that only its format has them.
+ */
+function grantedPrompts(
+  { providers }: Config,
+  accountId: string | undefined,
+  referred: readonly NamedObject[],
+  providerName: string | undefined,
+): readonly ProviderObject[] {
+  const granted: ProviderObject[] = []
+  for (const { kind, id } of referred) {
+    if (kind !== 'prompt') continue
+    for (const provider of providers.values()) {
+      const accounts = provider.prompts.get(id)?.accounts ?? []
+      const isOwn = accounts.some(one => one === '*' || one === accountId)
+      if (!isOwn || (providerName !== undefined && providerName !== provider.name)) continue
+      const chosen = withCredential(provider, 'openai')
+      if (chosen === undefined) continue
+      const credential = chosen.credential.name
+      granted.push({
+        kind,
+        id,
+        provider: provider.name,
+        accountId: accountId ?? '',
+        credential,
+        exchangeId: '',
+      })
+      break
+    }
+  }
+  return granted
+}
+
+/** What a prompt brings does not stand in the request: tools that its provider runs may be among it. */
+export function withPromptTools({ providers }: Config, facts: RequestFacts): RequestFacts {
+  const isPlain = ({ id }: NamedObject): boolean =>
+    [...providers.values()].some(({ prompts }) => prompts.get(id)?.tools === false)
+  const mayRunTools = facts.objects.some(object => object.kind === 'prompt' && !isPlain(object))
+  if (!mayRunTools) return facts
+  return { ...facts, tools: [...(facts.tools ?? []), { type: 'prompt' }], mayRent: true }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { BodyScan } from '../bodies/body-scan.ts'
 import type { ReceivedBody } from '../bodies/bodies.ts'
-import type { KeptMemory } from '../bodies/body-budget.ts'
+import type { KeptMemory } from '../bodies/body-store.ts'
 import { memoryBody, type RequestBody } from '../bodies/request-body.ts'
 import type { StreamedBody } from '../bodies/streamed-body.ts'
 import type { JsonPartsReader, Operation, RequestFacts } from '../dialects/dialect.ts'

@@ -1,22 +1,31 @@
 import { GatewayError } from '../pipeline/errors.ts'
 import { headerValue } from '../http/headers.ts'
 import type { ChargeRequest, ChargeResult } from '../ledger/ledger.ts'
-import { estimateInput, estimateOutput, estimateUsage } from '../metering/estimate-usage.ts'
-import type { CountsTokens, EstimatedRequest, Estimate } from '../metering/estimate-usage.ts'
+import {
+  estimateInput,
+  estimateOutput,
+  estimateUsage,
+  type CountsTokens,
+  type EstimatedRequest,
+  type Estimate,
+} from '../metering/estimate-usage.ts'
 import { unitsOf } from '../metering/unasked-work.ts'
 import { usedByTools } from '../metering/used-by-tools.ts'
 import type { OutputTokens, UsualOutputs } from '../metering/usual-outputs.ts'
 import type { ModelDirectory } from '../models/model-directory.ts'
-import { priceInForce } from '../money/price.ts'
-import type { Price } from '../money/price.ts'
-import { addMeters } from '../money/usage.ts'
-import type { UsageLine, UsageReading, Meters } from '../money/usage.ts'
+import { priceInForce, type Price } from '../money/price.ts'
+import { addMeters, type UsageLine, type UsageReading, type Meters } from '../money/usage.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import type { Outcome } from '../pipeline/outcome.ts'
-import { chargeableReading, isReadUncounted, isUncounted, namesInput } from './chargeable-reading.ts'
-import type { Ending, Owed } from './decide-owed.ts'
-import { settle, isSameModel } from './settle.ts'
-import type { EstimatedLines, PricedModel, Work } from './settle.ts'
+import {
+  chargeableReading,
+  isReadUncounted,
+  isUncounted,
+  namesInput,
+  type Ending,
+  type Owed,
+} from './decide-owed.ts'
+import { settle, isSameModel, type EstimatedLines, type PricedModel, type Work } from './settle.ts'
 
 declare module '../pipeline/facts.ts' {
   interface Facts {

@@ -1,9 +1,9 @@
 import type { ChargeRequest } from '../ledger/ledger.ts'
-import { type Price, ratesOf } from '../money/price.ts'
-import type { UsageLine, UsageReading } from '../money/usage.ts'
+import { type Price, ratesOf, type Rates, unitRate } from '../money/price.ts'
+import { type UsageLine, type UsageReading, unitMeters, type Meter } from '../money/usage.ts'
 import { decideOwed, type Ending, type Owed } from './decide-owed.ts'
-import { payableUsage } from '../money/payable-usage.ts'
 import { priceLine } from '../money/price-line.ts'
+import { mostExpensiveVariant } from '../money/consumed-cost.ts'
 
 /** The model that was asked for, at its provider, and its price. */
 export interface PricedModel {
@@ -25,7 +25,7 @@ export interface Work extends Pick<ChargeRequest, 'provider' | 'model' | 'dialec
 }
 
 /** What was read of a response, as far as its charge depends on it. */
-export type Reported = Pick<UsageReading, 'lines' | 'flags'> &
+type Reported = Pick<UsageReading, 'lines' | 'flags'> &
   Partial<Pick<UsageReading, 'raw' | 'details' | 'model' | 'providerRequestId'>>
 
 /** Lines that no provider has told in full, and how they came about. */
@@ -43,7 +43,7 @@ interface Decided extends Omit<EstimatedLines, 'source'> {
 }
 
 /** How some work ended, and what was read of it. */
-export interface WorkEnd {
+interface WorkEnd {
   readonly ending: Ending
   readonly reported?: Reported | undefined
   /** What else is noted about it. */
@@ -228,4 +228,53 @@ function withoutVariant(name: string): string {
 /** Vendors and folders before the name differ between a provider and its resellers. */
 function lastSegment(name: string): string {
   return name.slice(name.lastIndexOf('/') + 1).toLowerCase()
+}
+
+/** What is read costs at least what plain text does: from a cache at most that, into one at least. */
+const readAs: readonly (readonly [meter: Meter, other: Meter])[] = [
+  ['cacheWrite1h', 'cacheWrite5m'],
+  ['cacheWrite5m', 'input'],
+  ['cachedInput', 'input'],
+]
+
+/** Usage as its price can charge it. */
+interface PayableUsage {
+  readonly usage: UsageLine
+  /** Something may cost its provider more than is charged here: it has no price of its own. */
+  readonly isShort: boolean
+}
+
+/**
+ * Usage in meters that its price has: what is read by way of a cache is charged as input where the cache has no price, and
+ * what comes in a size or quality without one as the most expensive that has. Else any such use would be free.
+ */
+function payableUsage(usage: UsageLine, price: Price): PayableUsage {
+  const rates = ratesOf(price)
+  const meters = { ...usage.meters }
+  let isShort = false
+  for (const [meter, other] of readAs) {
+    const units = meters[meter]
+    if (units === undefined || !(units > 0) || isTokenPriced(rates, meter)) continue
+    if (other === 'input' && !isTokenPriced(rates, other)) continue
+    isShort ||= meter !== 'cachedInput'
+    meters[other] = (meters[other] ?? 0) + units
+    delete meters[meter]
+  }
+  const variant = payableVariant(usage, rates)
+  if (variant === usage.variant) return { usage: { ...usage, meters }, isShort }
+  return { usage: { ...usage, meters, ...(variant !== undefined && { variant }) }, isShort: true }
+}
+
+function isTokenPriced({ levels }: Rates, meter: Meter): boolean {
+  return levels.some(({ rates }) => rates[meter] !== undefined)
+}
+
+function payableVariant({ meters, variant }: UsageLine, rates: Rates): string | undefined {
+  for (const meter of unitMeters) {
+    if (!((meters[meter] ?? 0) > 0) || rates.levels[0].rates[meter] !== undefined) continue
+    if (unitRate(rates, meter, variant) !== undefined) continue
+    const highest = mostExpensiveVariant(rates, meter)
+    if (highest !== undefined) return highest
+  }
+  return variant
 }

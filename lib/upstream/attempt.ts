@@ -6,8 +6,7 @@ import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plu
 import type { AttemptWay, TransportAttempt } from './attempt-loop.ts'
 import type { EgressRoute } from './egress-route.ts'
 import type { Stop } from './itinerary.ts'
-import { takeNextSocket, type SocketTaker } from './next-socket.ts'
-import { StraightBody, type BodySink } from './straight-body.ts'
+import { takeNextSocket, type SocketTaker, StraightBody, type BodySink } from './straight-body.ts'
 
 /** Whoever makes the attempts, and decides what becomes of each. */
 export interface AttemptOwner {

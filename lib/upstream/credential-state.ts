@@ -1,9 +1,169 @@
 import type { Pool } from 'undici'
 import type { Credential, ProviderLimits } from '../config/config.ts'
-import { Admission } from './admission.ts'
-import { Breaker } from './breaker.ts'
 import type { EgressRoute } from './egress-route.ts'
 import type { CredentialHealth } from './provider-health.ts'
+
+/** Somebody who waits for a connection: told exactly one of the two, later. */
+export interface Waiting {
+  onAdmitted(): void
+  onWaitedTooLong(): void
+}
+
+interface Place {
+  readonly accountId: string | undefined
+  readonly timer: NodeJS.Timeout
+}
+
+/**
+ * Bounds how many requests are with a provider at once, and how many wait to be. Accounts that wait go by
+ * turns, so that one with a thousand requests keeps nobody else waiting behind them all.
+ */
+export class Admission {
+  readonly #limits: ProviderLimits
+  readonly #places = new Map<Waiting, Place>()
+  /** Who waits for each account, those first whose turn is next. */
+  readonly #lines = new Map<string | undefined, Set<Waiting>>()
+  #count = 0
+
+  constructor(limits: ProviderLimits) {
+    this.#limits = limits
+  }
+
+  get isFull(): boolean {
+    return this.isBusy && this.#places.size >= this.#limits.waitingMax
+  }
+
+  /** Whether a request would have to wait. */
+  get isBusy(): boolean {
+    return this.#count >= this.#limits.connectionsMax
+  }
+
+  get requests(): number {
+    return this.#count
+  }
+
+  get waiting(): number {
+    return this.#places.size
+  }
+
+  /** `now`: go, and call `leave` at the end. `later`: one of the calls comes. `no`: too many wait. */
+  enter(waiting: Waiting, accountId?: string): 'now' | 'later' | 'no' {
+    if (!this.isBusy) {
+      this.#count += 1
+      return 'now'
+    }
+    if (this.isFull) return 'no'
+    const timer = setTimeout(() => {
+      this.giveUp(waiting)
+      waiting.onWaitedTooLong()
+    }, this.#limits.waitMs)
+    this.#places.set(waiting, { accountId, timer })
+    const line = this.#lines.get(accountId)
+    if (line === undefined) this.#lines.set(accountId, new Set([waiting]))
+    else line.add(waiting)
+    return 'later'
+  }
+
+  /** Whoever waits does no longer want to; true when it was waiting. */
+  giveUp(waiting: Waiting): boolean {
+    const place = this.#places.get(waiting)
+    if (place === undefined) return false
+    clearTimeout(place.timer)
+    this.#places.delete(waiting)
+    const line = this.#lines.get(place.accountId)
+    line?.delete(waiting)
+    if (line?.size === 0) this.#lines.delete(place.accountId)
+    return true
+  }
+
+  /** A request is over; its place goes to whom has waited longest of the account whose turn it is. */
+  leave(): void {
+    for (const [accountId, line] of this.#lines) {
+      for (const next of line) {
+        this.giveUp(next)
+        // The others come first now.
+        if (this.#lines.delete(accountId)) this.#lines.set(accountId, line)
+        next.onAdmitted()
+        return
+      }
+    }
+    this.#count -= 1
+  }
+}
+
+/** Failures in a row after which nothing is sent for a while. */
+const failuresMax = 5
+const openMsMin = 2_000
+const openMsMax = 60_000
+
+/**
+ * Keeps requests from a provider that cannot be reached. When its time is over one real request is let
+ * through: it closes the breaker or opens it for longer.
+ */
+export class Breaker {
+  #failures = 0
+  #openMs = 0
+  #openUntil = 0
+  #isProbing = false
+  #lastAccountId: string | undefined
+
+  /** Whether a request may go now; `enter` must follow when it does. */
+  allows(now: number): boolean {
+    return this.#openMs === 0 || (!this.#isProbing && now >= this.#openUntil)
+  }
+
+  enter(): void {
+    if (this.#openMs > 0) this.#isProbing = true
+  }
+
+  /** The last requests did not reach the provider, and none has since. */
+  get isOpen(): boolean {
+    return this.#openMs > 0
+  }
+
+  /** How long nothing is sent yet. */
+  restMs(now: number): number {
+    return Math.max(0, this.#openUntil - now)
+  }
+
+  /** The next request may find out whether it can be reached. */
+  tryNow(): void {
+    this.#openUntil = 0
+  }
+
+  /** It answered, whatever it said. */
+  succeed(): void {
+    this.#failures = 0
+    this.#openMs = 0
+    this.#isProbing = false
+    this.#lastAccountId = undefined
+  }
+
+  /** The request ended without telling anything of the provider, as when its client left. */
+  leave(): void {
+    this.#isProbing = false
+  }
+
+  /** It could not be reached; no client has a part in that. */
+  fail(now: number): void {
+    this.#failures += 1
+    const wasOpen = this.#openMs > 0
+    if (!wasOpen && this.#failures < failuresMax) return
+    this.#isProbing = false
+    this.#openMs = Math.min(openMsMax, Math.max(openMsMin, this.#openMs * 2))
+    this.#openUntil = now + this.#openMs
+  }
+
+  /**
+   * It has the request and did not answer. A request can be made such that a provider does that, so the
+   * failures of one account in a row count once: nobody switches a provider off for the others.
+   */
+  failAfterSending(now: number, accountId: string | undefined): void {
+    if (this.#openMs === 0 && this.#failures > 0 && accountId === this.#lastAccountId) return
+    this.#lastAccountId = accountId
+    this.fail(now)
+  }
+}
 
 const suspendMsMin = 300_000
 const suspendMsMax = 3_600_000

@@ -1,6 +1,47 @@
 import type { LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
 import { EgressError, openTunnel, type Proxy } from './open-tunnel.ts'
+import { Resolver } from 'node:dns/promises'
+import type { LookupAddress } from 'node:dns'
+import { callbackify } from 'node:util'
+
+/** For one server and one try; a connection's own timeout ends it sooner where it is shorter. */
+const resolver = { timeout: 2_000, tries: 2 }
+
+/**
+ * Finds addresses by asking these DNS servers and not the system, which may keep answers for longer than they
+ * say. Each new connection asks; connections that are open go on.
+ * @returns what `net.connect` takes as its `lookup`
+ */
+export function nameLookup(servers: readonly string[]): LookupFunction {
+  const asked = new Resolver(resolver)
+  asked.setServers([...servers])
+  const find = callbackify((hostname: string) => addressesOf(asked, hostname))
+  return (hostname, options, callback) => {
+    find(hostname, (error, addresses) => {
+      const [first] = addresses ?? []
+      if (first === undefined) callback(error ?? notFound(hostname), [])
+      else if (options.all === true) callback(null, addresses)
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+async function addressesOf(asked: Resolver, hostname: string): Promise<LookupAddress[]> {
+  // RFC 6761 section 6.3: it is this machine, and no server is asked.
+  if (hostname === 'localhost' || hostname.endsWith('.localhost'))
+    return [{ address: '127.0.0.1', family: 4 }]
+  const [four, six] = await Promise.allSettled([asked.resolve4(hostname), asked.resolve6(hostname)])
+  if (four.status === 'rejected' && six.status === 'rejected') throw four.reason
+  return [
+    ...(four.status === 'fulfilled' ? four.value.map(address => ({ address, family: 4 })) : []),
+    ...(six.status === 'fulfilled' ? six.value.map(address => ({ address, family: 6 })) : []),
+  ]
+}
+
+function notFound(hostname: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${hostname} has no address.`), { code: 'ENOTFOUND' })
+}
 
 type Connector = ReturnType<typeof buildConnector>
 

@@ -1,8 +1,7 @@
 import { Agent, request } from 'undici'
 import type { Config } from '../config/config.ts'
 import { isLoopback } from '../config/scalars.ts'
-import { egressConnector } from './egress-connector.ts'
-import { nameLookup } from './name-lookup.ts'
+import { egressConnector, nameLookup } from './egress-connector.ts'
 
 export interface OutsideCallOptions {
   readonly config: Pick<Config, 'egress' | 'dns'>

@@ -1,8 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import { Pool } from 'undici'
 import type { Config, Credential, ProviderConfig } from '../config/config.ts'
-import { egressConnector } from './egress-connector.ts'
-import { nameLookup } from './name-lookup.ts'
+import { egressConnector, nameLookup } from './egress-connector.ts'
 import type { Proxy } from './open-tunnel.ts'
 
 /** A provider may answer with many and long headers. */

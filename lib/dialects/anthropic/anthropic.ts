@@ -6,7 +6,6 @@ import { anthropicBatchRows, batchJobs } from './batches.ts'
 import { anthropicFileRows } from './files.ts'
 import { countTokens, messages } from './messages.ts'
 import type { GatewayError } from '../../pipeline/errors.ts'
-import { requireModel } from '../require-model.ts'
 
 const models = freeOperation('models', { isModelList: true })
 
@@ -55,12 +54,9 @@ function anthropicErrorEvent({ row, message }: GatewayError, exchangeId: string)
   return Buffer.from(`event: error\ndata: ${data}\n\n`)
 }
 
-/** One page with all models, or one model. @throws GatewayError model_not_found */
+/** One page with all models, or one model. */
 function anthropicModelList(models: readonly string[], only: string | undefined): unknown {
-  if (only !== undefined) {
-    requireModel(models, only)
-    return model(only)
-  }
+  if (only !== undefined) return model(only)
   return {
     data: models.map(model),
     has_more: false,

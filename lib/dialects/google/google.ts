@@ -1,11 +1,119 @@
-import type { Dialect } from '../dialect.ts'
+import type { Dialect, Operation, RouteMatch } from '../dialect.ts'
 import { genericOperation } from '../generic.ts'
-import { batchJobs } from './batches.ts'
-import { interactionJobs } from './interactions.ts'
-import { operationJobs } from './long-running.ts'
-import { googleRoutes, matchGoogle } from './routes.ts'
-import type { GatewayError } from '../../pipeline/errors.ts'
-import { requireModel } from '../require-model.ts'
+import { batchJobs, asyncBatchEmbedContent, batchGenerateContent, googleBatchRows } from './batches.ts'
+import { interactionJobs, interactions, storedInteractions } from './interactions.ts'
+import { operationJobs, googleOperationRows, predictLongRunning } from './long-running.ts'
+import { GatewayError } from '../../pipeline/errors.ts'
+import { queryParameters } from '../../http/query.ts'
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { pathOf, RouteTable, type RouteRow } from '../route-table.ts'
+import { batchEmbedContents, embedContent } from './embed-content.ts'
+import { googleCacheRows } from './cached-contents.ts'
+import { googleFileRows } from './files.ts'
+import { googleStoreRows } from './file-search-stores.ts'
+import { countTokens, generateContent, streamGenerateContent } from './generate-content.ts'
+import { predict } from './predict.ts'
+
+const models = freeOperation('models', { isModelList: true })
+const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
+
+const unsupported: readonly (readonly [string, string])[] = [
+  ['operations', 'Lists of operations are not in this release; keep the names of those that you begin.'],
+  ['tunedModels', 'Tuned models are not in this release.'],
+  ['corpora', 'Corpora are not in this release.'],
+]
+
+/** The methods of a model, by what follows the colon. */
+const modelMethods: readonly (readonly [string, Operation])[] = [
+  ['generateContent', generateContent],
+  ['streamGenerateContent', streamGenerateContent],
+  ['countTokens', countTokens],
+  ['embedContent', embedContent],
+  ['batchEmbedContents', batchEmbedContents],
+  ['predict', predict],
+  ['predictLongRunning', predictLongRunning],
+  ['batchGenerateContent', batchGenerateContent],
+  ['asyncBatchEmbedContent', asyncBatchEmbedContent],
+]
+
+const authTokens = freeOperation('auth-tokens', {
+  body: 'opaque',
+  mintsKeys:
+    'It makes a token that goes around the gateway, which could not charge what is done with it. Use your own key.',
+})
+
+const table = new RouteTable([
+  { methods: ['POST'], path: '/auth_tokens', operation: authTokens },
+  { methods: ['POST'], path: '/interactions', operation: interactions },
+  {
+    methods: ['GET'],
+    path: '/interactions/{id}',
+    operation: storedInteractions.stored,
+    object: 'interaction',
+  },
+  {
+    methods: ['DELETE'],
+    path: '/interactions/{id}',
+    operation: storedInteractions.deleted,
+    object: 'interaction',
+  },
+  {
+    methods: ['POST'],
+    path: '/interactions/{id}/cancel',
+    operation: storedInteractions.cancelled,
+    object: 'interaction',
+  },
+  { methods: ['GET'], path: '/models', operation: models },
+  ...googleOperationRows,
+  { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
+  ...googleStoreRows,
+  ...googleFileRows,
+  ...googleCacheRows,
+  ...googleBatchRows,
+  ...unsupported.flatMap(([name, reason]) => {
+    const operation = unsupportedOperation(name, reason)
+    return [`/${name}`, `/${name}/{rest}`].map(path => ({ methods: everyMethod, path, operation }))
+  }),
+])
+
+const modelTable = new RouteTable(
+  modelMethods.map(([method, operation]) => ({
+    methods: ['POST'],
+    path: `/models/{rest}:${method}`,
+    operation,
+    isModel: true,
+  })),
+)
+
+/** Everything that is served in Google's format, and what is refused in words. */
+const googleRoutes: readonly RouteRow[] = [...modelTable.rows, ...table.rows]
+
+/** @throws GatewayError route_not_found, method_not_allowed, request_invalid */
+function matchGoogle(method: string, pathAndQuery: string): RouteMatch {
+  const path = pathOf(pathAndQuery)
+  const isMethod = path.startsWith('/models/') && path.includes(':') && !path.includes('/operations/')
+  if (!isMethod) {
+    const match = table.match(method, pathAndQuery)
+    if (match.operation.readUsage !== undefined) requireReadableAnswer(pathAndQuery)
+    return match
+  }
+  const match = modelTable.match(method, pathAndQuery)
+  requireReadableAnswer(pathAndQuery)
+  return match
+}
+
+/**
+ * Answers other than JSON, such as protocol buffers, would hide their usage.
+ * @throws GatewayError request_invalid
+ */
+function requireReadableAnswer(pathAndQuery: string): void {
+  for (const { name, value } of queryParameters(pathAndQuery)) {
+    if (name.toLowerCase() !== 'alt' || value === 'sse' || value === 'json') continue
+    throw new GatewayError('request_invalid', `alt=${value} is not possible here; sse and json are.`, {
+      param: 'alt',
+    })
+  }
+}
 
 const errorInfoType = 'type.googleapis.com/google.rpc.ErrorInfo'
 const badRequestType = 'type.googleapis.com/google.rpc.BadRequest'
@@ -53,11 +161,9 @@ function body(
   return JSON.stringify({ error: { code: status, message, status: google, details: all } })
 }
 
-/** `{models: [...]}`, or one model; names have the prefix `models/`. @throws GatewayError model_not_found */
+/** `{models: [...]}`, or one model; names have the prefix `models/`. */
 function googleModelList(models: readonly string[], only: string | undefined): unknown {
-  if (only === undefined) return { models: models.map(model) }
-  requireModel(models, only)
-  return model(only)
+  return only === undefined ? { models: models.map(model) } : model(only)
 }
 
 function model(id: string): unknown {

@@ -5,7 +5,7 @@ import { list, object, span, value } from '../interest.ts'
 import { addUsed, type Measure } from '../measure.ts'
 import type { UsageFields } from '../usage-fields.ts'
 import { drawnLine, pictureMeters, pictureVariant } from './drawing-tool.ts'
-import { measureTokens } from './token-usage.ts'
+import { measureTokens } from './openai-reader.ts'
 
 /** A line of an output file: `{custom_id, response: {status_code, body}, error}`. */
 const line = object({

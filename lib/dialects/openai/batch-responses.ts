@@ -1,12 +1,11 @@
-import { JsonLines } from '../../http/json-lines.ts'
-import type { JsonLine } from '../../http/json-lines.ts'
+import { JsonLines, type JsonLine } from '../../http/json-lines.ts'
 import { readAgain, type NamedObject, type UsageReading } from '../../money/usage.ts'
 import { batchReading, lastUsage, lastValue } from '../batch-results.ts'
 import { BatchSum } from '../batch-sum.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from '../dialect.ts'
 import { list, object, value } from '../interest.ts'
 import { names, objectsIn } from '../named-objects.ts'
-import { measureTokens } from './token-usage.ts'
+import { measureTokens } from './openai-reader.ts'
 
 /** What can be asked for later of a line of an output file. */
 const line = object({

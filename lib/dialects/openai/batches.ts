@@ -13,8 +13,7 @@ import type { RouteRow } from '../route-table.ts'
 import { batchEndpoints } from './batch-input.ts'
 import { BatchOutputReader } from './batch-output.ts'
 import { openaiList } from './object-list.ts'
-import { OpenaiReader } from './openai-reader.ts'
-import { measureTokens } from './token-usage.ts'
+import { OpenaiReader, measureTokens } from './openai-reader.ts'
 import { XaiCounts, xaiCounts, XaiResultsReader } from './xai-batch-results.ts'
 
 const request = object({ input_file_id: names('file'), endpoint: value('endpoint') })

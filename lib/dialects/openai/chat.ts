@@ -5,13 +5,11 @@ import { anyOf, base64, list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { names } from '../named-objects.ts'
 import { searched, unread } from '../naming-members.ts'
-import { findField, readBoolean, textOf } from '../read-field.ts'
+import { findField, readBoolean, textOf, wrongType } from '../read-field.ts'
 import { cacheMembers, demandMembers, factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { strangeMembers } from '../strange-members.ts'
 import { googleTool, searchMembers, toolInterest, toolsInterest } from '../search-tools.ts'
-import { OpenaiReader } from './openai-reader.ts'
-import { countsSearches } from './token-usage.ts'
-import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
+import { OpenaiReader, countsSearches } from './openai-reader.ts'
 
 /** A picture's address: `image_url: "..."` or `image_url: {url: "..."}`. */
 const imageUrl = anyOf(base64('image'), object({ ...strangeMembers, url: base64('image') }))
@@ -44,6 +42,9 @@ const geminiOptions = searched({
 
 /** What most messages have beside their content, found without a search for names. */
 const commonMembers = { role: unread, name: unread, tool_calls: unread, tool_call_id: unread }
+
+/** `stream_options`, of which the place and what it says of usage matter. */
+export const streamOptionsInterest = object({ include_usage: value('includeUsage') }, value('streamOptions'))
 
 const request = searched({
   ...modelMembers,
@@ -170,4 +171,35 @@ function chatFacts(scan: ScanResult, body: BodyLength): RequestFacts {
   })
   // Answers in sound have an id by which the next request may go on from them.
   return findField(scan, 'audioOut') === undefined ? facts : { ...facts, makesObjects: true }
+}
+
+/**
+ * What to write into a streaming request so that the answer reports its usage: the smallest change there
+ * is, everything else stays as it was sent. Undefined when usage is asked for already.
+ * @throws GatewayError body_invalid
+ */
+export function usageSplice(scan: ScanResult): RequestFacts['usageSplice'] {
+  const stream = findField(scan, 'stream')
+  if (stream?.type !== 'true') return undefined
+  const options = scan.findings.find(finding => finding.name === 'streamOptions')
+  if (options === undefined) {
+    return insertion(stream.end, ',"stream_options":{"include_usage":true}')
+  }
+  if (options.type === 'null') {
+    return replacement(options.start, options.end, '{"include_usage":true}')
+  }
+  if (options.type !== 'object') throw wrongType(options, 'an object')
+  if (readBoolean(scan, 'includeUsage') === true) return undefined
+  const includeUsage = scan.findings.find(finding => finding.name === 'includeUsage')
+  if (includeUsage !== undefined) return replacement(includeUsage.start, includeUsage.end, 'true')
+  const isEmpty = options.raw === undefined || /^\{\s*\}$/.test(options.raw.toString('latin1'))
+  return insertion(options.start + 1, isEmpty ? '"include_usage":true' : '"include_usage":true,')
+}
+
+function insertion(at: number, text: string): RequestFacts['usageSplice'] {
+  return replacement(at, at, text)
+}
+
+function replacement(start: number, end: number, text: string): RequestFacts['usageSplice'] {
+  return { span: { start, end }, bytes: Buffer.from(text) }
 }

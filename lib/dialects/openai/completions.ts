@@ -6,7 +6,7 @@ import { readCount } from '../read-field.ts'
 import { factsFrom, modelMembers, tierMembers } from '../request-facts.ts'
 import { searchMembers } from '../search-tools.ts'
 import { OpenaiReader } from './openai-reader.ts'
-import { streamOptionsInterest, usageSplice } from './usage-splice.ts'
+import { streamOptionsInterest, usageSplice } from './chat.ts'
 
 const request = searched({
   ...modelMembers,

@@ -2,8 +2,8 @@ import type { Interest } from '../../http/json-scan.ts'
 import type { ObjectKind, UsageLine } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
 import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
-import type { AnswerMeasure } from '../measure.ts'
-import { attachmentSearches, measureTokens } from './token-usage.ts'
+import { type AnswerMeasure, addDetail, addUsed, Split, type Measure } from '../measure.ts'
+import type { UsageFields } from '../usage-fields.ts'
 
 const doneMark = '[DONE]'
 /** What OpenAI, xAI, Groq and Mistral call the tier that is not special. */
@@ -41,4 +41,148 @@ export class OpenaiReader extends AnswerReader {
       ...(variant !== undefined && { variant }),
     }
   }
+}
+
+const inputDetails = ['prompt_tokens_details', 'input_tokens_details', 'input_token_details']
+const outputDetails = ['completion_tokens_details', 'output_tokens_details', 'output_token_details']
+
+interface Totals {
+  readonly input: number | undefined
+  readonly output: number | undefined
+}
+
+/**
+ * Tokens as OpenAI counts them, and everybody who copies its format: the prompt includes what came from
+ * the cache, was written to it, or was sound or picture; the completion includes reasoning. Undefined when
+ * the object counts no tokens.
+ */
+export function measureTokens(usage: UsageFields, providerKind: string): Measure | undefined {
+  const { input, output } = readTotals(usage, providerKind)
+  if (input === undefined && output === undefined) return undefined
+  // Perplexity's fee for a request depends on how much context it searched, and exceeds the tokens' price.
+  const contextSize = usage.text('search_context_size')
+  const measure: Measure = {
+    meters: contextSize === undefined ? {} : { requests: 1 },
+    details: {},
+    ...(contextSize !== undefined && { variant: contextSize }),
+  }
+  if (input !== undefined) splitInput(usage, input, measure)
+  if (output !== undefined) splitOutput(usage, output, measure)
+  addUsed(measure.meters, 'searches', countSearches(usage))
+  addDetail(measure.details, 'costUsd', readCost(usage))
+  addDetail(measure.details, 'costUsdTicks', usage.number('cost_in_usd_ticks'))
+  return measure
+}
+
+function splitInput(usage: UsageFields, total: number, { meters, details }: Measure): void {
+  const parts = usage.within(...inputDetails)
+  const split = new Split(total)
+  // DeepSeek, Mistral, and Together with Moonshot have names of their own for it.
+  const cached =
+    parts.count('cached_tokens') ??
+    usage.count('prompt_cache_hit_tokens', 'num_cached_tokens', 'cached_tokens')
+  const cachedAudio = parts.within('cached_tokens_details').count('audio_tokens') ?? 0
+  addUsed(meters, 'cachedAudioInput', split.take(Math.min(cachedAudio, cached ?? 0)))
+  addUsed(meters, 'cachedInput', split.take(Math.max(0, (cached ?? 0) - cachedAudio)))
+  addUsed(meters, 'cacheWrite5m', split.take(parts.count('cache_write_tokens')))
+  if (split.isOverdrawn) usage.flag('usage_inconsistent')
+  // Sound and pictures may have come from the cache, where they are counted already.
+  const audio = parts.count('audio_tokens') ?? 0
+  const image = parts.count('image_tokens') ?? 0
+  if (audio + image > total) usage.flag('usage_inconsistent')
+  addUsed(meters, 'audioInput', split.take(Math.max(0, audio - cachedAudio)))
+  addUsed(meters, 'imageInput', split.take(image))
+  meters.input = split.rest
+  addDetail(details, 'videoInput', parts.count('video_tokens'))
+}
+
+function splitOutput(usage: UsageFields, total: number, { meters, details }: Measure): void {
+  const parts = usage.within(...outputDetails)
+  const split = new Split(total)
+  addUsed(meters, 'audioOutput', split.take(parts.count('audio_tokens')))
+  addUsed(meters, 'imageOutput', split.take(parts.count('image_tokens')))
+  if (split.isOverdrawn) usage.flag('usage_inconsistent')
+  meters.output = split.rest
+  addDetail(details, 'reasoning', parts.count('reasoning_tokens') ?? usage.count('reasoning_tokens'))
+  addDetail(details, 'acceptedPrediction', parts.count('accepted_prediction_tokens'))
+  addDetail(details, 'rejectedPrediction', parts.count('rejected_prediction_tokens'))
+}
+
+/** The provider's totals, with the tokens that some of them count in `total_tokens` only. */
+function readTotals(usage: UsageFields, providerKind: string): Totals {
+  const input = usage.count('prompt_tokens', 'input_tokens')
+  const output = usage.count('completion_tokens', 'output_tokens')
+  const total = usage.count('total_tokens')
+  if (total === undefined) return { input, output }
+  // Embeddings and reranking read and write nothing; some name the total alone.
+  if (input === undefined && output === undefined) return { input: total, output: undefined }
+  const hidden = total - (input ?? 0) - (output ?? 0)
+  if (hidden === 0) return { input, output }
+  if (hidden > 0) {
+    if (providerKind === 'xai') {
+      const reasoning = usage.within(...outputDetails).count('reasoning_tokens')
+      if (reasoning === hidden) return { input, output: (output ?? 0) + hidden }
+    }
+    // Gemini's OpenAI endpoint counts thinking nowhere else.
+    if (providerKind === 'google') return { input, output: (output ?? 0) + hidden }
+    if (providerKind === 'mistral') {
+      const audio = usage.within(...inputDetails).count('audio_tokens')
+      if (audio === hidden) return { input: (input ?? 0) + hidden, output }
+    }
+  }
+  usage.flag('usage_inconsistent')
+  return { input, output }
+}
+
+/** What xAI bills a fee for, each call of which costs what a search does, or less. */
+const xaiCalls = [
+  'web_search_calls',
+  'x_search_calls',
+  'code_interpreter_calls',
+  'file_search_calls',
+  'document_search_calls',
+] as const
+
+/** What it reads of attached files by costs twice as much. */
+function attachmentSearches(usage: UsageFields): number {
+  return usage.within('server_side_tool_usage_details').count('attachment_search_calls') ?? 0
+}
+
+/** Searches that the provider bills, by the counter it bills from. */
+function countSearches(usage: UsageFields): number | undefined {
+  const xaiTools = usage.within('server_side_tool_usage_details')
+  if (xaiTools.has(...xaiCalls, 'attachment_search_calls')) {
+    return xaiCalls.reduce((calls, name) => calls + (xaiTools.count(name) ?? 0), 0)
+  }
+  return (
+    usage.within('server_tool_use_details', 'server_tool_use').count('web_search_requests') ??
+    usage.count('num_search_queries', 'num_sources_used') ??
+    qwenSearches(usage)
+  )
+}
+
+/** Tools of Qwen's that have a fee. Pages that it reads and code that it runs have none. */
+const qwenTools = ['web_search', 'web_search_image', 'image_search', 'file_search'] as const
+
+/**
+ * Responses have a counter for each tool, and the same once more among their details; chat has one for all searches.
+ * https://www.alibabacloud.com/help/en/model-studio/web-search
+ */
+function qwenSearches(usage: UsageFields): number | undefined {
+  const [detail] = usage.items('x_details')
+  for (const tools of [usage.within('x_tools'), detail?.within('plugins')]) {
+    if (tools?.has(...qwenTools) === true)
+      return qwenTools.reduce((calls, name) => calls + (tools.within(name).count('count') ?? 0), 0)
+  }
+  return usage.within('plugins').within('search').count('count')
+}
+
+/** Whether a usage has a counter of searches, be it of none. */
+export function countsSearches(usage: UsageFields): boolean {
+  return countSearches(usage) !== undefined || usage.has('server_side_tool_usage_details')
+}
+
+/** OpenRouter says `cost: 0.00036`, Perplexity `cost: {total_cost}`. */
+function readCost(usage: UsageFields): number | undefined {
+  return usage.within('cost').number('total_cost') ?? usage.number('cost')
 }

@@ -1,14 +1,120 @@
-import type { Dialect } from '../dialect.ts'
+import type { Dialect, Operation } from '../dialect.ts'
 import { genericOperation } from '../generic.ts'
-import { batchJobs } from './batches.ts'
-import { batchParts } from './xai-batches.ts'
-import { realtime, withQueryModel } from './realtime.ts'
-import { responseJobs } from './responses.ts'
-import { openaiRoutes } from './routes.ts'
-import { storeDays } from './vector-stores.ts'
-import { videoJobs } from './videos.ts'
+import { batchJobs, openaiBatchRows } from './batches.ts'
+import { batchParts, xaiBatchRows } from './xai-batches.ts'
+import { realtime, withQueryModel, realtimeCall, realtimeHangup, realtimeKeys } from './realtime.ts'
+import {
+  responseJobs,
+  responseInputItems,
+  responses,
+  responsesCompact,
+  responsesInputTokens,
+  storedResponses,
+} from './responses.ts'
+import { storeDays, openaiVectorStoreRows } from './vector-stores.ts'
+import { videoJobs, openaiVideoRows } from './videos.ts'
 import type { GatewayError } from '../../pipeline/errors.ts'
-import { requireModel } from '../require-model.ts'
+import { freeOperation, unsupportedOperation } from '../free-operation.ts'
+import { RouteTable, type RouteRow } from '../route-table.ts'
+import { chat } from './chat.ts'
+import { completions } from './completions.ts'
+import { openaiConversationRows } from './conversations.ts'
+import { embeddings } from './embeddings.ts'
+import { openaiFileRows } from './files.ts'
+import { imageEdits, imageGenerations, imageVariations } from './images.ts'
+import { mistralBatchRows } from './mistral-batches.ts'
+import { moderations } from './moderations.ts'
+import { ocr } from './ocr.ts'
+import { responsesConnection } from './responses-connection.ts'
+import { rerank } from './rerank.ts'
+import { speech } from './speech.ts'
+import { transcriptions, translations } from './transcriptions.ts'
+import { xaiVideoRows } from './xai-videos.ts'
+import { xaiVoiceRows } from './xai-voice.ts'
+
+const models = freeOperation('models', { isModelList: true })
+const everyMethod = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
+
+function post(path: string, operation: Operation): RouteRow {
+  return { methods: ['POST'], path, operation }
+}
+
+const assistantsGone =
+  'OpenAI shut its Assistants API down on 2026-08-26. Use /v1/responses, with /v1/conversations in place of threads.'
+
+/** What lives on at the provider, is billed later, or goes around the gateway. */
+const unsupported: readonly (readonly [string, string])[] = [
+  ['videos', 'This is not in this release; videos are made, remixed, read and deleted one by one.'],
+  ['containers', 'Containers are not in this release.'],
+  ['assistants', assistantsGone],
+  ['threads', assistantsGone],
+  [
+    'live',
+    "GPT-Live's sessions are not in this release, and no model of them is sold. Use /v1/realtime with a model such as gpt-realtime.",
+  ],
+  ['evals', 'Evals are not in this release.'],
+  // A model in the path wins over the one in the body, by which prices are found.
+  ['engines', 'Engines are not in this release; name the model in the body.'],
+  ['deployments', 'Deployments are not in this release; name the model in the body.'],
+  ['fine_tuning', 'Fine-tuning is not in this release.'],
+]
+
+function unsupportedRows([name, reason]: readonly [string, string]): readonly RouteRow[] {
+  const operation = unsupportedOperation(name, reason)
+  return [`/${name}`, `/${name}/{rest}`].map(path => ({ methods: everyMethod, path, operation }))
+}
+
+/** What is served below `/v1`, and what is refused there in words. */
+const openaiRoutes = new RouteTable([
+  post('/chat/completions', chat),
+  post('/completions', completions),
+  post('/responses', responses),
+  { methods: ['GET'], path: '/responses', operation: responsesConnection },
+  post('/responses/input_tokens', responsesInputTokens),
+  post('/responses/compact', responsesCompact),
+  { methods: ['GET'], path: '/responses/{id}', operation: storedResponses.stored, object: 'response' },
+  { methods: ['DELETE'], path: '/responses/{id}', operation: storedResponses.deleted, object: 'response' },
+  {
+    methods: ['POST'],
+    path: '/responses/{id}/cancel',
+    operation: storedResponses.cancelled,
+    object: 'response',
+  },
+  {
+    methods: ['GET'],
+    path: '/responses/{id}/input_items',
+    operation: responseInputItems,
+    object: 'response',
+  },
+  post('/embeddings', embeddings),
+  post('/images/generations', imageGenerations),
+  post('/images/edits', imageEdits),
+  post('/images/variations', imageVariations),
+  post('/audio/speech', speech),
+  post('/audio/transcriptions', transcriptions),
+  post('/audio/translations', translations),
+  post('/moderations', moderations),
+  post('/rerank', rerank),
+  post('/ocr', ocr),
+  { methods: ['GET'], path: '/realtime', operation: realtime },
+  post('/realtime/calls', realtimeCall),
+  { methods: ['POST'], path: '/realtime/calls/{id}/hangup', operation: realtimeHangup, object: 'call' },
+  ...['client_secrets', 'sessions', 'transcription_sessions', 'calls/{rest}'].map(path =>
+    post(`/realtime/${path}`, realtimeKeys),
+  ),
+  { methods: ['GET'], path: '/models', operation: models },
+  { methods: ['GET'], path: '/models/{rest}', operation: models, isModel: true },
+  ...openaiFileRows,
+  ...openaiBatchRows,
+  ...mistralBatchRows,
+  ...xaiBatchRows,
+  ...openaiVideoRows,
+  ...xaiVideoRows,
+  ...xaiVoiceRows,
+  ...openaiConversationRows,
+  ...openaiVectorStoreRows,
+  ...unsupported.flatMap(unsupportedRows),
+])
 
 interface OpenaiError {
   readonly message: string
@@ -53,11 +159,9 @@ function openaiErrorEvent(cause: GatewayError, operationName?: string): Buffer {
   return Buffer.from(`event: error\ndata: ${JSON.stringify(data)}\n\n`)
 }
 
-/** `{object: "list", data: [...]}`, or one model. @throws GatewayError model_not_found */
+/** `{object: "list", data: [...]}`, or one model. */
 function openaiModelList(models: readonly string[], only: string | undefined): unknown {
-  if (only === undefined) return { object: 'list', data: models.map(model) }
-  requireModel(models, only)
-  return model(only)
+  return only === undefined ? { object: 'list', data: models.map(model) } : model(only)
 }
 
 function model(id: string): unknown {

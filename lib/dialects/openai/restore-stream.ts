@@ -1,7 +1,5 @@
-import { JsonScanError, scanJson } from '../../http/json-scan.ts'
-import type { Finding } from '../../http/json-scan.ts'
-import { EventSplitter } from '../../http/event-splitter.ts'
-import { readEvent } from '../../http/sse.ts'
+import { JsonScanError, scanJson, type Finding } from '../../http/json-scan.ts'
+import { EventSplitter, readEvent } from '../../http/event-splitter.ts'
 import { list, object, span } from '../interest.ts'
 
 const comma = 0x2c

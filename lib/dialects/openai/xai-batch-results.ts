@@ -6,7 +6,7 @@ import { list, object, span, value } from '../interest.ts'
 import type { AnswerMeasure } from '../measure.ts'
 import { UsageFields } from '../usage-fields.ts'
 import type { JobSighting, Meters, UsageLine, UsageReading } from '../../money/usage.ts'
-import { measureTokens } from './token-usage.ts'
+import { measureTokens } from './openai-reader.ts'
 import { failedStatuses, secondsOf, ticksPerUsd } from './videos.ts'
 
 const pageSize = 1000

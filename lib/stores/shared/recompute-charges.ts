@@ -1,5 +1,4 @@
-import type { ChargeLine } from '../../ledger/price-charge.ts'
-import { recomputeCharge } from '../../ledger/recompute-charge.ts'
+import { type ChargeLine, recomputeCharge } from '../../ledger/price-charge.ts'
 import type { RecomputedCharge } from '../../ledger/reports.ts'
 import type { Price } from '../../money/price.ts'
 import type { StoreQueries } from './store-queries.ts'

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { answerAddresses } from '../../../lib/dialects/answer-addresses.ts'
-import { AddressRewriter } from '../../../lib/dialects/rewrite-addresses.ts'
+import { answerAddresses, AddressRewriter } from '../../../lib/dialects/rewrite-addresses.ts'
 
 const about = (kind: 'batch' | 'operation') => ({
   operation: undefined as never,

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { EventSplitter } from '../../../lib/http/event-splitter.ts'
-import { eventOf, readEvent } from '../../../lib/http/sse.ts'
+import { EventSplitter, eventOf, readEvent } from '../../../lib/http/event-splitter.ts'
 import { memoryInUse } from '../../faults/memory-in-use.ts'
 
 type Event = readonly [event: string, data: string]

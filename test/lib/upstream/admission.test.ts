@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Admission, type Waiting } from '../../../lib/upstream/admission.ts'
+import { Admission, type Waiting } from '../../../lib/upstream/credential-state.ts'
 
 function waiting(name: string, log: string[]): Waiting {
   return {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Breaker } from '../../../lib/upstream/breaker.ts'
+import { Breaker } from '../../../lib/upstream/credential-state.ts'
 
 await t.test('five failures in a row open it, one request finds out, success closes it', async t => {
   const breaker = new Breaker()

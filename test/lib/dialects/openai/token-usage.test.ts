@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { measureTokens } from '../../../../lib/dialects/openai/token-usage.ts'
+import { measureTokens } from '../../../../lib/dialects/openai/openai-reader.ts'
 import { UsageFields } from '../../../../lib/dialects/usage-fields.ts'
 import type { Meters } from '../../../../lib/money/usage.ts'
 
