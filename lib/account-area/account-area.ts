@@ -55,7 +55,7 @@ interface AccountAreaOptions {
 }
 
 /** The web pages for customers, as they run. */
-export interface AccountArea {
+interface AccountArea {
   /** Where it listens. */
   readonly url: string
   /** Where customers find it. */

@@ -1,5 +1,4 @@
-import type { AccountSettings } from '../accounts/account-settings.ts'
-import type { Accounts } from '../accounts/accounts.ts'
+import type { AccountSettings, Accounts } from '../accounts/accounts.ts'
 import type { Members } from '../administration/members.ts'
 import type { Membership } from '../accounts/user-rows.ts'
 import type { Config } from '../config/config.ts'

@@ -6,7 +6,7 @@ import { AccountError } from '../accounts/accounts.ts'
 import { actionStep } from './operator-log.ts'
 
 /** What an operator wants a charge to come to. */
-export interface ChargeCorrection {
+interface ChargeCorrection {
   readonly accountId: string
   /** The exchange's id, as `x-gateway-request-id` said it. */
   readonly requestId: string
@@ -19,7 +19,7 @@ export interface ChargeCorrection {
 }
 
 /** What has become of the charge. */
-export interface CorrectedCharge {
+interface CorrectedCharge {
   /** 1 for the first correction of the charge. */
   readonly revision: number
   /** What it came to before. */

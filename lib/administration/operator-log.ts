@@ -3,7 +3,7 @@ import type { RecordReader, RecordStep, Records } from '../stores/records/record
 import { newId } from '../platform/new-id.ts'
 
 /** Something that an operator did. */
-export interface OperatorAction {
+interface OperatorAction {
   /** Who: an email, or who gave the command. */
   readonly operator: string
   readonly action: OperatorActionRow['action']

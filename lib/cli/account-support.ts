@@ -14,10 +14,9 @@ import {
 import { readRecords, found, readStore, withRecords, changeAccounts } from './with-store.ts'
 import { zonedTime } from '../platform/clock.ts'
 import { openTimeZone } from './open-config.ts'
-import { addNote, readNotes } from '../administration/account-notes.ts'
+import { addNote, readNotes, endSessions } from '../administration/account-acts.ts'
 import { newId } from '../platform/new-id.ts'
 import { operatorName, reasonText } from './arguments.ts'
-import { endSessions } from '../administration/end-sessions.ts'
 import { deleteAccount } from '../payments/delete-account.ts'
 
 /** `account find` and `account entries`. */

@@ -11,6 +11,7 @@ import type { CompanyKind, NumberProblem } from './company-numbers.ts'
 import { parsePersonName } from './person-name.ts'
 import { checkText, cleanText } from './printable-text.ts'
 import type { TextProblem } from './printable-text.ts'
+import { z } from 'zod'
 
 /** Where a company is paid. */
 export interface BankDetails {
@@ -45,7 +46,7 @@ export interface CompanyDetails {
 }
 
 /** The fields of company details, by their path. */
-export type CompanyField =
+type CompanyField =
   | Exclude<keyof CompanyDetails, 'kind' | 'bank' | 'signer'>
   | `bank.${keyof BankDetails}`
   | `signer.${keyof Signer}`
@@ -60,7 +61,7 @@ export type DetailProblem =
   | { readonly kind: 'unexpected' }
 
 /** A problem and the field it is in. */
-export interface FieldProblem {
+interface FieldProblem {
   readonly field: CompanyField
   readonly problem: DetailProblem
 }
@@ -162,4 +163,78 @@ function emailProblem(text: string): DetailProblem | undefined {
   const problem = checkText(text, lengthsMax.email)
   if (problem !== undefined) return problem
   return email.test(text) ? undefined : { kind: 'email' }
+}
+
+const fileText = z.string().max(4000)
+
+const companyFile = z.strictObject({
+  kind: z.enum(['company', 'sole']),
+  name: fileText,
+  inn: fileText,
+  kpp: fileText.optional(),
+  ogrn: fileText,
+  address: fileText,
+  email: fileText,
+  bank: z
+    .strictObject({ name: fileText, bic: fileText, account: fileText, correspondentAccount: fileText })
+    .optional(),
+  signer: z.strictObject({ name: fileText, position: fileText }).optional(),
+  ediId: fileText.optional(),
+})
+
+/**
+ * Company details of a file, which may be wrong yet in their values.
+ * @throws TypeError that names every member of another shape
+ */
+export function readCompany(value: unknown): CompanyDetails {
+  const { data, error } = companyFile.safeParse(value)
+  if (data === undefined) {
+    throw new TypeError(
+      error?.issues.map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`).join('; '),
+    )
+  }
+  const { kpp, bank, signer, ediId, ...rest } = data
+  return {
+    ...rest,
+    ...(kpp !== undefined && { kpp }),
+    ...(bank !== undefined && { bank }),
+    ...(signer !== undefined && { signer }),
+    ...(ediId !== undefined && { ediId }),
+  }
+}
+
+/** A problem as config and command line say it; pages have it in the reader's language. */
+export function describeProblem(problem: DetailProblem): string {
+  switch (problem.kind) {
+    case 'missing':
+      return 'is missing'
+    case 'tooLong':
+      return `has ${problem.found} characters; at most ${problem.max} fit`
+    case 'unprintable':
+      return `has ${nameOf(problem.found)} as its character ${problem.position}, which cannot be printed; remove it`
+    case 'length':
+      return `has ${problem.found} digits; it must have ${problem.expected.join(' or ')}`
+    case 'character':
+      return `has "${problem.found}" in place ${problem.position}, where a digit must be`
+    case 'prefix':
+      return `begins with ${problem.found}; it must begin with ${problem.expected.join(' or ')}`
+    case 'checkDigit':
+      return (
+        `has ${problem.found} as digit ${problem.position}, which checks the others and must be ` +
+        `${problem.expected}; compare all digits with the original`
+      )
+    case 'personName':
+      return 'must be surname, name and patronymic, each of at most 60 letters, such as Иванов Иван Иванович'
+    case 'email':
+      return 'must be an email address, such as buh@example.ru'
+    case 'ediId':
+      return 'must be an id of an operator of electronic documents, such as 2BM-7707083893-773601001-20260101'
+    case 'unexpected':
+      return 'must be absent: a sole proprietor has none'
+  }
+}
+
+function nameOf(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+  return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character) ? `"${character}" (U+${code})` : `U+${code}`
 }

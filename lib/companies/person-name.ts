@@ -1,5 +1,5 @@
 /** A person's name as the tax service's formats have it. */
-export interface PersonName {
+interface PersonName {
   readonly surname: string
   readonly name: string
   readonly patronymic?: string

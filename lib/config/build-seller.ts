@@ -1,10 +1,9 @@
 import { dirname, resolve } from 'node:path'
 import { readFileSync, statSync } from 'node:fs'
-import { cleanCompanyDetails, companyProblems } from '../companies/company-details.ts'
-import { describeProblem } from '../companies/describe-problem.ts'
+import { cleanCompanyDetails, companyProblems, describeProblem } from '../companies/company-details.ts'
 import { checkText, cleanText } from '../companies/printable-text.ts'
 import type { Seller, TaxPeriod } from '../companies/seller.ts'
-import { payeeBytesOver } from '../companies/payment-code.ts'
+import { payeeBytesOver } from '../companies/seller.ts'
 import type { Problems } from './problems.ts'
 import type { SellerSettings } from './house-schema.ts'
 

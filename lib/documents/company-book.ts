@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto'
-import { cleanCompanyDetails, companyProblems, type CompanyDetails } from '../companies/company-details.ts'
-import { describeProblem } from '../companies/describe-problem.ts'
+import {
+  cleanCompanyDetails,
+  companyProblems,
+  type CompanyDetails,
+  describeProblem,
+} from '../companies/company-details.ts'
 import { RecordConflictError, type RecordReader, type Records } from '../stores/records/records.ts'
 import { DocumentError, type PrintedDocument } from './document.ts'
 import type { Seller } from '../companies/seller.ts'

@@ -39,7 +39,7 @@ interface OperatorAreaOptions {
 }
 
 /** The operators' pages, as they run. */
-export interface OperatorArea {
+interface OperatorArea {
   readonly url: string
   /** Shows another config from the next page on, and this certificate from the next connection on. */
   reload(config: Config, certificate: Certificate | undefined): void

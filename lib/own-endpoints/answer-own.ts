@@ -1,11 +1,38 @@
 import { GatewayError } from '../pipeline/errors.ts'
-import type { LocalAnswer } from '../pipeline/exchange.ts'
-import { listCharges, showCharge } from './charges.ts'
-import { showKey } from './key.ts'
-import type { OwnRequest } from './own-endpoint.ts'
+import type { LocalAnswer, Exchange } from '../pipeline/exchange.ts'
 import type { OwnEndpoint } from '../routes/match-own.ts'
 import { quote } from './quote.ts'
 import { balanceAmounts } from '../ledger/balance-amounts.ts'
+import { formatRoubles } from '../money/amount.ts'
+import { findRateLimits } from '../rate-limits/shared-rate-limits.ts'
+import type { Config } from '../config/config.ts'
+import { rateLimitOptions } from '../config/plugin-options.ts'
+import type { Limits } from '../rate-limits/rate-limits.ts'
+import type { ChargeReport, Reports } from '../ledger/reports.ts'
+import { shownProvider } from '../config/config.ts'
+import { isId } from '../platform/new-id.ts'
+import { zonedParse } from '../platform/clock.ts'
+import type { KeyRecord } from '../accounts/accounts.ts'
+import type { Bodies } from '../bodies/bodies.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { UsualOutputs } from '../metering/usual-outputs.ts'
+import type { ModelDirectory } from '../models/model-directory.ts'
+import type { PipelineBus } from '../pipeline/events.ts'
+
+/** What an own endpoint may look at. */
+export interface OwnRequest {
+  readonly config: Config
+  readonly ledger: Ledger
+  readonly reports: Reports
+  readonly directory: ModelDirectory
+  readonly clock: Clock
+  readonly bus: PipelineBus
+  readonly exchange: Exchange
+  readonly key: KeyRecord
+  readonly bodies: Bodies
+  readonly usualOutputs: UsualOutputs
+}
 
 /**
  * Answers one of the gateway's own endpoints.
@@ -44,4 +71,140 @@ function show(endpoint: OwnEndpoint, request: OwnRequest): Promise<unknown> {
 /** The account's money in roubles: `{balance, debt, held, available, worst, risk, paid}`. */
 async function showBalance({ ledger, key }: OwnRequest): Promise<unknown> {
   return balanceAmounts(await ledger.balance(key.accountId))
+}
+
+/** The key that asks, without its value: its limits and what it has used of them. */
+async function showKey(own: OwnRequest): Promise<unknown> {
+  const { reports, key } = own
+  const budget = await reports.keyBudget(key)
+  return {
+    id: key.id,
+    account: key.accountId,
+    name: key.name,
+    lastFour: key.lastFour,
+    models: key.models ?? null,
+    ipAddresses: key.ipAddresses ?? null,
+    createdAt: new Date(key.createdAt).toISOString(),
+    expiresAt: key.expiresAt === undefined ? null : new Date(key.expiresAt).toISOString(),
+    budget:
+      budget === undefined
+        ? null
+        : {
+            limit: formatRoubles(budget.budgetMicros),
+            period: key.budgetPeriod ?? 'total',
+            spent: formatRoubles(budget.spentMicros),
+            held: formatRoubles(budget.heldMicros),
+            available: formatRoubles(budget.availableMicros),
+            resetsAt: budget.resetsAt === undefined ? null : new Date(budget.resetsAt).toISOString(),
+          },
+    rateLimits: await showRateLimits(own),
+  }
+}
+
+/** What the config lets a key do; undefined when the plugin rate-limit is not enabled. */
+function limitsOfKey({ plugins }: Pick<Config, 'plugins'>, keyId: string): Limits | undefined {
+  const plugin = plugins.find(({ name }) => name === 'rate-limit')
+  if (plugin === undefined) return undefined
+  const { keys, ...limits } = rateLimitOptions.parse(plugin.options)
+  return { ...limits, ...keys[keyId] }
+}
+
+/** Null without the plugin; a limit that the key does not have is absent. */
+async function showRateLimits({ config, bus, key }: OwnRequest): Promise<unknown> {
+  const limits = limitsOfKey(config, key.id)
+  const taken = await findRateLimits(bus)?.taken(key.id)
+  if (limits === undefined || taken === undefined) return null
+  const minute = (limit: number, used: number, until: number | undefined) => ({
+    limit,
+    used,
+    available: Math.max(0, limit - used),
+    resetsAt: until === undefined ? null : new Date(until).toISOString(),
+  })
+  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits
+  return {
+    ...(requestsPerMinute !== undefined && {
+      requestsPerMinute: minute(requestsPerMinute, taken.requests, taken.requestsUntil),
+    }),
+    ...(tokensPerMinute !== undefined && {
+      tokensPerMinute: minute(tokensPerMinute, taken.tokens, taken.tokensUntil),
+    }),
+    ...(concurrentRequests !== undefined && {
+      concurrentRequests: {
+        limit: concurrentRequests,
+        used: taken.concurrentRequests,
+        available: Math.max(0, concurrentRequests - taken.concurrentRequests),
+      },
+    }),
+  }
+}
+
+const pageMax = 1000
+const pageDefault = 100
+
+/**
+ * The charges made with this key, oldest first: `{charges: [...], next}`. `limit` is the page's length,
+ * `after` where to go on (`next` of the page before), `since` an ISO date or time. Where charges are rare a page may
+ * be short, or empty, and yet have a `next`.
+ * @throws GatewayError request_invalid
+ */
+async function listCharges({ config, reports, key }: OwnRequest, query: URLSearchParams): Promise<unknown> {
+  const limit = readLimit(query.get('limit'))
+  const after = readPlace(query.get('after'))
+  const since = readTime(query.get('since'), config.timeZone)
+  const page = await reports.chargesPage(
+    key.accountId,
+    { keyId: key.id, ...(after !== undefined && { after }), ...(since !== undefined && { since }) },
+    limit,
+  )
+  return { charges: page.charges.map(charge => shownCharge(config, charge)), next: page.next ?? null }
+}
+
+/**
+ * The charge of one exchange: final as soon as the answer has ended.
+ * @throws GatewayError object_not_found for an exchange of another key, or one that cost nothing
+ */
+async function showCharge({ config, reports, key }: OwnRequest, requestId: string): Promise<unknown> {
+  for await (const charge of reports.charges(key.accountId, { keyId: key.id, exchangeId: requestId }))
+    return shownCharge(config, charge)
+  throw new GatewayError('object_not_found', `No charge of this key has the request id "${requestId}".`)
+}
+
+/** Without the name of a provider that is not public, and without the id by which that knows the request. */
+function shownCharge(
+  config: OwnRequest['config'],
+  { provider, providerRequestId, ...charge }: ChargeReport,
+): Partial<ChargeReport> {
+  if (shownProvider(config, provider) === undefined) return charge
+  return { ...charge, provider, ...(providerRequestId !== undefined && { providerRequestId }) }
+}
+
+function readLimit(text: string | null): number {
+  if (text === null) return pageDefault
+  const limit = Number(text)
+  if (Number.isInteger(limit) && limit >= 1 && limit <= pageMax) return limit
+  throw new GatewayError('request_invalid', `limit is a whole number from 1 to ${pageMax}.`, {
+    param: 'limit',
+  })
+}
+
+function readPlace(text: string | null): string | undefined {
+  if (text === null) return undefined
+  const [id = '', sequence = '0', ...more] = text.split('.', 3)
+  if (isId(id) && /^\d{1,9}$/.test(sequence) && more.length === 0) return text
+  throw new GatewayError(
+    'request_invalid',
+    'after is where to go on: next of the page before, or the request id of a charge.',
+    {
+      param: 'after',
+    },
+  )
+}
+
+function readTime(text: string | null, zone: string): number | undefined {
+  if (text === null) return undefined
+  const time = zonedParse(text, zone)
+  if (!Number.isNaN(time)) return time
+  throw new GatewayError('request_invalid', 'since is a date or time such as 2027-01-31T12:00:00Z.', {
+    param: 'since',
+  })
 }

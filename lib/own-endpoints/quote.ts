@@ -8,7 +8,7 @@ import { fits, waysToFit } from '../metering/ways-to-fit.ts'
 import { routeRequest } from '../models/route-request.ts'
 import { formatRoubles } from '../money/amount.ts'
 import { scanAgain } from '../routes/receive-request.ts'
-import type { OwnRequest } from './own-endpoint.ts'
+import type { OwnRequest } from './answer-own.ts'
 
 /** What is priced when the caller does not say which path the body is meant for. */
 const pathDefault = '/v1/chat/completions'

@@ -1,5 +1,4 @@
-import type { AccountSettings } from '../accounts/account-settings.ts'
-import type { Accounts, KeyDirectory } from '../accounts/accounts.ts'
+import type { AccountSettings, Accounts, KeyDirectory } from '../accounts/accounts.ts'
 import type { UserRows } from '../accounts/user-rows.ts'
 import type { Ledger, LedgerUnavailableError } from '../ledger/ledger.ts'
 import type { Reports } from '../ledger/reports.ts'

@@ -23,7 +23,7 @@ import {
 } from '../listener/http-server.ts'
 
 /** Pages on a port of their own, as they run. */
-export interface OpenArea {
+interface OpenArea {
   /** Where it listens. */
   readonly url: string
   /** Where its users find it. */

@@ -21,7 +21,7 @@ export type Html = ReturnType<typeof html>
 export type Theme = 'system' | 'light' | 'dark'
 
 /** Emails about the security of a user's sign-in. */
-export interface SecurityEmails {
+interface SecurityEmails {
   passwordChanged(to: { readonly email: string; readonly language: string }): void
   twoFactorChanged(to: { readonly email: string; readonly language: string }, isOn: boolean): void
   backupCodesMade(to: { readonly email: string; readonly language: string }): void

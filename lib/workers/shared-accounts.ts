@@ -6,7 +6,7 @@ import type {
   KeyRecord,
   NewKey,
 } from '../accounts/accounts.ts'
-import { keyDigest } from '../accounts/key-value.ts'
+import { keyDigest } from '../accounts/memory-key-directory.ts'
 
 /** What a worker is told of keys; each is answered when the worker acts by it. */
 export type KeyNews = {

@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { keyDigest } from '../../lib/accounts/key-value.ts'
+import { keyDigest } from '../../lib/accounts/memory-key-directory.ts'
 import { systemClock } from '../../lib/platform/clock.ts'
 import { openControlServer } from '../../lib/control/control-server.ts'
 import { createLog } from '../../lib/observability/log.ts'

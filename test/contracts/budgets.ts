@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { KeyRecord } from '../../lib/accounts/accounts.ts'
-import { keyDigest } from '../../lib/accounts/key-value.ts'
+import { keyDigest } from '../../lib/accounts/memory-key-directory.ts'
 import { KeyBudgetExceededError } from '../../lib/ledger/ledger.ts'
 import type { Hold } from '../../lib/ledger/ledger.ts'
 import { newId } from '../../lib/platform/new-id.ts'

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Job, NewJob } from '../../lib/ledger/job.ts'
-import { keyDigest } from '../../lib/accounts/key-value.ts'
+import { keyDigest } from '../../lib/accounts/memory-key-directory.ts'
 import { HoldResolvedError, KeyBudgetExceededError } from '../../lib/ledger/ledger.ts'
 import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, bothSums, chargeOf, holdOf, roubles, testPrice } from './store-under-test.ts'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { keyDigest } from '../../lib/accounts/key-value.ts'
+import { keyDigest } from '../../lib/accounts/memory-key-directory.ts'
 import { newId } from '../../lib/platform/new-id.ts'
 import { accountWith, bothSums, chargeOf, roubles } from './store-under-test.ts'
 import type { OpenStore, StoreUnderTest } from './store-under-test.ts'

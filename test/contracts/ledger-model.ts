@@ -2,7 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import { AccountError } from '../../lib/accounts/accounts.ts'
-import { keyDigest } from '../../lib/accounts/key-value.ts'
+import { keyDigest } from '../../lib/accounts/memory-key-directory.ts'
 import {
   BalanceInsufficientError,
   HoldResolvedError,

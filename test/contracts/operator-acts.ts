@@ -1,7 +1,6 @@
 import type { Test } from 'tap'
 import { correctCharge } from '../../lib/administration/correct-charge.ts'
-import { endSessions } from '../../lib/administration/end-sessions.ts'
-import { moveMoney } from '../../lib/administration/move-money.ts'
+import { endSessions, moveMoney } from '../../lib/administration/account-acts.ts'
 import { readActions } from '../../lib/administration/operator-log.ts'
 import { addOperator, removeOperator } from '../../lib/administration/operators.ts'
 import { markClosing, correctClosing } from '../../lib/documents/closing-documents.ts'

@@ -38,7 +38,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'lib/prices/',
     'lib/front/plugin-context.ts',
     'lib/sandbox/payments/',
-    'lib/companies/read-company.ts',
+    'lib/companies/company-details.ts',
   ],
   hono: ['lib/account-area/', 'lib/operator-area/', 'lib/web/'],
   '@hono/node-server': ['lib/account-area/', 'lib/operator-area/', 'lib/web/'],

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AccountSettings } from '../../accounts/account-settings.ts'
+import type { AccountSettings } from '../../accounts/accounts.ts'
 import type { Log } from '../../platform/log.ts'
 import type { Mailer } from './mailer.ts'
 import type { SettingsLetters } from './settings-letters.ts'

@@ -1,4 +1,4 @@
-import type { LowBalance } from '../../accounts/account-settings.ts'
+import type { LowBalance } from '../../accounts/accounts.ts'
 import { money } from '../../web/format.ts'
 import type { Recipient } from '../../web/sign-in/auth.ts'
 import { textsOf } from '../texts/texts.ts'

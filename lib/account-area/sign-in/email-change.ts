@@ -1,6 +1,6 @@
 import { signJWT, verifyJWT } from 'better-auth/crypto'
 import { z } from 'zod'
-import type { AccountSettings } from '../../accounts/account-settings.ts'
+import type { AccountSettings } from '../../accounts/accounts.ts'
 import type { UserRows } from '../../accounts/user-rows.ts'
 import type { SettingsLetters } from '../mail/settings-letters.ts'
 import type { Attempts } from '../../web/sign-in/attempts.ts'

@@ -2,7 +2,7 @@ import type { Content, TDocumentDefinitions } from 'pdfmake/interfaces.js'
 import { renderSVG } from 'uqr'
 import { shortName } from '../../companies/person-name.ts'
 import type { Invoice } from '../document.ts'
-import { paymentCode } from '../../companies/payment-code.ts'
+import { paymentCode } from '../../companies/seller.ts'
 import { facts, heading, linesTable, page, signature, thinLines, totals } from './layout-parts.ts'
 import { breakable, companyLine, longDay, shortDay } from './printed-text.ts'
 

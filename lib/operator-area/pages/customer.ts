@@ -18,7 +18,7 @@ import type { SentForm } from './customer-forms.ts'
 import { actionTable } from './log.ts'
 import { movementColumns } from './movements.ts'
 import { paymentTable } from './payments.ts'
-import { readConsents, readNotes } from '../../administration/account-notes.ts'
+import { readConsents, readNotes } from '../../administration/account-acts.ts'
 import { listClosing } from '../../documents/closing-documents.ts'
 import { microsPerKopeck } from '../../money/kopecks.ts'
 

@@ -8,7 +8,7 @@ import type { DeskPage } from '../page.ts'
 import { dataTable } from './data-table.ts'
 
 /** What a list is asked for; everything in it is bounded. */
-export interface ListQuery {
+interface ListQuery {
   /** One of the list's sorts. */
   readonly sort: string
   readonly isDescending: boolean
@@ -58,7 +58,7 @@ export function dayFilters({ texts: { common } }: DeskPage): readonly ListFilter
 }
 
 /** The moments that the days of a list's filters mean, in milliseconds since the epoch: from one on, and before another. */
-export interface Moments {
+interface Moments {
   readonly from?: number
   readonly until?: number
 }

@@ -1,6 +1,6 @@
 import { AccountError } from '../../accounts/accounts.ts'
 import type { NewKey } from '../../accounts/accounts.ts'
-import { keyDigest, newKeyValue } from '../../accounts/key-value.ts'
+import { keyDigest, newKeyValue } from '../../accounts/memory-key-directory.ts'
 import type { Micros } from '../../ledger/ledger.ts'
 import { amountMicrosMax } from '../../money/amount.ts'
 import { newId } from '../../platform/new-id.ts'

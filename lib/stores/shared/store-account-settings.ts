@@ -1,4 +1,4 @@
-import type { AccountSettings, LowBalance } from '../../accounts/account-settings.ts'
+import type { AccountSettings, LowBalance } from '../../accounts/accounts.ts'
 import type { UserRow } from '../../accounts/user-rows.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Micros } from '../../ledger/ledger.ts'

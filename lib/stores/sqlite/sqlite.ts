@@ -27,7 +27,7 @@ import type {
 } from '../shared/store-operation.ts'
 import type { Store } from '../store.ts'
 import { WriteQueue } from '../shared/write-queue.ts'
-import type { AccountSettings } from '../../accounts/account-settings.ts'
+import type { AccountSettings } from '../../accounts/accounts.ts'
 import type { UserRow, UserRows } from '../../accounts/user-rows.ts'
 import { StoreAccountSettings } from '../shared/store-account-settings.ts'
 import type { StoreQueries } from '../shared/store-queries.ts'

@@ -100,7 +100,7 @@ export function hiddenField(lengthMax: number) {
 export const idField = z.string().refine(isId).catch('')
 
 /** A form that was sent: its values, or what to show again. */
-export type SentForm<T> =
+type SentForm<T> =
   | { readonly isValid: true; readonly value: T; readonly state: FormState }
   | { readonly isValid: false; readonly state: FormState }
 

@@ -14,7 +14,7 @@ export interface FactorSetup {
 }
 
 /** How the second step of signing in ended. */
-export type CodeResult =
+type CodeResult =
   | { readonly kind: 'signed-in'; readonly cookies: readonly string[] }
   | { readonly kind: 'wrong' }
   /** Too late, too many attempts, or a code that was used before: the password is asked for again. */

@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { Html, WebPage } from '../web-page.ts'
 
 /** What is wrong, by the name of the field, in the user's language. */
-export type FieldErrors = Readonly<Record<string, string>>
+type FieldErrors = Readonly<Record<string, string>>
 
 /** A form as it was sent: what was typed, and what is wrong with it. */
 export interface FormState {

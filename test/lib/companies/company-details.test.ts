@@ -1,8 +1,11 @@
 import t from 'tap'
 import fc from 'fast-check'
-import { cleanCompanyDetails, companyProblems } from '../../../lib/companies/company-details.ts'
+import {
+  cleanCompanyDetails,
+  companyProblems,
+  describeProblem,
+} from '../../../lib/companies/company-details.ts'
 import type { CompanyDetails } from '../../../lib/companies/company-details.ts'
-import { describeProblem } from '../../../lib/companies/describe-problem.ts'
 import { parsePersonName, shortName } from '../../../lib/companies/person-name.ts'
 import { company, soleProprietor } from '../../fixtures/companies.ts'
 

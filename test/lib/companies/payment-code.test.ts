@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { payeeBytesOver, paymentCode } from '../../../lib/companies/payment-code.ts'
+import { payeeBytesOver, paymentCode } from '../../../lib/companies/seller.ts'
 import { seller } from '../../fixtures/companies.ts'
 
 await t.test('a payment code is the string of GOST R 56042-2014', async t => {

@@ -12,7 +12,7 @@ import { seeOther } from '../../http/redirect.ts'
 import { endLinks } from '../../sign-in/auth.ts'
 
 /** The forms of the page, each with what was typed into it. */
-export interface SecurityForms {
+interface SecurityForms {
   readonly password?: FormState
   readonly twoFactor?: FormState
   readonly backupCodes?: FormState

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { DocumentPrinter } from '../../../../lib/documents/print/document-printer.ts'
 import { layoutInvoice } from '../../../../lib/documents/print/layout-invoice.ts'
-import { paymentCode } from '../../../../lib/companies/payment-code.ts'
+import { paymentCode } from '../../../../lib/companies/seller.ts'
 import { soleProprietor } from '../../../fixtures/companies.ts'
 import { closingOf, invoiceOf, reconciliationOf } from '../../../fixtures/documents.ts'
 import { pdfPages } from '../../../fixtures/pdf-text.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { keyDigest } from '../../../../lib/accounts/key-value.ts'
+import { keyDigest } from '../../../../lib/accounts/memory-key-directory.ts'
 import { BalanceInsufficientError, LedgerUnavailableError } from '../../../../lib/ledger/ledger.ts'
 import { accountWith, chargeOf, holdOf, roubles } from '../../../contracts/store-under-test.ts'
 import { startCuttingProxy } from '../../../fixtures/cutting-proxy.ts'

@@ -1,0 +1,152 @@
+import { AccountError } from '../accounts/accounts.ts'
+import { formatRoubles } from '../money/amount.ts'
+import type { Micros } from '../money/amount.ts'
+import { RecordConflictError } from '../stores/records/records.ts'
+import type { Records, RecordReader } from '../stores/records/records.ts'
+import { actionStep } from './operator-log.ts'
+import type { AccountNoteRow, NoteTables } from '../stores/records/note-table.ts'
+
+/** Money that an operator books in or out. */
+interface OperatorMovement {
+  /** Of the form or the command: the same one, sent twice, moves money once. */
+  readonly id: string
+  readonly kind: 'credit' | 'debit'
+  readonly accountId: string
+  readonly amountMicros: Micros
+  /** The account sees it. */
+  readonly reason: string
+  readonly operator: string
+}
+
+/**
+ * Books money in or out for an operator, in one transaction with the log of what operators did.
+ * @returns the entry, and whether it was made now or by an earlier call
+ * @throws AccountError account_not_found, idempotency_conflict where another movement has the id, and
+ * balance_insufficient when a debit is more than is available
+ */
+export async function moveMoney(
+  records: Records,
+  operatorMovement: OperatorMovement,
+  at: number,
+): Promise<{ readonly entryId: string; readonly isNew: boolean }> {
+  const { id, kind, accountId, amountMicros, reason, operator } = operatorMovement
+  const entryId = `${kind}:${id}`
+  // An entry that is older than the log has no row there by which it would be known.
+  if (await isBooked(records, operatorMovement, entryId)) return { entryId, isNew: false }
+  const movement = { id: entryId, accountId, amountMicros, reason, at, source: 'operator' } as const
+  const what = `${formatRoubles(amountMicros)} ₽: ${reason}`
+  try {
+    await records.write([
+      actionStep(records, { operator, action: kind, accountId, reason: what, at }, entryId),
+      kind === 'credit' ? { credit: movement } : { debit: movement },
+    ])
+    return { entryId, isNew: true }
+  } catch (error) {
+    if (!(error instanceof RecordConflictError)) throw error
+    await isBooked(records, operatorMovement, entryId)
+    return { entryId, isNew: false }
+  }
+}
+
+/** @throws AccountError idempotency_conflict */
+async function isBooked(
+  records: Records,
+  { kind, accountId, amountMicros }: OperatorMovement,
+  entryId: string,
+): Promise<boolean> {
+  const query = records.build
+    .selectFrom('entries')
+    .select(['account_id', 'amount_micros'])
+    .where('exchange_id', '=', entryId)
+    .where('sequence', '=', 0)
+    .where('kind', '=', kind)
+  const [earlier] = await records.all(query)
+  if (earlier === undefined) return false
+  if (earlier.account_id === accountId && Math.abs(earlier.amount_micros) === amountMicros) return true
+  throw new AccountError('idempotency_conflict', `another ${kind} was booked under this idempotency key`)
+}
+
+interface EndedSessions {
+  readonly accountId: string
+  readonly reason: string
+  readonly operator: string
+}
+
+/**
+ * Signs everybody of an account out, with its line in the log.
+ * @throws AccountError account_not_found
+ */
+export async function endSessions(
+  records: Records,
+  { accountId, reason, operator }: EndedSessions,
+  at: number,
+): Promise<void> {
+  const { build } = records
+  const [account] = await records.all(
+    build.selectFrom('accounts').select('id').where('id', '=', accountId).where('kind', '=', 'customer'),
+  )
+  if (account === undefined) throw new AccountError('account_not_found', `there is no account ${accountId}`)
+  const members = build.selectFrom('memberships').select('user_id').where('account_id', '=', accountId)
+  await records.write([
+    { write: build.deleteFrom('user_sessions').where('user_id', 'in', members) },
+    actionStep(records, { operator, action: 'end-sessions', accountId, reason, at }),
+  ])
+}
+
+interface NewNote {
+  /** Made with the form: the same form, sent twice, makes one note. */
+  readonly id: string
+  readonly accountId: string
+  readonly operator: string
+  readonly note: string
+}
+
+/** Notes something about an account, for operators alone. Answers false when this form was taken before. */
+export async function addNote(
+  records: Records,
+  { accountId, ...note }: NewNote,
+  now: number,
+): Promise<boolean> {
+  const row = { ...note, account_id: accountId, at: now }
+  try {
+    await records.write([{ write: records.build.insertInto('account_notes').values(row), rows: 1 }])
+    return true
+  } catch (error) {
+    if (!(error instanceof RecordConflictError)) throw error
+    return false
+  }
+}
+
+/** The notes about an account, the newest first. */
+export function readNotes(
+  records: RecordReader,
+  accountId: string,
+  limit: number,
+): Promise<readonly AccountNoteRow[]> {
+  return records.all(
+    records.build
+      .selectFrom('account_notes')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .orderBy('at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit),
+  )
+}
+
+/** What the users of an account agreed to, the newest first. */
+export function readConsents(
+  records: RecordReader,
+  accountId: string,
+): Promise<readonly (NoteTables['user_consents'] & { readonly email: string })[]> {
+  return records.all(
+    records.build
+      .selectFrom('user_consents')
+      .innerJoin('users', 'users.id', 'user_consents.user_id')
+      .innerJoin('memberships', 'memberships.user_id', 'user_consents.user_id')
+      .selectAll('user_consents')
+      .select('users.email')
+      .where('memberships.account_id', '=', accountId)
+      .orderBy('user_consents.at', 'desc'),
+  )
+}
