@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { Notices } from '../administration/notices.ts'
 import type { Certificate } from '../listener/certificate.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { AccountAreaConfig, Config } from '../config/config.ts'
@@ -8,38 +7,33 @@ import { DocumentPrinter } from '../documents/print/document-printer.ts'
 import type { Log } from '../platform/log.ts'
 import { AutoTopUpRows } from '../payments/auto-top-up-rows.ts'
 import { Movements } from '../payments/movements.ts'
-import { PaymentReader } from '../payments/payment-reader.ts'
 import { StartingCredits } from '../payments/starting-credit.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
 import type { FailureCounts } from '../rate-limits/failure-counts.ts'
 import type { Records } from '../stores/records/records.ts'
 import type { Store } from '../stores/store.ts'
-import { readLegalTexts } from './documents/legal-texts.ts'
+import { readLegalTexts } from './pages/legal-texts.ts'
 import { Members } from '../administration/members.ts'
-import { BalanceAlerts } from './mail/balance-alerts.ts'
+import { tellLowBalances } from './mail/balance-alerts.ts'
+import type { Repeated } from '../platform/repeat.ts'
 import { DocumentEmails } from './mail/document-emails.ts'
+import { tellNotices } from './mail/payment-emails.ts'
 import { openMailer } from './mail/mailer.ts'
 import type { Mailer } from './mail/mailer.ts'
-import { NoticeTeller } from './mail/notice-teller.ts'
-import { PaymentEmails } from './mail/payment-emails.ts'
-import { SettingsLetters } from './mail/settings-letters.ts'
+import { SettingsLetters, invitationEmails, signInLetters } from './mail/letters.ts'
 import type { Site } from './page.ts'
 import { textsOf } from './texts/texts.ts'
-import type { Texts } from './texts/texts.ts'
 import { createRouter } from './router.ts'
 import { attemptsOf } from '../web/sign-in/attempts.ts'
 import { EmailChange } from './sign-in/email-change.ts'
 import { openArea } from '../web/open-area.ts'
 import { openSignIn } from '../web/sign-in/open-sign-in.ts'
 import type { PasswordCost } from '../web/sign-in/password-hash.ts'
-import { deleteExpired } from '../web/sign-in/expired-rows.ts'
-import { deleteUnconfirmed } from './sign-in/unconfirmed-users.ts'
-import { customerTables } from '../web/sign-in/sign-in-tables.ts'
+import { deleteExpired, customerTables } from '../web/sign-in/sign-in-tables.ts'
 import { areaAssets } from '../web/view/assets.ts'
 import { accountFrame } from './view/account-frame.ts'
 import { accountStyle } from './view/style.ts'
-import type { Recipient, SignInLetters } from '../web/sign-in/auth.ts'
-import { chooseLanguage } from '../web/texts/web-texts.ts'
+import type { UserRows } from '../accounts/user-rows.ts'
 
 interface AccountAreaOptions {
   readonly config: Config
@@ -76,54 +70,6 @@ const limits = {
 
 /** Begins the names of the area's cookies. */
 const cookiePrefix = 'account'
-
-/** Business rows, as pages ask for them. */
-function openRows(records: Records, clock: Clock) {
-  return {
-    records,
-    members: new Members({ records, clock }),
-    movements: new Movements(records),
-    autoTopUps: new AutoTopUpRows(records),
-  }
-}
-
-interface InvitationEmailOptions {
-  readonly mailer: Pick<Mailer, 'send'>
-  readonly publicUrl: URL
-  /** Of the site. */
-  readonly name: string
-}
-
-/** Sends invitations to an account, in the name of the user who invites. */
-function invitationEmails({ mailer, publicUrl, name }: InvitationEmailOptions) {
-  return ({ email, language }: Recipient, inviter: string): void => {
-    const { subject, text } = textsOf(chooseLanguage(language, undefined, undefined)).invitationEmail
-    const link = new URL('/accounts', publicUrl).href
-    mailer.send({ to: email, subject: subject(name), text: text({ site: name, inviter, email, link }) })
-  }
-}
-
-interface LettersOptions {
-  readonly mailer: Mailer
-  readonly publicUrl: URL
-  readonly name: string
-}
-
-/** The letters of signing up and in, each in its reader's language. */
-function signInLetters({ mailer, publicUrl, name }: LettersOptions): SignInLetters {
-  const send = (kind: keyof Texts['letters'], to: Recipient, path: string): void => {
-    const letter = textsOf(chooseLanguage(to.language, undefined, undefined)).letters[kind]
-    const link = new URL(path, publicUrl).href
-    mailer.send({ to: to.email, subject: letter.subject(name), text: letter.text(name, link) })
-  }
-  return {
-    confirm: (to, token) => send('confirm', to, `/confirm?token=${encodeURIComponent(token)}`),
-    alreadySignedUp: to => send('alreadySignedUp', to, '/forgot-password'),
-    resetPassword: (to, token) =>
-      send('resetPassword', to, `/reset-password?token=${encodeURIComponent(token)}`),
-    passwordChanged: to => send('passwordChanged', to, '/forgot-password'),
-  }
-}
 
 interface SignInParts {
   readonly records: Records
@@ -197,7 +143,10 @@ async function openSite(
     accounts,
     reports,
     payments: options.payments,
-    ...openRows(records, clock),
+    records,
+    members: new Members({ records, clock }),
+    movements: new Movements(records),
+    autoTopUps: new AutoTopUpRows(records),
     printer,
     legal: await readLegalTexts(settings),
     assets: areaAssets(accountStyle),
@@ -208,40 +157,15 @@ async function openSite(
   }
 }
 
-/** Sends the emails that payments owe, also those of before payments were switched off. */
-async function openTeller(
-  { store, clock, log }: AccountAreaOptions,
-  { publicUrl, name }: Pick<Site, 'publicUrl' | 'name'>,
-  mailer: Mailer,
-): Promise<NoticeTeller> {
-  const records = await store.records()
-  const emails = new PaymentEmails({
-    payments: new PaymentReader(records),
-    auto: new AutoTopUpRows(records),
-    reports: store.reports,
-    publicUrl,
-    name,
-  })
-  return new NoticeTeller({
-    notices: new Notices(records),
-    write: (notice, owners) => emails.write(notice, owners),
-    mailer,
-    clock,
-    log,
-  })
-}
-
 /** Opens the account area on a port of its own. */
 export async function openAccountArea(options: AccountAreaOptions): Promise<AccountArea> {
   const { config, settings, store, log } = options
   const mailer = openMailer(settings, log)
   const current = { config }
   const printer = new DocumentPrinter()
-  let alerts: BalanceAlerts | undefined
-  let teller: NoticeTeller | undefined
-  let documentEmails: DocumentEmails | undefined
+  const tellers: Repeated[] = []
   const end = async (): Promise<void> => {
-    await Promise.all([alerts?.close(), teller?.close(), documentEmails?.close()])
+    await Promise.all(tellers.map(teller => teller.close()))
     await mailer.close()
     await printer.close()
   }
@@ -252,9 +176,12 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
       log,
       async open(publicUrl) {
         const site = await openSite(options, publicUrl, { mailer, printer }, current)
-        alerts = new BalanceAlerts({ settings: store.settings, letters: site.settingsLetters, mailer, log })
-        teller = await openTeller(options, site, mailer)
-        documentEmails = new DocumentEmails({ ...site, mailer })
+        // What is owed is told also when payments were switched off since.
+        tellers.push(
+          tellLowBalances({ ...site, mailer }),
+          tellNotices({ ...site, mailer }),
+          new DocumentEmails({ ...site, mailer }),
+        )
         return createRouter(site, addressList(config.trustedProxies))
       },
       async purge() {
@@ -278,4 +205,21 @@ export async function openAccountArea(options: AccountAreaOptions): Promise<Acco
     await end()
     throw error
   }
+}
+
+/** How long somebody who has signed up may take to confirm the e-mail. */
+const confirmMs = 7 * 24 * 60 * 60_000
+const usersAtOnce = 100
+
+/**
+ * Forgets who signed up and did not confirm the e-mail in time: it may be the address of somebody who knows
+ * nothing of it. Answers how many.
+ */
+export async function deleteUnconfirmed(users: UserRows, clock: Clock): Promise<number> {
+  const madeBefore = clock.now() - confirmMs
+  let count = 0
+  for (let deleted = usersAtOnce; deleted === usersAtOnce; count += deleted) {
+    deleted = await users.deleteUnconfirmed(madeBefore, usersAtOnce)
+  }
+  return count
 }

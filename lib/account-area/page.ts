@@ -8,8 +8,8 @@ import type { AutoTopUpRows } from '../payments/auto-top-up-rows.ts'
 import type { Movements } from '../payments/movements.ts'
 import type { PaymentService } from '../payments/payment-service.ts'
 import type { Records } from '../stores/records/records.ts'
-import type { LegalTexts } from './documents/legal-texts.ts'
-import type { SettingsLetters } from './mail/settings-letters.ts'
+import type { LegalTexts } from './pages/legal-texts.ts'
+import type { SettingsLetters } from './mail/letters.ts'
 import type { Attempts } from '../web/sign-in/attempts.ts'
 import type { Recipient } from '../web/sign-in/auth.ts'
 import type { EmailChange } from './sign-in/email-change.ts'
@@ -73,9 +73,6 @@ export interface OwnPage extends Page {
   readonly session: OpenSession
   readonly account: CurrentAccount
 }
-
-/** Answers a request for a page that anybody may see. */
-export type ShowPage = (context: PageContext, page: Page) => Response | Promise<Response>
 
 /** Answers a request for a page of one's own. */
 export type ShowOwnPage = (context: PageContext, page: OwnPage) => Response | Promise<Response>

@@ -1,19 +1,11 @@
 import type { BlockList } from 'node:net'
-import { Hono } from 'hono'
-import { LedgerUnavailableError } from '../ledger/ledger.ts'
-import { StoreError } from '../stores/shared/store-error.ts'
-import { accountOfSession, everyMember, open, own, ownUnasked } from './http/open-page.ts'
-import {
-  formMiddleware,
-  ownFormsOnly,
-  pageMiddleware,
-  sessionMiddleware,
-} from '../web/http/page-middleware.ts'
+import type { Hono } from 'hono'
+import { accountOfSession, everyMember, own, ownUnasked } from './http/open-page.ts'
 import { notificationsPath } from '../payments/open-payments.ts'
-import { paymentNotifications } from './http/payment-notifications.ts'
-import { securityHeaders } from '../web/http/security-headers.ts'
-import type { PageContext, PageEnv, WebPage } from '../web/web-page.ts'
+import { paymentNotifications } from './pages/balance/payment-notifications.ts'
+import type { PageEnv } from '../web/web-page.ts'
 import type { Site } from './page.ts'
+import { areaRouter, open } from '../web/http/area-router.ts'
 import { downloadBalance } from './pages/balance/history.ts'
 import { showBalance, submitTopUp } from './pages/balance/balance.ts'
 import { showPayment } from './pages/balance/payment.ts'
@@ -24,12 +16,19 @@ import {
   submitUnlinkCard,
 } from './pages/balance/auto-top-up.ts'
 import { showReceipts, showReceipt } from './pages/balance/receipts.ts'
-import { submitAppearance } from '../web/pages/appearance.ts'
 import { downloadCharges } from './pages/charges/charges-csv.ts'
 import { showCharge } from './pages/charges/charge.ts'
 import { showCharges } from './pages/charges/charges.ts'
-import { showConfirm, submitConfirm } from './pages/confirm.ts'
-import { showConsents, submitConsents } from './pages/consents.ts'
+import {
+  showConfirm,
+  submitConfirm,
+  showConsents,
+  submitConsents,
+  showSignUp,
+  submitSignUp,
+  showCheckMail,
+  submitCheckMail,
+} from './pages/sign-up.ts'
 import { checkCompany, showCompany, submitCompany } from './pages/documents/company.ts'
 import {
   downloadClosing,
@@ -45,8 +44,7 @@ import {
   submitCancelInvoice,
   submitInvoice,
 } from './pages/documents/invoices.ts'
-import { showFailure } from '../web/pages/failure.ts'
-import { showOffer, showPersonalData } from './pages/legal-text.ts'
+import { showOffer, showPersonalData } from './pages/legal-texts.ts'
 import { showKeys, showRevokeKey, submitRevokeKey } from './pages/keys/keys.ts'
 import { showNewKey, submitNewKey } from './pages/keys/new-key.ts'
 import { showModels } from './pages/models/models.ts'
@@ -65,14 +63,12 @@ import {
 } from './pages/members/members.ts'
 import { showOverview } from './pages/overview/overview.ts'
 import {
+  resetPassword,
   showForgotPassword,
   showForgotPasswordSent,
-  showResetPassword,
   submitForgotPassword,
-  submitResetPassword,
 } from './pages/password-reset.ts'
 import { showQuickStart } from './pages/quick-start/quick-start.ts'
-import { showSecondStep, submitSecondStep } from '../web/pages/second-step.ts'
 import { showDeleteAccount, submitDeleteAccount } from './pages/settings/delete-account.ts'
 import {
   showSettings,
@@ -82,43 +78,25 @@ import {
   submitConfirmEmail,
   submitEmail,
 } from './pages/settings/settings.ts'
-import { routeSecurity } from '../web/pages/security/route-security.ts'
-import { showSignIn, submitSignIn, submitSignOut } from '../web/pages/sign-in.ts'
-import { showSignUp, submitSignUp, showCheckMail, submitCheckMail } from './pages/sign-up.ts'
-
-/** No form of ours is longer. */
-const formBytesMax = 64 * 1024
+import { routeSecurity } from '../web/pages/security/security-forms.ts'
 
 /** The map of the account area: every page and form there is. */
 export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
-  const router = new Hono<PageEnv>()
-  router.use(securityHeaders(site.publicUrl.protocol === 'https:'))
-  for (const asset of Object.values(site.assets)) {
-    router.get(asset.path, context =>
-      context.body(asset.body, 200, {
-        'content-type': asset.type,
-        'cache-control': 'public, max-age=31536000, immutable',
-      }),
-    )
-  }
-  // Not a form of ours: neither session nor token nor page.
-  router.post(notificationsPath, paymentNotifications(site, trusted))
-  router.use(pageMiddleware(site, trusted))
-  router.use(formMiddleware(() => formBytesMax))
-  router.use(sessionMiddleware(accountOfSession))
-  router.use(ownFormsOnly)
+  const router = areaRouter({
+    site,
+    trusted,
+    areaOfSession: accountOfSession,
+    addPlain: plain => plain.post(notificationsPath, paymentNotifications(site, trusted)),
+    failureText: 'a page failed',
+  })
 
   // Anybody
   router.get('/sign-up', open(showSignUp)).post(open(submitSignUp))
   router.get('/check-mail', open(showCheckMail)).post(open(submitCheckMail))
   router.get('/confirm', open(showConfirm)).post(open(submitConfirm))
-  router.get('/sign-in', open(showSignIn)).post(open(submitSignIn))
-  router.get('/sign-in/code', open(showSecondStep)).post(open(submitSecondStep))
   router.get('/forgot-password', open(showForgotPassword)).post(open(submitForgotPassword))
   router.get('/forgot-password/sent', open(showForgotPasswordSent))
-  router.get('/reset-password', open(showResetPassword)).post(open(submitResetPassword))
-  router.post('/sign-out', open(submitSignOut))
-  router.post('/appearance', open(submitAppearance))
+  router.get('/reset-password', open(resetPassword.show)).post(open(resetPassword.submit))
   router.get('/documents/offer', open(showOffer))
   router.get('/documents/personal-data', open(showPersonalData))
   router.get('/invoices/:token', open(showLinkedInvoice))
@@ -140,9 +118,6 @@ export function createRouter(site: Site, trusted: BlockList): Hono<PageEnv> {
   routeSettings(router)
   routeSecurity(router, everyMember)
   routeMembers(router)
-
-  router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
-  router.onError(failPage(site))
   return router
 }
 
@@ -193,16 +168,4 @@ function routeMembers(router: Hono<PageEnv>): void {
   router.post('/accounts/leave', everyMember(submitLeaveAccount))
   router.post('/accounts/accept', everyMember(submitAcceptInvitation))
   router.post('/accounts/decline', everyMember(submitDeclineInvitation))
-}
-
-/** Says that a page failed, on a page. */
-function failPage(site: Site) {
-  return (error: Error, context: PageContext): Response | Promise<Response> => {
-    const page = context.get('page') as WebPage | undefined
-    site.log.error({ error, requestId: page?.requestId }, 'a page failed')
-    // A notification, which has no page: its sender tries again.
-    if (page === undefined) return context.text('', 500)
-    const isStoreOut = error instanceof LedgerUnavailableError || error instanceof StoreError
-    return showFailure(context, page, isStoreOut ? 'unavailable' : 'internal')
-  }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { UserRows } from '../accounts/user-rows.ts'
 import type { Clock } from '../platform/clock.ts'
+import { newId } from '../platform/new-id.ts'
 import { commandName } from '../config/environment.ts'
 import type { Config } from '../config/config.ts'
 
@@ -45,14 +46,26 @@ export async function createDemoAccount(
   return { key, email, password }
 }
 
+/** Creates a user whose email is taken as confirmed, with an account; returns the account's id. */
 async function createDemoUser(
   users: UserRows,
   clock: Clock,
   email: string,
   password: string,
 ): Promise<string> {
-  const { createConfirmedUser } = await import('../account-area/sign-in/create-confirmed-user.ts')
-  const userId = await createConfirmedUser(users, clock, { email, password })
+  const { hashPassword } = await import('../web/sign-in/password-hash.ts')
+  const now = clock.now()
+  const times = { created_at: now, updated_at: now }
+  const userId = newId()
+  await users.createUser({ id: userId, email, name: '', email_verified: 1, ...times }, [])
+  await users.insert('user_passwords', {
+    id: newId(),
+    user_id: userId,
+    account_id: userId,
+    provider_id: 'credential',
+    password: await hashPassword(password),
+    ...times,
+  })
   const [membership] = await users.memberships(userId)
   if (membership === undefined) throw new Error(`the user ${userId} was made without an account`)
   return membership.accountId

@@ -1,25 +1,17 @@
 import type { BlockList } from 'node:net'
-import { Hono } from 'hono'
+import type { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
+import { html } from 'hono/html'
 import { findOperator } from '../administration/operators.ts'
-import { LedgerUnavailableError } from '../ledger/ledger.ts'
 import { statementBytesMax } from '../statements/statement.ts'
-import { StoreError } from '../stores/shared/store-error.ts'
-import {
-  formMiddleware,
-  ownFormsOnly,
-  pageMiddleware,
-  sessionMiddleware,
-} from '../web/http/page-middleware.ts'
+import { sessionMiddleware } from '../web/http/page-middleware.ts'
 import type { AreaSession } from '../web/http/page-middleware.ts'
 import { seeOther, toSignIn } from '../web/http/redirect.ts'
-import { securityHeaders } from '../web/http/security-headers.ts'
-import { submitAppearance } from '../web/pages/appearance.ts'
 import { showFailure } from '../web/pages/failure.ts'
-import { showSecondStep, submitSecondStep } from '../web/pages/second-step.ts'
-import { routeSecurity } from '../web/pages/security/route-security.ts'
-import { showSignIn, submitSignIn, submitSignOut } from '../web/pages/sign-in.ts'
-import type { PageContext, PageEnv, SignedInPage, WebPage } from '../web/web-page.ts'
+import { newPasswordPage } from '../web/pages/sign-in.ts'
+import { routeSecurity } from '../web/pages/security/security-forms.ts'
+import type { PageContext, PageEnv, SignedInPage } from '../web/web-page.ts'
+import { areaRouter, open } from '../web/http/area-router.ts'
 import { logRefusals } from './log-refusals.ts'
 import { may } from './page.ts'
 import type { DeskPage, DeskSite, Page, Permission, ShowDeskPage } from './page.ts'
@@ -46,7 +38,6 @@ import { showPriceHistory } from './pages/price-history.ts'
 import { showPrices, submitAcceptRate } from './pages/prices.ts'
 import { showProviders, submitPause, submitResume, submitTry } from './pages/providers.ts'
 import { requestList, showRequests } from './pages/requests.ts'
-import { showSetPassword, submitSetPassword } from './pages/set-password.ts'
 import { showToday } from './pages/today.ts'
 import { downloadList } from './view/desk-list.ts'
 import type { DeskList } from './view/desk-list.ts'
@@ -59,7 +50,13 @@ import {
   transferList,
 } from './pages/transfers.ts'
 
-const formBytesMax = 64 * 1024
+/** Where the link of `gateway operator add` leads. */
+const setPassword = newPasswordPage<Page>({
+  path: '/set-password',
+  wordsOf: page => page.texts.setPassword,
+  deadLink: page => html`<p class="notice bad" role="alert">${page.texts.setPassword.dead}</p>`,
+  notice: 'password-set',
+})
 
 function pageOf(context: PageContext): Page {
   return context.get('page') as Page
@@ -69,11 +66,6 @@ function pageOf(context: PageContext): Page {
 async function roleOfSession(context: PageContext, { session }: SignedInPage): Promise<AreaSession> {
   const role = (await findOperator(pageOf(context).site.records, session.user.id))?.role
   return { more: { role }, boundTo: role }
-}
-
-/** A page for anybody. */
-function open(show: (context: PageContext, page: Page) => Response | Promise<Response>) {
-  return (context: PageContext) => show(context, pageOf(context))
 }
 
 /** A page for an operator who is signed in, also before the second factor is set up. */
@@ -156,40 +148,20 @@ function routeDesk(router: Hono<PageEnv>): void {
 
 /** The map of the operators' pages. */
 export function createRouter(site: DeskSite, trusted: BlockList): Hono<PageEnv> {
-  const router = new Hono<PageEnv>()
-  router.use(securityHeaders(site.publicUrl.protocol === 'https:'))
-  for (const asset of Object.values(site.assets)) {
-    router.get(asset.path, context =>
-      context.body(asset.body, 200, {
-        'content-type': asset.type,
-        'cache-control': 'public, max-age=31536000, immutable',
-      }),
-    )
-  }
-  router.use(pageMiddleware(site, trusted))
-  router.use(logRefusals)
-  router.use(sessionMiddleware(roleOfSession))
-  // A long form is read only where its sender may send it.
-  router.post('/transfers/import', beforeReading('money'))
-  router.use(formMiddleware(path => (path === '/transfers/import' ? statementBytesMax : formBytesMax)))
-  router.use(ownFormsOnly)
-
-  router.get('/sign-in', open(showSignIn)).post(open(submitSignIn))
-  router.get('/sign-in/code', open(showSecondStep)).post(open(submitSecondStep))
-  router.get('/set-password', open(showSetPassword)).post(open(submitSetPassword))
-  router.post('/sign-out', open(submitSignOut))
-  router.post('/appearance', open(submitAppearance))
-  routeSecurity(router, signedIn)
-
-  routeDesk(router)
-
-  router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
-  router.onError((error, context) => {
-    const page = context.get('page') as WebPage | undefined
-    site.log.error({ error, requestId: page?.requestId }, "an operator's page failed")
-    if (page === undefined) return context.text('', 500)
-    const isStoreOut = error instanceof LedgerUnavailableError || error instanceof StoreError
-    return showFailure(context, page, isStoreOut ? 'unavailable' : 'internal')
+  const router = areaRouter({
+    site,
+    trusted,
+    areaOfSession: roleOfSession,
+    longForms: { '/transfers/import': statementBytesMax },
+    addEarly(early) {
+      early.use(logRefusals)
+      // A long form is read only where its sender may send it; whether they still may is found out once more behind it.
+      early.post('/transfers/import', sessionMiddleware(roleOfSession), beforeReading('money'))
+    },
+    failureText: "an operator's page failed",
   })
+  router.get('/set-password', open(setPassword.show)).post(open(setPassword.submit))
+  routeSecurity(router, signedIn)
+  routeDesk(router)
   return router
 }

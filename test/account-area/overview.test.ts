@@ -1,6 +1,6 @@
 import t from 'tap'
 import { spentMoney, smallMoney } from '../../lib/web/format.ts'
-import { spendingByDay } from '../../lib/account-area/pages/overview/spending.ts'
+import { spendingByDay } from '../../lib/account-area/pages/overview/spending-chart.ts'
 import { parseRoubles } from '../../lib/money/amount.ts'
 import { systemClock } from '../../lib/platform/clock.ts'
 import type { ChargeReport } from '../../lib/ledger/reports.ts'

@@ -101,3 +101,16 @@ await t.test('a link to set a password works once', async t => {
   t.equal((await browser.get(`${pathname}${search}`)).status, 410)
   t.equal((await browser.get('/set-password?token=x')).status, 410)
 })
+
+await t.test('a form that arrives slowly does not outlive its operator', async t => {
+  const browser = await area.operator('owner')
+  const { stdout } = await area.run('operator', 'list')
+  const [email = ''] = stdout.match(/owner-\d+@desk\.example/g)?.slice(-1) ?? []
+
+  const { status } = await browser.postSlowly('/prices/preview', { usdRub: '90' }, () =>
+    area.run('operator', 'remove', '--email', email),
+  )
+
+  t.match((await browser.get('/')).location, '/sign-in', 'the operator is removed')
+  t.equal(status, 403)
+})

@@ -2,8 +2,8 @@ import type { SignedInPage } from '../../web/web-page.ts'
 import { seeOther, toSignIn } from '../../web/http/redirect.ts'
 import type { AreaSession } from '../../web/http/page-middleware.ts'
 import { showFailure } from '../../web/pages/failure.ts'
-import type { Page, ShowOwnPage, ShowPage, CurrentAccount, PageContext, Site } from '../page.ts'
-import { hasConsented } from '../pages/consents.ts'
+import type { Page, ShowOwnPage, CurrentAccount, PageContext, Site } from '../page.ts'
+import { hasConsented } from '../pages/sign-up.ts'
 import { getCookie } from 'hono/cookie'
 
 const accountCookieName = 'account.current'
@@ -18,11 +18,6 @@ function pageOf(context: PageContext): Page {
 export async function accountOfSession(context: PageContext, page: SignedInPage): Promise<AreaSession> {
   const account = await currentAccount(context, pageOf(context).site, page.session.user.id)
   return { more: { account }, boundTo: account?.accountId }
-}
-
-/** A page that anybody may see. */
-export function open(show: ShowPage) {
-  return (context: PageContext) => show(context, pageOf(context))
 }
 
 /** A page for any user that is signed in; others are sent to sign in first. */

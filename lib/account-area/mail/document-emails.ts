@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { repeat } from '../../platform/repeat.ts'
 import type { Members } from '../../administration/members.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { findClosing, storedClosing } from '../../documents/closing-documents.ts'
@@ -44,7 +44,6 @@ interface Composed {
 
 /** How often the store is asked, which costs it next to nothing while there are none. */
 const everyMs = 1000
-const closeMs = 5000
 
 /**
  * Emails documents to companies. What is to be sent was written with the document; here it is taken, so that one node
@@ -52,23 +51,17 @@ const closeMs = 5000
  */
 export class DocumentEmails {
   readonly #options: DocumentEmailsOptions
-  readonly #timer: NodeJS.Timeout
-  #running: Promise<void> | undefined
+  readonly #sending = repeat(everyMs, () => this.#sendAll())
   #isClosed = false
 
   constructor(options: DocumentEmailsOptions) {
     this.#options = options
-    this.#timer = setInterval(() => {
-      this.#running ??= this.#sendAll().finally(() => (this.#running = undefined))
-    }, everyMs)
-    this.#timer.unref()
   }
 
   /** Ends; what is being sent is waited for, for some seconds at most. */
   async close(): Promise<void> {
     this.#isClosed = true
-    clearInterval(this.#timer)
-    await Promise.race([this.#running, delay(closeMs, undefined, { ref: false })])
+    await this.#sending.close()
   }
 
   async #sendAll(): Promise<void> {
@@ -97,7 +90,7 @@ export class DocumentEmails {
   /** Whether it has come to its end. */
   async #deliver(row: DocumentEmailRow): Promise<boolean> {
     const { records, mailer, printer, members, publicUrl, clock } = this.#options
-    const language = chooseLanguage(await members.ownerLanguage(row.account_id), undefined, undefined)
+    const language = chooseLanguage(await members.ownerLanguage(row.account_id))
     const composed = await this.#compose(row, language)
     const company = await new CompanyBook(records).current(row.account_id)
     const to = company?.details.email

@@ -1,151 +1,189 @@
-import type { Notice, Owner } from '../../administration/notices.ts'
 import type { Reports } from '../../ledger/reports.ts'
 import type { AutoTopUp, AutoTopUpRows } from '../../payments/auto-top-up-rows.ts'
 import { failureMeaning } from '../../payments/auto-top-up-rules.ts'
-import type { Payment, PaymentReader } from '../../payments/payment-reader.ts'
+import { PaymentReader } from '../../payments/payment-reader.ts'
+import type { Payment } from '../../payments/payment-reader.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Log } from '../../platform/log.ts'
+import { repeat } from '../../platform/repeat.ts'
+import type { Repeated } from '../../platform/repeat.ts'
+import type { NoticeRow } from '../../stores/records/auto-top-up-tables.ts'
+import { RecordConflictError } from '../../stores/records/records.ts'
+import type { Records } from '../../stores/records/records.ts'
 import { money } from '../../web/format.ts'
-import { cardLabel, failureText } from '../pages/balance/payment-text.ts'
+import type { Recipient } from '../../web/sign-in/auth.ts'
 import { chooseLanguage } from '../../web/texts/web-texts.ts'
-import { textsOf } from '../texts/texts.ts'
 import type { Language } from '../../web/texts/web-texts.ts'
-import type { Texts } from '../texts/texts.ts'
-import type { Letter } from './mailer.ts'
+import { cardLabel, failureText } from '../pages/balance/payment.ts'
+import { textsOf } from '../texts/texts.ts'
+import type { Letter, Mailer } from './mailer.ts'
 
 interface PaymentEmailsOptions {
-  readonly payments: PaymentReader
-  readonly auto: AutoTopUpRows
+  readonly records: Records
+  readonly autoTopUps: AutoTopUpRows
   readonly reports: Pick<Reports, 'balance'>
   readonly publicUrl: URL
   /** Of the service. */
   readonly name: string
+  readonly mailer: Pick<Mailer, 'deliver'>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'error'>
 }
-
-type Content = Omit<Letter, 'to'>
 
 /** What an email tells of, read once for all its readers. */
 interface Facts {
-  readonly notice: Notice
+  readonly notice: NoticeRow
   readonly payment: Payment | undefined
   readonly setting: AutoTopUp | undefined
   readonly cardTitle: string
   readonly balanceMicros: number
 }
 
-/** Emails about automatic top-ups and saved cards, each in its reader's language. */
-export class PaymentEmails {
-  readonly #options: PaymentEmailsOptions
+const everyMs = 1000
+const takenMax = 20
+/** Longer than the attempts to deliver an email take. */
+const takenMs = 5 * 60_000
+/** What no server has taken by then is old news. */
+const keptMs = 3 * 24 * 3_600_000
 
-  constructor(options: PaymentEmailsOptions) {
-    this.#options = options
-  }
+/** Sends the emails that owners of accounts are owed since a transaction, until a mail server has taken them. */
+export function tellNotices(options: PaymentEmailsOptions): Repeated {
+  const { records, clock, log } = options
+  return repeat(everyMs, async () => {
+    try {
+      for (const notice of await takeNotices(records, clock.now())) await tell(options, notice)
+    } catch (error) {
+      log.error({ error }, 'emails that are owed could not be sent')
+    }
+  })
+}
 
-  /** One for each owner; none where there is nothing to tell. */
-  async write(notice: Notice, owners: readonly Owner[]): Promise<readonly Letter[]> {
-    const facts = await this.#facts(notice)
-    return owners.flatMap(({ email, language }) => {
-      const content = this.#content(facts, chooseLanguage(language, undefined, undefined))
-      return content === undefined ? [] : [{ to: email, ...content }]
-    })
-  }
-
-  async #facts(notice: Notice): Promise<Facts> {
-    const { payments, auto, reports } = this.#options
-    const [payment, setting, balance] = await Promise.all([
-      payments.payment(notice.subject),
-      auto.setting(notice.account_id),
-      reports.balance(notice.account_id),
-    ])
-    const cardId = payment?.saved_method_id ?? setting?.card_id
-    const card = cardId === undefined ? undefined : await auto.card(cardId)
-    return {
-      notice,
-      payment,
-      setting,
-      cardTitle: card?.title ?? '',
-      balanceMicros: balance?.balanceMicros ?? 0,
+/** Takes what is due for a while: another node, or this one after a crash, takes what was not ended by then. */
+async function takeNotices(records: Records, now: number): Promise<readonly NoticeRow[]> {
+  const { build } = records
+  const due = await records.all(
+    build.selectFrom('notices').selectAll().where('next_at', '<=', now).orderBy('next_at').limit(takenMax),
+  )
+  const taken: NoticeRow[] = []
+  for (const notice of due) {
+    const write = build
+      .updateTable('notices')
+      .set({ next_at: now + takenMs })
+      .where('id', '=', notice.id)
+      .where('next_at', '=', notice.next_at)
+    try {
+      await records.write([{ write, rows: 1 }])
+      taken.push(notice)
+    } catch (error) {
+      if (!(error instanceof RecordConflictError)) throw error
     }
   }
+  return taken
+}
 
-  #content(facts: Facts, language: Language): Content | undefined {
-    const texts = textsOf(language)
-    const { notice, payment, setting } = facts
-    switch (notice.kind) {
-      case 'auto-paid':
-        return payment && this.#paid(facts, payment, texts, language)
-      case 'auto-failed':
-        return payment && this.#failed(facts, payment, texts, language)
-      case 'auto-limit':
-        return setting && this.#limit(setting, texts, language)
-      case 'auto-on':
-        return setting && this.#on(facts, setting, texts, language)
-      case 'auto-off':
-        return this.#plain(texts.autoTopUpEmails.off)
-      case 'card-unlinked': {
-        const { subject, text } = texts.autoTopUpEmails.unlinked
-        const { name } = this.#options
-        return {
-          subject: subject(name),
-          text: text(name, cardLabel(texts, notice.subject), this.#link('/balance/auto')),
-        }
-      }
-      default:
-        return undefined
+/** Those who own an account and whose email is confirmed. */
+async function ownersOf(records: Records, accountId: string): Promise<readonly Recipient[]> {
+  const rows = await records.all(
+    records.build
+      .selectFrom('memberships')
+      .innerJoin('users', 'users.id', 'memberships.user_id')
+      .select(['users.email', 'users.language'])
+      .where('memberships.account_id', '=', accountId)
+      .where('memberships.role', '=', 'owner')
+      .where('users.email_verified', '=', 1),
+  )
+  return rows.map(({ email, language }) => ({ email, language: language ?? undefined }))
+}
+
+async function tell(options: PaymentEmailsOptions, notice: NoticeRow): Promise<void> {
+  const { records, mailer, clock, log } = options
+  const facts = await readFacts(options, notice)
+  const owners = await ownersOf(records, notice.account_id)
+  const emails = owners.flatMap(({ email, language }) => {
+    const content = contentOf(options, facts, chooseLanguage(language))
+    return content === undefined ? [] : [{ to: email, ...content }]
+  })
+  const sent = await Promise.all(emails.map(email => mailer.deliver(email)))
+  const isOld = clock.now() - notice.created_at > keptMs
+  if (isOld && !sent.includes(true) && emails.length > 0)
+    log.error({ account: notice.account_id, kind: notice.kind }, 'an email that was owed is given up')
+  // It is told, or there is nobody to tell.
+  if (emails.length === 0 || sent.includes(true) || isOld)
+    await records.write([{ write: records.build.deleteFrom('notices').where('id', '=', notice.id) }])
+}
+
+async function readFacts(
+  { records, autoTopUps: auto, reports }: PaymentEmailsOptions,
+  notice: NoticeRow,
+): Promise<Facts> {
+  const [payment, setting, balance] = await Promise.all([
+    new PaymentReader(records).payment(notice.subject),
+    auto.setting(notice.account_id),
+    reports.balance(notice.account_id),
+  ])
+  const cardId = payment?.saved_method_id ?? setting?.card_id
+  const card = cardId === undefined ? undefined : await auto.card(cardId)
+  return {
+    notice,
+    payment,
+    setting,
+    cardTitle: card?.title ?? '',
+    balanceMicros: balance?.balanceMicros ?? 0,
+  }
+}
+
+/** What an email says of automatic top-ups and saved cards; undefined where there is nothing left to tell. */
+function contentOf(
+  { name, publicUrl }: PaymentEmailsOptions,
+  { notice, payment, setting, cardTitle, balanceMicros }: Facts,
+  language: Language,
+): Omit<Letter, 'to'> | undefined {
+  const texts = textsOf(language)
+  const { paid, failed, limit, on, off, unlinked } = texts.autoTopUpEmails
+  const shown = (micros: number): string => money(micros, language)
+  const link = new URL('/balance/auto', publicUrl).href
+  switch (notice.kind) {
+    case 'auto-paid': {
+      if (payment === undefined) return undefined
+      const amount = shown(payment.amount_micros)
+      const card = cardLabel(texts, payment.method_title ?? cardTitle)
+      const said = { amount, card, balance: shown(balanceMicros), link }
+      return { subject: paid.subject(name, amount), text: paid.text(name, said) }
     }
-  }
-
-  #plain({ subject, text }: Texts['autoTopUpEmails']['off']): Content {
-    const { name } = this.#options
-    return { subject: subject(name), text: text(name, this.#link('/balance/auto')) }
-  }
-
-  #paid({ cardTitle, balanceMicros }: Facts, payment: Payment, texts: Texts, language: Language): Content {
-    const { name } = this.#options
-    const { subject, text } = texts.autoTopUpEmails.paid
-    const amount = money(payment.amount_micros, language)
-    const balance = money(balanceMicros, language)
-    const card = cardLabel(texts, payment.method_title ?? cardTitle)
-    return {
-      subject: subject(name, amount),
-      text: text(name, { amount, card, balance, link: this.#link('/balance/auto') }),
-    }
-  }
-
-  #failed({ cardTitle, setting }: Facts, payment: Payment, texts: Texts, language: Language): Content {
-    const { name } = this.#options
-    const { subject, text, again, off, cardForgotten } = texts.autoTopUpEmails.failed
-    const { forgetsCard } = failureMeaning(payment.failure ?? '')
-    const next = forgetsCard ? cardForgotten : setting?.state === 'on' ? again : off
-    return {
-      subject: subject(name),
-      text: text(name, {
-        amount: money(payment.amount_micros, language),
+    case 'auto-failed': {
+      if (payment === undefined) return undefined
+      const { forgetsCard } = failureMeaning(payment.failure ?? '')
+      const said = {
+        amount: shown(payment.amount_micros),
         card: cardLabel(texts, cardTitle),
         reason: failureText(texts, payment.failure),
-        next,
-        link: this.#link('/balance'),
-      }),
+        next: forgetsCard ? failed.cardForgotten : setting?.state === 'on' ? failed.again : failed.off,
+        link: new URL('/balance', publicUrl).href,
+      }
+      return { subject: failed.subject(name), text: failed.text(name, said) }
     }
-  }
-
-  #limit({ month_max_micros: max }: AutoTopUp, texts: Texts, language: Language): Content {
-    const { name } = this.#options
-    const { subject, text } = texts.autoTopUpEmails.limit
-    return { subject: subject(name), text: text(name, money(max, language), this.#link('/balance/auto')) }
-  }
-
-  #on({ cardTitle }: Facts, setting: AutoTopUp, texts: Texts, language: Language): Content {
-    const { name } = this.#options
-    const { subject, text } = texts.autoTopUpEmails.on
-    const rule = texts.autoTopUp.rule(
-      money(setting.below_micros, language),
-      money(setting.amount_micros, language),
-      cardLabel(texts, cardTitle),
-    )
-    const max = money(setting.month_max_micros, language)
-    return { subject: subject(name), text: text(name, { rule, max, link: this.#link('/balance/auto') }) }
-  }
-
-  #link(path: string): string {
-    return new URL(path, this.#options.publicUrl).href
+    case 'auto-limit':
+      return (
+        setting && {
+          subject: limit.subject(name),
+          text: limit.text(name, shown(setting.month_max_micros), link),
+        }
+      )
+    case 'auto-on': {
+      if (setting === undefined) return undefined
+      const card = cardLabel(texts, cardTitle)
+      const rule = texts.autoTopUp.rule(shown(setting.below_micros), shown(setting.amount_micros), card)
+      const said = { rule, max: shown(setting.month_max_micros), link }
+      return { subject: on.subject(name), text: on.text(name, said) }
+    }
+    case 'auto-off':
+      return { subject: off.subject(name), text: off.text(name, link) }
+    case 'card-unlinked':
+      return {
+        subject: unlinked.subject(name),
+        text: unlinked.text(name, cardLabel(texts, notice.subject), link),
+      }
+    default:
+      return undefined
   }
 }

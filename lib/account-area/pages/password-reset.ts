@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { fieldSchemas, hiddenField, readForm } from '../../web/http/read-form.ts'
-import { goOnSignedIn, newPasswordView } from '../../web/pages/new-password.ts'
+import { fieldSchemas, readForm } from '../../web/http/read-form.ts'
+import { newPasswordPage } from '../../web/pages/sign-in.ts'
 import { seeOther } from '../../web/http/redirect.ts'
 import type { Html, Page, PageContext } from '../page.ts'
 import { emptyForm, field, form, formProblems } from '../../web/view/form.ts'
@@ -9,7 +9,6 @@ import type { FormState } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
 
 const forgotSchema = z.object({ email: fieldSchemas.email })
-const resetSchema = z.object({ token: hiddenField(200), newPassword: fieldSchemas.newPassword })
 
 function forgotView(page: Page, state: FormState): Html {
   const { fields, forgotPassword } = page.texts
@@ -57,36 +56,12 @@ export function showForgotPasswordSent(context: PageContext, page: Page): Respon
   )
 }
 
-function resetView(page: Page, token: string, state: FormState): Html {
-  const { title, submit } = page.texts.resetPassword
-  return newPasswordView(page, { title, submit, action: '/reset-password', token }, state)
-}
-
-function deadLink(page: Page): Html {
-  const { forgotPassword, resetPassword } = page.texts
-  return layout(
-    page,
-    { title: resetPassword.title, isNarrow: true },
-    html`<h1>${resetPassword.title}</h1>
-      <p>${resetPassword.dead}</p>
+/** The page of the email's link. */
+export const resetPassword = newPasswordPage<Page>({
+  path: '/reset-password',
+  wordsOf: page => page.texts.resetPassword,
+  deadLink: ({ texts: { forgotPassword, resetPassword: words } }) =>
+    html`<p>${words.dead}</p>
       <p><a class="button" href="/forgot-password">${forgotPassword.submit}</a></p>`,
-  )
-}
-
-/** Where the email's link leads: the form for a new password, unless the link is of no use any more. */
-export async function showResetPassword(context: PageContext, page: Page): Promise<Response> {
-  const token = context.req.query('token') ?? ''
-  const isGood = await page.site.identity.isResetLink(token)
-  return isGood ? context.html(resetView(page, token, emptyForm)) : context.html(deadLink(page), 410)
-}
-
-/** Sets the new password; all sessions end, and one is signed in. */
-export async function submitResetPassword(context: PageContext, page: Page): Promise<Response> {
-  const sent = await readForm(context, page, resetSchema)
-  const token = sent.state.typed['token'] ?? ''
-  if (!sent.isValid) return context.html(resetView(page, token, sent.state), 422)
-  const result = await page.site.identity.resetPassword(token, sent.value.newPassword, page.caller)
-  return result === undefined
-    ? context.html(deadLink(page), 410)
-    : goOnSignedIn(context, page, result, 'password-reset')
-}
+  notice: 'password-reset',
+})

@@ -1,15 +1,15 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import type { Consent } from '../../accounts/user-rows.ts'
-import { fieldSchemas, readForm, says } from '../../web/http/read-form.ts'
+import { fieldSchemas, readForm, says, hiddenField, withError } from '../../web/http/read-form.ts'
 import { seeOther } from '../../web/http/redirect.ts'
-import type { Html, Page, PageContext } from '../page.ts'
+import type { Html, Page, PageContext, OwnPage } from '../page.ts'
 import { checkbox, emptyForm, field, form, formProblems, notice } from '../../web/view/form.ts'
 import type { FormState } from '../../web/view/form.ts'
 import { layout } from '../../web/view/layout.ts'
 
 /** Two boxes to tick, each for one text: the law wants the consents apart from each other and from the offer. */
-export const consentSchema = {
+const consentSchema = {
   offer: z.literal('yes', says('offerMissing')),
   personalData: z.literal('yes', says('personalDataMissing')),
 }
@@ -19,7 +19,7 @@ const schema = z.object({ email: fieldSchemas.email, password: fieldSchemas.newP
 const resendSchema = z.object({ email: fieldSchemas.email })
 
 /** What was agreed to by ticking both boxes. */
-export function givenConsents({ site, language, caller }: Page): readonly Consent[] {
+function givenConsents({ site, language, caller }: Page): readonly Consent[] {
   const at = site.clock.now()
   return (['offer', 'personal-data'] as const).map(kind => ({
     kind,
@@ -31,7 +31,7 @@ export function givenConsents({ site, language, caller }: Page): readonly Consen
 }
 
 /** The two boxes with links to their texts. */
-export function consentFields({ site, texts: { signUp } }: Page, state: FormState): Html {
+function consentFields({ site, texts: { signUp } }: Page, state: FormState): Html {
   const link = (path: string, text: string, version: string): Html =>
     html`<a href="/documents/${path}" target="_blank" rel="noopener">${text}</a>
       <span class="quiet small">(${signUp.version(version)})</span>`
@@ -123,4 +123,95 @@ export async function submitCheckMail(context: PageContext, page: Page): Promise
   const { email } = sent.value
   await page.site.identity.resendConfirmation(email, page.caller)
   return seeOther(context, `/check-mail?notice=letter-sent&email=${encodeURIComponent(email)}`)
+}
+
+const consentsSchema = z.object(consentSchema)
+
+function consentsView(page: OwnPage, state: FormState): Html {
+  const { consents } = page.texts
+  return layout(
+    page,
+    { title: consents.title, isNarrow: true },
+    html`<h1>${consents.title}</h1>
+      ${formProblems(page, state)}
+      <p>${consents.text}</p>
+      <div class="card">
+        ${form(page, '/consents', html`${consentFields(page, state)}<button>${consents.submit}</button>`)}
+      </div>`,
+  )
+}
+
+/** Whether a user has agreed to both texts, in whatever version. */
+export async function hasConsented({ site, session }: OwnPage): Promise<boolean> {
+  const given = new Set((await site.users.consents(session.user.id)).map(({ kind }) => kind))
+  return given.has('offer') && given.has('personal-data')
+}
+
+/** For users that an operator made: what everybody else agreed to when they signed up. */
+export async function showConsents(context: PageContext, page: OwnPage): Promise<Response> {
+  return (await hasConsented(page)) ? seeOther(context, '/') : context.html(consentsView(page, emptyForm))
+}
+
+/** Keeps the consents. */
+export async function submitConsents(context: PageContext, page: OwnPage): Promise<Response> {
+  const sent = await readForm(context, page, consentsSchema)
+  if (!sent.isValid) return context.html(consentsView(page, sent.state), 422)
+  await page.site.users.addConsents(page.session.user.id, givenConsents(page))
+  return seeOther(context, '/')
+}
+
+const confirmSchema = z.object({ token: hiddenField(2000), password: fieldSchemas.password })
+
+function confirmView(page: Page, token: string, state: FormState): Html {
+  const { confirm, fields, signIn } = page.texts
+  return layout(
+    page,
+    { title: confirm.title, isNarrow: true },
+    html`<h1>${confirm.title}</h1>
+      ${formProblems(page, state)}
+      <p>${confirm.text}</p>
+      <div class="card">
+        ${form(
+          page,
+          '/confirm',
+          html`<input type="hidden" name="token" value="${token}" />
+            ${field(state, {
+              name: 'password',
+              label: fields.password,
+              type: 'password',
+              autocomplete: 'current-password',
+            })}
+            <button>${confirm.submit}</button>`,
+        )}
+      </div>
+      <p><a href="/forgot-password">${signIn.forgot}</a></p>`,
+  )
+}
+
+function deadConfirmLink(page: Page): Html {
+  const { confirm, shell } = page.texts
+  return layout(
+    page,
+    { title: confirm.title, isNarrow: true },
+    html`<h1>${confirm.title}</h1>
+      <p>${confirm.dead}</p>
+      <p><a class="button" href="/sign-in">${shell.signIn}</a></p>`,
+  )
+}
+
+/** Where the letter's link leads. Following it does nothing yet: mail servers follow links too. */
+export function showConfirm(context: PageContext, page: Page): Response | Promise<Response> {
+  return context.html(confirmView(page, context.req.query('token') ?? '', emptyForm))
+}
+
+/** Confirms the address and signs in. */
+export async function submitConfirm(context: PageContext, page: Page): Promise<Response> {
+  const sent = await readForm(context, page, confirmSchema)
+  const token = sent.state.typed['token'] ?? ''
+  if (!sent.isValid) return context.html(confirmView(page, token, sent.state), 422)
+  const result = await page.site.identity.confirm(token, sent.value.password, page.caller)
+  if (result === undefined) return context.html(deadConfirmLink(page), 410)
+  if (result.kind === 'signed-in') return seeOther(context, '/', result.cookies)
+  if (result.kind === 'code-needed') return seeOther(context, '/sign-in/code', result.cookies)
+  return context.html(confirmView(page, token, withError(page, sent.state, 'password', 'passwordWrong')), 422)
 }

@@ -2,10 +2,10 @@ import { signJWT, verifyJWT } from 'better-auth/crypto'
 import { z } from 'zod'
 import type { AccountSettings } from '../../accounts/accounts.ts'
 import type { UserRows } from '../../accounts/user-rows.ts'
-import type { SettingsLetters } from '../mail/settings-letters.ts'
+import type { SettingsLetters } from '../mail/letters.ts'
 import type { Attempts } from '../../web/sign-in/attempts.ts'
-import { networkOf } from '../../web/sign-in/caller.ts'
-import type { Caller } from '../../web/sign-in/caller.ts'
+import { networkOf } from '../../web/sign-in/auth.ts'
+import type { Caller } from '../../web/sign-in/auth.ts'
 import type { SignedInUser } from '../../web/sign-in/sessions.ts'
 
 interface EmailChangeOptions {

@@ -1,7 +1,6 @@
 import { html } from 'hono/html'
 import type { Frame, Section } from '../../web/view/layout.ts'
-import type { OwnPage, Page } from '../page.ts'
-import { settingsTabs } from '../pages/settings/settings-tabs.ts'
+import type { OwnPage, Page, Html } from '../page.ts'
 import type { Texts } from '../texts/texts.ts'
 
 interface AccountSection {
@@ -58,4 +57,18 @@ export function accountFrame(page: Page): Frame {
       ${site.support === undefined ? '' : html`<li><a href="mailto:${site.support}">${shell.support(site.support)}</a></li>`}`,
     ...(isOwn(page) && { settingsTabs: settingsTabs(page) }),
   }
+}
+
+/** Leads from one page of the settings to another. */
+export function settingsTabs({ site, texts, path, account }: OwnPage): Html {
+  const own = path.split('?')[0] ?? ''
+  const tab = (to: string, label: string): Html =>
+    html`<li><a href="${to}" ${own === to ? html`aria-current="page"` : ''}>${label}</a></li>`
+  return html`<nav class="tabs" aria-label="${texts.settings.parts}">
+    <ul>
+      ${tab('/settings', texts.settings.general)} ${tab('/security', texts.security.title)}
+      ${site.config.seller === undefined ? '' : tab('/settings/company', texts.company.title)}
+      ${account.role === 'owner' ? tab('/settings/members', texts.members.title) : ''}
+    </ul>
+  </nav>`
 }

@@ -1,6 +1,6 @@
 import type { RateRow } from '../../stores/records/rate-table.ts'
 import { decimal } from '../../web/format.ts'
-import { buttonForm } from '../../web/view/form-controls.ts'
+import { buttonForm } from '../../web/view/form.ts'
 import type { Html } from '../../web/web-page.ts'
 import { may } from '../page.ts'
 import type { DeskPage } from '../page.ts'

@@ -8,7 +8,7 @@ import { newId } from '../../platform/new-id.ts'
 import { showFailure } from '../pages/failure.ts'
 import { chooseLanguage } from '../texts/web-texts.ts'
 import type { PageContext, PageEnv, SignedInPage, Theme, WebPage, WebSite } from '../web-page.ts'
-import { lookCookies } from './look-cookies.ts'
+import { lookCookies } from '../pages/appearance.ts'
 import { ownPath } from './redirect.ts'
 
 function themeOf(text: string | undefined): Theme {
@@ -144,10 +144,11 @@ function isOwnOrigin(context: PageContext, site: WebSite): boolean {
   return context.req.header('origin') === site.publicUrl.origin
 }
 
+/** Finds what an area knows of a session. */
+export type AreaOfSession = (context: PageContext, page: SignedInPage) => Promise<AreaSession>
+
 /** The session of a request, and what the area knows of it. */
-export function sessionMiddleware(
-  areaOf: (context: PageContext, page: SignedInPage) => Promise<AreaSession> | AreaSession,
-) {
+export function sessionMiddleware(areaOf: AreaOfSession) {
   return createMiddleware<PageEnv>(async (context, next) => {
     const { req } = context
     const page = context.get('page')

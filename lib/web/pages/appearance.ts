@@ -1,9 +1,21 @@
 import { setCookie } from 'hono/cookie'
 import { z } from 'zod'
-import { lookCookie, lookCookies } from '../http/look-cookies.ts'
 import { readForm } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
-import type { WebPage, PageContext } from '../web-page.ts'
+import type { WebPage, PageContext, WebSite } from '../web-page.ts'
+
+/** Cookies of how pages look; nothing secret is in them. */
+export function lookCookies({ cookiePrefix }: WebSite) {
+  return { language: `${cookiePrefix}.language`, theme: `${cookiePrefix}.theme` }
+}
+
+const year = 365 * 24 * 60 * 60
+
+/** How such a cookie is set. */
+export function lookCookie({ publicUrl }: WebSite) {
+  const secure = publicUrl.protocol === 'https:'
+  return { httpOnly: true, sameSite: 'Lax', secure, path: '/', maxAge: year } as const
+}
 
 const schema = z.object({
   language: z.enum(['ru', 'en']),

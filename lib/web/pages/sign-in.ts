@@ -1,11 +1,12 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { fieldSchemas, hiddenField, readForm } from '../http/read-form.ts'
+import { fieldSchemas, hiddenField, readForm, withError } from '../http/read-form.ts'
 import { ownPath, seeOther } from '../http/redirect.ts'
 import type { Html, WebPage, PageContext } from '../web-page.ts'
 import { emptyForm, field, form, formProblems, notice } from '../view/form.ts'
 import type { FormState } from '../view/form.ts'
 import { layout } from '../view/layout.ts'
+import type { SignInResult } from '../sign-in/identity.ts'
 
 const schema = z.object({
   email: fieldSchemas.email,
@@ -72,11 +73,138 @@ export async function submitSignIn(context: PageContext, page: WebPage): Promise
 }
 
 /** The browser forgets the session it had, so nobody should keep it. */
-export async function endForgotten({ site, session, caller }: WebPage): Promise<void> {
+async function endForgotten({ site, session, caller }: WebPage): Promise<void> {
   if (session !== undefined) await site.sessions.end(caller)
 }
 
 /** Ends the session. */
 export async function submitSignOut(context: PageContext, page: WebPage): Promise<Response> {
   return seeOther(context, '/sign-in?notice=signed-out', await page.site.sessions.end(page.caller))
+}
+
+const codeSchema = z.object({ code: fieldSchemas.code, next: hiddenField(2000) })
+
+function codeView(page: WebPage, next: string, state: FormState): Html {
+  const { fields, secondStep } = page.texts
+  return layout(
+    page,
+    { title: secondStep.title, isNarrow: true },
+    html`<h1>${secondStep.title}</h1>
+      ${formProblems(page, state)}
+      <p>${secondStep.text}</p>
+      <div class="card">
+        ${form(
+          page,
+          '/sign-in/code',
+          html`<input type="hidden" name="next" value="${next}" />
+            ${field(state, { name: 'code', label: fields.code, autocomplete: 'one-time-code' })}
+            <button>${secondStep.submit}</button>`,
+        )}
+      </div>`,
+  )
+}
+
+function codeOver(page: WebPage): Html {
+  const { secondStep, shell } = page.texts
+  return layout(
+    page,
+    { title: secondStep.title, isNarrow: true },
+    html`<h1>${secondStep.title}</h1>
+      <p class="notice bad" role="alert">${secondStep.over}</p>
+      <p><a class="button" href="/sign-in">${shell.signIn}</a></p>`,
+  )
+}
+
+/** The second step of signing in. */
+export function showSecondStep(context: PageContext, page: WebPage): Response | Promise<Response> {
+  return context.html(codeView(page, ownPath(context.req.query('next')), emptyForm))
+}
+
+/** Takes a code of the app, or a backup code. */
+export async function submitSecondStep(context: PageContext, page: WebPage): Promise<Response> {
+  const sent = await readForm(context, page, codeSchema)
+  const next = ownPath(sent.state.typed['next'])
+  if (!sent.isValid) return context.html(codeView(page, next, sent.state), 422)
+  const result = await page.site.secondFactor.signIn(page.caller, sent.value.code)
+  if (result.kind === 'signed-in') return seeOther(context, next, result.cookies)
+  if (result.kind === 'over') return context.html(codeOver(page), 422)
+  return context.html(codeView(page, next, withError(page, sent.state, 'code', 'codeWrong')), 422)
+}
+
+const newPasswordSchema = z.object({ token: hiddenField(200), newPassword: fieldSchemas.newPassword })
+
+/** The page that a link to set a password leads to. */
+interface NewPasswordPage<Page extends WebPage> {
+  readonly path: string
+  readonly wordsOf: (page: Page) => { readonly title: string; readonly submit: string }
+  /** What stands there when the link is of no use any more. */
+  readonly deadLink: (page: Page) => Html
+  /** Said when the password is set. */
+  readonly notice: string
+}
+
+/** Shows the form for a new password that a link leads to, and takes it: all sessions end, and one is signed in. */
+export function newPasswordPage<Page extends WebPage>(options: NewPasswordPage<Page>) {
+  const { path, wordsOf, notice } = options
+  const dead = (context: PageContext, page: Page) => {
+    const { title } = wordsOf(page)
+    const content = html`<h1>${title}</h1>
+      ${options.deadLink(page)}`
+    return context.html(layout(page, { title, isNarrow: true }, content), 410)
+  }
+  const view = (page: Page, token: string, state: FormState): Html => {
+    const { title, submit } = wordsOf(page)
+    const { fields } = page.texts
+    return layout(
+      page,
+      { title, isNarrow: true },
+      html`<h1>${title}</h1>
+        ${formProblems(page, state)}
+        <div class="card">
+          ${form(
+            page,
+            path,
+            html`<input type="hidden" name="token" value="${token}" />
+              ${field(state, {
+                name: 'newPassword',
+                label: fields.newPassword,
+                type: 'password',
+                hint: fields.passwordHint,
+                autocomplete: 'new-password',
+              })}
+              <button>${submit}</button>`,
+          )}
+        </div>`,
+    )
+  }
+  return {
+    show: async (context: PageContext, page: Page): Promise<Response> => {
+      const token = context.req.query('token') ?? ''
+      const isGood = await page.site.identity.isResetLink(token)
+      return isGood ? context.html(view(page, token, emptyForm)) : dead(context, page)
+    },
+    submit: async (context: PageContext, page: Page): Promise<Response> => {
+      const sent = await readForm(context, page, newPasswordSchema)
+      const token = sent.state.typed['token'] ?? ''
+      if (!sent.isValid) return context.html(view(page, token, sent.state), 422)
+      const result = await page.site.identity.resetPassword(token, sent.value.newPassword, page.caller)
+      return result === undefined ? dead(context, page) : goOnSignedIn(context, page, result, notice)
+    },
+  }
+}
+
+/** Goes on as somebody who has set a new password by a link. */
+async function goOnSignedIn(
+  context: PageContext,
+  page: WebPage,
+  result: SignInResult,
+  notice: string,
+): Promise<Response> {
+  if (result.kind !== 'signed-in' && result.kind !== 'code-needed')
+    return seeOther(context, `/sign-in?notice=${notice}`)
+  await endForgotten(page)
+  const next = `/security?notice=${notice}`
+  return result.kind === 'signed-in'
+    ? seeOther(context, next, result.cookies)
+    : seeOther(context, `/sign-in/code?next=${encodeURIComponent(next)}`, result.cookies)
 }

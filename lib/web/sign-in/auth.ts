@@ -8,6 +8,25 @@ import { hashPassword, verifyPassword } from './password-hash.ts'
 import type { PasswordCost } from './password-hash.ts'
 import type { SignInTables } from './sign-in-tables.ts'
 import { userRowsAdapter } from './user-rows-adapter.ts'
+import { networkOf as networkOfAddress } from '../../http/client-address.ts'
+
+/** Who asks: what of a request signing in depends on. */
+export interface Caller {
+  /** The client's address, as trusted proxies tell it. */
+  readonly address: string
+  readonly cookie: string
+  readonly userAgent: string
+}
+
+/** Whose attempts are counted together. */
+export function networkOf({ address }: Pick<Caller, 'address'>): string {
+  return networkOfAddress(address)
+}
+
+/** The caller for better-auth. Nothing else of the request reaches it. */
+export function callerHeaders({ address, cookie, userAgent }: Caller): Headers {
+  return new Headers({ cookie, 'user-agent': userAgent, [addressHeader]: address })
+}
 
 /** To whom a letter goes. */
 export interface Recipient {
@@ -43,7 +62,7 @@ interface AuthOptions {
 export const passwordLength = { min: 10, max: 128 }
 
 /** The client's address reaches better-auth under this name, set by us and never by a client. */
-export const addressHeader = 'x-gateway-client-address'
+const addressHeader = 'x-gateway-client-address'
 
 const day = 24 * 60 * 60
 

@@ -1,7 +1,6 @@
 import type { Attempts } from './attempts.ts'
-import type { Auth } from './auth.ts'
-import { callerHeaders } from './caller.ts'
-import type { Caller } from './caller.ts'
+import type { Auth, Caller } from './auth.ts'
+import { callerHeaders } from './auth.ts'
 import { refusalCode } from './identity.ts'
 
 /** What an authenticator app is told, and codes for the day it is lost; both are shown once. */

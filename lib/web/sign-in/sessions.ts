@@ -1,8 +1,7 @@
 import { LedgerUnavailableError } from '../../ledger/ledger.ts'
 import type { UserRows } from '../../accounts/user-rows.ts'
-import type { Auth } from './auth.ts'
-import { callerHeaders } from './caller.ts'
-import type { Caller } from './caller.ts'
+import type { Auth, Caller } from './auth.ts'
+import { callerHeaders } from './auth.ts'
 import { refusalCode } from './identity.ts'
 import type { SignInTables } from './sign-in-tables.ts'
 

@@ -27,8 +27,8 @@ function isLanguage(text: string | undefined): text is Language {
 /** The first wish that can be met: of the settings, the cookie, the browser; else Russian. */
 export function chooseLanguage(
   setting: string | undefined,
-  cookie: string | undefined,
-  acceptLanguage: string | undefined,
+  cookie?: string,
+  acceptLanguage?: string,
 ): Language {
   for (const wish of [setting, cookie]) if (isLanguage(wish)) return wish
   const accepted = (acceptLanguage ?? '')

@@ -5,7 +5,7 @@ import type { ChargeRecord, ExchangeCharges } from '../../../ledger/charge-recor
 import { count, smallMoney, time, units, decimal, exactRoubles } from '../../../web/format.ts'
 import { isId } from '../../../platform/new-id.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { copyButton } from '../../../web/view/form-controls.ts'
+import { copyButton } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { keyLabel, outcomeBadge } from './charge-list.ts'

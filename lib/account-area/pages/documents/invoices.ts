@@ -16,8 +16,16 @@ import { fieldSchemas, idField, readForm, withError } from '../../../web/http/re
 import type { FieldErrorKey } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, Page, PageContext } from '../../page.ts'
-import { copyButton, buttonForm } from '../../../web/view/form-controls.ts'
-import { formProblems, notice, emptyForm, field, form, type FormState } from '../../../web/view/form.ts'
+import {
+  copyButton,
+  buttonForm,
+  formProblems,
+  notice,
+  emptyForm,
+  field,
+  form,
+  type FormState,
+} from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 import { sendDocument } from './send-document.ts'

@@ -3,14 +3,22 @@ import { AccountError } from '../../../accounts/accounts.ts'
 import { readForm, fieldSchemas, hiddenField, says } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { emptyForm, field, form, formProblems, problem } from '../../../web/view/form.ts'
+import {
+  emptyForm,
+  field,
+  form,
+  formProblems,
+  problem,
+  choice,
+  textArea,
+  copyButton,
+} from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
 import { z } from 'zod'
 import { isAddressRange } from '../../../config/scalars.ts'
 import type { Language } from '../../../web/texts/web-texts.ts'
 import { newId } from '../../../platform/new-id.ts'
-import { choice, textArea, copyButton } from '../../../web/view/form-controls.ts'
 import type { Config } from '../../../config/config.ts'
 import { ModelDirectory } from '../../../models/model-directory.ts'
 import { standsForModel } from '../../../models/stands-for-model.ts'

@@ -5,12 +5,19 @@ import { longDay } from '../../../web/format.ts'
 import { fieldSchemas, idField, readForm, withError } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { networkOf } from '../../../web/sign-in/caller.ts'
-import { buttonForm, settingCard } from '../../../web/view/form-controls.ts'
-import { emptyForm, field, form, formProblems, notice } from '../../../web/view/form.ts'
+import { networkOf } from '../../../web/sign-in/auth.ts'
+import {
+  buttonForm,
+  settingCard,
+  emptyForm,
+  field,
+  form,
+  formProblems,
+  notice,
+} from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { settingsTabs } from '../settings/settings-tabs.ts'
+import { settingsTabs } from '../../view/account-frame.ts'
 
 const invitationSchema = z.object({ email: fieldSchemas.email })
 const memberSchema = z.object({ user: idField })

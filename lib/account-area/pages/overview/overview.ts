@@ -6,9 +6,8 @@ import { count, debtMoney, money, spentMoney, alignDecimals, smallMoney, time } 
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { notice } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { spendingChart } from './spending-chart.ts'
-import { spendingByDay, sum } from './spending.ts'
-import type { Spending } from './spending.ts'
+import { spendingChart, spendingByDay, sum } from './spending-chart.ts'
+import type { Spending } from './spending-chart.ts'
 import { parseRoubles } from '../../../money/amount.ts'
 
 const daysShown = 30

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import type { Config } from '../../../config/config.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { copyButton } from '../../../web/view/form-controls.ts'
+import { copyButton } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
 import {
   claudeCodeSnippet,

@@ -8,7 +8,7 @@ import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { checkbox, emptyForm, field, form, formProblems } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { isOwnPassword } from './own-password.ts'
+import { isOwnPassword } from '../../../web/pages/security/security-forms.ts'
 
 const schema = z.object({ currentPassword: fieldSchemas.password, understood: z.string().optional() })
 

@@ -1,18 +1,17 @@
 import { html } from 'hono/html'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
 import { languages } from '../../../web/texts/web-texts.ts'
-import { emptyForm, field, form, formProblems, notice } from '../../../web/view/form.ts'
+import { emptyForm, field, form, formProblems, notice, choice, settingCard } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
-import { choice, settingCard } from '../../../web/view/form-controls.ts'
 import { roublesTyped } from '../../../web/http/typed-roubles.ts'
-import { settingsTabs } from './settings-tabs.ts'
+import { settingsTabs } from '../../view/account-frame.ts'
 import { z } from 'zod'
 import { fieldSchemas, readForm, says, withError } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import { setCookie } from 'hono/cookie'
-import { lookCookie, lookCookies } from '../../../web/http/look-cookies.ts'
-import { isOwnPassword } from './own-password.ts'
+import { lookCookie, lookCookies } from '../../../web/pages/appearance.ts'
+import { isOwnPassword } from '../../../web/pages/security/security-forms.ts'
 
 /** The forms of the page, each with what was typed into it. */
 interface SettingsForms {

@@ -1,27 +1,17 @@
 import { html } from 'hono/html'
 import { time } from '../../format.ts'
-import type { Html, SignedInPage, PageContext } from '../../web-page.ts'
+import type { Html, SignedInPage } from '../../web-page.ts'
 import type { ListedSession } from '../../sign-in/sessions.ts'
-import { emptyForm, field, form, formProblems, notice } from '../../view/form.ts'
+import { emptyForm, field, form, formProblems, notice, settingCard } from '../../view/form.ts'
 import type { FormState } from '../../view/form.ts'
 import { layout } from '../../view/layout.ts'
-import { settingCard } from '../../view/form-controls.ts'
-import { z } from 'zod'
-import { fieldSchemas, readForm, withError } from '../../http/read-form.ts'
-import { seeOther } from '../../http/redirect.ts'
-import { endLinks } from '../../sign-in/auth.ts'
 
 /** The forms of the page, each with what was typed into it. */
-interface SecurityForms {
+export interface SecurityForms {
   readonly password?: FormState
   readonly twoFactor?: FormState
   readonly backupCodes?: FormState
 }
-
-const passwordSchema = z.object({
-  currentPassword: fieldSchemas.password,
-  newPassword: fieldSchemas.newPassword,
-})
 
 /** What browsers and systems call themselves, the more telling words first: most say several. */
 const browsers = [
@@ -166,7 +156,7 @@ export async function securityView(page: SignedInPage, forms: SecurityForms = {}
   const { security } = page.texts
   const { password = emptyForm, twoFactor = emptyForm, backupCodes = emptyForm } = forms
   const sessions = await page.site.sessions.list(page.caller)
-  const view = await layout(
+  return layout(
     page,
     { title: security.title },
     html`<h1>${security.title}</h1>
@@ -174,32 +164,6 @@ export async function securityView(page: SignedInPage, forms: SecurityForms = {}
       ${notice(page)}${formProblems(page, password)}${formProblems(page, twoFactor)}${formProblems(page, backupCodes, 'backup-')}
       ${passwordForm(page, password)}${twoFactorForm(page, twoFactor)}${backupCodesForm(page, backupCodes)}${sessionTable(page, sessions)}`,
   )
-  return view
-}
-
-/** Password, code and sessions. */
-export async function showSecurity(context: PageContext, page: SignedInPage): Promise<Response> {
-  return context.html(await securityView(page))
-}
-
-/** Changes the password; every other session ends, and this one goes on under a new token. */
-export async function submitPassword(context: PageContext, page: SignedInPage): Promise<Response> {
-  const { site, session, caller, language } = page
-  const sent = await readForm(context, page, passwordSchema)
-  if (!sent.isValid) return context.html(await securityView(page, { password: sent.state }), 422)
-  const { currentPassword, newPassword } = sent.value
-  const mayTry = await site.passwordAttempts.begin(session.user.id)
-  const cookies = mayTry
-    ? await site.sessions.changePassword(caller, currentPassword, newPassword)
-    : undefined
-  if (cookies === undefined) {
-    const password = withError(page, sent.state, 'currentPassword', 'passwordWrong')
-    return context.html(await securityView(page, { password }), 422)
-  }
-  await site.passwordAttempts.forget(session.user.id)
-  await endLinks(site.users, site.tables, session.user.id)
-  site.securityEmails.passwordChanged({ email: session.user.email, language })
-  return seeOther(context, '/security?notice=password-changed', cookies)
 }
 
 /** `Firefox, Linux` of what a browser says of itself; the whole where that is not understood. */

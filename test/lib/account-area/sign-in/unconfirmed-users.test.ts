@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
-import { deleteUnconfirmed } from '../../../../lib/account-area/sign-in/unconfirmed-users.ts'
+import { deleteUnconfirmed } from '../../../../lib/account-area/account-area.ts'
 import { forgetUser } from '../../../../lib/administration/forget-user.ts'
 import type { Consent } from '../../../../lib/accounts/user-rows.ts'
 import type { Clock } from '../../../../lib/platform/clock.ts'

@@ -1,6 +1,6 @@
 import type { LowBalance } from '../../accounts/accounts.ts'
 import { money } from '../../web/format.ts'
-import type { Recipient } from '../../web/sign-in/auth.ts'
+import type { Recipient, SignInLetters } from '../../web/sign-in/auth.ts'
 import { textsOf } from '../texts/texts.ts'
 import { chooseLanguage } from '../../web/texts/web-texts.ts'
 import type { Texts } from '../texts/texts.ts'
@@ -10,13 +10,17 @@ import type { Letter, Mailer } from './mailer.ts'
 interface LettersOptions {
   readonly mailer: Mailer
   readonly publicUrl: URL
+  /** Of the site. */
   readonly name: string
+}
+
+interface SettingsLettersOptions extends LettersOptions {
   /** Where customers write to; undefined where nobody reads what they write. */
   readonly contact: string | undefined
 }
 
 function languageOf({ language }: Recipient): Language {
-  return chooseLanguage(language, undefined, undefined)
+  return chooseLanguage(language)
 }
 
 function lettersFor(to: Recipient): Texts['settingsLetters'] {
@@ -25,9 +29,9 @@ function lettersFor(to: Recipient): Texts['settingsLetters'] {
 
 /** The letters about settings, each in its reader's language. */
 export class SettingsLetters {
-  readonly #options: LettersOptions
+  readonly #options: SettingsLettersOptions
 
-  constructor(options: LettersOptions) {
+  constructor(options: SettingsLettersOptions) {
     this.#options = options
   }
 
@@ -100,5 +104,30 @@ export class SettingsLetters {
 
   #link(path: string): string {
     return new URL(path, this.#options.publicUrl).href
+  }
+}
+
+/** Sends invitations to an account, in the name of the user who invites. */
+export function invitationEmails({ mailer, publicUrl, name }: LettersOptions) {
+  return ({ email, language }: Recipient, inviter: string): void => {
+    const { subject, text } = textsOf(chooseLanguage(language)).invitationEmail
+    const link = new URL('/accounts', publicUrl).href
+    mailer.send({ to: email, subject: subject(name), text: text({ site: name, inviter, email, link }) })
+  }
+}
+
+/** The letters of signing up and in, each in its reader's language. */
+export function signInLetters({ mailer, publicUrl, name }: LettersOptions): SignInLetters {
+  const send = (kind: keyof Texts['letters'], to: Recipient, path: string): void => {
+    const letter = textsOf(languageOf(to)).letters[kind]
+    const link = new URL(path, publicUrl).href
+    mailer.send({ to: to.email, subject: letter.subject(name), text: letter.text(name, link) })
+  }
+  return {
+    confirm: (to, token) => send('confirm', to, `/confirm?token=${encodeURIComponent(token)}`),
+    alreadySignedUp: to => send('alreadySignedUp', to, '/forgot-password'),
+    resetPassword: (to, token) =>
+      send('resetPassword', to, `/reset-password?token=${encodeURIComponent(token)}`),
+    passwordChanged: to => send('passwordChanged', to, '/forgot-password'),
   }
 }

@@ -1,8 +1,8 @@
 import type { BlockList } from 'node:net'
-import { addressList, addressOf, isListed } from '../../http/client-address.ts'
-import { readBody } from '../../http/read-body.ts'
-import { ProviderError } from '../../payments/payment-provider.ts'
-import type { PageContext, Site } from '../page.ts'
+import { addressList, addressOf, isListed } from '../../../http/client-address.ts'
+import { readBody } from '../../../http/read-body.ts'
+import { ProviderError } from '../../../payments/payment-provider.ts'
+import type { PageContext, Site } from '../../page.ts'
 
 const bodyBytesMax = 256 * 1024
 

@@ -1,0 +1,113 @@
+import type { BlockList } from 'node:net'
+import { Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import { LedgerUnavailableError } from '../../ledger/ledger.ts'
+import { StoreError } from '../../stores/shared/store-error.ts'
+import { submitAppearance } from '../pages/appearance.ts'
+import { showFailure } from '../pages/failure.ts'
+import {
+  showSecondStep,
+  showSignIn,
+  submitSecondStep,
+  submitSignIn,
+  submitSignOut,
+} from '../pages/sign-in.ts'
+import type { PageContext, PageEnv, WebPage, WebSite } from '../web-page.ts'
+import { formMiddleware, ownFormsOnly, pageMiddleware, sessionMiddleware } from './page-middleware.ts'
+import type { AreaOfSession } from './page-middleware.ts'
+
+interface AreaRouterOptions {
+  readonly site: WebSite
+  readonly trusted: BlockList
+  readonly areaOfSession: AreaOfSession
+  /** How long forms may be that are longer than the others, by path. */
+  readonly longForms?: Readonly<Record<string, number>>
+  /** Adds what is no page: it has neither session nor token. */
+  readonly addPlain?: (router: Hono<PageEnv>) => void
+  /** Adds what comes before forms are read. */
+  readonly addEarly?: (router: Hono<PageEnv>) => void
+  /** Said in the log of a page that fails. */
+  readonly failureText: string
+}
+
+const formBytesMax = 64 * 1024
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ')
+
+/** What browsers may do with our pages: load what is ours, stand in no frame, keep nothing. */
+function securityHeaders(isHttps: boolean) {
+  return createMiddleware<PageEnv>(async (context, next) => {
+    await next()
+    const headers: Record<string, string> = {
+      'content-security-policy': policy,
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      // With "no-referrer" browsers would send "Origin: null" with our own forms.
+      'referrer-policy': 'same-origin',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
+    }
+    if (isHttps) headers['strict-transport-security'] = 'max-age=31536000'
+    for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value)
+    if (!context.res.headers.has('cache-control')) context.res.headers.set('cache-control', 'no-store')
+  })
+}
+
+/** A router with what every area has: its assets, what comes before its pages, signing in, and what fails. */
+export function areaRouter({
+  site,
+  trusted,
+  areaOfSession,
+  longForms = {},
+  addPlain,
+  addEarly,
+  failureText,
+}: AreaRouterOptions): Hono<PageEnv> {
+  const router = new Hono<PageEnv>()
+  router.use(securityHeaders(site.publicUrl.protocol === 'https:'))
+  for (const asset of Object.values(site.assets)) {
+    router.get(asset.path, context =>
+      context.body(asset.body, 200, {
+        'content-type': asset.type,
+        'cache-control': 'public, max-age=31536000, immutable',
+      }),
+    )
+  }
+  addPlain?.(router)
+  router.use(pageMiddleware(site, trusted))
+  addEarly?.(router)
+  router.use(formMiddleware(path => longForms[path] ?? formBytesMax))
+  router.use(sessionMiddleware(areaOfSession))
+  router.use(ownFormsOnly)
+
+  router.get('/sign-in', open(showSignIn)).post(open(submitSignIn))
+  router.get('/sign-in/code', open(showSecondStep)).post(open(submitSecondStep))
+  router.post('/sign-out', open(submitSignOut))
+  router.post('/appearance', open(submitAppearance))
+
+  router.notFound(context => showFailure(context, context.get('page'), 'notFound'))
+  router.onError((error, context) => {
+    const page = context.get('page') as WebPage | undefined
+    site.log.error({ error, requestId: page?.requestId }, failureText)
+    // What is no page, such as a notification: its sender tries again.
+    if (page === undefined) return context.text('', 500)
+    const isStoreOut = error instanceof LedgerUnavailableError || error instanceof StoreError
+    return showFailure(context, page, isStoreOut ? 'unavailable' : 'internal')
+  })
+  return router
+}
+
+/** A page that anybody may see, of the kind that the area's own middleware has made. */
+export function open(show: (context: PageContext, page: never) => Response | Promise<Response>) {
+  return (context: PageContext) => show(context, context.get('page') as never)
+}

@@ -1,0 +1,250 @@
+import { html } from 'hono/html'
+import { z } from 'zod'
+import { fieldSchemas, hiddenField, readForm, withError } from '../../http/read-form.ts'
+import { seeOther } from '../../http/redirect.ts'
+import type { Html, SignedInPage, PageContext, PageEnv } from '../../web-page.ts'
+import type { Hono } from 'hono'
+import type { FactorSetup } from '../../sign-in/second-factor.ts'
+import { copyButton, emptyForm, field, form, formProblems } from '../../view/form.ts'
+import type { FormState } from '../../view/form.ts'
+import { layout } from '../../view/layout.ts'
+import { qrCode } from '../../view/qr-code.ts'
+import { securityView } from './security.ts'
+import type { SecurityForms } from './security.ts'
+import { endLinks } from '../../sign-in/auth.ts'
+
+const passwordSchema = z.object({
+  currentPassword: fieldSchemas.password,
+  newPassword: fieldSchemas.newPassword,
+})
+const ownPasswordSchema = z.object({ password: fieldSchemas.password })
+const codeSchema = z.object({ code: fieldSchemas.code, setup: hiddenField(4000) })
+
+/** What the page has shown, so that it is shown again when the code was wrong. Only its own reader sends it. */
+const setupSchema = z.object({
+  uri: z.string().regex(/^otpauth:\/\/totp\/[!-~]+$/),
+  secret: z.string().regex(/^[A-Z2-7]{16,128}$/),
+  backupCodes: z.array(z.string().regex(/^[\w-]{4,32}$/)).max(20),
+})
+
+function shownSetup(text: string): FactorSetup | undefined {
+  const json = z.string().transform((value, { issues }) => {
+    try {
+      return JSON.parse(value) as unknown
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+      issues.push({ code: 'custom', message: 'is no JSON', input: value })
+      return z.NEVER
+    }
+  })
+  return json.pipe(setupSchema).safeParse(text).data
+}
+
+function secrets(page: SignedInPage, setup: FactorSetup): Html {
+  const { security, shell } = page.texts
+  return html`<section class="card">
+      <p>${security.setUpApp}</p>
+      ${qrCode(setup.uri, security.factorPicture)}
+      <h2>${security.secret}</h2>
+      <p class="secret" id="factor-secret">${setup.secret}</p>
+      <div class="row">
+        ${copyButton(page, 'factor-secret')}
+        <a class="button plain" href="${setup.uri}">${shell.opensApp}</a>
+      </div>
+    </section>
+    ${codes(page, setup.backupCodes)}`
+}
+
+function codes(page: SignedInPage, backupCodes: readonly string[]): Html {
+  const { security } = page.texts
+  return html`<section class="card">
+    <h2>${security.backupCodes}</h2>
+    <p class="quiet">${security.backupHint}</p>
+    <pre class="secret" id="backup-codes">${backupCodes.join('\n')}</pre>
+    <div>${copyButton(page, 'backup-codes')}</div>
+  </section>`
+}
+
+function setUpView(page: SignedInPage, setup: FactorSetup | undefined, state: FormState): Html {
+  const { fields, security } = page.texts
+  return layout(
+    page,
+    { title: security.setUpTitle },
+    html`<h1>${security.setUpTitle}</h1>
+      ${formProblems(page, state)} ${setup === undefined ? '' : secrets(page, setup)}
+      <section class="card">
+        <p>${security.confirmHint}</p>
+        ${form(
+          page,
+          '/security/two-factor/confirm',
+          html`${setup === undefined ? '' : html`<input type="hidden" name="setup" value="${JSON.stringify(setup)}" />`}
+            ${field(state, {
+              name: 'code',
+              label: fields.code,
+              autocomplete: 'one-time-code',
+              inputmode: 'numeric',
+            })}
+            <div class="row">
+              <button>${security.confirm}</button>
+              ${setup === undefined ? html`<a href="/security">${security.startAgain}</a>` : ''}
+            </div>`,
+        )}
+      </section>`,
+  )
+}
+
+/** Shows the page once more, with what was wrong with one of its forms. */
+async function refuse(context: PageContext, page: SignedInPage, forms: SecurityForms): Promise<Response> {
+  return context.html(await securityView(page, forms), 422)
+}
+
+/**
+ * Does what a password that is asked for again allows; undefined when it is wrong. Too many wrong ones lock it for a
+ * while.
+ */
+async function byPassword<T>({ site, session }: SignedInPage, act: () => Promise<T | undefined>) {
+  const { passwordAttempts } = site
+  const done = (await passwordAttempts.begin(session.user.id)) ? await act() : undefined
+  if (done !== undefined) await passwordAttempts.forget(session.user.id)
+  return done
+}
+
+/** Whether a password that was asked for again is the user's. */
+export async function isOwnPassword(page: SignedInPage, password: string): Promise<boolean> {
+  const isRight = await byPassword(page, async () =>
+    (await page.site.sessions.isPassword(page.caller, password)) ? true : undefined,
+  )
+  return isRight === true
+}
+
+/** Password, code and sessions. */
+async function showSecurity(context: PageContext, page: SignedInPage): Promise<Response> {
+  return context.html(await securityView(page))
+}
+
+/** Changes the password; every other session ends, and this one goes on under a new token. */
+async function submitPassword(context: PageContext, page: SignedInPage): Promise<Response> {
+  const { site, session, caller, language } = page
+  const sent = await readForm(context, page, passwordSchema)
+  if (!sent.isValid) return refuse(context, page, { password: sent.state })
+  const { currentPassword, newPassword } = sent.value
+  const cookies = await byPassword(page, () =>
+    site.sessions.changePassword(caller, currentPassword, newPassword),
+  )
+  if (cookies === undefined) {
+    const password = withError(page, sent.state, 'currentPassword', 'passwordWrong')
+    return refuse(context, page, { password })
+  }
+  await endLinks(site.users, site.tables, session.user.id)
+  site.securityEmails.passwordChanged({ email: session.user.email, language })
+  return seeOther(context, '/security?notice=password-changed', cookies)
+}
+
+/** Ends one of the user's own sessions; the id of another's does nothing. */
+async function submitEndSession(context: PageContext, page: SignedInPage): Promise<Response> {
+  const sent = await readForm(context, page, z.object({ id: z.string().max(100) }))
+  if (sent.isValid) await page.site.sessions.endOne(page.caller, sent.value.id)
+  return seeOther(context, '/security?notice=session-ended')
+}
+
+/** Ends all of the user's sessions but this one. */
+async function submitEndOtherSessions(context: PageContext, page: SignedInPage): Promise<Response> {
+  await page.site.sessions.endOthers(page.caller)
+  return seeOther(context, '/security?notice=sessions-ended')
+}
+
+type Show = (context: PageContext, page: SignedInPage) => Response | Promise<Response>
+
+/** Takes a form that asks for the password alone, and does something with it that answers undefined when it is wrong. */
+function withPassword<T>(
+  form: 'twoFactor' | 'backupCodes',
+  act: (page: SignedInPage, password: string) => Promise<T | undefined>,
+  answer: (context: PageContext, page: SignedInPage, done: T) => Response | Promise<Response>,
+): Show {
+  return async (context, page) => {
+    const sent = await readForm(context, page, ownPasswordSchema)
+    if (!sent.isValid) return refuse(context, page, { [form]: sent.state })
+    const done = await byPassword(page, () => act(page, sent.value.password))
+    return done === undefined
+      ? refuse(context, page, { [form]: withError(page, sent.state, 'password', 'passwordWrong') })
+      : answer(context, page, done)
+  }
+}
+
+/** Takes the password and shows the secret and the backup codes, once. */
+const submitTwoFactor = withPassword(
+  'twoFactor',
+  ({ site, caller }, password) => site.secondFactor.setUp(caller, password),
+  (context, page, setup) =>
+    setup === 'on'
+      ? seeOther(context, '/security?notice=two-factor-on')
+      : context.html(setUpView(page, setup, emptyForm)),
+)
+
+/** Switches it on by a first code. */
+async function submitTwoFactorCode(context: PageContext, page: SignedInPage): Promise<Response> {
+  const sent = await readForm(context, page, codeSchema)
+  const setup = shownSetup(sent.state.typed['setup'] ?? '')
+  if (!sent.isValid) return context.html(setUpView(page, setup, sent.state), 422)
+  const { site, session, caller, language } = page
+  const others = (await site.sessions.list(caller)).map(({ id }) => id).filter(id => id !== session.id)
+  const cookies = await site.secondFactor.confirm(caller, sent.value.code)
+  if (cookies !== undefined) {
+    // Whoever got in by the password alone must show a code, too.
+    await site.sessions.endOf(session.user.id, others)
+    site.securityEmails.twoFactorChanged({ email: session.user.email, language }, true)
+    return seeOther(context, '/security?notice=two-factor-on', cookies)
+  }
+  const state = withError(page, sent.state, 'code', 'codeWrong')
+  return context.html(setUpView(page, setup, state), 422)
+}
+
+/** Takes the password and switches it off. */
+const submitRemoveTwoFactor = withPassword(
+  'twoFactor',
+  ({ site, caller }, password) => site.secondFactor.remove(caller, password),
+  (context, { site, session, language }, cookies) => {
+    site.securityEmails.twoFactorChanged({ email: session.user.email, language }, false)
+    return seeOther(context, '/security?notice=two-factor-off', cookies)
+  },
+)
+
+/** Takes the password and shows new backup codes, once; those of before are good no more. */
+const submitBackupCodes = withPassword(
+  'backupCodes',
+  ({ site, caller }, password) => site.secondFactor.newBackupCodes(caller, password),
+  (context, page, made) => {
+    if (made === 'off') return seeOther(context, '/security?notice=two-factor-off')
+    const { site, session, language } = page
+    site.securityEmails.backupCodesMade({ email: session.user.email, language })
+    const { security } = page.texts
+    return context.html(
+      layout(
+        page,
+        { title: security.backupCodes },
+        html`<h1>${security.backupCodes}</h1>
+          <p class="notice" role="status">${security.backupMade}</p>
+          ${codes(page, made)}
+          <p><a class="button plain" href="/security">${security.title}</a></p>`,
+      ),
+    )
+  },
+)
+
+/**
+ * Password, second factor and sessions of one's own.
+ * @param signedIn opens a page to those who are signed in
+ */
+export function routeSecurity(
+  router: Hono<PageEnv>,
+  signedIn: (show: Show) => (context: PageContext) => Response | Promise<Response>,
+): void {
+  router.get('/security', signedIn(showSecurity))
+  router.post('/security/password', signedIn(submitPassword))
+  router.post('/security/sessions/end', signedIn(submitEndSession))
+  router.post('/security/sessions/end-others', signedIn(submitEndOtherSessions))
+  router.post('/security/two-factor', signedIn(submitTwoFactor))
+  router.post('/security/two-factor/confirm', signedIn(submitTwoFactorCode))
+  router.post('/security/two-factor/remove', signedIn(submitRemoveTwoFactor))
+  router.post('/security/two-factor/backup-codes', signedIn(submitBackupCodes))
+}
