@@ -15,7 +15,7 @@ import type { Recipient } from '../web/sign-in/auth.ts'
 import type { EmailChange } from './sign-in/email-change.ts'
 import type { OpenSession } from '../web/sign-in/sessions.ts'
 import type { Texts } from './texts/texts.ts'
-import type { Language } from '../web/texts/web-texts.ts'
+import type { Language } from '../web/texts/language.ts'
 import type { PageContext, WebPage, WebSite } from '../web/web-page.ts'
 
 export type { Html, PageContext } from '../web/web-page.ts'

@@ -10,7 +10,7 @@ import type { OperatorRole } from '../stores/records/operator-tables.ts'
 import type { Records } from '../stores/records/records.ts'
 import type { ProviderHealth } from '../upstream/provider-health.ts'
 import type { OpenSession } from '../web/sign-in/sessions.ts'
-import type { Language } from '../web/texts/web-texts.ts'
+import type { Language } from '../web/texts/language.ts'
 import type { PageContext, WebPage, WebSite } from '../web/web-page.ts'
 import type { Texts } from './texts/texts.ts'
 

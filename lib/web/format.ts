@@ -1,5 +1,5 @@
 import { zonedTime } from '../platform/clock.ts'
-import type { Language } from './texts/web-texts.ts'
+import type { Language } from './texts/language.ts'
 
 /** A narrow space that no line breaks at. */
 const narrow = '\u202f'

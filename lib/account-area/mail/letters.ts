@@ -2,9 +2,9 @@ import type { LowBalance } from '../../accounts/accounts.ts'
 import { money } from '../../web/format.ts'
 import type { Recipient, SignInLetters } from '../../web/sign-in/auth.ts'
 import { textsOf } from '../texts/texts.ts'
-import { chooseLanguage } from '../../web/texts/web-texts.ts'
+import { chooseLanguage } from '../../web/texts/language.ts'
 import type { Texts } from '../texts/texts.ts'
-import type { Language } from '../../web/texts/web-texts.ts'
+import type { Language } from '../../web/texts/language.ts'
 import type { Letter, Mailer } from './mailer.ts'
 
 interface LettersOptions {

@@ -4,7 +4,7 @@ import { layout } from '../../web/view/layout.ts'
 import { readFile } from 'node:fs/promises'
 import type { Consent } from '../../accounts/user-rows.ts'
 import type { AccountAreaConfig } from '../../config/config.ts'
-import type { Language } from '../../web/texts/web-texts.ts'
+import type { Language } from '../../web/texts/language.ts'
 
 /** A text to agree to, as one version of it says. */
 interface LegalText {

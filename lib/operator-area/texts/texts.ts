@@ -1,11 +1,33 @@
-import type { Language } from '../../web/texts/web-texts.ts'
-import { english } from './en.ts'
-import { russian } from './ru.ts'
+import type { Language } from '../../web/texts/language.ts'
+import { webTexts } from '../../web/texts/web-texts.ts'
+import { deskTexts } from './desk.ts'
+import { customerTexts } from './customer.ts'
+import { listsTexts } from './lists.ts'
+import { pricesTexts } from './prices.ts'
+import { saidByCodeTexts } from './said-by-code.ts'
+
+/** Every text of the operators' pages; the shape of the Russian ones is the catalogue of all languages. */
+const catalogues = {
+  ru: {
+    ...webTexts.ru,
+    ...deskTexts.ru,
+    ...customerTexts.ru,
+    ...listsTexts.ru,
+    ...pricesTexts.ru,
+    ...saidByCodeTexts.ru,
+  },
+  en: {
+    ...webTexts.en,
+    ...deskTexts.en,
+    ...customerTexts.en,
+    ...listsTexts.en,
+    ...pricesTexts.en,
+    ...saidByCodeTexts.en,
+  },
+} satisfies Record<Language, object>
 
 /** The catalogue: what every language must have. */
-export type Texts = typeof russian
-
-const catalogues = { ru: russian, en: english } satisfies Record<Language, Texts>
+export type Texts = (typeof catalogues)['ru']
 
 /** Every text in a language. */
 export function textsOf(language: Language): Texts {

@@ -1,6 +1,6 @@
 import { parseRoubles, formatRoubles } from '../../money/amount.ts'
 import type { Micros } from '../../money/amount.ts'
-import type { Language } from '../texts/web-texts.ts'
+import type { Language } from '../texts/language.ts'
 
 /** What people write around the digits, or paste with them: spaces of any width, a currency. */
 const around = /[\s'’]|₽|руб(?:\.|л[а-я]*)?|р\.?$|rub$/giu

@@ -1,48 +1,287 @@
-import type { fieldErrors, failures, fields, notices, secondStep, security, shell, signIn } from './ru.ts'
+const ru = {
+  /** What stands around every page. */
+  shell: {
+    skip: 'К содержанию',
+    navigation: 'Разделы',
+    security: 'Безопасность',
+    signIn: 'Войти',
+    signOut: 'Выйти',
+    language: 'Язык',
+    theme: 'Оформление',
+    themes: { system: 'Как в системе', light: 'Светлое', dark: 'Тёмное' },
+    apply: 'Применить',
+    request: 'Запрос',
+    copy: 'Скопировать',
+    copied: 'Скопировано',
+    opensApp: 'Открыть в приложении',
+  },
+  /** Names of fields, and hints under them. */
+  fields: {
+    name: 'Имя',
+    newEmail: 'Новая почта',
+    email: 'Электронная почта',
+    password: 'Пароль',
+    currentPassword: 'Текущий пароль',
+    newPassword: 'Новый пароль',
+    passwordHint: 'Не короче 10 знаков. Лучше длинная фраза, чем сложное слово.',
+    code: 'Код',
+  },
+  /** What is wrong with a field. */
+  fieldErrors: {
+    required: 'Заполните это поле.',
+    invalid: 'Проверьте это поле.',
+    tooLong: 'Слишком длинно.',
+    emailInvalid: 'Это не похоже на адрес электронной почты. Пример: name@example.ru',
+    passwordShort: 'Пароль короче 10 знаков.',
+    passwordLong: 'Пароль длиннее 128 знаков.',
+    passwordWrong: 'Пароль неверен.',
+    codeWrong: 'Код неверен или устарел. Введите новый.',
+    amountInvalid: 'Введите сумму в рублях больше нуля. Пример: 500 или 1 000,50',
+    amountSmall: 'Сумма меньше наименьшей для пополнения.',
+    amountLarge: 'Сумма больше, чем принимает этот способ оплаты.',
+    methodMissing: 'Выберите способ оплаты.',
+    tooOften: 'За последний час создано слишком много платежей. Продолжите один из незавершённых.',
+    cardUnknown: 'Эту карту использовать нельзя. Выберите другую.',
+    monthSmall: 'Это меньше одного пополнения.',
+    amountKopecks: 'Введите сумму с точностью до копейки.',
+    invoiceLarge: 'Счёт может быть не больше чем на 100 000 000 ₽.',
+    invoicesTooMany: 'Сегодня выставлено уже 20 счетов. Продолжите завтра.',
+    emailSame: 'Это и есть ваша почта.',
+    emailsTooMany: 'Слишком много писем. Повторите через час.',
+    memberAlready: 'У этого человека уже есть доступ.',
+    membersFull: 'Больше 20 человек пригласить нельзя.',
+    understoodMissing: 'Отметьте, что вы это поняли.',
+    listLong: 'Слишком много строк: не больше 100.',
+    dayInvalid: 'Введите день так: 2027-01-31',
+    daysSwapped: 'Этот день раньше, чем первый.',
+    dayPast: 'Этот день уже прошёл.',
+    addressesInvalid: 'Здесь не только IP-адреса и сети. Пример: 203.0.113.7, 10.0.0.0/8',
+    offerMissing: 'Без согласия с офертой продолжить нельзя.',
+    personalDataMissing: 'Без согласия на обработку персональных данных продолжить нельзя.',
+  },
+  /** Pages shown when something went wrong. */
+  failures: {
+    summary: 'Проверьте отмеченные поля',
+    notFound: { title: 'Страница не найдена', text: 'Такой страницы нет, или ссылка устарела.' },
+    forbidden: {
+      title: 'Форма устарела',
+      text: 'Страница была открыта слишком давно или в другом окне. Откройте её снова и повторите.',
+    },
+    tooOften: {
+      title: 'Слишком много документов сразу',
+      text: 'Повторите через несколько минут.',
+    },
+    tooLarge: { title: 'Слишком много данных', text: 'Форма больше, чем мы принимаем.' },
+    unavailable: {
+      title: 'Временно недоступно',
+      text: 'Хранилище не отвечает. Ничего не потеряно; повторите через минуту.',
+    },
+    internal: {
+      title: 'Что-то сломалось у нас',
+      text: 'Ошибка записана. Если она повторится, сообщите в поддержку номер запроса.',
+    },
+    home: 'На главную',
+  },
+  /** What was done, said once on the next page. */
+  notices: {
+    'signed-out': 'Вы вышли.',
+    'password-changed': 'Пароль изменён, остальные сеансы завершены.',
+    'session-ended': 'Сеанс завершён.',
+    'sessions-ended': 'Остальные сеансы завершены.',
+    'two-factor-on': 'Вход по коду включён, остальные сеансы завершены.',
+    'two-factor-off': 'Вход по коду выключен.',
+  },
+  /** Signing in. */
+  signIn: {
+    title: 'Вход',
+    submit: 'Войти',
+    refused:
+      'Почта или пароль неверны, либо попыток было слишком много. Подождите 15 минут или задайте новый пароль.',
+  },
+  /** The second step of signing in. */
+  secondStep: {
+    title: 'Код подтверждения',
+    text: 'Введите шесть цифр из приложения или один из резервных кодов.',
+    submit: 'Продолжить',
+    over: 'Время вышло, попыток было слишком много, или код уже использован. Войдите ещё раз с новым кодом.',
+  },
+  /** Password, code and sessions. */
+  security: {
+    title: 'Безопасность',
+    password: 'Пароль',
+    changePassword: 'Сменить пароль',
+    passwordHint: 'После смены пароля остальные сеансы завершатся.',
+    sessions: 'Сеансы',
+    thisSession: 'этот сеанс',
+    signedIn: 'Вход выполнен',
+    address: 'Адрес',
+    device: 'Устройство',
+    endSession: 'Завершить',
+    endSessionOf: (device: string) => `Завершить сеанс: ${device}`,
+    endOthers: 'Завершить остальные сеансы',
+    twoFactor: 'Вход по коду',
+    on: 'включён',
+    twoFactorOn: 'Включён: кроме пароля нужен код из приложения.',
+    twoFactorOff: 'Выключен. С ним одного украденного пароля мало, чтобы войти.',
+    setUp: 'Включить',
+    remove: 'Выключить',
+    setUpTitle: 'Вход по коду',
+    setUpApp:
+      'Отсканируйте QR-код приложением (Яндекс Ключ, Google Authenticator, Aegis или другим) или добавьте секрет:',
+    factorPicture: 'QR-код с секретом для приложения-аутентификатора',
+    secret: 'Секрет',
+    backupCodes: 'Резервные коды',
+    backupHint:
+      'Каждый подходит один раз, если телефона нет под рукой. Сохраните их: больше они не покажутся.',
+    backupAgain: 'Коды закончились или потерялись? Создайте новые: прежние перестанут действовать.',
+    makeBackupCodes: 'Создать новые коды',
+    backupMade: 'Новые коды созданы, прежние больше не действуют.',
+    confirmHint: 'Затем введите код, который показывает приложение.',
+    confirm: 'Подтвердить код',
+    startAgain: 'Начать заново',
+    unknownDevice: 'Неизвестное устройство',
+  },
+}
+
+const en: typeof ru = {
+  shell: {
+    skip: 'Skip to content',
+    navigation: 'Sections',
+    security: 'Security',
+    signIn: 'Sign in',
+    signOut: 'Sign out',
+    language: 'Language',
+    theme: 'Appearance',
+    themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
+    apply: 'Apply',
+    request: 'Request',
+    copy: 'Copy',
+    copied: 'Copied',
+    opensApp: 'Open in the app',
+  },
+  fields: {
+    name: 'Name',
+    newEmail: 'New e-mail',
+    email: 'E-mail',
+    password: 'Password',
+    currentPassword: 'Current password',
+    newPassword: 'New password',
+    passwordHint: 'At least 10 characters. A long phrase is better than a complicated word.',
+    code: 'Code',
+  },
+  fieldErrors: {
+    required: 'Fill in this field.',
+    invalid: 'Check this field.',
+    tooLong: 'Too long.',
+    emailInvalid: 'This does not look like an e-mail address. An example: name@example.com',
+    passwordShort: 'The password is shorter than 10 characters.',
+    passwordLong: 'The password is longer than 128 characters.',
+    passwordWrong: 'The password is wrong.',
+    codeWrong: 'The code is wrong or too old. Enter a new one.',
+    amountInvalid: 'Enter an amount in roubles above zero. An example: 500 or 1,000.50',
+    amountSmall: 'The amount is less than the smallest top-up.',
+    amountLarge: 'The amount is more than this way to pay accepts.',
+    methodMissing: 'Choose how to pay.',
+    tooOften: 'Too many payments were created in the last hour. Continue one of the unfinished ones.',
+    cardUnknown: 'This card cannot be used. Choose another.',
+    monthSmall: 'That is less than one top-up.',
+    amountKopecks: 'Enter an amount with at most two decimals.',
+    invoiceLarge: 'An invoice is for 100,000,000 ₽ at most.',
+    invoicesTooMany: 'There are 20 invoices of today already. Go on tomorrow.',
+    emailSame: 'This is your e-mail already.',
+    emailsTooMany: 'Too many emails. Try again in an hour.',
+    memberAlready: 'This person has access already.',
+    membersFull: 'At most 20 people can be invited.',
+    understoodMissing: 'Tick that you have understood this.',
+    listLong: 'Too many lines: 100 at most.',
+    dayInvalid: 'Write the day like this: 2027-01-31',
+    daysSwapped: 'This day is before the first one.',
+    dayPast: 'This day is over already.',
+    addressesInvalid: 'Not all of these are IP addresses and networks. An example: 203.0.113.7, 10.0.0.0/8',
+    offerMissing: 'You cannot go on without agreeing to the offer.',
+    personalDataMissing: 'You cannot go on without consent to the processing of personal data.',
+  },
+  failures: {
+    summary: 'Check the marked fields',
+    notFound: { title: 'Page not found', text: 'There is no such page, or the link is out of date.' },
+    forbidden: {
+      title: 'The form is out of date',
+      text: 'The page was opened too long ago or in another window. Open it again and repeat.',
+    },
+    tooOften: { title: 'Too many documents at once', text: 'Try again in a few minutes.' },
+    tooLarge: { title: 'Too much data', text: 'The form is larger than we accept.' },
+    unavailable: {
+      title: 'Not available for the moment',
+      text: 'The store does not answer. Nothing is lost; try again in a minute.',
+    },
+    internal: {
+      title: 'Something broke on our side',
+      text: 'The error was recorded. If it happens again, give support the number of the request.',
+    },
+    home: 'To the start page',
+  },
+  notices: {
+    'signed-out': 'You are signed out.',
+    'password-changed': 'The password is changed and the other sessions are ended.',
+    'session-ended': 'The session is ended.',
+    'sessions-ended': 'The other sessions are ended.',
+    'two-factor-on': 'Signing in by code is on, the other sessions are ended.',
+    'two-factor-off': 'Signing in by code is off.',
+  },
+  signIn: {
+    title: 'Sign in',
+    submit: 'Sign in',
+    refused:
+      'The e-mail or the password is wrong, or there were too many attempts. Wait 15 minutes or set a new password.',
+  },
+  secondStep: {
+    title: 'Confirmation code',
+    text: 'Enter the six digits that your app shows, or one of the backup codes.',
+    submit: 'Continue',
+    over: 'Time is up, there were too many attempts, or the code was used before. Sign in once more with a new one.',
+  },
+  security: {
+    title: 'Security',
+    password: 'Password',
+    changePassword: 'Change the password',
+    passwordHint: 'Changing it ends your other sessions.',
+    sessions: 'Sessions',
+    thisSession: 'this session',
+    signedIn: 'Signed in',
+    address: 'Address',
+    device: 'Device',
+    endSession: 'End',
+    endSessionOf: (device: string) => `End the session: ${device}`,
+    endOthers: 'End the other sessions',
+    twoFactor: 'Signing in by code',
+    on: 'on',
+    twoFactorOn: 'On: besides the password, a code from your app is needed.',
+    twoFactorOff: 'Off. With it, a stolen password alone does not open your account.',
+    setUp: 'Switch on',
+    remove: 'Switch off',
+    setUpTitle: 'Signing in by code',
+    setUpApp:
+      'Scan the QR code with your app (Aegis, Google Authenticator, 1Password or another), or add the secret:',
+    factorPicture: 'QR code with the secret, for an authenticator app',
+    secret: 'Secret',
+    backupCodes: 'Backup codes',
+    backupHint: 'Each works once, when you do not have your phone. Save them: they are not shown again.',
+    backupAgain: 'Are the codes used up or lost? Create new ones: the old codes stop working.',
+    makeBackupCodes: 'Create new codes',
+    backupMade: 'New codes were created. The old ones no longer work.',
+    confirmHint: 'Then enter the code that the app shows.',
+    confirm: 'Confirm the code',
+    startAgain: 'Start again',
+    unknownDevice: 'Unknown device',
+  },
+}
 
 /** What every area says in each language. An area's own catalogue has it, and more. */
-export interface WebTexts {
-  readonly shell: typeof shell
-  readonly fields: typeof fields
-  readonly fieldErrors: typeof fieldErrors
-  readonly failures: typeof failures & { readonly denied: typeof failures.notFound }
-  /** What was done, said once on the next page, by its word in `?notice=`. */
-  readonly notices: typeof notices
-  readonly signIn: typeof signIn
-  readonly secondStep: typeof secondStep
-  readonly security: typeof security
-}
+export const webTexts = { ru, en }
 
-/** Languages by their own names. */
-export const languages = { ru: 'Русский', en: 'English' }
+type Words = typeof ru
 
-/** A language that pages are written in. */
-export type Language = keyof typeof languages
-
-/** Whether a text names a language that pages are written in. */
-function isLanguage(text: string | undefined): text is Language {
-  return text !== undefined && Object.hasOwn(languages, text)
-}
-
-/** The first wish that can be met: of the settings, the cookie, the browser; else Russian. */
-export function chooseLanguage(
-  setting: string | undefined,
-  cookie?: string,
-  acceptLanguage?: string,
-): Language {
-  for (const wish of [setting, cookie]) if (isLanguage(wish)) return wish
-  const accepted = (acceptLanguage ?? '')
-    .split(',')
-    .map(part => {
-      const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')
-      const weight = parameters.find(parameter => parameter.trim().startsWith('q='))
-      return {
-        language: tag.split('-')[0],
-        weight: weight === undefined ? 1 : Number(weight.trim().slice(2)),
-      }
-    })
-    .filter(({ weight }) => weight > 0)
-    .toSorted((one, other) => other.weight - one.weight)
-  for (const { language } of accepted) if (isLanguage(language)) return language
-  return 'ru'
+/** The catalogue of an area, as far as every area has it. */
+export interface WebTexts extends Words {
+  readonly failures: Words['failures'] & { readonly denied: Words['failures']['notFound'] }
 }

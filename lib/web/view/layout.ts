@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { Html, WebPage } from '../web-page.ts'
-import { languages } from '../texts/web-texts.ts'
+import { languages } from '../texts/language.ts'
 import { form, pathWithoutNotice } from './form.ts'
 
 interface LayoutOptions {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { textsOf } from '../../../lib/account-area/texts/texts.ts'
 import { dialects } from '../../../lib/routes/find-route.ts'
-import { chooseLanguage } from '../../../lib/web/texts/web-texts.ts'
+import { chooseLanguage } from '../../../lib/web/texts/language.ts'
 
 await t.test('the language is that of the settings, else the cookie, else the browser, else Russian', t => {
   t.equal(chooseLanguage('en', 'ru', 'ru'), 'en')

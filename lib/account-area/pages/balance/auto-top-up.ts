@@ -8,7 +8,7 @@ import { fieldSchemas, hiddenField, readForm, says, withError } from '../../../w
 import type { FieldErrorKey } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import type { Language } from '../../../web/texts/web-texts.ts'
+import type { Language } from '../../../web/texts/language.ts'
 import { choice, field, form, formProblems, notice } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'

@@ -18,7 +18,7 @@ import { typedRoubles, roublesTyped } from '../../../web/http/typed-roubles.ts'
 import { z } from 'zod'
 import { fieldSchemas, readForm, says, withError, type FieldErrorKey } from '../../../web/http/read-form.ts'
 import { seeOther } from '../../../web/http/redirect.ts'
-import type { Language } from '../../../web/texts/web-texts.ts'
+import type { Language } from '../../../web/texts/language.ts'
 import { showFailure } from '../../../web/pages/failure.ts'
 
 const receiptsShown = 5

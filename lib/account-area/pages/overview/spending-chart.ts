@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { alignDecimals, day as dayText, smallMoney, spentMoney } from '../../../web/format.ts'
 import type { Html, OwnPage } from '../../page.ts'
-import type { Language } from '../../../web/texts/web-texts.ts'
+import type { Language } from '../../../web/texts/language.ts'
 import type { ModelSpending } from '../../../ledger/reports.ts'
 
 /** A model, or all the others, with what was spent on it by day. */

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import type { Html, OwnPage, PageContext } from '../../page.ts'
-import { languages } from '../../../web/texts/web-texts.ts'
+import { languages } from '../../../web/texts/language.ts'
 import { emptyForm, field, form, formProblems, notice, choice, settingCard } from '../../../web/view/form.ts'
 import type { FormState } from '../../../web/view/form.ts'
 import { layout } from '../../../web/view/layout.ts'
