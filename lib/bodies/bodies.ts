@@ -3,9 +3,8 @@ import { GatewayError } from '../pipeline/errors.ts'
 import { writeInformation } from '../pipeline/write-information.ts'
 import { BodyBudget, KeptMemory, BodyStore } from './body-store.ts'
 import { endInTurns, pushInTurns, type BodyScan } from './body-scan.ts'
-import { ClientStream, BodyFailedError } from './client-stream.ts'
+import { BodyFailedError, ClientLeftError, ClientStream, ignoreLateError, tooSlow } from './client-stream.ts'
 import { decodedPieces } from './decoded-pieces.ts'
-import { readShortBody } from './read-short-body.ts'
 import { bodyPieces, type RequestBody } from './request-body.ts'
 import type { SpoolFolder } from './spool-folder.ts'
 import { turns } from './turns.ts'
@@ -52,12 +51,13 @@ const promptBytesMax = 4096
 
 /** Receives request bodies: scans them as they come, keeps them in memory or in files, all within bounds. */
 export class Bodies {
-  readonly #options: BodiesOptions
   readonly #budget: BodyBudget
+  readonly #keeping: ConstructorParameters<typeof BodyStore>[0]
 
   constructor(options: BodiesOptions) {
-    this.#options = options
+    const { folder, onFileFailed } = options
     this.#budget = new BodyBudget(options)
+    this.#keeping = { budget: this.#budget, folder, onFileFailed }
   }
 
   /** What all bodies take up now, in memory and in files. */
@@ -82,8 +82,9 @@ export class Bodies {
     if (headers.expect !== undefined) writeInformation(response, 100)
     const encoding = headers['content-encoding'] ?? ''
     const isEncoded = encoding !== '' && encoding.toLowerCase() !== 'identity'
-    const raw = new BodyStore(this.#keeping(options))
-    const content = isEncoded && announced !== 0 ? new BodyStore(this.#keeping(options)) : raw
+    const { memoryBytesMax } = options
+    const raw = new BodyStore(this.#keeping, memoryBytesMax)
+    const content = isEncoded && announced !== 0 ? new BodyStore(this.#keeping, memoryBytesMax) : raw
     const receipt = new Receipt<T>(raw, content, new KeptMemory(this.#budget))
     const isShort = announced <= shortBytesMax && content === raw
     const received = isShort
@@ -120,23 +121,50 @@ export class Bodies {
     return await endInTurns(scan)
   }
 
-  #keeping({ memoryBytesMax }: ReceiveOptions<unknown>): ConstructorParameters<typeof BodyStore>[0] {
-    const { folder, onFileFailed } = this.#options
-    return { budget: this.#budget, memoryBytesMax, openFile: () => folder.openFile(), onFileFailed }
-  }
-
+  /** A body that is so short that its chunks are simply kept, as nearly all come: as one chunk, with their head. */
   #receiveShort<T>(
     request: IncomingMessage,
     announced: number,
     receipt: Receipt<T>,
     options: ReceiveOptions<T>,
   ): Promise<ReceivedBody<T>> {
-    const finish = (): ReceivedBody<T> | Promise<ReceivedBody<T>> => this.#finishShort(receipt, options)
-    if (announced === 0) return Promise.try(finish)
-    return readShortBody(request, options.timeMs, {
-      // So few bytes are written, where memory is short, when all are there.
-      keep: chunk => void receipt.body.append(chunk),
-      finish,
+    if (announced === 0) return Promise.try(() => this.#finishShort(receipt, options))
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown): void => {
+        detach()
+        reject(error)
+      }
+      const onData = (chunk: Buffer): void => {
+        try {
+          // So few bytes are written, where memory is short, when all are there.
+          void receipt.body.append(chunk)
+        } catch (error) {
+          fail(error)
+        }
+      }
+      const detach = (): void => {
+        clearTimeout(timer)
+        request.off('data', onData)
+        request.off('end', onEnd)
+        request.off('close', onGone)
+        // 'error' stays listened to: a late one must not become an uncaught exception.
+        request.off('error', onGone)
+        request.on('error', ignoreLateError)
+      }
+      const onEnd = (): void => {
+        detach()
+        try {
+          resolve(this.#finishShort(receipt, options))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      const onGone = (): void => fail(new ClientLeftError())
+      const timer = setTimeout(() => fail(tooSlow(options.timeMs)), options.timeMs)
+      request.on('data', onData)
+      request.once('end', onEnd)
+      request.once('error', onGone)
+      request.once('close', onGone)
     })
   }
 
@@ -148,13 +176,8 @@ export class Bodies {
     const written = receipt.body.finish()
     const { bytes } = receipt.body
     if (bytes === undefined) return this.#scanWritten(written, receipt, options)
-    const scanAll = (): ReceivedBody<T> => {
-      const scan = options.scan(true, bytes.length === 0, receipt.kept)
-      if (bytes.length > 0) scan?.push(bytes)
-      receipt.found = scan?.end()
-      return receipt
-    }
-    return bytes.length <= promptBytesMax ? scanAll() : turns.take(scanAll)
+    if (bytes.length <= promptBytesMax) return receipt.scanAtOnce(bytes, options)
+    return turns.take(() => receipt.scanAtOnce(bytes, options))
   }
 
   async #scanWritten<T>(
@@ -205,6 +228,14 @@ class Receipt<T> implements ReceivedBody<T> {
     this.body = body
     this.content = content
     this.kept = kept
+  }
+
+  /** Has all of the body scanned as one chunk. */
+  scanAtOnce(bytes: Buffer, options: ReceiveOptions<T>): this {
+    const scan = options.scan(true, bytes.length === 0, this.kept)
+    if (bytes.length > 0) scan?.push(bytes)
+    this.found = scan?.end()
+    return this
   }
 
   close(): void {

@@ -7,9 +7,7 @@ import { countFound } from './sweep.ts'
 /** What a body's bytes are kept in, and within which bounds. */
 interface BodyKeeping {
   readonly budget: BodyBudget
-  /** The most that one body takes up in memory. */
-  readonly memoryBytesMax: number
-  openFile(): Promise<FileHandle>
+  readonly folder: { openFile(): Promise<FileHandle> }
   /** A body could not be written to its file, as when the disk is full, or not be read from it. */
   onFileFailed(error: Error): void
 }
@@ -22,30 +20,25 @@ const headBytesMax = 65_536
 /** A body that is being received, and then read. Its bytes count against the budget until it is closed. */
 export class BodyStore implements RequestBody {
   readonly #keeping: BodyKeeping
+  readonly #memoryBytesMax: number
   readonly #chunks = new PieceList()
   #chunkBytes = 0
-  #length = 0
-  #bytes: Buffer | undefined
+  length = 0
+  bytes: Buffer | undefined
   #head: Buffer | undefined
   #handle: FileHandle | undefined
   #isInFile = false
   #memoryBytes = 0
   #isClosed = false
 
-  constructor(keeping: BodyKeeping) {
+  /** @param memoryBytesMax the most that it takes up in memory */
+  constructor(keeping: BodyKeeping, memoryBytesMax: number) {
     this.#keeping = keeping
-  }
-
-  get length(): number {
-    return this.#length
-  }
-
-  get bytes(): Buffer | undefined {
-    return this.#bytes
+    this.#memoryBytesMax = memoryBytesMax
   }
 
   get head(): Buffer {
-    return this.#bytes ?? this.#head ?? Buffer.alloc(0)
+    return this.bytes ?? this.#head ?? Buffer.alloc(0)
   }
 
   /**
@@ -53,7 +46,7 @@ export class BodyStore implements RequestBody {
    * @throws GatewayError overloaded when all bodies together are too large, or the disk cannot take it
    */
   append(chunk: Buffer): Promise<void> | undefined {
-    const { budget, memoryBytesMax } = this.#keeping
+    const { budget } = this.#keeping
     try {
       budget.take(chunk.length)
     } catch (error) {
@@ -61,11 +54,11 @@ export class BodyStore implements RequestBody {
       this.close()
       throw error
     }
-    this.#length += chunk.length
+    this.length += chunk.length
     this.#chunks.push(chunk)
     this.#chunkBytes += chunk.length
     if (!this.#isInFile) {
-      if (this.#length <= memoryBytesMax && budget.takeMemory(chunk.length)) {
+      if (this.length <= this.#memoryBytesMax && budget.takeMemory(chunk.length)) {
         this.#memoryBytes += chunk.length
         return undefined
       }
@@ -79,14 +72,14 @@ export class BodyStore implements RequestBody {
     if (this.#isInFile) return this.#write()
     const chunks = this.#chunks.take()
     const [only] = chunks
-    this.#bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, this.#length)
+    this.bytes = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, this.length)
     return undefined
   }
 
   async read(position: number, length: number): Promise<Buffer> {
-    if (this.#bytes !== undefined) return this.#bytes.subarray(position, position + length)
+    if (this.bytes !== undefined) return this.bytes.subarray(position, position + length)
     if (this.#handle === undefined || this.#isClosed) throw new Error('A body was read that is closed.')
-    const wanted = Math.max(0, Math.min(length, this.#length - position))
+    const wanted = Math.max(0, Math.min(length, this.length - position))
     const buffer = Buffer.allocUnsafe(wanted)
     try {
       const { bytesRead } = await this.#handle.read(buffer, 0, wanted, position)
@@ -102,8 +95,8 @@ export class BodyStore implements RequestBody {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#chunks.take()
-    this.#bytes = undefined
-    this.#keeping.budget.give(this.#length)
+    this.bytes = undefined
+    this.#keeping.budget.give(this.length)
     this.#keeping.budget.giveMemory(this.#memoryBytes)
     // It waits for reads that are under way, and only then is the descriptor free for another file.
     this.#handle?.close().catch((error: unknown) => this.#keeping.onFileFailed(error as Error))
@@ -114,12 +107,12 @@ export class BodyStore implements RequestBody {
   async #write(): Promise<void> {
     const chunks = this.#chunks.take()
     const bytes = this.#chunkBytes
-    const position = this.#length - bytes
+    const position = this.length - bytes
     this.#chunkBytes = 0
     if (bytes === 0) return
     this.#head ??= Buffer.concat(chunks, Math.min(bytes, headBytesMax))
     try {
-      this.#handle ??= await this.#keeping.openFile()
+      this.#handle ??= await this.#keeping.folder.openFile()
       await writeAll(this.#handle, chunks, bytes, position)
     } catch (error) {
       this.#keeping.onFileFailed(error as Error)

@@ -3,7 +3,14 @@ import { Readable } from 'node:stream'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { UploadWatcher } from '../http/upload-watcher.ts'
 import { countPassed } from './sweep.ts'
-import { ClientLeftError, ignoreLateError, tooSlow } from './read-short-body.ts'
+
+/** The client closed its connection while its request was being read. Nobody is left to be told. */
+export class ClientLeftError extends Error {
+  constructor() {
+    super('The client left while its request was being read.')
+    this.name = 'ClientLeftError'
+  }
+}
 
 interface ClientStreamOptions {
   readonly request: IncomingMessage
@@ -160,4 +167,14 @@ export class ClientStream extends Readable {
   #fail(cause: Error): void {
     this.destroy(new BodyFailedError(cause))
   }
+}
+
+/** The body did not come in time. */
+export function tooSlow(timeMs: number): GatewayError {
+  return new GatewayError('request_timeout', `The body of the request did not come in ${timeMs} ms.`)
+}
+
+/** The exchange has been told already; node:http emits once more when the socket goes. */
+export function ignoreLateError(): void {
+  return undefined
 }

@@ -7,7 +7,7 @@ import {
   type Zlib,
 } from 'node:zlib'
 import { GatewayError } from '../pipeline/errors.ts'
-import { ClientLeftError } from './read-short-body.ts'
+import { ClientLeftError } from './client-stream.ts'
 
 /** What is decoded at once: short enough to be scanned without keeping others waiting. */
 const options = { chunkSize: 16_384 }

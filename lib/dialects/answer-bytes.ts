@@ -6,7 +6,8 @@ import { visitInterest, type ShapeSink } from './event-shape.ts'
 /** What the bytes of an answer turn out to be. */
 type Framing = 'unknown' | 'events' | 'document' | 'opaque'
 
-interface AnswerSink extends ShapeSink {
+/** Who reads what the bytes hold. */
+export interface AnswerSink extends ShapeSink {
   /**
    * A value of interest. Texts that were not kept are told by their type alone, with their length in the
    * document; where the value itself is here, `textBytes` is -1. `source` is the value's text or the event
@@ -49,8 +50,9 @@ export class AnswerBytes {
   readonly #sink: AnswerSink
   readonly #visit = (name: string, value: unknown): void => this.#sink.onFound(name, value, -1, this.#event)
   #event: Buffer = Buffer.alloc(0)
-  #framing: Framing = 'unknown'
-  #isList = false
+  framing: Framing = 'unknown'
+  /** A document of several answers one after another. */
+  isList = false
   /** First bytes that do not tell yet what they begin. */
   #beginning: Buffer = noBytes
   #events: EventSplitter | undefined
@@ -66,23 +68,14 @@ export class AnswerBytes {
     this.#shapes = new EventShapes(interest)
   }
 
-  get framing(): Framing {
-    return this.#framing
-  }
-
-  /** A document of several answers one after another. */
-  get isList(): boolean {
-    return this.#isList
-  }
-
   push(chunk: Buffer): void {
-    if (this.#framing === 'unknown') this.#begin(chunk, false)
+    if (this.framing === 'unknown') this.#begin(chunk, false)
     else this.#read(chunk)
   }
 
   /** True when the bytes were a document and it was whole. */
   end(): boolean {
-    if (this.#framing === 'unknown') this.#begin(noBytes, true)
+    if (this.framing === 'unknown') this.#begin(noBytes, true)
     this.#events?.end()
     return this.#scanner !== undefined && this.#endDocument(this.#scanner)
   }
@@ -91,21 +84,21 @@ export class AnswerBytes {
     const begun = this.#beginning.length === 0 ? chunk : Buffer.concat([this.#beginning, chunk])
     const start = contentStart(begun)
     const bytes = start === 0 ? begun : begun.subarray(start)
-    this.#framing = framingOf(bytes, this.#contentType, isAll)
-    if (this.#framing === 'unknown') {
+    this.framing = framingOf(bytes, this.#contentType, isAll)
+    if (this.framing === 'unknown') {
       this.#beginning = Buffer.from(bytes)
       return
     }
     this.#beginning = noBytes
-    this.#isList = bytes[0] === openBracket
-    if (this.#framing === 'document') this.#scanner = new JsonScanner(this.#interest, scanOptions)
-    if (this.#framing === 'events') this.#events = new EventSplitter(this, eventBytesMax)
+    this.isList = bytes[0] === openBracket
+    if (this.framing === 'document') this.#scanner = new JsonScanner(this.#interest, scanOptions)
+    if (this.framing === 'events') this.#events = new EventSplitter(this, eventBytesMax)
     this.#read(bytes)
   }
 
   #read(chunk: Buffer): void {
     if (this.#events !== undefined) this.#readEvents(this.#events, chunk)
-    else if (this.#framing === 'document' && this.#scanner !== undefined) {
+    else if (this.framing === 'document' && this.#scanner !== undefined) {
       this.#readDocument(this.#scanner, chunk)
     }
   }
@@ -122,7 +115,7 @@ export class AnswerBytes {
       if (!(error instanceof JsonScanError)) throw error
       // The client gets the provider's bytes all the same; what was found so far still counts.
       this.#sink.onUnreadable()
-      this.#framing = 'opaque'
+      this.framing = 'opaque'
     }
     this.#takeFindings(scanner.takeEnded(), chunk, this.#chunkStart)
     this.#chunkStart += chunk.length

@@ -8,11 +8,11 @@ import type {
   UsageLine,
   UsageReading,
 } from '../money/usage.ts'
-import { AnswerBytes } from './answer-bytes.ts'
+import { AnswerBytes, type AnswerSink } from './answer-bytes.ts'
 import type { AnswerHead, UsageReader, UsageReaderContext } from './dialect.ts'
 import { objectNamed } from './named-objects.ts'
 import { countsNothing, KeptUsages, UsageFields } from './usage-fields.ts'
-import { searchesApart, type AnswerMeasure } from './measure.ts'
+import { isZero, searchesApart, type AnswerMeasure } from './measure.ts'
 import { TextSample } from './text-sample.ts'
 
 /** A use of a tool may cost more than any text: whoever holds for it should look at once. */
@@ -23,7 +23,7 @@ const toolProgress = 65_536
  * mean the same everywhere: `usage...` (objects), `model`, `tier`, `id`, `error`, `text` (generated),
  * `output` (other signs of it), `requestId` (by which the provider knows the request).
  */
-export abstract class AnswerReader implements UsageReader {
+export abstract class AnswerReader implements UsageReader, AnswerSink {
   protected readonly context: UsageReaderContext
   protected readonly flags = new Set<string>()
   protected tier: string | undefined
@@ -42,7 +42,7 @@ export abstract class AnswerReader implements UsageReader {
   readonly #objectKind: ObjectKind | undefined
   readonly #namedIds = new Set<string>()
   #objects: NamedObject[] = []
-  #isTerminal = false
+  isTerminal = false
   readonly #sample = new TextSample()
   #outputTextBytes = 0
   /** How much text had come when usage was last told. */
@@ -53,13 +53,7 @@ export abstract class AnswerReader implements UsageReader {
     this.context = context
     this.#objectKind = objectKind
     this.#usages = new KeptUsages(interest)
-    this.#bytes = new AnswerBytes(head.contentType, interest, {
-      onFound: (name, value, textBytes, source) => this.#take(name, value, textBytes, source),
-      onText: (event, start, end) => this.#takeText(event, start, end),
-      onEvent: (event, data) => this.#takeEvent(event, data),
-      onEventEnd: () => this.#endEvent(),
-      onUnreadable: () => this.flags.add('answer_unreadable'),
-    })
+    this.#bytes = new AnswerBytes(head.contentType, interest, this)
   }
 
   /** A document's usage is of all of it, wherever it stands. */
@@ -68,17 +62,14 @@ export abstract class AnswerReader implements UsageReader {
     return this.#outputTextBytes - this.#meteredTextBytes
   }
 
-  get isTerminal(): boolean {
-    return this.#isTerminal
-  }
-
   get progress(): number {
     return this.#outputTextBytes + this.toolUses * toolProgress
   }
 
   push(chunk: Buffer): void {
     this.#bytes.push(chunk)
-    this.#lookAtFraming()
+    // What is neither events nor JSON is the product itself, such as sound.
+    if (this.#bytes.framing === 'opaque') this.hasOutput = true
   }
 
   takeObjects(): readonly NamedObject[] {
@@ -97,33 +88,28 @@ export abstract class AnswerReader implements UsageReader {
   }
 
   end(): UsageReading {
-    if (this.#bytes.end()) this.#isTerminal = true
-    this.#lookAtFraming()
+    if (this.#bytes.end()) this.isTerminal = true
+    if (this.#bytes.framing === 'opaque') this.hasOutput = true
     const raw = this.#usages.text()
     if (this.#usages.hasFallen) this.flags.add('usage_decreased')
     if (this.#usages.isTwice) this.flags.add('usage_inconsistent')
     return this.#read(raw)
   }
 
-  /** What is neither events nor JSON is the product itself, such as sound. */
-  #lookAtFraming(): void {
-    if (this.#bytes.framing === 'opaque') this.hasOutput = true
-  }
-
   /** @param raw what was told of usage, as the provider wrote it */
   #read(raw: string | undefined): UsageReading {
     const { lines: told, details } = this.measure()
     const lines = searchesApart(told)
-    const isZero = lines.every(line => Object.values(line.meters).every(units => units === 0))
-    const isOdd = isZero && lines.length > 0 && this.#isTerminal && !this.hasError && !this.isFree
+    const isOdd = lines.length > 0 && isZero(lines) && this.isTerminal && !this.hasError && !this.isFree
     if (isOdd) this.flags.add('usage_zero')
     const sample = this.#unmeteredTextBytes > 0 ? this.#sample.text : undefined
-    const job = this.#job(lines.length > 0)
+    const kind = this.objectId === '' ? undefined : this.#objectKind
+    const state = kind && this.jobState(lines.length > 0)
     return {
       lines,
       ...(raw !== undefined && { raw }),
       ...(Object.keys(details).length > 0 && { details }),
-      isTerminal: this.#isTerminal,
+      isTerminal: this.isTerminal,
       hasError: this.hasError,
       hasOutput: this.hasOutput,
       outputTextBytes: this.#outputTextBytes,
@@ -135,13 +121,8 @@ export abstract class AnswerReader implements UsageReader {
       ...(this.servedTier !== undefined && { tier: this.servedTier }),
       ...(lines.length === 0 && this.madeBeside.length > 0 && { beside: this.madeBeside }),
       flags: [...this.flags],
-      ...(job !== undefined && { job }),
+      ...(kind !== undefined && state !== undefined && { job: { kind, id: this.objectId, ...state } }),
     }
-  }
-
-  #job(hasUsage: boolean): JobSighting | undefined {
-    const state = this.#objectKind === undefined || this.objectId === '' ? undefined : this.jobState(hasUsage)
-    return state && { kind: this.#objectKind as ObjectKind, id: this.objectId, ...state }
   }
 
   /** What the usage comes to so far. */
@@ -175,7 +156,7 @@ export abstract class AnswerReader implements UsageReader {
 
   /** A document ends where its JSON ends, whatever it says before. */
   protected markTerminal(): void {
-    if (this.#bytes.framing === 'events') this.#isTerminal = true
+    if (this.#bytes.framing === 'events') this.isTerminal = true
   }
 
   /** The last usage object under this name; undefined when there was none. */
@@ -191,27 +172,31 @@ export abstract class AnswerReader implements UsageReader {
   }
 
   /** Usage is of the text of its own event too, in whichever order they stand there. */
-  #endEvent(): void {
+  onEventEnd(): void {
     if (!this.#hasToldUsage) return
     this.#meteredTextBytes = this.#outputTextBytes
     this.#hasToldUsage = false
   }
 
-  #takeEvent(event: string, data: Buffer): boolean {
+  onUnreadable(): void {
+    this.flags.add('answer_unreadable')
+  }
+
+  onEvent(event: string, data: Buffer): boolean {
     const isLast = this.isLastEvent(event, data)
     if (event === 'error') this.hasError = true
-    if (isLast) this.#isTerminal = true
+    if (isLast) this.isTerminal = true
     return !isLast && event !== 'error'
   }
 
-  #takeText(event: Buffer, start: number, end: number): void {
+  onText(event: Buffer, start: number, end: number): void {
     if (end === start) return
     this.#sample.addBytes(event, start, end)
     this.#outputTextBytes += end - start
     this.hasOutput = true
   }
 
-  #take(name: string, value: unknown, textBytes: number, source: string | Buffer): void {
+  onFound(name: string, value: unknown, textBytes: number, source: string | Buffer): void {
     if (value === null || value === undefined) return
     if (name === 'text') {
       if (typeof value !== 'string') return

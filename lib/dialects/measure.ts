@@ -19,27 +19,19 @@ export interface AnswerMeasure {
  * that the sum of the parts is always the provider's total.
  */
 export class Split {
-  #left: number
-  #isOverdrawn = false
+  rest: number
+  /** A part was larger than what was left of the total. */
+  isOverdrawn = false
 
   constructor(total: number) {
-    this.#left = total
-  }
-
-  get rest(): number {
-    return this.#left
-  }
-
-  /** A part was larger than what was left of the total. */
-  get isOverdrawn(): boolean {
-    return this.#isOverdrawn
+    this.rest = total
   }
 
   take(part: number | undefined): number {
     const wanted = part ?? 0
-    const taken = Math.min(wanted, this.#left)
-    if (taken < wanted) this.#isOverdrawn = true
-    this.#left -= taken
+    const taken = Math.min(wanted, this.rest)
+    if (taken < wanted) this.isOverdrawn = true
+    this.rest -= taken
     return taken
   }
 }
@@ -56,13 +48,20 @@ export function addDetail(details: Record<string, number>, name: string, units: 
 
 /** A tier is one of tokens: what was searched has its own price in each, so it stands in a line of its own. */
 export function searchesApart(lines: readonly UsageLine[]): readonly UsageLine[] {
-  return lines.flatMap((line): readonly UsageLine[] => {
+  const apart: UsageLine[] = []
+  for (const line of lines) {
     const { searches, ...meters } = line.meters
-    if (line.tier === undefined || searches === undefined) return [line]
-    const { tier: _, ...others } = line
-    return [
-      { ...line, meters },
-      { ...others, meters: { searches } },
-    ]
-  })
+    if (line.tier === undefined || searches === undefined) apart.push(line)
+    else {
+      const { tier: _, ...others } = line
+      apart.push({ ...line, meters }, { ...others, meters: { searches } })
+    }
+  }
+  return apart
+}
+
+/** Whether nothing was used, whatever was counted. */
+export function isZero(lines: readonly UsageLine[]): boolean {
+  for (const { meters } of lines) for (const meter in meters) if (meters[meter as Meter] !== 0) return false
+  return true
 }

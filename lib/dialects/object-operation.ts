@@ -1,16 +1,12 @@
 import type { Interest } from '../http/json-scan.ts'
 import { AnswerReader } from './answer-reader.ts'
-import type { AnswerHead, Operation, UsageReaderContext } from './dialect.ts'
+import type { Operation } from './dialect.ts'
 import { freeOperation } from './free-operation.ts'
 import type { AnswerMeasure } from './measure.ts'
 import { factsFrom } from './request-facts.ts'
 
 /** Reads an answer for the names of objects alone. */
 class ObjectReader extends AnswerReader {
-  constructor(head: AnswerHead, context: UsageReaderContext, interest: Interest) {
-    super(head, context, interest)
-  }
-
   protected override measure(): AnswerMeasure {
     return { lines: [], details: {} }
   }

@@ -64,10 +64,9 @@ const decisive: ReadonlySet<string> = new Set([
  */
 export function requireSpellings({ findings }: ScanResult): void {
   for (const finding of findings) {
-    if (!decisive.has(finding.name) || finding.type === 'null') continue
+    if (!decisive.has(finding.name) || finding.type === 'null' || isSpelled(finding)) continue
     const { path } = finding
-    const member = path.split(/[.[]/).find(one => !isMemberSpelled(one))
-    if (member === undefined) continue
+    const member = path.split(/[.[]/).find(one => !isMemberSpelled(one)) ?? ''
     const documented = [...camelCase].find(name => fold(name, false) === fold(member, false))
     const spelling = JSON.stringify(documented ?? fold(member, false))
     throw new GatewayError('body_invalid', `In ${path}, "${member}" must be spelled ${spelling}.`, {

@@ -94,8 +94,6 @@ export class KeptUsages {
   readonly #interest: Interest
   readonly #values = new Map<string, object>()
   readonly #sources = new Map<string, string | Buffer>()
-  /** Worked out when it is first asked for. */
-  #text: string | undefined
   /** One of them counted fewer tokens of output than the one before it. */
   hasFallen = false
   /** One event had two of them in one place. */
@@ -115,7 +113,6 @@ export class KeptUsages {
     }
     this.#values.set(name, value)
     this.#sources.set(name, source)
-    this.#text = undefined
   }
 
   get(name: string): object | undefined {
@@ -124,11 +121,6 @@ export class KeptUsages {
 
   /** The only object's text, or an object of all by their names; undefined when there is none. */
   text(): string | undefined {
-    this.#text ??= this.#allTexts()
-    return this.#text
-  }
-
-  #allTexts(): string | undefined {
     const texts: string[] = []
     for (const [name, source] of this.#sources) {
       const text = typeof source === 'string' ? source : this.#cutOut(name, source)
@@ -155,10 +147,12 @@ export class KeptUsages {
 
 /** Whether a usage counts nothing at all, however deep its counts stand. */
 export function countsNothing(usage: object): boolean {
-  return Object.values(usage).every((count: unknown) => {
-    if (typeof count === 'object' && count !== null) return countsNothing(count)
-    return (typeof count !== 'number' && typeof count !== 'string') || !(Number(count) > 0)
-  })
+  for (const count of Object.values(usage) as unknown[]) {
+    if (typeof count === 'object' && count !== null) {
+      if (!countsNothing(count)) return false
+    } else if ((typeof count === 'number' || typeof count === 'string') && Number(count) > 0) return false
+  }
+  return true
 }
 
 function outputOf(usage: { readonly completion_tokens?: unknown; readonly output_tokens?: unknown }): number {

@@ -14,25 +14,23 @@ export function addressList(entries: readonly string[]): BlockList {
 }
 
 /**
- * The client's address: the connection's, or behind trusted proxies the last one in X-Forwarded-For that no
+ * The client's address of a request: the connection's, or behind trusted proxies the last one in X-Forwarded-For that no
  * trusted proxy wrote. What a client puts there itself is never believed.
  */
-function clientAddress(remoteAddress: string, forwardedFor: string | undefined, trusted: BlockList): string {
-  let address = plainAddress(remoteAddress)
-  const hops = forwardedFor?.split(',').map(hop => plainAddress(hop.trim())) ?? []
+export function addressOf({ socket, headers }: IncomingMessage, trusted: BlockList): string {
+  const forwardedFor = headers['x-forwarded-for']
+  const hops =
+    forwardedFor
+      ?.toString()
+      .split(',')
+      .map(hop => plainAddress(hop.trim())) ?? []
+  let address = plainAddress(socket.remoteAddress ?? '')
   while (isListed(trusted, address)) {
     const previous = hops.pop()
     if (previous === undefined || isIP(previous) === 0) break
     address = previous
   }
   return address
-}
-
-/** The client's address of a request that node:http has read. */
-export function addressOf({ socket, headers }: IncomingMessage, trusted: BlockList): string {
-  const forwardedFor = headers['x-forwarded-for']
-  const hops = Array.isArray(forwardedFor) ? forwardedFor.join(',') : forwardedFor
-  return clientAddress(socket.remoteAddress ?? '', hops, trusted)
 }
 
 /** Whose a connection is: its network's, and nobody else's where a trusted proxy has many behind it. */

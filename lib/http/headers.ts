@@ -141,43 +141,27 @@ const singleHeaders = [
 /** No two are as long as each other, so a name's length tells which one it may be. */
 const singleByLength = new Map(singleHeaders.map(name => [name.length, name]))
 
-const droppedRequestPrefixes = ['x-forwarded-']
+/** Servers behind CGI take `_` for `-`, so that such a name could be any of those that are dropped. */
+const droppedRequestNames = /^x-forwarded-|_/
 /** Whose pages may read an answer is for the operator to say. */
-const droppedAnswerPrefixes = ['access-control-', 'x-accel-', 'x-goog-upload-header-', 'x-lighttpd-']
+const droppedAnswerNames = /^(?:access-control-|x-accel-|x-goog-upload-header-|x-lighttpd-)/
 
 const ownKey = /\bgw-[\w-]{43}/
 
 /** What goes on to the provider: everything but hop-by-hop, credentials, framing and the client's place. */
 export function requestHeaders(raw: RawHeaders): string[] {
-  const passed = pass(raw, droppedFromRequests, droppedRequestPrefixes)
-  // Servers behind CGI take `_` for `-`, so that the name could be any of those that were dropped.
-  const plain = passed.some(isUnderscored) ? withoutUnderscored(passed) : passed
-  return plain.some(holdsOwnKey) ? withoutOwnKeys(plain) : plain
+  // Clients send keys in headers of their own, too.
+  return pass(raw, droppedFromRequests, droppedRequestNames, ownKey)
 }
 
-function isUnderscored(text: string, index: number): boolean {
-  return index % 2 === 0 && text.includes('_')
+/** What goes on to the client: everything but hop-by-hop, framing, cookies and the provider account's ids. */
+export function answerHeaders(raw: RawHeaders): string[] {
+  return pass(raw, droppedFromAnswers, droppedAnswerNames)
 }
 
-function withoutUnderscored(headers: RawHeaders): string[] {
-  return headers.filter((_, index) => !(headers[index - (index % 2)] as string).includes('_'))
-}
-
-/** Clients send keys in headers of their own, too. */
-function withoutOwnKeys(headers: RawHeaders): string[] {
-  return headers.filter((_, index) => !holdsOwnKey(headers[index | 1] as string))
-}
-
-/**
- * What goes on to the client: everything but hop-by-hop, framing, cookies and the provider account's ids.
- * Buffers are read as latin1, so that every byte of a value survives.
- */
-export function answerHeaders(raw: RawHeaders | readonly Buffer[]): string[] {
-  return pass(
-    isStrings(raw) ? raw : raw.map(part => part.toString('latin1')),
-    droppedFromAnswers,
-    droppedAnswerPrefixes,
-  )
+/** Headers as undici has them, read as latin1, so that every byte of a value survives. */
+export function latin1Headers(raw: readonly Buffer[]): string[] {
+  return raw.map(part => part.toString('latin1'))
 }
 
 /** The first value of that name (lower-case). */
@@ -211,7 +195,7 @@ export function checkFraming(raw: RawHeaders): string | undefined {
     if (seen.has(single)) return `The request has more than one ${single}.`
     seen.add(single)
     if (single === 'Host' && !hostValue.test(value)) return 'Host is not a host.'
-    if (single === 'Content-Length' && !isDigits(value)) return 'Content-Length is not a plain number.'
+    if (single === 'Content-Length' && !/^\d+$/.test(value)) return 'Content-Length is not a plain number.'
     if (single === 'Transfer-Encoding' && value.toLowerCase() !== 'chunked') {
       return 'The only Transfer-Encoding accepted is chunked.'
     }
@@ -225,15 +209,21 @@ export function checkFraming(raw: RawHeaders): string | undefined {
   return kept === undefined ? undefined : `Connection names ${kept}, which is not for one hop alone.`
 }
 
-function pass(raw: RawHeaders, dropped: ReadonlySet<string>, prefixes: readonly string[]): string[] {
+function pass(
+  raw: RawHeaders,
+  dropped: ReadonlySet<string>,
+  droppedNames: RegExp,
+  droppedValues?: RegExp,
+): string[] {
   const named = connectionNames(raw)
   const passed: string[] = []
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] as string
     const lower = name.toLowerCase()
-    if (dropped.has(lower) || prefixes.some(prefix => lower.startsWith(prefix))) continue
-    if (named !== undefined && named.includes(lower)) continue
-    passed.push(name, raw[index + 1] as string)
+    const value = raw[index + 1] as string
+    if (dropped.has(lower) || droppedNames.test(lower) || named?.includes(lower) === true) continue
+    if (droppedValues?.test(value) === true) continue
+    passed.push(name, value)
   }
   return passed
 }
@@ -253,18 +243,6 @@ function connectionNames(raw: RawHeaders): string[] | undefined {
 
 function isNamed(name: string, lower: string): boolean {
   return name.length === lower.length && name.toLowerCase() === lower
-}
-
-function isDigits(value: string): boolean {
-  for (let index = 0; index < value.length; index++) {
-    const code = value.charCodeAt(index)
-    if (code < 0x30 || code > 0x39) return false
-  }
-  return value.length > 0
-}
-
-function isStrings(raw: RawHeaders | readonly Buffer[]): raw is RawHeaders {
-  return typeof raw[0] === 'string' || raw.length === 0
 }
 
 /** Whether a key of ours stands in a text. */

@@ -21,9 +21,9 @@ export class JsonFindings {
   readonly #valueBytesMax: number
   readonly #findingsMax: number
   readonly #areChunksKept: boolean
-  readonly #all: OpenFinding[] = []
+  readonly all: OpenFinding[] = []
   readonly #open: OpenFinding[] = []
-  readonly #held = new PieceList()
+  #held: PieceList | undefined
   #heldStart = 0
 
   constructor(valueBytesMax: number, findingsMax: number, areChunksKept: boolean) {
@@ -34,7 +34,7 @@ export class JsonFindings {
 
   /** @throws JsonScanError too_many */
   begin(name: string, keep: Interest['keep'], path: string, type: JsonType, start: number): OpenFinding {
-    if (this.#all.length >= this.#findingsMax) {
+    if (this.all.length >= this.#findingsMax) {
       throw new JsonScanError(
         'too_many',
         path,
@@ -43,7 +43,7 @@ export class JsonFindings {
       )
     }
     const finding: OpenFinding = { name, path, type, start, end: -1 }
-    this.#all.push(finding)
+    this.all.push(finding)
     if (keep === 'value') {
       if (this.#open.length === 0) this.#heldStart = start
       this.#open.push(finding)
@@ -65,7 +65,7 @@ export class JsonFindings {
     this.#check(finding, end)
     finding.raw = this.#bytes(finding.start, end, chunk, chunkStart)
     this.#open.pop()
-    if (this.#open.length === 0) this.#held.take()
+    if (this.#open.length === 0) this.#held?.take()
   }
 
   /** The chunk goes away: what open values need of it is copied. */
@@ -74,11 +74,8 @@ export class JsonFindings {
     if (outermost === undefined) return
     this.#check(outermost, chunkStart + chunk.length)
     const from = Math.max(0, outermost.start - chunkStart)
+    this.#held ??= new PieceList()
     this.#held.push(Buffer.from(chunk.subarray(from)))
-  }
-
-  list(): readonly Finding[] {
-    return this.#all
   }
 
   /** Hands over, and forgets, the findings of values of this name that are whole, and of what stands in them. */
@@ -86,26 +83,26 @@ export class JsonFindings {
     const taken: OpenFinding[] = []
     const kept: OpenFinding[] = []
     let end = -1
-    for (const [index, finding] of this.#all.entries()) {
+    for (const [index, finding] of this.all.entries()) {
       if (finding.start >= end && finding.name === name) {
         // Nothing behind it can be whole.
         if (finding.end === -1) {
-          kept.push(...this.#all.slice(index))
+          kept.push(...this.all.slice(index))
           break
         }
         end = finding.end
       }
       ;(finding.start < end ? taken : kept).push(finding)
     }
-    if (taken.length > 0) this.#all.splice(0, this.#all.length, ...kept)
+    if (taken.length > 0) this.all.splice(0, this.all.length, ...kept)
     return taken
   }
 
   /** Hands over, and forgets, the findings before the first of a value that has not ended. */
   takeEnded(): readonly Finding[] {
     let count = 0
-    while (count < this.#all.length && this.#all[count]?.end !== -1) count += 1
-    return this.#all.splice(0, count)
+    while (count < this.all.length && this.all[count]?.end !== -1) count += 1
+    return this.all.splice(0, count)
   }
 
   #bytes(start: number, end: number, chunk: Buffer, chunkStart: number): Buffer {
@@ -113,7 +110,7 @@ export class JsonFindings {
       const bytes = chunk.subarray(start - chunkStart, end - chunkStart)
       return this.#areChunksKept ? bytes : Buffer.from(bytes)
     }
-    const whole = Buffer.concat([...this.#held.pieces, chunk.subarray(0, end - chunkStart)])
+    const whole = Buffer.concat([...(this.#held?.pieces ?? []), chunk.subarray(0, end - chunkStart)])
     return whole.subarray(start - this.#heldStart)
   }
 

@@ -25,17 +25,14 @@ class Frame {
 export class JsonFrames {
   depth = 0
   isInObject = false
+  /** The keys of interest in the innermost object. */
+  keys: KeyTable | undefined
   readonly #frames: Frame[] = []
   readonly #rejectDuplicates: boolean
   #top: Frame | undefined
 
   constructor(rejectDuplicates: boolean) {
     this.#rejectDuplicates = rejectDuplicates
-  }
-
-  /** The keys of interest in the innermost object. */
-  get keys(): KeyTable | undefined {
-    return this.#top?.plan?.keys
   }
 
   open(isObject: boolean, plan: Plan | undefined, finding: OpenFinding | undefined): void {
@@ -51,6 +48,7 @@ export class JsonFrames {
       if (frame.seen.length > 0) frame.seen.length = 0
     }
     this.#top = frame
+    this.keys = plan?.keys
     this.isInObject = isObject
   }
 
@@ -58,6 +56,7 @@ export class JsonFrames {
     const finding = this.#top?.finding
     this.depth--
     this.#top = this.depth === 0 ? undefined : this.#frames[this.depth - 1]
+    this.keys = this.#top?.plan?.keys
     this.isInObject = this.#top?.isObject ?? false
     return finding
   }

@@ -33,6 +33,8 @@ export class JsonScanner {
   readonly #word = new JsonWord()
   readonly #depthMax: number
   readonly #texts: TextValues
+  /** What has been found so far; a value that has not ended has the end -1. */
+  readonly findings: readonly Finding[]
   #state = valueExpected
   /** How many bytes came before the current chunk. */
   #chunkStart = 0
@@ -58,6 +60,7 @@ export class JsonScanner {
       options.findingsMax ?? 100_000,
       areChunksKept,
     )
+    this.findings = this.#findings.all
   }
 
   /** @throws JsonScanError now and at every later call */
@@ -80,19 +83,14 @@ export class JsonScanner {
     }
   }
 
+  /** What the document comes to so far, with `countsText`. */
+  get counted(): CountedText | undefined {
+    return this.#texts.count?.counted
+  }
+
   /** The document has ended; what stands behind it is none of it. */
   get hasEnded(): boolean {
     return this.#state === endExpected
-  }
-
-  /** What the document comes to so far, with `countsText`. */
-  get counted(): CountedText | undefined {
-    return this.#texts.counted
-  }
-
-  /** What has been found so far; a value that has not ended has the end -1. */
-  get findings(): readonly Finding[] {
-    return this.#findings.list()
   }
 
   /**
@@ -114,8 +112,10 @@ export class JsonScanner {
     if (this.#state === inWord && this.#frames.depth === 0 && this.#word.isWhole) {
       this.#endScalar(Buffer.alloc(0), 0)
     }
-    if (this.#state === endExpected)
-      return { findings: this.#findings.list(), ...(this.counted && { counted: this.counted }) }
+    if (this.#state === endExpected) {
+      const counted = this.#texts.count?.counted
+      return { findings: this.findings, ...(counted && { counted }) }
+    }
     if (this.#chunkStart === 0) throw this.#fail('syntax', 0, 'The body is empty. Send a JSON document.')
     const bytes = this.#chunkStart
     throw this.#fail(

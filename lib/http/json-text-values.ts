@@ -1,11 +1,12 @@
 import { Base64Meter } from './json-base64.ts'
 import type { Base64Facts, Interest, ScanOptions } from './json-scan.ts'
-import { JsonTextCount, type CountedText } from './json-text.ts'
+import { JsonTextCount } from './json-text.ts'
 
 /** What the texts of a document's values come to: those of base64 are measured, the others counted and looked through. */
 export class TextValues {
   readonly #onBase64: ScanOptions['onBase64']
-  readonly #count: JsonTextCount | undefined
+  /** What the document comes to so far, with `countsText`. */
+  readonly count: JsonTextCount | undefined
   readonly #names: TextNames | undefined
   #meter: Base64Meter | undefined
   #isMeasuring = false
@@ -16,13 +17,8 @@ export class TextValues {
     onFileId: (name: string, id: string) => void,
   ) {
     this.#onBase64 = onBase64
-    if (countsText === true) this.#count = new JsonTextCount()
+    if (countsText === true) this.count = new JsonTextCount()
     if (fileIdsAs !== undefined) this.#names = new TextNames(id => onFileId(fileIdsAs, id))
-  }
-
-  /** What the document comes to so far, with `countsText`. */
-  get counted(): CountedText | undefined {
-    return this.#count?.counted
   }
 
   /** A text begins at a place of the chunk; answers what reads it. */
@@ -36,7 +32,7 @@ export class TextValues {
       this.#names?.begin()
       return this.#names
     }
-    this.#count?.countTo(chunk, position, false)
+    this.count?.countTo(chunk, position, false)
     this.#meter ??= new Base64Meter()
     this.#isMeasuring = true
     const onBase64 = this.#onBase64
@@ -51,13 +47,13 @@ export class TextValues {
       return undefined
     }
     this.#isMeasuring = false
-    this.#count?.countTo(chunk, position, true)
+    this.count?.countTo(chunk, position, true)
     return this.#meter.end()
   }
 
   /** The chunk goes away. */
   leave(chunk: Buffer): void {
-    this.#count?.leave(chunk, this.#isMeasuring)
+    this.count?.leave(chunk, this.#isMeasuring)
     this.#names?.leave()
   }
 }

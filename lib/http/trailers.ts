@@ -1,4 +1,4 @@
-import { answerHeaders, headerValues } from './headers.ts'
+import { answerHeaders, headerValues, latin1Headers } from './headers.ts'
 
 /**
  * Fields that say how a message is framed, routed, kept or read, or who may have it: a recipient has acted on
@@ -24,7 +24,7 @@ export function answerTrailers(
   requestHeaders: readonly string[],
 ): string[] | undefined {
   if (raw === undefined || raw.length === 0 || !acceptsTrailers(requestHeaders)) return undefined
-  const fields = answerHeaders(raw)
+  const fields = answerHeaders(latin1Headers(raw))
   const passed: string[] = []
   for (let index = 0; index + 1 < fields.length; index += 2) {
     const name = fields[index] as string

@@ -118,7 +118,8 @@ function isUtf8Parameter(parameter: string): boolean {
 
 /** A body and what was found in it; of one that nobody looked at, nothing is known. */
 export function scannedRequest({ body, content, found }: Omit<ReceivedBody<Found>, 'close'>): ScannedRequest {
-  return { facts: unknownFacts(content.length), isForm: false, ...found, body, content }
+  const { facts, isForm } = found ?? { facts: unknownFacts(content.length), isForm: false }
+  return { facts, isForm, body, content }
 }
 
 /** An upload that streams through: nothing is known of it before it has passed. */
@@ -135,7 +136,8 @@ class JsonScan implements BodyScan<Found> {
   readonly #scanner: JsonScanner
   readonly #parts: JsonPartsReader | undefined
   readonly #kept: ScanOptions['kept']
-  readonly #utf8 = new Utf8Check()
+  /** Set where a chunk has cut a character, or is not UTF-8. */
+  #utf8: Utf8Check | undefined
   #length = 0
   /** Set where the end was prepared. */
   #found: ScanResult | undefined
@@ -153,7 +155,10 @@ class JsonScan implements BodyScan<Found> {
 
   push(chunk: Buffer): void {
     this.#length += chunk.length
-    this.#utf8.push(chunk)
+    if (this.#utf8 !== undefined || !isUtf8(chunk)) {
+      this.#utf8 ??= new Utf8Check()
+      this.#utf8.push(chunk)
+    }
     try {
       this.#scanner.push(chunk)
       this.#parts?.take(this.#scanner.takeWhole(this.#parts.partName))
@@ -174,7 +179,7 @@ class JsonScan implements BodyScan<Found> {
   }
 
   end(): Found {
-    this.#utf8.end()
+    this.#utf8?.end()
     try {
       const found = this.#found ?? this.#scanner.end()
       if (!this.#scanner.isObject) {

@@ -1,6 +1,7 @@
 import type { Outcome } from '../pipeline/outcome.ts'
 import { type UsageReading, inputMeters, outputMeters, type Meter, type UsageLine } from '../money/usage.ts'
-import { type Price, ratesOf, workMeters } from '../money/price.ts'
+import { isZero } from '../dialects/measure.ts'
+import { type Price, type Rates, ratesOf, workMeters } from '../money/price.ts'
 
 /** How work that was asked of a provider ended, as far as money depends on it. */
 export interface Ending {
@@ -148,19 +149,25 @@ export function namesInput({ meters }: UsageLine): boolean {
 }
 
 function isWritten(lines: readonly UsageLine[]): boolean {
-  return lines.some(({ meters }) => outputMeters.some(meter => (meters[meter] ?? 0) > 0))
-}
-
-function isZero(lines: readonly UsageLine[]): boolean {
-  return lines.every(({ meters }) => Object.values(meters).every(units => units === 0))
+  for (const { meters } of lines) for (const meter of outputMeters) if ((meters[meter] ?? 0) > 0) return true
+  return false
 }
 
 /** The work is told in meters of which none has a price. What it costs in others only its request says. */
 function isUnpaid(lines: readonly UsageLine[], mainMeter: Meter, price: Price): boolean {
-  const { levels, perUnit } = ratesOf(price)
-  const units = [...perUnit.keys()].map(name => name.split('/', 1)[0])
-  const told = workMeters(mainMeter).filter(meter => lines.some(({ meters }) => (meters[meter] ?? 0) > 0))
-  const isPriced = (meter: Meter): boolean =>
-    units.includes(meter) || levels.some(({ rates }) => rates[meter] !== undefined)
-  return told.length > 0 && !told.some(isPriced)
+  let isTold = false
+  for (const meter of workMeters(mainMeter)) {
+    for (const { meters } of lines) {
+      if (!((meters[meter] ?? 0) > 0)) continue
+      if (hasRate(ratesOf(price), meter)) return false
+      isTold = true
+    }
+  }
+  return isTold
+}
+
+function hasRate({ levels, perUnit }: Rates, meter: Meter): boolean {
+  for (const { rates } of levels) if (rates[meter] !== undefined) return true
+  for (const name of perUnit.keys()) if (name === meter || name.startsWith(`${meter}/`)) return true
+  return false
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { errors, type Dispatcher } from 'undici'
-import { answerHeaders, headerValue } from '../http/headers.ts'
+import { answerHeaders, headerValue, latin1Headers } from '../http/headers.ts'
 import { nodeHttp } from '../platform/node-http.ts'
 import type { AnswerSink, ResponseHead, UpstreamControls } from '../pipeline/plugin.ts'
 import type { AttemptWay, TransportAttempt } from './attempt-loop.ts'
@@ -144,8 +144,7 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
       return
     }
     this.#reason = reason
-    const raw = controller.rawHeaders as readonly Buffer[]
-    const headers = raw.map(part => part.toString('latin1'))
+    const headers = latin1Headers(controller.rawHeaders as readonly Buffer[])
     const length = headerValue(headers, 'content-length')
     const contentLength =
       length === undefined || headerValue(headers, 'transfer-encoding') !== undefined
@@ -170,7 +169,10 @@ export class Attempt implements TransportAttempt, Dispatcher.DispatchHandler, So
     this.#informations += 1
     if (this.#informations > informationsMax)
       controller.abort(new Error(`More than ${informationsMax} informational responses came.`))
-    else this.#owner.onInformation(status, answerHeaders(controller.rawHeaders as readonly Buffer[]))
+    else {
+      const headers = latin1Headers(controller.rawHeaders as readonly Buffer[])
+      this.#owner.onInformation(status, answerHeaders(headers))
+    }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -1,5 +1,4 @@
-import type { BodyFailedError } from '../bodies/client-stream.ts'
-import { ClientLeftError } from '../bodies/read-short-body.ts'
+import { ClientLeftError, type BodyFailedError } from '../bodies/client-stream.ts'
 import { toldProvider, toldProviderFirst, type ProviderConfig } from '../config/config.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 

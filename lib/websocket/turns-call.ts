@@ -1,5 +1,5 @@
 import { toldProviderFirst, type ProviderConfig } from '../config/config.ts'
-import { ClientLeftError } from '../bodies/read-short-body.ts'
+import { ClientLeftError } from '../bodies/client-stream.ts'
 import { GatewayError } from '../pipeline/errors.ts'
 import type { TurnProtocol } from '../dialects/turns.ts'
 import { headerValue } from '../http/headers.ts'

@@ -115,8 +115,9 @@ class ChatReader extends OpenaiReader {
   protected override measure(): AnswerMeasure {
     const measure = super.measure()
     const [line] = measure.lines
+    if (line === undefined || line.meters.searches !== undefined) return measure
     const searches = this.#searchesUnseen
-    if (line === undefined || line.meters.searches !== undefined || searches === 0) return measure
+    if (searches === 0) return measure
     return {
       ...measure,
       lines: [{ ...line, meters: { ...line.meters, searches } }, ...measure.lines.slice(1)],

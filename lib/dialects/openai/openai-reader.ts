@@ -1,7 +1,5 @@
-import type { Interest } from '../../http/json-scan.ts'
-import type { ObjectKind, UsageLine } from '../../money/usage.ts'
+import type { UsageLine } from '../../money/usage.ts'
 import { AnswerReader } from '../answer-reader.ts'
-import type { AnswerHead, UsageReaderContext } from '../dialect.ts'
 import { type AnswerMeasure, addDetail, addUsed, Split, type Measure } from '../measure.ts'
 import type { UsageFields } from '../usage-fields.ts'
 
@@ -11,10 +9,6 @@ const standardTiers: ReadonlySet<string> = new Set(['', 'default', 'standard', '
 
 /** Reads an answer whose usage is OpenAI's token object. */
 export class OpenaiReader extends AnswerReader {
-  constructor(head: AnswerHead, context: UsageReaderContext, interest: Interest, objectKind?: ObjectKind) {
-    super(head, context, interest, objectKind)
-  }
-
   protected override isLastEvent(_event: string, data: Buffer): boolean {
     return data.length === doneMark.length && data.toString('latin1') === doneMark
   }

@@ -33,12 +33,7 @@ function keep(t: Test, { bytesMax = 1e9, memoryBytesMax = 1e9 } = {}): Kept {
     budget,
     failures,
     make: memoryBytesMax =>
-      new BodyStore({
-        budget,
-        memoryBytesMax,
-        openFile: () => folder.openFile(),
-        onFileFailed: error => failures.push(error),
-      }),
+      new BodyStore({ budget, folder, onFileFailed: error => failures.push(error) }, memoryBytesMax),
   }
 }
 
@@ -133,13 +128,9 @@ await t.test('a body over the bound of all bodies is refused, and its bytes are 
 
 await t.test('a disk that is full refuses the body, raises the alarm and leaks nothing', async t => {
   const { budget, failures } = keep(t)
-  const store = new BodyStore({
-    budget,
-    memoryBytesMax: 10,
-    // Every write to it says that the disk is full.
-    openFile: () => open('/dev/full', 'w'),
-    onFileFailed: error => failures.push(error),
-  })
+  // Every write to it says that the disk is full.
+  const folder = { openFile: () => open('/dev/full', 'w') }
+  const store = new BodyStore({ budget, folder, onFileFailed: error => failures.push(error) }, 10)
   await t.rejects(fill(store, [Buffer.alloc(500_000)]), { code: 'overloaded', retryAfterSeconds: 5 })
   store.close()
   t.match(failures, [{ code: 'ENOSPC' }])
